@@ -1,0 +1,195 @@
+//! Pins the field and enum numbers by bytes written by hand from the specification: what a real peer sends and expects.
+//! Does not know how the messages are used.
+
+use std::fmt::Debug;
+
+use csi_proto::v1::{
+    self, CapacityRange, CreateVolumeRequest, CreateVolumeResponse, GetCapacityRequest, GetCapacityResponse,
+    GetPluginInfoResponse, NodeGetInfoResponse, ProbeResponse, Topology, TopologyRequirement, Volume,
+    VolumeCapability, controller_service_capability, plugin_capability, volume_capability,
+};
+use prost::Message;
+
+/// A length-delimited field (wire type 2) with a number below 16 and a content shorter than 128 bytes.
+fn field(number: u8, content: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![number << 3 | 2, u8::try_from(content.len()).unwrap()];
+    bytes.extend_from_slice(content);
+    bytes
+}
+
+/// An integer field (wire type 0) with a number below 16 and a value below 128.
+fn int(number: u8, value: u8) -> Vec<u8> {
+    vec![number << 3, value]
+}
+
+/// An entry of a map field: key is field 1, value is field 2.
+fn entry(number: u8, key: &str, value: &str) -> Vec<u8> {
+    field(
+        number,
+        &[field(1, key.as_bytes()), field(2, value.as_bytes())].concat(),
+    )
+}
+
+/// Both directions: we write these bytes, and we read this message from them.
+fn check<M: Message + Default + PartialEq + Debug>(message: M, bytes: &[Vec<u8>]) {
+    let bytes = bytes.concat();
+    assert_eq!(message.encode_to_vec(), bytes);
+    assert_eq!(M::decode(bytes.as_slice()).unwrap(), message);
+}
+
+fn topology(key: &str, value: &str) -> Topology {
+    Topology {
+        segments: [(key.to_owned(), value.to_owned())].into(),
+    }
+}
+
+fn mounted() -> VolumeCapability {
+    VolumeCapability {
+        access_type: Some(volume_capability::AccessType::Mount(
+            volume_capability::MountVolume {
+                fs_type: "ext4".to_owned(),
+                ..Default::default()
+            },
+        )),
+        access_mode: Some(volume_capability::AccessMode {
+            mode: volume_capability::access_mode::Mode::MultiNodeMultiWriter.into(),
+        }),
+    }
+}
+
+fn mounted_bytes() -> Vec<u8> {
+    [field(2, &field(1, b"ext4")), field(3, &int(1, 5))].concat()
+}
+
+#[test]
+fn get_capacity_request() {
+    check(
+        GetCapacityRequest {
+            volume_capabilities: vec![mounted()],
+            parameters: [("kind".to_owned(), "fast".to_owned())].into(),
+            accessible_topology: Some(topology("zone", "a")),
+        },
+        &[
+            field(1, &mounted_bytes()),
+            entry(2, "kind", "fast"),
+            field(3, &entry(1, "zone", "a")),
+        ],
+    );
+}
+
+#[test]
+fn get_capacity_response_tells_absent_from_zero() {
+    check(
+        GetCapacityResponse {
+            available_capacity: 7,
+            ..Default::default()
+        },
+        &[int(1, 7)],
+    );
+    check(
+        GetCapacityResponse {
+            available_capacity: 7,
+            maximum_volume_size: Some(0),
+            minimum_volume_size: Some(3),
+        },
+        &[int(1, 7), field(2, &[]), field(3, &int(1, 3))],
+    );
+}
+
+#[test]
+fn create_volume_request() {
+    check(
+        CreateVolumeRequest {
+            name: "pvc-1".to_owned(),
+            capacity_range: Some(CapacityRange {
+                required_bytes: 5,
+                limit_bytes: 6,
+            }),
+            volume_capabilities: vec![mounted()],
+            parameters: [("kind".to_owned(), "fast".to_owned())].into(),
+            accessibility_requirements: Some(TopologyRequirement {
+                requisite: vec![topology("zone", "a")],
+                preferred: vec![topology("zone", "b")],
+            }),
+            ..Default::default()
+        },
+        &[
+            field(1, b"pvc-1"),
+            field(2, &[int(1, 5), int(2, 6)].concat()),
+            field(3, &mounted_bytes()),
+            entry(4, "kind", "fast"),
+            field(
+                7,
+                &[field(1, &entry(1, "zone", "a")), field(2, &entry(1, "zone", "b"))].concat(),
+            ),
+        ],
+    );
+}
+
+#[test]
+fn create_volume_response() {
+    check(
+        CreateVolumeResponse {
+            volume: Some(Volume {
+                capacity_bytes: 9,
+                volume_id: "v".to_owned(),
+                volume_context: [("a".to_owned(), "b".to_owned())].into(),
+                content_source: None,
+                accessible_topology: vec![topology("zone", "a")],
+            }),
+        },
+        &[field(
+            1,
+            &[
+                int(1, 9),
+                field(2, b"v"),
+                entry(3, "a", "b"),
+                field(5, &entry(1, "zone", "a")),
+            ]
+            .concat(),
+        )],
+    );
+}
+
+#[test]
+fn identity_and_node_answers() {
+    check(
+        GetPluginInfoResponse {
+            name: "d".to_owned(),
+            vendor_version: "1".to_owned(),
+            manifest: [("k".to_owned(), "v".to_owned())].into(),
+        },
+        &[field(1, b"d"), field(2, b"1"), entry(3, "k", "v")],
+    );
+    check(ProbeResponse { ready: Some(true) }, &[field(1, &int(1, 1))]);
+    check(
+        NodeGetInfoResponse {
+            node_id: "n1".to_owned(),
+            max_volumes_per_node: 4,
+            accessible_topology: Some(topology("zone", "a")),
+        },
+        &[field(1, b"n1"), int(2, 4), field(3, &entry(1, "zone", "a"))],
+    );
+}
+
+#[test]
+fn capabilities() {
+    check(
+        v1::PluginCapability {
+            r#type: Some(plugin_capability::Type::Service(plugin_capability::Service {
+                r#type: plugin_capability::service::Type::VolumeAccessibilityConstraints.into(),
+            })),
+        },
+        &[field(1, &int(1, 2))],
+    );
+    check(
+        v1::ControllerServiceCapability {
+            r#type: Some(controller_service_capability::Type::Rpc(
+                controller_service_capability::Rpc {
+                    r#type: controller_service_capability::rpc::Type::GetCapacity.into(),
+                },
+            )),
+        },
+        &[field(1, &int(1, 4))],
+    );
+}
