@@ -1,1 +1,45 @@
-//! Placeholder until the first slice lands.
+//! A scriptable CSI driver on Unix sockets, with storage pools by topology segment.
+//!
+//! It keeps exact books of what volumes take, answers like the CSI specification (1.12) asks, tells an [`Observer`] about every
+//! answer, and fails, lags or lies where a [`Rule`] says so. It knows nothing of Kubernetes, and judges nobody.
+//!
+//! ```text
+//! driver    FakeDriver: the handle that everything hangs on
+//! backend   pools and the arithmetic of room       volumes   creating, finding and deleting
+//! rule      scripted deviations            event     what is told to the observer
+//! method    the calls and the gRPC codes by name
+//! endpoint  one socket: starts and stops    call      what every call has in common
+//! arguments what requests must look like
+//! identity, controller, node: the three services, one file each
+//! ```
+
+mod arguments;
+mod backend;
+mod call;
+mod controller;
+mod driver;
+mod endpoint;
+mod event;
+mod identity;
+mod method;
+mod node;
+mod rule;
+mod volumes;
+
+use std::collections::BTreeMap;
+
+pub use backend::{CostFactor, Pool, VolumeInfo};
+pub use driver::{DriverSpec, FakeDriver, ScriptError};
+pub use endpoint::{NodeIdentity, Running};
+pub use event::{Answer, Event, Failure, Observer};
+pub use method::{Method, code_from_name, code_name};
+pub use rule::{Effect, Rule};
+pub use tonic::Code;
+
+/// A topology segment: values by topology key, as `Topology.segments` in CSI. An empty one restricts nothing.
+pub type Segment = BTreeMap<String, String>;
+
+/// Whether every pair of `part` is also in `whole`.
+fn contains(whole: &BTreeMap<String, String>, part: &BTreeMap<String, String>) -> bool {
+    part.iter().all(|(key, value)| whole.get(key) == Some(value))
+}

@@ -12,7 +12,10 @@ use prost::Message;
 
 /// A length-delimited field (wire type 2) with a number below 16 and a content shorter than 128 bytes.
 fn field(number: u8, content: &[u8]) -> Vec<u8> {
-    let mut bytes = vec![number << 3 | 2, u8::try_from(content.len()).unwrap()];
+    let mut bytes = vec![
+        number << 3 | 2,
+        u8::try_from(content.len()).expect("contents here are short"),
+    ];
     bytes.extend_from_slice(content);
     bytes
 }
@@ -31,10 +34,10 @@ fn entry(number: u8, key: &str, value: &str) -> Vec<u8> {
 }
 
 /// Both directions: we write these bytes, and we read this message from them.
-fn check<M: Message + Default + PartialEq + Debug>(message: M, bytes: &[Vec<u8>]) {
+fn check<M: Message + Default + PartialEq + Debug>(message: &M, bytes: &[Vec<u8>]) {
     let bytes = bytes.concat();
     assert_eq!(message.encode_to_vec(), bytes);
-    assert_eq!(M::decode(bytes.as_slice()).unwrap(), message);
+    assert_eq!(M::decode(bytes.as_slice()).as_ref(), Ok(message));
 }
 
 fn topology(key: &str, value: &str) -> Topology {
@@ -64,7 +67,7 @@ fn mounted_bytes() -> Vec<u8> {
 #[test]
 fn get_capacity_request() {
     check(
-        GetCapacityRequest {
+        &GetCapacityRequest {
             volume_capabilities: vec![mounted()],
             parameters: [("kind".to_owned(), "fast".to_owned())].into(),
             accessible_topology: Some(topology("zone", "a")),
@@ -80,14 +83,14 @@ fn get_capacity_request() {
 #[test]
 fn get_capacity_response_tells_absent_from_zero() {
     check(
-        GetCapacityResponse {
+        &GetCapacityResponse {
             available_capacity: 7,
             ..Default::default()
         },
         &[int(1, 7)],
     );
     check(
-        GetCapacityResponse {
+        &GetCapacityResponse {
             available_capacity: 7,
             maximum_volume_size: Some(0),
             minimum_volume_size: Some(3),
@@ -99,7 +102,7 @@ fn get_capacity_response_tells_absent_from_zero() {
 #[test]
 fn create_volume_request() {
     check(
-        CreateVolumeRequest {
+        &CreateVolumeRequest {
             name: "pvc-1".to_owned(),
             capacity_range: Some(CapacityRange {
                 required_bytes: 5,
@@ -129,7 +132,7 @@ fn create_volume_request() {
 #[test]
 fn create_volume_response() {
     check(
-        CreateVolumeResponse {
+        &CreateVolumeResponse {
             volume: Some(Volume {
                 capacity_bytes: 9,
                 volume_id: "v".to_owned(),
@@ -154,16 +157,16 @@ fn create_volume_response() {
 #[test]
 fn identity_and_node_answers() {
     check(
-        GetPluginInfoResponse {
+        &GetPluginInfoResponse {
             name: "d".to_owned(),
             vendor_version: "1".to_owned(),
             manifest: [("k".to_owned(), "v".to_owned())].into(),
         },
         &[field(1, b"d"), field(2, b"1"), entry(3, "k", "v")],
     );
-    check(ProbeResponse { ready: Some(true) }, &[field(1, &int(1, 1))]);
+    check(&ProbeResponse { ready: Some(true) }, &[field(1, &int(1, 1))]);
     check(
-        NodeGetInfoResponse {
+        &NodeGetInfoResponse {
             node_id: "n1".to_owned(),
             max_volumes_per_node: 4,
             accessible_topology: Some(topology("zone", "a")),
@@ -175,7 +178,7 @@ fn identity_and_node_answers() {
 #[test]
 fn capabilities() {
     check(
-        v1::PluginCapability {
+        &v1::PluginCapability {
             r#type: Some(plugin_capability::Type::Service(plugin_capability::Service {
                 r#type: plugin_capability::service::Type::VolumeAccessibilityConstraints.into(),
             })),
@@ -183,7 +186,7 @@ fn capabilities() {
         &[field(1, &int(1, 2))],
     );
     check(
-        v1::ControllerServiceCapability {
+        &v1::ControllerServiceCapability {
             r#type: Some(controller_service_capability::Type::Rpc(
                 controller_service_capability::Rpc {
                     r#type: controller_service_capability::rpc::Type::GetCapacity.into(),

@@ -1,0 +1,140 @@
+//! What a request must look like before the driver acts on it: the argument rules and size limits of the CSI specification.
+//! Does not know what is in the books.
+
+use std::collections::BTreeMap;
+
+use csi_proto::v1::{
+    CapacityRange, CreateVolumeRequest, Topology, VolumeCapability, volume_capability,
+    volume_capability::{AccessType, access_mode},
+};
+use tonic::Status;
+
+use crate::{
+    Segment,
+    volumes::{SizeRange, Usage, Wanted},
+};
+
+/// Longest string of a request, in bytes (CSI: size limits).
+const STRING_BYTES_MAX: usize = 128;
+
+/// Largest map of a request, in bytes of keys and values (CSI: size limits).
+const MAP_BYTES_MAX: usize = 4096;
+
+/// The wanted volume, or `INVALID_ARGUMENT`.
+pub(crate) fn wanted(request: CreateVolumeRequest) -> Result<Wanted, Status> {
+    let name = required("name", request.name)?;
+    let usages = usages(&request.volume_capabilities)?;
+    if request.volume_content_source.is_some() {
+        return Err(Status::invalid_argument(
+            "this driver makes empty volumes only; leave volume_content_source out",
+        ));
+    }
+    if !request.mutable_parameters.is_empty() {
+        return Err(Status::invalid_argument(
+            "this driver has no mutable parameters; leave them out",
+        ));
+    }
+    let size = size(request.capacity_range)?;
+    let parameters = bounded("parameters", request.parameters)?;
+    let terms = request.accessibility_requirements.unwrap_or_default();
+    let (requisite, preferred) = (segments(terms.requisite)?, segments(terms.preferred)?);
+    Ok(Wanted {
+        name,
+        size,
+        parameters,
+        usages,
+        requisite,
+        preferred,
+    })
+}
+
+/// A text that must be there and short enough.
+pub(crate) fn required(what: &str, text: String) -> Result<String, Status> {
+    match text.len() {
+        0 => Err(Status::invalid_argument(format!("{what} is missing; set it"))),
+        1..=STRING_BYTES_MAX => Ok(text),
+        _ => Err(Status::invalid_argument(format!(
+            "{what} is longer than {STRING_BYTES_MAX} bytes; shorten it"
+        ))),
+    }
+}
+
+/// A map that must be small enough.
+pub(crate) fn bounded(what: &str, map: BTreeMap<String, String>) -> Result<BTreeMap<String, String>, Status> {
+    if map
+        .iter()
+        .map(|(key, value)| key.len() + value.len())
+        .sum::<usize>()
+        > MAP_BYTES_MAX
+    {
+        return Err(Status::invalid_argument(format!(
+            "{what} take more than {MAP_BYTES_MAX} bytes; shorten them"
+        )));
+    }
+    Ok(map)
+}
+
+/// The ways of use, of which there must be at least one, each complete.
+pub(crate) fn usages(capabilities: &[VolumeCapability]) -> Result<Vec<Usage>, Status> {
+    if capabilities.is_empty() {
+        return Err(Status::invalid_argument(
+            "volume_capabilities are missing; give at least one",
+        ));
+    }
+    capabilities.iter().map(usage).collect()
+}
+
+/// A segment of a request; an empty one restricts nothing.
+pub(crate) fn segment(topology: Option<Topology>) -> Result<Option<Segment>, Status> {
+    let segment = bounded("topology segments", topology.unwrap_or_default().segments)?;
+    Ok((!segment.is_empty()).then_some(segment))
+}
+
+fn segments(terms: Vec<Topology>) -> Result<Vec<Segment>, Status> {
+    terms
+        .into_iter()
+        .map(|term| bounded("topology segments", term.segments))
+        .collect()
+}
+
+fn usage(capability: &VolumeCapability) -> Result<Usage, Status> {
+    let block = match &capability.access_type {
+        Some(AccessType::Block(_)) => true,
+        Some(AccessType::Mount(_)) => false,
+        None => {
+            return Err(Status::invalid_argument(
+                "a volume capability has no access_type; set block or mount",
+            ));
+        }
+    };
+    match capability.access_mode {
+        Some(volume_capability::AccessMode { mode }) if mode != i32::from(access_mode::Mode::Unknown) => {
+            Ok(Usage { block, mode })
+        }
+        _ => Err(Status::invalid_argument(
+            "a volume capability has no access_mode; set it",
+        )),
+    }
+}
+
+fn size(range: Option<CapacityRange>) -> Result<SizeRange, Status> {
+    let Some(CapacityRange {
+        required_bytes,
+        limit_bytes,
+    }) = range
+    else {
+        return Ok(SizeRange::default());
+    };
+    Ok(SizeRange {
+        required: bound("required_bytes", required_bytes)?,
+        limit: bound("limit_bytes", limit_bytes)?,
+    })
+}
+
+/// A bound of a capacity range, where 0 is none.
+fn bound(what: &str, bytes: i64) -> Result<Option<u64>, Status> {
+    let bytes = u64::try_from(bytes).map_err(|_| {
+        Status::invalid_argument(format!("capacity_range.{what} is negative; give at least 0"))
+    })?;
+    Ok((bytes > 0).then_some(bytes))
+}

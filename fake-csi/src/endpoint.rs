@@ -1,0 +1,103 @@
+//! One Unix socket: binding, serving, stopping. Does not know what the services answer.
+
+use std::{
+    fs, io,
+    os::unix::fs::FileTypeExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use csi_proto::v1::{
+    controller_server::ControllerServer, identity_server::IdentityServer, node_server::NodeServer,
+};
+use tokio::{net::UnixListener, task::JoinHandle};
+use tokio_stream::wrappers::UnixListenerStream;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tonic::transport::Server;
+
+use crate::{Segment, call::Endpoint, driver::Shared};
+
+/// More calls at once on one connection have to wait.
+const CALLS_PER_CONNECTION_MAX: u32 = 1000;
+
+/// What `NodeGetInfo` answers at an endpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeIdentity {
+    /// Name of the node for the driver.
+    pub node_id: String,
+    /// The segment that the node is in; told only by drivers with topology.
+    pub segment: Segment,
+}
+
+/// A listening socket. Dropping it stops the endpoint: calls in flight fail with `UNAVAILABLE`, connections end, the file goes away.
+#[derive(Debug)]
+pub struct Running {
+    socket: SocketFile,
+    stop: DropGuard,
+    task: JoinHandle<()>,
+}
+
+impl Running {
+    /// Path of the socket.
+    pub fn socket(&self) -> &Path {
+        &self.socket.0
+    }
+
+    /// Stops like dropping does, and returns when the last connection has ended.
+    pub async fn stop(self) {
+        let Running { socket, stop, task } = self;
+        drop(socket);
+        drop(stop);
+        if let Err(error) = task.await {
+            tracing::error!(%error, "the endpoint ended badly");
+        }
+    }
+}
+
+/// Removes the file when the endpoint stops.
+#[derive(Debug)]
+struct SocketFile(PathBuf);
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        if let Err(error) = fs::remove_file(&self.0)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            tracing::warn!(path = %self.0.display(), %error, "the socket file stays behind");
+        }
+    }
+}
+
+pub(crate) fn listen(shared: Arc<Shared>, path: &Path, node: Option<NodeIdentity>) -> io::Result<Running> {
+    // Only a socket that a dead endpoint left behind; anything else in the way is not ours to remove.
+    if fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()) {
+        fs::remove_file(path)?;
+    }
+    let listener = UnixListener::bind(path)?;
+    let stopped = CancellationToken::new();
+    let has_node = node.is_some();
+    let endpoint = Endpoint {
+        shared,
+        node,
+        stopped: stopped.clone(),
+    };
+    let server = Server::builder()
+        .max_concurrent_streams(CALLS_PER_CONNECTION_MAX)
+        .add_service(IdentityServer::new(endpoint.clone()))
+        .add_service(ControllerServer::new(endpoint.clone()))
+        .add_optional_service(has_node.then(|| NodeServer::new(endpoint)));
+    let serving = server.serve_with_incoming_shutdown(
+        UnixListenerStream::new(listener),
+        stopped.clone().cancelled_owned(),
+    );
+    let task = tokio::spawn(async move {
+        if let Err(error) = serving.await {
+            tracing::error!(%error, "the endpoint failed");
+        }
+    });
+    Ok(Running {
+        socket: SocketFile(path.to_owned()),
+        stop: stopped.drop_guard(),
+        task,
+    })
+}

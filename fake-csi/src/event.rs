@@ -1,0 +1,116 @@
+//! What the driver tells its observer: one event for each call that ended. Does not know who listens or what for.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use tonic::Status;
+
+use crate::{
+    Segment,
+    method::{Method, code_name},
+};
+
+/// Hears about every call when it is answered.
+pub trait Observer: Send + Sync {
+    /// Takes one event.
+    ///
+    /// It is called while the driver's books are locked, so that the order of events is the order in which the calls took effect. It
+    /// must therefore return quickly, and must not call the driver.
+    fn observe(&self, event: Event);
+}
+
+/// A call and how it ended. Fields that the call does not have are empty.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// Which call.
+    pub method: Method,
+    /// The node id of the endpoint that was called; `None` for a controller-only endpoint.
+    pub node: Option<String>,
+    /// The segment that the call is about: `accessible_topology` of GetCapacity, the first choice of CreateVolume (preferred before
+    /// requisite), the pool of the volume for DeleteVolume. `None` where the request has no topology at all.
+    pub segment: Option<Segment>,
+    /// `accessibility_requirements.requisite` of CreateVolume.
+    pub requisite: Vec<Segment>,
+    /// `accessibility_requirements.preferred` of CreateVolume.
+    pub preferred: Vec<Segment>,
+    /// Parameters of GetCapacity and CreateVolume, as they came.
+    pub parameters: BTreeMap<String, String>,
+    /// How many volume capabilities GetCapacity and CreateVolume carried.
+    pub volume_capabilities: usize,
+    /// `capacity_range.required_bytes` of CreateVolume; `None` without a range.
+    pub required_bytes: Option<i64>,
+    /// `capacity_range.limit_bytes` of CreateVolume; `None` without a range.
+    pub limit_bytes: Option<i64>,
+    /// The name that CreateVolume asked for.
+    pub volume_name: Option<String>,
+    /// The volume that DeleteVolume or ValidateVolumeCapabilities named, or that CreateVolume answered.
+    pub volume_id: Option<String>,
+    /// What was answered.
+    pub outcome: Result<Answer, Failure>,
+    /// Time from the arrival of the call to its answer.
+    pub elapsed: Duration,
+}
+
+/// A successful answer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// Nothing worth telling beyond success.
+    Done,
+    /// Of GetCapacity, in bytes.
+    Capacity {
+        /// `available_capacity`.
+        available: i64,
+        /// `maximum_volume_size`, if told.
+        maximum: Option<i64>,
+        /// `minimum_volume_size`, if told.
+        minimum: Option<i64>,
+    },
+    /// Of CreateVolume.
+    Volume {
+        /// `capacity_bytes`.
+        bytes: i64,
+        /// The only term of `accessible_topology`; `None` if the volume is reachable from everywhere.
+        segment: Option<Segment>,
+    },
+}
+
+/// An answer with an error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The gRPC code as the CSI specification writes it, for example `RESOURCE_EXHAUSTED`. `CANCELLED` if the caller gave up.
+    pub code: &'static str,
+    /// The message that went with it.
+    pub message: String,
+}
+
+impl Event {
+    /// An event without anything but its call; the outcome is what holds if nobody ever answers.
+    pub(crate) fn new(method: Method, node: Option<String>) -> Event {
+        Event {
+            method,
+            node,
+            segment: None,
+            requisite: Vec::new(),
+            preferred: Vec::new(),
+            parameters: BTreeMap::new(),
+            volume_capabilities: 0,
+            required_bytes: None,
+            limit_bytes: None,
+            volume_name: None,
+            volume_id: None,
+            outcome: Err(Failure {
+                code: code_name(tonic::Code::Cancelled),
+                message: "the caller gave up".to_owned(),
+            }),
+            elapsed: Duration::ZERO,
+        }
+    }
+}
+
+impl From<&Status> for Failure {
+    fn from(status: &Status) -> Failure {
+        Failure {
+            code: code_name(status.code()),
+            message: status.message().to_owned(),
+        }
+    }
+}

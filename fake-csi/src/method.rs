@@ -1,0 +1,145 @@
+//! Names: the calls that the driver serves, and the gRPC codes. Does not know what the calls do.
+
+use std::{fmt, str::FromStr};
+
+use tonic::Code;
+
+/// A call of the CSI services, named as in the specification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Method {
+    /// `Identity.GetPluginInfo`.
+    GetPluginInfo,
+    /// `Identity.GetPluginCapabilities`.
+    GetPluginCapabilities,
+    /// `Identity.Probe`.
+    Probe,
+    /// `Controller.CreateVolume`.
+    CreateVolume,
+    /// `Controller.DeleteVolume`.
+    DeleteVolume,
+    /// `Controller.ValidateVolumeCapabilities`.
+    ValidateVolumeCapabilities,
+    /// `Controller.ListVolumes`.
+    ListVolumes,
+    /// `Controller.GetCapacity`.
+    GetCapacity,
+    /// `Controller.ControllerGetCapabilities`.
+    ControllerGetCapabilities,
+    /// `Node.NodeGetCapabilities`.
+    NodeGetCapabilities,
+    /// `Node.NodeGetInfo`.
+    NodeGetInfo,
+}
+
+const METHODS: [(Method, &str); 11] = [
+    (Method::GetPluginInfo, "GetPluginInfo"),
+    (Method::GetPluginCapabilities, "GetPluginCapabilities"),
+    (Method::Probe, "Probe"),
+    (Method::CreateVolume, "CreateVolume"),
+    (Method::DeleteVolume, "DeleteVolume"),
+    (Method::ValidateVolumeCapabilities, "ValidateVolumeCapabilities"),
+    (Method::ListVolumes, "ListVolumes"),
+    (Method::GetCapacity, "GetCapacity"),
+    (Method::ControllerGetCapabilities, "ControllerGetCapabilities"),
+    (Method::NodeGetCapabilities, "NodeGetCapabilities"),
+    (Method::NodeGetInfo, "NodeGetInfo"),
+];
+
+/// The codes of gRPC under the names that the CSI specification uses for them.
+const CODES: [(Code, &str); 17] = [
+    (Code::Ok, "OK"),
+    (Code::Cancelled, "CANCELLED"),
+    (Code::Unknown, "UNKNOWN"),
+    (Code::InvalidArgument, "INVALID_ARGUMENT"),
+    (Code::DeadlineExceeded, "DEADLINE_EXCEEDED"),
+    (Code::NotFound, "NOT_FOUND"),
+    (Code::AlreadyExists, "ALREADY_EXISTS"),
+    (Code::PermissionDenied, "PERMISSION_DENIED"),
+    (Code::ResourceExhausted, "RESOURCE_EXHAUSTED"),
+    (Code::FailedPrecondition, "FAILED_PRECONDITION"),
+    (Code::Aborted, "ABORTED"),
+    (Code::OutOfRange, "OUT_OF_RANGE"),
+    (Code::Unimplemented, "UNIMPLEMENTED"),
+    (Code::Internal, "INTERNAL"),
+    (Code::Unavailable, "UNAVAILABLE"),
+    (Code::DataLoss, "DATA_LOSS"),
+    (Code::Unauthenticated, "UNAUTHENTICATED"),
+];
+
+impl Method {
+    /// All calls, in the order of the services.
+    pub fn all() -> impl Iterator<Item = Method> {
+        METHODS.into_iter().map(|(method, _)| method)
+    }
+
+    /// The name in the specification, without its service.
+    pub fn as_str(self) -> &'static str {
+        METHODS
+            .iter()
+            .find(|(method, _)| *method == self)
+            .map_or("", |(_, name)| name)
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.as_str())
+    }
+}
+
+/// There is no call of that name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the driver serves no call {0:?}; use a name from the CSI specification such as GetCapacity")]
+pub struct UnknownMethod(String);
+
+impl FromStr for Method {
+    type Err = UnknownMethod;
+
+    fn from_str(text: &str) -> Result<Method, UnknownMethod> {
+        let found = METHODS.iter().find(|(_, name)| *name == text);
+        found
+            .map(|(method, _)| *method)
+            .ok_or_else(|| UnknownMethod(text.to_owned()))
+    }
+}
+
+/// The name of a gRPC code as the CSI specification writes it, for example `RESOURCE_EXHAUSTED`.
+pub fn code_name(code: Code) -> &'static str {
+    CODES
+        .iter()
+        .find(|(known, _)| *known == code)
+        .map_or("UNKNOWN", |(_, name)| name)
+}
+
+/// The gRPC code of a name as the CSI specification writes it; `None` for any other text.
+pub fn code_from_name(name: &str) -> Option<Code> {
+    CODES
+        .iter()
+        .find(|(_, known)| *known == name)
+        .map(|(code, _)| *code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_method_has_a_name_that_reads_back() {
+        for method in Method::all() {
+            assert_eq!(method.as_str().parse(), Ok(method));
+        }
+        assert_eq!(
+            Method::all().count(),
+            Method::NodeGetInfo as usize + 1,
+            "a call is missing in the table"
+        );
+    }
+
+    #[test]
+    fn every_code_has_its_own_name() {
+        for number in 0..=16 {
+            let code = Code::from(number);
+            assert_eq!(code_from_name(code_name(code)), Some(code));
+        }
+    }
+}
