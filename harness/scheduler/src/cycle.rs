@@ -66,6 +66,8 @@ pub enum Decision {
         message: String,
         /// What has to change before another attempt makes sense.
         blockers: BTreeSet<Blocker>,
+        /// Every node with its causes; empty if nodes were not looked at.
+        refused: Vec<Refused>,
     },
     /// The attempt was aborted by an error and is to be repeated.
     Failed {
@@ -89,6 +91,7 @@ pub fn decide(snapshot: &Snapshot, rules: &Rules, pod: &Pod, random: &mut impl R
         return Decision::Unschedulable {
             message: message::NO_NODES.to_owned(),
             blockers: [Blocker::Nodes, Blocker::Volumes].into(),
+            refused: Vec::new(),
         };
     }
     match assess(snapshot, rules, pod) {
@@ -96,6 +99,7 @@ pub fn decide(snapshot: &Snapshot, rules: &Rules, pod: &Pod, random: &mut impl R
         Err(NoAssessment::Unready(reason)) => Decision::Unschedulable {
             message: message::unready(snapshot.nodes.len(), &reason.to_string()),
             blockers: [Blocker::Volumes].into(),
+            refused: Vec::new(),
         },
         Err(NoAssessment::Filter(error)) => Decision::Failed {
             message: format!("running \"VolumeBinding\" filter plugin: {error}"),
@@ -142,20 +146,16 @@ pub fn assess(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<Assessmen
     Ok(assessment)
 }
 
-fn choose(assessment: Assessment, pod: &Pod, random: &mut impl Rng) -> Decision {
+fn choose(mut assessment: Assessment, pod: &Pod, random: &mut impl Rng) -> Decision {
     let best = assessment.feasible.iter().map(|feasible| feasible.score).max();
-    let ties: Vec<_> = assessment
-        .feasible
-        .iter()
-        .filter(|feasible| Some(feasible.score) == best)
-        .collect();
-    match ties.choose(random) {
-        Some(chosen) => Decision::Place((*chosen).clone()),
-        None => unschedulable(&assessment.refused, pod),
+    assessment.feasible.retain(|feasible| Some(feasible.score) == best);
+    match assessment.feasible.choose(random) {
+        Some(chosen) => Decision::Place(chosen.clone()),
+        None => unschedulable(assessment.refused, pod),
     }
 }
 
-fn unschedulable(refused: &[Refused], pod: &Pod) -> Decision {
+fn unschedulable(refused: Vec<Refused>, pod: &Pod) -> Decision {
     let reasons = refused.iter().flat_map(|refused| refused.cause.reasons());
     let blocker = |refused: &Refused| match refused.cause {
         Cause::Unfit(_) => Blocker::Nodes,
@@ -164,6 +164,7 @@ fn unschedulable(refused: &[Refused], pod: &Pod) -> Decision {
     Decision::Unschedulable {
         message: message::refused(refused.len(), reasons, pod.never_preempts),
         blockers: refused.iter().map(blocker).collect(),
+        refused,
     }
 }
 

@@ -109,7 +109,7 @@ mod tests {
 
     use super::*;
 
-    fn selector(terms: Value) -> NodeSelector {
+    fn selector(terms: &Value) -> NodeSelector {
         let source: ApiNodeSelector = serde_json::from_value(json!({ "nodeSelectorTerms": terms })).unwrap();
         NodeSelector::compile(&source)
     }
@@ -122,28 +122,28 @@ mod tests {
     fn terms_are_ored_and_requirements_anded() {
         let by_zone = |value: &str| json!({"key": "zone", "operator": "In", "values": [value]});
         let either =
-            selector(json!([{"matchExpressions": [by_zone("a")]}, {"matchExpressions": [by_zone("b")]}]));
+            selector(&json!([{"matchExpressions": [by_zone("a")]}, {"matchExpressions": [by_zone("b")]}]));
         assert!(either.matches("n", &zone("b")));
         assert!(!either.matches("n", &zone("c")));
-        let both = selector(json!([{"matchExpressions": [by_zone("a"), by_zone("b")]}]));
+        let both = selector(&json!([{"matchExpressions": [by_zone("a"), by_zone("b")]}]));
         assert!(!both.matches("n", &zone("a")));
     }
 
     #[test]
     fn empty_and_invalid_terms_match_nothing() {
-        assert!(!selector(json!([])).matches("n", &zone("a")));
-        assert!(!selector(json!([{}])).matches("n", &zone("a")));
+        assert!(!selector(&json!([])).matches("n", &zone("a")));
+        assert!(!selector(&json!([{}])).matches("n", &zone("a")));
         let unknown = json!([{"matchExpressions": [{"key": "zone", "operator": "Near", "values": ["a"]}]}]);
-        assert!(!selector(unknown).matches("n", &zone("a")));
+        assert!(!selector(&unknown).matches("n", &zone("a")));
     }
 
     #[test]
     fn names_are_found_only_when_every_term_has_some() {
         let name = |operator: &str, value: &str| json!({"matchFields": [{"key": "metadata.name", "operator": operator, "values": [value]}]});
-        let two = selector(json!([name("In", "n1"), name("In", "n2")]));
+        let two = selector(&json!([name("In", "n1"), name("In", "n2")]));
         assert_eq!(two.named_nodes(), Some(BTreeSet::from(["n1", "n2"])));
         assert!(two.matches("n2", &Labels::new()) && !two.matches("n3", &Labels::new()));
-        let open = selector(json!([name("In", "n1"), name("NotIn", "n2")]));
+        let open = selector(&json!([name("In", "n1"), name("NotIn", "n2")]));
         assert_eq!(open.named_nodes(), None);
     }
 }
