@@ -148,7 +148,9 @@ pub fn assess(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<Assessmen
 
 fn choose(mut assessment: Assessment, pod: &Pod, random: &mut impl Rng) -> Decision {
     let best = assessment.feasible.iter().map(|feasible| feasible.score).max();
-    assessment.feasible.retain(|feasible| Some(feasible.score) == best);
+    assessment
+        .feasible
+        .retain(|feasible| Some(feasible.score) == best);
     match assessment.feasible.choose(random) {
         Some(chosen) => Decision::Place(chosen.clone()),
         None => unschedulable(assessment.refused, pod),

@@ -25,6 +25,13 @@ pub struct VolumePlan {
     pub provisions: Vec<Provision>,
 }
 
+impl VolumePlan {
+    /// Whether nothing is left to bind or provision.
+    pub fn is_empty(&self) -> bool {
+        self.bindings.is_empty() && self.provisions.is_empty()
+    }
+}
+
 /// An existing volume chosen for a claim.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Binding {
@@ -66,6 +73,8 @@ pub enum Refusal {
         claim: ObjectKey,
         /// Its class.
         class: String,
+        /// The requested bytes.
+        request: i128,
     },
     /// The volume of a bound claim does not exist.
     VolumeMissing {
@@ -225,6 +234,7 @@ fn check_provision(
             return Ok(Err(Refusal::NotEnoughSpace {
                 claim: claim.key.clone(),
                 class: claim.class.clone(),
+                request: claim.request.map_or(0, |request| request.bytes(rules.arithmetic)),
             }));
         }
     };
