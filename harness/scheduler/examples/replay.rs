@@ -1,0 +1,273 @@
+//! Replays recorded decisions of a real kube-scheduler against the filter and the score, and counts the differences.
+//!
+//! `cargo run --example replay -- DIRECTORY`, where the directory holds `filter.json` and `score.json`. Knows the
+//! format of those files; judges nothing itself but equality.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use capacity_scheduler::cycle::{self, Assessment, Cause};
+use capacity_scheduler::filter::Refusal;
+use capacity_scheduler::objects::{Object, Pod};
+use capacity_scheduler::rules::Rules;
+use capacity_scheduler::shape::{Shape, ShapePoint};
+use capacity_scheduler::snapshot::Snapshot;
+use capacity_scheduler::store::Collection;
+use serde_json::{Value, json};
+
+type Failure = Box<dyn Error>;
+
+fn main() -> Result<(), Failure> {
+    let directory = std::env::args()
+        .nth(1)
+        .ok_or("name the directory that holds filter.json and score.json")?;
+    let directory = Path::new(&directory);
+    let filter = replay_filter(&load(&directory.join("filter.json"))?)?;
+    let score = replay_score(&load(&directory.join("score.json"))?)?;
+    let mut out = io::stdout().lock();
+    for (name, tally) in [("filter decisions", &filter), ("scored pods", &score)] {
+        for difference in &tally.differences {
+            writeln!(out, "{difference}")?;
+        }
+        writeln!(
+            out,
+            "{name}: {} of {} equal",
+            tally.total - tally.differences.len(),
+            tally.total
+        )?;
+    }
+    if filter.differences.len() + score.differences.len() > 0 {
+        return Err("some decisions differ".into());
+    }
+    Ok(())
+}
+
+#[derive(Default)]
+struct Tally {
+    total: usize,
+    differences: Vec<String>,
+}
+
+impl Tally {
+    fn compare<T: PartialEq + std::fmt::Debug>(&mut self, what: &str, expected: &T, found: &T) {
+        self.total += 1;
+        if expected != found {
+            self.differences
+                .push(format!("{what}: recorded {expected:?}, found {found:?}"));
+        }
+    }
+}
+
+fn replay_filter(file: &Value) -> Result<Tally, Failure> {
+    let mut tally = Tally::default();
+    for case in array(&file["cases"]) {
+        let mut snapshot = Snapshot::default();
+        for node in array(&file["world"]["nodes"]) {
+            put(&mut snapshot.nodes, json!({"metadata": node}))?;
+        }
+        for (name, flag) in file["world"]["drivers"].as_object().into_iter().flatten() {
+            put_driver(&mut snapshot, name, flag)?;
+        }
+        let class = &case["name"];
+        put_class(
+            &mut snapshot,
+            class,
+            &case["provisioner"],
+            &case["allowedTopologies"],
+        )?;
+        for (index, capacity) in array(&case["capacities"]).iter().enumerate() {
+            put_capacity(&mut snapshot, index, capacity, &capacity["nodeTopology"])?;
+        }
+        let claims = array(&case["claims"]).iter().map(|size| (class, size));
+        let pod = put_claims(&mut snapshot, claims)?;
+        let verdicts = verdicts(&cycle::assess(&snapshot, &Rules::default(), &pod)?);
+        for (node, expected) in case["verdict"].as_object().into_iter().flatten() {
+            let found = verdicts.get(node).copied();
+            tally.compare(&format!("{class} on {node}"), &expected.as_str(), &found);
+        }
+    }
+    Ok(tally)
+}
+
+fn verdicts(assessment: &Assessment) -> BTreeMap<String, &'static str> {
+    let feasible = assessment
+        .feasible
+        .iter()
+        .map(|feasible| (feasible.node.name().to_owned(), "fits"));
+    let refused = assessment.refused.iter().map(|refused| {
+        let verdict = match &refused.cause {
+            Cause::Volumes(refusals) => match refusals.as_slice() {
+                [Refusal::NotEnoughSpace { .. }] => "no capacity",
+                [Refusal::BindConflict { .. }] => "no volume or topology",
+                _ => "another refusal",
+            },
+            Cause::Unfit(_) => "unfit",
+        };
+        (refused.node.name().to_owned(), verdict)
+    });
+    feasible.chain(refused).collect()
+}
+
+fn replay_score(file: &Value) -> Result<Tally, Failure> {
+    let mut tally = Tally::default();
+    for case in array(&file["cases"]) {
+        let mut snapshot = Snapshot::default();
+        for node in array(&file["nodes"]) {
+            put(
+                &mut snapshot.nodes,
+                json!({"metadata": {"name": node, "labels": {"kubernetes.io/hostname": node}}}),
+            )?;
+        }
+        put_driver(&mut snapshot, "on.example.com", &json!(true))?;
+        for class in array(&case["classes"]) {
+            put_class(&mut snapshot, class, &json!("on.example.com"), &Value::Null)?;
+        }
+        for (index, capacity) in array(&case["capacities"]).iter().enumerate() {
+            let topology = json!({"matchLabels": {"kubernetes.io/hostname": capacity["node"]}});
+            put_capacity(&mut snapshot, index, capacity, &topology)?;
+        }
+        for (index, volume) in array(&case["volumes"]).iter().enumerate() {
+            put_volume(&mut snapshot, index, volume)?;
+        }
+        let claims = array(&case["claims"])
+            .iter()
+            .map(|claim| (&claim["class"], &claim["size"]));
+        let pod = put_claims(&mut snapshot, claims)?;
+        let rules = Rules {
+            shape: Some(shape(
+                &file["shapes"][case["shape"].as_str().unwrap_or_default()],
+            )?),
+            ..Rules::default()
+        };
+        let expected: BTreeMap<String, i64> = serde_json::from_value(case["scores"].clone())?;
+        tally.compare(
+            &case["name"].to_string(),
+            &expected,
+            &scores(&cycle::assess(&snapshot, &rules, &pod)?),
+        );
+    }
+    Ok(tally)
+}
+
+/// A single feasible node is not scored.
+fn scores(assessment: &Assessment) -> BTreeMap<String, i64> {
+    if assessment.feasible.len() < 2 {
+        return BTreeMap::new();
+    }
+    let feasible = assessment.feasible.iter();
+    feasible
+        .map(|feasible| (feasible.node.name().to_owned(), feasible.score))
+        .collect()
+}
+
+fn shape(points: &Value) -> Result<Shape, Failure> {
+    let number = |value: &Value| value.as_i64().ok_or("a shape holds whole numbers");
+    let mut read = Vec::new();
+    for point in array(points) {
+        read.push(ShapePoint {
+            utilization: number(&point["utilization"])?,
+            score: number(&point["score"])?,
+        });
+    }
+    Ok(Shape::new(&read)?)
+}
+
+fn put_driver(snapshot: &mut Snapshot, name: &str, flag: &Value) -> Result<(), Failure> {
+    put(
+        &mut snapshot.drivers,
+        json!({"metadata": {"name": name}, "spec": {"storageCapacity": flag}}),
+    )
+}
+
+fn put_class(
+    snapshot: &mut Snapshot,
+    name: &Value,
+    provisioner: &Value,
+    allowed: &Value,
+) -> Result<(), Failure> {
+    put(
+        &mut snapshot.classes,
+        json!({
+            "metadata": {"name": name}, "provisioner": provisioner,
+            "volumeBindingMode": "WaitForFirstConsumer", "allowedTopologies": allowed,
+        }),
+    )
+}
+
+fn put_capacity(
+    snapshot: &mut Snapshot,
+    index: usize,
+    source: &Value,
+    topology: &Value,
+) -> Result<(), Failure> {
+    put(
+        &mut snapshot.capacities,
+        json!({
+            "metadata": {"name": format!("capacity-{index}"), "namespace": source["namespace"]},
+            "storageClassName": source["class"], "nodeTopology": topology,
+            "capacity": source["capacity"], "maximumVolumeSize": source["maximumVolumeSize"],
+        }),
+    )
+}
+
+fn put_volume(snapshot: &mut Snapshot, index: usize, source: &Value) -> Result<(), Failure> {
+    let on_node = json!({"key": "kubernetes.io/hostname", "operator": "In", "values": [source["node"]]});
+    put(
+        &mut snapshot.volumes,
+        json!({
+            "metadata": {"name": format!("volume-{index}")},
+            "spec": {
+                "storageClassName": source["class"], "capacity": {"storage": source["capacity"]},
+                "accessModes": ["ReadWriteOnce"],
+                "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [on_node]}]}},
+            },
+            "status": {"phase": "Available"},
+        }),
+    )
+}
+
+/// Adds one claim per (class, size) and gives a pod that uses them all.
+fn put_claims<'a>(
+    snapshot: &mut Snapshot,
+    claims: impl Iterator<Item = (&'a Value, &'a Value)>,
+) -> Result<Pod, Failure> {
+    let mut volumes = Vec::new();
+    for (index, (class, size)) in claims.enumerate() {
+        let name = format!("claim-{index}");
+        put(
+            &mut snapshot.claims,
+            json!({
+                "metadata": {"name": name, "namespace": "default"},
+                "spec": {
+                    "storageClassName": class, "accessModes": ["ReadWriteOnce"],
+                    "resources": {"requests": {"storage": size}},
+                },
+            }),
+        )?;
+        volumes.push(json!({"name": name, "persistentVolumeClaim": {"claimName": name}}));
+    }
+    let pod = json!({
+        "metadata": {"name": "pod", "namespace": "default"}, "spec": {"containers": [], "volumes": volumes},
+    });
+    Ok(Pod::read(&serde_json::from_value(pod)?)?)
+}
+
+fn put<T>(collection: &mut impl Collection<T>, source: Value) -> Result<(), Failure>
+where
+    T: Object,
+    T::Api: serde::de::DeserializeOwned,
+{
+    collection.put(Arc::new(T::read(&serde_json::from_value(source)?)?));
+    Ok(())
+}
+
+fn array(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+fn load(path: &Path) -> Result<Value, Failure> {
+    Ok(serde_json::from_str(&std::fs::read_to_string(path)?)?)
+}

@@ -1,0 +1,320 @@
+//! From a decision to a bound pod: write the claims' and volumes' part, wait until all are bound, bind the pod
+//! (VolumeBinding's PreBind, then the default binder).
+//!
+//! Knows nothing about queues and reports. What was written stays when a later step fails, as upstream.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{
+    Binding as ApiBinding, ObjectReference, PersistentVolume, PersistentVolumeClaim, Pod as ApiPod,
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::{Api, Patch, PatchParams, PostParams};
+use kube::{Client, Error as ClientError};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use super::cache::Cache;
+use super::report::Reporter;
+use crate::cycle::Feasible;
+use crate::filter::Binding;
+use crate::objects::{BOUND_BY_CONTROLLER, Claim, ObjectKey, Pod, SELECTED_NODE, Volume};
+use crate::snapshot::Snapshot;
+
+/// A pod on its way to a node.
+pub(super) struct BindJob {
+    pub(super) client: Client,
+    pub(super) cache: Arc<Mutex<Cache>>,
+    /// Tells that the cache took in news.
+    pub(super) news: watch::Receiver<()>,
+    pub(super) timeout: Duration,
+    pub(super) pod: Arc<Pod>,
+    pub(super) decision: Feasible,
+}
+
+/// Why a pod did not get to its node, in kube-scheduler's words.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum BindError {
+    #[error("running PreBind plugin \"VolumeBinding\": {0}")]
+    Write(String),
+    #[error("running PreBind plugin \"VolumeBinding\": binding volumes: {0}")]
+    Volumes(#[from] VolumesError),
+    #[error("binding rejected: running Bind plugin \"DefaultBinder\": {0}")]
+    Pod(String),
+}
+
+/// Why a pod's volumes did not get bound.
+#[derive(Debug, PartialEq, thiserror::Error)]
+pub(super) enum VolumesError {
+    #[error("context deadline exceeded")]
+    Timeout,
+    #[error("pod does not exist any more: pod \"{0}\" not found")]
+    PodGone(String),
+    #[error("failed to get node \"{0}\": node \"{0}\" not found")]
+    NodeGone(String),
+    #[error("failed to check binding: persistentvolume \"{0}\" not found")]
+    VolumeGone(String),
+    #[error("ClaimRef got reset for pv \"{0}\"")]
+    ReservationLost(String),
+    #[error("failed to check provisioning pvc: persistentvolumeclaims \"{0}\" not found")]
+    ClaimGone(ObjectKey),
+    #[error("selectedNode annotation reset for PVC \"{0}\"")]
+    AnnotationsGone(String),
+    #[error("provisioning failed for PVC \"{0}\"")]
+    SelectionLost(String),
+    #[error("pv \"{volume}\" node affinity doesn't match node \"{node}\": no matching NodeSelectorTerms")]
+    OutOfReach { volume: String, node: String },
+}
+
+/// The versions of the objects that were written, before they were. While the cache still shows one of these, it lags
+/// behind our own write.
+#[derive(Debug, Default)]
+struct Written {
+    volumes: BTreeMap<ObjectKey, String>,
+    claims: BTreeMap<ObjectKey, String>,
+}
+
+/// Lays a decision over the snapshot, so that the next attempt sees it (Reserve).
+pub(super) fn assume(snapshot: &mut Snapshot, decision: &Feasible) {
+    for Binding { claim, volume } in &decision.plan.bindings {
+        snapshot.volumes.assume(Arc::new(volume.with_claim(claim)));
+    }
+    for provision in &decision.plan.provisions {
+        let selected = provision.claim.with_selected_node(decision.node.name());
+        snapshot.claims.assume(Arc::new(selected));
+    }
+}
+
+/// Takes a decision back out of the snapshot, or ends it because the cluster shows it by now.
+pub(super) fn forget(snapshot: &mut Snapshot, decision: &Feasible) {
+    for binding in &decision.plan.bindings {
+        snapshot.volumes.forget(&binding.volume.key);
+    }
+    for provision in &decision.plan.provisions {
+        snapshot.claims.forget(&provision.claim.key);
+    }
+}
+
+impl BindJob {
+    /// Binds volumes and pod.
+    pub(super) async fn run(&mut self, reporter: &Reporter) -> Result<(), BindError> {
+        if !self.decision.plan.is_empty() {
+            reporter.nominate(&self.pod, self.decision.node.name()).await;
+        }
+        let written = self
+            .write()
+            .await
+            .map_err(|error| BindError::Write(reason(&error)))?;
+        let limit = self.timeout;
+        let waited = timeout(limit, self.all_bound(&written)).await;
+        waited.unwrap_or(Err(VolumesError::Timeout))?;
+        self.bind_pod()
+            .await
+            .map_err(|error| BindError::Pod(reason(&error)))
+    }
+
+    /// Reserves existing volumes and asks for provisioning, volumes first.
+    async fn write(&self) -> Result<Written, ClientError> {
+        let mut written = Written::default();
+        let volumes: Api<PersistentVolume> = Api::all(self.client.clone());
+        for Binding { claim, volume } in &self.decision.plan.bindings {
+            if is_reserved(volume, claim) {
+                continue;
+            }
+            let patch = Patch::Merge(reservation(volume, claim));
+            volumes
+                .patch(&volume.key.name, &PatchParams::default(), &patch)
+                .await?;
+            written.volumes.insert(volume.key.clone(), volume.version.clone());
+        }
+        for provision in &self.decision.plan.provisions {
+            let claim = &provision.claim;
+            if self.is_selected(claim) {
+                continue;
+            }
+            let claims: Api<PersistentVolumeClaim> =
+                Api::namespaced(self.client.clone(), &claim.key.namespace);
+            let patch = Patch::Merge(json!({ "metadata": {
+                "resourceVersion": claim.version,
+                "annotations": { SELECTED_NODE: self.decision.node.name() },
+            }}));
+            claims
+                .patch(&claim.key.name, &PatchParams::default(), &patch)
+                .await?;
+            written.claims.insert(claim.key.clone(), claim.version.clone());
+        }
+        Ok(written)
+    }
+
+    /// Whether the claim asks for the node already. Asks what the server told, not what is assumed: an assumed selection
+    /// may be another pod's that is never written.
+    fn is_selected(&self, claim: &Claim) -> bool {
+        let cache = self.cache.lock();
+        let stored = cache.snapshot.claims.stored(&claim.key);
+        stored.is_some_and(|stored| stored.selected_node.as_deref() == Some(self.decision.node.name()))
+    }
+
+    /// Waits, from news to news, until everything is bound or cannot be any more.
+    async fn all_bound(&mut self, written: &Written) -> Result<(), VolumesError> {
+        loop {
+            self.news.borrow_and_update();
+            let bound = check(&self.cache.lock(), &self.pod, &self.decision, written)?;
+            if bound {
+                return Ok(());
+            }
+            if self.news.changed().await.is_err() {
+                // The scheduler is going down and takes this job with it.
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    async fn bind_pod(&self) -> Result<(), ClientError> {
+        let key = &self.pod.key;
+        let pods: Api<ApiPod> = Api::namespaced(self.client.clone(), &key.namespace);
+        let binding = ApiBinding {
+            metadata: ObjectMeta {
+                name: Some(key.name.clone()),
+                namespace: Some(key.namespace.clone()),
+                uid: Some(self.pod.uid.clone()),
+                ..ObjectMeta::default()
+            },
+            target: ObjectReference {
+                kind: Some("Node".to_owned()),
+                name: Some(self.decision.node.name().to_owned()),
+                ..ObjectReference::default()
+            },
+        };
+        // The answer is a Status, which says nothing beyond its code.
+        let _status: Value = pods
+            .create_subresource("binding", &key.name, &PostParams::default(), &binding)
+            .await?;
+        Ok(())
+    }
+}
+
+/// Whether everything is bound; an error if it cannot be any more.
+fn check(cache: &Cache, pod: &Pod, decision: &Feasible, written: &Written) -> Result<bool, VolumesError> {
+    let plan = &decision.plan;
+    if plan.is_empty() {
+        return Ok(true);
+    }
+    if !cache.awaits(pod) {
+        return Err(VolumesError::PodGone(pod.key.name.clone()));
+    }
+    let snapshot = &cache.snapshot;
+    let node = decision.node.name();
+    if snapshot.nodes.stored(&decision.node.key).is_none() {
+        return Err(VolumesError::NodeGone(node.to_owned()));
+    }
+    let mut all = true;
+    for binding in &plan.bindings {
+        all &= check_binding(snapshot, decision, binding, written)?;
+    }
+    for provision in &plan.provisions {
+        all &= check_provision(snapshot, decision, &provision.claim.key, written)?;
+    }
+    Ok(all)
+}
+
+fn check_binding(
+    snapshot: &Snapshot,
+    decision: &Feasible,
+    binding: &Binding,
+    written: &Written,
+) -> Result<bool, VolumesError> {
+    let key = &binding.volume.key;
+    let name = || key.name.clone();
+    let Some(volume) = snapshot.volumes.stored(key) else {
+        return Err(VolumesError::VolumeGone(name()));
+    };
+    if written.volumes.get(key) == Some(&volume.version) {
+        return Ok(false);
+    }
+    check_reach(snapshot, decision, volume)?;
+    if volume.claim.as_ref().is_none_or(|claim| claim.uid.is_none()) {
+        return Err(VolumesError::ReservationLost(name()));
+    }
+    let claim = snapshot.claims.stored(&binding.claim.key);
+    Ok(claim.is_some_and(|claim| claim.is_fully_bound()))
+}
+
+fn check_provision(
+    snapshot: &Snapshot,
+    decision: &Feasible,
+    key: &ObjectKey,
+    written: &Written,
+) -> Result<bool, VolumesError> {
+    let Some(claim) = snapshot.claims.stored(key) else {
+        return Err(VolumesError::ClaimGone(key.clone()));
+    };
+    if written.claims.get(key) == Some(&claim.version) {
+        return Ok(false);
+    }
+    if !claim.annotated {
+        return Err(VolumesError::AnnotationsGone(key.name.clone()));
+    }
+    if claim.selected_node.as_deref() != Some(decision.node.name()) {
+        return Err(VolumesError::SelectionLost(key.name.clone()));
+    }
+    if let Some(name) = &claim.volume {
+        // The volume's watch may lag behind the claim's.
+        let Some(volume) = snapshot.volumes.stored(&ObjectKey::cluster(name)) else {
+            return Ok(false);
+        };
+        check_reach(snapshot, decision, volume)?;
+    }
+    Ok(claim.is_fully_bound())
+}
+
+/// Judges by the node's labels as they are now.
+fn check_reach(snapshot: &Snapshot, decision: &Feasible, volume: &Volume) -> Result<(), VolumesError> {
+    let node = snapshot
+        .nodes
+        .stored(&decision.node.key)
+        .unwrap_or(&decision.node);
+    if volume.admits(&node.labels) {
+        return Ok(());
+    }
+    Err(VolumesError::OutOfReach {
+        volume: volume.key.name.clone(),
+        node: node.name().to_owned(),
+    })
+}
+
+/// Whether the volume names this very claim, UID included.
+fn is_reserved(volume: &Volume, claim: &Claim) -> bool {
+    let named = volume.claim.as_ref();
+    named.is_some_and(|named| named.key == claim.key && named.uid.as_ref() == Some(&claim.uid))
+}
+
+fn reservation(volume: &Volume, claim: &Claim) -> Value {
+    let mut metadata = json!({ "resourceVersion": volume.version });
+    if volume.claim.is_none() {
+        // Where a person reserved the volume, it stays theirs.
+        metadata["annotations"] = json!({ BOUND_BY_CONTROLLER: "yes" });
+    }
+    json!({
+        "metadata": metadata,
+        "spec": { "claimRef": {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "namespace": claim.key.namespace,
+            "name": claim.key.name,
+            "uid": claim.uid,
+            "resourceVersion": claim.version,
+        }},
+    })
+}
+
+/// What the server said, without the client's framing.
+fn reason(error: &ClientError) -> String {
+    match error {
+        ClientError::Api(status) => status.message.clone(),
+        other => other.to_string(),
+    }
+}

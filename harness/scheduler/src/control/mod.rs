@@ -1,0 +1,13 @@
+//! The scheduling loop: one owner of all state, to which everything that happens comes as an event.
+//!
+//! Decides nothing about placement itself ([`crate::cycle`] does) and knows no server beyond a client handed to it.
+
+mod bind;
+mod cache;
+mod hints;
+mod queue;
+mod report;
+mod run;
+mod watch;
+
+pub use self::run::{Error, run};

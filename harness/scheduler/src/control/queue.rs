@@ -1,0 +1,345 @@
+//! The pods that await a node: which is next, which is kept back, and what the others wait for.
+//!
+//! Knows time only as it is told, and neither cluster nor wire. A pod has at most one job (an attempt's report, or its
+//! binding) under way; it is not attempted again before that job is done, so its reports stay in order.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::report::Reported;
+use crate::cycle::Blocker;
+use crate::objects::Pod;
+
+/// The times that govern retries.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Delays {
+    /// After the first failed attempt; doubles with each further one.
+    pub(super) initial_backoff: Duration,
+    /// The longest back-off.
+    pub(super) max_backoff: Duration,
+    /// How long an unschedulable pod waits at most.
+    pub(super) flush: Duration,
+}
+
+/// The queue. Pods are known by their UID, so a pod created anew is a new one.
+#[derive(Debug)]
+pub(super) struct Queue {
+    delays: Delays,
+    entries: HashMap<String, Entry>,
+    /// Pods that can be attempted now: higher priority first, then the order in which they became ready.
+    ready: BTreeSet<(Reverse<i32>, u64, String)>,
+    /// Pods to be made ready at a time.
+    timers: BTreeSet<(Instant, String)>,
+    sequence: u64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    pod: Arc<Pod>,
+    attempts: u32,
+    state: State,
+    /// A report or binding is under way.
+    has_job: bool,
+    reported: Reported,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum State {
+    /// To be attempted as soon as no job is under way.
+    Ready(u64),
+    /// Kept back until this time.
+    BackingOff(Instant),
+    /// Unschedulable until something helps.
+    Waiting {
+        blockers: BTreeSet<Blocker>,
+        /// Not to be attempted before.
+        earliest: Instant,
+        /// To be attempted then at the latest.
+        flush: Instant,
+    },
+    /// A node is decided, or an attempt is being made.
+    Placed,
+}
+
+impl Queue {
+    pub(super) fn new(delays: Delays) -> Self {
+        Self {
+            delays,
+            entries: HashMap::new(),
+            ready: BTreeSet::new(),
+            timers: BTreeSet::new(),
+            sequence: 0,
+        }
+    }
+
+    /// Adds a pod, ready to be attempted, or replaces what is known about it.
+    pub(super) fn put(&mut self, pod: Arc<Pod>) {
+        if let Some(entry) = self.entries.get_mut(&pod.uid) {
+            entry.pod = pod;
+            return;
+        }
+        let uid = pod.uid.clone();
+        let entry = Entry {
+            pod,
+            attempts: 0,
+            state: State::Placed,
+            has_job: false,
+            reported: Reported::default(),
+        };
+        self.entries.insert(uid.clone(), entry);
+        self.make_ready(&uid);
+    }
+
+    /// Drops a pod. A job under way is left to notice by itself.
+    pub(super) fn remove(&mut self, uid: &str) {
+        self.enter(uid, State::Placed);
+        self.entries.remove(uid);
+    }
+
+    /// Takes the next pod for an attempt, with what was last reported about it. It has a job until [`Self::job_done`].
+    pub(super) fn pop(&mut self) -> Option<(Arc<Pod>, Reported)> {
+        let (_, _, uid) = self.ready.pop_first()?;
+        let entry = self.entries.get_mut(&uid)?;
+        entry.state = State::Placed;
+        entry.attempts = entry.attempts.saturating_add(1);
+        entry.has_job = true;
+        Some((Arc::clone(&entry.pod), entry.reported.clone()))
+    }
+
+    /// Whether a pod can be attempted now.
+    pub(super) fn has_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    /// The pod has to wait for something that helps against `blockers`.
+    pub(super) fn wait(&mut self, uid: &str, blockers: BTreeSet<Blocker>, now: Instant) {
+        let earliest = now + self.backoff(uid);
+        let flush = now + self.delays.flush;
+        self.enter(
+            uid,
+            State::Waiting {
+                blockers,
+                earliest,
+                flush,
+            },
+        );
+    }
+
+    /// The pod is to be attempted again after its back-off.
+    pub(super) fn back_off(&mut self, uid: &str, now: Instant) {
+        let until = now + self.backoff(uid);
+        self.enter(uid, State::BackingOff(until));
+    }
+
+    /// The pod's job is done, with this as its last report.
+    pub(super) fn job_done(&mut self, uid: &str, reported: Reported) {
+        let Some(entry) = self.entries.get_mut(uid) else {
+            return;
+        };
+        entry.has_job = false;
+        entry.reported = reported;
+        let state = entry.state.clone();
+        self.enter(uid, state);
+    }
+
+    /// Makes the waiting pods for which `helps` holds ready, or backs them off until they may be attempted.
+    pub(super) fn wake(&mut self, now: Instant, helps: impl Fn(&Pod, &BTreeSet<Blocker>) -> bool) {
+        let woken = self.entries.iter().filter_map(|(uid, entry)| match &entry.state {
+            State::Waiting {
+                blockers, earliest, ..
+            } if helps(&entry.pod, blockers) => Some((uid.clone(), *earliest)),
+            _ => None,
+        });
+        let mut woken: Vec<_> = woken.collect();
+        // The map has no order of its own; attempts should not depend on chance.
+        woken.sort();
+        for (uid, earliest) in woken {
+            if earliest > now {
+                self.enter(&uid, State::BackingOff(earliest));
+            } else {
+                self.make_ready(&uid);
+            }
+        }
+    }
+
+    /// Makes the pods ready whose time has come.
+    pub(super) fn tick(&mut self, now: Instant) {
+        while let Some((due, uid)) = self.timers.first().cloned() {
+            if due > now {
+                return;
+            }
+            self.make_ready(&uid);
+        }
+    }
+
+    /// When the next pod's time comes.
+    pub(super) fn next_deadline(&self) -> Option<Instant> {
+        self.timers.first().map(|(due, _)| *due)
+    }
+
+    fn make_ready(&mut self, uid: &str) {
+        self.sequence += 1;
+        self.enter(uid, State::Ready(self.sequence));
+    }
+
+    /// Changes a pod's state and keeps both orders in step with it.
+    fn enter(&mut self, uid: &str, state: State) {
+        let Some(entry) = self.entries.get_mut(uid) else {
+            return;
+        };
+        match &entry.state {
+            State::Ready(sequence) => {
+                self.ready
+                    .remove(&(Reverse(entry.pod.priority), *sequence, uid.to_owned()));
+            }
+            State::BackingOff(at) | State::Waiting { flush: at, .. } => {
+                self.timers.remove(&(*at, uid.to_owned()));
+            }
+            State::Placed => {}
+        }
+        match &state {
+            State::Ready(sequence) if !entry.has_job => {
+                self.ready
+                    .insert((Reverse(entry.pod.priority), *sequence, uid.to_owned()));
+            }
+            State::BackingOff(at) | State::Waiting { flush: at, .. } => {
+                self.timers.insert((*at, uid.to_owned()));
+            }
+            State::Ready(_) | State::Placed => {}
+        }
+        entry.state = state;
+    }
+
+    /// Doubles with every attempt, up to the bound.
+    fn backoff(&self, uid: &str) -> Duration {
+        let attempts = self.entries.get(uid).map_or(0, |entry| entry.attempts);
+        let doublings = attempts.saturating_sub(1).min(31);
+        let backoff = self.delays.initial_backoff.saturating_mul(1 << doublings);
+        backoff.min(self.delays.max_backoff)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::objects::Object;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn pod(name: &str, priority: i32) -> Arc<Pod> {
+        let source = json!({"metadata": {"name": name, "uid": name}, "spec": {"containers": [], "priority": priority}});
+        Arc::new(Pod::read(&serde_json::from_value(source).unwrap()).unwrap())
+    }
+
+    fn queue() -> Queue {
+        Queue::new(Delays {
+            initial_backoff: SECOND,
+            max_backoff: 10 * SECOND,
+            flush: 300 * SECOND,
+        })
+    }
+
+    fn attempt(queue: &mut Queue) -> Option<String> {
+        let (pod, reported) = queue.pop()?;
+        queue.job_done(&pod.uid, reported);
+        Some(pod.uid.clone())
+    }
+
+    fn volumes() -> BTreeSet<Blocker> {
+        [Blocker::Volumes].into()
+    }
+
+    #[test]
+    fn priority_goes_before_age() {
+        let mut queue = queue();
+        for (name, priority) in [("old", 0), ("new", 0), ("urgent", 7)] {
+            queue.put(pod(name, priority));
+        }
+        let order: Vec<_> = std::iter::from_fn(|| attempt(&mut queue)).collect();
+        assert_eq!(order, ["urgent", "old", "new"]);
+    }
+
+    #[test]
+    fn backoff_doubles_up_to_its_bound() {
+        let mut queue = queue();
+        queue.put(pod("p", 0));
+        let mut now = Instant::now();
+        for expected in [1, 2, 4, 8, 10, 10] {
+            assert!(attempt(&mut queue).is_some());
+            queue.back_off("p", now);
+            assert_eq!(queue.next_deadline(), Some(now + expected * SECOND));
+            now += expected * SECOND;
+            queue.tick(now);
+        }
+    }
+
+    #[test]
+    fn a_woken_pod_still_backs_off() {
+        let mut queue = queue();
+        queue.put(pod("p", 0));
+        let now = Instant::now();
+        attempt(&mut queue);
+        queue.wait("p", volumes(), now);
+        queue.wake(now, |_, _| false);
+        assert_eq!(
+            queue.next_deadline(),
+            Some(now + 300 * SECOND),
+            "it waits for the flush"
+        );
+        queue.wake(now, |_, blockers| blockers.contains(&Blocker::Volumes));
+        assert_eq!(queue.next_deadline(), Some(now + SECOND));
+        queue.tick(now + SECOND);
+        assert!(queue.has_ready());
+
+        attempt(&mut queue);
+        queue.wait("p", volumes(), now);
+        queue.wake(now + 2 * SECOND, |_, _| true);
+        assert!(queue.has_ready(), "its back-off is over");
+    }
+
+    #[test]
+    fn nothing_happening_flushes_after_the_given_time() {
+        let mut queue = queue();
+        queue.put(pod("p", 0));
+        let now = Instant::now();
+        attempt(&mut queue);
+        queue.wait("p", volumes(), now);
+        queue.tick(now + 299 * SECOND);
+        assert!(!queue.has_ready());
+        queue.tick(now + 300 * SECOND);
+        assert!(queue.has_ready());
+    }
+
+    #[test]
+    fn a_pod_woken_during_its_job_is_attempted_after_it() {
+        let mut queue = queue();
+        queue.put(pod("p", 0));
+        let now = Instant::now();
+        let (_, reported) = queue.pop().unwrap();
+        queue.wait("p", volumes(), now);
+        queue.wake(now + 2 * SECOND, |_, _| true);
+        assert!(!queue.has_ready(), "the report is not written yet");
+        queue.job_done("p", reported);
+        assert!(queue.has_ready(), "the wake-up was not lost");
+    }
+
+    #[test]
+    fn a_removed_pod_leaves_nothing_behind() {
+        let mut queue = queue();
+        queue.put(pod("waiting", 0));
+        let (_, reported) = queue.pop().unwrap();
+        queue.wait("waiting", volumes(), Instant::now());
+        queue.put(pod("ready", 0));
+        for name in ["waiting", "ready"] {
+            queue.remove(name);
+        }
+        queue.job_done("waiting", reported);
+        assert!(!queue.has_ready() && queue.next_deadline().is_none());
+    }
+}

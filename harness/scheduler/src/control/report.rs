@@ -1,0 +1,264 @@
+//! What pods are told: the PodScheduled condition, and events in the form of events.k8s.io/v1.
+//!
+//! The condition is written only when it changes. The event is written at every attempt, so that observers see attempts
+//! that fail for the same reason: the first one creates it, further ones count up its series. kube-scheduler counts in
+//! memory too and shows the count only every few minutes. A report that the server refuses is dropped and logged.
+
+use k8s_openapi::api::core::v1::{ObjectReference, Pod as ApiPod, PodCondition};
+use k8s_openapi::api::events::v1::{Event, EventSeries};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta, Time};
+use k8s_openapi::jiff::Timestamp;
+use kube::api::{Api, Patch, PatchParams, PostParams};
+use kube::{Client, Error as ClientError};
+use serde_json::{Value, json};
+use tracing::{debug, warn};
+
+use crate::message;
+use crate::objects::Pod;
+
+/// Names may have 253 characters, of which a dot and 16 digits are taken.
+const EVENT_NAME_STEM_MAX: usize = 236;
+/// The condition that reports go to.
+const POD_SCHEDULED: &str = "PodScheduled";
+
+/// Writes reports.
+#[derive(Clone)]
+pub(super) struct Reporter {
+    pub(super) client: Client,
+    /// The scheduler's name, the events' reporting controller.
+    pub(super) scheduler_name: String,
+    /// Which process of that name, the events' reporting instance.
+    pub(super) instance: String,
+}
+
+/// What was last written about a pod.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Reported {
+    event: Option<WrittenEvent>,
+    condition: Option<Failure>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct WrittenEvent {
+    name: String,
+    note: String,
+    count: i32,
+}
+
+/// Why a pod is not scheduled.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Failure {
+    pub(super) reason: FailureReason,
+    pub(super) message: String,
+}
+
+/// The reason of the PodScheduled condition.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum FailureReason {
+    /// No node can take the pod.
+    Unschedulable,
+    /// Something went wrong after or while a node was chosen.
+    SchedulerError,
+}
+
+impl FailureReason {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Unschedulable => "Unschedulable",
+            Self::SchedulerError => "SchedulerError",
+        }
+    }
+}
+
+/// The parts in which the two kinds of events differ.
+struct Outcome<'a> {
+    type_: &'a str,
+    reason: &'a str,
+    action: &'a str,
+    note: String,
+}
+
+impl Reporter {
+    /// Reports a failed attempt.
+    pub(super) async fn failed(&self, pod: &Pod, failure: &Failure, last: Reported) -> Reported {
+        let outcome = Outcome {
+            type_: "Warning",
+            reason: "FailedScheduling",
+            action: "Scheduling",
+            note: message::note(&failure.message),
+        };
+        let event = self.repeat_event(pod, &outcome, last.event).await;
+        let condition = self.write_condition(pod, failure, last.condition).await;
+        Reported { event, condition }
+    }
+
+    /// Reports that the pod is bound to a node.
+    pub(super) async fn scheduled(&self, pod: &Pod, node: &str) {
+        let outcome = Outcome {
+            type_: "Normal",
+            reason: "Scheduled",
+            action: "Binding",
+            note: message::note(&format!("Successfully assigned {} to {node}", pod.key)),
+        };
+        self.create_event(pod, &outcome).await;
+    }
+
+    /// Tells which node a pod is about to get while its claims are being bound (`status.nominatedNodeName`).
+    pub(super) async fn nominate(&self, pod: &Pod, node: &str) {
+        self.patch_status(pod, &json!({ "nominatedNodeName": node }))
+            .await;
+    }
+
+    /// Counts up the series of the last event if that said the same, else creates one.
+    async fn repeat_event(
+        &self,
+        pod: &Pod,
+        outcome: &Outcome<'_>,
+        last: Option<WrittenEvent>,
+    ) -> Option<WrittenEvent> {
+        let Some(same) = last.filter(|last| last.note == outcome.note) else {
+            return self.create_event(pod, outcome).await;
+        };
+        let series = EventSeries {
+            count: same.count.saturating_add(1),
+            last_observed_time: MicroTime(Timestamp::now()),
+        };
+        let patch = Patch::Merge(json!({ "series": &series }));
+        let events: Api<Event> = Api::namespaced(self.client.clone(), &pod.key.namespace);
+        match events.patch(&same.name, &PatchParams::default(), &patch).await {
+            Ok(_) => Some(WrittenEvent {
+                count: series.count,
+                ..same
+            }),
+            // Events expire.
+            Err(error) if is_not_found(&error) => self.create_event(pod, outcome).await,
+            Err(error) => {
+                warn!(pod = %pod.key, %error, "event series not written");
+                Some(same)
+            }
+        }
+    }
+
+    async fn create_event(&self, pod: &Pod, outcome: &Outcome<'_>) -> Option<WrittenEvent> {
+        let name = event_name(pod);
+        let event = self.event(pod, outcome, &name);
+        let events: Api<Event> = Api::namespaced(self.client.clone(), &pod.key.namespace);
+        if let Err(error) = events.create(&PostParams::default(), &event).await {
+            warn!(pod = %pod.key, %error, "event not written");
+            return None;
+        }
+        Some(WrittenEvent {
+            name,
+            note: outcome.note.clone(),
+            count: 1,
+        })
+    }
+
+    fn event(&self, pod: &Pod, outcome: &Outcome<'_>, name: &str) -> Event {
+        Event {
+            metadata: ObjectMeta {
+                name: Some(name.to_owned()),
+                namespace: Some(pod.key.namespace.clone()),
+                ..ObjectMeta::default()
+            },
+            event_time: Some(MicroTime(Timestamp::now())),
+            reporting_controller: Some(self.scheduler_name.clone()),
+            reporting_instance: Some(self.instance.clone()),
+            type_: Some(outcome.type_.to_owned()),
+            reason: Some(outcome.reason.to_owned()),
+            action: Some(outcome.action.to_owned()),
+            note: Some(outcome.note.clone()),
+            regarding: Some(ObjectReference {
+                api_version: Some("v1".to_owned()),
+                kind: Some("Pod".to_owned()),
+                namespace: Some(pod.key.namespace.clone()),
+                name: Some(pod.key.name.clone()),
+                uid: Some(pod.uid.clone()),
+                resource_version: Some(pod.version.clone()),
+                ..ObjectReference::default()
+            }),
+            ..Event::default()
+        }
+    }
+
+    /// Writes the condition if it says something new. After an error it is always written, because that takes back the
+    /// nomination made before binding.
+    async fn write_condition(&self, pod: &Pod, failure: &Failure, last: Option<Failure>) -> Option<Failure> {
+        let known = last.or_else(|| condition_of(pod));
+        let mut status = json!({ "conditions": conditions_with(pod, failure) });
+        match failure.reason {
+            FailureReason::Unschedulable if known.as_ref() == Some(failure) => return known,
+            FailureReason::Unschedulable => {}
+            FailureReason::SchedulerError => status["nominatedNodeName"] = Value::Null,
+        }
+        let written = self.patch_status(pod, &status).await;
+        written.then(|| failure.clone()).or(known)
+    }
+
+    /// A merge patch replaces lists, so the status has to come with all conditions. The UID keeps a namesake safe.
+    async fn patch_status(&self, pod: &Pod, status: &Value) -> bool {
+        let patch = Patch::Merge(json!({ "metadata": { "uid": pod.uid }, "status": status }));
+        let pods: Api<ApiPod> = Api::namespaced(self.client.clone(), &pod.key.namespace);
+        match pods
+            .patch_status(&pod.key.name, &PatchParams::default(), &patch)
+            .await
+        {
+            Ok(_) => true,
+            Err(error) if is_not_found(&error) => {
+                debug!(pod = %pod.key, "the pod is gone, its status stays unwritten");
+                false
+            }
+            Err(error) => {
+                warn!(pod = %pod.key, %error, "status not written");
+                false
+            }
+        }
+    }
+}
+
+/// What the pod's own condition says, if it tells a failure.
+fn condition_of(pod: &Pod) -> Option<Failure> {
+    let condition = pod
+        .scheduled_condition()
+        .filter(|condition| condition.status == "False")?;
+    let reason = match condition.reason.as_deref() {
+        Some("Unschedulable") => FailureReason::Unschedulable,
+        Some("SchedulerError") => FailureReason::SchedulerError,
+        _ => return None,
+    };
+    Some(Failure {
+        reason,
+        message: condition.message.clone().unwrap_or_default(),
+    })
+}
+
+fn conditions_with(pod: &Pod, failure: &Failure) -> Vec<PodCondition> {
+    let old = pod.scheduled_condition();
+    let unchanged_since = old
+        .filter(|old| old.status == "False")
+        .and_then(|old| old.last_transition_time.clone());
+    let new = PodCondition {
+        type_: POD_SCHEDULED.to_owned(),
+        status: "False".to_owned(),
+        reason: Some(failure.reason.as_str().to_owned()),
+        message: Some(failure.message.clone()),
+        observed_generation: pod.generation,
+        last_transition_time: unchanged_since.or_else(|| Some(Time(Timestamp::now()))),
+        last_probe_time: None,
+    };
+    let others = pod
+        .conditions
+        .iter()
+        .filter(|condition| condition.type_ != POD_SCHEDULED);
+    others.cloned().chain([new]).collect()
+}
+
+/// As upstream names events: the object's name, cut to leave room, and the time in nanoseconds.
+fn event_name(pod: &Pod) -> String {
+    let name = pod.key.name.get(..EVENT_NAME_STEM_MAX).unwrap_or(&pod.key.name);
+    format!("{name}.{:x}", Timestamp::now().as_nanosecond())
+}
+
+fn is_not_found(error: &ClientError) -> bool {
+    matches!(error, ClientError::Api(status) if status.code == 404)
+}

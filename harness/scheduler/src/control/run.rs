@@ -1,0 +1,282 @@
+//! The loop: takes in news, attempts one pod after the other, and starts the jobs that follow from a decision.
+//!
+//! Everything that happens comes through one `select`, so no change can slip in between looking at the cluster and
+//! deciding what to wait for: wake-ups cannot be lost.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use futures::StreamExt;
+use kube::Client;
+use parking_lot::Mutex;
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use tokio::sync::watch as signal;
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::{Instant, sleep_until};
+use tracing::{debug, info};
+
+use super::bind::{self, BindJob};
+use super::cache::{Cache, Change};
+use super::hints;
+use super::queue::{Delays, Queue};
+use super::report::{Failure, FailureReason, Reported, Reporter};
+use super::watch::{self, Update};
+use crate::cycle::{self, Cause, Decision, Feasible, Refused};
+use crate::objects::Pod;
+use crate::options::{Options, OptionsError};
+use crate::rules::Rules;
+
+/// Why the scheduler stopped other than by being told to.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The options cannot be used.
+    #[error(transparent)]
+    Options(#[from] OptionsError),
+    /// A job of the scheduler panicked.
+    #[error("a scheduler job failed: {0}; please report this with the log")]
+    Job(#[from] JoinError),
+}
+
+/// So many pieces of news are taken in at once.
+const NEWS_AT_ONCE: usize = 256;
+/// After so many pieces of news an attempt is made, though more have arrived.
+const NEWS_PER_ATTEMPT: usize = 4096;
+
+/// Schedules pods until `shutdown` completes. Errors when the options are wrong; an unreachable or failing API server is
+/// no error but tried again. Dropping the future stops everything at once.
+pub async fn run(
+    options: Options,
+    client: Client,
+    shutdown: impl Future<Output = ()> + Send,
+) -> Result<(), Error> {
+    let mut scheduler = Scheduler::new(&options, &client)?;
+    let mut news = watch::all(&client).ready_chunks(NEWS_AT_ONCE);
+    let mut shutdown = std::pin::pin!(shutdown);
+    let mut news_since_attempt = 0;
+    loop {
+        let can_attempt = scheduler.can_attempt();
+        let deadline = scheduler.queue.next_deadline();
+        tokio::select! {
+            biased;
+            () = &mut shutdown => return Ok(()),
+            Some(done) = scheduler.jobs.join_next() => scheduler.finish(done?),
+            Some(updates) = news.next(), if !can_attempt || news_since_attempt < NEWS_PER_ATTEMPT => {
+                news_since_attempt += updates.len();
+                scheduler.learn(updates);
+            }
+            () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
+                scheduler.queue.tick(Instant::now());
+            }
+            () = tokio::task::yield_now(), if can_attempt => {
+                news_since_attempt = 0;
+                scheduler.attempt();
+            }
+        }
+    }
+}
+
+struct Scheduler {
+    rules: Arc<Rules>,
+    random: StdRng,
+    cache: Arc<Mutex<Cache>>,
+    queue: Queue,
+    jobs: JoinSet<Done>,
+    reporter: Reporter,
+    bind_timeout: std::time::Duration,
+    /// Tells binding jobs that the cache took in news.
+    news: signal::Sender<()>,
+}
+
+/// How a job ended.
+enum Done {
+    /// A failed attempt was reported.
+    Reported { uid: String, reported: Reported },
+    /// The pod is bound.
+    Bound { uid: String, decision: Feasible },
+    /// The pod did not get to its node, which was reported.
+    NotBound {
+        uid: String,
+        decision: Feasible,
+        reported: Reported,
+    },
+}
+
+impl Scheduler {
+    fn new(options: &Options, client: &Client) -> Result<Self, OptionsError> {
+        let rules = Arc::new(options.rules()?);
+        let hostname = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        Ok(Self {
+            rules,
+            random: options.seed.map_or_else(rand::make_rng, StdRng::seed_from_u64),
+            cache: Arc::new(Mutex::new(Cache::new(&options.scheduler_name))),
+            queue: Queue::new(Delays {
+                initial_backoff: options.initial_backoff,
+                max_backoff: options.max_backoff,
+                flush: options.unschedulable_flush,
+            }),
+            jobs: JoinSet::new(),
+            reporter: Reporter {
+                client: client.clone(),
+                scheduler_name: options.scheduler_name.clone(),
+                instance: format!("{}-{}", options.scheduler_name, hostname.trim()),
+            },
+            bind_timeout: options.bind_timeout,
+            news: signal::Sender::new(()),
+        })
+    }
+
+    fn can_attempt(&self) -> bool {
+        self.queue.has_ready() && self.cache.lock().is_complete()
+    }
+
+    /// Takes in news, and makes those pods ready that it may help.
+    fn learn(&mut self, updates: Vec<Update>) {
+        let now = Instant::now();
+        for update in updates {
+            let changes = self.cache.lock().learn(update);
+            for change in changes {
+                self.take_in(&change);
+                self.queue.wake(now, |pod, blockers| {
+                    hints::wakes(&self.rules, &change, pod, blockers)
+                });
+            }
+        }
+        self.news.send_replace(());
+    }
+
+    fn take_in(&mut self, change: &Change) {
+        let Change::Pod(delta) = change else {
+            return;
+        };
+        let replaced = |new: &Option<Arc<Pod>>, old: &Pod| new.as_ref().is_none_or(|new| new.uid != old.uid);
+        if let Some(old) = delta.old.as_ref().filter(|old| replaced(&delta.new, old)) {
+            self.queue.remove(&old.uid);
+        }
+        if let Some(new) = &delta.new {
+            self.queue.put(Arc::clone(new));
+        }
+    }
+
+    fn attempt(&mut self) {
+        let Some((pod, reported)) = self.queue.pop() else {
+            return;
+        };
+        let decision = {
+            let mut cache = self.cache.lock();
+            let decision = cycle::decide(&cache.snapshot, &self.rules, &pod, &mut self.random);
+            if let Decision::Place(feasible) = &decision {
+                bind::assume(&mut cache.snapshot, feasible);
+            }
+            decision
+        };
+        let now = Instant::now();
+        match decision {
+            Decision::Place(feasible) => self.start_binding(pod, feasible, reported),
+            Decision::Unschedulable {
+                message,
+                blockers,
+                refused,
+            } => {
+                log_refusals(&pod, &refused);
+                self.queue.wait(&pod.uid, blockers, now);
+                let reason = FailureReason::Unschedulable;
+                self.start_report(pod, Failure { reason, message }, reported);
+            }
+            Decision::Failed { message } => {
+                self.queue.back_off(&pod.uid, now);
+                let reason = FailureReason::SchedulerError;
+                self.start_report(pod, Failure { reason, message }, reported);
+            }
+        }
+    }
+
+    fn start_report(&mut self, pod: Arc<Pod>, failure: Failure, last: Reported) {
+        debug!(pod = %pod.key, message = %failure.message, "not scheduled");
+        let reporter = self.reporter.clone();
+        self.jobs.spawn(async move {
+            let reported = reporter.failed(&pod, &failure, last).await;
+            let uid = pod.uid.clone();
+            Done::Reported { uid, reported }
+        });
+    }
+
+    fn start_binding(&mut self, pod: Arc<Pod>, decision: Feasible, last: Reported) {
+        info!(pod = %pod.key, node = decision.node.name(), score = decision.score, "node chosen");
+        let reporter = self.reporter.clone();
+        let mut job = BindJob {
+            client: reporter.client.clone(),
+            cache: Arc::clone(&self.cache),
+            news: self.news.subscribe(),
+            timeout: self.bind_timeout,
+            pod,
+            decision,
+        };
+        self.jobs.spawn(async move {
+            let bound = job.run(&reporter).await;
+            let BindJob {
+                pod, decision, cache, ..
+            } = job;
+            let uid = pod.uid.clone();
+            match bound {
+                Ok(()) => {
+                    reporter.scheduled(&pod, decision.node.name()).await;
+                    Done::Bound { uid, decision }
+                }
+                Err(error) => {
+                    // At once, so that other pods do not see a decision that is none any more while this is reported.
+                    bind::forget(&mut cache.lock().snapshot, &decision);
+                    let failure = Failure {
+                        reason: FailureReason::SchedulerError,
+                        message: error.to_string(),
+                    };
+                    let reported = reporter.failed(&pod, &failure, last).await;
+                    Done::NotBound {
+                        uid,
+                        decision,
+                        reported,
+                    }
+                }
+            }
+        });
+    }
+
+    fn finish(&mut self, done: Done) {
+        let now = Instant::now();
+        match done {
+            Done::Reported { uid, reported } => self.queue.job_done(&uid, reported),
+            Done::Bound { uid, decision } => {
+                bind::forget(&mut self.cache.lock().snapshot, &decision);
+                self.queue.job_done(&uid, Reported::default());
+            }
+            Done::NotBound {
+                uid,
+                decision,
+                reported,
+            } => {
+                self.queue.back_off(&uid, now);
+                self.queue.job_done(&uid, reported);
+                self.queue.wake(now, |pod, _| frees(&decision, pod));
+            }
+        }
+    }
+}
+
+/// Whether taking the decision back may help another pod: it frees volumes for anyone, and claims for those who share
+/// them.
+fn frees(decision: &Feasible, pod: &Pod) -> bool {
+    let shares = |provision: &crate::filter::Provision| pod.uses(&provision.claim.key);
+    !decision.plan.bindings.is_empty() || decision.plan.provisions.iter().any(shares)
+}
+
+/// Node, claim and class of every refusal for lack of storage, for those who look for the cause in the log.
+fn log_refusals(pod: &Pod, refused: &[Refused]) {
+    for Refused { node, cause } in refused {
+        let Cause::Volumes(refusals) = cause else {
+            continue;
+        };
+        for refusal in refusals {
+            debug!(pod = %pod.key, node = node.name(), ?refusal, "node refused");
+        }
+    }
+}

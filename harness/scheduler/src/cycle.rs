@@ -1,0 +1,181 @@
+//! One scheduling attempt, from a pod and a snapshot to a decision. Pure but for the tie break.
+//!
+//! Knows no queue and no wire: the loop, an explanation, an extender and a benchmark all come through here.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use rand::Rng;
+use rand::seq::IndexedRandom;
+
+use crate::claims::{self, Unready};
+use crate::filter::{self, FilterError, Refusal, VolumePlan};
+use crate::message;
+use crate::node_fit::{NodeWishes, Unfit};
+use crate::objects::{Node, Pod};
+use crate::rules::Rules;
+use crate::score;
+use crate::snapshot::Snapshot;
+
+/// A node that can take the pod.
+#[derive(Clone, Debug)]
+pub struct Feasible {
+    /// The node.
+    pub node: Arc<Node>,
+    /// How the pod's volumes are had there.
+    pub plan: VolumePlan,
+    /// The score, 0 to 100. A single feasible node is not scored and has 0.
+    pub score: i64,
+}
+
+/// A node that cannot take the pod.
+#[derive(Clone, Debug)]
+pub struct Refused {
+    /// The node.
+    pub node: Arc<Node>,
+    /// Why.
+    pub cause: Cause,
+}
+
+/// Why a node cannot take the pod. Storage is looked at last, and only if nothing else is in the way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// Something other than storage.
+    Unfit(Unfit),
+    /// Its volumes.
+    Volumes(Vec<Refusal>),
+}
+
+/// Every node's verdict for one pod.
+#[derive(Clone, Debug, Default)]
+pub struct Assessment {
+    /// The nodes that can take it.
+    pub feasible: Vec<Feasible>,
+    /// The others.
+    pub refused: Vec<Refused>,
+}
+
+/// What becomes of the pod.
+#[derive(Clone, Debug)]
+pub enum Decision {
+    /// It goes to this node.
+    Place(Feasible),
+    /// No node can take it now.
+    Unschedulable {
+        /// The text for condition and event.
+        message: String,
+        /// What has to change before another attempt makes sense.
+        blockers: BTreeSet<Blocker>,
+        /// Every node with its causes; empty if nodes were not looked at.
+        refused: Vec<Refused>,
+    },
+    /// The attempt was aborted by an error and is to be repeated.
+    Failed {
+        /// The text for condition and event.
+        message: String,
+    },
+}
+
+/// What kept a pod from being placed, so that only changes to it wake the pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Blocker {
+    /// Its volumes.
+    Volumes,
+    /// The nodes: none there, none matching, or all cordoned.
+    Nodes,
+}
+
+/// Decides about a pod. Ties between the highest scores are broken by `random` alone.
+pub fn decide(snapshot: &Snapshot, rules: &Rules, pod: &Pod, random: &mut impl Rng) -> Decision {
+    if snapshot.nodes.is_empty() {
+        return Decision::Unschedulable {
+            message: message::NO_NODES.to_owned(),
+            blockers: [Blocker::Nodes, Blocker::Volumes].into(),
+            refused: Vec::new(),
+        };
+    }
+    match assess(snapshot, rules, pod) {
+        Ok(assessment) => choose(assessment, pod, random),
+        Err(NoAssessment::Unready(reason)) => Decision::Unschedulable {
+            message: message::unready(snapshot.nodes.len(), &reason.to_string()),
+            blockers: [Blocker::Volumes].into(),
+            refused: Vec::new(),
+        },
+        Err(NoAssessment::Filter(error)) => Decision::Failed {
+            message: format!("running \"VolumeBinding\" filter plugin: {error}"),
+        },
+    }
+}
+
+/// Why nodes were not assessed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoAssessment {
+    /// The pod's claims forbid every node.
+    #[error(transparent)]
+    Unready(#[from] Unready),
+    /// The filter failed.
+    #[error(transparent)]
+    Filter(#[from] FilterError),
+}
+
+/// Looks at every node, and scores the feasible ones if there are several.
+pub fn assess(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<Assessment, NoAssessment> {
+    let claims = claims::classify(snapshot, pod)?;
+    let wishes = NodeWishes::of(pod);
+    let mut assessment = Assessment::default();
+    for node in snapshot.nodes.iter() {
+        let node = Arc::clone(node);
+        if let Some(unfit) = wishes.check(&node) {
+            let cause = Cause::Unfit(unfit);
+            assessment.refused.push(Refused { node, cause });
+            continue;
+        }
+        match filter::check_node(snapshot, rules, &claims, &node)? {
+            Ok(plan) => assessment.feasible.push(Feasible { node, plan, score: 0 }),
+            Err(refusals) => {
+                let cause = Cause::Volumes(refusals);
+                assessment.refused.push(Refused { node, cause });
+            }
+        }
+    }
+    if assessment.feasible.len() > 1 {
+        for feasible in &mut assessment.feasible {
+            feasible.score = score::score(rules, &feasible.plan);
+        }
+    }
+    Ok(assessment)
+}
+
+fn choose(mut assessment: Assessment, pod: &Pod, random: &mut impl Rng) -> Decision {
+    let best = assessment.feasible.iter().map(|feasible| feasible.score).max();
+    assessment
+        .feasible
+        .retain(|feasible| Some(feasible.score) == best);
+    match assessment.feasible.choose(random) {
+        Some(chosen) => Decision::Place(chosen.clone()),
+        None => unschedulable(assessment.refused, pod),
+    }
+}
+
+fn unschedulable(refused: Vec<Refused>, pod: &Pod) -> Decision {
+    let reasons = refused.iter().flat_map(|refused| refused.cause.reasons());
+    let blocker = |refused: &Refused| match refused.cause {
+        Cause::Unfit(_) => Blocker::Nodes,
+        Cause::Volumes(_) => Blocker::Volumes,
+    };
+    Decision::Unschedulable {
+        message: message::refused(refused.len(), reasons, pod.never_preempts),
+        blockers: refused.iter().map(blocker).collect(),
+        refused,
+    }
+}
+
+impl Cause {
+    /// The reasons in kube-scheduler's words.
+    pub fn reasons(&self) -> Vec<&'static str> {
+        match self {
+            Self::Unfit(unfit) => vec![unfit.reason()],
+            Self::Volumes(refusals) => refusals.iter().map(Refusal::reason).collect(),
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Deliberate defects: the table that proves a suite able to fail.
+//!
+//! A defect is chosen by whoever starts the scheduler and changes one decision. Where it acts, the code asks
+//! [`Rules::has`](crate::rules::Rules::has).
+
+use std::fmt;
+use std::str::FromStr;
+
+/// One wrong behaviour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Defect {
+    /// Compares requests with `capacity` even where `maximumVolumeSize` is set.
+    IgnoresMaximum,
+    /// Checks capacity although the driver does not track it.
+    IgnoresFlag,
+    /// Adds up the limits of several accessible objects.
+    SumsObjects,
+    /// Takes an absent `nodeTopology` for access from everywhere.
+    NilTopologyEverywhere,
+    /// Demands one byte more than requested.
+    OffByOne,
+    /// Does not retry when capacity appears or grows.
+    NeverWakes,
+    /// Checks no capacity at all.
+    SkipsCapacity,
+    /// Prefers the node with the least free space where the default shape prefers the most.
+    PrefersFullest,
+}
+
+/// Every defect with its name on the command line.
+const NAMES: [(&str, Defect); 8] = [
+    ("scheduler-ignores-maximum", Defect::IgnoresMaximum),
+    ("scheduler-ignores-flag", Defect::IgnoresFlag),
+    ("scheduler-sums-objects", Defect::SumsObjects),
+    ("scheduler-nil-topology-everywhere", Defect::NilTopologyEverywhere),
+    ("scheduler-off-by-one", Defect::OffByOne),
+    ("scheduler-never-wakes", Defect::NeverWakes),
+    ("scheduler-skips-capacity", Defect::SkipsCapacity),
+    ("scheduler-prefers-fullest", Defect::PrefersFullest),
+];
+
+/// The name given is not in the table.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("defect {name:?} is unknown: choose one of {known}")]
+pub struct UnknownDefect {
+    name: String,
+    known: String,
+}
+
+impl Defect {
+    /// All defects, in the order of the table.
+    pub const ALL: [Self; NAMES.len()] = {
+        let mut all = [Self::IgnoresMaximum; NAMES.len()];
+        let mut i = 0;
+        while i < NAMES.len() {
+            all[i] = NAMES[i].1;
+            i += 1;
+        }
+        all
+    };
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        NAMES
+            .iter()
+            .find(|(_, defect)| *defect == self)
+            .map_or("", |(name, _)| name)
+    }
+}
+
+impl fmt::Display for Defect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Defect {
+    type Err = UnknownDefect;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let found = NAMES.iter().find(|(known, _)| *known == name);
+        found.map(|(_, defect)| *defect).ok_or_else(|| UnknownDefect {
+            name: name.to_owned(),
+            known: NAMES.map(|(known, _)| known).join(", "),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_name_leads_to_its_defect_and_back() {
+        for defect in Defect::ALL {
+            assert_eq!(defect.name().parse(), Ok(defect));
+        }
+        let names: BTreeSet<_> = Defect::ALL.map(Defect::name).into();
+        assert_eq!(names.len(), NAMES.len());
+        assert!("scheduler-sleeps".parse::<Defect>().is_err());
+    }
+}

@@ -1,0 +1,57 @@
+//! CSIStorageCapacity (KEP-1472), compiled.
+//!
+//! Neither namespace nor labels matter to a scheduler beyond telling two objects apart.
+
+use k8s_openapi::api::storage::v1::CSIStorageCapacity;
+
+use super::{Object, ObjectKey, ReadError, quantity, version};
+use crate::quantity::Quantity;
+use crate::selector::Topology;
+
+/// One CSIStorageCapacity object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capacity {
+    /// Namespace and name.
+    pub key: ObjectKey,
+    /// The resource version read.
+    pub version: String,
+    /// `storageClassName`: the class that the numbers hold for.
+    pub class: String,
+    /// `nodeTopology`: the nodes with access.
+    pub topology: Topology,
+    /// `capacity`: bytes left, for filtering where no maximum is set, and for scoring.
+    pub capacity: Option<Quantity>,
+    /// `maximumVolumeSize`: the largest volume in bytes. It decides alone where it is set.
+    pub maximum: Option<Quantity>,
+}
+
+impl Capacity {
+    /// What a request is compared with: the maximum volume size, and the capacity where that is unset.
+    pub fn limit(&self) -> Option<Quantity> {
+        self.maximum.or(self.capacity)
+    }
+}
+
+impl Object for Capacity {
+    type Api = CSIStorageCapacity;
+
+    fn read(source: &Self::Api) -> Result<Self, ReadError> {
+        let key = ObjectKey::of(&source.metadata);
+        Ok(Self {
+            version: version(&source.metadata),
+            class: source.storage_class_name.clone(),
+            topology: Topology::compile(source.node_topology.as_ref()),
+            capacity: quantity(&key, "capacity", source.capacity.as_ref())?,
+            maximum: quantity(&key, "maximumVolumeSize", source.maximum_volume_size.as_ref())?,
+            key,
+        })
+    }
+
+    fn key(&self) -> &ObjectKey {
+        &self.key
+    }
+
+    fn version(&self) -> &str {
+        &self.version
+    }
+}

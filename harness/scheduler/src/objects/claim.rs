@@ -1,0 +1,124 @@
+//! PersistentVolumeClaim: what binding and provisioning decisions look at.
+
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, PersistentVolumeClaimSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use super::{Object, ObjectKey, ReadError, STORAGE, annotation, class_name, quantity, version};
+use crate::quantity::Quantity;
+use crate::requirement::RequirementError;
+use crate::selector::Selector;
+
+/// The annotation with which a scheduler asks for provisioning on a node.
+pub const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
+/// The annotation that tells, with any value, that binding is complete.
+pub const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";
+/// The volume mode where none is set.
+const FILESYSTEM: &str = "Filesystem";
+
+/// One PersistentVolumeClaim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// Namespace and name.
+    pub key: ObjectKey,
+    /// The UID.
+    pub uid: String,
+    /// The resource version read.
+    pub version: String,
+    /// The class name: the beta annotation if present, else the field, else empty.
+    pub class: String,
+    /// The requested bytes, if any.
+    pub request: Option<Quantity>,
+    /// The volume that it is, or is being, bound to.
+    pub volume: Option<String>,
+    /// Whether the bind-completed annotation is present.
+    pub bind_completed: bool,
+    /// The selected-node annotation; an empty value is present all the same.
+    pub selected_node: Option<String>,
+    /// Whether it carries any annotation at all (the wording of a failure depends on it).
+    pub annotated: bool,
+    /// `status.phase` is Lost: the volume is gone.
+    pub lost: bool,
+    /// A deletion timestamp is set.
+    pub deleting: bool,
+    /// The UID of the controlling owner; for generic ephemeral volumes that is the pod.
+    pub controller: Option<String>,
+    /// The access modes that a volume must offer.
+    pub access_modes: Vec<String>,
+    /// `Filesystem` or `Block`.
+    pub volume_mode: String,
+    /// The VolumeAttributesClass name, empty for none.
+    pub attributes_class: String,
+    /// The labels that a volume must carry.
+    pub selector: Result<Selector, RequirementError>,
+}
+
+impl Claim {
+    /// Bound for good: volume named and binding complete.
+    pub fn is_fully_bound(&self) -> bool {
+        self.volume.is_some() && self.bind_completed
+    }
+
+    /// The same claim after a scheduler selected this node.
+    pub fn with_selected_node(&self, node: &str) -> Self {
+        Self {
+            selected_node: Some(node.to_owned()),
+            annotated: true,
+            ..self.clone()
+        }
+    }
+}
+
+impl Object for Claim {
+    type Api = PersistentVolumeClaim;
+
+    fn read(source: &Self::Api) -> Result<Self, ReadError> {
+        let metadata = &source.metadata;
+        let key = ObjectKey::of(metadata);
+        let absent = PersistentVolumeClaimSpec::default();
+        let spec = source.spec.as_ref().unwrap_or(&absent);
+        let requests = spec
+            .resources
+            .as_ref()
+            .and_then(|resources| resources.requests.as_ref());
+        let request = requests.and_then(|requests| requests.get(STORAGE));
+        let phase = source.status.as_ref().and_then(|status| status.phase.as_deref());
+        let selector = spec.selector.as_ref().map(Selector::compile);
+        Ok(Self {
+            uid: metadata.uid.clone().unwrap_or_default(),
+            version: version(metadata),
+            class: class_name(metadata, spec.storage_class_name.as_ref()),
+            request: quantity(&key, "spec.resources.requests[storage]", request)?,
+            volume: spec.volume_name.clone().filter(|name| !name.is_empty()),
+            bind_completed: annotation(metadata, BIND_COMPLETED).is_some(),
+            selected_node: annotation(metadata, SELECTED_NODE).map(str::to_owned),
+            annotated: metadata.annotations.as_ref().is_some_and(|all| !all.is_empty()),
+            lost: phase == Some("Lost"),
+            deleting: metadata.deletion_timestamp.is_some(),
+            controller: controller(metadata),
+            access_modes: spec.access_modes.clone().unwrap_or_default(),
+            volume_mode: volume_mode(spec.volume_mode.as_ref()),
+            attributes_class: spec.volume_attributes_class_name.clone().unwrap_or_default(),
+            selector: selector.unwrap_or_else(|| Ok(Selector::default())),
+            key,
+        })
+    }
+
+    fn key(&self) -> &ObjectKey {
+        &self.key
+    }
+
+    fn version(&self) -> &str {
+        &self.version
+    }
+}
+
+/// An absent volume mode means Filesystem, for claims and volumes alike.
+pub(super) fn volume_mode(field: Option<&String>) -> String {
+    field.cloned().unwrap_or_else(|| FILESYSTEM.to_owned())
+}
+
+fn controller(metadata: &ObjectMeta) -> Option<String> {
+    let owners = metadata.owner_references.as_deref().unwrap_or_default();
+    let found = owners.iter().find(|owner| owner.controller == Some(true))?;
+    Some(found.uid.clone())
+}

@@ -1,0 +1,120 @@
+//! What the scheduler keeps of each API object: the fields that decide, parsed and compiled once when they arrive.
+//!
+//! Deliberately not here: relations between objects (the snapshot's) and what to do with them (the filter's).
+
+mod capacity;
+mod claim;
+mod node;
+mod pod;
+mod storage;
+mod volume;
+
+use std::fmt;
+
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity as ApiQuantity;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+pub use self::capacity::Capacity;
+pub use self::claim::{BIND_COMPLETED, Claim, SELECTED_NODE};
+pub use self::node::Node;
+pub use self::pod::{Pod, PodVolume};
+pub use self::storage::{AllowedTopology, Class, Driver};
+pub use self::volume::{BOUND_BY_CONTROLLER, ClaimRef, Volume};
+use crate::quantity::{Quantity, QuantityError};
+
+/// Namespace and name. The namespace of cluster-scoped objects is empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectKey {
+    /// The namespace, or nothing.
+    pub namespace: String,
+    /// The name.
+    pub name: String,
+}
+
+impl ObjectKey {
+    /// The key of a namespaced object.
+    pub fn namespaced(namespace: &str, name: &str) -> Self {
+        Self {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        }
+    }
+
+    /// The key of a cluster-scoped object.
+    pub fn cluster(name: &str) -> Self {
+        Self::namespaced("", name)
+    }
+
+    /// The key that an object's metadata gives it.
+    pub fn of(metadata: &ObjectMeta) -> Self {
+        Self {
+            namespace: metadata.namespace.clone().unwrap_or_default(),
+            name: metadata.name.clone().unwrap_or_default(),
+        }
+    }
+}
+
+impl fmt::Display for ObjectKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.namespace.is_empty() {
+            return f.write_str(&self.name);
+        }
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
+/// An API object as the scheduler keeps it.
+pub trait Object: Sized + Send + Sync + 'static {
+    /// The API type that it is read from.
+    type Api: kube::Resource;
+
+    /// Reads the API object. Errors when a field holds what no API server admits.
+    fn read(source: &Self::Api) -> Result<Self, ReadError>;
+
+    /// The object's key.
+    fn key(&self) -> &ObjectKey;
+
+    /// The object's resource version; equal versions are equal objects.
+    fn version(&self) -> &str;
+}
+
+/// Why an API object cannot be read; the scheduler then acts as if the object did not exist.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("field {field} of {key} is unreadable: {source}")]
+pub struct ReadError {
+    key: ObjectKey,
+    field: &'static str,
+    source: QuantityError,
+}
+
+/// The name under which claims request, and volumes offer, bytes.
+const STORAGE: &str = "storage";
+/// The annotation that names a class and wins over the field, even when it is empty.
+const BETA_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
+
+fn annotation<'a>(metadata: &'a ObjectMeta, key: &str) -> Option<&'a str> {
+    metadata.annotations.as_ref()?.get(key).map(String::as_str)
+}
+
+/// The class that a claim or volume belongs to; empty for none.
+fn class_name(metadata: &ObjectMeta, field: Option<&String>) -> String {
+    let annotated = annotation(metadata, BETA_CLASS).map(str::to_owned);
+    annotated.or_else(|| field.cloned()).unwrap_or_default()
+}
+
+fn version(metadata: &ObjectMeta) -> String {
+    metadata.resource_version.clone().unwrap_or_default()
+}
+
+fn quantity(
+    key: &ObjectKey,
+    field: &'static str,
+    source: Option<&ApiQuantity>,
+) -> Result<Option<Quantity>, ReadError> {
+    let parsed = source.map(|quantity| quantity.0.parse()).transpose();
+    parsed.map_err(|source| ReadError {
+        key: key.clone(),
+        field,
+        source,
+    })
+}

@@ -1,0 +1,135 @@
+//! Pod: its volumes, its say about nodes, and the state of its scheduling.
+//!
+//! Not looked at: resource requests, tolerations, preferred affinity, affinity between pods, host ports, spreading.
+
+use k8s_openapi::api::core::v1::{Pod as ApiPod, PodCondition, PodSpec, Volume as ApiVolume};
+
+use super::{Object, ObjectKey, ReadError, version};
+use crate::node_selector::NodeSelector;
+use crate::requirement::Labels;
+
+/// One Pod.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pod {
+    /// Namespace and name.
+    pub key: ObjectKey,
+    /// The UID.
+    pub uid: String,
+    /// The resource version read.
+    pub version: String,
+    /// The generation, which conditions repeat as `observedGeneration`.
+    pub generation: Option<i64>,
+    /// Which scheduler is responsible.
+    pub scheduler_name: String,
+    /// The node, once it is decided.
+    pub node: Option<String>,
+    /// A deletion timestamp is set.
+    pub deleting: bool,
+    /// Phase Succeeded or Failed.
+    pub terminated: bool,
+    /// Scheduling gates are left.
+    pub gated: bool,
+    /// Higher goes first.
+    pub priority: i32,
+    /// `preemptionPolicy: Never` (a failure is then worded differently).
+    pub never_preempts: bool,
+    /// The volumes backed by claims, in the order of the pod.
+    pub volumes: Vec<PodVolume>,
+    /// `spec.nodeSelector`.
+    pub node_selector: Labels,
+    /// Required node affinity.
+    pub affinity: Option<NodeSelector>,
+    /// The conditions as read.
+    pub conditions: Vec<PodCondition>,
+}
+
+/// A pod volume that is backed by a claim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PodVolume {
+    /// The claim; for a generic ephemeral volume the pod's name, a dash and the volume's name.
+    pub claim: ObjectKey,
+    /// Whether the claim is made for this pod (generic ephemeral volume).
+    pub ephemeral: bool,
+}
+
+impl Pod {
+    /// Whether the pod uses this claim.
+    pub fn uses(&self, claim: &ObjectKey) -> bool {
+        self.volumes.iter().any(|volume| volume.claim == *claim)
+    }
+
+    /// The condition that tells whether the pod is scheduled.
+    pub fn scheduled_condition(&self) -> Option<&PodCondition> {
+        self.conditions
+            .iter()
+            .find(|condition| condition.type_ == "PodScheduled")
+    }
+}
+
+impl Object for Pod {
+    type Api = ApiPod;
+
+    fn read(source: &Self::Api) -> Result<Self, ReadError> {
+        let metadata = &source.metadata;
+        let key = ObjectKey::of(metadata);
+        let absent = PodSpec::default();
+        let spec = source.spec.as_ref().unwrap_or(&absent);
+        let status = source.status.as_ref();
+        let phase = status.and_then(|status| status.phase.as_deref());
+        let volumes = spec.volumes.iter().flatten();
+        Ok(Self {
+            uid: metadata.uid.clone().unwrap_or_default(),
+            version: version(metadata),
+            generation: metadata.generation,
+            scheduler_name: spec
+                .scheduler_name
+                .clone()
+                .unwrap_or_else(|| "default-scheduler".to_owned()),
+            node: spec.node_name.clone().filter(|name| !name.is_empty()),
+            deleting: metadata.deletion_timestamp.is_some(),
+            terminated: matches!(phase, Some("Succeeded" | "Failed")),
+            gated: spec
+                .scheduling_gates
+                .as_ref()
+                .is_some_and(|gates| !gates.is_empty()),
+            priority: spec.priority.unwrap_or(0),
+            never_preempts: spec.preemption_policy.as_deref() == Some("Never"),
+            volumes: volumes.filter_map(|volume| pod_volume(&key, volume)).collect(),
+            node_selector: spec.node_selector.clone().unwrap_or_default(),
+            affinity: required_affinity(spec),
+            conditions: status
+                .and_then(|status| status.conditions.clone())
+                .unwrap_or_default(),
+            key,
+        })
+    }
+
+    fn key(&self) -> &ObjectKey {
+        &self.key
+    }
+
+    fn version(&self) -> &str {
+        &self.version
+    }
+}
+
+fn pod_volume(pod: &ObjectKey, volume: &ApiVolume) -> Option<PodVolume> {
+    let ephemeral = volume.ephemeral.is_some();
+    let name = match &volume.persistent_volume_claim {
+        Some(source) => source.claim_name.clone(),
+        None if ephemeral => format!("{}-{}", pod.name, volume.name),
+        None => return None,
+    };
+    Some(PodVolume {
+        claim: ObjectKey::namespaced(&pod.namespace, &name),
+        ephemeral,
+    })
+}
+
+fn required_affinity(spec: &PodSpec) -> Option<NodeSelector> {
+    let affinity = spec.affinity.as_ref()?.node_affinity.as_ref()?;
+    let required = affinity
+        .required_during_scheduling_ignored_during_execution
+        .as_ref()?;
+    Some(NodeSelector::compile(required))
+}

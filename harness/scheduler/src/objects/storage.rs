@@ -1,0 +1,105 @@
+//! StorageClass and CSIDriver: who provisions, when, where, and whether capacity is tracked.
+
+use std::collections::BTreeSet;
+
+use k8s_openapi::api::core::v1::TopologySelectorTerm;
+use k8s_openapi::api::storage::v1::{CSIDriver, StorageClass};
+
+use super::{Object, ObjectKey, ReadError, version};
+use crate::requirement::Labels;
+
+/// One StorageClass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Class {
+    /// The name.
+    pub key: ObjectKey,
+    /// The resource version read.
+    pub version: String,
+    /// The provisioner, for CSI the driver name.
+    pub provisioner: String,
+    /// `volumeBindingMode` is WaitForFirstConsumer: binding waits for a pod's node.
+    pub delayed: bool,
+    /// `allowedTopologies`: where volumes may be provisioned.
+    pub allowed: Vec<AllowedTopology>,
+}
+
+/// One term of `allowedTopologies`: label keys with their admitted values.
+pub type AllowedTopology = Vec<(String, BTreeSet<String>)>;
+
+impl Class {
+    /// Whether volumes may be provisioned for a node with these labels. No terms admit every node, terms are ORed, and
+    /// a term without expressions admits none.
+    pub fn admits(&self, labels: &Labels) -> bool {
+        let holds = |(key, values): &(String, BTreeSet<String>)| {
+            labels.get(key).is_some_and(|value| values.contains(value))
+        };
+        let term_admits = |term: &AllowedTopology| !term.is_empty() && term.iter().all(holds);
+        self.allowed.is_empty() || self.allowed.iter().any(term_admits)
+    }
+}
+
+impl Object for Class {
+    type Api = StorageClass;
+
+    fn read(source: &Self::Api) -> Result<Self, ReadError> {
+        let terms = source.allowed_topologies.as_deref().unwrap_or_default();
+        Ok(Self {
+            key: ObjectKey::of(&source.metadata),
+            version: version(&source.metadata),
+            provisioner: source.provisioner.clone(),
+            delayed: source.volume_binding_mode.as_deref() == Some("WaitForFirstConsumer"),
+            allowed: terms.iter().map(allowed_topology).collect(),
+        })
+    }
+
+    fn key(&self) -> &ObjectKey {
+        &self.key
+    }
+
+    fn version(&self) -> &str {
+        &self.version
+    }
+}
+
+fn allowed_topology(term: &TopologySelectorTerm) -> AllowedTopology {
+    let expressions = term.match_label_expressions.iter().flatten();
+    expressions
+        .map(|expression| {
+            (
+                expression.key.clone(),
+                expression.values.iter().cloned().collect(),
+            )
+        })
+        .collect()
+}
+
+/// One CSIDriver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Driver {
+    /// The driver name.
+    pub key: ObjectKey,
+    /// The resource version read.
+    pub version: String,
+    /// `spec.storageCapacity` is true: capacity objects are complete, and absence means no capacity.
+    pub tracks_capacity: bool,
+}
+
+impl Object for Driver {
+    type Api = CSIDriver;
+
+    fn read(source: &Self::Api) -> Result<Self, ReadError> {
+        Ok(Self {
+            key: ObjectKey::of(&source.metadata),
+            version: version(&source.metadata),
+            tracks_capacity: source.spec.storage_capacity == Some(true),
+        })
+    }
+
+    fn key(&self) -> &ObjectKey {
+        &self.key
+    }
+
+    fn version(&self) -> &str {
+        &self.version
+    }
+}

@@ -1,0 +1,124 @@
+//! PersistentVolume: what static matching and the affinity of bound volumes look at.
+
+use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeSpec};
+
+use super::claim::volume_mode;
+use super::{Claim, Object, ObjectKey, ReadError, STORAGE, class_name, quantity, version};
+use crate::node_selector::NodeSelector;
+use crate::quantity::Quantity;
+use crate::requirement::Labels;
+
+/// The annotation on volumes that were not bound by a person.
+pub const BOUND_BY_CONTROLLER: &str = "pv.kubernetes.io/bound-by-controller";
+
+/// One PersistentVolume.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Volume {
+    /// The name.
+    pub key: ObjectKey,
+    /// The resource version read.
+    pub version: String,
+    /// The class name, empty for none.
+    pub class: String,
+    /// The size in bytes.
+    pub capacity: Option<Quantity>,
+    /// `status.phase` is Available.
+    pub available: bool,
+    /// A deletion timestamp is set.
+    pub deleting: bool,
+    /// The claim that it is bound to or reserved for.
+    pub claim: Option<ClaimRef>,
+    /// The nodes with access; all where unset.
+    pub affinity: Option<NodeSelector>,
+    /// The access modes offered.
+    pub access_modes: Vec<String>,
+    /// `Filesystem` or `Block`.
+    pub volume_mode: String,
+    /// The VolumeAttributesClass name, empty for none.
+    pub attributes_class: String,
+    /// The labels, for the claim's selector.
+    pub labels: Labels,
+}
+
+/// `spec.claimRef` of a volume.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClaimRef {
+    /// Namespace and name of the claim.
+    pub key: ObjectKey,
+    /// The claim's UID; absent when a person reserved the volume by name.
+    pub uid: Option<String>,
+}
+
+impl Volume {
+    /// Whether nodes with these labels can use the volume.
+    pub fn admits(&self, labels: &Labels) -> bool {
+        // A volume's affinity is evaluated on labels alone, so the name is left empty.
+        self.affinity
+            .as_ref()
+            .is_none_or(|affinity| affinity.matches("", labels))
+    }
+
+    /// Whether the volume is bound to, or reserved for, this claim.
+    pub fn is_bound_to(&self, claim: &Claim) -> bool {
+        let same_uid = |uid: &String| *uid == claim.uid;
+        let found = self.claim.as_ref();
+        found.is_some_and(|bound| bound.key == claim.key && bound.uid.as_ref().is_none_or(same_uid))
+    }
+
+    /// The same volume after a scheduler chose it for this claim.
+    pub fn with_claim(&self, claim: &Claim) -> Self {
+        let claim = ClaimRef {
+            key: claim.key.clone(),
+            uid: Some(claim.uid.clone()),
+        };
+        Self {
+            claim: Some(claim),
+            ..self.clone()
+        }
+    }
+}
+
+impl Object for Volume {
+    type Api = PersistentVolume;
+
+    fn read(source: &Self::Api) -> Result<Self, ReadError> {
+        let metadata = &source.metadata;
+        let key = ObjectKey::of(metadata);
+        let absent = PersistentVolumeSpec::default();
+        let spec = source.spec.as_ref().unwrap_or(&absent);
+        let capacity = spec.capacity.as_ref().and_then(|capacity| capacity.get(STORAGE));
+        let phase = source.status.as_ref().and_then(|status| status.phase.as_deref());
+        let affinity = spec
+            .node_affinity
+            .as_ref()
+            .and_then(|affinity| affinity.required.as_ref());
+        Ok(Self {
+            version: version(metadata),
+            class: class_name(metadata, spec.storage_class_name.as_ref()),
+            capacity: quantity(&key, "spec.capacity[storage]", capacity)?,
+            available: phase == Some("Available"),
+            deleting: metadata.deletion_timestamp.is_some(),
+            claim: spec.claim_ref.as_ref().map(|reference| ClaimRef {
+                key: ObjectKey::namespaced(
+                    reference.namespace.as_deref().unwrap_or_default(),
+                    reference.name.as_deref().unwrap_or_default(),
+                ),
+                uid: reference.uid.clone().filter(|uid| !uid.is_empty()),
+            }),
+            affinity: affinity.map(NodeSelector::compile),
+            access_modes: spec.access_modes.clone().unwrap_or_default(),
+            volume_mode: volume_mode(spec.volume_mode.as_ref()),
+            attributes_class: spec.volume_attributes_class_name.clone().unwrap_or_default(),
+            labels: metadata.labels.clone().unwrap_or_default(),
+            key,
+        })
+    }
+
+    fn key(&self) -> &ObjectKey {
+        &self.key
+    }
+
+    fn version(&self) -> &str {
+        &self.version
+    }
+}

@@ -1,0 +1,306 @@
+//! One condition on a set of labels, and the rules for valid label keys and values.
+//!
+//! Label selectors and node selectors are built from these. Which operators each of them allows is theirs to say.
+
+use std::collections::BTreeSet;
+
+/// The labels of an object, as the API types hold them.
+pub type Labels = std::collections::BTreeMap<String, String>;
+
+/// The comparison of one requirement, named as in the API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operator {
+    /// The label exists and its value is listed.
+    In,
+    /// The label is absent, or its value is not listed.
+    NotIn,
+    /// The label exists.
+    Exists,
+    /// The label is absent.
+    DoesNotExist,
+    /// The label is an integer greater than the one given (node selectors only).
+    Gt,
+    /// The label is an integer less than the one given (node selectors only).
+    Lt,
+}
+
+/// Operators as spelled in the API.
+const OPERATORS: [(&str, Operator); 6] = [
+    ("In", Operator::In),
+    ("NotIn", Operator::NotIn),
+    ("Exists", Operator::Exists),
+    ("DoesNotExist", Operator::DoesNotExist),
+    ("Gt", Operator::Gt),
+    ("Lt", Operator::Lt),
+];
+
+/// A compiled requirement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Requirement {
+    key: String,
+    operator: Operator,
+    values: BTreeSet<String>,
+}
+
+/// Why a requirement cannot be evaluated.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RequirementError {
+    /// The operator is not one that this kind of selector knows.
+    #[error("operator {operator:?} is unknown here: use one of {allowed}")]
+    Operator {
+        /// The operator as written.
+        operator: String,
+        /// The operators to choose from.
+        allowed: String,
+    },
+    /// The number of values does not suit the operator.
+    #[error("operator {operator} on label {key:?} has {count} values: give {needed}")]
+    Values {
+        /// The operator as written.
+        operator: String,
+        /// The label key.
+        key: String,
+        /// How many values were given.
+        count: usize,
+        /// How many are needed.
+        needed: &'static str,
+    },
+    /// Gt and Lt compare integers.
+    #[error("value {value:?} for label {key:?} is no integer: give one")]
+    Integer {
+        /// The label key.
+        key: String,
+        /// The value as written.
+        value: String,
+    },
+    /// The key is no valid label key.
+    #[error(
+        "label key {key:?} is invalid: use an optional DNS prefix, a slash and a name of at most 63 characters"
+    )]
+    Key {
+        /// The key as written.
+        key: String,
+    },
+    /// The value is no valid label value.
+    #[error("label value {value:?} is invalid: use at most 63 letters, digits, '-', '_' and '.'")]
+    Value {
+        /// The value as written.
+        value: String,
+    },
+}
+
+impl Requirement {
+    /// Compiles a requirement, checking key, operator and values as the API server and the selector library do.
+    pub fn compile(
+        key: &str,
+        operator: &str,
+        values: &[String],
+        allowed: &[Operator],
+    ) -> Result<Self, RequirementError> {
+        let operator = find_operator(operator, allowed)?;
+        check_value_count(key, operator, values)?;
+        check_syntax(key, operator, values)?;
+        Ok(Self::new(key, operator, values))
+    }
+
+    /// Compiles a requirement on a field: like one on a label, but values follow no label syntax (node names may be
+    /// longer than label values).
+    pub fn compile_field(
+        key: &str,
+        operator: &str,
+        values: &[String],
+        allowed: &[Operator],
+    ) -> Result<Self, RequirementError> {
+        let operator = find_operator(operator, allowed)?;
+        check_value_count(key, operator, values)?;
+        Ok(Self::new(key, operator, values))
+    }
+
+    fn new(key: &str, operator: Operator, values: &[String]) -> Self {
+        Self {
+            key: key.to_owned(),
+            operator,
+            values: values.iter().cloned().collect(),
+        }
+    }
+
+    /// Whether the labels meet this requirement.
+    pub fn matches(&self, labels: &Labels) -> bool {
+        self.matches_value(labels.get(&self.key).map(String::as_str))
+    }
+
+    /// Whether a label with this value (or its absence) meets this requirement.
+    pub fn matches_value(&self, value: Option<&str>) -> bool {
+        match (self.operator, value) {
+            (Operator::In, Some(value)) => self.values.contains(value),
+            (Operator::NotIn, Some(value)) => !self.values.contains(value),
+            (Operator::Exists, found) => found.is_some(),
+            (Operator::DoesNotExist, found) => found.is_none(),
+            (Operator::Gt, Some(value)) => self.compares(value, i64::gt),
+            (Operator::Lt, Some(value)) => self.compares(value, i64::lt),
+            (Operator::NotIn, None) => true,
+            (Operator::In | Operator::Gt | Operator::Lt, None) => false,
+        }
+    }
+
+    /// The label key.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// The values listed by an `In` requirement; none for other operators.
+    pub fn listed(&self) -> Option<&BTreeSet<String>> {
+        (self.operator == Operator::In).then_some(&self.values)
+    }
+
+    fn compares(&self, value: &str, compare: fn(&i64, &i64) -> bool) -> bool {
+        let bound = self.values.first().and_then(|bound| bound.parse().ok());
+        match (value.parse::<i64>(), bound) {
+            (Ok(value), Some(bound)) => compare(&value, &bound),
+            _ => false,
+        }
+    }
+}
+
+fn name_of(operator: Operator) -> &'static str {
+    OPERATORS
+        .iter()
+        .find(|(_, known)| *known == operator)
+        .map_or("", |(name, _)| name)
+}
+
+fn find_operator(operator: &str, allowed: &[Operator]) -> Result<Operator, RequirementError> {
+    let found = OPERATORS
+        .iter()
+        .find(|(name, known)| *name == operator && allowed.contains(known));
+    found.map(|(_, known)| *known).ok_or_else(|| {
+        let names: Vec<_> = allowed.iter().map(|operator| name_of(*operator)).collect();
+        RequirementError::Operator {
+            operator: operator.to_owned(),
+            allowed: names.join(", "),
+        }
+    })
+}
+
+fn check_value_count(key: &str, operator: Operator, values: &[String]) -> Result<(), RequirementError> {
+    let (fine, needed) = match operator {
+        Operator::In | Operator::NotIn => (!values.is_empty(), "at least one"),
+        Operator::Exists | Operator::DoesNotExist => (values.is_empty(), "none"),
+        Operator::Gt | Operator::Lt => (values.len() == 1, "exactly one"),
+    };
+    if fine {
+        return Ok(());
+    }
+    Err(RequirementError::Values {
+        operator: name_of(operator).to_owned(),
+        key: key.to_owned(),
+        count: values.len(),
+        needed,
+    })
+}
+
+fn check_syntax(key: &str, operator: Operator, values: &[String]) -> Result<(), RequirementError> {
+    if !is_label_key(key) {
+        return Err(RequirementError::Key { key: key.to_owned() });
+    }
+    let ordered = matches!(operator, Operator::Gt | Operator::Lt);
+    for value in values {
+        if ordered && value.parse::<i64>().is_err() {
+            return Err(RequirementError::Integer {
+                key: key.to_owned(),
+                value: value.clone(),
+            });
+        }
+        if !ordered && !is_label_value(value) {
+            return Err(RequirementError::Value { value: value.clone() });
+        }
+    }
+    Ok(())
+}
+
+/// Whether this is a qualified name: at most 63 characters, with an optional DNS subdomain and a slash before them.
+fn is_label_key(key: &str) -> bool {
+    match key.split_once('/') {
+        Some((prefix, name)) => is_subdomain(prefix) && is_name(name),
+        None => is_name(key),
+    }
+}
+
+fn is_label_value(value: &str) -> bool {
+    value.is_empty() || is_name(value)
+}
+
+fn is_name(text: &str) -> bool {
+    let alphanumeric = |found: Option<char>| found.is_some_and(|c| c.is_ascii_alphanumeric());
+    text.len() <= 63
+        && alphanumeric(text.chars().next())
+        && alphanumeric(text.chars().next_back())
+        && text
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+}
+
+fn is_subdomain(text: &str) -> bool {
+    let edge = |c: Option<char>| c.is_some_and(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
+    text.len() <= 253
+        && text.split('.').all(|label| {
+            edge(label.chars().next())
+                && edge(label.chars().next_back())
+                && label
+                    .chars()
+                    .all(|c| c == '-' || c.is_ascii_lowercase() || c.is_ascii_digit())
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [Operator; 6] = [
+        Operator::In,
+        Operator::NotIn,
+        Operator::Exists,
+        Operator::DoesNotExist,
+        Operator::Gt,
+        Operator::Lt,
+    ];
+
+    #[test]
+    fn operators_agree_with_the_api_on_present_absent_and_other_values() {
+        for (operator, values, listed, other, absent) in [
+            ("In", &["5"][..], true, false, false),
+            ("NotIn", &["5"], false, true, true),
+            ("Exists", &[], true, true, false),
+            ("DoesNotExist", &[], false, false, true),
+            ("Gt", &["5"], false, true, false),
+            ("Lt", &["6"], true, false, false),
+        ] {
+            let values: Vec<_> = values.iter().map(ToString::to_string).collect();
+            let requirement = Requirement::compile("a/k", operator, &values, &ALL).unwrap();
+            let found = [Some("5"), Some("7"), None].map(|value| requirement.matches_value(value));
+            assert_eq!(found, [listed, other, absent], "{operator}");
+        }
+    }
+
+    #[test]
+    fn invalid_requirements_are_refused() {
+        for (key, operator, values) in [
+            ("k", "Equals", &["a"][..]),
+            ("k", "In", &[]),
+            ("k", "Exists", &["a"]),
+            ("k", "In", &["bad value!"]),
+            ("bad key", "In", &["a"]),
+            ("", "Exists", &[]),
+            ("Bad.Prefix/k", "Exists", &[]),
+            ("k", "Gt", &["a"]),
+            ("k", "Lt", &["1", "2"]),
+        ] {
+            let values: Vec<_> = values.iter().map(ToString::to_string).collect();
+            assert!(
+                Requirement::compile(key, operator, &values, &ALL).is_err(),
+                "{key} {operator}"
+            );
+        }
+        assert!(Requirement::compile("k", "Gt", &["1".to_owned()], &[Operator::In]).is_err());
+    }
+}

@@ -1,0 +1,203 @@
+//! The scoring function: utilisation in percent to score, by linear interpolation (`VolumeBindingArgs.shape`, KEP-4049).
+
+use std::str::FromStr;
+
+/// Scores in a shape run to this; a node's score runs to ten times as much.
+const SCORE_MAX: i64 = 10;
+const UTILIZATION_MAX: i64 = 100;
+/// From a score in a shape to one of a node.
+const NODE_SCORE_FACTOR: i64 = 10;
+
+/// One point of a shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShapePoint {
+    /// Utilisation in percent, 0 to 100.
+    pub utilization: i64,
+    /// Score at this utilisation, 0 to 10.
+    pub score: i64,
+}
+
+/// A checked scoring function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shape {
+    points: Vec<ShapePoint>,
+}
+
+/// Why points are no shape. The wording is kube-scheduler's.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ShapeError {
+    /// Utilisations must increase strictly.
+    #[error("shape[{index}].utilization: Invalid value: {value}: values must be sorted in increasing order")]
+    Unsorted {
+        /// The first point out of order.
+        index: usize,
+        /// Its utilisation.
+        value: i64,
+    },
+    /// A number is out of range.
+    #[error("shape[{index}].{field}: Invalid value: {value}: not in valid range [0, {max}]")]
+    Range {
+        /// The point.
+        index: usize,
+        /// `utilization` or `score`.
+        field: &'static str,
+        /// The number as given.
+        value: i64,
+        /// The greatest number allowed.
+        max: i64,
+    },
+    /// The text is not `utilization=score,…`.
+    #[error("shape: Invalid value: {text:?}: write points as utilization=score, separated by commas")]
+    Malformed {
+        /// The text as given.
+        text: String,
+    },
+}
+
+impl Shape {
+    /// Checks the points; none at all mean the default shape.
+    pub fn new(points: &[ShapePoint]) -> Result<Self, ShapeError> {
+        if points.is_empty() {
+            return Ok(Self::most_free());
+        }
+        let unsorted = points
+            .windows(2)
+            .position(|pair| pair[0].utilization >= pair[1].utilization);
+        if let Some(before) = unsorted {
+            let value = points[before + 1].utilization;
+            return Err(ShapeError::Unsorted {
+                index: before + 1,
+                value,
+            });
+        }
+        for (index, point) in points.iter().enumerate() {
+            check_range(index, "utilization", point.utilization, UTILIZATION_MAX)?;
+            check_range(index, "score", point.score, SCORE_MAX)?;
+        }
+        Ok(Self {
+            points: points.to_vec(),
+        })
+    }
+
+    /// The default of KEP-4049: the emptier, the better.
+    pub fn most_free() -> Self {
+        Self::line(SCORE_MAX, 0)
+    }
+
+    /// The opposite of the default: the fuller, the better.
+    pub fn least_free() -> Self {
+        Self::line(0, SCORE_MAX)
+    }
+
+    /// The node score, 0 to 100, at a utilisation in percent. Divisions truncate towards zero as in Kubernetes.
+    pub fn score(&self, utilization: i64) -> i64 {
+        let at = |point: &ShapePoint| point.score * NODE_SCORE_FACTOR;
+        let Some(next) = self
+            .points
+            .iter()
+            .position(|point| utilization <= point.utilization)
+        else {
+            return self.points.last().map_or(0, at);
+        };
+        let right = &self.points[next];
+        let Some(left) = next.checked_sub(1).map(|previous| &self.points[previous]) else {
+            return at(right);
+        };
+        let rise = (at(right) - at(left)) * (utilization - left.utilization);
+        at(left) + rise / (right.utilization - left.utilization)
+    }
+
+    fn line(score_when_empty: i64, score_when_full: i64) -> Self {
+        let point = |utilization, score| ShapePoint { utilization, score };
+        Self {
+            points: vec![
+                point(0, score_when_empty),
+                point(UTILIZATION_MAX, score_when_full),
+            ],
+        }
+    }
+}
+
+/// Parses `utilization=score` points separated by commas, such as `0=10,100=0`.
+pub fn parse_points(text: &str) -> Result<Vec<ShapePoint>, ShapeError> {
+    let point = |part: &str| {
+        let (utilization, score) = part.split_once('=')?;
+        Some(ShapePoint {
+            utilization: i64::from_str(utilization.trim()).ok()?,
+            score: i64::from_str(score.trim()).ok()?,
+        })
+    };
+    let parsed: Option<Vec<_>> = text.split(',').map(point).collect();
+    parsed.ok_or_else(|| ShapeError::Malformed {
+        text: text.to_owned(),
+    })
+}
+
+fn check_range(index: usize, field: &'static str, value: i64, max: i64) -> Result<(), ShapeError> {
+    if (0..=max).contains(&value) {
+        return Ok(());
+    }
+    Err(ShapeError::Range {
+        index,
+        field,
+        value,
+        max,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape(text: &str) -> Result<Shape, ShapeError> {
+        Shape::new(&parse_points(text)?)
+    }
+
+    /// Vectors measured on kube-scheduler 1.36 that a shape of whole scores can express.
+    #[test]
+    fn interpolation_is_that_of_kubernetes() {
+        let utilizations = [-5, 5, 15, 25, 35, 45, 55, 65, 75, 85, 95, 105];
+        for (text, expected) in [
+            ("0=10,100=0", [100, 95, 85, 75, 65, 55, 45, 35, 25, 15, 5, 0]),
+            ("0=0,100=10", [0, 5, 15, 25, 35, 45, 55, 65, 75, 85, 95, 100]),
+            (
+                "0=10,33=7,100=1",
+                [100, 96, 87, 78, 69, 60, 51, 42, 33, 24, 15, 10],
+            ),
+            ("20=3,21=9,77=4", [30, 30, 30, 87, 78, 69, 60, 51, 42, 40, 40, 40]),
+            ("50=7", [70; 12]),
+        ] {
+            let shape = shape(text).unwrap();
+            assert_eq!(
+                utilizations.map(|utilization| shape.score(utilization)),
+                expected,
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn wrong_shapes_are_refused_in_the_words_of_kubernetes() {
+        for (text, expected) in [
+            (
+                "1=1,1=2",
+                "shape[1].utilization: Invalid value: 1: values must be sorted in increasing order",
+            ),
+            (
+                "0=1,101=2",
+                "shape[1].utilization: Invalid value: 101: not in valid range [0, 100]",
+            ),
+            (
+                "0=11",
+                "shape[0].score: Invalid value: 11: not in valid range [0, 10]",
+            ),
+            (
+                "0:1",
+                "shape: Invalid value: \"0:1\": write points as utilization=score, separated by commas",
+            ),
+        ] {
+            assert_eq!(shape(text).unwrap_err().to_string(), expected);
+        }
+        assert_eq!(Shape::new(&[]).unwrap(), Shape::most_free());
+    }
+}

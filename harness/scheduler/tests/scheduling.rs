@@ -1,0 +1,249 @@
+//! The loop over the Kubernetes API, as an observer of that API sees it. Time is virtual, so back-offs and timeouts of
+//! minutes pass at once and are measured exactly.
+//!
+//! Which node fits is covered by the unit tests and by the suites; here it only has to be the right one of two.
+
+// The attribute tells the linter that these, too, are tests.
+#[cfg(test)]
+mod wire {
+    pub(crate) mod cluster;
+    pub(crate) mod server;
+}
+
+use std::time::Duration;
+
+use capacity_scheduler::{Defect, Options};
+use serde_json::json;
+
+use wire::cluster::{Clock, Cluster};
+
+const NO_SPACE: &str = "2 node(s) did not have enough free storage";
+/// A pod that nothing woke is retried after this time.
+const FLUSH: Duration = Duration::from_secs(300);
+const CLAIMS: &str = "PATCH /api/v1/namespaces/default/persistentvolumeclaims/";
+const STATUS: &str = "PATCH /api/v1/namespaces/default/pods/p/status";
+
+#[tokio::test(start_paused = true)]
+async fn a_claim_is_provisioned_on_the_node_with_room_and_the_pod_follows() {
+    let cluster = Cluster::new(&["n1", "n2"]);
+    cluster.capacity("n1", "5Gi");
+    cluster.capacity("n2", "20Gi");
+    cluster.pod_with_claim("p", "10Gi");
+    cluster.start(Options::default());
+
+    assert_eq!(cluster.selected("p").await, "n2");
+    assert_eq!(
+        cluster
+            .server
+            .count("POST /api/v1/namespaces/default/pods/p/binding"),
+        0,
+        "not before the claim is bound"
+    );
+    cluster.provision("p");
+    assert_eq!(cluster.bound("p").await, "n2");
+    let event = cluster.event("p", "Scheduled", 1).await;
+    assert_eq!(event["note"], "Successfully assigned default/p to n2");
+    assert_eq!(event["type"], "Normal");
+    assert_eq!(cluster.server.count(CLAIMS), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_pod_says_so_and_new_capacity_wakes_it() {
+    let cluster = Cluster::new(&["n1", "n2"]);
+    cluster.pod_with_claim("p", "10Gi");
+    let clock = Clock::start();
+    cluster.start(Options::default());
+
+    let condition = cluster.unscheduled("p", NO_SPACE).await;
+    assert_eq!(condition["type"], "PodScheduled");
+    assert_eq!(condition["status"], "False");
+    assert_eq!(condition["reason"], "Unschedulable");
+    assert_eq!(condition["observedGeneration"], 1);
+    let event = cluster.event("p", "FailedScheduling", 1).await;
+    assert_eq!(event["note"], condition["message"]);
+    assert_eq!(event["reportingController"], "default-scheduler");
+
+    cluster.capacity("n1", "10Gi");
+    assert_eq!(cluster.selected("p").await, "n1");
+    assert_eq!(
+        clock.elapsed().as_secs(),
+        1,
+        "woken at once, and attempted after its back-off"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_attempt_that_fails_alike_counts_up_the_event_and_leaves_the_condition() {
+    let cluster = Cluster::new(&["n1", "n2"]);
+    cluster.pod_with_claim("p", "10Gi");
+    cluster.start(Options::default());
+
+    cluster.unscheduled("p", NO_SPACE).await;
+    for count in 2..4 {
+        cluster.capacity("n1", &format!("{count}Gi"));
+        cluster.event("p", "FailedScheduling", count).await;
+    }
+    assert_eq!(cluster.server.count(STATUS), 1);
+    assert_eq!(cluster.server.all("events").len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_condition_that_was_refused_is_written_at_the_next_attempt() {
+    let cluster = Cluster::new(&["n1", "n2"]);
+    cluster.pod_with_claim("p", "10Gi");
+    cluster.server.refuse(STATUS, 503);
+    cluster.start(Options::default());
+
+    cluster.event("p", "FailedScheduling", 1).await;
+    cluster.capacity("n1", "1Gi");
+    cluster.unscheduled("p", NO_SPACE).await;
+    assert_eq!(cluster.server.count(STATUS), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_driver_that_stops_tracking_wakes_the_pod() {
+    let cluster = Cluster::new(&["n1", "n2"]);
+    cluster.pod_with_claim("p", "10Gi");
+    let clock = Clock::start();
+    cluster.start(Options::default());
+
+    cluster.unscheduled("p", NO_SPACE).await;
+    cluster.driver(false);
+    cluster.selected("p").await;
+    assert!(clock.elapsed() < FLUSH, "woken after {:?}", clock.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_defect_never_wakes_leaves_only_the_flush() {
+    let cluster = Cluster::new(&["n1", "n2"]);
+    cluster.pod_with_claim("p", "10Gi");
+    let clock = Clock::start();
+    cluster.start(Options {
+        defect: Some(Defect::NeverWakes),
+        ..Options::default()
+    });
+
+    cluster.unscheduled("p", NO_SPACE).await;
+    cluster.capacity("n1", "10Gi");
+    cluster.selected("p").await;
+    assert_eq!(clock.elapsed().as_secs(), FLUSH.as_secs());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_selection_that_the_provisioner_gives_back_is_made_anew() {
+    let cluster = Cluster::new(&["n1", "n2"]);
+    cluster.capacity("n1", "20Gi");
+    cluster.pod_with_claim("p", "10Gi");
+    cluster.start(Options::default());
+
+    assert_eq!(cluster.selected("p").await, "n1");
+    cluster.capacity("n1", "1Gi");
+    cluster.capacity("n2", "20Gi");
+    cluster.give_back("p");
+    let text = "running PreBind plugin \"VolumeBinding\": binding volumes: provisioning failed for PVC \"p\"";
+    let condition = cluster.unscheduled("p", text).await;
+    assert_eq!(condition["message"], text);
+    assert_eq!(condition["reason"], "SchedulerError");
+    assert_eq!(cluster.selected("p").await, "n2");
+    cluster.provision("p");
+    assert_eq!(cluster.bound("p").await, "n2");
+}
+
+#[tokio::test(start_paused = true)]
+async fn binding_gives_up_after_its_timeout_and_leaves_the_selection() {
+    let cluster = Cluster::new(&["n1", "n2"]);
+    cluster.capacity("n1", "20Gi");
+    cluster.pod_with_claim("p", "10Gi");
+    let clock = Clock::start();
+    cluster.start(Options::default());
+
+    cluster
+        .unscheduled("p", "binding volumes: context deadline exceeded")
+        .await;
+    assert_eq!(clock.elapsed().as_secs(), 600);
+    assert_eq!(cluster.selected("p").await, "n1");
+    cluster.provision("p");
+    assert_eq!(cluster.bound("p").await, "n1");
+    assert_eq!(
+        cluster.server.count(CLAIMS),
+        1,
+        "the selection stood, so it was not written again"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn others_are_scheduled_while_one_waits_for_its_claim() {
+    let cluster = Cluster::new(&["n1"]);
+    cluster.capacity("n1", "20Gi");
+    cluster.pod_with_claim("waits", "10Gi");
+    cluster.start(Options::default());
+
+    cluster.selected("waits").await;
+    cluster.pod("plain", &json!([]));
+    assert_eq!(cluster.bound("plain").await, "n1");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_volume_is_reserved_before_the_pod_is_bound_and_never_twice() {
+    let cluster = Cluster::new(&["n1"]);
+    let volume = |name: &str| {
+        json!({
+            "metadata": {"name": name},
+            "spec": {"storageClassName": "fast", "capacity": {"storage": "10Gi"}, "accessModes": ["ReadWriteOnce"]},
+            "status": {"phase": "Available"},
+        })
+    };
+    cluster.server.put("persistentvolumes", volume("v1"));
+    cluster.pod_with_claim("first", "10Gi");
+    cluster.pod_with_claim("second", "10Gi");
+    cluster.start(Options::default());
+
+    let reserved = |object: &serde_json::Value| object["spec"]["claimRef"]["name"] == "first";
+    let found = cluster
+        .server
+        .until("a reserved volume", "persistentvolumes", reserved)
+        .await;
+    assert_eq!(found["spec"]["claimRef"]["uid"], "uid-of-first");
+    assert_eq!(
+        found["metadata"]["annotations"]["pv.kubernetes.io/bound-by-controller"],
+        "yes"
+    );
+    cluster
+        .unscheduled("second", "did not have enough free storage")
+        .await;
+    cluster.complete_binding("first", "v1");
+    assert_eq!(cluster.bound("first").await, "n1");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_conflict_while_selecting_is_reported_and_tried_again() {
+    let cluster = Cluster::new(&["n1"]);
+    cluster.capacity("n1", "20Gi");
+    cluster.pod_with_claim("p", "10Gi");
+    cluster.server.refuse(CLAIMS, 409);
+    let clock = Clock::start();
+    cluster.start(Options::default());
+
+    cluster
+        .unscheduled(
+            "p",
+            "running PreBind plugin \"VolumeBinding\": refused by the test",
+        )
+        .await;
+    assert_eq!(cluster.selected("p").await, "n1");
+    assert_eq!(clock.elapsed().as_secs(), 1, "after its back-off");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pod_deleted_while_it_waits_is_let_go() {
+    let cluster = Cluster::new(&["n1"]);
+    cluster.capacity("n1", "20Gi");
+    cluster.pod_with_claim("p", "10Gi");
+    cluster.start(Options::default());
+
+    cluster.selected("p").await;
+    cluster.server.delete("pods", "default", "p");
+    let event = cluster.event("p", "FailedScheduling", 1).await;
+    let expected = "running PreBind plugin \"VolumeBinding\": binding volumes: pod does not exist any more: pod \"p\" not found";
+    assert_eq!(event["note"], expected);
+}

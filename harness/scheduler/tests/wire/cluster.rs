@@ -1,0 +1,174 @@
+//! Objects of a small cluster, in the fewest words, and what the other controllers would do with them.
+
+use std::time::Duration;
+
+use capacity_scheduler::Options;
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+
+use super::server::Server;
+
+/// The driver of all classes here.
+pub(crate) const DRIVER: &str = "disk.example.com";
+
+/// A cluster with nodes, a driver that tracks capacity, and a delayed class `fast`.
+pub(crate) struct Cluster {
+    pub(crate) server: Server,
+}
+
+impl Cluster {
+    pub(crate) fn new(nodes: &[&str]) -> Self {
+        let server = Server::new();
+        for node in nodes {
+            server.put(
+                "nodes",
+                json!({"metadata": {"name": node, "labels": {"node": node}}}),
+            );
+        }
+        let cluster = Self { server };
+        cluster.driver(true);
+        cluster.server.put(
+            "storageclasses",
+            json!({"metadata": {"name": "fast"}, "provisioner": DRIVER, "volumeBindingMode": "WaitForFirstConsumer"}),
+        );
+        cluster
+    }
+
+    /// Starts the scheduler. It is stopped when the test's runtime goes down.
+    pub(crate) fn start(&self, options: Options) -> JoinHandle<()> {
+        let client = self.server.client();
+        tokio::spawn(async move {
+            let ended = capacity_scheduler::run(options, client, std::future::pending()).await;
+            panic!("the scheduler ended: {ended:?}");
+        })
+    }
+
+    pub(crate) fn driver(&self, tracks: bool) {
+        self.server.put(
+            "csidrivers",
+            json!({"metadata": {"name": DRIVER}, "spec": {"storageCapacity": tracks}}),
+        );
+    }
+
+    pub(crate) fn capacity(&self, node: &str, size: &str) {
+        self.server.put(
+            "csistoragecapacities",
+            json!({
+                "metadata": {"name": format!("at-{node}"), "namespace": "driver"},
+                "storageClassName": "fast", "nodeTopology": {"matchLabels": {"node": node}}, "capacity": size,
+            }),
+        );
+    }
+
+    /// A pod with one claim of that size and the pod's name.
+    pub(crate) fn pod_with_claim(&self, name: &str, size: &str) {
+        self.server.put(
+            "persistentvolumeclaims",
+            json!({
+                "metadata": {"name": name, "namespace": "default"},
+                "spec": {
+                    "storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+                    "resources": {"requests": {"storage": size}},
+                },
+            }),
+        );
+        self.pod(
+            name,
+            &json!([{"name": "data", "persistentVolumeClaim": {"claimName": name}}]),
+        );
+    }
+
+    pub(crate) fn pod(&self, name: &str, volumes: &Value) {
+        self.server.put(
+            "pods",
+            json!({
+                "metadata": {"name": name, "namespace": "default", "generation": 1},
+                "spec": {"schedulerName": "default-scheduler", "containers": [], "volumes": volumes},
+            }),
+        );
+    }
+
+    /// Waits until a node is selected for a claim.
+    pub(crate) async fn selected(&self, claim: &str) -> String {
+        let is_selected = |object: &Value| named(object, claim) && selected_node(object).is_some();
+        let found = self
+            .server
+            .until("a selected node", "persistentvolumeclaims", is_selected)
+            .await;
+        selected_node(&found).unwrap().to_owned()
+    }
+
+    /// Waits until a pod is bound to a node.
+    pub(crate) async fn bound(&self, pod: &str) -> String {
+        let is_bound = |object: &Value| named(object, pod) && object["spec"]["nodeName"].is_string();
+        let found = self.server.until("a bound pod", "pods", is_bound).await;
+        found["spec"]["nodeName"].as_str().unwrap().to_owned()
+    }
+
+    /// Waits until a pod's PodScheduled condition contains this text, and gives the condition.
+    pub(crate) async fn unscheduled(&self, pod: &str, text: &str) -> Value {
+        let says = |object: &Value| {
+            named(object, pod)
+                && object["status"]["conditions"][0]["message"]
+                    .as_str()
+                    .is_some_and(|found| found.contains(text))
+        };
+        self.server.until(text, "pods", says).await["status"]["conditions"][0].clone()
+    }
+
+    /// Does what provisioner and volume controller do once a node is selected.
+    pub(crate) fn provision(&self, claim: &str) {
+        let volume = format!("pv-{claim}");
+        self.server.put(
+            "persistentvolumes",
+            json!({"metadata": {"name": volume}, "spec": {}}),
+        );
+        self.complete_binding(claim, &volume);
+    }
+
+    /// Does what the volume controller does for a reserved volume.
+    pub(crate) fn complete_binding(&self, claim: &str, volume: &str) {
+        let annotations = json!({"pv.kubernetes.io/bind-completed": "yes"});
+        let patch = json!({"metadata": {"annotations": annotations}, "spec": {"volumeName": volume}});
+        self.server
+            .change("persistentvolumeclaims", "default", claim, &patch);
+    }
+
+    /// Does what a provisioner does that has no room on the selected node.
+    pub(crate) fn give_back(&self, claim: &str) {
+        let patch = json!({"metadata": {"annotations": {"volume.kubernetes.io/selected-node": null, "provisioner": "x"}}});
+        self.server
+            .change("persistentvolumeclaims", "default", claim, &patch);
+    }
+
+    /// Waits for an event about a pod with this reason and at least this count.
+    pub(crate) async fn event(&self, pod: &str, reason: &str, count: i64) -> Value {
+        let matches = |event: &Value| {
+            event["regarding"]["name"] == pod
+                && event["reason"] == reason
+                && event["series"]["count"].as_i64().unwrap_or(1) >= count
+        };
+        self.server.until(reason, "events", matches).await
+    }
+}
+
+/// How long a test has run, in virtual time.
+pub(crate) struct Clock(tokio::time::Instant);
+
+impl Clock {
+    pub(crate) fn start() -> Self {
+        Self(tokio::time::Instant::now())
+    }
+
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.0.elapsed()
+    }
+}
+
+fn named(object: &Value, name: &str) -> bool {
+    object["metadata"]["name"] == name
+}
+
+fn selected_node(claim: &Value) -> Option<&str> {
+    claim["metadata"]["annotations"]["volume.kubernetes.io/selected-node"].as_str()
+}
