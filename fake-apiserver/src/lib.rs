@@ -1,1 +1,55 @@
-//! Placeholder until the first slice lands.
+//! A Kubernetes API server in memory, for tests.
+//!
+//! It serves the real wire protocol on a loopback port: list, watch, paging, selectors, patches, finalizers and the
+//! validation of the storage kinds, with the status codes and texts of kube-apiserver 1.36. An [`Observer`] sees every
+//! request, every committed change and every delivered watch event in the order in which they happened.
+//!
+//! ```no_run
+//! # async fn example() -> std::io::Result<()> {
+//! use fake_apiserver::{ApiServer, ServerOptions};
+//!
+//! let server = ApiServer::new(ServerOptions::default(), None);
+//! let token = server.add_client("scheduler");
+//! let running = server.start().await?;
+//! // Point any Kubernetes client at `running.url()` with `token`.
+//! # drop(token);
+//! running.stop().await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Layout
+//!
+//! - `kinds`: the table of resources. Everything that differs between kinds is there.
+//! - `store`: objects, the log, watchers. One lock, one write path.
+//! - `verbs`: what create, list, watch and the others do, over a transaction of the store.
+//! - `http`: the thin shell: connections, routes, encodings, discovery.
+//! - `server`: the handle that owns all of it, and `local`: requests without a socket.
+//!
+//! It does not know CSI, schedulers, controllers or any harness.
+
+mod activity;
+mod call;
+mod decode;
+mod faults;
+mod http;
+mod kinds;
+mod local;
+mod meta;
+mod names;
+mod observe;
+mod options;
+mod printer;
+pub mod quantity;
+mod selector;
+mod server;
+mod shape;
+mod status;
+mod store;
+mod verbs;
+
+pub use local::{Listed, LocalClient, ResourceRef};
+pub use observe::{Change, Event, Observer, ResourcePath, Verb, WatchEnd};
+pub use options::ServerOptions;
+pub use server::{ApiServer, Running};
+pub use status::{Cause, Details, Status};

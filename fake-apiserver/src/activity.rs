@@ -1,0 +1,54 @@
+//! What is under way: requests in flight and watch events not yet handed over.
+//!
+//! Owns the count that `ApiServer::quiet` waits for. Event driven: whoever ends the last piece of work wakes the
+//! waiters. Does not know what the work is.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tokio::sync::Notify;
+
+/// A count of unfinished work.
+#[derive(Clone, Default)]
+pub(crate) struct Activity(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    unfinished: AtomicUsize,
+    idle: Notify,
+}
+
+/// One piece of unfinished work; dropping it finishes it.
+pub(crate) struct Busy(Activity);
+
+impl Activity {
+    /// Begins one piece of work.
+    pub(crate) fn begin(&self) -> Busy {
+        self.add(1);
+        Busy(self.clone())
+    }
+
+    pub(crate) fn add(&self, count: usize) {
+        self.0.unfinished.fetch_add(count, Ordering::SeqCst);
+    }
+
+    pub(crate) fn done(&self, count: usize) {
+        if count > 0 && self.0.unfinished.fetch_sub(count, Ordering::SeqCst) == count {
+            self.0.idle.notify_waiters();
+        }
+    }
+
+    /// Resolves at the next instant without unfinished work, which may be now.
+    pub(crate) async fn idle(&self) {
+        let mut idle = std::pin::pin!(self.0.idle.notified());
+        idle.as_mut().enable();
+        if self.0.unfinished.load(Ordering::SeqCst) > 0 {
+            idle.await;
+        }
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.done(1);
+    }
+}

@@ -1,0 +1,193 @@
+//! One request, however it came in: over HTTP or in process.
+//!
+//! Owns what a request is made of. Does not know how it was encoded or what it will do.
+
+use crate::kinds::{Kind, Subresource};
+use crate::observe::{ResourcePath, Verb};
+use crate::status::Status;
+use crate::store::{Object, Watcher};
+use bytes::Bytes;
+use serde_json::Value;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// A request for a resource.
+pub(crate) struct Call {
+    pub(crate) client: Arc<str>,
+    pub(crate) verb: Verb,
+    pub(crate) target: Target,
+    pub(crate) params: Params,
+    pub(crate) payload: Payload,
+    /// When the request had arrived.
+    pub(crate) began: Instant,
+}
+
+/// What a request is for.
+#[derive(Clone)]
+pub(crate) struct Target {
+    pub(crate) kind: &'static Kind,
+    pub(crate) namespace: Option<String>,
+    pub(crate) name: Option<String>,
+    pub(crate) part: Part,
+}
+
+/// Which part of an object is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// The object itself.
+    Main,
+    /// Its `/status`.
+    Status,
+    /// A subresource of its own.
+    Sub(Subresource),
+}
+
+/// The body of a request.
+pub(crate) enum Payload {
+    None,
+    /// An object or options.
+    Object(Value),
+    Patch(Patch, Value),
+}
+
+/// How a patch is to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Patch {
+    Json,
+    Merge,
+}
+
+/// Query parameters, as they came. Each verb reads and checks those that it knows.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Params(Vec<(String, String)>);
+
+/// What a request leads to.
+pub(crate) enum Answer {
+    /// An object, in the form of the resource that was asked.
+    Object {
+        code: u16,
+        object: Arc<Object>,
+    },
+    /// A success without an object.
+    Status(Status),
+    List(Listing),
+    Watch(WatchPlan),
+}
+
+/// A list, ready to be rendered outside the lock.
+pub(crate) struct Listing {
+    pub(crate) objects: Vec<Arc<Object>>,
+    pub(crate) revision: u64,
+    pub(crate) continue_token: Option<String>,
+    pub(crate) remaining: Option<usize>,
+}
+
+/// An accepted watch.
+pub(crate) struct WatchPlan {
+    /// The open watch, or its number and the failure that its stream consists of.
+    pub(crate) watcher: Result<Arc<Watcher>, (u64, Status)>,
+    pub(crate) bookmarks: bool,
+    /// Whether the end of the initial state is told by an annotated bookmark.
+    pub(crate) marks_end: bool,
+    pub(crate) timeout_seconds: Option<u64>,
+    pub(crate) revision: u64,
+}
+
+/// An answer with what belongs to it.
+pub(crate) struct Reply {
+    pub(crate) outcome: Result<Answer, Status>,
+    /// Texts for `Warning` headers.
+    pub(crate) warnings: Vec<String>,
+}
+
+impl Target {
+    /// The storage key; only for requests that name an object.
+    pub(crate) fn key(&self) -> String {
+        self.kind.key(self.namespace.as_deref(), self.name())
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or_default()
+    }
+
+    pub(crate) fn path(&self) -> ResourcePath {
+        ResourcePath {
+            group: self.kind.group.to_owned(),
+            version: self.kind.version.to_owned(),
+            resource: self.kind.plural.to_owned(),
+            subresource: self.part.as_str().map(str::to_owned),
+            namespace: self.namespace.clone(),
+            name: self.name.clone(),
+        }
+    }
+}
+
+impl Part {
+    pub(crate) fn as_str(self) -> Option<&'static str> {
+        match self {
+            Self::Main => None,
+            Self::Status => Some("status"),
+            Self::Sub(sub) => Some(sub.as_str()),
+        }
+    }
+}
+
+impl Params {
+    /// Parses a query string; empty pairs, as some clients send them, are no parameters.
+    pub(crate) fn parse(query: &str) -> Self {
+        let pairs = form_urlencoded::parse(query.as_bytes());
+        Self(
+            pairs
+                .filter(|(key, _)| !key.is_empty())
+                .map(|(k, v)| (k.into_owned(), v.into_owned()))
+                .collect(),
+        )
+    }
+
+    /// The first value of a parameter; empty where it is missing.
+    pub(crate) fn get(&self, name: &str) -> &str {
+        self.0
+            .iter()
+            .find(|(key, _)| key == name)
+            .map_or("", |(_, value)| value.as_str())
+    }
+
+    /// All values of a parameter.
+    pub(crate) fn all(&self, name: &str) -> Vec<&str> {
+        self.0
+            .iter()
+            .filter(|(key, _)| key == name)
+            .map(|(_, value)| value.as_str())
+            .collect()
+    }
+
+    /// A boolean as Go's decoder reads it: anything but `0` and `false` is true where the parameter is present.
+    pub(crate) fn flag(&self, name: &str) -> Option<bool> {
+        let (_, value) = self.0.iter().find(|(key, _)| key == name)?;
+        Some(!matches!(
+            value.as_str(),
+            "0" | "false" | "False" | "FALSE" | "f" | "F"
+        ))
+    }
+
+    /// A whole number, 0 or absent as `None`.
+    pub(crate) fn number(&self, name: &str) -> Result<Option<i64>, Status> {
+        match self.get(name) {
+            "" => Ok(None),
+            text => text.parse().map(Some).map_err(|_| {
+                Status::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax"))
+            }),
+        }
+    }
+}
+
+impl Payload {
+    /// Reads a JSON body.
+    pub(crate) fn json(body: &Bytes) -> Result<Value, Status> {
+        serde_json::from_slice(body).map_err(|error| {
+            Status::bad_request(format!(
+                "couldn't decode the body as JSON: {error}; send a JSON object"
+            ))
+        })
+    }
+}

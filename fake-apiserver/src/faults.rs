@@ -1,0 +1,105 @@
+//! Faults of single fields, with the texts of the API machinery's field errors.
+//!
+//! Owns how a fault reads and how several add up to one message. Does not know which field has which rule.
+
+use crate::status::Cause;
+use serde_json::Value;
+use std::fmt;
+
+/// The faults found in one object, in the order in which the real server reports them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Faults(Vec<Cause>);
+
+impl Faults {
+    pub(crate) fn invalid(&mut self, field: impl Into<String>, value: impl Into<Value>, detail: &str) {
+        self.push(
+            "FieldValueInvalid",
+            field,
+            format!("Invalid value: {}: {detail}", value.into()),
+        );
+    }
+
+    pub(crate) fn required(&mut self, field: impl Into<String>, detail: &str) {
+        let message = if detail.is_empty() {
+            "Required value".to_owned()
+        } else {
+            format!("Required value: {detail}")
+        };
+        self.push("FieldValueRequired", field, message);
+    }
+
+    pub(crate) fn forbidden(&mut self, field: impl Into<String>, detail: &str) {
+        self.push("FieldValueForbidden", field, format!("Forbidden: {detail}"));
+    }
+
+    pub(crate) fn duplicate(&mut self, field: impl Into<String>, value: impl Into<Value>) {
+        self.push(
+            "FieldValueDuplicate",
+            field,
+            format!("Duplicate value: {}", value.into()),
+        );
+    }
+
+    pub(crate) fn not_supported(
+        &mut self,
+        field: impl Into<String>,
+        value: impl Into<Value>,
+        supported: &[&str],
+    ) {
+        let list: Vec<String> = supported.iter().map(|s| format!("{s:?}")).collect();
+        let message = format!(
+            "Unsupported value: {}: supported values: {}",
+            value.into(),
+            list.join(", ")
+        );
+        self.push("FieldValueNotSupported", field, message);
+    }
+
+    pub(crate) fn too_long(&mut self, field: impl Into<String>, most: usize) {
+        self.push(
+            "FieldValueTooLong",
+            field,
+            format!("Too long: may not be more than {most} bytes"),
+        );
+    }
+
+    /// Reports a change of a field that may not change; `null` stands for an absent value.
+    pub(crate) fn unchanged(&mut self, field: &str, new: &Value, old: &Value) {
+        if new != old {
+            self.invalid(field, new.clone(), "field is immutable");
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn into_causes(self) -> Vec<Cause> {
+        self.0
+    }
+
+    fn push(&mut self, reason: &'static str, field: impl Into<String>, message: String) {
+        self.0.push(Cause {
+            reason,
+            message,
+            field: field.into(),
+        });
+    }
+}
+
+impl fmt::Display for Faults {
+    /// One fault as it is, several in brackets; the same text twice is said once, although both stay causes.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut texts: Vec<String> = Vec::new();
+        for cause in &self.0 {
+            let text = format!("{}: {}", cause.field, cause.message);
+            if !texts.contains(&text) {
+                texts.push(text);
+            }
+        }
+        match texts.as_slice() {
+            [one] => f.write_str(one),
+            many => write!(f, "[{}]", many.join(", ")),
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! Discovery: which groups, versions and resources there are, in all forms that clients ask for.
+//!
+//! Everything is read off the kind table.
+
+use super::negotiate::Accept;
+use super::respond::Cached;
+use super::route::Document;
+use crate::kinds::{KINDS, Kind};
+use serde_json::{Map, Value, json};
+
+/// What every resource can do; resources whose collection cannot be deleted lack that.
+const VERBS: [&str; 8] = [
+    "create",
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "update",
+    "watch",
+];
+const STATUS_VERBS: [&str; 3] = ["get", "patch", "update"];
+
+/// `/version`: what this server follows.
+pub(super) fn version() -> Value {
+    json!({
+        "major": "1",
+        "minor": "36",
+        "gitVersion": "v1.36.0",
+        "gitCommit": "",
+        "gitTreeState": "clean",
+        "buildDate": "1970-01-01T00:00:00Z",
+        "goVersion": "",
+        "compiler": "rustc",
+        "platform": format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH),
+    })
+}
+
+/// `/`: the paths that are served.
+pub(super) fn paths() -> Value {
+    let mut paths = vec!["/api".to_owned(), "/api/v1".to_owned(), "/apis".to_owned()];
+    for (group, version) in groups() {
+        paths.extend([format!("/apis/{group}"), format!("/apis/{group}/{version}")]);
+    }
+    paths.extend(["/healthz", "/livez", "/readyz", "/version"].map(str::to_owned));
+    json!({ "paths": paths })
+}
+
+/// A discovery document in the form that the client takes.
+pub(super) fn document(which: &Document, accept: Accept, address: &str) -> Cached {
+    if let Accept::Aggregated(version) = accept {
+        let media = if version == "v2" {
+            "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+        } else {
+            "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"
+        };
+        match which {
+            Document::Core => {
+                return Cached {
+                    media,
+                    document: aggregated(version, vec![("", "v1")]),
+                };
+            }
+            Document::Groups => {
+                return Cached {
+                    media,
+                    document: aggregated(version, groups()),
+                };
+            }
+            Document::Group(_) | Document::Resources(..) => {}
+        }
+    }
+    let document = match which {
+        Document::Core => json!({
+            "kind": "APIVersions",
+            "versions": ["v1"],
+            "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": address}],
+        }),
+        Document::Groups => json!({
+            "kind": "APIGroupList",
+            "apiVersion": "v1",
+            "groups": groups().into_iter().map(|(group, version)| group_entry(group, version)).collect::<Value>(),
+        }),
+        Document::Group(group) => {
+            let version = groups()
+                .into_iter()
+                .find(|(name, _)| name == group)
+                .map_or("v1", |(_, version)| version);
+            let mut document = group_entry(group, version);
+            document["kind"] = "APIGroup".into();
+            document["apiVersion"] = "v1".into();
+            document
+        }
+        Document::Resources(group, version) => resources(group, version),
+    };
+    Cached {
+        media: "application/json",
+        document,
+    }
+}
+
+/// The groups beside the core group, each with its only version.
+fn groups() -> Vec<(&'static str, &'static str)> {
+    let mut groups: Vec<(&str, &str)> = Vec::new();
+    for kind in KINDS.iter().filter(|kind| !kind.group.is_empty()) {
+        if !groups.contains(&(kind.group, kind.version)) {
+            groups.push((kind.group, kind.version));
+        }
+    }
+    groups
+}
+
+fn group_entry(group: &str, version: &str) -> Value {
+    let version = json!({"groupVersion": format!("{group}/{version}"), "version": version});
+    json!({"name": group, "versions": [version], "preferredVersion": version})
+}
+
+fn of_group(group: &str, version: &str) -> impl Iterator<Item = &'static Kind> {
+    KINDS
+        .iter()
+        .copied()
+        .filter(move |kind| kind.group == group && kind.version == version)
+}
+
+fn verbs(kind: &Kind) -> Vec<&'static str> {
+    VERBS
+        .into_iter()
+        .filter(|verb| kind.deletes_collection || *verb != "deletecollection")
+        .collect()
+}
+
+/// Subresources of a kind: name, kind of the body, verbs.
+fn parts(kind: &Kind) -> Vec<(&'static str, &'static str, Vec<&'static str>)> {
+    use crate::kinds::Subresource;
+    let mut parts: Vec<(&str, &str, Vec<&str>)> = kind
+        .subresources
+        .iter()
+        .map(|sub| match sub {
+            Subresource::Binding => (sub.as_str(), "Binding", vec!["create"]),
+            Subresource::Finalize => (sub.as_str(), kind.kind, vec!["update"]),
+        })
+        .collect();
+    if kind.status {
+        parts.push(("status", kind.kind, STATUS_VERBS.to_vec()));
+    }
+    parts
+}
+
+fn resources(group: &str, version: &str) -> Value {
+    let mut entries = Vec::new();
+    for kind in of_group(group, version) {
+        let mut entry = json!({
+            "name": kind.plural,
+            "singularName": kind.singular,
+            "namespaced": kind.namespaced,
+            "kind": kind.kind,
+            "verbs": verbs(kind),
+        });
+        entry
+            .as_object_mut()
+            .into_iter()
+            .for_each(|entry| add_names(entry, kind));
+        entries.push(entry);
+        for (name, body, verbs) in parts(kind) {
+            entries.push(json!({
+                "name": format!("{}/{name}", kind.plural),
+                "singularName": "",
+                "namespaced": kind.namespaced,
+                "kind": body,
+                "verbs": verbs,
+            }));
+        }
+    }
+    let group_version = if group.is_empty() {
+        version.to_owned()
+    } else {
+        format!("{group}/{version}")
+    };
+    json!({
+        "kind": "APIResourceList",
+        "apiVersion": "v1",
+        "groupVersion": group_version,
+        "resources": entries,
+    })
+}
+
+fn add_names(entry: &mut Map<String, Value>, kind: &Kind) {
+    for (name, list) in [("shortNames", kind.short_names), ("categories", kind.categories)] {
+        if !list.is_empty() {
+            entry.insert(name.to_owned(), json!(list));
+        }
+    }
+}
+
+/// All resources of some groups in one document.
+fn aggregated(document_version: &str, groups: Vec<(&'static str, &'static str)>) -> Value {
+    let items: Vec<Value> = groups
+        .into_iter()
+        .map(|(group, version)| {
+            let resources: Vec<Value> = of_group(group, version).map(aggregated_resource).collect();
+            let mut metadata = json!({"creationTimestamp": null});
+            if !group.is_empty() {
+                metadata["name"] = group.into();
+            }
+            let versions = json!([{"version": version, "resources": resources, "freshness": "Current"}]);
+            json!({"metadata": metadata, "versions": versions})
+        })
+        .collect();
+    json!({
+        "kind": "APIGroupDiscoveryList",
+        "apiVersion": format!("apidiscovery.k8s.io/{document_version}"),
+        "metadata": {},
+        "items": items,
+    })
+}
+
+fn aggregated_resource(kind: &'static Kind) -> Value {
+    let response = |name: &str| json!({"group": kind.group, "version": kind.version, "kind": name});
+    let mut entry = json!({
+        "resource": kind.plural,
+        "responseKind": response(kind.kind),
+        "scope": if kind.namespaced { "Namespaced" } else { "Cluster" },
+        "singularResource": kind.singular,
+        "verbs": verbs(kind),
+    });
+    entry
+        .as_object_mut()
+        .into_iter()
+        .for_each(|entry| add_names(entry, kind));
+    let subresources: Vec<Value> = parts(kind)
+        .into_iter()
+        .map(|(name, body, verbs)| json!({"subresource": name, "responseKind": response(body), "verbs": verbs}))
+        .collect();
+    if !subresources.is_empty() {
+        entry["subresources"] = subresources.into();
+    }
+    entry
+}

@@ -1,0 +1,295 @@
+//! The shell around the core: connections, and one request from bytes to bytes.
+//!
+//! Owns limits on what a peer may send. Does not know what verbs do or how they store.
+
+mod body;
+mod discovery;
+mod negotiate;
+mod respond;
+mod route;
+mod stream;
+
+use crate::call::{Answer, Call, Params, Payload, Reply};
+use crate::observe::{ResourcePath, Verb};
+use crate::server::ApiServer;
+use crate::status::Status;
+use crate::verbs;
+use body::Body;
+use bytes::Bytes;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::body::Incoming;
+use hyper::header::AUTHORIZATION;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use negotiate::{Accept, Form};
+use route::{Route, Special};
+use std::convert::Infallible;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// Bytes that a request body may have, as in the real server.
+const BODY_BYTES_MAX: usize = 3 * 1024 * 1024;
+/// Bytes that the headers of a request may have together.
+const HEADER_BYTES_MAX: usize = 64 * 1024;
+const HEADERS_MAX: usize = 128;
+/// Requests that one HTTP/2 connection may have open: clients put all their watches on one.
+const STREAMS_MAX: u32 = 1000;
+/// How long a peer may take to send its headers.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long connections may take to finish what they were sending when the server stops.
+const STOP_GRACE: Duration = Duration::from_secs(1);
+/// Who sends requests without a token.
+const ANONYMOUS: &str = "system:anonymous";
+
+/// Accepts connections until `shutdown` resolves.
+pub(crate) async fn serve(
+    server: &ApiServer,
+    listener: TcpListener,
+    shutdown: impl Future<Output = ()> + Send,
+) -> std::io::Result<()> {
+    let stop = CancellationToken::new();
+    let _stop_on_drop = stop.clone().drop_guard();
+    let tasks = TaskTracker::new();
+    let mut shutdown = std::pin::pin!(shutdown);
+    let outcome = loop {
+        let accepted = tokio::select! {
+            () = &mut shutdown => break Ok(()),
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, _)) => drop(tasks.spawn(connection(server.clone(), stream, stop.clone()))),
+            Err(error) if is_peers_fault(&error) => {
+                tracing::debug!(%error, "a connection was lost before it began")
+            }
+            Err(error) => break Err(error),
+        }
+    };
+    stop.cancel();
+    tasks.close();
+    tasks.wait().await;
+    outcome
+}
+
+/// Whether accepting failed for the sake of one connection rather than of the listener.
+fn is_peers_fault(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted};
+    matches!(error.kind(), ConnectionAborted | ConnectionReset | Interrupted)
+}
+
+async fn connection(server: ApiServer, stream: TcpStream, stop: CancellationToken) {
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "TCP_NODELAY was refused; answers may come late");
+    }
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADER_TIMEOUT)
+        .max_headers(HEADERS_MAX)
+        .max_buf_size(HEADER_BYTES_MAX);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(STREAMS_MAX)
+        .max_header_list_size(HEADER_BYTES_MAX as u32);
+    let service = service_fn(|request| {
+        let (server, stop) = (server.clone(), stop.clone());
+        async move { Ok::<_, Infallible>(answer(&server, request, stop).await) }
+    });
+    let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service));
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = stop.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            tokio::time::timeout(STOP_GRACE, connection).await.unwrap_or(Ok(()))
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection ended early");
+    }
+}
+
+/// Everything about a request but its body.
+struct Head {
+    client: Arc<str>,
+    verb: Verb,
+    resource: Option<ResourcePath>,
+    accept: Accept,
+    pretty: bool,
+}
+
+async fn answer(server: &ApiServer, request: Request<Incoming>, stop: CancellationToken) -> Response<Body> {
+    let busy = server.store().activity().begin();
+    let path = request.uri().path().to_owned();
+    let params = Params::parse(request.uri().query().unwrap_or_default());
+    let route = Route::parse(request.method(), &path, &params);
+    let pretty = respond::wants_pretty(&params, request.headers());
+    let client = client(server, &request);
+    let mut head = Head {
+        client: client.clone().unwrap_or_else(|_| ANONYMOUS.into()),
+        verb: route.verb(),
+        resource: route.resource(),
+        accept: Accept::default(),
+        pretty,
+    };
+    if let Err(status) = client.and_then(|client| admit(&client, &route)) {
+        return refuse(server, &head, Instant::now(), &status).with(busy);
+    }
+    match Accept::parse(request.headers(), route.serves_text()) {
+        Ok(accept) => head.accept = accept,
+        Err(status) => return refuse(server, &head, Instant::now(), &status).with(busy),
+    }
+    match route {
+        Route::Special(special) => {
+            let response = special_answer(server, &head, &request, special);
+            verbs::report(
+                server.store(),
+                &head.client,
+                Verb::Get,
+                None,
+                (response.code(), None),
+                Instant::now(),
+            );
+            response.with(busy)
+        }
+        Route::Unknown => {
+            verbs::report(
+                server.store(),
+                &head.client,
+                head.verb,
+                None,
+                (404, None),
+                Instant::now(),
+            );
+            respond::not_found_text().with(busy)
+        }
+        Route::Refused { status, .. } => refuse(server, &head, Instant::now(), &status).with(busy),
+        Route::Resource { verb, target } => {
+            let payload = match payload(request, verb).await {
+                Ok(payload) => payload,
+                Err(status) => return refuse(server, &head, Instant::now(), &status).with(busy),
+            };
+            let call = Call {
+                client: head.client.clone(),
+                verb,
+                target,
+                params,
+                payload,
+                began: Instant::now(),
+            };
+            carry_out(server, &head, call, stop, busy)
+        }
+    }
+}
+
+/// Runs a request for a resource and renders what comes of it.
+fn carry_out(
+    server: &ApiServer,
+    head: &Head,
+    call: Call,
+    stop: CancellationToken,
+    busy: crate::activity::Busy,
+) -> Response<Body> {
+    let kind = call.target.kind;
+    let object = call.params.get("includeObject").to_owned();
+    let Reply { outcome, warnings } = verbs::execute(server.store(), call);
+    let form = Form {
+        accept: head.accept,
+        include_object: object,
+        pretty: head.pretty,
+    };
+    match outcome {
+        Ok(Answer::Watch(plan)) => stream::response(
+            server.store().clone(),
+            kind,
+            plan,
+            form,
+            stop,
+            head.client.clone(),
+        ),
+        Ok(answer) => respond::answer(kind, answer, &form, &warnings).with(busy),
+        Err(status) => respond::status(&status, head.pretty, &warnings).with(busy),
+    }
+}
+
+fn refuse(server: &ApiServer, head: &Head, began: Instant, status: &Status) -> respond::Plain {
+    let outcome = (status.code, Some(status));
+    verbs::report(
+        server.store(),
+        &head.client,
+        head.verb,
+        head.resource.clone(),
+        outcome,
+        began,
+    );
+    respond::status(status, head.pretty, &[])
+}
+
+/// The name of the client that sent a request; nobody in particular without a token.
+fn client(server: &ApiServer, request: &Request<Incoming>) -> Result<Arc<str>, Status> {
+    let Some(header) = request.headers().get(AUTHORIZATION) else {
+        return Ok(ANONYMOUS.into());
+    };
+    let token = header.to_str().ok().and_then(|text| text.strip_prefix("Bearer "));
+    token
+        .and_then(|token| server.authenticate(token.trim()))
+        .ok_or_else(Status::unauthorized)
+}
+
+/// Every client with a token may do everything; others may ask how the server is.
+fn admit(client: &Arc<str>, route: &Route) -> Result<(), Status> {
+    if &**client != ANONYMOUS || route.is_public() {
+        return Ok(());
+    }
+    Err(route.forbidden(client))
+}
+
+/// Reads and decodes the body of a request, as far as its verb has one.
+async fn payload(request: Request<Incoming>, verb: Verb) -> Result<Payload, Status> {
+    let media = negotiate::content_type(request.headers());
+    let reader = negotiate::reader(verb, &media)?;
+    let body = collect(request).await?;
+    reader(verb, &body)
+}
+
+async fn collect(request: Request<Incoming>) -> Result<Bytes, Status> {
+    match Limited::new(request.into_body(), BODY_BYTES_MAX).collect().await {
+        Ok(body) => Ok(body.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(Status::too_large(BODY_BYTES_MAX)),
+        Err(error) => Err(Status::bad_request(format!(
+            "the request body could not be read: {error}"
+        ))),
+    }
+}
+
+fn special_answer(
+    server: &ApiServer,
+    head: &Head,
+    request: &Request<Incoming>,
+    special: Special,
+) -> respond::Plain {
+    if request.method() != Method::GET {
+        return respond::status(&Status::method_not_allowed(), head.pretty, &[]);
+    }
+    match special {
+        Special::Health => respond::text(200, "ok"),
+        Special::Version => respond::json(200, &discovery::version(), head.pretty),
+        Special::Paths => respond::json(200, &discovery::paths(), head.pretty),
+        Special::Discovery(document) => {
+            let address = request
+                .headers()
+                .get(hyper::header::HOST)
+                .and_then(|host| host.to_str().ok());
+            let found = discovery::document(&document, head.accept, address.unwrap_or("127.0.0.1"));
+            let known = request.headers().get(hyper::header::IF_NONE_MATCH);
+            tracing::trace!(revision = server.revision(), "discovery was read");
+            respond::cached(&found, head.pretty, known)
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! From answers to responses: objects, lists, tables, statuses.
+//!
+//! Owns envelopes and headers. What is inside comes rendered from the store.
+
+use super::body::Body;
+use super::negotiate::{Accept, Form};
+use crate::activity::Busy;
+use crate::call::{Answer, Listing, Params};
+use crate::kinds::Kind;
+use crate::printer::{Column, Printer};
+use crate::status::Status;
+use crate::store::{Object, write_json};
+use bytes::{BufMut, Bytes, BytesMut};
+use hyper::header::{
+    CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, RETRY_AFTER, USER_AGENT, VARY, WARNING,
+};
+use hyper::{HeaderMap, Response, StatusCode};
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
+
+/// A response whose body is complete.
+pub(super) struct Plain {
+    code: u16,
+    headers: Vec<(HeaderName, HeaderValue)>,
+    body: Bytes,
+}
+
+/// A discovery document with the media type that says which form it has.
+pub(super) struct Cached {
+    pub(super) media: &'static str,
+    pub(super) document: Value,
+}
+
+impl Plain {
+    pub(super) fn code(&self) -> u16 {
+        self.code
+    }
+
+    /// The response; the request is in flight until its body is taken.
+    pub(super) fn with(self, busy: Busy) -> Response<Body> {
+        let mut response = Response::new(Body::Whole {
+            bytes: Some(self.body),
+            _busy: busy,
+        });
+        *response.status_mut() = StatusCode::from_u16(self.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        for (name, value) in self.headers {
+            response.headers_mut().append(name, value);
+        }
+        response
+    }
+}
+
+/// Renders a success.
+pub(super) fn answer(kind: &'static Kind, answer: Answer, form: &Form, warnings: &[String]) -> Plain {
+    let (code, body) = match answer {
+        Answer::Object { code, object } => (code, object_body(kind, &object, form)),
+        Answer::Status(status) => (status.code, bytes(&status.to_value())),
+        Answer::List(listing) => (200, list_body(kind, &listing, form)),
+        // Watches are streamed; they do not come here.
+        Answer::Watch(_) => (500, Bytes::new()),
+    };
+    let body = if form.pretty { prettier(body) } else { body };
+    let mut headers = vec![
+        (CONTENT_TYPE, JSON),
+        (CACHE_CONTROL, HeaderValue::from_static("no-cache, private")),
+    ];
+    headers.extend(warning_headers(warnings));
+    Plain { code, headers, body }
+}
+
+/// Renders a status.
+pub(super) fn status(status: &Status, pretty: bool, warnings: &[String]) -> Plain {
+    let mut response = json(status.code, &status.to_value(), pretty);
+    let wait = status
+        .details
+        .as_ref()
+        .map_or(0, |details| details.retry_after_seconds);
+    if wait > 0 {
+        response.headers.push((RETRY_AFTER, HeaderValue::from(wait)));
+    }
+    response.headers.extend(warning_headers(warnings));
+    response
+}
+
+pub(super) fn json(code: u16, value: &Value, pretty: bool) -> Plain {
+    let body = if pretty {
+        prettier(bytes(value))
+    } else {
+        bytes(value)
+    };
+    Plain {
+        code,
+        headers: vec![(CONTENT_TYPE, JSON)],
+        body,
+    }
+}
+
+pub(super) fn text(code: u16, text: &'static str) -> Plain {
+    Plain {
+        code,
+        headers: vec![(CONTENT_TYPE, TEXT)],
+        body: Bytes::from_static(text.as_bytes()),
+    }
+}
+
+/// What paths outside the API are answered.
+pub(super) fn not_found_text() -> Plain {
+    text(404, "404 page not found\n")
+}
+
+/// Renders a document that clients may keep and ask for again by its tag.
+pub(super) fn cached(found: &Cached, pretty: bool, known: Option<&HeaderValue>) -> Plain {
+    let mut response = json(200, &found.document, pretty);
+    let mut hasher = DefaultHasher::new();
+    response.body.hash(&mut hasher);
+    let tag = HeaderValue::try_from(format!("\"{:016X}\"", hasher.finish())).unwrap_or(JSON);
+    if known == Some(&tag) {
+        response.code = 304;
+        response.body = Bytes::new();
+    }
+    response.headers = vec![
+        (CONTENT_TYPE, HeaderValue::from_static(found.media)),
+        (CACHE_CONTROL, HeaderValue::from_static("public")),
+        (VARY, HeaderValue::from_static("Accept")),
+        (ETAG, tag),
+    ];
+    response
+}
+
+/// Whether the answer should be indented: people read it.
+pub(super) fn wants_pretty(params: &Params, headers: &HeaderMap) -> bool {
+    let agent = headers
+        .get(USER_AGENT)
+        .and_then(|v| v.to_str().ok())
+        .unwrap_or_default();
+    let person = ["curl", "Wget", "Mozilla/5.0"]
+        .iter()
+        .any(|known| agent.starts_with(known));
+    params.flag("pretty").unwrap_or(person)
+}
+
+/// One object, in the form that a reader asked for.
+pub(super) fn object_body(kind: &'static Kind, object: &Object, form: &Form) -> Bytes {
+    match form.accept {
+        Accept::Json | Accept::Aggregated(_) => object.bytes().clone(),
+        Accept::Metadata(version) => bytes(&partial(&object.value, version)),
+        Accept::Table(version) => {
+            let rows = json!([row(kind.printer, &object.value, form, version, Timestamp::now())]);
+            let metadata = json!({"resourceVersion": object.value["metadata"]["resourceVersion"]});
+            bytes(&table(columns(kind.printer), rows, metadata, version))
+        }
+    }
+}
+
+/// A table of one row, for a watch: only the first says what the columns are.
+pub(super) fn table_event(
+    kind: &'static Kind,
+    object: &Object,
+    form: &Form,
+    version: &str,
+    first: bool,
+) -> Bytes {
+    let rows = json!([row(kind.printer, &object.value, form, version, Timestamp::now())]);
+    let metadata = json!({"resourceVersion": object.value["metadata"]["resourceVersion"]});
+    let columns = if first { columns(kind.printer) } else { Value::Null };
+    bytes(&table(columns, rows, metadata, version))
+}
+
+fn list_body(kind: &'static Kind, listing: &Listing, form: &Form) -> Bytes {
+    let mut metadata = Map::new();
+    metadata.insert("resourceVersion".to_owned(), listing.revision.to_string().into());
+    if let Some(token) = &listing.continue_token {
+        metadata.insert("continue".to_owned(), token.as_str().into());
+    }
+    if let Some(remaining) = listing.remaining {
+        metadata.insert("remainingItemCount".to_owned(), remaining.into());
+    }
+    match form.accept {
+        Accept::Json | Accept::Aggregated(_) => plain_list(kind, listing, metadata),
+        Accept::Metadata(version) => bytes(&json!({
+            "kind": "PartialObjectMetadataList",
+            "apiVersion": format!("meta.k8s.io/{version}"),
+            "metadata": metadata,
+            "items": listing.objects.iter().map(|o| partial(&o.value, version)).collect::<Value>(),
+        })),
+        Accept::Table(version) => {
+            let now = Timestamp::now();
+            let rows: Vec<Value> = listing
+                .objects
+                .iter()
+                .map(|o| row(kind.printer, &o.value, form, version, now))
+                .collect();
+            let rows = if rows.is_empty() && kind.printer.null_when_empty {
+                Value::Null
+            } else {
+                rows.into()
+            };
+            bytes(&table(columns(kind.printer), rows, metadata.into(), version))
+        }
+    }
+}
+
+/// A list whose items are the shared bytes of the objects.
+fn plain_list(kind: &Kind, listing: &Listing, metadata: Map<String, Value>) -> Bytes {
+    let size: usize = listing.objects.iter().map(|object| object.bytes().len()).sum();
+    let mut out = BytesMut::with_capacity(size + 256);
+    out.put_slice(b"{\"kind\":");
+    write_json(&mut out, &format!("{}List", kind.kind).into());
+    out.put_slice(b",\"apiVersion\":");
+    write_json(&mut out, &kind.api_version().into());
+    out.put_slice(b",\"metadata\":");
+    write_json(&mut out, &metadata.into());
+    out.put_slice(b",\"items\":[");
+    for (i, object) in listing.objects.iter().enumerate() {
+        if i > 0 {
+            out.put_slice(b",");
+        }
+        object.write_item(&mut out);
+    }
+    out.put_slice(b"]}\n");
+    out.freeze()
+}
+
+fn partial(object: &Value, version: &str) -> Value {
+    json!({
+        "kind": "PartialObjectMetadata",
+        "apiVersion": format!("meta.k8s.io/{version}"),
+        "metadata": object["metadata"],
+    })
+}
+
+fn columns(printer: &Printer) -> Value {
+    let definition = |Column(name, kind, format, priority): &Column| json!({"name": name, "type": kind, "format": format, "description": name, "priority": priority});
+    printer.columns.iter().map(definition).collect()
+}
+
+fn row(printer: &Printer, object: &Value, form: &Form, version: &str, now: Timestamp) -> Value {
+    let mut row = json!({"cells": (printer.row)(object, now)});
+    match form.include_object.as_str() {
+        "None" => {}
+        "Object" => row["object"] = object.clone(),
+        _ => row["object"] = partial(object, version),
+    }
+    row
+}
+
+fn table(columns: Value, rows: Value, metadata: Value, version: &str) -> Value {
+    json!({
+        "kind": "Table",
+        "apiVersion": format!("meta.k8s.io/{version}"),
+        "metadata": metadata,
+        "columnDefinitions": columns,
+        "rows": rows,
+    })
+}
+
+fn warning_headers(warnings: &[String]) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
+    let quoted = |text: &String| {
+        let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
+        HeaderValue::try_from(format!("299 - \"{escaped}\"")).ok()
+    };
+    warnings.iter().filter_map(quoted).map(|value| (WARNING, value))
+}
+
+pub(super) fn bytes(value: &Value) -> Bytes {
+    let mut out = BytesMut::new();
+    write_json(&mut out, value);
+    out.put_slice(b"\n");
+    out.freeze()
+}
+
+fn prettier(body: Bytes) -> Bytes {
+    match serde_json::from_slice::<Value>(&body).and_then(|value| serde_json::to_string_pretty(&value)) {
+        Ok(text) => text.into(),
+        Err(_) => body,
+    }
+}

@@ -1,0 +1,225 @@
+//! The body of a watch: events as lines of JSON, bookmarks, and an end.
+//!
+//! Owns timers and frames. What is sent and in which order is the watcher's business.
+
+use super::body::Body;
+use super::negotiate::{Accept, Form};
+use super::respond;
+use crate::call::WatchPlan;
+use crate::kinds::Kind;
+use crate::observe::WatchEnd;
+use crate::status::Status;
+use crate::store::{Batch, Delivered, Store, Watcher};
+use crate::verbs::shown;
+use bytes::{BufMut, Bytes, BytesMut};
+use hyper::Response;
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use rand::RngExt;
+use serde_json::{Value, json};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::time::{Instant, Sleep};
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+
+/// Events that one frame carries at most: a syscall for many of them is what makes fan-out cheap.
+const EVENTS_PER_FRAME: usize = 64;
+/// How often bookmarks come.
+const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
+/// How long before its end a watch gets a last bookmark.
+const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
+/// A watch without a time limit of its own ends after this many minutes, so that not all clients come back at once.
+const DEFAULT_MINUTES: std::ops::Range<u64> = 30..60;
+
+/// The stream of one watch.
+pub(super) struct WatchBody {
+    store: Arc<Store>,
+    kind: &'static Kind,
+    /// What is sent; the failure alone where the watch could not start.
+    source: Source,
+    bookmarks: bool,
+    marks_end: bool,
+    form: Form,
+    /// Nothing was sent yet: the next table says what its columns are.
+    first: bool,
+    deadline: Pin<Box<Sleep>>,
+    bookmark: Pin<Box<Sleep>>,
+    stop: Pin<Box<WaitForCancellationFutureOwned>>,
+}
+
+enum Source {
+    Open(Arc<Watcher>),
+    Failed(u64, Arc<str>, Status),
+    Ended,
+}
+
+/// The response to an accepted watch. Its headers go out at once.
+pub(super) fn response(
+    store: Arc<Store>,
+    kind: &'static Kind,
+    plan: WatchPlan,
+    form: Form,
+    stop: CancellationToken,
+    client: Arc<str>,
+) -> Response<Body> {
+    let limit = match plan.timeout_seconds {
+        Some(seconds) => Duration::from_secs(seconds),
+        None => Duration::from_secs(60 * rand::rng().random_range(DEFAULT_MINUTES)),
+    };
+    let deadline = Instant::now() + limit;
+    let body = WatchBody {
+        store,
+        kind,
+        source: match plan.watcher {
+            Ok(watcher) => Source::Open(watcher),
+            Err((id, status)) => Source::Failed(id, client, status),
+        },
+        bookmarks: plan.bookmarks,
+        marks_end: plan.marks_end,
+        form,
+        first: true,
+        deadline: Box::pin(tokio::time::sleep_until(deadline)),
+        bookmark: Box::pin(tokio::time::sleep_until(next_bookmark(deadline))),
+        stop: Box::pin(stop.cancelled_owned()),
+    };
+    let mut response = Response::new(Body::Watch(Box::new(body)));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
+    response
+}
+
+/// When the next bookmark is due: in a while, or shortly before the end, or never again.
+fn next_bookmark(deadline: Instant) -> Instant {
+    let now = Instant::now();
+    let last = deadline.checked_sub(BOOKMARK_BEFORE_END).unwrap_or(now);
+    if now >= last {
+        deadline + BOOKMARK_EVERY
+    } else {
+        last.min(now + BOOKMARK_EVERY)
+    }
+}
+
+impl WatchBody {
+    /// The next piece of the stream; `None` at its end.
+    pub(super) fn poll_bytes(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        let watcher = match &self.source {
+            Source::Ended => return Poll::Ready(None),
+            Source::Failed(..) => return Poll::Ready(self.fail()),
+            Source::Open(watcher) => watcher.clone(),
+        };
+        if self.stop.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(self.end(WatchEnd::Shutdown));
+        }
+        loop {
+            match watcher.take(EVENTS_PER_FRAME, cx) {
+                Batch::Events { events, .. } if events.is_empty() => {}
+                Batch::Events { events, counted } => {
+                    let frame = self.frame(&events);
+                    self.store.delivered(&watcher, &events);
+                    self.store.activity().done(counted);
+                    return Poll::Ready(Some(frame));
+                }
+                Batch::Complete(revision) if self.marks_end => {
+                    return Poll::Ready(Some(self.bookmark(revision, true)));
+                }
+                Batch::Complete(_) => {}
+                Batch::Closed(why) => return Poll::Ready(self.end(why)),
+                Batch::Pending => return self.poll_timers(&watcher, cx),
+            }
+        }
+    }
+
+    fn poll_timers(&mut self, watcher: &Arc<Watcher>, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        if self.deadline.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(self.end(WatchEnd::Timeout));
+        }
+        if !self.bookmarks {
+            return Poll::Pending;
+        }
+        loop {
+            ready!(self.bookmark.as_mut().poll(cx));
+            let next = next_bookmark(self.deadline.deadline());
+            self.bookmark.as_mut().reset(next);
+            if let Some(revision) = self.store.bookmark(watcher) {
+                return Poll::Ready(Some(self.bookmark(revision, false)));
+            }
+        }
+    }
+
+    fn frame(&mut self, events: &[Delivered]) -> Bytes {
+        let mut out = BytesMut::with_capacity(events.iter().map(|e| e.object.bytes().len() + 40).sum());
+        for event in events {
+            let object = shown(self.kind, event.object.clone());
+            let body = match self.form.accept {
+                Accept::Table(version) => {
+                    respond::table_event(self.kind, &object, &self.form, version, self.first)
+                }
+                _ => respond::object_body(self.kind, &object, &self.form),
+            };
+            self.first = false;
+            line(&mut out, event.change.as_str(), &body);
+        }
+        out.freeze()
+    }
+
+    /// A BOOKMARK event: nothing but kind and revision, and the mark that the initial state is complete.
+    fn bookmark(&self, revision: u64, marks_end: bool) -> Bytes {
+        let mut metadata = json!({"resourceVersion": revision.to_string()});
+        if marks_end {
+            metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
+        }
+        let object = match self.form.accept {
+            Accept::Table(version) => json!({
+                "kind": "Table", "apiVersion": format!("meta.k8s.io/{version}"),
+                "metadata": {"resourceVersion": revision.to_string()},
+                "columnDefinitions": null,
+                "rows": [{"cells": [], "object": {
+                    "kind": "PartialObjectMetadata", "apiVersion": format!("meta.k8s.io/{version}"), "metadata": metadata,
+                }}],
+            }),
+            Accept::Metadata(version) => json!({
+                "kind": "PartialObjectMetadata", "apiVersion": format!("meta.k8s.io/{version}"), "metadata": metadata,
+            }),
+            _ => json!({"kind": self.kind.kind, "apiVersion": self.kind.api_version(), "metadata": metadata}),
+        };
+        one("BOOKMARK", &object)
+    }
+
+    /// The single ERROR event of a watch that could not start.
+    fn fail(&mut self) -> Option<Bytes> {
+        let Source::Failed(id, client, status) = std::mem::replace(&mut self.source, Source::Ended) else {
+            return None;
+        };
+        self.store.watch_failed(&client, id, self.kind);
+        Some(one("ERROR", &status.to_value()))
+    }
+
+    fn end(&mut self, why: WatchEnd) -> Option<Bytes> {
+        if let Source::Open(watcher) = std::mem::replace(&mut self.source, Source::Ended) {
+            self.store.unwatch(&watcher, why);
+        }
+        None
+    }
+}
+
+impl Drop for WatchBody {
+    fn drop(&mut self) {
+        self.end(WatchEnd::Client);
+    }
+}
+
+fn one(event: &str, object: &Value) -> Bytes {
+    let mut out = BytesMut::new();
+    line(&mut out, event, &respond::bytes(object));
+    out.freeze()
+}
+
+fn line(out: &mut BytesMut, event: &str, object: &[u8]) {
+    out.put_slice(b"{\"type\":\"");
+    out.put_slice(event.as_bytes());
+    out.put_slice(b"\",\"object\":");
+    out.put_slice(object.trim_ascii_end());
+    out.put_slice(b"}\n");
+}

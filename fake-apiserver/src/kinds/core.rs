@@ -1,0 +1,276 @@
+//! Small kinds of the core group, and leases.
+
+use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Setting, Subresource};
+use crate::faults::Faults;
+use crate::meta;
+use crate::names;
+use crate::printer;
+use crate::shape::{QUANTITIES, STRING_MAP, Shape, Struct, field, pointer};
+use serde_json::{Value, json};
+
+/// Labels that the core kinds with a selector table of their own refuse.
+pub(super) fn not_supported(label: &str) -> String {
+    format!("field label not supported: {label}")
+}
+
+pub(super) static CONFIG_MAP: Kind = Kind {
+    kind: "ConfigMap",
+    plural: "configmaps",
+    singular: "configmap",
+    short_names: &["cm"],
+    form: &Struct {
+        go: "ConfigMap",
+        fields: &[
+            field("data", STRING_MAP),
+            field("binaryData", STRING_MAP),
+            pointer("immutable", Shape::Bool),
+        ],
+        open: false,
+    },
+    printer: &printer::CONFIG_MAP,
+    ..PLAIN
+};
+
+pub(super) static NAMESPACE: Kind = Kind {
+    kind: "Namespace",
+    plural: "namespaces",
+    singular: "namespace",
+    short_names: &["ns"],
+    namespaced: false,
+    status: true,
+    subresources: &[Subresource::Finalize],
+    name_rule: names::label,
+    deletes_collection: false,
+    returns_deleted: true,
+    hooks: Hooks {
+        default: namespace_default,
+        create: namespace_create,
+        update: namespace_update,
+        ..NO_HOOKS
+    },
+    selectable: &[
+        Selectable {
+            label: "status.phase",
+            pointers: &["/status/phase"],
+        },
+        Selectable {
+            label: "name",
+            pointers: &["/metadata/name"],
+        },
+    ],
+    unknown_label: not_supported,
+    printer: &printer::NAMESPACE,
+    ..PLAIN
+};
+
+fn namespace_default(object: &mut Value) {
+    let name = meta::text(object, "name").to_owned();
+    if !name.is_empty() {
+        meta::member(&mut object["metadata"], "labels")
+            .insert("kubernetes.io/metadata.name".to_owned(), name.into());
+    }
+}
+
+fn namespace_create(object: &mut Value, _: &Setting<'_>) {
+    object["spec"] = json!({"finalizers": ["kubernetes"]});
+    object["status"] = json!({"phase": "Active"});
+}
+
+/// `spec.finalizers` changes through `/finalize` only.
+fn namespace_update(new: &mut Value, old: &Value, _: &Setting<'_>) {
+    new["spec"] = old["spec"].clone();
+}
+
+pub(super) static NODE: Kind = Kind {
+    kind: "Node",
+    plural: "nodes",
+    singular: "node",
+    short_names: &["no"],
+    namespaced: false,
+    status: true,
+    form: &Struct {
+        go: "Node",
+        fields: &[
+            field(
+                "spec",
+                Shape::Struct(&Struct {
+                    go: "NodeSpec",
+                    fields: &[],
+                    open: true,
+                }),
+            ),
+            field(
+                "status",
+                Shape::Struct(&Struct {
+                    go: "NodeStatus",
+                    fields: &[field("allocatable", QUANTITIES), field("capacity", QUANTITIES)],
+                    open: true,
+                }),
+            ),
+        ],
+        open: false,
+    },
+    hooks: Hooks {
+        default: node_default,
+        create: node_create,
+        validate: node_validate,
+        ..NO_HOOKS
+    },
+    selectable: &[Selectable {
+        label: "spec.unschedulable",
+        pointers: &["/spec/unschedulable"],
+    }],
+    unknown_label: not_supported,
+    printer: &printer::NODE,
+    ..PLAIN
+};
+
+/// Fields of `status.nodeInfo` that are written even when they are empty.
+const NODE_INFO: [&str; 10] = [
+    "architecture",
+    "bootID",
+    "containerRuntimeVersion",
+    "kernelVersion",
+    "kubeProxyVersion",
+    "kubeletVersion",
+    "machineID",
+    "operatingSystem",
+    "osImage",
+    "systemUUID",
+];
+
+fn node_default(object: &mut Value) {
+    meta::member(object, "spec");
+    let status = meta::member(object, "status");
+    status
+        .entry("daemonEndpoints")
+        .or_insert_with(|| json!({"kubeletEndpoint": {"Port": 0}}));
+    // Allocatable follows from capacity where nothing else is said.
+    if let Some(capacity) = status.get("capacity").cloned() {
+        status.entry("allocatable").or_insert(capacity);
+    }
+    let info = meta::member(&mut object["status"], "nodeInfo");
+    for name in NODE_INFO {
+        info.entry(name).or_insert_with(|| "".into());
+    }
+    nullable_times(
+        &mut object["status"]["conditions"],
+        &["lastHeartbeatTime", "lastTransitionTime"],
+    );
+}
+
+/// Times of conditions that are written as `null` when they are not set.
+pub(super) fn nullable_times(conditions: &mut Value, names: &[&str]) {
+    for condition in conditions
+        .as_array_mut()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_object_mut)
+    {
+        for name in names {
+            condition.entry(*name).or_insert(Value::Null);
+        }
+    }
+}
+
+/// TaintNodesByCondition: nothing schedules to a node before its controller has seen it ready.
+fn node_create(object: &mut Value, setting: &Setting<'_>) {
+    if setting.options.kubelet_less {
+        return;
+    }
+    let taints = meta::member(object, "spec")
+        .entry("taints")
+        .or_insert_with(|| json!([]));
+    let key = "node.kubernetes.io/not-ready";
+    if let Some(list) = taints.as_array_mut()
+        && !list
+            .iter()
+            .any(|t| t["key"] == key && t["effect"] == "NoSchedule")
+    {
+        list.push(json!({"key": key, "effect": "NoSchedule"}));
+    }
+}
+
+fn node_validate(object: &Value, faults: &mut Faults) {
+    for (i, taint) in object["spec"]["taints"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .enumerate()
+    {
+        let key = taint["key"].as_str().unwrap_or_default();
+        meta::complain(
+            faults,
+            &format!("spec.taints[{i}].key"),
+            key,
+            names::qualified(key),
+        );
+    }
+}
+
+pub(super) static SERVICE_ACCOUNT: Kind = Kind {
+    kind: "ServiceAccount",
+    plural: "serviceaccounts",
+    singular: "serviceaccount",
+    short_names: &["sa"],
+    unconditional_update: false,
+    returns_deleted: true,
+    ..PLAIN
+};
+
+pub(super) static LEASE: Kind = Kind {
+    group: "coordination.k8s.io",
+    kind: "Lease",
+    plural: "leases",
+    singular: "lease",
+    form: &Struct {
+        go: "Lease",
+        fields: &[field(
+            "spec",
+            Shape::Struct(&Struct {
+                go: "LeaseSpec",
+                fields: &[
+                    pointer("holderIdentity", Shape::Str),
+                    pointer("leaseDurationSeconds", Shape::Int("int32")),
+                    pointer("acquireTime", Shape::Str),
+                    pointer("renewTime", Shape::Str),
+                    pointer("leaseTransitions", Shape::Int("int32")),
+                    pointer("strategy", Shape::Str),
+                    pointer("preferredHolder", Shape::Str),
+                ],
+                open: false,
+            }),
+        )],
+        open: false,
+    },
+    generation: Generation::None,
+    unconditional_update: false,
+    create_on_update: true,
+    hooks: Hooks {
+        default: |lease| {
+            meta::member(lease, "spec");
+        },
+        validate: lease_validate,
+        ..NO_HOOKS
+    },
+    printer: &printer::LEASE,
+    ..PLAIN
+};
+
+fn lease_validate(object: &Value, faults: &mut Faults) {
+    let spec = &object["spec"];
+    if let Some(seconds) = spec["leaseDurationSeconds"].as_i64()
+        && seconds <= 0
+    {
+        faults.invalid("spec.leaseDurationSeconds", seconds, "must be greater than 0");
+    }
+    if let Some(count) = spec["leaseTransitions"].as_i64()
+        && count < 0
+    {
+        faults.invalid(
+            "spec.leaseTransitions",
+            count,
+            "must be greater than or equal to 0",
+        );
+    }
+}

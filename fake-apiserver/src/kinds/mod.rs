@@ -1,0 +1,268 @@
+//! The table of kinds: all that differs from one resource to the next.
+//!
+//! Routing, discovery, decoding, defaulting, validation, field selectors and printing read this table; a new kind
+//! is a new row. Does not know requests or storage.
+
+mod core;
+mod event;
+mod pod;
+mod storage;
+mod volume;
+mod workload;
+
+use crate::call::Part;
+use crate::faults::Faults;
+use crate::names::{self, Complaints};
+use crate::options::ServerOptions;
+use crate::printer::{NAME_AND_AGE, Printer};
+use crate::shape::Struct;
+use serde_json::Value;
+
+/// One resource.
+pub(crate) struct Kind {
+    pub(crate) group: &'static str,
+    pub(crate) version: &'static str,
+    pub(crate) kind: &'static str,
+    pub(crate) plural: &'static str,
+    pub(crate) singular: &'static str,
+    pub(crate) short_names: &'static [&'static str],
+    pub(crate) categories: &'static [&'static str],
+    pub(crate) namespaced: bool,
+    /// There is a `/status`, and the main path leaves the status alone.
+    pub(crate) status: bool,
+    /// Subresources other than `status`.
+    pub(crate) subresources: &'static [Subresource],
+    /// The form of the object apart from `apiVersion`, `kind` and `metadata`.
+    pub(crate) form: &'static Struct,
+    pub(crate) name_rule: fn(&str) -> Complaints,
+    pub(crate) generation: Generation,
+    /// PUT without a resourceVersion replaces whatever is there.
+    pub(crate) unconditional_update: bool,
+    /// PUT of an object that does not exist creates it.
+    pub(crate) create_on_update: bool,
+    /// DELETE of the collection is served.
+    pub(crate) deletes_collection: bool,
+    /// DELETE answers with the object instead of a Status.
+    pub(crate) returns_deleted: bool,
+    /// The kind's own validation checks the change of `metadata` once more, so its causes come twice.
+    pub(crate) meta_checked_twice: bool,
+    pub(crate) hooks: Hooks,
+    pub(crate) selectable: &'static [Selectable],
+    /// How an unknown field label of a selector is reported.
+    pub(crate) unknown_label: fn(&str) -> String,
+    pub(crate) printer: &'static Printer,
+    /// This resource shows another one's objects in its own form.
+    pub(crate) view: Option<View>,
+}
+
+/// A subresource with behaviour of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Subresource {
+    /// `pods/binding`.
+    Binding,
+    /// `namespaces/finalize`.
+    Finalize,
+}
+
+/// When `metadata.generation` is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Generation {
+    /// Never.
+    None,
+    /// From 1 on, and bumped when the spec changes.
+    FromCreation,
+    /// Absent at first, bumped when the spec changes.
+    FromFirstChange,
+}
+
+/// What a kind does to its objects. All run with the whole object.
+pub(crate) struct Hooks {
+    /// Fills in defaults of a decoded object.
+    pub(crate) default: fn(&mut Value),
+    /// Prepares a new object: what the strategy and admission set.
+    pub(crate) create: fn(&mut Value, &Setting<'_>),
+    /// Prepares a changed object; the second is the old one.
+    pub(crate) update: fn(&mut Value, &Value, &Setting<'_>),
+    /// The rules for an object as such.
+    pub(crate) validate: fn(&Value, &mut Faults),
+    /// The rules for a change; the second is the old one.
+    pub(crate) validate_update: fn(&Value, &Value, &mut Faults),
+}
+
+/// What hooks may look at.
+pub(crate) struct Setting<'a> {
+    /// The time, as `metadata` writes it.
+    pub(crate) now: &'a str,
+    pub(crate) options: &'a ServerOptions,
+}
+
+/// A field that field selectors accept.
+pub(crate) struct Selectable {
+    pub(crate) label: &'static str,
+    /// JSON pointers; the first that leads to something wins.
+    pub(crate) pointers: &'static [&'static str],
+}
+
+/// Conversion between a resource and the one that stores its objects.
+#[derive(Clone, Copy)]
+pub(crate) struct View {
+    pub(crate) stored: &'static Kind,
+    pub(crate) from_stored: fn(&Value) -> Value,
+    pub(crate) to_stored: fn(&Value) -> Value,
+}
+
+/// Hooks that do nothing.
+pub(crate) const NO_HOOKS: Hooks = Hooks {
+    default: |_| {},
+    create: |_, _| {},
+    update: |_, _, _| {},
+    validate: |_, _| {},
+    validate_update: |_, _, _| {},
+};
+
+/// A row to start from: an object of any form in the core group.
+pub(crate) const PLAIN: Kind = Kind {
+    group: "",
+    version: "v1",
+    kind: "",
+    plural: "",
+    singular: "",
+    short_names: &[],
+    categories: &[],
+    namespaced: true,
+    status: false,
+    subresources: &[],
+    form: &Struct {
+        go: "Object",
+        fields: &[],
+        open: true,
+    },
+    name_rule: names::subdomain,
+    generation: Generation::None,
+    unconditional_update: true,
+    create_on_update: false,
+    deletes_collection: true,
+    returns_deleted: false,
+    meta_checked_twice: true,
+    hooks: NO_HOOKS,
+    selectable: &[],
+    unknown_label: |label| {
+        format!("{label:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")
+    },
+    printer: &NAME_AND_AGE,
+    view: None,
+};
+
+/// All resources, in the order of discovery.
+pub(crate) static KINDS: &[&Kind] = &[
+    &core::CONFIG_MAP,
+    &event::EVENT,
+    &core::NAMESPACE,
+    &core::NODE,
+    &volume::PERSISTENT_VOLUME_CLAIM,
+    &volume::PERSISTENT_VOLUME,
+    &pod::POD,
+    &workload::REPLICATION_CONTROLLER,
+    &core::SERVICE_ACCOUNT,
+    &workload::SERVICE,
+    &workload::DAEMON_SET,
+    &workload::DEPLOYMENT,
+    &workload::REPLICA_SET,
+    &workload::STATEFUL_SET,
+    &core::LEASE,
+    &event::EVENT_VIEW,
+    &workload::POD_DISRUPTION_BUDGET,
+    &storage::CSI_DRIVER,
+    &storage::CSI_NODE,
+    &storage::CSI_STORAGE_CAPACITY,
+    &storage::STORAGE_CLASS,
+    &storage::VOLUME_ATTACHMENT,
+];
+
+/// The row of namespaces, which the server itself writes.
+pub(crate) static NAMESPACE: &Kind = &core::NAMESPACE;
+
+impl Kind {
+    /// `v1`, `storage.k8s.io/v1`.
+    pub(crate) fn api_version(&self) -> String {
+        if self.group.is_empty() {
+            self.version.to_owned()
+        } else {
+            format!("{}/{}", self.group, self.version)
+        }
+    }
+
+    /// The row whose objects are stored: this one, or the one that it is a view of.
+    pub(crate) fn stored(&'static self) -> &'static Kind {
+        self.view.map_or(self, |view| view.stored)
+    }
+
+    /// The number of the stored resource.
+    pub(crate) fn shelf(&'static self) -> usize {
+        let stored = self.stored();
+        KINDS
+            .iter()
+            .position(|k| std::ptr::eq(*k, stored))
+            .expect("every stored kind is in the table")
+    }
+
+    /// The storage key of an object: namespace and name, as paths order them.
+    pub(crate) fn key(&self, namespace: Option<&str>, name: &str) -> String {
+        match namespace {
+            Some(namespace) if self.namespaced => format!("{namespace}/{name}"),
+            _ => name.to_owned(),
+        }
+    }
+
+    /// The row of a resource by its place in the API.
+    pub(crate) fn find(group: &str, version: &str, plural: &str) -> Option<&'static Kind> {
+        KINDS
+            .iter()
+            .copied()
+            .find(|k| k.group == group && k.version == version && k.plural == plural)
+    }
+
+    /// The row of a resource by group and plural name, in the only version that is served.
+    pub(crate) fn find_resource(group: &str, plural: &str) -> Option<&'static Kind> {
+        KINDS
+            .iter()
+            .copied()
+            .find(|k| k.group == group && k.plural == plural)
+    }
+
+    /// The row of a kind by what objects say of themselves.
+    pub(crate) fn find_kind(api_version: &str, kind: &str) -> Option<&'static Kind> {
+        KINDS
+            .iter()
+            .copied()
+            .find(|k| k.kind == kind && k.api_version() == api_version)
+    }
+}
+
+impl Kind {
+    /// Whether the resource has such a part.
+    pub(crate) fn has(&self, part: Part) -> bool {
+        match part {
+            Part::Main => true,
+            Part::Status => self.status,
+            Part::Sub(sub) => self.subresources.contains(&sub),
+        }
+    }
+}
+
+impl Subresource {
+    const ALL: [Self; 2] = [Self::Binding, Self::Finalize];
+
+    /// The subresource of that name.
+    pub(crate) fn find(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|sub| sub.as_str() == name)
+    }
+
+    /// The last segment of its path.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Binding => "binding",
+            Self::Finalize => "finalize",
+        }
+    }
+}

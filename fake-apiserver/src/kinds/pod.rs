@@ -1,0 +1,336 @@
+//! Pods: the defaults and rules that a scheduler's tests meet.
+
+use super::core::{not_supported, nullable_times};
+use super::volume::{CLAIM_SPEC, claim_spec_default};
+use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Setting, Subresource};
+use crate::faults::Faults;
+use crate::meta;
+use crate::names;
+use crate::printer;
+use crate::quantity::Quantity;
+use crate::shape::{QUANTITIES, Shape, Struct, field, pointer};
+use serde_json::{Value, json};
+
+const CONTAINER: Struct = Struct {
+    go: "Container",
+    fields: &[pointer(
+        "resources",
+        Shape::Struct(&Struct {
+            go: "ResourceRequirements",
+            fields: &[field("limits", QUANTITIES), field("requests", QUANTITIES)],
+            open: true,
+        }),
+    )],
+    open: true,
+};
+
+const VOLUME: Struct = Struct {
+    go: "Volume",
+    fields: &[pointer(
+        "ephemeral",
+        Shape::Struct(&Struct {
+            go: "EphemeralVolumeSource",
+            fields: &[pointer(
+                "volumeClaimTemplate",
+                Shape::Struct(&Struct {
+                    go: "PersistentVolumeClaimTemplate",
+                    fields: &[
+                        pointer("metadata", Shape::Struct(&meta::OBJECT_META)),
+                        pointer("spec", Shape::Struct(&CLAIM_SPEC)),
+                    ],
+                    open: false,
+                }),
+            )],
+            open: false,
+        }),
+    )],
+    open: true,
+};
+
+pub(super) static POD: Kind = Kind {
+    kind: "Pod",
+    plural: "pods",
+    singular: "pod",
+    short_names: &["po"],
+    categories: &["all"],
+    status: true,
+    subresources: &[Subresource::Binding],
+    form: &Struct {
+        go: "Pod",
+        fields: &[
+            field(
+                "spec",
+                Shape::Struct(&Struct {
+                    go: "PodSpec",
+                    fields: &[
+                        field("containers", Shape::List(&Shape::Struct(&CONTAINER))),
+                        field("initContainers", Shape::List(&Shape::Struct(&CONTAINER))),
+                        field("nodeName", Shape::Str),
+                        field("nodeSelector", Shape::Map(&Shape::Str)),
+                        field("overhead", QUANTITIES),
+                        field("volumes", Shape::List(&Shape::Struct(&VOLUME))),
+                    ],
+                    open: true,
+                }),
+            ),
+            field("status", Shape::Any),
+        ],
+        open: false,
+    },
+    generation: Generation::FromCreation,
+    returns_deleted: true,
+    hooks: Hooks {
+        default: pod_default,
+        create: pod_create,
+        validate: pod_validate,
+        validate_update: pod_validate_update,
+        ..NO_HOOKS
+    },
+    selectable: &[
+        Selectable {
+            label: "spec.nodeName",
+            pointers: &["/spec/nodeName"],
+        },
+        Selectable {
+            label: "spec.host",
+            pointers: &["/spec/nodeName"],
+        },
+        Selectable {
+            label: "spec.restartPolicy",
+            pointers: &["/spec/restartPolicy"],
+        },
+        Selectable {
+            label: "spec.schedulerName",
+            pointers: &["/spec/schedulerName"],
+        },
+        Selectable {
+            label: "spec.serviceAccountName",
+            pointers: &["/spec/serviceAccountName"],
+        },
+        Selectable {
+            label: "spec.hostNetwork",
+            pointers: &["/spec/hostNetwork"],
+        },
+        Selectable {
+            label: "status.phase",
+            pointers: &["/status/phase"],
+        },
+        Selectable {
+            label: "status.podIP",
+            pointers: &["/status/podIP"],
+        },
+        Selectable {
+            label: "status.podIPs",
+            pointers: &["/status/podIP"],
+        },
+        Selectable {
+            label: "status.nominatedNodeName",
+            pointers: &["/status/nominatedNodeName"],
+        },
+    ],
+    unknown_label: not_supported,
+    printer: &printer::POD,
+    ..PLAIN
+};
+
+fn pod_default(object: &mut Value) {
+    meta::member(object, "status")
+        .entry("phase")
+        .or_insert_with(|| "Pending".into());
+    nullable_times(
+        &mut object["status"]["conditions"],
+        &["lastProbeTime", "lastTransitionTime"],
+    );
+    let spec = meta::member(object, "spec");
+    for (name, value) in [
+        ("dnsPolicy", json!("ClusterFirst")),
+        ("enableServiceLinks", json!(true)),
+        ("restartPolicy", json!("Always")),
+        ("schedulerName", json!("default-scheduler")),
+        ("securityContext", json!({})),
+        ("terminationGracePeriodSeconds", json!(30)),
+    ] {
+        spec.entry(name).or_insert(value);
+    }
+    // The old name of the field is still written beside the new one.
+    if let Some(account) = spec
+        .get("serviceAccountName")
+        .or(spec.get("serviceAccount"))
+        .cloned()
+    {
+        spec.insert("serviceAccount".to_owned(), account.clone());
+        spec.insert("serviceAccountName".to_owned(), account);
+    }
+    for list in ["containers", "initContainers"] {
+        object["spec"][list]
+            .as_array_mut()
+            .into_iter()
+            .flatten()
+            .for_each(container_default);
+    }
+    for volume in object["spec"]["volumes"].as_array_mut().into_iter().flatten() {
+        if volume["ephemeral"]["volumeClaimTemplate"].is_object() {
+            let template = &mut volume["ephemeral"]["volumeClaimTemplate"];
+            meta::member(template, "metadata");
+            claim_spec_default(&mut template["spec"]);
+        }
+    }
+}
+
+fn container_default(container: &mut Value) {
+    let image = container["image"].as_str().unwrap_or_default();
+    let tag = image.rsplit('/').next().and_then(|last| last.split_once(':'));
+    let floating = !image.contains('@') && tag.is_none_or(|(_, tag)| tag == "latest");
+    let Some(container) = container.as_object_mut() else {
+        return;
+    };
+    for (name, value) in [
+        (
+            "imagePullPolicy",
+            json!(if floating { "Always" } else { "IfNotPresent" }),
+        ),
+        ("resources", json!({})),
+        ("terminationMessagePath", json!("/dev/termination-log")),
+        ("terminationMessagePolicy", json!("File")),
+    ] {
+        container.entry(name).or_insert(value);
+    }
+    // What is limited but not requested is requested up to its limit.
+    if let Some(limits) = container["resources"]["limits"].as_object().cloned() {
+        let requests = meta::member(&mut container["resources"], "requests");
+        for (name, amount) in limits {
+            requests.entry(name).or_insert(amount);
+        }
+    }
+}
+
+/// What the strategy and the admission plugins ServiceAccount (name only), Priority and DefaultTolerationSeconds
+/// set. No token volume is added: nothing mounts it.
+fn pod_create(object: &mut Value, _: &Setting<'_>) {
+    let class = quality(&object["spec"]);
+    object["status"] = json!({"phase": "Pending", "qosClass": class});
+    let spec = meta::member(object, "spec");
+    for (name, value) in [
+        ("preemptionPolicy", json!("PreemptLowerPriority")),
+        ("priority", json!(0)),
+        ("serviceAccount", json!("default")),
+        ("serviceAccountName", json!("default")),
+    ] {
+        spec.entry(name).or_insert(value);
+    }
+    let Some(tolerations) = spec
+        .entry("tolerations")
+        .or_insert_with(|| json!([]))
+        .as_array_mut()
+    else {
+        return;
+    };
+    for key in ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"] {
+        let covers = |t: &Value| {
+            (t["key"] == key || t["key"].is_null()) && (t["effect"] == "NoExecute" || t["effect"].is_null())
+        };
+        if !tolerations.iter().any(covers) {
+            tolerations.push(
+                json!({"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}),
+            );
+        }
+    }
+}
+
+/// The quality of service class: by what the containers request of cpu and memory.
+fn quality(spec: &Value) -> &'static str {
+    let mut guaranteed = true;
+    let mut asks = false;
+    for list in ["containers", "initContainers"] {
+        for container in spec[list].as_array().into_iter().flatten() {
+            for resource in ["cpu", "memory"] {
+                let amount = |side: &str| {
+                    let text = container["resources"][side][resource].as_str();
+                    text.and_then(|t| t.parse::<Quantity>().ok())
+                        .filter(|q| !q.is_zero())
+                };
+                let (request, limit) = (amount("requests"), amount("limits"));
+                asks |= request.is_some() || limit.is_some();
+                guaranteed &= limit.is_some() && request == limit;
+            }
+        }
+    }
+    match (asks, guaranteed) {
+        (false, _) => "BestEffort",
+        (true, true) => "Guaranteed",
+        (true, false) => "Burstable",
+    }
+}
+
+fn pod_validate(object: &Value, faults: &mut Faults) {
+    let spec = &object["spec"];
+    let containers = spec["containers"].as_array().map_or(&[][..], Vec::as_slice);
+    if containers.is_empty() {
+        faults.required("spec.containers", "");
+    }
+    for (i, container) in containers.iter().enumerate() {
+        let name = container["name"].as_str().unwrap_or_default();
+        let field = format!("spec.containers[{i}].name");
+        if name.is_empty() {
+            faults.required(field, "");
+        } else if containers[..i].iter().any(|c| c["name"] == name) {
+            faults.duplicate(field, name);
+        } else {
+            meta::complain(faults, &field, name, names::label(name));
+        }
+        if container["image"].as_str().unwrap_or_default().is_empty() {
+            faults.required(format!("spec.containers[{i}].image"), "");
+        }
+    }
+    let volumes = spec["volumes"].as_array().map_or(&[][..], Vec::as_slice);
+    for (i, volume) in volumes.iter().enumerate() {
+        let name = volume["name"].as_str().unwrap_or_default();
+        let field = format!("spec.volumes[{i}].name");
+        if name.is_empty() {
+            faults.required(field, "");
+        } else if volumes[..i].iter().any(|v| v["name"] == name) {
+            faults.duplicate(field, name);
+        } else {
+            meta::complain(faults, &field, name, names::label(name));
+        }
+    }
+}
+
+/// Almost nothing of a pod's spec may change; binding goes through its own subresource.
+fn pod_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
+    let mut allowed = old["spec"].clone();
+    for open in [
+        "activeDeadlineSeconds",
+        "tolerations",
+        "schedulingGates",
+        "terminationGracePeriodSeconds",
+    ] {
+        let value = new["spec"][open].clone();
+        if let Some(spec) = allowed.as_object_mut() {
+            if value.is_null() {
+                drop(spec.remove(open))
+            } else {
+                drop(spec.insert(open.to_owned(), value))
+            }
+        }
+    }
+    for list in ["containers", "initContainers"] {
+        let images: Vec<Value> = new["spec"][list]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|c| c["image"].clone())
+            .collect();
+        let containers = allowed[list].as_array_mut().into_iter().flatten();
+        containers
+            .zip(images)
+            .for_each(|(container, image)| container["image"] = image);
+    }
+    if new["spec"] != allowed {
+        let text = "pod updates may not change fields other than `spec.containers[*].image`,\
+            `spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to \
+            existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was \
+            previously negative)";
+        faults.forbidden("spec", text);
+    }
+}

@@ -1,0 +1,276 @@
+//! Requests without a socket, for programs that run in the server's process.
+//!
+//! They go through `verbs::execute` like requests from the wire, so validation, admission, events and quiescence are the
+//! same. Only encodings are skipped.
+
+use crate::call::{Answer, Call, Params, Part, Patch, Payload, Reply, Target};
+use crate::kinds::{Kind, Subresource};
+use crate::meta;
+use crate::observe::Verb;
+use crate::status::Status;
+use crate::store::Store;
+use crate::verbs;
+use serde_json::Value;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// A client in the server's own process.
+#[derive(Clone)]
+pub struct LocalClient {
+    store: Arc<Store>,
+    name: Arc<str>,
+}
+
+/// Which object or collection a local request is for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ResourceRef {
+    group: String,
+    resource: String,
+    namespace: Option<String>,
+    name: Option<String>,
+}
+
+/// A list.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// The objects, by namespace and name.
+    pub items: Vec<Arc<Value>>,
+    /// The revision at which the list is valid.
+    pub revision: u64,
+}
+
+impl ResourceRef {
+    /// A resource of an API group (empty for the core group), by its plural name.
+    pub fn new(group: &str, resource: &str) -> Self {
+        Self {
+            group: group.to_owned(),
+            resource: resource.to_owned(),
+            namespace: None,
+            name: None,
+        }
+    }
+
+    /// A resource of the core group.
+    pub fn core(resource: &str) -> Self {
+        Self::new("", resource)
+    }
+
+    /// In a namespace.
+    #[must_use]
+    pub fn namespace(self, namespace: &str) -> Self {
+        Self {
+            namespace: Some(namespace.to_owned()),
+            ..self
+        }
+    }
+
+    /// One object.
+    #[must_use]
+    pub fn name(self, name: &str) -> Self {
+        Self {
+            name: Some(name.to_owned()),
+            ..self
+        }
+    }
+}
+
+impl LocalClient {
+    pub(crate) fn new(store: Arc<Store>, name: &str) -> Self {
+        Self {
+            store,
+            name: name.into(),
+        }
+    }
+
+    /// Creates an object; its `apiVersion`, `kind` and `metadata.namespace` say where.
+    pub fn create(&self, object: Value) -> Result<Arc<Value>, Status> {
+        let target = place(&object, false)?;
+        self.object(Verb::Create, target, Payload::Object(object))
+    }
+
+    /// Reads an object.
+    pub fn get(&self, at: &ResourceRef) -> Result<Arc<Value>, Status> {
+        self.object(Verb::Get, at.target(Part::Main)?, Payload::None)
+    }
+
+    /// Reads a collection; without a namespace, that of all namespaces.
+    pub fn list(&self, at: &ResourceRef) -> Result<Listed, Status> {
+        match self.call(Verb::List, at.target(Part::Main)?, Payload::None)? {
+            Answer::List(listing) => Ok(Listed {
+                items: listing
+                    .objects
+                    .iter()
+                    .map(|object| object.value.clone())
+                    .collect(),
+                revision: listing.revision,
+            }),
+            _ => Err(unexpected(Verb::List)),
+        }
+    }
+
+    /// Replaces an object; its own fields say which.
+    pub fn update(&self, object: Value) -> Result<Arc<Value>, Status> {
+        let target = place(&object, true)?;
+        self.object(Verb::Update, target, Payload::Object(object))
+    }
+
+    /// Applies a JSON merge patch.
+    pub fn patch_merge(&self, at: &ResourceRef, patch: Value) -> Result<Arc<Value>, Status> {
+        self.object(
+            Verb::Patch,
+            at.target(Part::Main)?,
+            Payload::Patch(Patch::Merge, patch),
+        )
+    }
+
+    /// Applies a JSON patch (a list of operations).
+    pub fn patch_json(&self, at: &ResourceRef, operations: Value) -> Result<Arc<Value>, Status> {
+        self.object(
+            Verb::Patch,
+            at.target(Part::Main)?,
+            Payload::Patch(Patch::Json, operations),
+        )
+    }
+
+    /// Deletes an object.
+    pub fn delete(&self, at: &ResourceRef) -> Result<(), Status> {
+        self.call(Verb::Delete, at.target(Part::Main)?, Payload::None)
+            .map(drop)
+    }
+
+    /// Deletes an object with `DeleteOptions`, for example `{"gracePeriodSeconds": 0}`.
+    pub fn delete_with(&self, at: &ResourceRef, options: Value) -> Result<(), Status> {
+        self.call(Verb::Delete, at.target(Part::Main)?, Payload::Object(options))
+            .map(drop)
+    }
+
+    /// Deletes all objects of a collection.
+    pub fn delete_collection(&self, at: &ResourceRef) -> Result<(), Status> {
+        self.call(Verb::DeleteCollection, at.target(Part::Main)?, Payload::None)
+            .map(drop)
+    }
+
+    /// Creates a subresource, such as the `binding` of a pod.
+    pub fn create_subresource(&self, at: &ResourceRef, subresource: &str, body: Value) -> Result<(), Status> {
+        self.call(
+            Verb::Create,
+            at.target(part(subresource)?)?,
+            Payload::Object(body),
+        )
+        .map(drop)
+    }
+
+    /// Replaces a subresource, such as the `status` of an object.
+    pub fn update_subresource(
+        &self,
+        at: &ResourceRef,
+        subresource: &str,
+        object: Value,
+    ) -> Result<Arc<Value>, Status> {
+        self.object(
+            Verb::Update,
+            at.target(part(subresource)?)?,
+            Payload::Object(object),
+        )
+    }
+
+    /// Applies a JSON merge patch to a subresource, such as the `status` of an object.
+    pub fn patch_subresource(
+        &self,
+        at: &ResourceRef,
+        subresource: &str,
+        patch: Value,
+    ) -> Result<Arc<Value>, Status> {
+        self.object(
+            Verb::Patch,
+            at.target(part(subresource)?)?,
+            Payload::Patch(Patch::Merge, patch),
+        )
+    }
+
+    fn object(&self, verb: Verb, target: Target, payload: Payload) -> Result<Arc<Value>, Status> {
+        match self.call(verb, target, payload)? {
+            Answer::Object { object, .. } => Ok(object.value.clone()),
+            _ => Err(unexpected(verb)),
+        }
+    }
+
+    fn call(&self, verb: Verb, target: Target, payload: Payload) -> Result<Answer, Status> {
+        let _busy = self.store.activity().begin();
+        let (client, params, began) = (self.name.clone(), Params::default(), Instant::now());
+        let Reply { outcome, .. } = verbs::execute(
+            &self.store,
+            Call {
+                client,
+                verb,
+                target,
+                params,
+                payload,
+                began,
+            },
+        );
+        outcome
+    }
+}
+
+impl ResourceRef {
+    fn target(&self, part: Part) -> Result<Target, Status> {
+        let kind = Kind::find_resource(&self.group, &self.resource).ok_or_else(Status::no_such_resource)?;
+        if !kind.has(part) {
+            return Err(Status::no_such_subresource(
+                kind,
+                part.as_str().unwrap_or_default(),
+            ));
+        }
+        if self.name.is_some() && kind.namespaced != self.namespace.is_some() {
+            let rule = if kind.namespaced {
+                "needs a namespace"
+            } else {
+                "has no namespace"
+            };
+            return Err(Status::bad_request(format!(
+                "{} {rule}; correct the ResourceRef",
+                self.resource
+            )));
+        }
+        Ok(Target {
+            kind,
+            namespace: self.namespace.clone(),
+            name: self.name.clone(),
+            part,
+        })
+    }
+}
+
+/// Where an object belongs, by what it says of itself.
+fn place(object: &Value, named: bool) -> Result<Target, Status> {
+    let text = |field: &str| object[field].as_str().unwrap_or_default();
+    let kind = Kind::find_kind(text("apiVersion"), text("kind")).ok_or_else(|| {
+        let (version, kind) = (text("apiVersion"), text("kind"));
+        Status::bad_request(format!(
+            "no kind {kind:?} is registered for version {version:?}; see the README for what is served"
+        ))
+    })?;
+    let namespace = meta::text(object, "namespace");
+    Ok(Target {
+        kind,
+        namespace: (kind.namespaced && !namespace.is_empty()).then(|| namespace.to_owned()),
+        name: named.then(|| meta::text(object, "name").to_owned()),
+        part: Part::Main,
+    })
+}
+
+fn part(subresource: &str) -> Result<Part, Status> {
+    match subresource {
+        "status" => Ok(Part::Status),
+        other => Subresource::find(other)
+            .map(Part::Sub)
+            .ok_or_else(Status::no_such_resource),
+    }
+}
+
+fn unexpected(verb: Verb) -> Status {
+    Status::internal(format!(
+        "{verb} was answered with something else than its verb promises; this is a bug"
+    ))
+}

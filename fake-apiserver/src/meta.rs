@@ -1,0 +1,221 @@
+//! `metadata`: reading it, and the rules that hold for every kind.
+//!
+//! Owns ObjectMeta's form and validation. Does not know kinds beyond the rule for their names.
+
+use crate::faults::Faults;
+use crate::names::{self, Complaints};
+use crate::shape::{Field, STRING_MAP, STRINGS, Shape, Struct, field, pointer};
+use serde_json::{Map, Value};
+
+/// Bytes that all annotations of an object may have together.
+const ANNOTATIONS_BYTES_MAX: usize = 256 * 1024;
+
+/// Finalizers that need no domain.
+const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
+
+const OWNER_FIELDS: &[Field] = &[
+    pointer("apiVersion", Shape::Str),
+    pointer("kind", Shape::Str),
+    pointer("name", Shape::Str),
+    pointer("uid", Shape::Str),
+    pointer("controller", Shape::Bool),
+    pointer("blockOwnerDeletion", Shape::Bool),
+];
+const OWNER: Struct = Struct {
+    go: "OwnerReference",
+    fields: OWNER_FIELDS,
+    open: false,
+};
+
+/// The form of `metadata`.
+pub(crate) const OBJECT_META: Struct = Struct {
+    go: "ObjectMeta",
+    fields: &[
+        field("name", Shape::Str),
+        field("generateName", Shape::Str),
+        field("namespace", Shape::Str),
+        field("selfLink", Shape::Str),
+        field("uid", Shape::Str),
+        field("resourceVersion", Shape::Str),
+        field("generation", Shape::Int("int64")),
+        field("creationTimestamp", Shape::Str),
+        field("deletionTimestamp", Shape::Str),
+        field("deletionGracePeriodSeconds", Shape::Int("int64")),
+        field("labels", STRING_MAP),
+        field("annotations", STRING_MAP),
+        field("ownerReferences", Shape::List(&Shape::Struct(&OWNER))),
+        field("finalizers", STRINGS),
+        field("managedFields", Shape::List(&Shape::Any)),
+    ],
+    open: false,
+};
+
+/// A text inside `metadata`; empty where there is none.
+pub(crate) fn text<'a>(object: &'a Value, field: &str) -> &'a str {
+    object["metadata"][field].as_str().unwrap_or_default()
+}
+
+/// Sets a member of `metadata`, or removes it for `None`.
+pub(crate) fn set(object: &mut Value, field: &str, value: Option<Value>) {
+    let meta = edit(object);
+    match value {
+        Some(value) => drop(meta.insert(field.to_owned(), value)),
+        None => drop(meta.remove(field)),
+    }
+}
+
+/// `metadata` as a map; it is made where it is missing.
+pub(crate) fn edit(object: &mut Value) -> &mut Map<String, Value> {
+    member(object, "metadata")
+}
+
+/// A member of an object as a map; it is made where it is missing or something else.
+pub(crate) fn member<'a>(object: &'a mut Value, name: &str) -> &'a mut Map<String, Value> {
+    if !object.is_object() {
+        *object = Value::Object(Map::new());
+    }
+    let slot = &mut object[name];
+    if !slot.is_object() {
+        *slot = Value::Object(Map::new());
+    }
+    slot.as_object_mut().expect("it was made an object above")
+}
+
+/// The finalizers of an object.
+pub(crate) fn finalizers(object: &Value) -> Vec<&str> {
+    texts(&object["metadata"]["finalizers"])
+}
+
+/// Whether deletion of the object has begun.
+pub(crate) fn is_deleting(object: &Value) -> bool {
+    !object["metadata"]["deletionTimestamp"].is_null()
+}
+
+/// Adds one to `metadata.generation` of an object that has one.
+pub(crate) fn bump_generation(object: &mut Value) {
+    let generation = object["metadata"]["generation"].as_i64().unwrap_or_default();
+    if generation > 0 {
+        set(object, "generation", Some((generation + 1).into()));
+    }
+}
+
+/// The strings of a list.
+pub(crate) fn texts(list: &Value) -> Vec<&str> {
+    list.as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect()
+}
+
+/// The pairs of a map of strings.
+pub(crate) fn pairs(map: &Value) -> impl Iterator<Item = (&str, &str)> {
+    map.as_object()
+        .into_iter()
+        .flatten()
+        .filter_map(|(k, v)| Some((k.as_str(), v.as_str()?)))
+}
+
+/// The rules for `metadata` of a new or changed object (`ValidateObjectMeta`).
+pub(crate) fn validate(object: &Value, name_rule: fn(&str) -> Complaints, faults: &mut Faults) {
+    let name = text(object, "name");
+    if name.is_empty() {
+        faults.required("metadata.name", "name or generateName is required");
+    } else {
+        complain(faults, "metadata.name", name, name_rule(name));
+    }
+    labels(&object["metadata"]["labels"], "metadata.labels", faults);
+    annotations(&object["metadata"]["annotations"], faults);
+    owners(&object["metadata"]["ownerReferences"], faults);
+    for (i, finalizer) in finalizers(object).into_iter().enumerate() {
+        complain(
+            faults,
+            "metadata.finalizers",
+            finalizer,
+            names::qualified(finalizer),
+        );
+        if !finalizer.contains('/') && !STANDARD_FINALIZERS.contains(&finalizer) {
+            let text = "name is neither a standard finalizer name nor is it fully qualified";
+            faults.invalid(format!("metadata.finalizers[{i}]"), finalizer, text);
+        }
+    }
+}
+
+/// The rules for a change of `metadata` (`ValidateObjectMetaUpdate`).
+pub(crate) fn validate_update(new: &Value, old: &Value, faults: &mut Faults) {
+    if is_deleting(old) {
+        let before = finalizers(old);
+        let added: Vec<&str> = finalizers(new)
+            .into_iter()
+            .filter(|f| !before.contains(f))
+            .collect();
+        if !added.is_empty() {
+            let list: Vec<String> = added.iter().map(|f| format!("{f:?}")).collect();
+            let text = "no new finalizers can be added if the object is being deleted, found new finalizers";
+            faults.forbidden(
+                "metadata.finalizers",
+                &format!("{text} []string{{{}}}", list.join(", ")),
+            );
+        }
+    }
+    for field in ["creationTimestamp", "uid", "name", "namespace"] {
+        faults.unchanged(
+            &format!("metadata.{field}"),
+            &new["metadata"][field],
+            &old["metadata"][field],
+        );
+    }
+}
+
+/// The rules for a map of labels.
+pub(crate) fn labels(map: &Value, field: &str, faults: &mut Faults) {
+    for (key, value) in pairs(map) {
+        complain(faults, field, key, names::qualified(key));
+        complain(faults, field, value, names::label_value(value));
+    }
+}
+
+/// Reports everything that is wrong with one value.
+pub(crate) fn complain(faults: &mut Faults, field: &str, value: &str, complaints: Complaints) {
+    for complaint in complaints {
+        faults.invalid(field, value, &complaint);
+    }
+}
+
+fn annotations(map: &Value, faults: &mut Faults) {
+    let mut bytes = 0;
+    for (key, value) in pairs(map) {
+        complain(
+            faults,
+            "metadata.annotations",
+            key,
+            names::qualified(&key.to_lowercase()),
+        );
+        bytes += key.len() + value.len();
+    }
+    if bytes > ANNOTATIONS_BYTES_MAX {
+        faults.too_long("metadata.annotations", ANNOTATIONS_BYTES_MAX);
+    }
+}
+
+fn owners(list: &Value, faults: &mut Faults) {
+    let field = "metadata.ownerReferences";
+    let mut controllers = Vec::new();
+    for owner in list.as_array().into_iter().flatten() {
+        if owner["apiVersion"].as_str().unwrap_or_default().is_empty() {
+            faults.invalid(format!("{field}.apiVersion"), "", "version must not be empty");
+        }
+        for part in ["kind", "name", "uid"] {
+            if owner[part].as_str().unwrap_or_default().is_empty() {
+                faults.invalid(format!("{field}.{part}"), "", "must not be empty");
+            }
+        }
+        if owner["controller"] == true {
+            controllers.push(owner["name"].as_str().unwrap_or_default());
+        }
+    }
+    if let [first, second, ..] = controllers.as_slice() {
+        let text = "Only one reference can have Controller set to true. Found \"true\" in references for";
+        faults.invalid(field, list.clone(), &format!("{text} {first} and {second}"));
+    }
+}

@@ -1,0 +1,110 @@
+//! The rules for names, labels and qualified names, with the texts of the API machinery.
+//!
+//! Each function returns what is wrong, in order; an empty list means that the value is valid. Does not know
+//! which field holds the value.
+
+/// What is wrong with a value.
+pub(crate) type Complaints = Vec<String>;
+
+const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', \
+    and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
+    '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', \
+    and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for \
+    validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+const QUALIFIED: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
+    alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
+    '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+const LABEL_VALUE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or \
+    '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex \
+    used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+
+/// A lower case DNS subdomain, the rule for most object names.
+pub(crate) fn subdomain(value: &str) -> Complaints {
+    let mut out = too_long(value, 253);
+    if !value.split('.').all(is_dns_label) {
+        out.push(SUBDOMAIN.to_owned());
+    }
+    out
+}
+
+/// A lower case DNS label, the rule for namespaces.
+pub(crate) fn label(value: &str) -> Complaints {
+    let mut out = too_long(value, 63);
+    if !is_dns_label(value) {
+        out.push(LABEL.to_owned());
+    }
+    out
+}
+
+/// A label key, finalizer or topology key: a name with an optional DNS subdomain before a slash.
+pub(crate) fn qualified(value: &str) -> Complaints {
+    let mut out = Complaints::new();
+    let parts: Vec<&str> = value.split('/').collect();
+    let name = match parts.as_slice() {
+        [name] => *name,
+        ["", name] => {
+            out.push("prefix part must be non-empty".to_owned());
+            *name
+        }
+        [prefix, name] => {
+            out.extend(
+                subdomain(prefix)
+                    .into_iter()
+                    .map(|text| format!("prefix part {text}")),
+            );
+            *name
+        }
+        _ => {
+            let tail = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
+            return vec![format!("a qualified name {QUALIFIED} {tail}")];
+        }
+    };
+    if name.is_empty() {
+        out.push("name part must be non-empty".to_owned());
+    }
+    out.extend(
+        too_long(name, 63)
+            .into_iter()
+            .map(|text| format!("name part {text}")),
+    );
+    if !is_name(name) {
+        out.push(format!("name part {QUALIFIED}"));
+    }
+    out
+}
+
+/// A label value.
+pub(crate) fn label_value(value: &str) -> Complaints {
+    let mut out = too_long(value, 63);
+    if !value.is_empty() && !is_name(value) {
+        out.push(LABEL_VALUE.to_owned());
+    }
+    out
+}
+
+fn too_long(value: &str, most: usize) -> Complaints {
+    if value.len() > most {
+        vec![format!("must be no more than {most} characters")]
+    } else {
+        Complaints::new()
+    }
+}
+
+fn is_dns_label(value: &str) -> bool {
+    let edge = |c: Option<char>| c.is_some_and(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
+    edge(value.chars().next())
+        && edge(value.chars().last())
+        && value
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+}
+
+fn is_name(value: &str) -> bool {
+    let edge = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+    edge(value.chars().next())
+        && edge(value.chars().last())
+        && value
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+}

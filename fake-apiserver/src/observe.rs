@@ -1,0 +1,186 @@
+//! What an observer is told, and in which words.
+//!
+//! Owns the event types. Does not store, filter or judge events: the observer does.
+
+use serde_json::Value;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Receives everything observable, in the order of truth.
+///
+/// `observe` is called while the server holds its state lock: it must be quick and must not call the server.
+pub trait Observer: Send + Sync {
+    /// Takes one event.
+    fn observe(&self, event: Event);
+}
+
+/// One observable fact.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// An answered request; a watch is reported when it was accepted.
+    Request {
+        /// Name of the client, as given to `ApiServer::add_client`.
+        client: Arc<str>,
+        /// What the client asked for.
+        verb: Verb,
+        /// The resource asked for; `None` for discovery, health and unknown paths.
+        resource: Option<ResourcePath>,
+        /// The HTTP status code of the answer.
+        code: u16,
+        /// `Status.reason` of a failure.
+        reason: Option<String>,
+        /// `Status.message` of a failure.
+        message: Option<String>,
+        /// Revision of the object read or written, of the list, or from which a watch starts.
+        revision: Option<u64>,
+        /// Time from the complete request to its answer.
+        elapsed: Duration,
+    },
+    /// A committed change.
+    Commit {
+        /// Name of the client that caused it.
+        client: Arc<str>,
+        /// What happened to the object.
+        change: Change,
+        /// API group; empty for the core group.
+        group: &'static str,
+        /// Plural resource name.
+        resource: &'static str,
+        /// Namespace of a namespaced object.
+        namespace: Option<Arc<str>>,
+        /// Name of the object.
+        name: Arc<str>,
+        /// The revision that this change made.
+        revision: u64,
+        /// The new state; for a deletion the last state.
+        object: Arc<Value>,
+    },
+    /// One event of a watch was handed to the client's connection. Bookmarks are not reported.
+    Delivery {
+        /// Name of the watching client.
+        client: Arc<str>,
+        /// Number of the watch, unique per server.
+        watch: u64,
+        /// What the client is told: with a selector, entering it is `Added` and leaving it `Deleted`.
+        change: Change,
+        /// API group; empty for the core group.
+        group: &'static str,
+        /// Plural resource name.
+        resource: &'static str,
+        /// Namespace of a namespaced object.
+        namespace: Option<Arc<str>>,
+        /// Name of the object.
+        name: Arc<str>,
+        /// Revision of the state that was delivered.
+        revision: u64,
+    },
+    /// A watch ended.
+    WatchClosed {
+        /// Name of the watching client.
+        client: Arc<str>,
+        /// Number of the watch.
+        watch: u64,
+        /// Plural resource name.
+        resource: &'static str,
+        /// What ended it.
+        why: WatchEnd,
+    },
+}
+
+/// The request verbs of Kubernetes authorization.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Verb {
+    /// Read one object, or a path that is no resource.
+    Get,
+    /// Read a collection.
+    List,
+    /// Follow a collection.
+    Watch,
+    /// Create an object or a subresource such as a binding.
+    Create,
+    /// Replace an object.
+    Update,
+    /// Change part of an object.
+    Patch,
+    /// Delete an object.
+    Delete,
+    /// Delete a collection.
+    DeleteCollection,
+}
+
+impl Verb {
+    /// The verb as RBAC spells it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "get",
+            Self::List => "list",
+            Self::Watch => "watch",
+            Self::Create => "create",
+            Self::Update => "update",
+            Self::Patch => "patch",
+            Self::Delete => "delete",
+            Self::DeleteCollection => "deletecollection",
+        }
+    }
+}
+
+impl fmt::Display for Verb {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What happened to an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Change {
+    /// It came into being (or into a selector).
+    Added,
+    /// It changed.
+    Modified,
+    /// It went away (or out of a selector).
+    Deleted,
+}
+
+impl Change {
+    /// The word that watch events use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Added => "ADDED",
+            Self::Modified => "MODIFIED",
+            Self::Deleted => "DELETED",
+        }
+    }
+}
+
+/// Why a watch ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum WatchEnd {
+    /// The client went away.
+    Client,
+    /// `timeoutSeconds`, or the server's own limit, ran out.
+    Timeout,
+    /// The client read too slowly and its queue was full.
+    Slow,
+    /// The stream ended with an ERROR event (410 Expired).
+    Failed,
+    /// The server stopped.
+    Shutdown,
+}
+
+/// Which resource a request named, as its URL had it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ResourcePath {
+    /// API group; empty for the core group.
+    pub group: String,
+    /// API version within the group.
+    pub version: String,
+    /// Plural resource name.
+    pub resource: String,
+    /// Subresource, for example `status`.
+    pub subresource: Option<String>,
+    /// Namespace, where the path has one.
+    pub namespace: Option<String>,
+    /// Name, where the path has one (for a create, the name that the object got).
+    pub name: Option<String>,
+}

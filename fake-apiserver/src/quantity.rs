@@ -1,0 +1,409 @@
+//! Resource quantities: parsing, canonical text and comparison as `apimachinery/pkg/api/resource` does them.
+//!
+//! Owns the arithmetic, on a 128 bit mantissa with a decimal exponent. Numbers of more than 38 significant digits
+//! do not fit and are refused; the real server holds them. Does not know which fields hold quantities.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::str::FromStr;
+
+/// A fixed point number with the notation that it was written in.
+///
+/// Equality and order are by number: `1024Mi` equals `1Gi`.
+#[derive(Clone, Debug)]
+pub struct Quantity {
+    /// The number is `mantissa * 10^exponent`.
+    mantissa: i128,
+    exponent: i32,
+    notation: Notation,
+    /// Held by the real server as an arbitrary precision number rather than as an int64 with a scale. `value`
+    /// overflows differently for the two.
+    big: bool,
+    /// Text that the real server keeps as it was written because it looks canonical to it.
+    verbatim: Option<Box<str>>,
+}
+
+/// How a quantity was written, and is written again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Notation {
+    DecimalExponent,
+    BinarySi,
+    DecimalSi,
+}
+
+/// Why a text is no quantity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum QuantityError {
+    /// The text does not look like a number with a suffix.
+    #[error("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")]
+    Format,
+    /// The number cannot be read.
+    #[error("unable to parse numeric part of quantity")]
+    Numeric,
+    /// The suffix is none of the known ones.
+    #[error("unable to parse quantity's suffix")]
+    Suffix,
+    /// The number has more digits than this implementation holds.
+    #[error("quantity needs more than 38 digits, which this server cannot hold; use a shorter number")]
+    TooLong,
+}
+
+/// Decimal suffixes by exponent.
+const DECIMAL: [(&str, i32); 10] = [
+    ("n", -9),
+    ("u", -6),
+    ("m", -3),
+    ("", 0),
+    ("k", 3),
+    ("M", 6),
+    ("G", 9),
+    ("T", 12),
+    ("P", 15),
+    ("E", 18),
+];
+
+/// Binary suffixes in steps of 2^10.
+const BINARY: [&str; 6] = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
+
+/// Decimal digits that the real server takes into an int64 without a look at the value.
+const INT64_DIGITS: i32 = 18;
+
+/// The smallest unit: nano.
+const NANO: i32 = -9;
+
+impl FromStr for Quantity {
+    type Err = QuantityError;
+
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        let parts = Parts::split(text)?;
+        let (base, power, notation) = suffix(parts.suffix).ok_or(QuantityError::Suffix)?;
+        if parts.digits().is_empty() && parts.value_is_bare() {
+            return Err(QuantityError::Numeric);
+        }
+        match parts.small(text, base, power, notation)? {
+            Some(quantity) => Ok(quantity),
+            None => parts.large(base, power, notation),
+        }
+    }
+}
+
+impl Quantity {
+    /// A whole number, written with decimal suffixes.
+    pub fn from_integer(value: i64) -> Self {
+        Self {
+            mantissa: value.into(),
+            exponent: 0,
+            notation: Notation::DecimalSi,
+            big: false,
+            verbatim: None,
+        }
+    }
+
+    /// The number rounded away from zero to an integer, exactly as `Quantity.Value()` of Kubernetes 1.36 does it,
+    /// overflows included: decimals beyond int64 give 0, or the low 64 bits when written with many digits.
+    pub fn value(&self) -> i64 {
+        let whole = scaled(self.mantissa, self.exponent);
+        match whole {
+            Some(number) if i64::try_from(number).is_ok_and(|n| n != i64::MIN) => number as i64,
+            Some(number) if self.big && number != i128::from(i64::MIN) => low_bits(number),
+            _ => 0,
+        }
+    }
+
+    /// Whether the number is zero.
+    pub fn is_zero(&self) -> bool {
+        self.mantissa == 0
+    }
+
+    /// Whether the number is below zero.
+    pub fn is_negative(&self) -> bool {
+        self.mantissa < 0
+    }
+
+    /// Mantissa without factors of ten, and an exponent that is a multiple of three.
+    fn decimal_parts(&self) -> (i128, i32) {
+        let (mut mantissa, mut exponent) = (self.mantissa, self.exponent);
+        while mantissa != 0 && mantissa % 10 == 0 {
+            mantissa /= 10;
+            exponent += 1;
+        }
+        while exponent.rem_euclid(3) != 0 {
+            mantissa = mantissa.saturating_mul(10);
+            exponent -= 1;
+        }
+        (mantissa, exponent)
+    }
+
+    /// The number as an integer that may be written with binary suffixes.
+    fn binary_integer(&self) -> Option<i128> {
+        let small = Self::from_integer(1024);
+        let magnitude = Self {
+            mantissa: self.mantissa.abs(),
+            verbatim: None,
+            ..*self
+        };
+        let exact = self.exponent >= 0 || self.mantissa % ten_to(self.exponent.unsigned_abs())? == 0;
+        if self.notation == Notation::BinarySi && magnitude >= small && exact {
+            scaled(self.mantissa, self.exponent)
+        } else {
+            None
+        }
+    }
+}
+
+impl fmt::Display for Quantity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(text) = &self.verbatim {
+            return f.write_str(text);
+        }
+        if self.is_zero() {
+            return f.write_str("0");
+        }
+        if let Some(mut number) = self.binary_integer() {
+            let mut step = 0;
+            while step < BINARY.len() && number % 1024 == 0 {
+                number /= 1024;
+                step += 1;
+            }
+            let suffix = if step == 0 { "" } else { BINARY[step - 1] };
+            return write!(f, "{number}{suffix}");
+        }
+        let (mantissa, exponent) = self.decimal_parts();
+        match DECIMAL.iter().find(|(_, e)| *e == exponent) {
+            Some((suffix, _)) if self.notation != Notation::DecimalExponent => {
+                write!(f, "{mantissa}{suffix}")
+            }
+            _ if exponent == 0 => write!(f, "{mantissa}"),
+            _ => write!(f, "{mantissa}e{exponent}"),
+        }
+    }
+}
+
+impl PartialEq for Quantity {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Quantity {}
+
+impl PartialOrd for Quantity {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Quantity {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let signs = self.mantissa.signum().cmp(&other.mantissa.signum());
+        if signs != Ordering::Equal || self.mantissa == 0 {
+            return signs;
+        }
+        let (small, large) = if self.exponent <= other.exponent {
+            (self, other)
+        } else {
+            (other, self)
+        };
+        let up = large.exponent.abs_diff(small.exponent);
+        // Where bringing both to one exponent overflows, the one with the larger exponent is further from zero:
+        // the other one fits into the mantissa.
+        let order = match ten_to(up).and_then(|factor| large.mantissa.checked_mul(factor)) {
+            Some(aligned) => aligned.cmp(&small.mantissa),
+            None => large.mantissa.cmp(&0),
+        };
+        if self.exponent <= other.exponent {
+            order.reverse()
+        } else {
+            order
+        }
+    }
+}
+
+/// A quantity's text, taken apart.
+struct Parts<'a> {
+    negative: bool,
+    /// Digits before the point, without leading zeros.
+    whole: &'a str,
+    /// Digits after the point.
+    fraction: &'a str,
+    suffix: &'a str,
+    /// There is no digit at all.
+    bare: bool,
+}
+
+impl<'a> Parts<'a> {
+    fn split(text: &'a str) -> Result<Self, QuantityError> {
+        if text.is_empty() {
+            return Err(QuantityError::Format);
+        }
+        let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+        let end = unsigned
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(unsigned.len());
+        let (whole, rest) = unsigned.split_at(end);
+        let (fraction, suffix) = match rest.strip_prefix('.') {
+            Some(rest) => rest.split_at(rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())),
+            None => ("", rest),
+        };
+        let letters = suffix.trim_start_matches(|c| "eEinumkKMGTP".contains(c));
+        let digits = letters.strip_prefix(['-', '+']).unwrap_or(letters);
+        if !digits.chars().all(|c| c.is_ascii_digit()) {
+            return Err(QuantityError::Format);
+        }
+        Ok(Self {
+            negative: text.starts_with('-'),
+            whole: whole.trim_start_matches('0'),
+            fraction,
+            suffix,
+            bare: whole.is_empty() && fraction.is_empty(),
+        })
+    }
+
+    fn digits(&self) -> String {
+        format!("{}{}", self.whole, self.fraction)
+    }
+
+    /// Whether there is no digit: only texts short enough for an int64 may then count as 0.
+    fn value_is_bare(&self) -> bool {
+        self.bare && self.suffix.is_empty()
+    }
+
+    /// The value as int64 with a scale, where the real server takes that way; `None` for its other way.
+    fn small(
+        &self,
+        text: &str,
+        base: u32,
+        power: i32,
+        notation: Notation,
+    ) -> Result<Option<Quantity>, QuantityError> {
+        let whole = if self.whole.is_empty() { "0" } else { self.whole };
+        let digits = (whole.len() + self.fraction.len()) as i32;
+        let (factor, scale, room) = if base == 10 {
+            (1, power, INT64_DIGITS - digits)
+        } else if self.fraction.is_empty() {
+            // 2^10 has about three decimal digits.
+            (1_i64 << power, 0, 15 - whole.len() as i32 - power * 3 / 10 - 1)
+        } else {
+            (1, 0, -1)
+        };
+        let scale = scale - self.fraction.len() as i32;
+        if room < 0 || scale < NANO {
+            return Ok(None);
+        }
+        let shifted = format!("{whole}{}", self.fraction);
+        let number: i64 = shifted.parse().map_err(|_| QuantityError::Numeric)?;
+        let Some(product) = number.checked_mul(factor) else {
+            return Ok(None);
+        };
+        let looks_canonical = if base == 2 {
+            power % 10 == 0 && number & 7 != 0
+        } else {
+            scale % 3 == 0 && !shifted.ends_with("000") && !shifted.starts_with('0')
+        };
+        Ok(Some(Quantity {
+            mantissa: i128::from(if self.negative { -product } else { product }),
+            exponent: scale,
+            notation,
+            big: false,
+            verbatim: looks_canonical.then(|| text.into()),
+        }))
+    }
+
+    /// The value as a number of any precision, as far as 128 bits go.
+    fn large(&self, base: u32, power: i32, notation: Notation) -> Result<Quantity, QuantityError> {
+        if self.bare {
+            return Err(QuantityError::Numeric);
+        }
+        let digits = self.digits();
+        let digits = digits.trim_start_matches('0');
+        let mut mantissa: i128 = match digits {
+            "" => 0,
+            digits => digits.parse().map_err(|_| QuantityError::TooLong)?,
+        };
+        let mut exponent = -(self.fraction.len() as i32);
+        if base == 10 {
+            exponent = exponent.checked_add(power).ok_or(QuantityError::Suffix)?;
+        } else {
+            // Numbers with a binary suffix are capped anyway, and far below the end of 128 bits.
+            mantissa = mantissa.saturating_mul(1 << power);
+        }
+        (mantissa, exponent) = at_least_nano(mantissa, exponent);
+        let mut notation = notation;
+        let mut quantity = Quantity {
+            mantissa,
+            exponent,
+            notation,
+            big: true,
+            verbatim: None,
+        };
+        if notation == Notation::BinarySi {
+            if quantity > Quantity::from_integer(i64::MAX) {
+                (quantity.mantissa, quantity.exponent) = (i64::MAX.into(), 0);
+            }
+            if quantity < Quantity::from_integer(1) && !quantity.is_zero() {
+                notation = Notation::DecimalSi;
+            }
+        }
+        quantity.notation = notation;
+        quantity.mantissa = if self.negative {
+            -quantity.mantissa
+        } else {
+            quantity.mantissa
+        };
+        Ok(quantity)
+    }
+}
+
+/// Base, exponent and notation of a suffix.
+fn suffix(text: &str) -> Option<(u32, i32, Notation)> {
+    if let Some(step) = BINARY.iter().position(|s| *s == text) {
+        return Some((2, 10 * (step as i32 + 1), Notation::BinarySi));
+    }
+    if let Some((_, exponent)) = DECIMAL.iter().find(|(s, _)| *s == text) {
+        return Some((10, *exponent, Notation::DecimalSi));
+    }
+    let exponent = text.strip_prefix(['e', 'E'])?;
+    Some((10, exponent.parse().ok()?, Notation::DecimalExponent))
+}
+
+/// Rounds what is smaller than a nano up to whole nanos.
+fn at_least_nano(mantissa: i128, exponent: i32) -> (i128, i32) {
+    if exponent >= NANO {
+        return (mantissa, exponent);
+    }
+    let rounded = match ten_to(exponent.abs_diff(NANO)) {
+        Some(divisor) => divide_away(mantissa, divisor),
+        None => mantissa.signum(),
+    };
+    (rounded, NANO)
+}
+
+/// `mantissa * 10^exponent` rounded away from zero to an integer; `None` beyond 128 bits.
+fn scaled(mantissa: i128, exponent: i32) -> Option<i128> {
+    if mantissa == 0 {
+        return Some(0);
+    }
+    match (exponent >= 0, ten_to(exponent.unsigned_abs())) {
+        (true, factor) => mantissa.checked_mul(factor?),
+        (false, Some(divisor)) => Some(divide_away(mantissa, divisor)),
+        (false, None) => Some(mantissa.signum()),
+    }
+}
+
+fn divide_away(number: i128, divisor: i128) -> i128 {
+    let quotient = number / divisor;
+    if number % divisor == 0 {
+        quotient
+    } else {
+        quotient + number.signum()
+    }
+}
+
+fn ten_to(power: u32) -> Option<i128> {
+    10_i128.checked_pow(power)
+}
+
+/// The low 64 bits as a signed number, which is what a big integer's `Int64` leaves.
+fn low_bits(number: i128) -> i64 {
+    number as i64
+}

@@ -1,0 +1,149 @@
+//! The log of changes, from which watches go on and earlier states are rebuilt.
+//!
+//! Owns the bound on how much is kept. Deletions are logged like all else: a watch that starts between a list and a
+//! deletion still learns of it.
+
+use super::Objects;
+use super::object::Object;
+use crate::kinds::Kind;
+use crate::meta;
+use crate::observe::{Change, Event};
+use imbl::OrdMap;
+use serde_json::Value;
+use std::collections::VecDeque;
+use std::sync::{Arc, OnceLock};
+
+/// One change of one object.
+#[derive(Debug)]
+pub(crate) struct Logged {
+    pub(crate) key: Arc<str>,
+    pub(crate) change: Change,
+    pub(crate) revision: u64,
+    /// The new state; for a deletion the last state, at the revision of the deletion.
+    pub(crate) object: Arc<Object>,
+    /// The state before.
+    pub(crate) old: Option<Arc<Object>>,
+    /// The state before, at the revision of this change: what watches see of an object that leaves their selector.
+    left: OnceLock<Arc<Object>>,
+}
+
+/// A revision that is no longer in the log.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gone {
+    pub(crate) asked: u64,
+    /// The oldest revision from which one can go on.
+    pub(crate) oldest: u64,
+}
+
+/// Changes of one resource by revision. Cloning is cheap.
+pub(crate) type Log = OrdMap<u64, Arc<Logged>>;
+
+/// The logs of all resources, bounded together.
+pub(crate) struct History {
+    logs: Vec<(Log, u64)>,
+    /// Every logged change, oldest first: revision and resource.
+    order: VecDeque<(u64, usize)>,
+    limit: usize,
+}
+
+impl Logged {
+    pub(super) fn new(
+        key: Arc<str>,
+        change: Change,
+        revision: u64,
+        object: Arc<Object>,
+        old: Option<Arc<Object>>,
+    ) -> Self {
+        Self {
+            key,
+            change,
+            revision,
+            object,
+            old,
+            left: OnceLock::new(),
+        }
+    }
+
+    /// What a watch sees whose selector the object has left: the old content at the new revision.
+    pub(crate) fn left(&self) -> Arc<Object> {
+        let old = self.old.as_ref().unwrap_or(&self.object);
+        self.left.get_or_init(|| at_revision(old, self.revision)).clone()
+    }
+
+    pub(super) fn committed(&self, kind: &'static Kind, client: &Arc<str>) -> Event {
+        let (namespace, name) = place(&self.object.value);
+        Event::Commit {
+            client: client.clone(),
+            change: self.change,
+            group: kind.group,
+            resource: kind.plural,
+            namespace,
+            name,
+            revision: self.revision,
+            object: self.object.value.clone(),
+        }
+    }
+}
+
+impl History {
+    pub(super) fn new(resources: usize, limit: usize) -> Self {
+        Self {
+            logs: vec![(Log::new(), 0); resources],
+            order: VecDeque::new(),
+            limit,
+        }
+    }
+
+    pub(super) fn push(&mut self, shelf: usize, logged: Arc<Logged>) {
+        self.order.push_back((logged.revision, shelf));
+        self.logs[shelf].0.insert(logged.revision, logged);
+        while self.order.len() > self.limit {
+            let Some((revision, shelf)) = self.order.pop_front() else {
+                return;
+            };
+            let (log, compacted) = &mut self.logs[shelf];
+            log.remove(&revision);
+            *compacted = revision;
+        }
+    }
+
+    /// The changes after `revision`, or where they can be had from at the earliest.
+    pub(super) fn since(&self, shelf: usize, revision: u64) -> Result<Log, Gone> {
+        let (log, compacted) = &self.logs[shelf];
+        if revision < *compacted {
+            return Err(Gone {
+                asked: revision,
+                oldest: *compacted,
+            });
+        }
+        Ok(log.clone())
+    }
+
+    /// Takes back all changes after `revision`.
+    pub(super) fn rewind(&self, shelf: usize, revision: u64, objects: &mut Objects) -> Result<(), Gone> {
+        let log = self.since(shelf, revision)?;
+        for (_, logged) in log.range(revision + 1..).rev() {
+            match &logged.old {
+                Some(old) => drop(objects.insert(logged.key.clone(), old.clone())),
+                None => drop(objects.remove(&logged.key)),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The same content under another resourceVersion.
+pub(super) fn at_revision(object: &Object, revision: u64) -> Arc<Object> {
+    let mut value = Value::clone(&object.value);
+    meta::set(&mut value, "resourceVersion", Some(revision.to_string().into()));
+    Object::new(value, revision)
+}
+
+/// Namespace and name of an object.
+pub(super) fn place(object: &Value) -> (Option<Arc<str>>, Arc<str>) {
+    let namespace = meta::text(object, "namespace");
+    (
+        (!namespace.is_empty()).then(|| namespace.into()),
+        meta::text(object, "name").into(),
+    )
+}

@@ -1,0 +1,312 @@
+//! The state of the server: all objects, the log of what happened to them, and who watches.
+//!
+//! Owns the single write path, `Txn::commit`: one lock orders revision, log, watchers and observer. Does no I/O and
+//! does not know what a valid object is; `verbs` decides that while holding a transaction.
+
+mod history;
+mod object;
+mod watcher;
+
+pub(crate) use history::{Gone, History, Logged};
+pub(crate) use object::{Object, write_json};
+pub(crate) use watcher::{Batch, Delivered, Selection, Start, Watcher};
+
+use crate::activity::Activity;
+use crate::kinds::{KINDS, Kind};
+use crate::meta;
+use crate::observe::{Change, Event, Observer, WatchEnd};
+use crate::options::ServerOptions;
+use imbl::OrdMap;
+use jiff::Timestamp;
+use parking_lot::{Mutex, MutexGuard};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use serde_json::Value;
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// Objects by storage key. Cloning is cheap: readers keep a version and writers go on.
+pub(crate) type Objects = OrdMap<Arc<str>, Arc<Object>>;
+
+/// Everything that the server holds.
+pub(crate) struct Store {
+    state: Mutex<State>,
+    observer: Option<Arc<dyn Observer>>,
+    activity: Activity,
+    options: ServerOptions,
+}
+
+struct State {
+    revision: u64,
+    shelves: Vec<Shelf>,
+    history: History,
+    watches: u64,
+    rng: StdRng,
+}
+
+/// One stored resource.
+#[derive(Default)]
+struct Shelf {
+    objects: Objects,
+    watchers: Vec<Arc<Watcher>>,
+}
+
+/// A consistent view of one resource, free of the lock.
+pub(crate) struct Snapshot {
+    pub(crate) objects: Objects,
+    pub(crate) revision: u64,
+}
+
+impl Store {
+    pub(crate) fn new(options: ServerOptions, observer: Option<Arc<dyn Observer>>) -> Self {
+        let state = State {
+            // Nothing has revision 1, so that a watch "from 1" sees all that ever happened.
+            revision: 1,
+            shelves: KINDS.iter().map(|_| Shelf::default()).collect(),
+            history: History::new(KINDS.len(), options.history),
+            watches: 0,
+            rng: StdRng::from_rng(&mut rand::rng()),
+        };
+        Self {
+            state: Mutex::new(state),
+            observer,
+            activity: Activity::default(),
+            options,
+        }
+    }
+
+    pub(crate) fn activity(&self) -> &Activity {
+        &self.activity
+    }
+
+    /// Takes the lock for one request of `client`.
+    pub(crate) fn begin<'a>(&'a self, client: &'a Arc<str>) -> Txn<'a> {
+        let now = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        Txn {
+            store: self,
+            state: self.state.lock(),
+            client,
+            now,
+            dry_run: false,
+            warnings: Vec::new(),
+        }
+    }
+
+    pub(crate) fn revision(&self) -> u64 {
+        self.state.lock().revision
+    }
+
+    /// Reports what a watch's connection has taken.
+    pub(crate) fn delivered(&self, watcher: &Watcher, events: &[Delivered]) {
+        let Some(observer) = &self.observer else { return };
+        let _order = self.state.lock();
+        for event in events {
+            observer.observe(watcher.delivery(event));
+        }
+    }
+
+    /// The revision that a bookmark may name: everything up to it has been sent.
+    pub(crate) fn bookmark(&self, watcher: &Watcher) -> Option<u64> {
+        let state = self.state.lock();
+        watcher.is_drained().then_some(state.revision)
+    }
+
+    /// Reports the end of a watch that could not start.
+    pub(crate) fn watch_failed(&self, client: &Arc<str>, watch: u64, kind: &Kind) {
+        let Some(observer) = &self.observer else { return };
+        let _order = self.state.lock();
+        let (client, resource, why) = (client.clone(), kind.plural, WatchEnd::Failed);
+        observer.observe(Event::WatchClosed {
+            client,
+            watch,
+            resource,
+            why,
+        });
+    }
+
+    /// Takes a watch out of the index.
+    pub(crate) fn unwatch(&self, watcher: &Arc<Watcher>, why: WatchEnd) {
+        let mut state = self.state.lock();
+        let watchers = &mut state.shelves[watcher.kind.shelf()].watchers;
+        if let Some(at) = watchers.iter().position(|w| Arc::ptr_eq(w, watcher)) {
+            watchers.swap_remove(at);
+        }
+        let why = watcher.close(why);
+        self.activity.done(watcher.discard());
+        if let Some(observer) = &self.observer {
+            observer.observe(Event::WatchClosed {
+                client: watcher.client.clone(),
+                watch: watcher.id,
+                resource: watcher.kind.plural,
+                why,
+            });
+        }
+    }
+}
+
+/// One request's hold on the state. Everything observable is reported before it is dropped.
+pub(crate) struct Txn<'a> {
+    store: &'a Store,
+    state: MutexGuard<'a, State>,
+    client: &'a Arc<str>,
+    /// The time of the request, as `metadata` writes it.
+    pub(crate) now: String,
+    /// Nothing is kept: commits only render.
+    pub(crate) dry_run: bool,
+    /// Texts for `Warning` headers.
+    pub(crate) warnings: Vec<String>,
+}
+
+impl Txn<'_> {
+    pub(crate) fn options(&self) -> &ServerOptions {
+        &self.store.options
+    }
+
+    pub(crate) fn revision(&self) -> u64 {
+        self.state.revision
+    }
+
+    pub(crate) fn get(&self, kind: &'static Kind, key: &str) -> Option<Arc<Object>> {
+        self.state.shelves[kind.shelf()].objects.get(key).cloned()
+    }
+
+    pub(crate) fn snapshot(&self, kind: &'static Kind) -> Snapshot {
+        let objects = self.state.shelves[kind.shelf()].objects.clone();
+        Snapshot {
+            objects,
+            revision: self.state.revision,
+        }
+    }
+
+    /// The resource as it was at an earlier revision.
+    pub(crate) fn snapshot_at(&self, kind: &'static Kind, revision: u64) -> Result<Snapshot, Gone> {
+        let shelf = kind.shelf();
+        let mut objects = self.state.shelves[shelf].objects.clone();
+        self.state.history.rewind(shelf, revision, &mut objects)?;
+        Ok(Snapshot { objects, revision })
+    }
+
+    /// Writes an object, new or changed. It gets its resourceVersion here.
+    pub(crate) fn put(&mut self, kind: &'static Kind, key: &str, mut value: Value) -> Arc<Object> {
+        if self.dry_run {
+            let revision = meta::text(&value, "resourceVersion").parse().unwrap_or_default();
+            return Object::new(value, revision);
+        }
+        let revision = self.state.revision + 1;
+        meta::set(&mut value, "resourceVersion", Some(revision.to_string().into()));
+        let object = Object::new(value, revision);
+        self.commit(kind, key, Some(object.clone()));
+        object
+    }
+
+    /// Removes an object. Watchers see its last state at a new revision.
+    pub(crate) fn remove(&mut self, kind: &'static Kind, key: &str) {
+        if !self.dry_run {
+            self.commit(kind, key, None);
+        }
+    }
+
+    /// The single write path: revision, objects, log, watchers, observer, in this order under one lock.
+    fn commit(&mut self, kind: &'static Kind, key: &str, new: Option<Arc<Object>>) {
+        let shelf_number = kind.shelf();
+        let state = &mut *self.state;
+        let shelf = &mut state.shelves[shelf_number];
+        let (change, old, shown) = match new {
+            Some(new) => {
+                let old = shelf.objects.insert(key.into(), new.clone());
+                (
+                    if old.is_some() {
+                        Change::Modified
+                    } else {
+                        Change::Added
+                    },
+                    old,
+                    new,
+                )
+            }
+            None => {
+                let Some(old) = shelf.objects.remove(key) else {
+                    return;
+                };
+                let last = history::at_revision(&old, state.revision + 1);
+                (Change::Deleted, Some(old), last)
+            }
+        };
+        state.revision += 1;
+        let logged = Arc::new(Logged::new(key.into(), change, state.revision, shown, old));
+        state.history.push(shelf_number, logged.clone());
+        for watcher in &shelf.watchers {
+            watcher.offer(&logged, &self.store.activity);
+        }
+        if let Some(observer) = &self.store.observer {
+            observer.observe(logged.committed(kind.stored(), self.client));
+        }
+    }
+
+    /// Opens a watch. What it starts with and what comes later meet without a gap, for the lock is held.
+    ///
+    /// Where the log no longer reaches back far enough there is no watch, but a number for it.
+    pub(crate) fn watch(
+        &mut self,
+        kind: &'static Kind,
+        selection: Selection,
+        start: Start,
+    ) -> Result<Arc<Watcher>, (u64, Gone)> {
+        let shelf = kind.shelf();
+        self.state.watches += 1;
+        let backlog = match start {
+            Start::After(revision) => {
+                let since = self.state.history.since(shelf, revision);
+                Some(since.map_err(|gone| (self.state.watches, gone))?)
+            }
+            Start::State | Start::Now => None,
+        };
+        let snapshot = matches!(start, Start::State).then(|| self.state.shelves[shelf].objects.clone());
+        let watcher = Arc::new(Watcher::new(
+            self.state.watches,
+            self.client.clone(),
+            kind,
+            selection,
+            (snapshot, backlog),
+            (start, self.state.revision),
+            self.store.options.watch_queue,
+            self.store.activity.begin(),
+        ));
+        self.state.shelves[shelf].watchers.push(watcher.clone());
+        Ok(watcher)
+    }
+
+    /// The first object of a namespace in a resource, if there is any.
+    pub(crate) fn in_namespace(&self, kind: &'static Kind, namespace: &str) -> Vec<(Arc<str>, Arc<Object>)> {
+        namespace_range(&self.state.shelves[kind.shelf()].objects, Some(namespace))
+            .map(|(key, object)| (key.clone(), object.clone()))
+            .collect()
+    }
+
+    pub(crate) fn observe(&self, event: Event) {
+        if let Some(observer) = &self.store.observer {
+            observer.observe(event);
+        }
+    }
+
+    pub(crate) fn random(&mut self) -> &mut impl RngExt {
+        &mut self.state.rng
+    }
+}
+
+/// The objects of one namespace, or all of them.
+pub(crate) fn namespace_range<'a>(
+    objects: &'a Objects,
+    namespace: Option<&str>,
+) -> impl Iterator<Item = (&'a Arc<str>, &'a Arc<Object>)> + use<'a> {
+    let bounds = match namespace {
+        // "0" is the character after "/".
+        Some(namespace) => (
+            Bound::Included(format!("{namespace}/")),
+            Bound::Excluded(format!("{namespace}0")),
+        ),
+        None => (Bound::Unbounded, Bound::Unbounded),
+    };
+    let bounds: (Bound<Arc<str>>, Bound<Arc<str>>) = (bounds.0.map(Arc::from), bounds.1.map(Arc::from));
+    objects.range(bounds)
+}

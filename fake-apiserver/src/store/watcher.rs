@@ -1,0 +1,307 @@
+//! One watch: what it selects, what it still has to send, and in what order.
+//!
+//! Owns the bounded queue between writers and one reader. Writers never wait: a watch whose queue is full is closed.
+//! Does not know HTTP; the reader turns batches into frames and waits through a waker.
+
+use super::history::{Log, Logged, place};
+use super::object::Object;
+use super::{Objects, namespace_range};
+use crate::activity::{Activity, Busy};
+use crate::kinds::Kind;
+use crate::meta;
+use crate::observe::{Change, Event, WatchEnd};
+use crate::selector::{FieldSelector, LabelSelector};
+use parking_lot::Mutex;
+use std::collections::VecDeque;
+use std::ops::Bound;
+use std::sync::Arc;
+use std::task::{Context, Waker};
+
+/// Which objects of a resource are meant.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Selection {
+    pub(crate) namespace: Option<String>,
+    /// A single name, of the old watch paths.
+    pub(crate) name: Option<String>,
+    pub(crate) labels: LabelSelector,
+    pub(crate) fields: FieldSelector,
+}
+
+/// Where a watch starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Start {
+    /// With the present state as ADDED events, then what changes.
+    State,
+    /// With what changed after a revision.
+    After(u64),
+    /// With what changes from now on.
+    Now,
+}
+
+/// An open watch.
+pub(crate) struct Watcher {
+    pub(crate) id: u64,
+    pub(crate) client: Arc<str>,
+    pub(crate) kind: &'static Kind,
+    selection: Selection,
+    /// Changes up to here are not told by the queue.
+    after: u64,
+    limit: usize,
+    inbox: Mutex<Inbox>,
+}
+
+struct Inbox {
+    head: Head,
+    queue: VecDeque<Delivered>,
+    waker: Option<Waker>,
+    closed: Option<WatchEnd>,
+    /// Held until the head is sent, so that the server is not quiet before.
+    starting: Option<Busy>,
+}
+
+/// What is sent before the queue.
+enum Head {
+    State {
+        objects: Objects,
+        last: Option<Arc<str>>,
+    },
+    Backlog {
+        log: Log,
+        last: u64,
+    },
+    /// The state is out, but its end has not been told.
+    Complete,
+    Done,
+}
+
+/// One event for the client.
+#[derive(Clone, Debug)]
+pub(crate) struct Delivered {
+    pub(crate) change: Change,
+    pub(crate) object: Arc<Object>,
+}
+
+/// What a reader gets.
+pub(crate) enum Batch {
+    /// Events, in order. The reader reports them and tells the activity that queued ones are done.
+    Events {
+        events: Vec<Delivered>,
+        /// How many of them were counted as unfinished work.
+        counted: usize,
+    },
+    /// The initial state is complete, at this revision. Comes once, in a watch that starts with the state.
+    Complete(u64),
+    /// Nothing yet; the waker is kept.
+    Pending,
+    /// The watch was closed.
+    Closed(WatchEnd),
+}
+
+impl Selection {
+    pub(crate) fn matches(&self, object: &Object) -> bool {
+        let is = |field: &str, wanted: &Option<String>| {
+            wanted
+                .as_ref()
+                .is_none_or(|w| meta::text(&object.value, field) == w)
+        };
+        is("namespace", &self.namespace)
+            && is("name", &self.name)
+            && self.labels.matches(&object.value)
+            && self.fields.matches(&object.value)
+    }
+
+    /// What a watch with this selection sees of a change.
+    fn sees(&self, logged: &Logged) -> Option<Delivered> {
+        let before = logged.old.as_ref().is_some_and(|old| self.matches(old));
+        let after = logged.change != Change::Deleted && self.matches(&logged.object);
+        let (change, object) = match (before, after) {
+            (false, true) => (Change::Added, logged.object.clone()),
+            (true, true) => (Change::Modified, logged.object.clone()),
+            (true, false) if logged.change == Change::Deleted => (Change::Deleted, logged.object.clone()),
+            (true, false) => (Change::Deleted, logged.left()),
+            (false, false) => return None,
+        };
+        Some(Delivered { change, object })
+    }
+}
+
+impl Watcher {
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one caller, and each is a part of what a watch is"
+    )]
+    pub(super) fn new(
+        id: u64,
+        client: Arc<str>,
+        kind: &'static Kind,
+        selection: Selection,
+        (snapshot, backlog): (Option<Objects>, Option<Log>),
+        (start, now): (Start, u64),
+        limit: usize,
+        starting: Busy,
+    ) -> Self {
+        let (head, after) = match (snapshot, backlog, start) {
+            (Some(objects), _, _) => (Head::State { objects, last: None }, now),
+            (_, Some(log), Start::After(revision)) => {
+                (Head::Backlog { log, last: revision }, now.max(revision))
+            }
+            _ => (Head::Done, now),
+        };
+        let starting = (!matches!(head, Head::Done)).then_some(starting);
+        let inbox = Inbox {
+            head,
+            queue: VecDeque::new(),
+            waker: None,
+            closed: None,
+            starting,
+        };
+        Self {
+            id,
+            client,
+            kind,
+            selection,
+            after,
+            limit,
+            inbox: Mutex::new(inbox),
+        }
+    }
+
+    /// Takes a change into the queue, if the watch is meant to see it.
+    pub(super) fn offer(&self, logged: &Arc<Logged>, activity: &Activity) {
+        if logged.revision <= self.after {
+            return;
+        }
+        let seen = self.selection.sees(logged);
+        let mut inbox = self.inbox.lock();
+        let Some(event) = seen else { return };
+        if inbox.closed.is_some() {
+            return;
+        }
+        if inbox.queue.len() >= self.limit {
+            activity.done(inbox.queue.len());
+            inbox.queue.clear();
+            inbox.closed = Some(WatchEnd::Slow);
+        } else {
+            activity.add(1);
+            inbox.queue.push_back(event);
+        }
+        if let Some(waker) = inbox.waker.take() {
+            waker.wake();
+        }
+    }
+
+    /// The next events, at most `most` of them.
+    pub(crate) fn take(&self, most: usize, cx: &Context<'_>) -> Batch {
+        let mut inbox = self.inbox.lock();
+        if let Some(why) = inbox.closed {
+            return Batch::Closed(why);
+        }
+        if let Some(batch) = inbox.take_head(&self.selection, self.after, most) {
+            return batch;
+        }
+        if inbox.queue.is_empty() {
+            inbox.waker = Some(cx.waker().clone());
+            return Batch::Pending;
+        }
+        let count = inbox.queue.len().min(most);
+        let events: Vec<Delivered> = inbox.queue.drain(..count).collect();
+        Batch::Events {
+            counted: events.len(),
+            events,
+        }
+    }
+
+    /// Whether there is nothing left to send.
+    pub(super) fn is_drained(&self) -> bool {
+        let inbox = self.inbox.lock();
+        inbox.queue.is_empty() && matches!(inbox.head, Head::Done)
+    }
+
+    /// Marks the watch as closed and returns why; the first reason counts.
+    pub(super) fn close(&self, why: WatchEnd) -> WatchEnd {
+        let mut inbox = self.inbox.lock();
+        inbox.head = Head::Done;
+        inbox.starting = None;
+        *inbox.closed.get_or_insert(why)
+    }
+
+    /// Empties the queue of a closed watch and returns how many events were in it.
+    pub(super) fn discard(&self) -> usize {
+        std::mem::take(&mut self.inbox.lock().queue).len()
+    }
+
+    pub(super) fn delivery(&self, event: &Delivered) -> Event {
+        let (namespace, name) = place(&event.object.value);
+        Event::Delivery {
+            client: self.client.clone(),
+            watch: self.id,
+            change: event.change,
+            group: self.kind.group,
+            resource: self.kind.plural,
+            namespace,
+            name,
+            revision: event.object.revision,
+        }
+    }
+}
+
+impl Inbox {
+    /// What precedes the queue, in pieces; `None` once all of it is out. A piece is bounded by what is looked at,
+    /// not by what matches, for writers wait for this lock.
+    fn take_head(&mut self, selection: &Selection, now: u64, most: usize) -> Option<Batch> {
+        let mut events = Vec::new();
+        let next = match &mut self.head {
+            Head::Done => return None,
+            Head::Complete => {
+                self.finish_head(Head::Done);
+                return Some(Batch::Complete(now));
+            }
+            Head::State { objects, last } => {
+                let mut rest = after_key(objects, selection.namespace.as_deref(), last.as_ref());
+                for (key, object) in rest.by_ref().take(most) {
+                    *last = Some(key.clone());
+                    if selection.matches(object) {
+                        events.push(Delivered {
+                            change: Change::Added,
+                            object: object.clone(),
+                        });
+                    }
+                }
+                rest.next().is_none().then_some(Head::Complete)
+            }
+            Head::Backlog { log, last } => {
+                let mut rest = log.range(*last + 1..);
+                for (revision, logged) in rest.by_ref().take(most) {
+                    *last = *revision;
+                    events.extend(selection.sees(logged));
+                }
+                rest.next().is_none().then_some(Head::Done)
+            }
+        };
+        if let Some(next) = next {
+            self.finish_head(next);
+        }
+        Some(Batch::Events { events, counted: 0 })
+    }
+
+    fn finish_head(&mut self, next: Head) {
+        if matches!(next, Head::Done) {
+            self.starting = None;
+        }
+        self.head = next;
+    }
+}
+
+/// The objects of a namespace (or all) that come after a key.
+fn after_key<'a>(
+    objects: &'a Objects,
+    namespace: Option<&str>,
+    last: Option<&Arc<str>>,
+) -> Box<dyn Iterator<Item = (&'a Arc<str>, &'a Arc<Object>)> + 'a> {
+    let Some(last) = last else {
+        return Box::new(namespace_range(objects, namespace));
+    };
+    let prefix = namespace.map(|n| format!("{n}/")).unwrap_or_default();
+    let rest = objects.range((Bound::Excluded(last.clone()), Bound::Unbounded));
+    Box::new(rest.take_while(move |(key, _)| key.starts_with(&prefix)))
+}

@@ -1,0 +1,108 @@
+//! pods/NAME/binding: assigns a pod to a node, once.
+
+use super::{dry_run, existing};
+use crate::call::{Answer, Call, Payload};
+use crate::faults::Faults;
+use crate::meta;
+use crate::status::{Status, Subject};
+use crate::store::Txn;
+use crate::verbs::create::no_body;
+use serde_json::{Value, json};
+
+const BINDING: Subject<'static> = Subject {
+    group: "",
+    kind: "pods/binding",
+};
+
+pub(super) fn bind(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
+    txn.dry_run = dry_run(&call.params, &Value::Null, "CreateOptions")?;
+    let Payload::Object(binding) = &call.payload else {
+        return Err(no_body());
+    };
+    let name = call.target.name();
+    validate(binding, name)?;
+    let old = existing(txn, &call)?;
+    let mut pod = Value::clone(&old.value);
+    let node = binding["target"]["name"].as_str().unwrap_or_default();
+    refuse_bound(&pod, binding, node)?;
+    pod["spec"]["nodeName"] = node.into();
+    for field in ["annotations", "labels"] {
+        for (key, value) in meta::pairs(&binding["metadata"][field]) {
+            meta::member(&mut pod["metadata"], field).insert(key.to_owned(), value.into());
+        }
+    }
+    scheduled(&mut pod, &txn.now);
+    txn.put(call.target.kind, &call.target.key(), pod);
+    Ok(Answer::Status(Status::created()))
+}
+
+fn validate(binding: &Value, name: &str) -> Result<(), Status> {
+    let named = meta::text(binding, "name");
+    if !named.is_empty() && named != name {
+        return Err(Status::bad_request(
+            "name in URL does not match name in Binding object",
+        ));
+    }
+    let mut faults = Faults::default();
+    let kind = binding["target"]["kind"].as_str().unwrap_or_default();
+    if !kind.is_empty() && kind != "Node" {
+        faults.not_supported("target.kind", kind, &["Node", "<empty>"]);
+    }
+    if binding["target"]["name"].as_str().unwrap_or_default().is_empty() {
+        faults.required("target.name", "");
+    }
+    if faults.is_empty() {
+        return Ok(());
+    }
+    Err(Status::invalid(
+        Subject {
+            group: "",
+            kind: "Binding",
+        },
+        name,
+        faults,
+    ))
+}
+
+fn refuse_bound(pod: &Value, binding: &Value, node: &str) -> Result<(), Status> {
+    let name = meta::text(pod, "name");
+    let conflict = |why: &str| Err(Status::conflict(BINDING, name, why));
+    let uid = meta::text(binding, "uid");
+    if !uid.is_empty() && uid != meta::text(pod, "uid") {
+        return conflict(&format!(
+            "Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
+            meta::text(pod, "uid")
+        ));
+    }
+    if meta::is_deleting(pod) {
+        return conflict(&format!(
+            "pod {name} is being deleted, cannot be assigned to a host"
+        ));
+    }
+    if let Some(bound) = pod["spec"]["nodeName"].as_str().filter(|bound| !bound.is_empty()) {
+        return conflict(&format!("pod {name} is already assigned to node {bound:?}"));
+    }
+    if pod["spec"]["schedulingGates"]
+        .as_array()
+        .is_some_and(|gates| !gates.is_empty())
+    {
+        return conflict(&format!(
+            "pod {name} has non-empty .spec.schedulingGates, cannot be assigned to {node}"
+        ));
+    }
+    Ok(())
+}
+
+/// Sets the PodScheduled condition.
+fn scheduled(pod: &mut Value, now: &str) {
+    let condition =
+        json!({"type": "PodScheduled", "status": "True", "lastProbeTime": null, "lastTransitionTime": now});
+    let list = meta::member(pod, "status")
+        .entry("conditions")
+        .or_insert_with(|| json!([]));
+    let Some(list) = list.as_array_mut() else { return };
+    match list.iter_mut().find(|c| c["type"] == "PodScheduled") {
+        Some(present) => *present = condition,
+        None => list.push(condition),
+    }
+}

@@ -1,0 +1,156 @@
+//! create: a new object from a body.
+//!
+//! The order of checks is the real server's: decoding, namespace, admission, preparation, validation, existence.
+
+use super::{dry_run, field_validation, namespace, setting, shown};
+use crate::call::{Answer, Call, Payload};
+use crate::decode::{check_unknown, decode};
+use crate::faults::Faults;
+use crate::kinds::{Generation, Kind};
+use crate::meta;
+use crate::status::Status;
+use crate::store::Txn;
+use rand::RngExt;
+use serde_json::Value;
+
+/// Characters of generated names: no vowels, so that no words come out.
+const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
+/// A generated name has at most 63 characters, 5 of them random.
+const GENERATED_BASE: usize = 58;
+const GENERATED_SUFFIX: usize = 5;
+const GENERATE_ATTEMPTS: usize = 8;
+
+pub(super) fn create(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
+    let kind = call.target.kind;
+    let Payload::Object(body) = call.payload else {
+        return Err(no_body());
+    };
+    txn.dry_run = dry_run(&call.params, &Value::Null, "CreateOptions")?;
+    let validation = field_validation(&call.params, "CreateOptions")?;
+    let decoded = decode(kind, body)?;
+    let warnings = check_unknown(kind, &decoded, validation)?;
+    txn.warnings.extend(warnings);
+    let mut object = decoded.object;
+    if call
+        .target
+        .name
+        .as_deref()
+        .is_some_and(|name| name != meta::text(&object, "name"))
+    {
+        return Err(Status::bad_request(
+            "the name in the object does not match the name on the request",
+        ));
+    }
+    place(kind, call.target.namespace.as_deref(), &mut object)?;
+    namespace::admit(txn, kind, &object)?;
+    prepare(txn, kind, &mut object)?;
+    validate(kind, &object)?;
+    let key = kind.key(call.target.namespace.as_deref(), meta::text(&object, "name"));
+    if txn.get(kind, &key).is_some() {
+        return Err(exists(kind, &object));
+    }
+    let object = txn.put(kind, &key, object);
+    Ok(Answer::Object {
+        code: 201,
+        object: shown(kind, object),
+    })
+}
+
+/// The refusal of a request that needs a body and has none.
+pub(super) fn no_body() -> Status {
+    Status::bad_request("the request has no body; send the object as JSON")
+}
+
+/// Fills in the namespace from the request, or checks that the object agrees with it.
+pub(super) fn place(kind: &Kind, namespace: Option<&str>, object: &mut Value) -> Result<(), Status> {
+    let requested = if kind.namespaced {
+        namespace.unwrap_or_default()
+    } else {
+        ""
+    };
+    let own = meta::text(object, "namespace");
+    if own == requested {
+        return Ok(());
+    }
+    if !own.is_empty() {
+        let text = "the namespace of the provided object does not match the namespace sent on the request";
+        return Err(Status::bad_request(text));
+    }
+    meta::set(object, "namespace", Some(requested.into()));
+    Ok(())
+}
+
+fn prepare(txn: &mut Txn<'_>, kind: &'static Kind, object: &mut Value) -> Result<(), Status> {
+    if !meta::text(object, "resourceVersion").is_empty() {
+        return Err(Status::internal(
+            "resourceVersion should not be set on objects to be created",
+        ));
+    }
+    let stored = kind.stored();
+    if stored.status && stored.plural != "nodes" {
+        // Only the kubelet's registration may bring a status along.
+        if let Some(members) = object.as_object_mut() {
+            members.remove("status");
+        }
+    }
+    for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "generation"] {
+        meta::set(object, field, None);
+    }
+    let uid = uuid::Builder::from_random_bytes(txn.random().random())
+        .into_uuid()
+        .to_string();
+    meta::set(object, "uid", Some(uid.into()));
+    meta::set(object, "creationTimestamp", Some(txn.now.as_str().into()));
+    if kind.generation == Generation::FromCreation {
+        meta::set(object, "generation", Some(1.into()));
+    }
+    generate_name(txn, kind, object);
+    (stored.hooks.create)(object, &setting(txn));
+    Ok(())
+}
+
+/// Completes `generateName`; whether the name is free is tried a few times, as the real server does.
+fn generate_name(txn: &mut Txn<'_>, kind: &'static Kind, object: &mut Value) {
+    let base = meta::text(object, "generateName").to_owned();
+    if base.is_empty() || !meta::text(object, "name").is_empty() {
+        return;
+    }
+    let namespace = meta::text(object, "namespace").to_owned();
+    let base: String = base.chars().take(GENERATED_BASE).collect();
+    for _ in 0..GENERATE_ATTEMPTS {
+        let suffix: String = (0..GENERATED_SUFFIX)
+            .map(|_| char::from(ALPHABET[txn.random().random_range(0..ALPHABET.len())]))
+            .collect();
+        let name = format!("{base}{suffix}");
+        let free = txn.get(kind, &kind.key(Some(&namespace), &name)).is_none();
+        meta::set(object, "name", Some(name.into()));
+        if free {
+            return;
+        }
+    }
+}
+
+fn validate(kind: &'static Kind, object: &Value) -> Result<(), Status> {
+    let mut faults = Faults::default();
+    meta::validate(object, kind.name_rule, &mut faults);
+    (kind.hooks.validate)(object, &mut faults);
+    if faults.is_empty() {
+        Ok(())
+    } else {
+        Err(Status::invalid(
+            kind.subject(),
+            meta::text(object, "name"),
+            faults,
+        ))
+    }
+}
+
+fn exists(kind: &Kind, object: &Value) -> Status {
+    let mut status = Status::already_exists(kind, meta::text(object, "name"));
+    if !meta::text(object, "generateName").is_empty() {
+        status
+            .message
+            .push_str(", the server was not able to generate a unique name for the object");
+    }
+    status
+}

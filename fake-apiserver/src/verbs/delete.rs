@@ -1,0 +1,265 @@
+//! delete and deletecollection: preconditions, grace, finalizers, and what is answered.
+
+use super::list::{selected, selection};
+use super::{dry_run, existing, namespace, shown};
+use crate::call::{Answer, Call, Listing, Params, Part, Payload, Target};
+use crate::faults::Faults;
+use crate::kinds::{Kind, NAMESPACE};
+use crate::meta;
+use crate::status::{Status, options};
+use crate::store::{Object, Txn};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// The finalizers by which dependents are dealt with before their owner goes.
+const FOREGROUND: &str = "foregroundDeletion";
+const ORPHAN: &str = "orphan";
+
+/// `DeleteOptions`, from the body and the query together.
+struct DeleteOptions {
+    grace_seconds: Option<i64>,
+    propagation: Option<&'static str>,
+    uid: Option<String>,
+    revision: Option<String>,
+    dry_run: bool,
+}
+
+pub(super) fn delete(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
+    let options = DeleteOptions::read(&call.params, &call.payload)?;
+    txn.dry_run = options.dry_run;
+    let old = existing(txn, call)?;
+    remove(txn, &call.target, &old, &options)
+}
+
+/// Deletes what is selected and answers with it; objects that are held back stay, marked.
+pub(super) fn delete_collection(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
+    let options = DeleteOptions::read(&call.params, &call.payload)?;
+    txn.dry_run = options.dry_run;
+    let kind = call.target.kind;
+    let selection = selection(call)?;
+    let objects: Vec<Arc<Object>> = selected(&txn.snapshot(kind).objects, &selection)
+        .cloned()
+        .collect();
+    for object in &objects {
+        let target = Target {
+            kind,
+            namespace: Some(meta::text(&object.value, "namespace").to_owned()).filter(|n| !n.is_empty()),
+            name: Some(meta::text(&object.value, "name").to_owned()),
+            part: Part::Main,
+        };
+        remove(txn, &target, object, &options)?;
+    }
+    let objects = objects.into_iter().map(|object| shown(kind, object)).collect();
+    Ok(Answer::List(Listing {
+        objects,
+        revision: txn.revision(),
+        continue_token: None,
+        remaining: None,
+    }))
+}
+
+impl DeleteOptions {
+    fn read(params: &Params, payload: &Payload) -> Result<Self, Status> {
+        let body = match payload {
+            Payload::Object(body) => body,
+            Payload::None | Payload::Patch(..) => &Value::Null,
+        };
+        let text = |value: &Value| value.as_str().filter(|t| !t.is_empty()).map(str::to_owned);
+        let grace_seconds = params
+            .number("gracePeriodSeconds")?
+            .or(body["gracePeriodSeconds"].as_i64());
+        let policy =
+            text(&body["propagationPolicy"]).unwrap_or_else(|| params.get("propagationPolicy").to_owned());
+        let orphan = body["orphanDependents"]
+            .as_bool()
+            .or(params.flag("orphanDependents"));
+        let propagation = match (policy.as_str(), orphan) {
+            ("Foreground", None) => Some(FOREGROUND),
+            ("Orphan", None) | ("", Some(true)) => Some(ORPHAN),
+            ("Background", None) | ("", Some(false) | None) => None,
+            _ => return Err(Self::bad_propagation(&policy, orphan)),
+        };
+        Ok(Self {
+            grace_seconds,
+            propagation,
+            uid: text(&body["preconditions"]["uid"]),
+            revision: text(&body["preconditions"]["resourceVersion"]),
+            dry_run: dry_run(params, body, "DeleteOptions")?,
+        })
+    }
+
+    fn bad_propagation(policy: &str, orphan: Option<bool>) -> Status {
+        let mut faults = Faults::default();
+        if orphan.is_some() {
+            let text = "orphanDependents and deletionPropagation cannot be both set";
+            faults.invalid("propagationPolicy", policy, text);
+        } else {
+            faults.not_supported(
+                "propagationPolicy",
+                policy,
+                &["Foreground", "Background", "Orphan", "nil"],
+            );
+        }
+        Status::invalid(options("DeleteOptions"), "", faults)
+    }
+
+    fn check(&self, kind: &Kind, name: &str, object: &Value) -> Result<(), Status> {
+        let uid = meta::text(object, "uid");
+        if let Some(wanted) = self.uid.as_deref().filter(|wanted| *wanted != uid) {
+            let why = format!(
+                "the UID in the precondition ({wanted}) does not match the UID in record ({uid}). The object might \
+                 have been deleted and then recreated"
+            );
+            return Err(Status::conflict(kind.subject(), name, &why));
+        }
+        let revision = meta::text(object, "resourceVersion");
+        if let Some(wanted) = self.revision.as_deref().filter(|wanted| *wanted != revision) {
+            let why = format!(
+                "the ResourceVersion in the precondition ({wanted}) does not match the ResourceVersion in record \
+                 ({revision}). The object might have been modified"
+            );
+            return Err(Status::conflict(kind.subject(), name, &why));
+        }
+        Ok(())
+    }
+}
+
+/// Deletes one object, or begins to.
+fn remove(
+    txn: &mut Txn<'_>,
+    target: &Target,
+    old: &Arc<Object>,
+    options: &DeleteOptions,
+) -> Result<Answer, Status> {
+    let kind = target.kind;
+    options.check(kind, target.name(), &old.value)?;
+    let mut object = Value::clone(&old.value);
+    let grace = grace_seconds(txn, kind, &object, options.grace_seconds);
+    let held = hold(&mut object, options.propagation);
+    let waits = grace.is_some_and(|seconds| seconds > 0);
+    if held || waits || std::ptr::eq(kind, NAMESPACE) {
+        mark(&mut object, grace.unwrap_or_default(), &txn.now);
+        if std::ptr::eq(kind, NAMESPACE) {
+            object["status"]["phase"] = "Terminating".into();
+        }
+        let key = target.key();
+        let marked = if object == *old.value {
+            old.clone()
+        } else {
+            txn.put(kind, &key, object)
+        };
+        if std::ptr::eq(kind, NAMESPACE) {
+            namespace::empty(txn, target.name());
+        }
+        return Ok(Answer::Object {
+            code: 200,
+            object: shown(kind, marked),
+        });
+    }
+    if grace.is_some() {
+        mark(&mut object, 0, &txn.now);
+    }
+    txn.remove(kind, &target.key());
+    namespace::settle(txn, &old.value);
+    if kind.returns_deleted {
+        return Ok(Answer::Object {
+            code: 200,
+            object: Object::new(object, old.revision),
+        });
+    }
+    Ok(Answer::Status(Status::deleted(
+        kind,
+        target.name(),
+        meta::text(&old.value, "uid"),
+    )))
+}
+
+/// The grace period of a kind that has one; only pods do.
+///
+/// A pod that runs nowhere, or has finished, needs none. Without kubelets none is needed at all.
+fn grace_seconds(txn: &Txn<'_>, kind: &Kind, object: &Value, asked: Option<i64>) -> Option<i64> {
+    if kind.plural != "pods" || !kind.group.is_empty() {
+        return None;
+    }
+    let spec = &object["spec"];
+    let unbound = spec["nodeName"].as_str().unwrap_or_default().is_empty();
+    let finished = ["Succeeded", "Failed"]
+        .iter()
+        .any(|phase| object["status"]["phase"] == *phase);
+    if unbound || finished || txn.options().kubelet_less {
+        return Some(0);
+    }
+    let default = spec["terminationGracePeriodSeconds"].as_i64().unwrap_or(30);
+    Some(asked.unwrap_or(default).max(0))
+}
+
+/// Brings the finalizers of the propagation policy in; returns whether any finalizer holds the object.
+fn hold(object: &mut Value, propagation: Option<&str>) -> bool {
+    if let Some(finalizer) = propagation
+        && !meta::finalizers(object).contains(&finalizer)
+    {
+        let list = meta::edit(object)
+            .entry("finalizers")
+            .or_insert_with(|| json!([]));
+        if let Some(list) = list.as_array_mut() {
+            list.push(finalizer.into());
+        }
+    }
+    !meta::finalizers(object).is_empty()
+}
+
+/// Marks an object as being deleted. Once it is, its grace period can only get shorter.
+fn mark(object: &mut Value, grace_seconds: i64, now: &str) {
+    let running = object["metadata"]["deletionGracePeriodSeconds"].as_i64();
+    if meta::is_deleting(object) && running.is_some_and(|running| running <= grace_seconds) {
+        return;
+    }
+    if !meta::is_deleting(object) {
+        meta::bump_generation(object);
+    }
+    let end = now
+        .parse::<Timestamp>()
+        .ok()
+        .and_then(|t| t.checked_add(SignedDuration::from_secs(grace_seconds)).ok());
+    let end = end.map_or_else(
+        || now.to_owned(),
+        |t| t.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+    );
+    meta::set(object, "deletionTimestamp", Some(end.into()));
+    meta::set(object, "deletionGracePeriodSeconds", Some(grace_seconds.into()));
+}
+
+/// Whether an object that is being deleted has nothing left that holds it.
+pub(super) fn is_finished(kind: &Kind, object: &Value) -> bool {
+    let content = std::ptr::eq(kind, NAMESPACE) && !meta::texts(&object["spec"]["finalizers"]).is_empty();
+    meta::is_deleting(object)
+        && meta::finalizers(object).is_empty()
+        && !content
+        && object["metadata"]["deletionGracePeriodSeconds"]
+            .as_i64()
+            .unwrap_or_default()
+            == 0
+}
+
+/// Deletes every object of a namespace; what finalizers hold stays until they are gone.
+pub(super) fn empty(txn: &mut Txn<'_>, kind: &'static Kind, namespace: &str) {
+    let options = DeleteOptions {
+        grace_seconds: None,
+        propagation: None,
+        uid: None,
+        revision: None,
+        dry_run: txn.dry_run,
+    };
+    for (_, object) in txn.in_namespace(kind, namespace) {
+        let name = meta::text(&object.value, "name").to_owned();
+        let target = Target {
+            kind,
+            namespace: Some(namespace.to_owned()),
+            name: Some(name),
+            part: Part::Main,
+        };
+        // Without preconditions nothing refuses it.
+        drop(remove(txn, &target, &object, &options));
+    }
+}

@@ -1,0 +1,174 @@
+//! What each verb does, as functions over a transaction.
+//!
+//! `execute` is the one way through for requests from HTTP and in-process clients alike: it takes the lock, runs the
+//! verb, and reports the answer before it lets go. Does not know encodings.
+
+mod bind;
+mod create;
+mod delete;
+mod list;
+mod namespace;
+mod patch;
+mod update;
+mod watch;
+
+use crate::call::{Answer, Call, Params, Part, Reply};
+use crate::decode::FieldValidation;
+use crate::faults::Faults;
+use crate::kinds::{Kind, Setting, Subresource};
+use crate::meta;
+use crate::observe::{Event, ResourcePath, Verb};
+use crate::status::{Status, options};
+use crate::store::{Object, Store, Txn};
+use serde_json::Value;
+use std::sync::Arc;
+use std::time::Instant;
+
+pub(crate) use namespace::create_initial;
+
+/// Carries out a request.
+pub(crate) fn execute(store: &Store, call: Call) -> Reply {
+    let client = call.client.clone();
+    let mut txn = store.begin(&client);
+    let (verb, began) = (call.verb, call.began);
+    let mut path = call.target.path();
+    let outcome = run(&mut txn, call);
+    let (code, revision) = match &outcome {
+        Ok(Answer::Object { code, object }) => {
+            path.name
+                .get_or_insert_with(|| meta::text(&object.value, "name").to_owned());
+            (*code, Some(object.revision).filter(|revision| *revision > 0))
+        }
+        Ok(Answer::Status(status)) => (status.code, None),
+        Ok(Answer::List(listing)) => (200, Some(listing.revision)),
+        Ok(Answer::Watch(plan)) => (200, Some(plan.revision)),
+        Err(status) => (status.code, None),
+    };
+    txn.observe(answered(
+        &client,
+        verb,
+        Some(path),
+        (code, outcome.as_ref().err()),
+        revision,
+        began,
+    ));
+    Reply {
+        outcome,
+        warnings: std::mem::take(&mut txn.warnings),
+    }
+}
+
+/// Reports a request that was answered without a look at the store, such as one that was refused.
+pub(crate) fn report(
+    store: &Store,
+    client: &Arc<str>,
+    verb: Verb,
+    resource: Option<ResourcePath>,
+    outcome: (u16, Option<&Status>),
+    began: Instant,
+) {
+    store
+        .begin(client)
+        .observe(answered(client, verb, resource, outcome, None, began));
+}
+
+fn answered(
+    client: &Arc<str>,
+    verb: Verb,
+    resource: Option<ResourcePath>,
+    (code, failure): (u16, Option<&Status>),
+    revision: Option<u64>,
+    began: Instant,
+) -> Event {
+    Event::Request {
+        client: client.clone(),
+        verb,
+        resource,
+        code,
+        reason: failure.and_then(|status| status.reason).map(str::to_owned),
+        message: failure.map(|status| status.message.clone()),
+        revision,
+        elapsed: began.elapsed(),
+    }
+}
+
+fn run(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
+    match (call.verb, call.target.part) {
+        (Verb::Create, Part::Main) => create::create(txn, call),
+        (Verb::Create, Part::Sub(Subresource::Binding)) => bind::bind(txn, call),
+        (Verb::Update, Part::Sub(Subresource::Finalize)) => namespace::finalize(txn, call),
+        (Verb::Get, Part::Main | Part::Status) => get(txn, &call),
+        (Verb::List, Part::Main) => list::list(txn, &call),
+        (Verb::Watch, Part::Main) => watch::watch(txn, &call),
+        (Verb::Update, Part::Main | Part::Status) => update::update(txn, call),
+        (Verb::Patch, Part::Main | Part::Status) => patch::patch(txn, call),
+        (Verb::Delete, Part::Main) => delete::delete(txn, &call),
+        (Verb::DeleteCollection, Part::Main) => delete::delete_collection(txn, &call),
+        _ => Err(Status::method_not_allowed()),
+    }
+}
+
+fn get(txn: &Txn<'_>, call: &Call) -> Result<Answer, Status> {
+    let revision = list::revision(call.params.get("resourceVersion"))?;
+    if let Some(asked) = revision.filter(|asked| *asked > txn.revision()) {
+        return Err(Status::revision_too_large(asked, txn.revision()));
+    }
+    let object = existing(txn, call)?;
+    Ok(Answer::Object {
+        code: 200,
+        object: shown(call.target.kind, object),
+    })
+}
+
+/// The object that a request names.
+fn existing(txn: &Txn<'_>, call: &Call) -> Result<Arc<Object>, Status> {
+    let target = &call.target;
+    txn.get(target.kind, &target.key())
+        .ok_or_else(|| Status::not_found(target.kind.resource(), target.name()))
+}
+
+/// An object in the form of the resource through which it is read.
+pub(crate) fn shown(kind: &Kind, object: Arc<Object>) -> Arc<Object> {
+    match kind.view {
+        None => object,
+        Some(view) => Object::new((view.from_stored)(&object.value), object.revision),
+    }
+}
+
+/// What hooks may look at during a transaction. The time is passed in because the transaction stays borrowed.
+fn setting<'a>(txn: &'a Txn<'_>) -> Setting<'a> {
+    Setting {
+        now: &txn.now,
+        options: txn.options(),
+    }
+}
+
+/// Reads `dryRun`: absent or `All`.
+fn dry_run(params: &Params, body: &Value, of: &'static str) -> Result<bool, Status> {
+    let mut values: Vec<&str> = params
+        .all("dryRun")
+        .into_iter()
+        .filter(|value| !value.is_empty())
+        .collect();
+    values.extend(meta::texts(&body["dryRun"]));
+    if values.iter().all(|value| *value == "All") {
+        return Ok(!values.is_empty());
+    }
+    let mut faults = Faults::default();
+    faults.not_supported("dryRun", values.into_iter().collect::<Value>(), &["All"]);
+    Err(Status::invalid(options(of), "", faults))
+}
+
+/// Reads `fieldValidation`; to warn is the default.
+fn field_validation(params: &Params, of: &'static str) -> Result<FieldValidation, Status> {
+    match params.get("fieldValidation") {
+        "" | "Warn" => Ok(FieldValidation::Warn),
+        "Ignore" => Ok(FieldValidation::Ignore),
+        "Strict" => Ok(FieldValidation::Strict),
+        other => {
+            let mut faults = Faults::default();
+            faults.not_supported("fieldValidation", other, &["", "Ignore", "Strict", "Warn"]);
+            Err(Status::invalid(options(of), "", faults))
+        }
+    }
+}

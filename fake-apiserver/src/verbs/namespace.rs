@@ -1,0 +1,119 @@
+//! Namespaces: admission of what goes into them, and their end.
+//!
+//! Plays the namespace lifecycle admission plugin and, for lack of a controller manager, the content deletion of its
+//! namespace controller.
+
+use super::{delete, dry_run, existing, shown};
+use crate::call::{Answer, Call, Payload};
+use crate::kinds::{Generation, KINDS, Kind, NAMESPACE};
+use crate::meta;
+use crate::status::{Cause, Status};
+use crate::store::{Store, Txn};
+use crate::verbs::create::no_body;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Namespaces that exist from the start.
+const INITIAL: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
+
+/// Creates the namespaces that every cluster has, as the server itself.
+pub(crate) fn create_initial(store: &Store) {
+    let client: Arc<str> = "system:apiserver".into();
+    for name in INITIAL {
+        let mut txn = store.begin(&client);
+        let now = txn.now.clone();
+        let uid = uuid::Uuid::new_v4().to_string();
+        let object = json!({
+            "apiVersion": "v1", "kind": "Namespace",
+            "metadata": {
+                "name": name, "uid": uid, "creationTimestamp": now,
+                "labels": {"kubernetes.io/metadata.name": name},
+            },
+            "spec": {"finalizers": ["kubernetes"]},
+            "status": {"phase": "Active"},
+        });
+        debug_assert_eq!(NAMESPACE.generation, Generation::None);
+        txn.put(NAMESPACE, name, object);
+    }
+}
+
+/// NamespaceLifecycle: a new object needs a namespace that exists and stays.
+pub(super) fn admit(txn: &Txn<'_>, kind: &Kind, object: &Value) -> Result<(), Status> {
+    let namespace = meta::text(object, "namespace");
+    if namespace.is_empty() {
+        return Ok(());
+    }
+    let Some(found) = txn.get(NAMESPACE, namespace) else {
+        return Err(Status::not_found(NAMESPACE.resource(), namespace));
+    };
+    if !meta::is_deleting(&found.value) {
+        return Ok(());
+    }
+    let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
+    let mut status = Status::forbidden(kind.resource(), meta::text(object, "name"), &why);
+    if let Some(details) = &mut status.details {
+        details.causes.push(Cause {
+            reason: "NamespaceTerminating",
+            message: format!("namespace {namespace} is being terminated"),
+            field: "metadata.namespace".to_owned(),
+        });
+    }
+    Err(status)
+}
+
+/// Deletes the content of a namespace that is being deleted, and then the namespace.
+pub(super) fn empty(txn: &mut Txn<'_>, namespace: &str) {
+    for kind in KINDS.iter().filter(|kind| kind.namespaced && kind.view.is_none()) {
+        delete::empty(txn, kind, namespace);
+    }
+    finish(txn, namespace);
+}
+
+/// After an object has gone: lets its namespace go as well, where it only waited for that.
+pub(super) fn settle(txn: &mut Txn<'_>, object: &Value) {
+    let namespace = meta::text(object, "namespace").to_owned();
+    if !namespace.is_empty()
+        && txn
+            .get(NAMESPACE, &namespace)
+            .is_some_and(|found| meta::is_deleting(&found.value))
+    {
+        finish(txn, &namespace);
+    }
+}
+
+/// Takes the `kubernetes` finalizer off an empty namespace.
+fn finish(txn: &mut Txn<'_>, namespace: &str) {
+    let content = KINDS
+        .iter()
+        .filter(|kind| kind.namespaced)
+        .any(|kind| !txn.in_namespace(kind, namespace).is_empty());
+    let Some(found) = txn.get(NAMESPACE, namespace).filter(|_| !content) else {
+        return;
+    };
+    let mut object = Value::clone(&found.value);
+    object["spec"] = json!({});
+    if delete::is_finished(NAMESPACE, &object) {
+        txn.remove(NAMESPACE, namespace);
+    } else if object != *found.value {
+        txn.put(NAMESPACE, namespace, object);
+    }
+}
+
+/// PUT namespaces/NAME/finalize: sets `spec.finalizers`.
+pub(super) fn finalize(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
+    txn.dry_run = dry_run(&call.params, &Value::Null, "UpdateOptions")?;
+    let old = existing(txn, &call)?;
+    let Payload::Object(body) = call.payload else {
+        return Err(no_body());
+    };
+    let mut object = Value::clone(&old.value);
+    object["spec"] = match body["spec"]["finalizers"].as_array() {
+        Some(finalizers) if !finalizers.is_empty() => json!({"finalizers": finalizers}),
+        _ => json!({}),
+    };
+    let object = super::update::store(txn, &call.target, &old, object)?;
+    Ok(Answer::Object {
+        code: 200,
+        object: shown(NAMESPACE, object),
+    })
+}

@@ -1,0 +1,186 @@
+//! update: a whole object replaces an older one. `replace` serves patches as well.
+
+use super::create::{create, no_body, place};
+use super::{delete, dry_run, existing, field_validation, namespace, setting, shown};
+use crate::call::{Answer, Call, Part, Payload, Target};
+use crate::decode::{check_unknown, decode};
+use crate::faults::Faults;
+use crate::kinds::{Generation, Kind};
+use crate::meta;
+use crate::status::Status;
+use crate::store::{Object, Txn};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Members of `metadata` that only the server sets.
+const SYSTEM: [&str; 4] = [
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "generation",
+];
+
+pub(super) fn update(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
+    let kind = call.target.kind;
+    let Payload::Object(body) = &call.payload else {
+        return Err(no_body());
+    };
+    txn.dry_run = dry_run(&call.params, &Value::Null, "UpdateOptions")?;
+    let validation = field_validation(&call.params, "UpdateOptions")?;
+    let decoded = decode(kind, body.clone())?;
+    let warnings = check_unknown(kind, &decoded, validation)?;
+    let mut object = decoded.object;
+    check_name(&call.target, &object)?;
+    place(kind, call.target.namespace.as_deref(), &mut object)?;
+    let old = match existing(txn, &call) {
+        Err(_) if kind.create_on_update && call.target.part == Part::Main => {
+            return create_instead(txn, call);
+        }
+        found => found?,
+    };
+    txn.warnings.extend(warnings);
+    precondition(kind, &object, &old)?;
+    if meta::text(&object, "resourceVersion").is_empty() && !kind.unconditional_update {
+        let mut faults = Faults::default();
+        faults.invalid("metadata.resourceVersion", 0, "must be specified for an update");
+        return Err(Status::invalid(kind.resource(), call.target.name(), faults));
+    }
+    let object = replace(txn, &call.target, &old, object)?;
+    Ok(Answer::Object {
+        code: 200,
+        object: shown(kind, object),
+    })
+}
+
+/// PUT of a missing object creates it, for the kinds that allow it.
+fn create_instead(txn: &mut Txn<'_>, mut call: Call) -> Result<Answer, Status> {
+    if let Payload::Object(body) = &mut call.payload {
+        meta::set(body, "resourceVersion", None);
+    }
+    create(txn, call)
+}
+
+pub(super) fn check_name(target: &Target, object: &Value) -> Result<(), Status> {
+    let (name, requested) = (meta::text(object, "name"), target.name());
+    if name == requested {
+        return Ok(());
+    }
+    let text = format!("the name of the object ({name}) does not match the name on the URL ({requested})");
+    Err(Status::bad_request(text))
+}
+
+/// A uid in the body must be that of the object.
+fn precondition(kind: &'static Kind, new: &Value, old: &Object) -> Result<(), Status> {
+    let (wanted, uid) = (meta::text(new, "uid"), meta::text(&old.value, "uid"));
+    if wanted.is_empty() || wanted == uid {
+        return Ok(());
+    }
+    let name = meta::text(&old.value, "name");
+    let key = kind.key(Some(meta::text(&old.value, "namespace")), name);
+    let why = format!(
+        "StorageError: invalid object, Code: 4, Key: /registry/{}/{key}, ResourceVersion: 0, AdditionalErrorMsg: \
+         Precondition failed: UID in precondition: {wanted}, UID in object meta: {uid}",
+        kind.plural
+    );
+    Err(Status::conflict(kind.resource(), name, &why))
+}
+
+/// Puts `new` in the place of `old`: the common end of PUT and PATCH.
+pub(super) fn replace(
+    txn: &mut Txn<'_>,
+    target: &Target,
+    old: &Arc<Object>,
+    mut new: Value,
+) -> Result<Arc<Object>, Status> {
+    let kind = target.kind;
+    let sent = meta::text(&new, "resourceVersion").to_owned();
+    if !sent.is_empty() && sent != meta::text(&old.value, "resourceVersion") {
+        let why =
+            "the object has been modified; please apply your changes to the latest version and try again";
+        return Err(Status::conflict(kind.resource(), target.name(), why));
+    }
+    carry_over(&mut new, &old.value);
+    separate(kind, target.part, &mut new, &old.value);
+    (kind.stored().hooks.update)(&mut new, &old.value, &setting(txn));
+    count_generation(kind, &mut new, &old.value);
+    validate(kind, target, &new, &old.value)?;
+    store(txn, target, old, new)
+}
+
+/// Writes what has been validated, unless nothing changed or the last finalizer went.
+pub(super) fn store(
+    txn: &mut Txn<'_>,
+    target: &Target,
+    old: &Arc<Object>,
+    new: Value,
+) -> Result<Arc<Object>, Status> {
+    let kind = target.kind;
+    let key = target.key();
+    if delete::is_finished(kind, &new) {
+        // The answer shows the object without its finalizers at the revision that it had.
+        txn.remove(kind, &key);
+        namespace::settle(txn, &new);
+        return Ok(Object::new(new, old.revision));
+    }
+    if new == *old.value {
+        return Ok(old.clone());
+    }
+    Ok(txn.put(kind, &key, new))
+}
+
+/// What a client cannot change is taken from the old object.
+fn carry_over(new: &mut Value, old: &Value) {
+    for field in SYSTEM {
+        meta::set(new, field, old["metadata"].get(field).cloned());
+    }
+    for field in ["uid", "resourceVersion"] {
+        meta::set(new, field, old["metadata"].get(field).cloned());
+    }
+}
+
+/// The main path leaves the status alone, `/status` leaves all else alone but metadata.
+fn separate(kind: &'static Kind, part: Part, new: &mut Value, old: &Value) {
+    let (Some(new), Some(old), true) = (new.as_object_mut(), old.as_object(), kind.status) else {
+        return;
+    };
+    if part == Part::Status {
+        let from_old = |name: &str| name != "status" && name != "metadata";
+        new.retain(|name, _| !from_old(name));
+        new.extend(
+            old.iter()
+                .filter(|(name, _)| from_old(name))
+                .map(|(name, value)| (name.clone(), value.clone())),
+        );
+    } else {
+        match old.get("status") {
+            Some(status) => drop(new.insert("status".to_owned(), status.clone())),
+            None => drop(new.remove("status")),
+        }
+    }
+}
+
+fn count_generation(kind: &'static Kind, new: &mut Value, old: &Value) {
+    if kind.generation == Generation::None || new["spec"] == old["spec"] {
+        return;
+    }
+    let generation = old["metadata"]["generation"].as_i64().unwrap_or_default() + 1;
+    meta::set(new, "generation", Some(generation.into()));
+}
+
+fn validate(kind: &'static Kind, target: &Target, new: &Value, old: &Value) -> Result<(), Status> {
+    let mut faults = Faults::default();
+    meta::validate_update(new, old, &mut faults);
+    if kind.meta_checked_twice {
+        meta::validate_update(new, old, &mut faults);
+    }
+    meta::validate(new, kind.name_rule, &mut faults);
+    if target.part == Part::Main {
+        (kind.hooks.validate)(new, &mut faults);
+        (kind.hooks.validate_update)(new, old, &mut faults);
+    }
+    if faults.is_empty() {
+        Ok(())
+    } else {
+        Err(Status::invalid(kind.subject(), target.name(), faults))
+    }
+}

@@ -1,0 +1,50 @@
+//! watch: where a stream starts and what it promises.
+
+use super::list::{check_options, revision, selection};
+use crate::call::{Answer, Call, WatchPlan};
+use crate::status::Status;
+use crate::store::{Start, Txn};
+
+pub(super) fn watch(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
+    let params = &call.params;
+    check_options(params, true)?;
+    let selection = selection(call)?;
+    let asked = revision(params.get("resourceVersion"))?;
+    let bookmarks = params.flag("allowWatchBookmarks").unwrap_or_default();
+    let timeout_seconds = params
+        .number("timeoutSeconds")?
+        .and_then(|seconds| u64::try_from(seconds).ok());
+    let initial = params.flag("sendInitialEvents");
+    let start = match (initial, asked) {
+        (Some(true), Some(asked)) if asked > txn.revision() => {
+            return Err(Status::revision_too_large(asked, txn.revision()));
+        }
+        (Some(true), _) => Start::State,
+        (Some(false), None | Some(0)) => Start::Now,
+        (None, None | Some(0)) => Start::State,
+        (_, Some(asked)) => Start::After(asked),
+    };
+    // Since 1.34 a watch without a revision is a streamed list, and says so to those who take bookmarks.
+    let marks_end = bookmarks && (initial == Some(true) || (initial.is_none() && asked.is_none()));
+    let watcher = txn
+        .watch(call.target.kind, selection, start)
+        .map_err(|(watch, gone)| {
+            (
+                watch,
+                Status::expired(format!(
+                    "too old resource version: {} ({})",
+                    gone.asked, gone.oldest
+                )),
+            )
+        });
+    Ok(Answer::Watch(WatchPlan {
+        watcher,
+        bookmarks,
+        marks_end,
+        timeout_seconds: timeout_seconds.filter(|seconds| *seconds > 0),
+        revision: match start {
+            Start::After(revision) => revision,
+            Start::State | Start::Now => txn.revision(),
+        },
+    }))
+}
