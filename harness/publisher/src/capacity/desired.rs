@@ -1,0 +1,401 @@
+//! What a CSIStorageCapacity object should look like, and what an existing one means. Pure: objects in, objects and answers out.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::{
+    api::storage::v1::{CSIStorageCapacity, StorageClass},
+    apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta, OwnerReference},
+};
+
+use crate::{quantity, topology::Segment};
+
+/// Label that names the driver of an object.
+pub(crate) const DRIVER_LABEL: &str = "csi.storage.k8s.io/drivername";
+
+/// Label that names who looks after an object.
+pub(crate) const MANAGED_BY_LABEL: &str = "csi.storage.k8s.io/managed-by";
+
+/// Class parameters with this prefix are for the provisioner, not for the driver.
+const RESERVED_PREFIX: &str = "csi.storage.k8s.io/";
+
+/// The value that external-provisioner gives to [`MANAGED_BY_LABEL`].
+const MANAGER: &str = "external-provisioner";
+
+/// Longest value of a label.
+const LABEL_LENGTH_MAX: usize = 63;
+
+/// Who we are in labels: the driver, and the value of the managed-by label.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ManagedBy {
+    pub(crate) driver: String,
+    pub(crate) manager: String,
+}
+
+/// What one object is about; there should be one object for each wanted key.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Key {
+    pub(crate) class: String,
+    pub(crate) place: Place,
+}
+
+/// What the node topology of an object means.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Place {
+    /// Exactly the nodes of a segment; the empty segment is all nodes.
+    Segment(Segment),
+    /// Anything else: no selector at all (no nodes), or one that no segment can have. Nobody wants such an object.
+    Other(String),
+}
+
+/// The numbers of an object, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Values {
+    pub(crate) capacity: u64,
+    pub(crate) maximum: Option<u64>,
+}
+
+/// Whether objects are published for a class: it is of this driver, and its volumes wait for a consumer or `immediate` is chosen.
+pub(crate) fn is_publishable(class: &StorageClass, driver: &str, immediate: bool) -> bool {
+    class.provisioner == driver && (immediate || class.volume_binding_mode.as_deref() != Some("Immediate"))
+}
+
+/// The parameters of a class that the driver gets to see (CSI: CreateVolume and GetCapacity get the same ones).
+pub(crate) fn parameters_for_driver(class: &StorageClass) -> BTreeMap<String, String> {
+    let all = class.parameters.iter().flatten();
+    all.filter(|(key, _)| !key.starts_with(RESERVED_PREFIX))
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
+}
+
+impl ManagedBy {
+    /// The central instance (`node` is `None`) or the instance of a node in distributed mode.
+    pub(crate) fn new(driver: &str, node: Option<&str>) -> ManagedBy {
+        let manager = node.map_or_else(|| MANAGER.to_owned(), manager_on);
+        ManagedBy {
+            driver: driver.to_owned(),
+            manager,
+        }
+    }
+
+    /// Selects our objects on the server.
+    pub(crate) fn selector(&self) -> String {
+        format!(
+            "{DRIVER_LABEL}={},{MANAGED_BY_LABEL}={}",
+            self.driver, self.manager
+        )
+    }
+
+    /// Whether an object carries our labels.
+    pub(crate) fn owns(&self, object: &CSIStorageCapacity) -> bool {
+        let label = |key| object.metadata.labels.as_ref().and_then(|labels| labels.get(key));
+        label(DRIVER_LABEL) == Some(&self.driver) && label(MANAGED_BY_LABEL) == Some(&self.manager)
+    }
+
+    fn labels(&self) -> BTreeMap<String, String> {
+        [(DRIVER_LABEL, &self.driver), (MANAGED_BY_LABEL, &self.manager)]
+            .map(|(key, value)| (key.to_owned(), value.clone()))
+            .into()
+    }
+}
+
+/// The managed-by value on a node, shortened like upstream does so that it stays a label value, unique for each node, and the same after
+/// a restart.
+fn manager_on(node: &str) -> String {
+    let whole = format!("{MANAGER}-{node}");
+    let infix = format!("-{:08x}-", fnv1a(MANAGER));
+    match LABEL_LENGTH_MAX.checked_sub(node.len() + infix.len()) {
+        _ if whole.len() <= LABEL_LENGTH_MAX => whole,
+        Some(room @ 1..) => format!("{}{infix}{node}", &MANAGER[..room.min(MANAGER.len())]),
+        _ => format!("{MANAGER}-{:08x}", fnv1a(&whole)),
+    }
+}
+
+/// FNV-1a of 32 bits.
+fn fnv1a(text: &str) -> u32 {
+    text.bytes().fold(0x811c_9dc5, |hash, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    })
+}
+
+impl Key {
+    /// What an existing object is about.
+    pub(crate) fn of(object: &CSIStorageCapacity) -> Key {
+        Key {
+            class: object.storage_class_name.clone(),
+            place: Place::of(object.node_topology.as_ref()),
+        }
+    }
+}
+
+impl Place {
+    /// The meaning of a selector: `In` with one value says the same as a label.
+    fn of(selector: Option<&LabelSelector>) -> Place {
+        let other = || Place::Other(format!("{selector:?}"));
+        let Some(selector) = selector else { return other() };
+        let mut segment = selector.match_labels.clone().unwrap_or_default();
+        for expression in selector.match_expressions.iter().flatten() {
+            let ("In", Some([value])) = (expression.operator.as_str(), expression.values.as_deref()) else {
+                return other();
+            };
+            let known = segment
+                .entry(expression.key.clone())
+                .or_insert_with(|| value.clone());
+            if known != value {
+                return other();
+            }
+        }
+        Place::Segment(segment)
+    }
+}
+
+/// A new object for a class and segment.
+pub(crate) fn object(
+    by: &ManagedBy,
+    class: &str,
+    segment: &Segment,
+    values: Values,
+    owner: Option<&OwnerReference>,
+) -> CSIStorageCapacity {
+    let selector = LabelSelector {
+        match_labels: (!segment.is_empty()).then(|| segment.clone()),
+        ..Default::default()
+    };
+    CSIStorageCapacity {
+        metadata: ObjectMeta {
+            generate_name: Some("csisc-".to_owned()),
+            labels: Some(by.labels()),
+            owner_references: owner.map(|owner| vec![owner.clone()]),
+            ..Default::default()
+        },
+        storage_class_name: class.to_owned(),
+        node_topology: Some(selector),
+        capacity: Some(quantity::from_bytes(values.capacity)),
+        maximum_volume_size: values.maximum.map(quantity::from_bytes),
+    }
+}
+
+/// Whether an object already says all this; numbers are compared by value.
+pub(crate) fn is_current(
+    object: &CSIStorageCapacity,
+    values: Values,
+    owner: Option<&OwnerReference>,
+) -> bool {
+    let capacity = object
+        .capacity
+        .as_ref()
+        .is_some_and(|capacity| quantity::equals_bytes(capacity, values.capacity));
+    let maximum = match (&object.maximum_volume_size, values.maximum) {
+        (None, None) => true,
+        (Some(published), Some(bytes)) => quantity::equals_bytes(published, bytes),
+        _ => false,
+    };
+    capacity && maximum && owner.is_none_or(|owner| has_owner(object, owner))
+}
+
+/// The same object, saying this. Another controlling owner gives way to ours: there can be only one.
+pub(crate) fn updated(
+    object: &CSIStorageCapacity,
+    values: Values,
+    owner: Option<&OwnerReference>,
+) -> CSIStorageCapacity {
+    let mut object = object.clone();
+    object.capacity = Some(quantity::from_bytes(values.capacity));
+    object.maximum_volume_size = values.maximum.map(quantity::from_bytes);
+    if let Some(owner) = owner.filter(|owner| !has_owner(&object, owner)) {
+        let owners = object.metadata.owner_references.get_or_insert_default();
+        owners.retain(|other| other.controller != Some(true));
+        owners.push(owner.clone());
+    }
+    object
+}
+
+fn has_owner(object: &CSIStorageCapacity, owner: &OwnerReference) -> bool {
+    object
+        .metadata
+        .owner_references
+        .iter()
+        .flatten()
+        .any(|other| other.uid == owner.uid)
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::apimachinery::pkg::{api::resource::Quantity, apis::meta::v1::LabelSelectorRequirement};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn segment(pairs: &[(&str, &str)]) -> Segment {
+        pairs
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+            .collect()
+    }
+
+    fn owner(uid: &str) -> OwnerReference {
+        OwnerReference {
+            uid: uid.to_owned(),
+            controller: Some(true),
+            ..Default::default()
+        }
+    }
+
+    fn expression(key: &str, operator: &str, values: &[&str]) -> LabelSelectorRequirement {
+        let values = values.iter().map(|value| (*value).to_owned()).collect();
+        LabelSelectorRequirement {
+            key: key.to_owned(),
+            operator: operator.to_owned(),
+            values: Some(values),
+        }
+    }
+
+    fn central() -> ManagedBy {
+        ManagedBy::new("disk.example.com", None)
+    }
+
+    const GIB: Values = Values {
+        capacity: 1 << 30,
+        maximum: None,
+    };
+
+    #[test]
+    fn an_object_reads_back_as_its_key() {
+        for wanted in [
+            segment(&[]),
+            segment(&[("zone", "a")]),
+            segment(&[("rack", "1"), ("zone", "a")]),
+        ] {
+            let object = object(&central(), "fast", &wanted, GIB, None);
+            let place = Place::Segment(wanted);
+            assert_eq!(
+                Key::of(&object),
+                Key {
+                    class: "fast".to_owned(),
+                    place
+                }
+            );
+            assert!(central().owns(&object));
+            assert!(!ManagedBy::new("disk.example.com", Some("n1")).owns(&object));
+        }
+    }
+
+    #[test]
+    fn selectors_are_read_by_meaning() {
+        let of = |labels: &[(&str, &str)], expressions| {
+            let match_labels = Some(segment(labels));
+            Place::of(Some(&LabelSelector {
+                match_labels,
+                match_expressions: Some(expressions),
+            }))
+        };
+        let zone_a = Place::Segment(segment(&[("zone", "a")]));
+        assert_eq!(of(&[], vec![expression("zone", "In", &["a"])]), zone_a);
+        assert_eq!(
+            of(&[("zone", "a")], vec![expression("zone", "In", &["a"])]),
+            zone_a
+        );
+        assert_eq!(
+            Place::of(Some(&LabelSelector::default())),
+            Place::Segment(segment(&[]))
+        );
+        for other in [
+            Place::of(None),
+            of(&[("zone", "a")], vec![expression("zone", "In", &["b"])]),
+            of(&[], vec![expression("zone", "In", &["a", "b"])]),
+            of(&[], vec![expression("zone", "NotIn", &["a"])]),
+            of(&[], vec![expression("zone", "Exists", &[])]),
+        ] {
+            assert!(matches!(other, Place::Other(_)), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_decide_about_an_update() {
+        let mut object = object(&central(), "fast", &segment(&[]), GIB, None);
+        assert!(is_current(&object, GIB, None));
+        object.capacity = Some(Quantity("1024Mi".to_owned()));
+        assert!(is_current(&object, GIB, None), "another spelling is no change");
+        assert!(!is_current(
+            &object,
+            Values {
+                capacity: (1 << 30) + 1,
+                ..GIB
+            },
+            None
+        ));
+        let zero = Values {
+            maximum: Some(0),
+            ..GIB
+        };
+        assert!(
+            !is_current(&object, zero, None),
+            "an explicit 0 is not the same as none"
+        );
+        object = updated(&object, zero, None);
+        assert_eq!(object.maximum_volume_size, Some(Quantity("0".to_owned())));
+        assert!(is_current(&object, zero, None) && !is_current(&object, GIB, None));
+        object = updated(&object, GIB, None);
+        assert_eq!(object.maximum_volume_size, None);
+        object.capacity = None;
+        assert!(
+            !is_current(&object, GIB, None),
+            "an object without capacity is filled"
+        );
+    }
+
+    #[test]
+    fn an_owner_is_added_and_replaces_another_controller() {
+        let mut plain = owner("bystander");
+        plain.controller = None;
+        let mut object = object(&central(), "fast", &segment(&[]), GIB, Some(&owner("old")));
+        object
+            .metadata
+            .owner_references
+            .get_or_insert_default()
+            .push(plain.clone());
+        assert!(
+            is_current(&object, GIB, None),
+            "no owner wanted leaves owners alone"
+        );
+        assert!(!is_current(&object, GIB, Some(&owner("new"))));
+        let object = updated(&object, GIB, Some(&owner("new")));
+        assert_eq!(object.metadata.owner_references, Some(vec![plain, owner("new")]));
+        assert!(is_current(&object, GIB, Some(&owner("new"))));
+    }
+
+    #[test]
+    fn manager_names_are_shortened_like_upstream() {
+        let manager = |node: &str| ManagedBy::new("d", Some(node)).manager;
+        assert_eq!(manager("n1"), "external-provisioner-n1");
+        assert_eq!(
+            manager(&"n".repeat(42)),
+            format!("external-provisioner-{}", "n".repeat(42))
+        );
+        assert_eq!(
+            manager(&"n".repeat(43)),
+            format!("external-p-53f40b57-{}", "n".repeat(43))
+        );
+        assert_eq!(manager(&"n".repeat(52)), format!("e-53f40b57-{}", "n".repeat(52)));
+        assert_eq!(manager(&"n".repeat(53)).len(), "external-provisioner-".len() + 8);
+    }
+
+    #[test]
+    fn only_parameters_of_the_driver_are_passed_on() {
+        let parameters = segment(&[("kind", "fast"), ("csi.storage.k8s.io/fstype", "xfs")]);
+        let class = StorageClass {
+            parameters: Some(parameters),
+            ..Default::default()
+        };
+        assert_eq!(parameters_for_driver(&class), segment(&[("kind", "fast")]));
+    }
+
+    proptest! {
+        #[test]
+        fn manager_names_are_label_values_and_differ(length in 1..254usize, other in 1..254usize) {
+            let manager = |length| ManagedBy::new("d", Some(&"n".repeat(length))).manager;
+            prop_assert!(manager(length).len() <= LABEL_LENGTH_MAX);
+            prop_assert!(manager(length).starts_with('e'));
+            prop_assert_eq!(manager(length) == manager(other), length == other);
+        }
+    }
+}

@@ -1,0 +1,415 @@
+//! What is known about wanted and existing objects, and which keys need a look after each change. Pure: no requests, no time.
+//!
+//! Objects come from the watch and from our own writes, in any order. A create that is still under way, and deletions of our own, are
+//! remembered, so that their echo in the watch asks nobody for anything.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    sync::Arc,
+};
+
+use k8s_openapi::api::storage::v1::CSIStorageCapacity;
+
+use super::desired::{Key, Place};
+use crate::{cluster::is_older, topology::Segment};
+
+/// Parameters of a publishable class.
+type Parameters = BTreeMap<String, String>;
+
+/// The books of the publisher.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    classes: BTreeMap<String, Parameters>,
+    segments: BTreeSet<Segment>,
+    objects: HashMap<String, Known>,
+    by_key: HashMap<Key, BTreeSet<String>>,
+    creating: HashSet<Key>,
+}
+
+/// An existing object.
+#[derive(Debug)]
+struct Known {
+    key: Key,
+    object: Arc<CSIStorageCapacity>,
+    /// Seen by the watch, not only in the answer to our own create.
+    confirmed: bool,
+    /// A list of all objects did not have it, though nobody told that it is gone.
+    doubtful: bool,
+    /// We are deleting it.
+    deleting: bool,
+}
+
+/// What holds for one key now.
+#[derive(Debug, PartialEq)]
+pub(crate) struct View {
+    /// Parameters of the class; `None` if nobody wants the key.
+    pub(crate) wanted: Option<Parameters>,
+    /// Existing objects, the one to keep first.
+    pub(crate) objects: Vec<Arc<CSIStorageCapacity>>,
+    /// Whether the first object may no longer exist.
+    pub(crate) doubtful: bool,
+}
+
+impl Ledger {
+    /// A class is to be published with these parameters, or no more (`None`). The keys that this concerns.
+    pub(crate) fn set_class(&mut self, class: &str, parameters: Option<Parameters>) -> Vec<Key> {
+        let old = match &parameters {
+            Some(parameters) => self.classes.insert(class.to_owned(), parameters.clone()),
+            None => self.classes.remove(class),
+        };
+        if old == parameters {
+            return Vec::new();
+        }
+        self.segments.iter().map(|segment| key(class, segment)).collect()
+    }
+
+    /// A segment came. The keys that this concerns.
+    pub(crate) fn add_segment(&mut self, segment: &Segment) -> Vec<Key> {
+        let new = self.segments.insert(segment.clone());
+        self.keys_in(segment).filter(|_| new).collect()
+    }
+
+    /// A segment went. The keys that this concerns.
+    pub(crate) fn remove_segment(&mut self, segment: &Segment) -> Vec<Key> {
+        let known = self.segments.remove(segment);
+        self.keys_in(segment).filter(|_| known).collect()
+    }
+
+    /// All wanted keys.
+    pub(crate) fn wanted(&self) -> Vec<Key> {
+        self.segments
+            .iter()
+            .flat_map(|segment| self.keys_in(segment))
+            .collect()
+    }
+
+    /// The wanted keys whose class and segment meet these conditions.
+    pub(crate) fn wanted_where(
+        &self,
+        class: impl Fn(&str) -> bool,
+        segment: impl Fn(&Segment) -> bool,
+    ) -> Vec<Key> {
+        let segments = self.segments.iter().filter(|known| segment(known));
+        segments
+            .flat_map(|segment| self.keys_in(segment))
+            .filter(|key| class(&key.class))
+            .collect()
+    }
+
+    /// The watch told of an object. The key that needs a look because of that.
+    pub(crate) fn seen(&mut self, object: Arc<CSIStorageCapacity>) -> Option<Key> {
+        let uid = object.metadata.uid.clone()?;
+        if object.metadata.deletion_timestamp.is_some() {
+            return self.gone(&uid);
+        }
+        let key = Key::of(&object);
+        self.store(&uid, object, true)
+            .then_some(key)
+            .filter(|key| !self.creating.contains(key))
+    }
+
+    /// An object that should be deleted whatever its topology says.
+    pub(crate) fn seen_unwanted(&mut self, object: Arc<CSIStorageCapacity>) -> Option<Key> {
+        let uid = object.metadata.uid.clone()?;
+        let key = Key {
+            class: object.storage_class_name.clone(),
+            place: Place::Other(uid.clone()),
+        };
+        self.store_as(&uid, key.clone(), object, true).then_some(key)
+    }
+
+    /// The watch told that an object is gone. The key that needs a look because of that.
+    pub(crate) fn gone(&mut self, uid: &str) -> Option<Key> {
+        let known = self.forget(uid)?;
+        (!known.deleting && self.is_wanted(&known.key)).then_some(known.key)
+    }
+
+    /// The watch started over and listed all objects: those that only our own writes told of may be gone. Their keys.
+    pub(crate) fn listed(&mut self) -> Vec<Key> {
+        let unconfirmed = self.objects.values_mut().filter(|known| !known.confirmed);
+        unconfirmed
+            .map(|known| {
+                known.doubtful = true;
+                known.key.clone()
+            })
+            .collect()
+    }
+
+    /// What holds for a key.
+    pub(crate) fn view(&self, key: &Key) -> View {
+        let uids = self.by_key.get(key).into_iter().flatten();
+        let mut known: Vec<&Known> = uids
+            .filter_map(|uid| self.objects.get(uid))
+            .filter(|known| !known.deleting)
+            .collect();
+        known.sort_by_key(|known| {
+            let metadata = &known.object.metadata;
+            (
+                metadata.creation_timestamp.as_ref().map(|time| time.0),
+                metadata.name.clone(),
+            )
+        });
+        View {
+            wanted: self
+                .is_wanted(key)
+                .then(|| self.classes.get(&key.class).cloned())
+                .flatten(),
+            doubtful: known.first().is_some_and(|known| known.doubtful),
+            objects: known.into_iter().map(|known| Arc::clone(&known.object)).collect(),
+        }
+    }
+
+    /// We are about to create an object.
+    pub(crate) fn begin_create(&mut self, key: &Key) {
+        self.creating.insert(key.clone());
+    }
+
+    /// The create ended, with the object if it succeeded. Whether there is now more than one.
+    pub(crate) fn end_create(&mut self, key: &Key, created: Option<CSIStorageCapacity>) -> bool {
+        self.creating.remove(key);
+        if let Some(object) = created
+            && let Some(uid) = object.metadata.uid.clone()
+        {
+            self.store(&uid, Arc::new(object), false);
+        }
+        self.by_key.get(key).is_some_and(|uids| uids.len() > 1)
+    }
+
+    /// We wrote this version of an object, or read it.
+    pub(crate) fn wrote(&mut self, object: CSIStorageCapacity) {
+        if let Some(uid) = object.metadata.uid.clone()
+            && let Some(known) = self.objects.get_mut(&uid)
+        {
+            known.doubtful = false;
+            self.store(&uid, Arc::new(object), false);
+        }
+    }
+
+    /// We are about to delete an object: it counts as gone from now on.
+    pub(crate) fn begin_delete(&mut self, uid: &str) {
+        self.mark_deleting(uid, true);
+    }
+
+    /// The deletion failed: the object counts again.
+    pub(crate) fn undo_delete(&mut self, uid: &str) {
+        self.mark_deleting(uid, false);
+    }
+
+    /// The object is not there any more, as the server answered us.
+    pub(crate) fn forget_object(&mut self, uid: &str) {
+        self.forget(uid);
+    }
+
+    fn mark_deleting(&mut self, uid: &str, deleting: bool) {
+        if let Some(known) = self.objects.get_mut(uid) {
+            known.deleting = deleting;
+        }
+    }
+
+    /// Keeps the newest version of an object; whether it was unknown.
+    fn store(&mut self, uid: &str, object: Arc<CSIStorageCapacity>, confirmed: bool) -> bool {
+        let key = Key::of(&object);
+        self.store_as(uid, key, object, confirmed)
+    }
+
+    fn store_as(&mut self, uid: &str, key: Key, object: Arc<CSIStorageCapacity>, confirmed: bool) -> bool {
+        if let Some(known) = self.objects.get_mut(uid) {
+            known.confirmed |= confirmed;
+            known.doubtful &= !confirmed;
+            if !is_older(&object.metadata, &known.object.metadata) {
+                known.object = object;
+            }
+            return false;
+        }
+        self.by_key.entry(key.clone()).or_default().insert(uid.to_owned());
+        let known = Known {
+            key,
+            object,
+            confirmed,
+            doubtful: false,
+            deleting: false,
+        };
+        self.objects.insert(uid.to_owned(), known);
+        true
+    }
+
+    fn forget(&mut self, uid: &str) -> Option<Known> {
+        let known = self.objects.remove(uid)?;
+        if let Some(uids) = self.by_key.get_mut(&known.key) {
+            uids.remove(uid);
+            if uids.is_empty() {
+                self.by_key.remove(&known.key);
+            }
+        }
+        Some(known)
+    }
+
+    fn is_wanted(&self, key: &Key) -> bool {
+        let Place::Segment(segment) = &key.place else {
+            return false;
+        };
+        self.segments.contains(segment) && self.classes.contains_key(&key.class)
+    }
+
+    fn keys_in(&self, segment: &Segment) -> impl Iterator<Item = Key> {
+        self.classes.keys().map(|class| key(class, segment))
+    }
+}
+
+fn key(class: &str, segment: &Segment) -> Key {
+    Key {
+        class: class.to_owned(),
+        place: Place::Segment(segment.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
+
+    use super::*;
+    use crate::capacity::desired::{ManagedBy, Values, object};
+
+    fn zone(name: &str) -> Segment {
+        [("zone".to_owned(), name.to_owned())].into()
+    }
+
+    fn existing(uid: &str, class: &str, segment: &Segment, version: u64) -> Arc<CSIStorageCapacity> {
+        let values = Values {
+            capacity: version,
+            maximum: None,
+        };
+        let mut object = object(&ManagedBy::new("d", None), class, segment, values, None);
+        object.metadata.uid = Some(uid.to_owned());
+        object.metadata.name = Some(uid.to_owned());
+        object.metadata.resource_version = Some(version.to_string());
+        Arc::new(object)
+    }
+
+    /// One class, two zones.
+    fn ledger() -> Ledger {
+        let mut ledger = Ledger::default();
+        ledger.set_class("fast", Some(Parameters::new()));
+        ledger.add_segment(&zone("a"));
+        ledger.add_segment(&zone("b"));
+        ledger
+    }
+
+    fn names(ledger: &Ledger, key: &Key) -> Vec<String> {
+        ledger
+            .view(key)
+            .objects
+            .iter()
+            .filter_map(|object| object.metadata.name.clone())
+            .collect()
+    }
+
+    #[test]
+    fn classes_and_segments_concern_their_keys_once() {
+        let mut ledger = ledger();
+        assert_eq!(ledger.wanted().len(), 2);
+        assert_eq!(
+            ledger.set_class("fast", Some(Parameters::new())),
+            [],
+            "nothing changed"
+        );
+        let other = Some(zone("parameter"));
+        assert_eq!(
+            ledger.set_class("fast", other.clone()),
+            [key("fast", &zone("a")), key("fast", &zone("b"))]
+        );
+        assert_eq!(ledger.view(&key("fast", &zone("a"))).wanted, other);
+        assert_eq!(ledger.add_segment(&zone("a")), []);
+        assert_eq!(ledger.remove_segment(&zone("a")), [key("fast", &zone("a"))]);
+        assert_eq!(ledger.view(&key("fast", &zone("a"))).wanted, None);
+        assert_eq!(ledger.set_class("fast", None), [key("fast", &zone("b"))]);
+        assert_eq!(ledger.wanted(), []);
+    }
+
+    #[test]
+    fn an_object_concerns_its_key_when_it_comes_and_when_it_goes() {
+        let mut ledger = ledger();
+        let a = key("fast", &zone("a"));
+        assert_eq!(
+            ledger.seen(existing("1", "fast", &zone("a"), 1)),
+            Some(a.clone()),
+            "adopt it"
+        );
+        assert_eq!(
+            ledger.seen(existing("1", "fast", &zone("a"), 2)),
+            None,
+            "the next refresh will look at it"
+        );
+        assert_eq!(
+            ledger.seen(existing("2", "fast", &zone("a"), 3)),
+            Some(a.clone()),
+            "a duplicate"
+        );
+        assert_eq!(names(&ledger, &a), ["1", "2"]);
+        assert_eq!(ledger.gone("1"), Some(a));
+        let obsolete = ledger.seen(existing("3", "slow", &zone("a"), 4)).unwrap();
+        assert_eq!(ledger.view(&obsolete).wanted, None);
+        assert_eq!(ledger.gone("3"), None, "nobody misses it");
+    }
+
+    #[test]
+    fn the_echo_of_our_own_writes_concerns_nobody() {
+        let mut ledger = ledger();
+        let a = key("fast", &zone("a"));
+        ledger.begin_create(&a);
+        assert_eq!(
+            ledger.seen(existing("1", "fast", &zone("a"), 1)),
+            None,
+            "the watch is faster than the answer"
+        );
+        assert!(!ledger.end_create(&a, Some((*existing("1", "fast", &zone("a"), 1)).clone())));
+        ledger.begin_delete("1");
+        assert_eq!(names(&ledger, &a), Vec::<String>::new());
+        assert_eq!(ledger.gone("1"), None);
+
+        ledger.begin_create(&a);
+        ledger.seen(existing("2", "fast", &zone("a"), 2));
+        assert!(
+            ledger.end_create(&a, Some((*existing("3", "fast", &zone("a"), 3)).clone())),
+            "somebody else's twin"
+        );
+    }
+
+    #[test]
+    fn an_older_version_does_not_replace_a_newer_one() {
+        let mut ledger = ledger();
+        let a = key("fast", &zone("a"));
+        ledger.seen(existing("1", "fast", &zone("a"), 5));
+        ledger.wrote((*existing("1", "fast", &zone("a"), 7)).clone());
+        ledger.seen(existing("1", "fast", &zone("a"), 6));
+        assert_eq!(
+            ledger.view(&a).objects[0].metadata.resource_version.as_deref(),
+            Some("7")
+        );
+    }
+
+    #[test]
+    fn what_only_we_know_of_is_doubted_after_a_new_list() {
+        let mut ledger = ledger();
+        let a = key("fast", &zone("a"));
+        ledger.begin_create(&a);
+        ledger.end_create(&a, Some((*existing("1", "fast", &zone("a"), 1)).clone()));
+        ledger.seen(existing("2", "fast", &zone("b"), 2));
+        assert_eq!(ledger.listed(), [a.clone()]);
+        assert!(ledger.view(&a).doubtful);
+        ledger.seen(existing("1", "fast", &zone("a"), 1));
+        assert!(!ledger.view(&a).doubtful);
+        assert_eq!(ledger.listed(), []);
+    }
+
+    #[test]
+    fn a_dying_object_counts_as_gone() {
+        let mut ledger = ledger();
+        let a = key("fast", &zone("a"));
+        ledger.seen(existing("1", "fast", &zone("a"), 1));
+        let mut dying = (*existing("1", "fast", &zone("a"), 2)).clone();
+        dying.metadata.deletion_timestamp = Some(Time(Timestamp::UNIX_EPOCH));
+        assert_eq!(ledger.seen(Arc::new(dying)), Some(a.clone()));
+        assert_eq!(names(&ledger, &a), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,352 @@
+//! Makes the objects of one key agree with the driver: ask, compare, create, update, delete or adopt. Also turns everything that may
+//! change the answer into keys to look at. Provisions nothing.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use futures::StreamExt;
+use k8s_openapi::{
+    api::storage::v1::{CSIStorageCapacity, StorageClass},
+    apimachinery::pkg::apis::meta::v1::OwnerReference,
+};
+use kube::{
+    Api, ResourceExt,
+    api::{DeleteParams, PostParams, Preconditions},
+};
+use parking_lot::Mutex;
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
+
+use super::{
+    desired::{self, Key, ManagedBy, Place, Values, is_publishable, parameters_for_driver},
+    ledger::{Ledger, View},
+};
+use crate::{
+    Defect, Options,
+    csi::{Driver, DriverError},
+    queue::Queue,
+    status::{is_conflict, is_not_found},
+    topology::{self, Segment, contains},
+    watch::Change,
+};
+
+/// Publishes the objects of one driver.
+pub(crate) struct Publisher {
+    options: Options,
+    by: ManagedBy,
+    owner: Option<OwnerReference>,
+    driver: Arc<Driver>,
+    api: Api<CSIStorageCapacity>,
+    ledger: Mutex<Ledger>,
+    queue: Queue<Key>,
+}
+
+/// Why a key does not agree yet; it is tried again.
+#[derive(Debug, thiserror::Error)]
+enum Unfinished {
+    #[error("the driver did not tell the capacity: {0}; the published value stays")]
+    Driver(#[from] DriverError),
+    #[error("the driver answered {what} = {bytes}; negative values are not published, fix the driver")]
+    Negative { what: &'static str, bytes: i64 },
+    #[error("the api server refused to {verb}: {source}; it is tried again")]
+    Api { verb: &'static str, source: kube::Error },
+    #[error("there are several objects; all but one are removed next")]
+    Several,
+}
+
+impl Publisher {
+    pub(crate) fn new(
+        options: Options,
+        by: ManagedBy,
+        owner: Option<OwnerReference>,
+        driver: Arc<Driver>,
+        api: Api<CSIStorageCapacity>,
+    ) -> Publisher {
+        let queue = Queue::new(options.pace());
+        Publisher {
+            options,
+            by,
+            owner,
+            driver,
+            api,
+            ledger: Mutex::default(),
+            queue,
+        }
+    }
+
+    /// Works on keys as they need it, without end. Only call it when everything was listed: what is not known yet counts as not wanted.
+    pub(crate) async fn work(&self) {
+        let threads = self.options.capacity_threads;
+        self.queue
+            .ready()
+            .for_each_concurrent(threads, |key| async move { self.attempt(&key).await })
+            .await;
+    }
+
+    /// Asks for a refresh of every wanted key in each interval, without end.
+    pub(crate) async fn poll(&self) {
+        let interval = self.options.capacity_poll_interval;
+        let mut ticks = interval_at(Instant::now() + interval, interval);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        while !self.options.has(Defect::NeverRefreshes) {
+            ticks.tick().await;
+            let wanted = self.ledger.lock().wanted();
+            wanted
+                .into_iter()
+                .for_each(|key| self.queue.add_unless_waiting(key));
+        }
+    }
+
+    /// A class came, changed, or went.
+    pub(crate) fn class_changed(&self, change: &Change<StorageClass>) {
+        let (class, exists) = match change {
+            Change::Set(class) => (class, true),
+            Change::Gone(class) => (class, false),
+            Change::Listed => return,
+        };
+        let wanted = exists
+            && is_publishable(
+                class,
+                &self.by.driver,
+                self.options.capacity_for_immediate_binding,
+            );
+        let parameters = wanted.then(|| parameters_for_driver(class));
+        let keys = self.ledger.lock().set_class(&class.name_any(), parameters);
+        self.look_at(keys);
+    }
+
+    /// Segments came or went.
+    pub(crate) fn segments_changed(&self, change: topology::Change) {
+        if self.options.has(Defect::MergesTopologyNil) {
+            let keys = self.ledger.lock().add_segment(&Segment::new());
+            return self.look_at(keys);
+        }
+        let mut ledger = self.ledger.lock();
+        let mut keys = change
+            .added
+            .map(|segment| ledger.add_segment(&segment))
+            .unwrap_or_default();
+        keys.extend(
+            change
+                .removed
+                .map(|segment| ledger.remove_segment(&segment))
+                .unwrap_or_default(),
+        );
+        drop(ledger);
+        self.look_at(keys);
+    }
+
+    /// An object came, changed, or went.
+    pub(crate) fn object_changed(&self, change: Change<CSIStorageCapacity>) {
+        let mut ledger = self.ledger.lock();
+        let keys: Vec<Key> = match change {
+            Change::Set(object) if self.by.owns(&object) => ledger.seen(object).into_iter().collect(),
+            Change::Set(object) if self.is_unmanaged_prey(&object) => {
+                ledger.seen_unwanted(object).into_iter().collect()
+            }
+            Change::Set(object) | Change::Gone(object) => object
+                .metadata
+                .uid
+                .as_deref()
+                .and_then(|uid| ledger.gone(uid))
+                .into_iter()
+                .collect(),
+            Change::Listed => ledger.listed(),
+        };
+        drop(ledger);
+        self.look_at(keys);
+    }
+
+    /// Selects the objects to watch, on the server.
+    pub(crate) fn selector(&self) -> Option<String> {
+        (!self.options.has(Defect::DeletesManual)).then(|| self.by.selector())
+    }
+
+    /// Volumes came or went in these segments (none: anywhere), or could not be created for this class (`None`: any class): what is
+    /// published of them may be wrong now. A term that is coarser or finer than a segment touches it too.
+    pub(crate) fn refresh(&self, class: Option<&str>, terms: &[Segment]) {
+        if self.options.has(Defect::NeverRefreshes) {
+            return;
+        }
+        let touched = |segment: &Segment| {
+            terms.is_empty()
+                || terms
+                    .iter()
+                    .any(|term| contains(segment, term) || contains(term, segment))
+        };
+        let keys = self
+            .ledger
+            .lock()
+            .wanted_where(|known| class.is_none_or(|class| class == known), touched);
+        self.look_at(keys);
+    }
+
+    /// With the defect, objects that nobody manages are obsolete objects.
+    fn is_unmanaged_prey(&self, object: &CSIStorageCapacity) -> bool {
+        self.options.has(Defect::DeletesManual) && !object.labels().contains_key(desired::MANAGED_BY_LABEL)
+    }
+
+    fn look_at(&self, keys: Vec<Key>) {
+        keys.into_iter().for_each(|key| self.queue.add(key));
+    }
+
+    async fn attempt(&self, key: &Key) {
+        match self.sync(key).await {
+            Ok(()) => self.queue.done(key),
+            Err(error) => {
+                tracing::warn!(class = key.class, place = ?key.place, %error, "capacity not published");
+                self.queue.failed(key);
+            }
+        }
+    }
+
+    async fn sync(&self, key: &Key) -> Result<(), Unfinished> {
+        let view = self.view(key);
+        let (Some(parameters), Place::Segment(segment)) = (view.wanted, &key.place) else {
+            return self.delete_all(&view.objects).await;
+        };
+        if let Some((_, duplicates)) = view.objects.split_first() {
+            self.delete_all(duplicates).await?;
+        }
+        let values = self.ask(segment, parameters).await?;
+        // The answer took its time: look again before acting on it.
+        let View {
+            wanted: Some(_),
+            objects,
+            doubtful,
+        } = self.view(key)
+        else {
+            return Ok(());
+        };
+        match objects.first() {
+            Some(object) if doubtful => self.verify(object).await,
+            Some(object) if !self.is_published(values) => self.delete(object).await,
+            Some(object) => self.update(object, values).await,
+            None if self.is_published(values) => self.create(key, segment, values).await,
+            None => Ok(()),
+        }
+    }
+
+    fn view(&self, key: &Key) -> View {
+        self.ledger.lock().view(key)
+    }
+
+    /// KEP-1472: no object means the same as an object with zero.
+    fn is_published(&self, values: Values) -> bool {
+        values.capacity > 0 || self.options.publish_zero
+    }
+
+    async fn ask(
+        &self,
+        segment: &Segment,
+        parameters: BTreeMap<String, String>,
+    ) -> Result<Values, Unfinished> {
+        let answer = self.driver.get_capacity(segment, parameters).await?;
+        let bytes = |what, bytes| u64::try_from(bytes).map_err(|_| Unfinished::Negative { what, bytes });
+        let maximum = answer
+            .maximum_volume_size
+            .filter(|_| !self.options.has(Defect::IgnoresMaximum));
+        Ok(Values {
+            capacity: bytes("available_capacity", answer.available_capacity)?,
+            maximum: maximum
+                .map(|maximum| bytes("maximum_volume_size", maximum))
+                .transpose()?,
+        })
+    }
+
+    async fn create(&self, key: &Key, segment: &Segment, values: Values) -> Result<(), Unfinished> {
+        let object = desired::object(&self.by, &key.class, segment, values, self.owner.as_ref());
+        self.ledger.lock().begin_create(key);
+        let created = self.api.create(&PostParams::default(), &object).await;
+        let several = self.ledger.lock().end_create(key, created.as_ref().ok().cloned());
+        created.map_err(|source| Unfinished::Api {
+            verb: "create the object",
+            source,
+        })?;
+        if several { Err(Unfinished::Several) } else { Ok(()) }
+    }
+
+    async fn update(&self, object: &CSIStorageCapacity, values: Values) -> Result<(), Unfinished> {
+        let current = desired::is_current(object, values, self.owner.as_ref());
+        if current && !self.options.has(Defect::RewritesUnchanged) {
+            return Ok(());
+        }
+        let wanted = desired::updated(object, values, self.owner.as_ref());
+        match self
+            .api
+            .replace(&object.name_any(), &PostParams::default(), &wanted)
+            .await
+        {
+            Ok(written) => {
+                self.ledger.lock().wrote(written);
+                Ok(())
+            }
+            Err(source) => {
+                if is_not_found(&source) {
+                    self.forget(object);
+                }
+                Err(Unfinished::Api {
+                    verb: "update the object",
+                    source,
+                })
+            }
+        }
+    }
+
+    /// Makes sure that an object still exists, of which the watch never told.
+    async fn verify(&self, object: &CSIStorageCapacity) -> Result<(), Unfinished> {
+        let found = self.api.get_opt(&object.name_any()).await;
+        let found = found.map_err(|source| Unfinished::Api {
+            verb: "get the object",
+            source,
+        })?;
+        match found.filter(|found| found.metadata.uid == object.metadata.uid) {
+            Some(found) => self.ledger.lock().wrote(found),
+            None => self.forget(object),
+        }
+        // What to do is decided anew, from what is known now.
+        self.queue.add(Key::of(object));
+        Ok(())
+    }
+
+    async fn delete_all(&self, objects: &[Arc<CSIStorageCapacity>]) -> Result<(), Unfinished> {
+        if self.options.has(Defect::KeepsObsolete) {
+            return Ok(());
+        }
+        for object in objects {
+            self.delete(object).await?;
+        }
+        Ok(())
+    }
+
+    /// Deletes this very object, never one that took its name meanwhile.
+    async fn delete(&self, object: &CSIStorageCapacity) -> Result<(), Unfinished> {
+        let Some(uid) = object.metadata.uid.as_deref() else {
+            return Ok(());
+        };
+        let preconditions = Preconditions {
+            uid: Some(uid.to_owned()),
+            resource_version: None,
+        };
+        let parameters = DeleteParams::default().preconditions(preconditions);
+        self.ledger.lock().begin_delete(uid);
+        match self.api.delete(&object.name_any(), &parameters).await {
+            Ok(_) => Ok(()),
+            Err(source) if is_not_found(&source) || is_conflict(&source) => {
+                self.forget(object);
+                Ok(())
+            }
+            Err(source) => {
+                self.ledger.lock().undo_delete(uid);
+                Err(Unfinished::Api {
+                    verb: "delete the object",
+                    source,
+                })
+            }
+        }
+    }
+
+    fn forget(&self, object: &CSIStorageCapacity) {
+        if let Some(uid) = object.metadata.uid.as_deref() {
+            self.ledger.lock().forget_object(uid);
+        }
+    }
+}

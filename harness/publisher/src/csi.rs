@@ -1,0 +1,288 @@
+//! The driver behind its socket: what it can do, and the calls to it, each with a time limit. Knows no Kubernetes.
+
+use std::{collections::BTreeMap, path::Path, time::Duration};
+
+use csi_proto::v1::{
+    ControllerGetCapabilitiesRequest, CreateVolumeRequest, DeleteVolumeRequest, GetCapacityRequest,
+    GetCapacityResponse, GetPluginCapabilitiesRequest, GetPluginInfoRequest, NodeGetInfoRequest,
+    ProbeRequest, Topology, Volume, controller_client::ControllerClient, controller_service_capability,
+    controller_service_capability::rpc, identity_client::IdentityClient, node_client::NodeClient,
+    plugin_capability, plugin_capability::service,
+};
+use tonic::{
+    Code, Response, Status,
+    transport::{Channel, Endpoint},
+};
+
+use crate::{Options, queue::Pace, topology::Segment};
+
+/// A driver whose name and abilities are known. The connection is made again whenever it is lost.
+pub(crate) struct Driver {
+    channel: Channel,
+    timeout: Duration,
+    pub(crate) name: String,
+    pub(crate) abilities: Abilities,
+}
+
+/// What the driver advertises, as far as it matters here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Abilities {
+    /// `CONTROLLER_SERVICE`.
+    pub(crate) controller: bool,
+    /// `VOLUME_ACCESSIBILITY_CONSTRAINTS`.
+    pub(crate) topology: bool,
+    /// `CREATE_DELETE_VOLUME`.
+    pub(crate) volumes: bool,
+    /// `GET_CAPACITY`.
+    pub(crate) capacity: bool,
+    /// `SINGLE_NODE_MULTI_WRITER`.
+    pub(crate) single_node_multi_writer: bool,
+}
+
+/// A call to the driver failed.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("rpc error: code = {} desc = {message}", code_text(*.code))]
+pub struct DriverError {
+    /// The gRPC code.
+    pub code: Code,
+    /// What the driver, or the way to it, said.
+    pub message: String,
+    /// Whether nobody knows what the driver did (CSI: the call must be repeated until it is known).
+    pub undecided: bool,
+}
+
+/// Codes after which the driver may still be at it.
+const UNDECIDED: [Code; 4] = [
+    Code::Cancelled,
+    Code::DeadlineExceeded,
+    Code::Unavailable,
+    Code::Aborted,
+];
+
+impl Driver {
+    /// Waits until the driver is ready, and asks what it is.
+    ///
+    /// A driver that is not there yet is waited for. Fails if it answers anything else than success.
+    pub(crate) async fn connect(options: &Options) -> Result<Driver, DriverError> {
+        let channel = channel(&options.csi_address)?;
+        let timeout = options.timeout;
+        until_ready(&channel, timeout, options.pace()).await?;
+        let mut identity = IdentityClient::new(channel.clone());
+        let mut services = identity.clone();
+        let (info, plugin) = tokio::try_join!(
+            limited(timeout, identity.get_plugin_info(GetPluginInfoRequest {})),
+            limited(
+                timeout,
+                services.get_plugin_capabilities(GetPluginCapabilitiesRequest {})
+            ),
+        )?;
+        let name = Some(info.name).filter(|name| !name.is_empty());
+        let name =
+            name.ok_or_else(|| DriverError::new(Code::Internal, "the driver has no name; give it one"))?;
+        let services: Vec<service::Type> = plugin.capabilities.iter().filter_map(service_type).collect();
+        let has = |service| services.contains(&service);
+        let mut abilities = Abilities {
+            controller: has(service::Type::ControllerService),
+            topology: has(service::Type::VolumeAccessibilityConstraints),
+            ..Abilities::default()
+        };
+        if abilities.controller {
+            abilities.add_calls(&controller_calls(&channel, timeout).await?);
+        }
+        Ok(Driver {
+            channel,
+            timeout,
+            name,
+            abilities,
+        })
+    }
+
+    /// The segment of the node that the driver runs on; empty if it tells none.
+    pub(crate) async fn node_segment(&self) -> Result<Segment, DriverError> {
+        let mut node = NodeClient::new(self.channel.clone());
+        let info = limited(self.timeout, node.node_get_info(NodeGetInfoRequest {})).await?;
+        Ok(info.accessible_topology.unwrap_or_default().segments)
+    }
+
+    /// The room for volumes with these parameters in a segment. A driver without topology is asked without one, as CSI demands.
+    pub(crate) async fn get_capacity(
+        &self,
+        segment: &Segment,
+        parameters: BTreeMap<String, String>,
+    ) -> Result<GetCapacityResponse, DriverError> {
+        let topology = self.abilities.topology && !segment.is_empty();
+        let request = GetCapacityRequest {
+            volume_capabilities: Vec::new(),
+            parameters,
+            accessible_topology: topology.then(|| Topology {
+                segments: segment.clone(),
+            }),
+        };
+        let mut controller = ControllerClient::new(self.channel.clone());
+        limited(self.timeout, controller.get_capacity(request)).await
+    }
+
+    /// Creates a volume.
+    pub(crate) async fn create_volume(&self, request: CreateVolumeRequest) -> Result<Volume, DriverError> {
+        let mut controller = ControllerClient::new(self.channel.clone());
+        let answer = limited(self.timeout, controller.create_volume(request)).await?;
+        answer
+            .volume
+            .ok_or_else(|| DriverError::new(Code::Internal, "the driver answered no volume; fix the driver"))
+    }
+
+    /// Deletes a volume.
+    pub(crate) async fn delete_volume(&self, volume_id: &str) -> Result<(), DriverError> {
+        let request = DeleteVolumeRequest {
+            volume_id: volume_id.to_owned(),
+            ..Default::default()
+        };
+        let mut controller = ControllerClient::new(self.channel.clone());
+        limited(self.timeout, controller.delete_volume(request))
+            .await
+            .map(|_| ())
+    }
+}
+
+impl Abilities {
+    fn add_calls(&mut self, calls: &[rpc::Type]) {
+        self.volumes = calls.contains(&rpc::Type::CreateDeleteVolume);
+        self.capacity = calls.contains(&rpc::Type::GetCapacity);
+        self.single_node_multi_writer = calls.contains(&rpc::Type::SingleNodeMultiWriter);
+    }
+}
+
+impl DriverError {
+    /// An answer that makes no sense, or a failure on the way.
+    pub(crate) fn new(code: Code, message: impl Into<String>) -> DriverError {
+        DriverError {
+            code,
+            message: message.into(),
+            undecided: UNDECIDED.contains(&code),
+        }
+    }
+}
+
+impl From<Status> for DriverError {
+    fn from(status: Status) -> DriverError {
+        // A status with a cause was made here, on the way: the driver never sent it.
+        let on_the_way = std::error::Error::source(&status).is_some();
+        let undecided = on_the_way || UNDECIDED.contains(&status.code());
+        DriverError {
+            code: status.code(),
+            message: status.message().to_owned(),
+            undecided,
+        }
+    }
+}
+
+/// The code as it is written in events and logs around Kubernetes.
+fn code_text(code: Code) -> String {
+    match code {
+        Code::Cancelled => "Canceled".to_owned(),
+        Code::Ok => "OK".to_owned(),
+        code => format!("{code:?}"),
+    }
+}
+
+fn channel(socket: &Path) -> Result<Channel, DriverError> {
+    let path = socket
+        .to_str()
+        .map(|path| path.strip_prefix("unix://").unwrap_or(path));
+    let address = path.map(|path| Endpoint::from_shared(format!("unix:{path}")));
+    match address {
+        Some(Ok(endpoint)) => Ok(endpoint.connect_lazy()),
+        _ => Err(DriverError::new(
+            Code::InvalidArgument,
+            format!(
+                "{} is no path of a socket; correct --csi-address",
+                socket.display()
+            ),
+        )),
+    }
+}
+
+async fn until_ready(channel: &Channel, timeout: Duration, pace: Pace) -> Result<(), DriverError> {
+    let mut identity = IdentityClient::new(channel.clone());
+    for failures in 1.. {
+        match limited(timeout, identity.probe(ProbeRequest {})).await {
+            Ok(answer) if answer.ready.unwrap_or(true) => break,
+            Ok(_) => tracing::info!("the driver is not ready yet"),
+            Err(error) if error.undecided => tracing::warn!(%error, "still connecting to the driver"),
+            Err(error) => return Err(error),
+        }
+        tokio::time::sleep(pace.wait(failures)).await;
+    }
+    Ok(())
+}
+
+async fn controller_calls(channel: &Channel, timeout: Duration) -> Result<Vec<rpc::Type>, DriverError> {
+    let mut controller = ControllerClient::new(channel.clone());
+    let request = ControllerGetCapabilitiesRequest {};
+    let answer = limited(timeout, controller.controller_get_capabilities(request)).await?;
+    let calls = answer
+        .capabilities
+        .into_iter()
+        .filter_map(|capability| capability.r#type);
+    Ok(calls
+        .map(|controller_service_capability::Type::Rpc(rpc)| rpc.r#type())
+        .collect())
+}
+
+fn service_type(capability: &csi_proto::v1::PluginCapability) -> Option<service::Type> {
+    match capability.r#type {
+        Some(plugin_capability::Type::Service(service)) => Some(service.r#type()),
+        _ => None,
+    }
+}
+
+async fn limited<M>(
+    timeout: Duration,
+    call: impl Future<Output = Result<Response<M>, Status>>,
+) -> Result<M, DriverError> {
+    match tokio::time::timeout(timeout, call).await {
+        Ok(answer) => Ok(answer?.into_inner()),
+        Err(_) => Err(DriverError::new(
+            Code::DeadlineExceeded,
+            "context deadline exceeded",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_read_like_those_of_upstream() {
+        let error = DriverError::from(Status::resource_exhausted("boom"));
+        assert_eq!(
+            error.to_string(),
+            "rpc error: code = ResourceExhausted desc = boom"
+        );
+        assert!(
+            DriverError::new(Code::Cancelled, "")
+                .to_string()
+                .contains("code = Canceled desc")
+        );
+    }
+
+    #[test]
+    fn only_some_codes_leave_it_open_what_happened() {
+        let open: Vec<i32> = (1..=16)
+            .filter(|code| DriverError::from(Status::new(Code::from(*code), "")).undecided)
+            .collect();
+        assert_eq!(
+            open,
+            [
+                Code::Cancelled,
+                Code::DeadlineExceeded,
+                Code::Aborted,
+                Code::Unavailable
+            ]
+            .map(|code| code as i32)
+        );
+        let broken = Status::from_error(Box::new(std::io::Error::other("broken pipe")));
+        assert!(DriverError::from(broken).undecided, "the driver never answered");
+    }
+}

@@ -1,0 +1,83 @@
+//! Deliberate defects, for judging those who judge publishers: a suite that lets one of them pass is too weak. Each is one small switch
+//! where it acts; this file only names them.
+
+use std::{fmt, str::FromStr};
+
+/// One way of being wrong. None is on unless it is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Defect {
+    /// Never publishes `maximumVolumeSize`.
+    IgnoresMaximum,
+    /// Watches without the label selector, and deletes objects that nobody manages.
+    DeletesManual,
+    /// Neither polls nor refreshes after volumes came or went.
+    NeverRefreshes,
+    /// Knows only the segments that were there at the start.
+    IgnoresNewNodes,
+    /// Leaves objects whose class or segment is gone, and duplicates.
+    KeepsObsolete,
+    /// Writes each object on each refresh, changed or not.
+    RewritesUnchanged,
+    /// Publishes `nodeTopology: {}`, which selects all nodes, for every segment.
+    MergesTopologyNil,
+    /// Does not give the selected node back when storage is exhausted.
+    KeepsSelectedNode,
+}
+
+impl Defect {
+    /// All defects, with the names by which they are chosen.
+    pub const ALL: [(Defect, &'static str); 8] = [
+        (Defect::IgnoresMaximum, "publisher-ignores-maximum"),
+        (Defect::DeletesManual, "publisher-deletes-manual"),
+        (Defect::NeverRefreshes, "publisher-never-refreshes"),
+        (Defect::IgnoresNewNodes, "publisher-ignores-new-nodes"),
+        (Defect::KeepsObsolete, "publisher-keeps-obsolete"),
+        (Defect::RewritesUnchanged, "publisher-rewrites-unchanged"),
+        (Defect::MergesTopologyNil, "publisher-merges-topology-nil"),
+        (Defect::KeepsSelectedNode, "publisher-keeps-selected-node"),
+    ];
+}
+
+impl fmt::Display for Defect {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = Defect::ALL
+            .iter()
+            .find(|(defect, _)| defect == self)
+            .map_or("", |(_, name)| name);
+        out.write_str(name)
+    }
+}
+
+/// There is no defect of that name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no defect {0:?}; choose one that starts with \"publisher-\" from the table of defects")]
+pub struct UnknownDefect(String);
+
+impl FromStr for Defect {
+    type Err = UnknownDefect;
+
+    fn from_str(text: &str) -> Result<Defect, UnknownDefect> {
+        let found = Defect::ALL.iter().find(|(_, name)| *name == text);
+        found
+            .map(|(defect, _)| *defect)
+            .ok_or_else(|| UnknownDefect(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_defect_is_in_the_table_and_reads_back() {
+        for (defect, name) in Defect::ALL {
+            assert_eq!(name.parse(), Ok(defect));
+            assert_eq!(defect.to_string(), name);
+        }
+        assert_eq!(
+            Defect::ALL.len(),
+            Defect::KeepsSelectedNode as usize + 1,
+            "a defect is missing in the table"
+        );
+    }
+}

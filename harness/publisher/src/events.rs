@@ -1,0 +1,146 @@
+//! Events on claims and volumes, like those of external-provisioner: repeats of one event count it up. Failing to write one is logged
+//! and otherwise has no consequence.
+
+use std::collections::HashMap;
+
+use k8s_openapi::{
+    api::core::v1::{Event, EventSource, ObjectReference},
+    apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time},
+    jiff::Timestamp,
+};
+use kube::{
+    Api, Client, Resource, ResourceExt,
+    api::{Patch, PatchParams, PostParams},
+};
+use parking_lot::Mutex;
+use serde_json::json;
+
+use crate::status::is_not_found;
+
+/// Beyond so many different events the counts start over.
+const REMEMBERED_MAX: usize = 4096;
+
+/// Why something happened, with the severity that goes with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Reason {
+    Provisioning,
+    ProvisioningSucceeded,
+    ProvisioningFailed,
+    VolumeFailedDelete,
+}
+
+impl Reason {
+    fn severity(self) -> &'static str {
+        match self {
+            Reason::Provisioning | Reason::ProvisioningSucceeded => "Normal",
+            Reason::ProvisioningFailed | Reason::VolumeFailedDelete => "Warning",
+        }
+    }
+}
+
+/// Writes events in the name of one publisher.
+pub(crate) struct Recorder {
+    client: Client,
+    component: String,
+    written: Mutex<HashMap<Repeated, Written>>,
+}
+
+/// What makes two events the same.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Repeated {
+    uid: Option<String>,
+    reason: Reason,
+    message: String,
+}
+
+#[derive(Clone, Debug)]
+struct Written {
+    name: String,
+    count: i32,
+}
+
+impl Recorder {
+    /// A recorder that names itself after the driver and the place where it runs.
+    pub(crate) fn new(client: Client, driver: &str, place: &str) -> Recorder {
+        let component = format!("{driver}_{place}_{:016x}", rand::random::<u64>());
+        Recorder {
+            client,
+            component,
+            written: Mutex::default(),
+        }
+    }
+
+    /// Writes an event about an object, or counts it up if it was written before.
+    pub(crate) async fn record<K: Resource<DynamicType = ()>>(
+        &self,
+        about: &K,
+        reason: Reason,
+        message: &str,
+    ) {
+        let reference = about.object_ref(&());
+        let namespace = reference
+            .namespace
+            .clone()
+            .unwrap_or_else(|| "default".to_owned());
+        let api: Api<Event> = Api::namespaced(self.client.clone(), &namespace);
+        let repeated = Repeated {
+            uid: about.uid(),
+            reason,
+            message: message.to_owned(),
+        };
+        if let Err(error) = self.write(&api, reference, repeated).await {
+            tracing::warn!(object = about.name_any(), ?reason, message, %error, "event not written");
+        }
+    }
+
+    async fn write(&self, api: &Api<Event>, about: ObjectReference, repeated: Repeated) -> kube::Result<()> {
+        let now = Timestamp::now();
+        let before = self.written.lock().get(&repeated).cloned();
+        if let Some(Written { name, count }) = before {
+            let count = count.saturating_add(1);
+            let patch = Patch::Merge(json!({"count": count, "lastTimestamp": Time(now)}));
+            match api.patch(&name, &PatchParams::default(), &patch).await {
+                Ok(_) => return self.remember(repeated, name, count),
+                Err(error) if is_not_found(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let event = self.event(about, &repeated, now);
+        let name = event.name_any();
+        api.create(&PostParams::default(), &event).await?;
+        self.remember(repeated, name, 1)
+    }
+
+    fn remember(&self, repeated: Repeated, name: String, count: i32) -> kube::Result<()> {
+        let mut written = self.written.lock();
+        if written.len() >= REMEMBERED_MAX {
+            written.clear();
+        }
+        written.insert(repeated, Written { name, count });
+        Ok(())
+    }
+
+    fn event(&self, about: ObjectReference, repeated: &Repeated, now: Timestamp) -> Event {
+        let name = about.name.clone().unwrap_or_default();
+        Event {
+            metadata: ObjectMeta {
+                name: Some(format!("{name}.{:016x}", rand::random::<u64>())),
+                namespace: Some(about.namespace.clone().unwrap_or_else(|| "default".to_owned())),
+                ..Default::default()
+            },
+            involved_object: about,
+            reason: Some(format!("{:?}", repeated.reason)),
+            message: Some(repeated.message.clone()),
+            type_: Some(repeated.reason.severity().to_owned()),
+            count: Some(1),
+            first_timestamp: Some(Time(now)),
+            last_timestamp: Some(Time(now)),
+            source: Some(EventSource {
+                component: Some(self.component.clone()),
+                host: None,
+            }),
+            reporting_component: Some(self.component.clone()),
+            ..Default::default()
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Who owns the published objects: the pod, or one of its controlling owners, found by walking up. Does not write anything.
+
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use kube::{
+    Api, Client, ResourceExt,
+    api::{ApiResource, DynamicObject, GroupVersionKind},
+};
+
+/// The owner could not be found.
+#[derive(Debug, thiserror::Error)]
+pub enum OwnerError {
+    /// An object of the chain could not be read.
+    #[error(
+        "cannot get {kind} {name}: {source}; grant get on it, or choose another --capacity-ownerref-level"
+    )]
+    Get {
+        /// Kind of the object.
+        kind: String,
+        /// Name of the object.
+        name: String,
+        /// What the API server said.
+        source: Box<kube::Error>,
+    },
+    /// The chain is shorter than the level.
+    #[error("{kind} {name} has no controlling owner; choose a lower --capacity-ownerref-level")]
+    NoOwner {
+        /// Kind of the object.
+        kind: String,
+        /// Name of the object.
+        name: String,
+    },
+    /// An owner reference is not of the form group/version.
+    #[error("the owner of {kind} {name} has a broken apiVersion; correct its owner reference")]
+    BrokenReference {
+        /// Kind of the object.
+        kind: String,
+        /// Name of the object.
+        name: String,
+    },
+}
+
+/// Finds the owner: none for a negative level, the pod for 0, its n-th controlling owner for n.
+///
+/// The last owner itself is not read, so that no permission on it is needed.
+pub(crate) async fn find(
+    client: &Client,
+    namespace: &str,
+    pod: &str,
+    level: i32,
+) -> Result<Option<OwnerReference>, OwnerError> {
+    if level < 0 {
+        return Ok(None);
+    }
+    let api: Api<Pod> = Api::namespaced(client.clone(), namespace);
+    let found = api
+        .get(pod)
+        .await
+        .map_err(|source| get_failed("Pod", pod, source))?;
+    let mut owner = OwnerReference {
+        api_version: "v1".to_owned(),
+        kind: "Pod".to_owned(),
+        name: found.name_any(),
+        uid: found.uid().unwrap_or_default(),
+        controller: Some(true),
+        block_owner_deletion: None,
+    };
+    let mut metadata = found.metadata;
+    for step in 0..level {
+        if step > 0 {
+            metadata = read(client, namespace, &owner).await?;
+        }
+        owner = controller(&metadata, &owner)?;
+    }
+    Ok(Some(owner))
+}
+
+async fn read(client: &Client, namespace: &str, owner: &OwnerReference) -> Result<ObjectMeta, OwnerError> {
+    let (group, version) = owner
+        .api_version
+        .split_once('/')
+        .unwrap_or(("", &owner.api_version));
+    if version.is_empty() {
+        return Err(OwnerError::BrokenReference {
+            kind: owner.kind.clone(),
+            name: owner.name.clone(),
+        });
+    }
+    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, &owner.kind));
+    let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), namespace, &resource);
+    let found = api
+        .get(&owner.name)
+        .await
+        .map_err(|source| get_failed(&owner.kind, &owner.name, source))?;
+    Ok(found.metadata)
+}
+
+/// The controlling owner of an object, as it is written into the objects owned.
+fn controller(metadata: &ObjectMeta, of: &OwnerReference) -> Result<OwnerReference, OwnerError> {
+    let mut owners = metadata.owner_references.iter().flatten();
+    let found = owners.find(|owner| owner.controller == Some(true));
+    let owner = found.ok_or_else(|| OwnerError::NoOwner {
+        kind: of.kind.clone(),
+        name: of.name.clone(),
+    })?;
+    Ok(OwnerReference {
+        block_owner_deletion: None,
+        ..owner.clone()
+    })
+}
+
+fn get_failed(kind: &str, name: &str, source: kube::Error) -> OwnerError {
+    OwnerError::Get {
+        kind: kind.to_owned(),
+        name: name.to_owned(),
+        source: Box::new(source),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reference(name: &str, controller: Option<bool>) -> OwnerReference {
+        OwnerReference {
+            name: name.to_owned(),
+            controller,
+            block_owner_deletion: Some(true),
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn only_the_controller_counts() {
+        let owners = vec![reference("friend", None), reference("boss", Some(true))];
+        let metadata = ObjectMeta {
+            owner_references: Some(owners),
+            ..Default::default()
+        };
+        let found = controller(&metadata, &reference("pod", None)).unwrap();
+        assert_eq!(
+            (found.name.as_str(), found.controller, found.block_owner_deletion),
+            ("boss", Some(true), None)
+        );
+    }
+
+    #[test]
+    fn a_chain_that_ends_early_names_its_end() {
+        let metadata = ObjectMeta {
+            owner_references: Some(vec![reference("friend", None)]),
+            ..Default::default()
+        };
+        let error = controller(&metadata, &reference("web-1", None)).unwrap_err();
+        assert!(error.to_string().contains("web-1"), "{error}");
+    }
+}

@@ -1,0 +1,149 @@
+//! Which claims are ours to provision, and for which node. Pure.
+
+use k8s_openapi::api::{core::v1::PersistentVolumeClaim, storage::v1::StorageClass};
+use kube::ResourceExt;
+
+/// The node that the scheduler tentatively chose for a claim.
+pub(super) const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
+
+/// The provisioner that the persistent volume controller chose for a claim, where that controller runs.
+const PROVISIONER: [&str; 2] = [
+    "volume.kubernetes.io/storage-provisioner",
+    "volume.beta.kubernetes.io/storage-provisioner",
+];
+
+/// The class of a claim before it became a field.
+const BETA_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
+
+/// Name of the class of a claim.
+pub(super) fn class_name(claim: &PersistentVolumeClaim) -> Option<&str> {
+    let annotated = claim.annotations().get(BETA_CLASS);
+    let field = || claim.spec.as_ref()?.storage_class_name.as_ref();
+    annotated
+        .or_else(field)
+        .map(String::as_str)
+        .filter(|name| !name.is_empty())
+}
+
+/// The node that was selected for a claim.
+pub(super) fn selected_node(claim: &PersistentVolumeClaim) -> Option<&str> {
+    claim
+        .annotations()
+        .get(SELECTED_NODE)
+        .map(String::as_str)
+        .filter(|node| !node.is_empty())
+}
+
+/// Whether volumes of a class are only made once their consumer has a node.
+pub(super) fn waits_for_consumer(class: &StorageClass) -> bool {
+    class.volume_binding_mode.as_deref() == Some("WaitForFirstConsumer")
+}
+
+/// Whether to make a volume for this claim now. With `own_node` (distributed mode) only if that node was selected, so that exactly one
+/// instance does it; claims with immediate binding have no such instance.
+pub(super) fn is_ready(
+    claim: &PersistentVolumeClaim,
+    class: &StorageClass,
+    driver: &str,
+    own_node: Option<&str>,
+) -> bool {
+    let elsewhere = PROVISIONER
+        .iter()
+        .find_map(|key| claim.annotations().get(*key))
+        .is_some_and(|name| name != driver);
+    let bound = claim
+        .spec
+        .as_ref()
+        .is_none_or(|spec| spec.volume_name.as_ref().is_some_and(|name| !name.is_empty()));
+    let dying = claim.metadata.deletion_timestamp.is_some();
+    let placed = match (own_node, selected_node(claim)) {
+        (Some(own), selected) => selected == Some(own),
+        (None, selected) => selected.is_some() || !waits_for_consumer(class),
+    };
+    class.provisioner == driver && !elsewhere && !bound && !dying && placed
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::PersistentVolumeClaimSpec;
+
+    use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
+
+    use super::*;
+
+    const DRIVER: &str = "disk.example.com";
+
+    fn class(mode: &str) -> StorageClass {
+        StorageClass {
+            provisioner: DRIVER.to_owned(),
+            volume_binding_mode: Some(mode.to_owned()),
+            ..Default::default()
+        }
+    }
+
+    fn claim(annotations: &[(&str, &str)]) -> PersistentVolumeClaim {
+        let mut claim = PersistentVolumeClaim {
+            spec: Some(PersistentVolumeClaimSpec {
+                storage_class_name: Some("fast".to_owned()),
+                ..Default::default()
+            }),
+            ..Default::default()
+        };
+        let annotations = annotations
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        claim.annotations_mut().extend(annotations);
+        claim
+    }
+
+    #[test]
+    fn late_binding_waits_for_a_node_and_immediate_does_not() {
+        let (late, immediate) = (class("WaitForFirstConsumer"), class("Immediate"));
+        let (unplaced, placed) = (claim(&[]), claim(&[(SELECTED_NODE, "n1")]));
+        for (claim, class, own_node, ready) in [
+            (&unplaced, &late, None, false),
+            (&placed, &late, None, true),
+            (&unplaced, &immediate, None, true),
+            (&placed, &late, Some("n1"), true),
+            (&placed, &late, Some("n2"), false),
+            (&unplaced, &immediate, Some("n1"), false),
+        ] {
+            assert_eq!(
+                is_ready(claim, class, DRIVER, own_node),
+                ready,
+                "{class:?} {own_node:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn claims_of_others_bound_claims_and_dying_claims_are_left_alone() {
+        let immediate = class("Immediate");
+        assert!(!is_ready(
+            &claim(&[(PROVISIONER[0], "other")]),
+            &immediate,
+            DRIVER,
+            None
+        ));
+        assert!(is_ready(
+            &claim(&[(PROVISIONER[1], DRIVER)]),
+            &immediate,
+            DRIVER,
+            None
+        ));
+        assert!(!is_ready(&claim(&[]), &immediate, "other", None));
+        let mut bound = claim(&[]);
+        bound.spec.get_or_insert_default().volume_name = Some("pv".to_owned());
+        assert!(!is_ready(&bound, &immediate, DRIVER, None));
+        let mut dying = claim(&[]);
+        dying.metadata.deletion_timestamp = Some(Time(Timestamp::UNIX_EPOCH));
+        assert!(!is_ready(&dying, &immediate, DRIVER, None));
+    }
+
+    #[test]
+    fn the_old_annotation_names_the_class_too() {
+        assert_eq!(class_name(&claim(&[])), Some("fast"));
+        assert_eq!(class_name(&claim(&[(BETA_CLASS, "old")])), Some("old"));
+        assert_eq!(class_name(&PersistentVolumeClaim::default()), None);
+    }
+}

@@ -1,0 +1,325 @@
+//! Making a volume for a claim: one attempt, and what follows from its outcome. Knows when a volume exists, not how it gets bound.
+
+use std::sync::Arc;
+
+use csi_proto::v1::{CreateVolumeRequest, Volume};
+use k8s_openapi::api::{
+    core::v1::{PersistentVolume, PersistentVolumeClaim},
+    storage::v1::StorageClass,
+};
+use kube::{Api, ResourceExt, api::PostParams};
+use tonic::Code;
+
+use super::{
+    Provisioner, claim,
+    request::{self, Refused},
+    requirement::{Placement, Unplaced, requirement},
+    volume,
+};
+use crate::{
+    Defect,
+    cluster::{take, uid},
+    csi::DriverError,
+    events::Reason,
+    status::{is_already_there, is_conflict},
+    topology::Segment,
+    watch::Change,
+};
+
+/// How often giving a node back is tried again at once after a conflict.
+const CONFLICTS_MAX: u32 = 5;
+
+/// A claim that is ready for a volume, and its class.
+#[derive(Clone, Debug)]
+pub(super) struct Job {
+    claim: Arc<PersistentVolumeClaim>,
+    class: Arc<StorageClass>,
+}
+
+/// A request to the driver, and what it is for.
+#[derive(Debug)]
+pub(super) struct Attempt {
+    job: Job,
+    request: CreateVolumeRequest,
+}
+
+/// Why a claim has no volume yet.
+#[derive(Debug, thiserror::Error)]
+enum ProvisionError {
+    #[error("{0}")]
+    Driver(#[from] DriverError),
+    #[error("{0}")]
+    Refused(#[from] Refused),
+    #[error("{0}")]
+    Unplaced(#[from] Unplaced),
+    #[error("CSI driver does not support dynamic provisioning: {0} capability is not reported")]
+    Unable(&'static str),
+    #[error("created volume has {made} bytes, less than the {wanted} requested; fix the driver")]
+    TooSmall { made: i64, wanted: i64 },
+    #[error("cannot {verb}: {source}; it is tried again")]
+    Api { verb: &'static str, source: kube::Error },
+}
+
+impl ProvisionError {
+    /// Whether only a change of claim, class or driver can help.
+    fn is_hopeless(&self) -> bool {
+        match self {
+            ProvisionError::Driver(error) => error.code == Code::InvalidArgument && !error.undecided,
+            ProvisionError::Refused(_) => true,
+            _ => false,
+        }
+    }
+}
+
+impl Provisioner {
+    /// The claim and its class, if a volume should be made for it now.
+    pub(super) fn job(&self, uid: &str) -> Option<Job> {
+        let cluster = self.cluster.lock();
+        let claim = Arc::clone(cluster.claims.get(uid)?);
+        let class = Arc::clone(cluster.classes.get(claim::class_name(&claim)?)?);
+        let made = cluster
+            .volumes
+            .contains_key(&request::volume_name(&self.options.volume_name_prefix, &claim));
+        let ready = claim::is_ready(&claim, &class, &self.driver.name, self.options.own_node());
+        (ready && !made).then_some(Job { claim, class })
+    }
+
+    pub(super) async fn attempt(&self, uid: &String) {
+        match self.provision(uid).await {
+            Ok(()) => self.claims.done(uid),
+            Err(error) => {
+                tracing::warn!(claim = uid, %error, "volume not provisioned");
+                if error.is_hopeless() {
+                    self.claims.postpone(uid);
+                } else {
+                    self.claims.failed(uid);
+                }
+            }
+        }
+    }
+
+    async fn provision(&self, uid: &str) -> Result<(), ProvisionError> {
+        let undecided = self.undecided.lock().get(uid).cloned();
+        let attempt = match (undecided, self.job(uid)) {
+            (Some(attempt), _) => attempt,
+            (None, None) => return Ok(()),
+            (None, Some(job)) => {
+                let message = format!(
+                    "External provisioner is provisioning volume for claim \"{}\"",
+                    job.title()
+                );
+                self.events
+                    .record(&*job.claim, Reason::Provisioning, &message)
+                    .await;
+                match self.prepare(&job) {
+                    Ok(request) => Arc::new(Attempt { job, request }),
+                    Err(error) => return self.unprepared(&job, error).await,
+                }
+            }
+        };
+        match self.driver.create_volume(attempt.request.clone()).await {
+            Ok(volume) => self.created(&attempt, &volume).await,
+            Err(error) => self.refused(&attempt, error).await,
+        }
+    }
+
+    fn prepare(&self, job: &Job) -> Result<CreateVolumeRequest, ProvisionError> {
+        let abilities = self.driver.abilities;
+        if !abilities.controller {
+            return Err(ProvisionError::Unable("plugin CONTROLLER_SERVICE"));
+        }
+        if !abilities.volumes {
+            return Err(ProvisionError::Unable("controller CREATE_DELETE_VOLUME"));
+        }
+        let name = request::volume_name(&self.options.volume_name_prefix, &job.claim);
+        let spec = job.claim.spec.clone().unwrap_or_default();
+        let request = request::request(name, &spec, &job.class, abilities.single_node_multi_writer)?;
+        if !abilities.topology {
+            return Ok(request);
+        }
+        let placement = Placement {
+            node: job.node(),
+            claim: &job.claim.name_any(),
+            allowed: job.class.allowed_topologies.as_deref().unwrap_or_default(),
+            strict: self.options.strict_topology,
+            immediate: self.options.immediate_topology,
+        };
+        let requirement = requirement(&self.cluster.lock().topology, placement)?;
+        Ok(request::placed(request, requirement))
+    }
+
+    async fn unprepared(&self, job: &Job, error: ProvisionError) -> Result<(), ProvisionError> {
+        self.events
+            .record(&*job.claim, Reason::ProvisioningFailed, &error.to_string())
+            .await;
+        self.refresh(Some(&job.class.name_any()), &[]);
+        match error {
+            ProvisionError::Unplaced(Unplaced::NodeAbsent(_)) => self.give_back(job).await,
+            error => Err(error),
+        }
+    }
+
+    async fn created(&self, attempt: &Arc<Attempt>, volume: &Volume) -> Result<(), ProvisionError> {
+        let Attempt { job, request } = &**attempt;
+        let wanted = request.capacity_range.map_or(0, |range| range.required_bytes);
+        let reach: Vec<Segment> = volume
+            .accessible_topology
+            .iter()
+            .map(|term| term.segments.clone())
+            .collect();
+        let too_small = volume.capacity_bytes > 0 && volume.capacity_bytes < wanted;
+        // Until it is clear what becomes of the volume, the request is remembered: the volume must not be forgotten.
+        self.remember(attempt);
+        if too_small || !self.is_claimed(job) {
+            self.driver.delete_volume(&volume.volume_id).await?;
+            self.settle(job, &reach);
+            let made = volume.capacity_bytes;
+            return if too_small {
+                Err(self.failed(job, ProvisionError::TooSmall { made, wanted }).await)
+            } else {
+                Ok(())
+            };
+        }
+        let topology = self.driver.abilities.topology;
+        let object = volume::object(
+            &request.name,
+            &job.claim,
+            &job.class,
+            volume,
+            wanted,
+            topology,
+            &self.identity,
+        );
+        match self.volumes_api().create(&PostParams::default(), &object).await {
+            Ok(written) => {
+                let written = Change::Set(Arc::new(written));
+                take(&mut self.cluster.lock().volumes, &written, |volume| {
+                    volume.name_any()
+                });
+            }
+            Err(source) if is_already_there(&source) => {}
+            Err(source) => {
+                self.refresh(None, &reach);
+                return Err(ProvisionError::Api {
+                    verb: "save the volume",
+                    source,
+                });
+            }
+        }
+        self.settle(job, &reach);
+        let message = format!("Successfully provisioned volume {}", request.name);
+        self.events
+            .record(&*job.claim, Reason::ProvisioningSucceeded, &message)
+            .await;
+        Ok(())
+    }
+
+    async fn refused(&self, attempt: &Arc<Attempt>, error: DriverError) -> Result<(), ProvisionError> {
+        let Attempt { job, request } = &**attempt;
+        let terms = request
+            .accessibility_requirements
+            .iter()
+            .flat_map(|terms| &terms.requisite);
+        let terms: Vec<Segment> = terms.map(|term| term.segments.clone()).collect();
+        self.refresh(Some(&job.class.name_any()), &terms);
+        if error.undecided {
+            self.remember(attempt);
+            return Err(self.failed(job, error.into()).await);
+        }
+        self.undecided.lock().remove(&uid(&*job.claim));
+        let elsewhere =
+            error.code == Code::ResourceExhausted && self.driver.abilities.topology && job.node().is_some();
+        let error = self.failed(job, error.into()).await;
+        if elsewhere && !self.options.has(Defect::KeepsSelectedNode) {
+            self.give_back(job).await
+        } else {
+            Err(error)
+        }
+    }
+
+    /// Tells people of a failure.
+    async fn failed(&self, job: &Job, error: ProvisionError) -> ProvisionError {
+        let text = match error.is_hopeless() {
+            true => {
+                format!("Volume provisioning failed with infeasible error. Retries will be delayed. {error}")
+            }
+            false => error.to_string(),
+        };
+        self.events
+            .record(&*job.claim, Reason::ProvisioningFailed, &text)
+            .await;
+        error
+    }
+
+    /// Removes the selected node from a claim, so that the scheduler chooses again (KEP-1472: rescheduling after RESOURCE_EXHAUSTED).
+    async fn give_back(&self, job: &Job) -> Result<(), ProvisionError> {
+        let failed = |source| ProvisionError::Api {
+            verb: "give the selected node back",
+            source,
+        };
+        let namespace = job.claim.namespace().unwrap_or_default();
+        let api: Api<PersistentVolumeClaim> = Api::namespaced(self.client.clone(), &namespace);
+        let mut claim = (*job.claim).clone();
+        for conflicts in 0.. {
+            // Somebody else may have decided meanwhile.
+            if claim.metadata.uid != job.claim.metadata.uid || claim::selected_node(&claim) != job.node() {
+                return Ok(());
+            }
+            claim.annotations_mut().remove(claim::SELECTED_NODE);
+            match api
+                .replace(&claim.name_any(), &PostParams::default(), &claim)
+                .await
+            {
+                Ok(written) => {
+                    take(
+                        &mut self.cluster.lock().claims,
+                        &Change::Set(Arc::new(written)),
+                        uid,
+                    );
+                    return Ok(());
+                }
+                Err(source) if is_conflict(&source) && conflicts < CONFLICTS_MAX => {
+                    claim = api.get(&claim.name_any()).await.map_err(failed)?;
+                }
+                Err(source) => return Err(failed(source)),
+            }
+        }
+        Ok(())
+    }
+
+    fn remember(&self, attempt: &Arc<Attempt>) {
+        self.undecided
+            .lock()
+            .insert(uid(&*attempt.job.claim), Arc::clone(attempt));
+    }
+
+    /// It is clear what became of a volume, and the room in these segments has changed.
+    fn settle(&self, job: &Job, reach: &[Segment]) {
+        self.undecided.lock().remove(&uid(&*job.claim));
+        self.refresh(None, reach);
+    }
+
+    fn is_claimed(&self, job: &Job) -> bool {
+        self.cluster.lock().claims.contains_key(&uid(&*job.claim))
+    }
+
+    pub(super) fn volumes_api(&self) -> Api<PersistentVolume> {
+        Api::all(self.client.clone())
+    }
+}
+
+impl Job {
+    /// Namespace and name, as events write them.
+    fn title(&self) -> String {
+        format!(
+            "{}/{}",
+            self.claim.namespace().unwrap_or_default(),
+            self.claim.name_any()
+        )
+    }
+
+    /// The node that decides about the place, for late binding only.
+    fn node(&self) -> Option<&str> {
+        claim::selected_node(&self.claim).filter(|_| claim::waits_for_consumer(&self.class))
+    }
+}

@@ -1,0 +1,126 @@
+//! Deleting the volumes of released PersistentVolumes, and letting their objects go. Releases nothing itself.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::PersistentVolume;
+use kube::{
+    ResourceExt,
+    api::{DeleteParams, Patch, PatchParams, Preconditions},
+};
+use serde_json::json;
+
+use super::{
+    Provisioner,
+    volume::{self, Chore},
+};
+use crate::{
+    csi::DriverError,
+    events::Reason,
+    status::{is_conflict, is_not_found},
+    topology::Located,
+};
+
+/// Why a volume is still there.
+#[derive(Debug, thiserror::Error)]
+enum DeleteError {
+    #[error("{0}")]
+    Driver(#[from] DriverError),
+    #[error("cannot let the volume go: {0}; it is tried again")]
+    Api(#[from] kube::Error),
+}
+
+impl Provisioner {
+    /// What is to be done about a volume, if anything.
+    pub(super) fn chore(&self, volume: &PersistentVolume) -> Option<Chore> {
+        let cluster = self.cluster.lock();
+        let own = self.options.own_node().map(|node| cluster.topology.locate(node));
+        let own = own.and_then(|located| {
+            if let Located::In(segment) = located {
+                Some(segment)
+            } else {
+                None
+            }
+        });
+        volume::chore(volume, &self.driver.name, own)
+    }
+
+    pub(super) async fn attempt_delete(&self, name: &String) {
+        match self.dispose(name).await {
+            Ok(()) => self.volumes.done(name),
+            Err(error) => {
+                tracing::warn!(volume = name, %error, "volume not deleted");
+                self.volumes.failed(name);
+            }
+        }
+    }
+
+    async fn dispose(&self, name: &str) -> Result<(), DeleteError> {
+        let Some(volume) = self.cluster.lock().volumes.get(name).cloned() else {
+            return Ok(());
+        };
+        match self.chore(&volume) {
+            Some(Chore::Delete) => self.delete(&volume).await,
+            Some(Chore::LetGo) => Ok(self.let_go(&volume).await?),
+            None => Ok(()),
+        }
+    }
+
+    async fn delete(&self, volume: &Arc<PersistentVolume>) -> Result<(), DeleteError> {
+        let handle = volume
+            .spec
+            .as_ref()
+            .and_then(|spec| spec.csi.as_ref())
+            .map(|csi| csi.volume_handle.as_str());
+        if let Err(error) = self.driver.delete_volume(handle.unwrap_or_default()).await {
+            self.events
+                .record(&**volume, Reason::VolumeFailedDelete, &error.to_string())
+                .await;
+            return Err(error.into());
+        }
+        self.refresh(None, &volume::segments(volume));
+        match self.delete_object(volume).await? {
+            Some(dying) => Ok(self.let_go(&dying).await?),
+            None => Ok(()),
+        }
+    }
+
+    /// Deletes this very object; what is left of it, if finalizers hold it.
+    async fn delete_object(&self, volume: &PersistentVolume) -> kube::Result<Option<PersistentVolume>> {
+        if volume.metadata.deletion_timestamp.is_some() {
+            return Ok(Some(volume.clone()));
+        }
+        let preconditions = Preconditions {
+            uid: volume.uid(),
+            resource_version: None,
+        };
+        let parameters = DeleteParams::default().preconditions(preconditions);
+        match self.volumes_api().delete(&volume.name_any(), &parameters).await {
+            Ok(answer) => Ok(answer.left()),
+            Err(error) if is_not_found(&error) || is_conflict(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Removes our finalizer, and only that; the resource version makes sure that no other change is lost.
+    async fn let_go(&self, volume: &PersistentVolume) -> kube::Result<()> {
+        let others: Vec<&String> = volume
+            .finalizers()
+            .iter()
+            .filter(|name| *name != volume::FINALIZER)
+            .collect();
+        if others.len() == volume.finalizers().len() {
+            return Ok(());
+        }
+        let metadata = json!({"resourceVersion": volume.resource_version(), "finalizers": others});
+        let patch = Patch::Merge(json!({ "metadata": metadata }));
+        match self
+            .volumes_api()
+            .patch(&volume.name_any(), &PatchParams::default(), &patch)
+            .await
+        {
+            Ok(_) => Ok(()),
+            Err(error) if is_not_found(&error) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! The CreateVolume request for a claim, as external-provisioner words it. Pure. What this provisioner cannot do is refused, not left out.
+
+use csi_proto::v1::{
+    CapacityRange, CreateVolumeRequest, TopologyRequirement, VolumeCapability,
+    volume_capability::{AccessMode, AccessType, BlockVolume, MountVolume, access_mode::Mode},
+};
+use k8s_openapi::api::{
+    core::v1::{PersistentVolumeClaim, PersistentVolumeClaimSpec},
+    storage::v1::StorageClass,
+};
+
+use crate::{capacity::parameters_for_driver, quantity};
+
+/// Reserved parameter that names the filesystem.
+const FSTYPE: &str = "csi.storage.k8s.io/fstype";
+
+/// Prefix of parameters that are for the provisioner.
+const RESERVED_PREFIX: &str = "csi.storage.k8s.io/";
+
+/// Access modes of Kubernetes, those of CSI, and those of CSI if the driver has `SINGLE_NODE_MULTI_WRITER`.
+const MODES: [(&str, Mode, Mode); 4] = [
+    (
+        "ReadWriteOnce",
+        Mode::SingleNodeWriter,
+        Mode::SingleNodeMultiWriter,
+    ),
+    (
+        "ReadWriteOncePod",
+        Mode::SingleNodeWriter,
+        Mode::SingleNodeSingleWriter,
+    ),
+    (
+        "ReadWriteMany",
+        Mode::MultiNodeMultiWriter,
+        Mode::MultiNodeMultiWriter,
+    ),
+    (
+        "ReadOnlyMany",
+        Mode::MultiNodeReaderOnly,
+        Mode::MultiNodeReaderOnly,
+    ),
+];
+
+/// A claim or its class asks for something that cannot be done; only another claim or class helps.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Refused {
+    #[error("claim Selector is not supported")]
+    Selector,
+    #[error("claims with a data source are not supported by this provisioner; leave dataSource out")]
+    DataSource,
+    #[error(
+        "volume attributes classes are not supported by this provisioner; leave volumeAttributesClassName out"
+    )]
+    AttributesClass,
+    #[error("the claim requests no valid size; set resources.requests.storage")]
+    Size,
+    #[error("access mode {0:?} is unknown; use one of the Kubernetes API")]
+    Mode(String),
+    #[error("the class names the filesystem twice; keep {FSTYPE} only")]
+    TwoFilesystems,
+    #[error("class parameter {0} is reserved and not supported by this provisioner; remove it")]
+    Reserved(String),
+}
+
+/// The request, except for its accessibility requirements.
+pub(super) fn request(
+    name: String,
+    claim: &PersistentVolumeClaimSpec,
+    class: &StorageClass,
+    single_node_multi_writer: bool,
+) -> Result<CreateVolumeRequest, Refused> {
+    refuse_unsupported(claim)?;
+    let access = access_type(claim, class)?;
+    let modes = claim.access_modes.iter().flatten();
+    let capability = |name: &String| {
+        let mode = mode(name, single_node_multi_writer)?;
+        Ok(VolumeCapability {
+            access_type: Some(access.clone()),
+            access_mode: Some(AccessMode { mode: mode.into() }),
+        })
+    };
+    Ok(CreateVolumeRequest {
+        name,
+        capacity_range: Some(CapacityRange {
+            required_bytes: requested_bytes(claim)?,
+            limit_bytes: 0,
+        }),
+        volume_capabilities: modes.map(capability).collect::<Result<_, _>>()?,
+        parameters: parameters_for_driver(class),
+        ..Default::default()
+    })
+}
+
+/// The same request with accessibility requirements.
+pub(super) fn placed(
+    request: CreateVolumeRequest,
+    requirement: Option<TopologyRequirement>,
+) -> CreateVolumeRequest {
+    CreateVolumeRequest {
+        accessibility_requirements: requirement,
+        ..request
+    }
+}
+
+/// Name of the volume of a claim, the same for every attempt.
+pub(super) fn volume_name(prefix: &str, claim: &PersistentVolumeClaim) -> String {
+    format!("{prefix}-{}", claim.metadata.uid.as_deref().unwrap_or_default())
+}
+
+/// The filesystem that a class asks for; empty if it leaves that to the driver.
+pub(super) fn filesystem(class: &StorageClass) -> Result<&str, Refused> {
+    let names = |key: &str| key == FSTYPE || key.eq_ignore_ascii_case("fstype");
+    let mut found = class
+        .parameters
+        .iter()
+        .flatten()
+        .filter(|(key, _)| names(key))
+        .map(|(_, value)| value.as_str());
+    match (found.next(), found.next()) {
+        (first, None) => Ok(first.unwrap_or_default()),
+        _ => Err(Refused::TwoFilesystems),
+    }
+}
+
+/// Whether a claim is for a raw device.
+pub(super) fn is_block(claim: &PersistentVolumeClaimSpec) -> bool {
+    claim.volume_mode.as_deref() == Some("Block")
+}
+
+fn refuse_unsupported(claim: &PersistentVolumeClaimSpec) -> Result<(), Refused> {
+    if claim.selector.is_some() {
+        return Err(Refused::Selector);
+    }
+    if claim.data_source.is_some() || claim.data_source_ref.is_some() {
+        return Err(Refused::DataSource);
+    }
+    if claim
+        .volume_attributes_class_name
+        .as_ref()
+        .is_some_and(|name| !name.is_empty())
+    {
+        return Err(Refused::AttributesClass);
+    }
+    Ok(())
+}
+
+fn access_type(claim: &PersistentVolumeClaimSpec, class: &StorageClass) -> Result<AccessType, Refused> {
+    let reserved = class.parameters.iter().flatten().map(|(key, _)| key);
+    if let Some(key) = reserved
+        .into_iter()
+        .find(|key| key.starts_with(RESERVED_PREFIX) && *key != FSTYPE)
+    {
+        return Err(Refused::Reserved(key.clone()));
+    }
+    let fs_type = filesystem(class)?.to_owned();
+    if is_block(claim) {
+        return Ok(AccessType::Block(BlockVolume {}));
+    }
+    let mount_flags = class.mount_options.clone().unwrap_or_default();
+    Ok(AccessType::Mount(MountVolume {
+        fs_type,
+        mount_flags,
+        volume_mount_group: String::new(),
+    }))
+}
+
+fn mode(name: &str, single_node_multi_writer: bool) -> Result<Mode, Refused> {
+    let found = MODES.iter().find(|(known, ..)| *known == name);
+    let (_, usual, finer) = found.ok_or_else(|| Refused::Mode(name.to_owned()))?;
+    Ok(if single_node_multi_writer { *finer } else { *usual })
+}
+
+fn requested_bytes(claim: &PersistentVolumeClaimSpec) -> Result<i64, Refused> {
+    let requests = claim
+        .resources
+        .as_ref()
+        .and_then(|resources| resources.requests.as_ref());
+    let storage = requests.and_then(|requests| requests.get("storage"));
+    storage.and_then(quantity::to_bytes).ok_or(Refused::Size)
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::{
+        api::core::v1::{TypedLocalObjectReference, VolumeResourceRequirements},
+        apimachinery::pkg::{api::resource::Quantity, apis::meta::v1::LabelSelector},
+    };
+
+    use super::*;
+
+    fn claim(size: &str, modes: &[&str]) -> PersistentVolumeClaimSpec {
+        let requests = [("storage".to_owned(), Quantity(size.to_owned()))].into();
+        PersistentVolumeClaimSpec {
+            access_modes: Some(modes.iter().map(|mode| (*mode).to_owned()).collect()),
+            resources: Some(VolumeResourceRequirements {
+                requests: Some(requests),
+                limits: None,
+            }),
+            ..Default::default()
+        }
+    }
+
+    fn class(parameters: &[(&str, &str)]) -> StorageClass {
+        let parameters = parameters
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+            .collect();
+        StorageClass {
+            parameters: Some(parameters),
+            mount_options: Some(vec!["noatime".to_owned()]),
+            ..Default::default()
+        }
+    }
+
+    fn build(
+        claim: &PersistentVolumeClaimSpec,
+        class: &StorageClass,
+    ) -> Result<CreateVolumeRequest, Refused> {
+        request("pvc-1".to_owned(), claim, class, false)
+    }
+
+    #[test]
+    fn size_parameters_and_filesystem_come_from_claim_and_class() {
+        let class = class(&[("kind", "fast"), (FSTYPE, "xfs")]);
+        let built = build(&claim("7Gi", &["ReadWriteOnce", "ReadOnlyMany"]), &class).unwrap();
+        assert_eq!(
+            built
+                .capacity_range
+                .map(|range| (range.required_bytes, range.limit_bytes)),
+            Some((7 << 30, 0))
+        );
+        assert_eq!(built.parameters, [("kind".to_owned(), "fast".to_owned())].into());
+        let modes: Vec<Mode> = built
+            .volume_capabilities
+            .iter()
+            .map(|capability| capability.access_mode.unwrap().mode())
+            .collect();
+        assert_eq!(modes, [Mode::SingleNodeWriter, Mode::MultiNodeReaderOnly]);
+        let mount = MountVolume {
+            fs_type: "xfs".to_owned(),
+            mount_flags: vec!["noatime".to_owned()],
+            ..Default::default()
+        };
+        assert_eq!(
+            built.volume_capabilities[0].access_type,
+            Some(AccessType::Mount(mount))
+        );
+    }
+
+    #[test]
+    fn block_claims_and_finer_modes() {
+        let block = PersistentVolumeClaimSpec {
+            volume_mode: Some("Block".to_owned()),
+            ..claim("1", &["ReadWriteOncePod"])
+        };
+        let built = request("pvc-1".to_owned(), &block, &class(&[]), true).unwrap();
+        let capability = &built.volume_capabilities[0];
+        assert_eq!(capability.access_type, Some(AccessType::Block(BlockVolume {})));
+        assert_eq!(
+            capability.access_mode.unwrap().mode(),
+            Mode::SingleNodeSingleWriter
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_refused() {
+        let fine = || claim("1Gi", &["ReadWriteOnce"]);
+        let selector = PersistentVolumeClaimSpec {
+            selector: Some(LabelSelector::default()),
+            ..fine()
+        };
+        let source = PersistentVolumeClaimSpec {
+            data_source: Some(TypedLocalObjectReference::default()),
+            ..fine()
+        };
+        let plain = class(&[]);
+        let twice = class(&[(FSTYPE, "xfs"), ("fsType", "ext4")]);
+        let secret = class(&[("csi.storage.k8s.io/provisioner-secret-name", "s")]);
+        for (claim, class, refused) in [
+            (selector, &plain, Refused::Selector),
+            (source, &plain, Refused::DataSource),
+            (claim("much", &[]), &plain, Refused::Size),
+            (
+                claim("1Gi", &["Sometimes"]),
+                &plain,
+                Refused::Mode("Sometimes".to_owned()),
+            ),
+            (fine(), &twice, Refused::TwoFilesystems),
+            (
+                fine(),
+                &secret,
+                Refused::Reserved("csi.storage.k8s.io/provisioner-secret-name".to_owned()),
+            ),
+        ] {
+            assert_eq!(build(&claim, class), Err(refused));
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! Accessibility requirements: from where a new volume must be reachable, and where it had best be made (CSI: `TopologyRequirement`;
+//! same choices as external-provisioner). Pure.
+
+use std::collections::BTreeSet;
+
+use csi_proto::v1::{Topology as Term, TopologyRequirement};
+use k8s_openapi::api::core::v1::TopologySelectorTerm;
+
+use crate::topology::{Located, Segment, Topology, contains};
+
+/// What decides about the requirements of one volume.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Placement<'a> {
+    /// The selected node, for volumes that wait for their consumer.
+    pub(super) node: Option<&'a str>,
+    /// Name of the claim: it spreads the volumes of a stateful set with immediate binding.
+    pub(super) claim: &'a str,
+    /// `allowedTopologies` of the class.
+    pub(super) allowed: &'a [TopologySelectorTerm],
+    /// Require the segment of the node, instead of preferring it.
+    pub(super) strict: bool,
+    /// Tell the segments of the cluster if no node is selected.
+    pub(super) immediate: bool,
+}
+
+/// There are no requirements that this volume could have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Unplaced {
+    /// The selected node does not exist for the driver any more.
+    #[error("the selected node {0} has no CSINode; another node is needed")]
+    NodeAbsent(String),
+    /// The segment of the selected node is not known yet.
+    #[error(
+        "no topology key found for node {0}; wait until the driver is registered there and the node has its labels"
+    )]
+    NodeUnknown(String),
+    /// The class does not allow the selected node.
+    #[error("the selected node {0} is outside of allowedTopologies; select another node or widen the class")]
+    NotAllowed(String),
+}
+
+/// The requirements, or `None` if the driver may choose freely.
+pub(super) fn requirement(
+    topology: &Topology,
+    placement: Placement<'_>,
+) -> Result<Option<TopologyRequirement>, Unplaced> {
+    let allowed = flattened(placement.allowed);
+    let (requisite, first) = match placement.node {
+        Some(node) => for_node(topology, node, allowed, placement)?,
+        None if !allowed.is_empty() => spread(allowed, placement.claim),
+        None if placement.immediate => spread(topology.segments().cloned().collect(), placement.claim),
+        None => return Ok(None),
+    };
+    Ok((!requisite.is_empty()).then(|| listed(&requisite, first)))
+}
+
+/// The requisite segments, in order, and which of them is preferred.
+fn for_node(
+    topology: &Topology,
+    node: &str,
+    allowed: BTreeSet<Segment>,
+    placement: Placement<'_>,
+) -> Result<(Vec<Segment>, usize), Unplaced> {
+    let own = match topology.locate(node) {
+        Located::In(segment) => segment,
+        Located::Unknown => return Err(Unplaced::NodeUnknown(node.to_owned())),
+        Located::Absent => return Err(Unplaced::NodeAbsent(node.to_owned())),
+    };
+    let requisite: Vec<Segment> = if allowed.is_empty() {
+        topology
+            .segments()
+            .filter(|segment| segment.keys().eq(own.keys()))
+            .cloned()
+            .collect()
+    } else {
+        allowed.into_iter().collect()
+    };
+    let first = requisite.iter().position(|term| contains(own, term));
+    let first = first.ok_or_else(|| Unplaced::NotAllowed(node.to_owned()))?;
+    if placement.strict {
+        Ok((vec![own.clone()], 0))
+    } else {
+        Ok((requisite, first))
+    }
+}
+
+/// All segments, starting at one that the name of the claim decides.
+fn spread(segments: BTreeSet<Segment>, claim: &str) -> (Vec<Segment>, usize) {
+    let segments: Vec<Segment> = segments.into_iter().collect();
+    let (hash, index) = name_hash(claim);
+    let first = usize::try_from(hash.wrapping_add(index))
+        .unwrap_or(0)
+        .checked_rem(segments.len())
+        .unwrap_or(0);
+    (segments, first)
+}
+
+/// A hash of what the claims of one stateful set have in common, and the ordinal of the claim.
+fn name_hash(claim: &str) -> (u32, u32) {
+    let (base, ordinal) = match claim
+        .rsplit_once('-')
+        .map(|(base, last)| (base, last.parse::<u32>()))
+    {
+        Some((base, Ok(ordinal))) => (base, ordinal),
+        _ => (claim, 0),
+    };
+    let set = base.rsplit_once('-').map_or(base, |(_, set)| set);
+    // FNV-1 of 32 bits.
+    let hash = set.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
+        hash.wrapping_mul(0x0100_0193) ^ u32::from(byte)
+    });
+    (hash, ordinal)
+}
+
+/// `preferred` is `requisite`, rotated to begin with the best.
+fn listed(requisite: &[Segment], first: usize) -> TopologyRequirement {
+    let term = |segment: &Segment| Term {
+        segments: segment.clone(),
+    };
+    let (before, from) = requisite.split_at(first);
+    TopologyRequirement {
+        requisite: requisite.iter().map(term).collect(),
+        preferred: from.iter().chain(before).map(term).collect(),
+    }
+}
+
+/// Every combination of values that the terms allow.
+fn flattened(terms: &[TopologySelectorTerm]) -> BTreeSet<Segment> {
+    terms
+        .iter()
+        .flat_map(combinations)
+        .filter(|segment| !segment.is_empty())
+        .collect()
+}
+
+fn combinations(term: &TopologySelectorTerm) -> Vec<Segment> {
+    term.match_label_expressions
+        .iter()
+        .flatten()
+        .fold(vec![Segment::new()], |segments, expression| {
+            let extend = |segment: &Segment, value: &String| {
+                let mut segment = segment.clone();
+                segment.insert(expression.key.clone(), value.clone());
+                segment
+            };
+            segments
+                .iter()
+                .flat_map(|segment| expression.values.iter().map(move |value| extend(segment, value)))
+                .collect()
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::TopologySelectorLabelRequirement;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::topology::Registration;
+
+    fn zone(name: &str) -> Segment {
+        [("zone".to_owned(), name.to_owned())].into()
+    }
+
+    fn zones(names: &[&str]) -> Topology {
+        let mut topology = Topology::default();
+        for (index, name) in names.iter().enumerate() {
+            let node = format!("n{}", index + 1);
+            topology.set_labels(&node, Some(zone(name)));
+            topology.set_registration(&node, Registration::Keys(vec!["zone".to_owned()]));
+        }
+        topology
+    }
+
+    fn allow(values: &[&str]) -> Vec<TopologySelectorTerm> {
+        let values = values.iter().map(|value| (*value).to_owned()).collect();
+        let expression = TopologySelectorLabelRequirement {
+            key: "zone".to_owned(),
+            values,
+        };
+        vec![TopologySelectorTerm {
+            match_label_expressions: Some(vec![expression]),
+        }]
+    }
+
+    fn placement<'a>(node: Option<&'a str>, allowed: &'a [TopologySelectorTerm]) -> Placement<'a> {
+        Placement {
+            node,
+            claim: "data-web-0",
+            allowed,
+            strict: false,
+            immediate: true,
+        }
+    }
+
+    /// Requisite and preferred zones, as text.
+    fn text(requirement: Option<TopologyRequirement>) -> Option<(String, String)> {
+        let text = |terms: Vec<Term>| {
+            terms
+                .iter()
+                .map(|term| term.segments["zone"].as_str())
+                .collect::<String>()
+        };
+        requirement.map(|requirement| (text(requirement.requisite), text(requirement.preferred)))
+    }
+
+    #[test]
+    fn a_selected_node_is_preferred_or_required() {
+        let topology = zones(&["a", "b", "c"]);
+        let preferred = requirement(&topology, placement(Some("n2"), &[])).unwrap();
+        assert_eq!(text(preferred), Some(("abc".to_owned(), "bca".to_owned())));
+        let strict = Placement {
+            strict: true,
+            ..placement(Some("n2"), &[])
+        };
+        assert_eq!(
+            text(requirement(&topology, strict).unwrap()),
+            Some(("b".to_owned(), "b".to_owned()))
+        );
+    }
+
+    #[test]
+    fn allowed_topologies_bound_the_choice() {
+        let topology = zones(&["a", "b", "c"]);
+        let allowed = allow(&["c", "b"]);
+        let late = requirement(&topology, placement(Some("n3"), &allowed)).unwrap();
+        assert_eq!(text(late), Some(("bc".to_owned(), "cb".to_owned())));
+        for strict in [false, true] {
+            let outside = Placement {
+                strict,
+                ..placement(Some("n1"), &allowed)
+            };
+            assert_eq!(
+                requirement(&topology, outside),
+                Err(Unplaced::NotAllowed("n1".to_owned()))
+            );
+        }
+        let (requisite, _) = text(requirement(&topology, placement(None, &allowed)).unwrap()).unwrap();
+        assert_eq!(requisite, "bc");
+    }
+
+    #[test]
+    fn without_a_node_the_cluster_is_told_if_wanted() {
+        let topology = zones(&["a", "b"]);
+        assert_eq!(
+            text(requirement(&topology, placement(None, &[])).unwrap())
+                .unwrap()
+                .0,
+            "ab"
+        );
+        let silent = Placement {
+            immediate: false,
+            ..placement(None, &[])
+        };
+        assert_eq!(requirement(&topology, silent), Ok(None));
+        assert_eq!(requirement(&zones(&[]), placement(None, &[])), Ok(None));
+    }
+
+    #[test]
+    fn stateful_sets_spread_over_the_segments() {
+        let topology = zones(&["a", "b", "c"]);
+        let first = |claim| {
+            let immediate = Placement {
+                claim,
+                ..placement(None, &[])
+            };
+            text(requirement(&topology, immediate).unwrap())
+                .unwrap()
+                .1
+                .remove(0)
+        };
+        let mut firsts = [first("data-web-0"), first("data-web-1"), first("data-web-2")];
+        firsts.sort_unstable();
+        assert_eq!(firsts, ['a', 'b', 'c']);
+        assert_eq!(
+            first("data-web-4"),
+            first("logs-web-1"),
+            "the claims of one pod start at the same segment"
+        );
+    }
+
+    #[test]
+    fn an_unknown_node_is_told_apart_from_an_absent_one() {
+        let mut topology = zones(&["a"]);
+        assert_eq!(
+            requirement(&topology, placement(Some("n9"), &[])),
+            Err(Unplaced::NodeAbsent("n9".to_owned()))
+        );
+        topology.set_registration("n9", Registration::NotListed);
+        assert_eq!(
+            requirement(&topology, placement(Some("n9"), &[])),
+            Err(Unplaced::NodeUnknown("n9".to_owned()))
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn preferred_is_requisite_in_another_order(claim in "[a-z-]{0,9}[0-9]{0,3}", count in 1..6usize) {
+            let names: Vec<String> = (0..count).map(|name| name.to_string()).collect();
+            let topology = zones(&names.iter().map(String::as_str).collect::<Vec<_>>());
+            let immediate = Placement { claim: &claim, ..placement(None, &[]) };
+            let mut found = requirement(&topology, immediate).unwrap().unwrap();
+            prop_assert_eq!(found.requisite.len(), count);
+            found.preferred.sort_by(|a, b| a.segments.cmp(&b.segments));
+            prop_assert_eq!(found.preferred, found.requisite);
+        }
+    }
+}

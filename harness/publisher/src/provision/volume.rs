@@ -1,0 +1,296 @@
+//! PersistentVolume objects: made from what the driver answered, and read again when they are released. Pure.
+
+use std::time::SystemTime;
+
+use csi_proto::v1::Volume;
+use k8s_openapi::{
+    api::{
+        core::v1::{
+            CSIPersistentVolumeSource, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm,
+            PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec, VolumeNodeAffinity,
+        },
+        storage::v1::StorageClass,
+    },
+    apimachinery::pkg::apis::meta::v1::ObjectMeta,
+};
+use kube::{Resource, ResourceExt};
+
+use super::{claim, request};
+use crate::{quantity, topology::Segment};
+
+/// Keeps the object until its volume is deleted.
+pub(super) const FINALIZER: &str = "external-provisioner.volume.kubernetes.io/finalizer";
+
+/// Names the driver that made the volume.
+const PROVISIONED_BY: &str = "pv.kubernetes.io/provisioned-by";
+
+/// Names the process that made the volume.
+const IDENTITY: &str = "storage.kubernetes.io/csiProvisionerIdentity";
+
+/// Annotations that say that deletion needs no secret.
+const NO_SECRET: [&str; 2] = [
+    "volume.kubernetes.io/provisioner-deletion-secret-name",
+    "volume.kubernetes.io/provisioner-deletion-secret-namespace",
+];
+
+/// A value that tells this process from others.
+pub(super) fn identity(driver: &str, node: Option<&str>) -> String {
+    let now = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .map_or(0, |since| since.as_millis());
+    let node = node.map(|node| format!("-{node}")).unwrap_or_default();
+    format!("{now}-{}-{driver}{node}", rand::random_range(0..10_000))
+}
+
+/// The object for a volume that was made for a claim.
+pub(super) fn object(
+    name: &str,
+    claim: &PersistentVolumeClaim,
+    class: &StorageClass,
+    volume: &Volume,
+    requested_bytes: i64,
+    topology: bool,
+    identity: &str,
+) -> PersistentVolume {
+    let spec = claim.spec.clone().unwrap_or_default();
+    let reclaim = class
+        .reclaim_policy
+        .clone()
+        .unwrap_or_else(|| "Delete".to_owned());
+    let bytes = if volume.capacity_bytes > 0 {
+        volume.capacity_bytes
+    } else {
+        requested_bytes
+    };
+    let capacity = quantity::from_bytes(bytes.unsigned_abs());
+    let mut claim_ref = claim.object_ref(&());
+    claim_ref.resource_version = claim.resource_version();
+    PersistentVolume {
+        metadata: ObjectMeta {
+            name: Some(name.to_owned()),
+            annotations: Some(annotations(&class.provisioner)),
+            finalizers: (reclaim == "Delete").then(|| vec![FINALIZER.to_owned()]),
+            ..Default::default()
+        },
+        spec: Some(PersistentVolumeSpec {
+            capacity: Some([("storage".to_owned(), capacity)].into()),
+            csi: Some(source(&spec, class, volume, identity)),
+            node_affinity: Some(volume).filter(|_| topology).and_then(affinity),
+            access_modes: spec.access_modes,
+            volume_mode: spec.volume_mode,
+            mount_options: class.mount_options.clone(),
+            persistent_volume_reclaim_policy: Some(reclaim),
+            storage_class_name: claim::class_name(claim).map(str::to_owned),
+            claim_ref: Some(claim_ref),
+            ..Default::default()
+        }),
+        status: None,
+    }
+}
+
+/// What is still to be done about a volume of this driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Chore {
+    /// Nobody needs it: delete the volume, then the object.
+    Delete,
+    /// The object goes and the volume stays: only let the object go.
+    LetGo,
+}
+
+/// What is to be done about an object, if anything; with `own` (distributed mode) only for volumes that this node reaches.
+pub(super) fn chore(object: &PersistentVolume, driver: &str, own: Option<&Segment>) -> Option<Chore> {
+    let spec = object.spec.as_ref()?;
+    let ours = object
+        .annotations()
+        .get(PROVISIONED_BY)
+        .is_some_and(|by| by == driver)
+        && spec.csi.as_ref().is_some_and(|csi| csi.driver == driver);
+    let reach = segments(object);
+    let here = own
+        .is_none_or(|own| reach.is_empty() || reach.iter().any(|term| crate::topology::contains(own, term)));
+    if !ours || !here {
+        return None;
+    }
+    let deletes = spec.persistent_volume_reclaim_policy.as_deref() == Some("Delete");
+    let released = object.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Released");
+    let held = object.finalizers().iter().any(|finalizer| finalizer == FINALIZER);
+    let dying = object.metadata.deletion_timestamp.is_some();
+    match (deletes, released) {
+        // Without our finalizer, a dying object has been dealt with.
+        (true, true) if held || !dying => Some(Chore::Delete),
+        (false, _) if held => Some(Chore::LetGo),
+        _ => None,
+    }
+}
+
+/// From where the volume of an object is reachable; empty if from everywhere.
+pub(super) fn segments(object: &PersistentVolume) -> Vec<Segment> {
+    let affinity = object.spec.as_ref().and_then(|spec| spec.node_affinity.as_ref());
+    let terms = affinity
+        .and_then(|affinity| affinity.required.as_ref())
+        .map(|required| &required.node_selector_terms);
+    terms.into_iter().flatten().map(segment).collect()
+}
+
+fn segment(term: &NodeSelectorTerm) -> Segment {
+    let single = |expression: &NodeSelectorRequirement| match expression.values.as_deref() {
+        Some([value]) if expression.operator == "In" => Some((expression.key.clone(), value.clone())),
+        _ => None,
+    };
+    term.match_expressions
+        .iter()
+        .flatten()
+        .filter_map(single)
+        .collect()
+}
+
+fn annotations(driver: &str) -> std::collections::BTreeMap<String, String> {
+    let no_secret = NO_SECRET.map(|key| (key.to_owned(), String::new()));
+    no_secret
+        .into_iter()
+        .chain([(PROVISIONED_BY.to_owned(), driver.to_owned())])
+        .collect()
+}
+
+fn source(
+    claim: &k8s_openapi::api::core::v1::PersistentVolumeClaimSpec,
+    class: &StorageClass,
+    volume: &Volume,
+    identity: &str,
+) -> CSIPersistentVolumeSource {
+    let filesystem = request::filesystem(class)
+        .ok()
+        .filter(|name| !name.is_empty() && !request::is_block(claim));
+    let mut attributes = volume.volume_context.clone();
+    attributes.insert(IDENTITY.to_owned(), identity.to_owned());
+    CSIPersistentVolumeSource {
+        driver: class.provisioner.clone(),
+        volume_handle: volume.volume_id.clone(),
+        fs_type: filesystem.map(str::to_owned),
+        volume_attributes: Some(attributes),
+        ..Default::default()
+    }
+}
+
+/// One term for each segment that the volume is reachable from; `None` if the driver named none.
+fn affinity(volume: &Volume) -> Option<VolumeNodeAffinity> {
+    let expression = |(key, value): (&String, &String)| NodeSelectorRequirement {
+        key: key.clone(),
+        operator: "In".to_owned(),
+        values: Some(vec![value.clone()]),
+    };
+    let named = volume
+        .accessible_topology
+        .iter()
+        .filter(|term| !term.segments.is_empty());
+    let terms: Vec<NodeSelectorTerm> = named
+        .map(|term| NodeSelectorTerm {
+            match_expressions: Some(term.segments.iter().map(expression).collect()),
+            match_fields: None,
+        })
+        .collect();
+    let required = NodeSelector {
+        node_selector_terms: terms,
+    };
+    (!required.node_selector_terms.is_empty()).then_some(VolumeNodeAffinity {
+        required: Some(required),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use csi_proto::v1::Topology;
+    use k8s_openapi::api::core::v1::PersistentVolumeStatus;
+
+    use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
+
+    use super::*;
+
+    const DRIVER: &str = "disk.example.com";
+
+    fn zone(name: &str) -> Segment {
+        [("zone".to_owned(), name.to_owned())].into()
+    }
+
+    fn made(reclaim: &str) -> PersistentVolume {
+        let class = StorageClass {
+            provisioner: DRIVER.to_owned(),
+            reclaim_policy: Some(reclaim.to_owned()),
+            ..Default::default()
+        };
+        let volume = Volume {
+            capacity_bytes: 7 << 30,
+            volume_id: "v".to_owned(),
+            accessible_topology: vec![Topology { segments: zone("a") }],
+            ..Default::default()
+        };
+        let mut claim = PersistentVolumeClaim::default();
+        claim.metadata = ObjectMeta {
+            name: Some("c".into()),
+            namespace: Some("n".into()),
+            uid: Some("u".into()),
+            ..Default::default()
+        };
+        claim.spec.get_or_insert_default().storage_class_name = Some("fast".to_owned());
+        object("pvc-u", &claim, &class, &volume, 1, true, "identity")
+    }
+
+    fn in_phase(mut object: PersistentVolume, phase: &str) -> PersistentVolume {
+        object.status = Some(PersistentVolumeStatus {
+            phase: Some(phase.to_owned()),
+            ..Default::default()
+        });
+        object
+    }
+
+    #[test]
+    fn the_object_says_where_the_volume_is_and_whose() {
+        let object = made("Delete");
+        assert_eq!(segments(&object), [zone("a")]);
+        let spec = object.spec.unwrap();
+        assert_eq!(spec.capacity.unwrap()["storage"].0, "7Gi");
+        let claim = spec.claim_ref.unwrap();
+        assert_eq!(
+            (claim.kind.as_deref(), claim.uid.as_deref()),
+            (Some("PersistentVolumeClaim"), Some("u"))
+        );
+        assert_eq!(
+            (claim.namespace.as_deref(), claim.name.as_deref()),
+            (Some("n"), Some("c"))
+        );
+        let csi = spec.csi.unwrap();
+        assert_eq!((csi.driver.as_str(), csi.volume_handle.as_str()), (DRIVER, "v"));
+        assert_eq!(spec.storage_class_name.as_deref(), Some("fast"));
+    }
+
+    #[test]
+    fn only_released_volumes_of_ours_are_deleted_and_kept_ones_let_go() {
+        let released = in_phase(made("Delete"), "Released");
+        assert_eq!(chore(&released, DRIVER, None), Some(Chore::Delete));
+        assert_eq!(chore(&released, "other", None), None);
+        assert_eq!(chore(&in_phase(made("Delete"), "Bound"), DRIVER, None), None);
+        assert_eq!(chore(&in_phase(made("Retain"), "Released"), DRIVER, None), None);
+        let mut switched = in_phase(made("Delete"), "Released");
+        switched
+            .spec
+            .get_or_insert_default()
+            .persistent_volume_reclaim_policy = Some("Retain".to_owned());
+        assert_eq!(chore(&switched, DRIVER, None), Some(Chore::LetGo));
+    }
+
+    #[test]
+    fn a_node_looks_after_what_it_reaches() {
+        let released = in_phase(made("Delete"), "Released");
+        assert_eq!(chore(&released, DRIVER, Some(&zone("a"))), Some(Chore::Delete));
+        assert_eq!(chore(&released, DRIVER, Some(&zone("b"))), None);
+    }
+
+    #[test]
+    fn a_dying_object_is_finished_once() {
+        let mut dying = in_phase(made("Delete"), "Released");
+        dying.metadata.deletion_timestamp = Some(Time(Timestamp::UNIX_EPOCH));
+        assert_eq!(chore(&dying, DRIVER, None), Some(Chore::Delete));
+        dying.metadata.finalizers = Some(vec!["kubernetes.io/pv-protection".to_owned()]);
+        assert_eq!(chore(&dying, DRIVER, None), None);
+    }
+}

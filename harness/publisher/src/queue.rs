@@ -1,0 +1,302 @@
+//! Work to do, one entry for each key whatever asks for it: a key is never worked on twice at once, and one that fails waits
+//! exponentially longer each time. Does not know what the work is.
+
+use std::{
+    collections::{BTreeSet, HashMap, VecDeque},
+    hash::Hash,
+    time::Duration,
+};
+
+use futures::{Stream, stream};
+use parking_lot::Mutex;
+use tokio::{sync::Notify, time::Instant};
+
+/// How long to wait after failures: `start`, then twice as long each time, up to `max`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pace {
+    /// Wait after the first failure.
+    pub(crate) start: Duration,
+    /// The longest wait.
+    pub(crate) max: Duration,
+}
+
+impl Pace {
+    /// The wait after so many failures in a row, counted from 1.
+    pub(crate) fn wait(self, failures: u32) -> Duration {
+        let factor = 1_u32.checked_shl(failures.saturating_sub(1)).unwrap_or(u32::MAX);
+        self.start.saturating_mul(factor).min(self.max)
+    }
+}
+
+/// The queue. Whoever takes a key from it tells with [`Queue::done`], [`Queue::failed`] or [`Queue::postpone`] how it went.
+#[derive(Debug)]
+pub(crate) struct Queue<K> {
+    pace: Pace,
+    inner: Mutex<Inner<K>>,
+    changed: Notify,
+}
+
+#[derive(Debug)]
+struct Inner<K> {
+    entries: HashMap<K, Entry>,
+    ready: VecDeque<K>,
+    waiting: BTreeSet<(Instant, K)>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    place: Place,
+    failures: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Place {
+    Ready,
+    /// Someone works on it; `again` if it was asked for meanwhile.
+    Taken {
+        again: bool,
+    },
+    /// It failed, and waits.
+    Waiting(Instant),
+}
+
+impl<K: Clone + Eq + Hash + Ord> Queue<K> {
+    /// An empty queue.
+    pub(crate) fn new(pace: Pace) -> Queue<K> {
+        let inner = Inner {
+            entries: HashMap::new(),
+            ready: VecDeque::new(),
+            waiting: BTreeSet::new(),
+        };
+        Queue {
+            pace,
+            inner: Mutex::new(inner),
+            changed: Notify::new(),
+        }
+    }
+
+    /// Asks for work because something about the key changed: at once, even if it waits after a failure.
+    pub(crate) fn add(&self, key: K) {
+        let mut inner = self.inner.lock();
+        let waiting = match inner.entries.get_mut(&key) {
+            None => None,
+            Some(Entry {
+                place: Place::Waiting(until),
+                ..
+            }) => Some(*until),
+            Some(Entry {
+                place: Place::Taken { again },
+                ..
+            }) => {
+                *again = true;
+                return;
+            }
+            Some(Entry {
+                place: Place::Ready, ..
+            }) => return,
+        };
+        if let Some(until) = waiting {
+            inner.waiting.remove(&(until, key.clone()));
+        }
+        inner.make_ready(key);
+        drop(inner);
+        self.changed.notify_one();
+    }
+
+    /// Asks for routine work: at once, but a key that waits after a failure goes on waiting.
+    pub(crate) fn add_unless_waiting(&self, key: K) {
+        let waits = matches!(
+            self.inner.lock().entries.get(&key),
+            Some(Entry {
+                place: Place::Waiting(_),
+                ..
+            })
+        );
+        if !waits {
+            self.add(key);
+        }
+    }
+
+    /// All keys as they become ready, without end.
+    pub(crate) fn ready(&self) -> impl Stream<Item = K> {
+        stream::unfold(self, async |queue| Some((queue.next().await, queue)))
+    }
+
+    /// The work succeeded: earlier failures are forgotten.
+    pub(crate) fn done(&self, key: &K) {
+        self.finish(key, |entry, _| {
+            entry.failures = 0;
+            None
+        });
+    }
+
+    /// The work failed: the key becomes ready again after its wait.
+    pub(crate) fn failed(&self, key: &K) {
+        self.finish(key, |entry, pace| {
+            entry.failures = entry.failures.saturating_add(1);
+            Some(pace.wait(entry.failures))
+        });
+    }
+
+    /// The work failed in a way that a prompt repetition cannot help: the key waits as long as any key ever does.
+    pub(crate) fn postpone(&self, key: &K) {
+        self.finish(key, |entry, pace| {
+            entry.failures = entry.failures.saturating_add(1);
+            Some(pace.max)
+        });
+    }
+
+    async fn next(&self) -> K {
+        loop {
+            let changed = self.changed.notified();
+            let (key, wake) = self.inner.lock().take(Instant::now());
+            match (key, wake) {
+                (Some(key), _) => return key,
+                (None, None) => changed.await,
+                (None, Some(wake)) => tokio::select! {
+                    () = changed => {}
+                    () = tokio::time::sleep_until(wake) => {}
+                },
+            }
+        }
+    }
+
+    fn finish(&self, key: &K, wait: impl FnOnce(&mut Entry, Pace) -> Option<Duration>) {
+        let mut inner = self.inner.lock();
+        let Some(entry) = inner.entries.get_mut(key) else {
+            return;
+        };
+        let again = entry.place == Place::Taken { again: true };
+        match wait(entry, self.pace) {
+            _ if again => inner.make_ready(key.clone()),
+            Some(wait) => {
+                let until = Instant::now() + wait;
+                entry.place = Place::Waiting(until);
+                inner.waiting.insert((until, key.clone()));
+            }
+            None => {
+                inner.entries.remove(key);
+            }
+        }
+        drop(inner);
+        self.changed.notify_one();
+    }
+}
+
+impl<K: Clone + Eq + Hash + Ord> Inner<K> {
+    fn make_ready(&mut self, key: K) {
+        let entry = self.entries.entry(key.clone()).or_insert(Entry {
+            place: Place::Ready,
+            failures: 0,
+        });
+        entry.place = Place::Ready;
+        self.ready.push_back(key);
+    }
+
+    /// A ready key if there is one, else when the next one becomes ready.
+    fn take(&mut self, now: Instant) -> (Option<K>, Option<Instant>) {
+        while let Some((until, _)) = self.waiting.first()
+            && *until <= now
+        {
+            if let Some((_, key)) = self.waiting.pop_first() {
+                self.make_ready(key);
+            }
+        }
+        let key = self.ready.pop_front();
+        if let Some(entry) = key.as_ref().and_then(|key| self.entries.get_mut(key)) {
+            entry.place = Place::Taken { again: false };
+        }
+        (key, self.waiting.first().map(|(until, _)| *until))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn queue() -> Queue<&'static str> {
+        Queue::new(Pace {
+            start: Duration::from_secs(1),
+            max: Duration::from_secs(4),
+        })
+    }
+
+    fn ready_now(queue: &Queue<&'static str>) -> Option<&'static str> {
+        queue.next().now_or_never()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_key_is_there_once_whoever_asks() {
+        let queue = queue();
+        queue.add("a");
+        queue.add("b");
+        queue.add("a");
+        assert_eq!(
+            [ready_now(&queue), ready_now(&queue), ready_now(&queue)],
+            [Some("a"), Some("b"), None]
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn asked_for_while_worked_on_means_once_more_afterwards() {
+        let queue = queue();
+        queue.add("a");
+        assert_eq!(ready_now(&queue), Some("a"));
+        queue.add("a");
+        queue.add("a");
+        assert_eq!(ready_now(&queue), None, "never twice at once");
+        queue.done(&"a");
+        assert_eq!(ready_now(&queue), Some("a"));
+        queue.done(&"a");
+        assert_eq!(ready_now(&queue), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn failures_wait_longer_until_a_success() {
+        let queue = queue();
+        queue.add("a");
+        let mut waits = Vec::new();
+        for _ in 0..4 {
+            let before = Instant::now();
+            assert_eq!(queue.next().await, "a");
+            waits.push(before.elapsed().as_secs());
+            queue.failed(&"a");
+        }
+        assert_eq!(waits, [0, 1, 2, 4]);
+        assert_eq!(queue.next().await, "a");
+        queue.done(&"a");
+        queue.add("a");
+        assert_eq!(queue.next().await, "a");
+        queue.failed(&"a");
+        let before = Instant::now();
+        assert_eq!(queue.next().await, "a");
+        assert_eq!(before.elapsed().as_secs(), 1, "the success forgot the failures");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_change_ends_the_wait_and_routine_does_not() {
+        let queue = queue();
+        queue.add("a");
+        assert_eq!(ready_now(&queue), Some("a"));
+        queue.postpone(&"a");
+        queue.add_unless_waiting("a");
+        assert_eq!(ready_now(&queue), None);
+        queue.add("a");
+        assert_eq!(ready_now(&queue), Some("a"));
+        queue.done(&"a");
+        tokio::time::advance(Duration::from_secs(9)).await;
+        assert_eq!(ready_now(&queue), None, "the old wait is gone");
+    }
+
+    proptest! {
+        #[test]
+        fn waits_never_shrink_and_never_exceed_the_most(failures in 1..100u32) {
+            let pace = Pace { start: Duration::from_millis(3), max: Duration::from_secs(300) };
+            prop_assert!(pace.wait(failures) <= pace.wait(failures + 1));
+            prop_assert!(pace.wait(failures) >= pace.start && pace.wait(failures) <= pace.max);
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Following all objects of a kind: a list, then changes, started over after every trouble. Turns the watch of kube into three plain
+//! messages, and finds out what went away while nobody watched. Keeps no more than it needs for that.
+
+use std::{
+    collections::{HashMap, HashSet},
+    convert::Infallible,
+    fmt::Debug,
+    sync::Arc,
+    time::Duration,
+};
+
+use futures::StreamExt;
+use kube::{
+    Api, Resource, ResourceExt,
+    runtime::{
+        WatchStreamExt,
+        utils::Backoff,
+        watcher::{self, Event, watcher},
+    },
+};
+use serde::de::DeserializeOwned;
+use tokio::sync::watch;
+
+use crate::queue::Pace;
+
+/// What happened to the objects of a kind.
+#[derive(Debug)]
+pub(crate) enum Change<K> {
+    /// An object is there, new or changed.
+    Set(Arc<K>),
+    /// An object is gone; this was its last known state.
+    Gone(Arc<K>),
+    /// Everything that there is has been told.
+    Listed,
+}
+
+/// Opens when every watch has listed its objects for the first time.
+pub(crate) struct Gate(watch::Sender<usize>);
+
+impl Gate {
+    /// A gate for that many watches.
+    pub(crate) fn new(watches: usize) -> Gate {
+        Gate(watch::Sender::new(watches))
+    }
+
+    /// Resolves when the gate is open.
+    pub(crate) async fn opened(&self) {
+        // The sender is in `self`, so the channel cannot close meanwhile.
+        let _ = self.0.subscribe().wait_for(|missing| *missing == 0).await;
+    }
+
+    /// Whether the gate is open.
+    pub(crate) fn is_open(&self) -> bool {
+        *self.0.borrow() == 0
+    }
+
+    fn one_listed(&self) {
+        self.0.send_modify(|missing| *missing = missing.saturating_sub(1));
+    }
+}
+
+/// Namespace and name.
+type Name = (Option<String>, String);
+
+/// The objects that were told of.
+struct Followed<K, F> {
+    known: HashMap<Name, Arc<K>>,
+    /// Objects of the list under way.
+    listing: HashSet<Name>,
+    tell: F,
+}
+
+/// Follows the objects of a kind without end, and tells of each change in order.
+pub(crate) async fn follow<K>(
+    api: Api<K>,
+    config: watcher::Config,
+    pace: Pace,
+    gate: &Gate,
+    tell: impl FnMut(Change<K>),
+) -> Infallible
+where
+    K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
+{
+    let kind = K::kind(&());
+    let mut followed = Followed {
+        known: HashMap::new(),
+        listing: HashSet::new(),
+        tell,
+    };
+    let mut first = true;
+    let mut events = std::pin::pin!(watcher(api, config).backoff(Retry { pace, failures: 0 }));
+    loop {
+        match events.next().await {
+            Some(Ok(Event::InitDone)) => {
+                followed.listed();
+                if std::mem::take(&mut first) {
+                    gate.one_listed();
+                }
+            }
+            Some(Ok(event)) => followed.event(event),
+            Some(Err(error)) => tracing::warn!(%kind, %error, "watch failed; it starts over after a wait"),
+            None => std::future::pending().await,
+        }
+    }
+}
+
+impl<K: Resource<DynamicType = ()>, F: FnMut(Change<K>)> Followed<K, F> {
+    fn event(&mut self, event: Event<K>) {
+        match event {
+            Event::Init => self.listing.clear(),
+            Event::InitApply(object) => {
+                self.listing.insert(name(&object));
+                self.set(object);
+            }
+            Event::Apply(object) => self.set(object),
+            Event::Delete(object) => {
+                self.known.remove(&name(&object));
+                (self.tell)(Change::Gone(Arc::new(object)));
+            }
+            Event::InitDone => self.listed(),
+        }
+    }
+
+    fn set(&mut self, mut object: K) {
+        // Nobody here reads them, and they are most of the size.
+        object.managed_fields_mut().clear();
+        let object = Arc::new(object);
+        let replaced = self.known.insert(name(&*object), Arc::clone(&object));
+        if let Some(other) = replaced.filter(|replaced| replaced.meta().uid != object.meta().uid) {
+            (self.tell)(Change::Gone(other));
+        }
+        (self.tell)(Change::Set(object));
+    }
+
+    /// A list is complete: what it does not have is gone.
+    fn listed(&mut self) {
+        let listing = std::mem::take(&mut self.listing);
+        let gone: Vec<Arc<K>> = self
+            .known
+            .extract_if(|name, _| !listing.contains(name))
+            .map(|(_, object)| object)
+            .collect();
+        gone.into_iter()
+            .for_each(|object| (self.tell)(Change::Gone(object)));
+        (self.tell)(Change::Listed);
+    }
+}
+
+fn name<K: Resource>(object: &K) -> Name {
+    (
+        object.meta().namespace.clone(),
+        object.meta().name.clone().unwrap_or_default(),
+    )
+}
+
+/// Waits between the attempts to watch.
+struct Retry {
+    pace: Pace,
+    failures: u32,
+}
+
+impl Iterator for Retry {
+    type Item = Duration;
+
+    fn next(&mut self) -> Option<Duration> {
+        self.failures = self.failures.saturating_add(1);
+        Some(self.pace.wait(self.failures))
+    }
+}
+
+impl Backoff for Retry {
+    fn reset(&mut self) {
+        self.failures = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::Node;
+
+    use super::*;
+
+    fn node(name: &str, uid: &str) -> Node {
+        let mut node = Node::default();
+        node.metadata.name = Some(name.to_owned());
+        node.metadata.uid = Some(uid.to_owned());
+        node
+    }
+
+    fn told(events: Vec<Event<Node>>) -> Vec<String> {
+        let mut told = Vec::new();
+        let tell = |change| {
+            let id = |node: &Node| node.metadata.uid.clone().unwrap_or_default();
+            told.push(match change {
+                Change::Set(node) => format!("set {}", id(&node)),
+                Change::Gone(node) => format!("gone {}", id(&node)),
+                Change::Listed => "listed".to_owned(),
+            });
+        };
+        let mut followed = Followed {
+            known: HashMap::new(),
+            listing: HashSet::new(),
+            tell,
+        };
+        events.into_iter().for_each(|event| followed.event(event));
+        told
+    }
+
+    #[test]
+    fn a_list_that_lacks_an_object_tells_that_it_is_gone() {
+        let first = [
+            Event::Init,
+            Event::InitApply(node("a", "1")),
+            Event::InitApply(node("b", "2")),
+            Event::InitDone,
+        ];
+        let later = [
+            Event::Apply(node("c", "3")),
+            Event::Init,
+            Event::InitApply(node("b", "2")),
+            Event::InitDone,
+        ];
+        let mut told = told(first.into_iter().chain(later).collect());
+        told[6..8].sort();
+        assert_eq!(
+            told,
+            [
+                "set 1", "set 2", "listed", "set 3", "set 2", "gone 1", "gone 3", "listed"
+            ]
+            .map(str::to_owned)
+        );
+    }
+
+    #[test]
+    fn the_same_name_with_another_uid_is_another_object() {
+        let events = vec![
+            Event::Apply(node("a", "1")),
+            Event::Apply(node("a", "2")),
+            Event::Delete(node("a", "2")),
+        ];
+        assert_eq!(told(events), ["set 1", "gone 1", "set 2", "gone 2"]);
+    }
+}
