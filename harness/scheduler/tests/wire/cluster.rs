@@ -105,6 +105,14 @@ impl Cluster {
         found["spec"]["nodeName"].as_str().unwrap().to_owned()
     }
 
+    /// Waits until a pod is about to get a node.
+    pub(crate) async fn nominated(&self, pod: &str) -> String {
+        let is_nominated =
+            |object: &Value| named(object, pod) && object["status"]["nominatedNodeName"].is_string();
+        let found = self.server.until("a nominated node", "pods", is_nominated).await;
+        found["status"]["nominatedNodeName"].as_str().unwrap().to_owned()
+    }
+
     /// Waits until a pod's PodScheduled condition contains this text, and gives the condition.
     pub(crate) async fn unscheduled(&self, pod: &str, text: &str) -> Value {
         let says = |object: &Value| {
@@ -116,12 +124,14 @@ impl Cluster {
         self.server.until(text, "pods", says).await["status"]["conditions"][0].clone()
     }
 
-    /// Does what provisioner and volume controller do once a node is selected.
-    pub(crate) fn provision(&self, claim: &str) {
+    /// Waits until a node is selected for a claim and does what provisioner and volume controller then do.
+    pub(crate) async fn provision(&self, claim: &str) {
         let volume = format!("pv-{claim}");
+        let on_node = json!({"key": "node", "operator": "In", "values": [self.selected(claim).await]});
+        let affinity = json!({"required": {"nodeSelectorTerms": [{"matchExpressions": [on_node]}]}});
         self.server.put(
             "persistentvolumes",
-            json!({"metadata": {"name": volume}, "spec": {}}),
+            json!({"metadata": {"name": volume}, "spec": {"nodeAffinity": affinity}}),
         );
         self.complete_binding(claim, &volume);
     }

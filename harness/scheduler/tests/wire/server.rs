@@ -169,7 +169,7 @@ impl Server {
             Method::GET if query.contains("watch=true") => self.watch(&route.resource, query),
             Method::GET => self.list(&route.resource),
             Method::POST if route.subresource == "binding" => {
-                self.bind(route, &json!({"spec": {"nodeName": sent()["target"]["name"]}}))
+                self.bind(&route, &json!({"spec": {"nodeName": sent()["target"]["name"]}}))
             }
             Method::POST => {
                 let mut key = route.key();
@@ -177,7 +177,7 @@ impl Server {
                 key.2 = object["metadata"]["name"].as_str().unwrap().to_owned();
                 respond(StatusCode::CREATED, &self.store(key, object))
             }
-            Method::PATCH => self.patch(route, &sent()),
+            Method::PATCH => self.patch(&route, &sent()),
             method => panic!("unexpected {method} {}", head.uri),
         }
     }
@@ -232,7 +232,7 @@ impl Server {
         Some((found.0 + 1, found.1.1.clone()))
     }
 
-    fn bind(&self, route: Route, patch: &Value) -> Response<Body> {
+    fn bind(&self, route: &Route, patch: &Value) -> Response<Body> {
         self.patch(route, patch);
         respond(
             StatusCode::CREATED,
@@ -240,7 +240,7 @@ impl Server {
         )
     }
 
-    fn patch(&self, route: Route, patch: &Value) -> Response<Body> {
+    fn patch(&self, route: &Route, patch: &Value) -> Response<Body> {
         let key = route.key();
         let Some(mut object) = self.state.lock().objects.get(&key).cloned() else {
             return status(404, &format!("{} \"{}\" not found", route.resource, route.name));

@@ -1,0 +1,17 @@
+//! The decisions as a caller of the library sees them: which nodes fit and why others do not, and how they score.
+//!
+//! Nothing here runs a loop or speaks to a server.
+
+// The attribute tells the linter that all of this is a test.
+#[cfg(test)]
+mod capacity;
+#[cfg(test)]
+mod reasons;
+#[cfg(test)]
+mod refusals;
+#[cfg(test)]
+mod scoring;
+#[cfg(test)]
+mod volumes;
+#[cfg(test)]
+mod world;

@@ -1,0 +1,193 @@
+//! Small worlds for the decision tests: objects from as few words as possible, put into a snapshot as the API has them.
+
+use std::sync::Arc;
+
+use capacity_scheduler::cycle::{self, Assessment};
+use capacity_scheduler::objects::{Object, Pod};
+use capacity_scheduler::rules::Rules;
+use capacity_scheduler::snapshot::Snapshot;
+use capacity_scheduler::store::Collection;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+/// The driver that provisions for all classes here.
+pub(crate) const DRIVER: &str = "disk.example.com";
+
+/// A snapshot under construction, and a pod that uses every claim put into it.
+#[derive(Default)]
+pub(crate) struct World {
+    pub(crate) snapshot: Snapshot,
+    volumes: Vec<Value>,
+    capacities: usize,
+}
+
+impl World {
+    /// Nodes named like this, each labelled `node` with its name; a driver that tracks capacity; delayed classes `fast`
+    /// and `slow`.
+    pub(crate) fn new(nodes: &[&str]) -> Self {
+        let mut world = Self::default();
+        for node in nodes {
+            put(
+                &mut world.snapshot.nodes,
+                json!({"metadata": {"name": node, "labels": {"node": node}}}),
+            );
+        }
+        world.driver(&json!(true));
+        for class in ["fast", "slow"] {
+            world.class(class, json!({}));
+        }
+        world
+    }
+
+    pub(crate) fn driver(&mut self, tracks: &Value) {
+        let source = json!({"metadata": {"name": DRIVER}, "spec": {"storageCapacity": tracks}});
+        put(&mut self.snapshot.drivers, source);
+    }
+
+    /// A class of the driver, delayed unless `fields` say otherwise.
+    pub(crate) fn class(&mut self, name: &str, fields: Value) {
+        let source = json!({"provisioner": DRIVER, "volumeBindingMode": "WaitForFirstConsumer"});
+        put(
+            &mut self.snapshot.classes,
+            with(source, json!({"metadata": {"name": name}}), fields),
+        );
+    }
+
+    /// A capacity object for a class, accessible as `topology` says. Null means unset everywhere.
+    pub(crate) fn capacity(&mut self, class: &str, topology: &Value, capacity: &Value, maximum: &Value) {
+        self.capacities += 1;
+        put(
+            &mut self.snapshot.capacities,
+            json!({
+                "metadata": {"name": format!("c{}", self.capacities), "namespace": "driver"},
+                "storageClassName": class, "nodeTopology": topology,
+                "capacity": capacity, "maximumVolumeSize": maximum,
+            }),
+        );
+    }
+
+    /// A capacity object for class `fast` on one node.
+    pub(crate) fn capacity_on(&mut self, node: &str, capacity: &str) {
+        self.capacity("fast", &on(node), &json!(capacity), &Value::Null);
+    }
+
+    /// A claim with these fields laid over the usual ones.
+    pub(crate) fn claim(&mut self, name: &str, class: &str, size: &str, fields: Value) {
+        let usual = json!({
+            "spec": {
+                "storageClassName": class, "accessModes": ["ReadWriteOnce"],
+                "resources": {"requests": {"storage": size}},
+            },
+        });
+        let metadata = json!({"metadata": {"name": name, "namespace": "ns", "uid": name}});
+        put(&mut self.snapshot.claims, with(usual, metadata, fields));
+        self.volumes
+            .push(json!({"name": name, "persistentVolumeClaim": {"claimName": name}}));
+    }
+
+    /// A claim that waits for its first consumer.
+    pub(crate) fn delayed(&mut self, name: &str, class: &str, size: &str) {
+        self.claim(name, class, size, json!({}));
+    }
+
+    /// A claim that is bound to this volume.
+    pub(crate) fn bound(&mut self, name: &str, volume: &str) {
+        let annotations = json!({"annotations": {"pv.kubernetes.io/bind-completed": ""}});
+        self.claim(
+            name,
+            "fast",
+            "1Gi",
+            json!({"metadata": annotations, "spec": {"volumeName": volume}}),
+        );
+    }
+
+    /// An available volume on one node, with these fields laid over the usual ones.
+    pub(crate) fn volume(&mut self, name: &str, class: &str, size: &str, node: &str, fields: Value) {
+        let term = json!({"matchExpressions": [{"key": "node", "operator": "In", "values": [node]}]});
+        let usual = json!({
+            "spec": {
+                "storageClassName": class, "capacity": {"storage": size}, "accessModes": ["ReadWriteOnce"],
+                "nodeAffinity": {"required": {"nodeSelectorTerms": [term]}},
+            },
+            "status": {"phase": "Available"},
+        });
+        put(
+            &mut self.snapshot.volumes,
+            with(usual, json!({"metadata": {"name": name}}), fields),
+        );
+    }
+
+    /// A volume of the pod that is no claim of this world.
+    pub(crate) fn pod_volume(&mut self, volume: Value) {
+        self.volumes.push(volume);
+    }
+
+    /// The pod, with these fields laid over its spec.
+    pub(crate) fn pod(&self, spec: Value) -> Pod {
+        let usual = json!({"containers": [], "volumes": self.volumes});
+        let metadata = json!({"name": "p", "namespace": "ns", "uid": "uid-of-p"});
+        let source = json!({"metadata": metadata, "spec": with(usual, json!({}), spec)});
+        Pod::read(&serde_json::from_value(source).unwrap()).unwrap()
+    }
+
+    /// Every node's verdict: `n1: fits`, or the node with its reasons. In the order of the nodes.
+    pub(crate) fn verdicts(&self, rules: &Rules) -> Vec<String> {
+        let assessment = self.assess(rules);
+        let feasible = assessment
+            .feasible
+            .iter()
+            .map(|feasible| format!("{}: fits", feasible.node.name()));
+        let refused = assessment
+            .refused
+            .iter()
+            .map(|refused| format!("{}: {}", refused.node.name(), refused.cause.reasons().join(", ")));
+        let mut all: Vec<_> = feasible.chain(refused).collect();
+        all.sort();
+        all
+    }
+
+    /// The score of each feasible node.
+    pub(crate) fn scores(&self, rules: &Rules) -> Vec<i64> {
+        self.assess(rules)
+            .feasible
+            .iter()
+            .map(|feasible| feasible.score)
+            .collect()
+    }
+
+    pub(crate) fn assess(&self, rules: &Rules) -> Assessment {
+        cycle::assess(&self.snapshot, rules, &self.pod(json!({}))).unwrap()
+    }
+}
+
+/// The topology that pins one node.
+pub(crate) fn on(node: &str) -> Value {
+    json!({"matchLabels": {"node": node}})
+}
+
+/// Lays the later objects over the earlier ones, field by field.
+fn with(mut base: Value, first: Value, second: Value) -> Value {
+    lay_over(&mut base, first);
+    lay_over(&mut base, second);
+    base
+}
+
+fn lay_over(base: &mut Value, over: Value) {
+    match (base, over) {
+        (Value::Object(base), Value::Object(over)) => {
+            for (key, value) in over {
+                lay_over(base.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (base, over) => *base = over,
+    }
+}
+
+fn put<T>(collection: &mut impl Collection<T>, source: Value)
+where
+    T: Object,
+    T::Api: DeserializeOwned,
+{
+    let read = T::read(&serde_json::from_value(source).unwrap()).unwrap();
+    collection.put(Arc::new(read));
+}
