@@ -110,6 +110,11 @@ impl Quantity {
         }
     }
 
+    /// The number rounded away from zero to an integer, exactly; the largest `i128` where it does not fit.
+    pub fn ceil(&self) -> i128 {
+        scaled(self.mantissa, self.exponent).unwrap_or(i128::MAX)
+    }
+
     /// Whether the number is zero.
     pub fn is_zero(&self) -> bool {
         self.mantissa == 0
