@@ -1,1 +1,20 @@
-//! Placeholder until the first slice lands.
+//! Runs one scenario and judges it: [`scenario`] → [`plan`] → cluster and systems → [`journal`] → [`judge`] → [`report`].
+//!
+//! Facts flow one way. Everything observable goes into one journal, and verdicts are functions of the plan and the journal alone.
+//! The harness holds no storage policy and knows no system under test: those come from outside, as [`system::Systems`].
+
+mod cluster;
+pub mod journal;
+pub mod judge;
+mod line;
+pub mod plan;
+pub mod record;
+pub mod report;
+mod run;
+pub mod scenario;
+pub mod segment;
+pub mod system;
+mod world;
+
+pub use cluster::StartError;
+pub use run::{Outcome, RunOptions, run};

@@ -1,0 +1,171 @@
+//! Carries out the actions of a step, each recorded before it is done.
+
+use std::time::Duration;
+
+use fake_apiserver::ResourceRef;
+use fake_csi::{Effect as CsiEffect, Method, Rule};
+use serde_json::{Value, json};
+
+use super::address::at;
+use super::{Cluster, StartError, publisher_client};
+use crate::journal::{ActionFact, What};
+use crate::plan::{Action, Effect, Plan, Script, Target, objects};
+use crate::scenario::Role;
+
+const CAPACITIES: &str = "csistoragecapacities";
+
+impl Cluster {
+    /// Does everything of one step, in order.
+    pub(crate) async fn act(&mut self, plan: &Plan, step: usize) -> Result<(), StartError> {
+        for (action, text) in &plan.steps[step].actions {
+            self.journal
+                .append(What::Action(ActionFact { text: text.clone() }));
+            self.catch_up();
+            self.perform(plan, action)
+                .await
+                .map_err(|problem| match problem {
+                    Problem::Refused(message) => StartError::Refused {
+                        source_file: plan.scenario.source.clone(),
+                        step: plan.steps[step].id.clone(),
+                        action: text.clone(),
+                        message,
+                    },
+                    Problem::Other(error) => error,
+                })?;
+        }
+        Ok(())
+    }
+
+    /// Brings the harness's own view up to date.
+    fn catch_up(&mut self) {
+        for fact in self.journal.since(self.world_seen) {
+            self.world_seen = fact.seq + 1;
+            self.world.apply(&fact);
+        }
+    }
+
+    async fn perform(&mut self, plan: &Plan, action: &Action) -> Result<(), Problem> {
+        match action {
+            Action::Pool(segment, Some(pool)) => self.set_pool(segment, *pool),
+            Action::Pool(segment, None) => self.driver.remove_pool(segment),
+            Action::Create(object) => drop(self.local.create(object.clone())?),
+            Action::Merge(target, merge) => self.merge(plan, target, merge)?,
+            Action::Delete(target) => self.delete(plan, target)?,
+            Action::DriverUp(node, segment) if plan.is_distributed() => {
+                let what = "listen on the driver's socket";
+                let listened = self.listen(Some((node, segment))).await;
+                listened.map_err(|source| StartError::Io { what, source })?;
+                if self.active.contains(&Role::Publisher) {
+                    self.start_publisher(Some(node.clone()))?;
+                }
+            }
+            Action::DriverDown(node) if plan.is_distributed() => {
+                self.fleet.stop_client(&publisher_client(Some(node))).await;
+                self.endpoints.remove(&Some(node.clone()));
+            }
+            // The central driver serves all nodes from one endpoint.
+            Action::DriverUp(..) | Action::DriverDown(_) => {}
+            Action::Registration(node, keys) => {
+                let drivers = objects::registration(&plan.driver.name, node, keys.as_deref());
+                let merge = json!({"spec": {"drivers": drivers}});
+                self.local.patch_merge(&at("csinodes", None, node), merge)?;
+            }
+            Action::Script(script) => {
+                let scripted = self.driver.script(rule(script)?);
+                scripted.map_err(|error| Problem::Refused(error.to_string()))?;
+            }
+            Action::Stop(role) => {
+                self.active.retain(|active| active != role);
+                self.fleet.stop(*role).await;
+            }
+            Action::Start(role) => self.start_role(*role)?,
+        }
+        Ok(())
+    }
+
+    fn merge(&self, plan: &Plan, target: &Target, merge: &Value) -> Result<(), Problem> {
+        for place in self.targets(plan, target)? {
+            self.local.patch_merge(&place, merge.clone())?;
+        }
+        Ok(())
+    }
+
+    fn delete(&self, plan: &Plan, target: &Target) -> Result<(), Problem> {
+        for place in self.targets(plan, target)? {
+            self.local.delete(&place)?;
+        }
+        Ok(())
+    }
+
+    /// The objects that are meant.
+    fn targets(&self, plan: &Plan, target: &Target) -> Result<Vec<ResourceRef>, Problem> {
+        match target {
+            Target::Named {
+                resource,
+                namespace,
+                name,
+            } => Ok(vec![at(resource, namespace.as_deref(), name)]),
+            Target::Capacity { class, segment } => {
+                let is_meant = |object: &Value| {
+                    object["storageClassName"] == class.as_str()
+                        && plan.segments.spell_topology(object.get("nodeTopology")) == *segment
+                };
+                let found: Vec<_> = self
+                    .world
+                    .objects(CAPACITIES)
+                    .filter(|(_, object)| is_meant(object))
+                    .map(|((namespace, name), _)| at(CAPACITIES, namespace.as_deref(), name))
+                    .collect();
+                if found.is_empty() {
+                    let text = format!("there is no object for class {class} at {segment} to change");
+                    return Err(Problem::Refused(text));
+                }
+                Ok(found)
+            }
+        }
+    }
+}
+
+/// Why an action could not be done.
+enum Problem {
+    /// The case asks for something that can't be.
+    Refused(String),
+    Other(StartError),
+}
+
+impl From<fake_apiserver::Status> for Problem {
+    fn from(status: fake_apiserver::Status) -> Self {
+        Problem::Refused(status.to_string())
+    }
+}
+
+impl From<StartError> for Problem {
+    fn from(error: StartError) -> Self {
+        Problem::Other(error)
+    }
+}
+
+fn rule(script: &Script) -> Result<Rule, Problem> {
+    let method = script
+        .method
+        .parse::<Method>()
+        .map_err(|error| Problem::Refused(format!("{error}")))?;
+    let effect = match script.effect {
+        Effect::Code(code) => CsiEffect::Code(code.into(), "scripted by the case".to_owned()),
+        Effect::Delay(time) => CsiEffect::Delay(time.max(Duration::from_millis(1))),
+        Effect::Hang => CsiEffect::Hang,
+        Effect::Answer { available, maximum } => CsiEffect::Capacity {
+            available,
+            maximum,
+            minimum: None,
+        },
+    };
+    Ok(Rule {
+        method,
+        segment: script.segment.clone(),
+        parameters: script.parameters.clone(),
+        skip: script.skip,
+        times: script.times,
+        effect,
+    })
+}

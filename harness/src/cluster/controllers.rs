@@ -1,0 +1,236 @@
+//! What kube-controller-manager does for this story: claims of generic ephemeral volumes, binding of claims and volumes,
+//! release of volumes, and, where no publisher runs, provisioning without limits.
+//!
+//! Level-triggered on the journal's commits. Knows no capacity and no driver.
+
+use std::sync::Arc;
+
+use fake_apiserver::LocalClient;
+use serde_json::{Value, json};
+
+use super::address::at;
+use crate::journal::{Change, CommitFact, Journal, What};
+use crate::plan::WORKLOADS;
+use crate::world::World;
+
+/// Client name of the controllers.
+pub(super) const CLIENT: &str = "controllers";
+
+const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
+const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";
+const BOUND_BY_CONTROLLER: &str = "pv.kubernetes.io/bound-by-controller";
+const STORAGE_PROVISIONER: &str = "volume.kubernetes.io/storage-provisioner";
+const CLAIMS: &str = "persistentvolumeclaims";
+const VOLUMES: &str = "persistentvolumes";
+
+/// Runs until it is dropped.
+pub(super) async fn run(journal: Journal, client: LocalClient, provision: bool) {
+    let mut controllers = Controllers {
+        world: World::default(),
+        client,
+        provision,
+    };
+    let mut next = 0;
+    loop {
+        for fact in journal.since(next) {
+            next = fact.seq + 1;
+            controllers.world.apply(&fact);
+            if let What::Commit(commit) = &fact.what {
+                controllers.react(commit);
+            }
+        }
+        journal.grown(next).await;
+    }
+}
+
+struct Controllers {
+    world: World,
+    client: LocalClient,
+    /// Whether claims are provisioned here, because nobody else does.
+    provision: bool,
+}
+
+impl Controllers {
+    /// Brings everything in order that a change may have touched. A write that lost a race is repeated when the change
+    /// that won it comes by.
+    fn react(&mut self, commit: &CommitFact) {
+        let gone = commit.change == Change::Deleted;
+        match (&*commit.resource, gone) {
+            ("pods", false) => self.create_ephemeral_claims(&commit.object),
+            ("pods", true) => self.delete_owned_claims(&commit.object),
+            (VOLUMES, false) => self.bind_by_volume(&commit.object),
+            (CLAIMS, false) => self.bind(&commit.name, &commit.object),
+            (CLAIMS, true) => self.release(&commit.object),
+            _ => {}
+        }
+    }
+
+    fn create_ephemeral_claims(&self, pod: &Value) {
+        let name = pod["metadata"]["name"].as_str().unwrap_or_default();
+        for volume in pod["spec"]["volumes"].as_array().into_iter().flatten() {
+            let template = &volume["ephemeral"]["volumeClaimTemplate"];
+            let claim = format!("{name}-{}", volume["name"].as_str().unwrap_or_default());
+            if template.is_null() || self.world.object(CLAIMS, Some(WORKLOADS), &claim).is_some() {
+                continue;
+            }
+            let owner = json!({
+                "apiVersion": "v1", "kind": "Pod", "name": name, "uid": pod["metadata"]["uid"],
+                "controller": true, "blockOwnerDeletion": true,
+            });
+            self.write(self.client.create(json!({
+                "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+                "metadata": {"name": claim, "namespace": WORKLOADS, "ownerReferences": [owner]},
+                "spec": template["spec"],
+            })));
+        }
+    }
+
+    /// Garbage collection of the claims that a pod owned.
+    fn delete_owned_claims(&self, pod: &Value) {
+        let is_owned = |claim: &Value| {
+            let owners = claim["metadata"]["ownerReferences"].as_array();
+            owners
+                .into_iter()
+                .flatten()
+                .any(|owner| owner["uid"] == pod["metadata"]["uid"])
+        };
+        for ((namespace, name), _) in self.world.objects(CLAIMS).filter(|(_, claim)| is_owned(claim)) {
+            self.write(self.client.delete(&at(CLAIMS, namespace.as_deref(), name)));
+        }
+    }
+
+    /// A volume that is reserved is bound to its claim; one that is not is offered to all.
+    fn bind_by_volume(&self, volume: &Value) {
+        let Some(claim_name) = volume["spec"]["claimRef"]["name"].as_str() else {
+            if volume["status"]["phase"] == "Pending" {
+                let name = volume["metadata"]["name"].as_str().unwrap_or_default();
+                let merge = json!({"status": {"phase": "Available"}});
+                self.write(
+                    self.client
+                        .patch_subresource(&at(VOLUMES, None, name), "status", merge),
+                );
+            }
+            return;
+        };
+        if let Some(claim) = self.world.object(CLAIMS, Some(WORKLOADS), claim_name) {
+            self.bind(claim_name, claim);
+        }
+    }
+
+    /// One step towards a bound claim; the commit that it makes brings the next.
+    fn bind(&self, name: &str, claim: &Value) {
+        if claim["status"]["phase"] == "Bound" {
+            return;
+        }
+        let Some(volume) = self.volume_for(name, claim) else {
+            return self.ask_for_volume(name, claim);
+        };
+        let volume_name = volume["metadata"]["name"].as_str().unwrap_or_default();
+        if claim["spec"]["volumeName"] != volume["metadata"]["name"] {
+            let merge = json!({
+                "metadata": {"annotations": {BIND_COMPLETED: "yes", BOUND_BY_CONTROLLER: "yes"}},
+                "spec": {"volumeName": volume_name},
+            });
+            return self.write(self.client.patch_merge(&at(CLAIMS, Some(WORKLOADS), name), merge));
+        }
+        if volume["status"]["phase"] != "Bound" {
+            let merge = json!({"status": {"phase": "Bound"}});
+            self.write(
+                self.client
+                    .patch_subresource(&at(VOLUMES, None, volume_name), "status", merge),
+            );
+        }
+        let merge = json!({"status": {
+            "phase": "Bound", "accessModes": claim["spec"]["accessModes"], "capacity": volume["spec"]["capacity"],
+        }});
+        self.write(
+            self.client
+                .patch_subresource(&at(CLAIMS, Some(WORKLOADS), name), "status", merge),
+        );
+    }
+
+    /// The volume that is reserved for a claim.
+    fn volume_for(&self, name: &str, claim: &Value) -> Option<Arc<Value>> {
+        let is_reserved = |volume: &Value| {
+            let reserved = &volume["spec"]["claimRef"];
+            let same_uid = reserved["uid"].is_null() || reserved["uid"] == claim["metadata"]["uid"];
+            reserved["name"] == name && reserved["namespace"] == WORKLOADS && same_uid
+        };
+        self.world
+            .objects(VOLUMES)
+            .find(|(_, volume)| is_reserved(volume))
+            .map(|(_, volume)| volume.clone())
+    }
+
+    /// Tells the provisioner that it is its turn, and plays it where there is none.
+    fn ask_for_volume(&self, name: &str, claim: &Value) {
+        let class = claim["spec"]["storageClassName"].as_str().unwrap_or_default();
+        let Some(class) = self.world.object("storageclasses", None, class) else {
+            return;
+        };
+        let annotations = &claim["metadata"]["annotations"];
+        let node = annotations[SELECTED_NODE].as_str();
+        let provisioner = class["provisioner"].as_str().unwrap_or_default();
+        let waits = class["volumeBindingMode"] == "WaitForFirstConsumer" && node.is_none();
+        if waits || provisioner == "kubernetes.io/no-provisioner" {
+            return;
+        }
+        if annotations[STORAGE_PROVISIONER] != provisioner {
+            let merge = json!({"metadata": {"annotations": {STORAGE_PROVISIONER: provisioner}}});
+            return self.write(self.client.patch_merge(&at(CLAIMS, Some(WORKLOADS), name), merge));
+        }
+        if self.provision {
+            self.write(self.client.create(provisioned(name, claim, node)));
+        }
+    }
+
+    /// A volume whose claim is gone is released; its provisioner deletes it if the class says so.
+    fn release(&self, claim: &Value) {
+        let is_of_claim = |volume: &Value| volume["spec"]["claimRef"]["uid"] == claim["metadata"]["uid"];
+        for ((_, name), _) in self
+            .world
+            .objects(VOLUMES)
+            .filter(|(_, volume)| is_of_claim(volume))
+        {
+            let merge = json!({"status": {"phase": "Released"}});
+            self.write(
+                self.client
+                    .patch_subresource(&at(VOLUMES, None, name), "status", merge),
+            );
+        }
+    }
+
+    /// Refusals are in the journal, with their text; there is nobody else to tell.
+    fn write<T>(&self, answer: Result<T, fake_apiserver::Status>) {
+        if let Err(status) = answer {
+            tracing::debug!(message = %status, "controller write refused");
+        }
+    }
+}
+
+/// A volume as a driver without limits would make it.
+fn provisioned(name: &str, claim: &Value, node: Option<&str>) -> Value {
+    let uid = claim["metadata"]["uid"].as_str().unwrap_or_default();
+    let mut volume = json!({
+        "apiVersion": "v1", "kind": "PersistentVolume",
+        "metadata": {"name": format!("pvc-{uid}")},
+        "spec": {
+            "accessModes": claim["spec"]["accessModes"],
+            "capacity": {"storage": claim["spec"]["resources"]["requests"]["storage"]},
+            "storageClassName": claim["spec"]["storageClassName"],
+            "persistentVolumeReclaimPolicy": "Retain",
+            "volumeMode": claim["spec"]["volumeMode"],
+            "claimRef": {
+                "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+                "namespace": WORKLOADS, "name": name, "uid": uid,
+            },
+            "csi": {"driver": "unlimited.example.com", "volumeHandle": uid},
+        },
+    });
+    if let Some(node) = node {
+        let term = json!({"key": "kubernetes.io/hostname", "operator": "In", "values": [node]});
+        volume["spec"]["nodeAffinity"] =
+            json!({"required": {"nodeSelectorTerms": [{"matchExpressions": [term]}]}});
+    }
+    volume
+}

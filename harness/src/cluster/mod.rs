@@ -1,0 +1,322 @@
+//! One cluster for one case: API server, driver, controllers and the systems under test, all observed by one journal.
+//!
+//! Knows how to start, change and stop things; never what a case expects of them.
+
+mod act;
+mod address;
+mod controllers;
+mod observe;
+mod owner;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use fake_apiserver::{ApiServer, LocalClient, ServerOptions};
+use fake_csi::{CostFactor, DriverSpec, FakeDriver, NodeIdentity, Pool};
+use tokio::task::JoinHandle;
+
+use crate::journal::{Journal, What};
+use crate::plan::{NAMESPACE, Plan, PoolPlan};
+use crate::scenario::Role;
+use crate::segment::Segment;
+use crate::system::{Access, Fleet, Settings, Systems};
+use crate::world::World;
+use observe::{ApiObserver, CsiObserver};
+
+/// The environment, or a file of ours, is not as it must be; says nothing about a system under test.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// No socket or folder could be had.
+    #[error("{what}: {source}; check free space, and the permissions of the temporary folder")]
+    Io {
+        /// What was tried.
+        what: &'static str,
+        /// Why it failed.
+        source: std::io::Error,
+    },
+    /// The API server refused an object of the case.
+    #[error("{source_file}: step `{step}`: the API server refuses “{action}”: {message}")]
+    Refused {
+        /// The case file.
+        source_file: String,
+        /// The step, or `cluster`.
+        step: String,
+        /// What the harness tried.
+        action: String,
+        /// The server's words.
+        message: String,
+    },
+    /// The driver can't be set up as the case wants it.
+    #[error("the case's driver: {0}")]
+    Driver(String),
+    /// No system plays a role that the case needs.
+    #[error("{0}")]
+    NoSystem(String),
+}
+
+/// Client name of the harness itself.
+const HARNESS: &str = "harness";
+
+/// A running cluster.
+pub(crate) struct Cluster {
+    api: ApiServer,
+    server: fake_apiserver::Running,
+    local: LocalClient,
+    driver: FakeDriver,
+    /// By node; none: the central endpoint.
+    endpoints: BTreeMap<Option<String>, Endpoint>,
+    /// Holds the sockets; removed last.
+    folder: tempfile::TempDir,
+    controllers: JoinHandle<()>,
+    fleet: Fleet,
+    journal: Journal,
+    /// The state as the harness's own actions see it.
+    world: World,
+    world_seen: u64,
+    /// Roles that the case has not stopped.
+    active: Vec<Role>,
+    settings: Settings,
+    /// Pod of the publisher, where the case wants an owner.
+    pod: Option<String>,
+}
+
+struct Endpoint {
+    socket: PathBuf,
+    /// Kept for its drop: the endpoint ends with it.
+    _running: fake_csi::Running,
+}
+
+impl Cluster {
+    /// Starts servers and creates the case's objects; no system runs yet.
+    pub(crate) async fn start(
+        plan: &Plan,
+        systems: &Systems,
+        journal: &Journal,
+        refresh: Duration,
+    ) -> Result<Self, StartError> {
+        let io = |what| move |source| StartError::Io { what, source };
+        let folder = tempfile::Builder::new()
+            .prefix("csi-")
+            .tempdir()
+            .map_err(io("make a temporary folder"))?;
+        let options = ServerOptions {
+            kubelet_less: true,
+            ..ServerOptions::default()
+        };
+        let api = ApiServer::new(options, Some(Arc::new(ApiObserver(journal.clone()))));
+        let server = api.start().await.map_err(io("start the API server"))?;
+        let observer = CsiObserver {
+            journal: journal.clone(),
+            segments: plan.segments.clone(),
+        };
+        let driver = FakeDriver::new(driver_spec(plan), Some(Arc::new(observer)));
+        for cost in &plan.driver.costs {
+            driver
+                .add_cost(cost_factor(cost))
+                .map_err(|error| StartError::Driver(error.to_string()))?;
+        }
+        let local = api.client(HARNESS);
+        let has_publisher = plan.roles.contains(&Role::Publisher);
+        let run = controllers::run(journal.clone(), api.client(controllers::CLIENT), !has_publisher);
+        let mut cluster = Cluster {
+            controllers: tokio::spawn(run),
+            api,
+            server,
+            local,
+            driver,
+            endpoints: BTreeMap::new(),
+            folder,
+            fleet: Fleet::new(systems.clone(), journal.clone()),
+            journal: journal.clone(),
+            world: World::default(),
+            world_seen: 0,
+            active: Vec::new(),
+            settings: settings(plan, refresh),
+            pod: None,
+        };
+        cluster.create_all(plan)?;
+        cluster
+            .start_driver(plan)
+            .await
+            .map_err(io("listen on the driver's socket"))?;
+        Ok(cluster)
+    }
+
+    fn create_all(&mut self, plan: &Plan) -> Result<(), StartError> {
+        let refused = |action: String, message: String| StartError::Refused {
+            source_file: plan.scenario.source.clone(),
+            step: "cluster".to_owned(),
+            action,
+            message,
+        };
+        for object in &plan.objects {
+            let answer = self.local.create(object.clone());
+            // The usual namespaces may be there from the start.
+            if let Err(status) = answer
+                && !(status.code == 409 && object["kind"] == "Namespace")
+            {
+                let name = format!("create {} {}", object["kind"], object["metadata"]["name"]);
+                return Err(refused(name, status.to_string()));
+            }
+        }
+        if plan.publisher.owner_level.is_some() {
+            let pod = owner::create_chain(&self.local);
+            self.pod =
+                Some(pod.map_err(|status| refused("create the owners".to_owned(), status.to_string()))?);
+        }
+        Ok(())
+    }
+
+    async fn start_driver(&mut self, plan: &Plan) -> std::io::Result<()> {
+        for (segment, pool) in &plan.driver.pools {
+            self.set_pool(segment, *pool);
+        }
+        if plan.is_distributed() {
+            for (node, segment) in &plan.driver_nodes {
+                self.listen(Some((node, segment))).await?;
+            }
+            return Ok(());
+        }
+        self.listen(None).await
+    }
+
+    fn set_pool(&self, segment: &Segment, pool: PoolPlan) {
+        let (capacity, largest) = (pool.capacity, pool.largest);
+        self.driver.set_pool(Pool {
+            segment: segment.clone(),
+            capacity,
+            largest,
+        });
+    }
+
+    async fn listen(&mut self, node: Option<(&String, &Segment)>) -> std::io::Result<()> {
+        let socket = self.folder.path().join(format!("{}.sock", self.endpoints.len()));
+        let identity = node.map(|(node, segment)| NodeIdentity {
+            node_id: node.clone(),
+            segment: segment.clone(),
+        });
+        let running = self.driver.listen(&socket, identity).await?;
+        self.endpoints.insert(
+            node.map(|(node, _)| node.clone()),
+            Endpoint {
+                socket,
+                _running: running,
+            },
+        );
+        Ok(())
+    }
+
+    /// Starts all instances of a role.
+    pub(crate) fn start_role(&mut self, role: Role) -> Result<(), StartError> {
+        if !self.active.contains(&role) {
+            self.active.push(role);
+        }
+        if role == Role::Scheduler {
+            let access = self.access(role.as_str(), None, None);
+            return self
+                .fleet
+                .start(role, role.as_str(), access)
+                .map_err(StartError::NoSystem);
+        }
+        let nodes: Vec<Option<String>> = self.endpoints.keys().cloned().collect();
+        for node in nodes {
+            self.start_publisher(node)?;
+        }
+        Ok(())
+    }
+
+    /// Starts the publisher of a node, or the central one.
+    fn start_publisher(&mut self, node: Option<String>) -> Result<(), StartError> {
+        let client = publisher_client(node.as_deref());
+        let socket = self.endpoints.get(&node).map(|endpoint| endpoint.socket.clone());
+        let access = self.access(&client, node, socket);
+        self.fleet
+            .start(Role::Publisher, &client, access)
+            .map_err(StartError::NoSystem)
+    }
+
+    fn access(&self, client: &str, node: Option<String>, csi_socket: Option<PathBuf>) -> Access {
+        Access {
+            api_url: self.server.url(),
+            token: self.api.add_client(client),
+            csi_socket,
+            node,
+            namespace: NAMESPACE.to_owned(),
+            pod: self.pod.clone(),
+            settings: self.settings.clone(),
+        }
+    }
+
+    /// Waits until nothing is in flight and nothing has moved for a moment.
+    pub(crate) async fn quiet(&self) {
+        /// Long enough for a program on a busy machine to answer what it has just been told.
+        const SETTLE: Duration = Duration::from_millis(40);
+        loop {
+            self.api.quiet().await;
+            // A call that hangs moves nothing, and would never end.
+            let _ = tokio::time::timeout(SETTLE * 5, self.driver.quiet()).await;
+            let from = self.journal.len();
+            tokio::time::sleep(SETTLE).await;
+            if !self.journal.since(from).iter().any(|fact| is_motion(&fact.what)) {
+                return;
+            }
+        }
+    }
+
+    /// Stops the systems, then the servers.
+    pub(crate) async fn stop(mut self) {
+        self.fleet.stop_all().await;
+        self.controllers.abort();
+        self.server.stop().await;
+    }
+}
+
+/// Whether a fact shows that the cluster is still moving; polls that change nothing do not.
+fn is_motion(what: &What) -> bool {
+    match what {
+        What::Commit(_) | What::Delivery(_) | What::Process(_) => true,
+        What::Request(request) => !matches!(request.verb.as_str(), "get" | "list" | "watch"),
+        What::Call(call) => call.method != "GetCapacity",
+        _ => false,
+    }
+}
+
+fn publisher_client(node: Option<&str>) -> String {
+    match node {
+        Some(node) => format!("publisher@{node}"),
+        None => Role::Publisher.as_str().to_owned(),
+    }
+}
+
+fn driver_spec(plan: &Plan) -> DriverSpec {
+    DriverSpec {
+        name: plan.driver.name.clone(),
+        topology_keys: plan.segments.keys().to_vec(),
+        advertise_get_capacity: plan.driver.get_capacity,
+    }
+}
+
+fn cost_factor((parameter, value, factor): &(String, String, u64)) -> CostFactor {
+    let (parameter, value) = (parameter.clone(), value.clone());
+    CostFactor {
+        parameter,
+        value,
+        numerator: *factor,
+        denominator: 1,
+    }
+}
+
+fn settings(plan: &Plan, refresh: Duration) -> Settings {
+    Settings {
+        mode: plan.mode,
+        refresh,
+        owner_level: plan.publisher.owner_level,
+        immediate: plan.publisher.immediate,
+        zero: plan.publisher.zero,
+        strict_topology: plan.publisher.strict_topology,
+        scoring: plan.scheduler.scoring,
+        shape: plan.scheduler.shape.clone(),
+    }
+}

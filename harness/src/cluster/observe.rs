@@ -1,0 +1,144 @@
+//! What the fakes observe, as facts of the journal. Translates words and keeps the order; drops nothing that is told.
+
+use std::sync::Arc;
+
+use fake_apiserver as api;
+use fake_csi as csi;
+
+use crate::journal::{CallFact, Change, CommitFact, DeliveryFact, Journal, RequestFact, What};
+use crate::segment::Segments;
+
+/// Observes the API server.
+pub(super) struct ApiObserver(pub(super) Journal);
+
+impl api::Observer for ApiObserver {
+    fn observe(&self, event: api::Event) {
+        match event {
+            api::Event::Request {
+                client,
+                verb,
+                resource,
+                code,
+                message,
+                revision,
+                ..
+            } => {
+                self.0.append(What::Request(request(
+                    client,
+                    verb,
+                    resource,
+                    (code, message, revision),
+                )));
+            }
+            api::Event::Commit {
+                client,
+                change,
+                resource,
+                namespace,
+                name,
+                revision,
+                object,
+                ..
+            } => {
+                self.0.append(What::Commit(CommitFact {
+                    client,
+                    change: translate(change),
+                    resource: resource.into(),
+                    namespace: namespace.as_deref().map(str::to_owned),
+                    name: name.to_string(),
+                    revision,
+                    object,
+                }));
+            }
+            api::Event::Delivery {
+                client,
+                change,
+                resource,
+                namespace,
+                name,
+                revision,
+                ..
+            } => {
+                self.0.append(What::Delivery(DeliveryFact {
+                    client,
+                    change: translate(change),
+                    resource: resource.into(),
+                    namespace: namespace.as_deref().map(str::to_owned),
+                    name: name.to_string(),
+                    revision,
+                }));
+            }
+            // The end of a watch decides nothing: whoever watched comes back with a new request.
+            api::Event::WatchClosed { .. } => {}
+        }
+    }
+}
+
+fn request(
+    client: Arc<str>,
+    verb: api::Verb,
+    path: Option<api::ResourcePath>,
+    (code, message, revision): (u16, Option<String>, Option<u64>),
+) -> RequestFact {
+    let resource = match &path {
+        Some(api::ResourcePath {
+            resource,
+            subresource: Some(sub),
+            ..
+        }) => format!("{resource}/{sub}"),
+        Some(path) => path.resource.clone(),
+        None => String::new(),
+    };
+    let (namespace, name) = path.map(|path| (path.namespace, path.name)).unwrap_or_default();
+    RequestFact {
+        client,
+        verb: verb.as_str().to_owned(),
+        resource,
+        namespace,
+        name,
+        code,
+        message,
+        revision,
+    }
+}
+
+fn translate(change: api::Change) -> Change {
+    match change {
+        api::Change::Added => Change::Added,
+        api::Change::Modified => Change::Modified,
+        api::Change::Deleted => Change::Deleted,
+    }
+}
+
+/// Observes the driver.
+pub(super) struct CsiObserver {
+    pub(super) journal: Journal,
+    pub(super) segments: Segments,
+}
+
+impl csi::Observer for CsiObserver {
+    fn observe(&self, event: csi::Event) {
+        let (code, message) = match &event.outcome {
+            Ok(_) => ("OK".to_owned(), None),
+            Err(failure) => (failure.code.to_owned(), Some(failure.message.clone())),
+        };
+        let (available, maximum) = match event.outcome {
+            Ok(csi::Answer::Capacity {
+                available, maximum, ..
+            }) => (Some(available), maximum),
+            _ => (None, None),
+        };
+        self.journal.append(What::Call(CallFact {
+            method: event.method.as_str().to_owned(),
+            node: event.node,
+            segment: event.segment.map(|segment| self.segments.spell(&segment)),
+            parameters: event.parameters,
+            volume: event.volume_name.or(event.volume_id),
+            required_bytes: event.required_bytes,
+            code,
+            message,
+            available,
+            maximum,
+        }));
+    }
+}

@@ -1,0 +1,56 @@
+//! The objects that own a publisher: Deployment → ReplicaSet → Pod, as a cluster would have made them.
+
+use fake_apiserver::{LocalClient, Status};
+use serde_json::{Value, json};
+
+use crate::plan::NAMESPACE;
+
+/// Creates the chain and returns the pod's name.
+pub(super) fn create_chain(client: &LocalClient) -> Result<String, Status> {
+    let deployment = create(client, "apps/v1", "Deployment", "publisher", None)?;
+    let replica_set = create(
+        client,
+        "apps/v1",
+        "ReplicaSet",
+        "publisher-5d4",
+        Some(&deployment),
+    )?;
+    create(client, "v1", "Pod", "publisher-5d4-x7x", Some(&replica_set))?;
+    Ok("publisher-5d4-x7x".to_owned())
+}
+
+fn create(
+    client: &LocalClient,
+    api_version: &str,
+    kind: &str,
+    name: &str,
+    owner: Option<&Value>,
+) -> Result<Value, Status> {
+    let mut object = json!({
+        "apiVersion": api_version, "kind": kind,
+        "metadata": {"name": name, "namespace": NAMESPACE},
+        "spec": spec(kind),
+    });
+    if let Some(owner) = owner {
+        object["metadata"]["ownerReferences"] = json!([{
+            "apiVersion": owner["apiVersion"], "kind": owner["kind"],
+            "name": owner["metadata"]["name"], "uid": owner["metadata"]["uid"],
+            "controller": true, "blockOwnerDeletion": true,
+        }]);
+    }
+    client.create(object).map(|created| (*created).clone())
+}
+
+/// As much of a spec as validation wants. The pod is on a node, so that no scheduler touches it.
+fn spec(kind: &str) -> Value {
+    let containers = json!([{"name": "publisher", "image": "example.com/publisher"}]);
+    if kind == "Pod" {
+        return json!({"nodeName": "control-plane", "containers": containers});
+    }
+    let labels = json!({"app": "publisher"});
+    json!({
+        "replicas": 1,
+        "selector": {"matchLabels": labels},
+        "template": {"metadata": {"labels": labels}, "spec": {"containers": containers}},
+    })
+}

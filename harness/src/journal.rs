@@ -1,0 +1,339 @@
+//! The journal: everything observable of one case, in one order, and nothing that judges it.
+//!
+//! The fakes append from inside their critical sections, so that the order of facts is the order of truth. Verdicts are
+//! functions of the plan and these facts alone, and can be taken again from the stored file.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::sync::watch;
+
+use crate::scenario::Role;
+
+/// One observed thing.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Fact {
+    /// Place in the journal, from 0.
+    pub seq: u64,
+    /// Microseconds since the journal was opened.
+    pub at_us: u64,
+    /// What was observed.
+    pub what: What,
+}
+
+impl Fact {
+    /// Time since the journal was opened.
+    pub fn at(&self) -> Duration {
+        Duration::from_micros(self.at_us)
+    }
+}
+
+/// What was observed.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "fact")]
+pub enum What {
+    /// The case begins, with the settings that bounds are computed from.
+    Begin(Begin),
+    /// A step begins: its actions follow.
+    StepStarted(StepMark),
+    /// All actions of the step are done: its bounds start here.
+    StepActed(StepMark),
+    /// The harness did something.
+    Action(ActionFact),
+    /// A bound was reached: the time that an expectation had, or the time that it had to hold.
+    Bound(BoundFact),
+    /// Nothing was in flight and nothing had changed for a while.
+    Quiet,
+    /// The API server answered a request.
+    Request(RequestFact),
+    /// The API server committed a change.
+    Commit(CommitFact),
+    /// The API server handed an event to a watcher.
+    Delivery(DeliveryFact),
+    /// The driver answered a call.
+    Call(CallFact),
+    /// A system under test started or ended.
+    Process(ProcessFact),
+}
+
+/// Settings of the run.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Begin {
+    /// The case.
+    pub case: String,
+    /// The publisher's poll interval.
+    pub refresh_us: u64,
+    /// Multiplies every bound.
+    pub patience: f64,
+    /// Version of this format.
+    pub format: u32,
+}
+
+/// A step, by its place in the plan.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct StepMark {
+    /// Index into the plan's steps.
+    pub step: usize,
+}
+
+/// Something the harness did.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ActionFact {
+    /// In the case's own words.
+    pub text: String,
+}
+
+/// A bound of one expectation.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct BoundFact {
+    /// Index into the plan's steps.
+    pub step: usize,
+    /// Index into the step's expectations.
+    pub expect: usize,
+    /// Which bound.
+    pub bound: BoundKind,
+}
+
+/// Which bound of an expectation was reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum BoundKind {
+    /// The time by which it had to become true.
+    Within,
+    /// The time for which it had to stay true.
+    Hold,
+}
+
+/// An answered API request; a watch is answered when it is accepted.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RequestFact {
+    /// Whose token it carried.
+    pub client: Arc<str>,
+    /// get, list, watch, create, update, patch, delete, deletecollection.
+    pub verb: String,
+    /// Plural resource name; with a subresource `pods/binding`. Empty for paths without a resource.
+    pub resource: String,
+    /// Namespace, where there is one.
+    pub namespace: Option<String>,
+    /// Name, where there is one.
+    pub name: Option<String>,
+    /// HTTP status.
+    pub code: u16,
+    /// Status.message of a refusal.
+    pub message: Option<String>,
+    /// resourceVersion of the answer.
+    pub revision: Option<u64>,
+}
+
+/// How an object changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Change {
+    /// It is new.
+    Added,
+    /// It was changed.
+    Modified,
+    /// It is gone.
+    Deleted,
+}
+
+impl Change {
+    /// The verb that case files use for the write.
+    pub fn verb(self) -> &'static str {
+        match self {
+            Change::Added => "create",
+            Change::Modified => "update",
+            Change::Deleted => "delete",
+        }
+    }
+}
+
+/// A committed change.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CommitFact {
+    /// Whose request it was.
+    pub client: Arc<str>,
+    /// How the object changed.
+    pub change: Change,
+    /// Plural resource name.
+    pub resource: Arc<str>,
+    /// Namespace, where there is one.
+    pub namespace: Option<String>,
+    /// Name.
+    pub name: String,
+    /// resourceVersion of the change.
+    pub revision: u64,
+    /// The object after the change; before it for a deletion.
+    pub object: Arc<Value>,
+}
+
+/// An event handed to a watcher's connection.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeliveryFact {
+    /// Whose watch it is.
+    pub client: Arc<str>,
+    /// How the object changed, as the watcher sees it.
+    pub change: Change,
+    /// Plural resource name.
+    pub resource: Arc<str>,
+    /// Namespace, where there is one.
+    pub namespace: Option<String>,
+    /// Name.
+    pub name: String,
+    /// resourceVersion of the event.
+    pub revision: u64,
+}
+
+/// An answered CSI call.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CallFact {
+    /// Method name, such as `GetCapacity`.
+    pub method: String,
+    /// The node whose endpoint was called; none for the central endpoint.
+    pub node: Option<String>,
+    /// The segment asked for; none where the request had no topology.
+    pub segment: Option<String>,
+    /// Class parameters as the driver got them.
+    pub parameters: std::collections::BTreeMap<String, String>,
+    /// The volume, for calls about one.
+    pub volume: Option<String>,
+    /// Bytes asked for, for CreateVolume.
+    pub required_bytes: Option<i64>,
+    /// `OK` or the gRPC code.
+    pub code: String,
+    /// Error message, for a refusal.
+    pub message: Option<String>,
+    /// available_capacity, for GetCapacity.
+    pub available: Option<i64>,
+    /// maximum_volume_size, for GetCapacity.
+    pub maximum: Option<i64>,
+}
+
+/// A system under test started or ended.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProcessFact {
+    /// Its client name, such as `publisher` or `publisher@n1`.
+    pub client: Arc<str>,
+    /// The role it plays.
+    pub role: Role,
+    /// What happened.
+    pub event: ProcessEvent,
+}
+
+/// What happened to a system under test.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ProcessEvent {
+    /// It was started.
+    Started,
+    /// The harness stopped it.
+    Stopped,
+    /// It ended by itself; the text says how.
+    Exited(String),
+}
+
+/// An append-only list of facts that wakes whoever waits for more.
+#[derive(Clone)]
+pub struct Journal {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    opened: Instant,
+    facts: Mutex<Vec<Fact>>,
+    length: watch::Sender<u64>,
+}
+
+impl Default for Journal {
+    fn default() -> Self {
+        Journal {
+            shared: Arc::new(Shared {
+                opened: Instant::now(),
+                facts: Mutex::new(Vec::new()),
+                length: watch::Sender::new(0),
+            }),
+        }
+    }
+}
+
+impl Journal {
+    /// Appends one fact.
+    pub fn append(&self, what: What) {
+        let mut facts = self.shared.facts.lock();
+        let seq = facts.len() as u64;
+        let at_us = u64::try_from(self.shared.opened.elapsed().as_micros()).unwrap_or(u64::MAX);
+        facts.push(Fact { seq, at_us, what });
+        // Sent under the lock, so that the length never goes back.
+        self.shared.length.send_replace(seq + 1);
+    }
+
+    /// Time since the journal was opened.
+    pub fn now(&self) -> Duration {
+        self.shared.opened.elapsed()
+    }
+
+    /// The moment at which [`Journal::now`] says so.
+    pub fn instant(&self, at: Duration) -> Instant {
+        self.shared.opened + at
+    }
+
+    /// A copy of the facts from a place on.
+    pub fn since(&self, seq: u64) -> Vec<Fact> {
+        let facts = self.shared.facts.lock();
+        facts
+            .get(usize::try_from(seq).unwrap_or(usize::MAX)..)
+            .unwrap_or_default()
+            .to_vec()
+    }
+
+    /// Number of facts so far.
+    pub fn len(&self) -> u64 {
+        *self.shared.length.borrow()
+    }
+
+    /// Whether there is no fact yet.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Waits until there are more than `seq` facts.
+    pub async fn grown(&self, seq: u64) {
+        let mut length = self.shared.length.subscribe();
+        // The sender lives in self, so the wait can't fail.
+        let _ = length.wait_for(|length| *length > seq).await;
+    }
+
+    /// Writes the journal as one JSON object per line.
+    pub fn save(&self, path: &Path) -> std::io::Result<()> {
+        let mut file = std::io::BufWriter::new(std::fs::File::create(path)?);
+        for fact in self.shared.facts.lock().iter() {
+            serde_json::to_writer(&mut file, fact)?;
+            file.write_all(b"\n")?;
+        }
+        file.flush()
+    }
+}
+
+/// Reads a stored journal.
+pub fn load(path: &Path) -> std::io::Result<Vec<Fact>> {
+    let mut facts = Vec::new();
+    for (number, line) in BufReader::new(std::fs::File::open(path)?).lines().enumerate() {
+        let fact = serde_json::from_str(&line?).map_err(|error| {
+            let message = format!("{}:{}: not a fact: {error}", path.display(), number + 1);
+            std::io::Error::new(std::io::ErrorKind::InvalidData, message)
+        })?;
+        facts.push(fact);
+    }
+    Ok(facts)
+}

@@ -1,0 +1,236 @@
+//! Chains about published capacity: delivered → asked the driver → answered → written → accepted → visible.
+
+use std::collections::BTreeMap;
+
+use super::{Chain, Window};
+use crate::journal::{CallFact, Change, CommitFact, Fact, What};
+use crate::judge::predicate::{DiffRow, Offer, RowState, is_managed, row_key, spell_bytes, spell_row};
+use crate::plan::{Row, Rows};
+use crate::scenario::Role;
+
+impl<'a> Window<'a> {
+    /// Why a row is not as wanted.
+    pub(super) fn capacity_chain(&self, wanted: &Rows, row: &DiffRow) -> Chain {
+        let [class, segment] = row.subject.as_slice() else {
+            return Chain::default();
+        };
+        match (row.state, wanted.get(&(class.clone(), segment.clone()))) {
+            (RowState::Extra, _) => self.extra_chain(class, segment),
+            (_, Some(want)) => self.publish_chain(class, segment, *want),
+            _ => Chain::default(),
+        }
+    }
+
+    /// From the class and the node to the object.
+    fn publish_chain(&self, class: &str, segment: &str, want: Row) -> Chain {
+        let mut chain = Chain::default();
+        if !self.class_delivered(&mut chain, class) || !self.segment_delivered(&mut chain, segment) {
+            return chain;
+        }
+        let parameters = self.asked_parameters(class);
+        let since = self.relevant_since();
+        let is_meant = |call: &CallFact| {
+            call.method == "GetCapacity"
+                && call.parameters == parameters
+                && call.segment.as_deref().unwrap_or("*") == segment
+        };
+        let mut calls = self.facts.iter().filter_map(|fact| match &fact.what {
+            What::Call(call) if fact.seq >= since && is_meant(call) => Some((fact, call)),
+            _ => None,
+        });
+        let last = calls.next_back();
+        let asked = format!("GetCapacity for class {class} at {segment}");
+        if !chain.link(asked, last.map(|(fact, _)| fact), "never since the step began") {
+            return chain;
+        }
+        if let Some((fact, call)) = last {
+            self.answer_links(&mut chain, (fact, call), (class, segment), want);
+        }
+        chain
+    }
+
+    /// From the driver's answer on.
+    fn answer_links(&self, chain: &mut Chain, asked: (&Fact, &CallFact), row: (&str, &str), want: Row) {
+        let (fact, call) = asked;
+        let answer = spell_answer(call);
+        if !answers(call, want) {
+            chain.missing(
+                format!("the driver answers {}", spell_row(want)),
+                format!("it answered {answer}"),
+            );
+            return;
+        }
+        chain.found(format!("the driver answered {answer}"), fact);
+        let (class, segment) = row;
+        let key = (class.to_owned(), segment.to_owned());
+        let written =
+            self.last_commit(|commit| self.is_row(commit, &key) && commit.change != Change::Deleted);
+        let Some((fact, commit)) = written.filter(|(written, _)| written.seq >= self.relevant_since()) else {
+            let note = match self.refused_request(Role::Publisher, "csistoragecapacities") {
+                Some(request) => format!(
+                    "refused: {} {}",
+                    request.code,
+                    request.message.as_deref().unwrap_or("without a message")
+                ),
+                None => "no write was attempted".to_owned(),
+            };
+            chain.missing(
+                format!("the object of class {class} at {segment} is written"),
+                note,
+            );
+            return;
+        };
+        chain.found(format!("the object {} was written", commit.name), fact);
+        let offer = Offer::of(&commit.object);
+        let as_wanted = match want {
+            Row::Values { capacity, maximum } => (offer.capacity, offer.maximum) == (capacity, maximum),
+            Row::Nothing => false,
+        };
+        if as_wanted {
+            chain.missing(
+                "the object stays",
+                "it was written as wanted, and changed or removed later",
+            );
+        } else {
+            let got = crate::judge::predicate::spell_offer(offer);
+            chain.missing(format!("it says {}", spell_row(want)), format!("it says {got}"));
+        }
+    }
+
+    /// An object that should not be there.
+    fn extra_chain(&self, class: &str, segment: &str) -> Chain {
+        let mut chain = Chain::default();
+        let key = (class.to_owned(), segment.to_owned());
+        let written = self.last_commit(|commit| self.is_row(commit, &key));
+        let cause = self.last_commit(|commit| {
+            commit.change == Change::Deleted
+                && match &*commit.resource {
+                    "storageclasses" => commit.name == class,
+                    "csinodes" | "nodes" => self.nodes_of(segment).contains(&commit.name),
+                    _ => false,
+                }
+        });
+        match (cause, written) {
+            (Some((_, cause)), _) => {
+                let text = format!(
+                    "the end of {} {} delivered to the publisher",
+                    cause.resource, cause.name
+                );
+                if chain.link(text, self.delivery(Role::Publisher, cause), "never") {
+                    chain.missing("the obsolete object is deleted", "no delete was attempted");
+                }
+            }
+            (None, Some((_, commit))) => {
+                let note = format!("{} was written by {}", commit.name, commit.client);
+                chain.missing(format!("no object for class {class} at {segment}"), note);
+            }
+            (None, None) => {}
+        }
+        chain
+    }
+
+    fn is_row(&self, commit: &CommitFact, key: &(String, String)) -> bool {
+        &*commit.resource == "csistoragecapacities"
+            && is_managed(self.plan, &commit.object)
+            && row_key(self.plan, &commit.object) == *key
+    }
+
+    fn class_delivered(&self, chain: &mut Chain, class: &str) -> bool {
+        let committed =
+            self.last_commit(|commit| &*commit.resource == "storageclasses" && commit.name == class);
+        let Some((_, commit)) = committed else {
+            chain.missing(format!("StorageClass {class} exists"), "it was never created");
+            return false;
+        };
+        let evidence = self.delivery(Role::Publisher, commit);
+        chain.link(
+            format!("StorageClass {class} delivered to the publisher"),
+            evidence,
+            "never",
+        )
+    }
+
+    /// Only a central publisher learns segments from the API.
+    fn segment_delivered(&self, chain: &mut Chain, segment: &str) -> bool {
+        if self.plan.is_distributed() || segment == "*" {
+            return true;
+        }
+        let nodes = self.nodes_of(segment);
+        let committed = self.last_commit(|commit| {
+            &*commit.resource == "csinodes"
+                && commit.change != Change::Deleted
+                && nodes.contains(&commit.name)
+        });
+        let Some((_, commit)) = committed else {
+            chain.missing(format!("a CSINode of {segment} exists"), "none was ever created");
+            return false;
+        };
+        let evidence = self.delivery(Role::Publisher, commit);
+        chain.link(
+            format!("CSINode {} delivered to the publisher", commit.name),
+            evidence,
+            "never",
+        )
+    }
+
+    /// Nodes whose labels, at any time, made up this segment.
+    fn nodes_of(&self, segment: &str) -> Vec<String> {
+        let of_commit = |fact: &Fact| match &fact.what {
+            What::Commit(commit) if &*commit.resource == "nodes" => {
+                let labels = commit.object["metadata"]["labels"].as_object()?;
+                let labels: BTreeMap<String, String> = labels
+                    .iter()
+                    .map(|(key, value)| (key.clone(), value.as_str().unwrap_or_default().to_owned()))
+                    .collect();
+                let of_node = self.plan.segments.of_node(&labels)?;
+                (self.plan.segments.spell(&of_node) == segment).then(|| commit.name.clone())
+            }
+            _ => None,
+        };
+        self.facts.iter().filter_map(of_commit).collect()
+    }
+
+    /// What the driver is told of a class: its parameters without those meant for the sidecar.
+    fn asked_parameters(&self, class: &str) -> BTreeMap<String, String> {
+        let parameters = self.plan.class_parameters.get(class).cloned().unwrap_or_default();
+        parameters
+            .into_iter()
+            .filter(|(key, _)| !key.starts_with("csi.storage.k8s.io/"))
+            .collect()
+    }
+
+    /// In the first step, the start of the journal counts: systems may have asked before the step's actions.
+    fn relevant_since(&self) -> u64 {
+        let first = self
+            .facts
+            .iter()
+            .find(|fact| matches!(fact.what, What::StepStarted(_)));
+        if first.is_some_and(|first| first.seq == self.from) {
+            0
+        } else {
+            self.from
+        }
+    }
+}
+
+fn answers(call: &CallFact, want: Row) -> bool {
+    let answer = (call.available.map(i128::from), call.maximum.map(i128::from));
+    match want {
+        Row::Values { capacity, maximum } => call.code == "OK" && answer == (capacity, maximum),
+        Row::Nothing => true,
+    }
+}
+
+fn spell_answer(call: &CallFact) -> String {
+    match (call.available, call.maximum) {
+        (Some(available), Some(maximum)) => {
+            format!(
+                "{} (maximum {})",
+                spell_bytes(available.into()),
+                spell_bytes(maximum.into())
+            )
+        }
+        (Some(available), None) => spell_bytes(available.into()),
+        _ => format!("{} {}", call.code, call.message.as_deref().unwrap_or_default()),
+    }
+}

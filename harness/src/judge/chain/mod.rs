@@ -1,0 +1,219 @@
+//! The causal chain of a failed expectation: each link is a fact that had to happen, and the first one without evidence is
+//! where the system stopped.
+//!
+//! A chain turns "timed out" into "the publisher saw CSINode n3 but never asked the driver about it". Links only read the
+//! journal; what is true is decided elsewhere.
+
+mod capacities;
+mod placement;
+
+use super::pattern;
+use super::predicate::{DiffRow, RowState};
+use crate::journal::{Change, CommitFact, Fact, RequestFact, What};
+use crate::plan::{Objects, Plan, Predicate};
+use crate::scenario::Role;
+use crate::world::World;
+
+/// One link.
+#[derive(Debug, Clone)]
+pub struct Link {
+    /// What had to happen.
+    pub text: String,
+    /// The fact that shows it; none: no evidence.
+    pub fact: Option<u64>,
+    /// What was seen instead, or as well.
+    pub note: String,
+}
+
+/// Links in causal order.
+#[derive(Debug, Clone, Default)]
+pub struct Chain {
+    /// The links.
+    pub links: Vec<Link>,
+}
+
+impl Chain {
+    fn found(&mut self, text: impl Into<String>, fact: &Fact) -> &mut Self {
+        self.links.push(Link {
+            text: text.into(),
+            fact: Some(fact.seq),
+            note: String::new(),
+        });
+        self
+    }
+
+    fn missing(&mut self, text: impl Into<String>, note: impl Into<String>) -> &mut Self {
+        self.links.push(Link {
+            text: text.into(),
+            fact: None,
+            note: note.into(),
+        });
+        self
+    }
+
+    /// Adds a link with its evidence, or without.
+    fn link(
+        &mut self,
+        text: impl Into<String>,
+        evidence: Option<&Fact>,
+        otherwise: impl Into<String>,
+    ) -> bool {
+        match evidence {
+            Some(fact) => self.found(text, fact),
+            None => self.missing(text, otherwise),
+        };
+        evidence.is_some()
+    }
+
+    /// The first link without evidence.
+    pub fn first_missing(&self) -> Option<&Link> {
+        self.links.iter().find(|link| link.fact.is_none())
+    }
+}
+
+/// The part of a journal that a chain is about.
+pub(super) struct Window<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) world: &'a World,
+    pub(super) facts: &'a [Fact],
+    /// Where the step began.
+    pub(super) from: u64,
+}
+
+impl<'a> Window<'a> {
+    /// The chain of an expectation that failed.
+    pub(super) fn chain(&self, predicate: &Predicate, rows: &[DiffRow], seen: u64, decided_by: u64) -> Chain {
+        let wrong = rows.iter().find(|row| row.state != RowState::Same);
+        match (predicate, wrong) {
+            (Predicate::Capacities(wanted), Some(row)) => self.capacity_chain(wanted, row),
+            (Predicate::Placement(_), Some(row)) => self.placement_chain(row),
+            (Predicate::Refusal(_), Some(row)) => self.refusal_chain(row),
+            (Predicate::Claims(_), Some(row)) => self.claim_chain(row),
+            (Predicate::Objects(list), Some(row)) => self.objects_chain(list, row),
+            (Predicate::Never { of, .. }, _) => {
+                self.offence_chain(&format!("no {}", pattern::spell(of)), decided_by)
+            }
+            (Predicate::Count(count), _) if count.max.is_some_and(|max| seen > max) => {
+                let limit = count.max.unwrap_or_default();
+                self.offence_chain(
+                    &format!("at most {limit} × {}", pattern::spell(&count.of)),
+                    decided_by,
+                )
+            }
+            (Predicate::Count(count), _) => {
+                let mut chain = Chain::default();
+                let text = format!("{} × {}", count.min, pattern::spell(&count.of));
+                chain.missing(text, format!("seen {seen} times"));
+                chain
+            }
+            (Predicate::Order(list), _) => self.order_chain(list),
+            _ => Chain::default(),
+        }
+    }
+
+    /// All facts of the step.
+    fn step(&self) -> impl Iterator<Item = &'a Fact> {
+        let from = self.from;
+        self.facts.iter().filter(move |fact| fact.seq >= from)
+    }
+
+    /// The last commit in the whole journal that satisfies a test.
+    fn last_commit(&self, test: impl Fn(&CommitFact) -> bool) -> Option<(&'a Fact, &'a CommitFact)> {
+        self.facts.iter().rev().find_map(|fact| match &fact.what {
+            What::Commit(commit) if test(commit) => Some((fact, commit)),
+            _ => None,
+        })
+    }
+
+    /// The fact by which a role got to know a commit: a watch event, or a list that is at least as new.
+    fn delivery(&self, role: Role, committed: &CommitFact) -> Option<&'a Fact> {
+        self.facts.iter().find(|fact| match &fact.what {
+            What::Delivery(delivery) => {
+                pattern::role_of(&delivery.client) == Some(role)
+                    && delivery.resource == committed.resource
+                    && delivery.name == committed.name
+                    && delivery.revision >= committed.revision
+            }
+            What::Request(request) => self.is_list(request, role, committed),
+            _ => false,
+        })
+    }
+
+    fn is_list(&self, request: &RequestFact, role: Role, committed: &CommitFact) -> bool {
+        pattern::role_of(&request.client) == Some(role)
+            && request.verb == "list"
+            && *request.resource == *committed.resource
+            && request
+                .revision
+                .is_some_and(|revision| revision >= committed.revision)
+    }
+
+    /// The last request of a role in this step that was refused.
+    fn refused_request(&self, role: Role, resource: &str) -> Option<&'a RequestFact> {
+        let of_role = |request: &RequestFact| {
+            pattern::role_of(&request.client) == Some(role)
+                && request.resource == resource
+                && request.code >= 400
+        };
+        let requests = self.step().filter_map(|fact| match &fact.what {
+            What::Request(request) => Some(request),
+            _ => None,
+        });
+        requests.filter(|request| of_role(request)).last()
+    }
+
+    /// What happened must not have: the link is the rule, the note says who broke it.
+    fn offence_chain(&self, rule: &str, decided_by: u64) -> Chain {
+        let mut chain = Chain::default();
+        let offender = self.facts.iter().find(|fact| fact.seq == decided_by);
+        let note = offender.map_or_else(|| "never seen".to_owned(), crate::line::spell);
+        chain.missing(rule, note);
+        chain
+    }
+
+    fn order_chain(&self, list: &[crate::plan::Pattern]) -> Chain {
+        let mut chain = Chain::default();
+        let mut facts = self.step();
+        for pattern in list {
+            let evidence = facts.find(|fact| pattern::matches(self.plan, pattern, fact));
+            if !chain.link(
+                pattern::spell(pattern),
+                evidence,
+                "never, after the facts before it",
+            ) {
+                break;
+            }
+        }
+        chain
+    }
+
+    /// An object that is gone was deleted by somebody; one that differs was written by somebody.
+    fn objects_chain(&self, list: &[Objects], row: &DiffRow) -> Chain {
+        let mut chain = Chain::default();
+        let subject = row.subject.first().map(String::as_str).unwrap_or_default();
+        let (resource, name) = subject.split_once(' ').unwrap_or((subject, ""));
+        let is_meant = |commit: &CommitFact| *commit.resource == *resource && commit.name == name;
+        let what = if row.state == RowState::Missing {
+            "exists"
+        } else {
+            "is as wanted"
+        };
+        let last = self.last_commit(is_meant);
+        if let Some((fact, commit)) = last {
+            if commit.change == Change::Deleted {
+                chain.missing(
+                    format!("{subject} is kept"),
+                    format!("deleted by {}", commit.client),
+                );
+            } else {
+                chain.found(format!("{subject} was written by {}", commit.client), fact);
+                chain.missing(format!("{subject} {what}"), format!("got {}", row.got));
+            }
+        } else {
+            let number = list.iter().filter(|want| want.resource == resource).count();
+            let note = format!("got {} ({number} expectation(s) about {resource})", row.got);
+            chain.missing(format!("{subject} {what}"), note);
+        }
+        chain
+    }
+}

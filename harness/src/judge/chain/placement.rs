@@ -1,0 +1,206 @@
+//! Chains about pods: delivered → capacity read → decided → provisioned → claim bound → pod bound.
+
+use serde_json::Value;
+
+use super::{Chain, Window};
+use crate::journal::{Change, CommitFact, Fact, What};
+use crate::judge::pattern;
+use crate::judge::predicate::{DiffRow, node_of};
+use crate::plan::WORKLOADS;
+use crate::scenario::Role;
+
+const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
+
+impl<'a> Window<'a> {
+    /// Why a pod is not where it must be.
+    pub(super) fn placement_chain(&self, row: &DiffRow) -> Chain {
+        let pod = subject(row);
+        let mut chain = Chain::default();
+        if !self.seen_by_scheduler(&mut chain, pod) {
+            return chain;
+        }
+        if row.want == "refused" {
+            let note = match node_of(self.world, pod) {
+                Some(node) => format!("it was placed on {node}"),
+                None => "it was neither refused nor placed".to_owned(),
+            };
+            chain.missing(format!("pod {pod} is refused"), note);
+            return chain;
+        }
+        self.decision_links(&mut chain, pod, &row.want);
+        chain
+    }
+
+    /// Why the refusal of a pod lacks a text.
+    pub(super) fn refusal_chain(&self, row: &DiffRow) -> Chain {
+        let pod = subject(row);
+        let mut chain = Chain::default();
+        if self.seen_by_scheduler(&mut chain, pod) {
+            chain.missing(
+                format!("a refusal of pod {pod} that says “{}”", row.want),
+                format!("got: {}", row.got),
+            );
+        }
+        chain
+    }
+
+    /// Why a claim is not in its state.
+    pub(super) fn claim_chain(&self, row: &DiffRow) -> Chain {
+        let mut chain = Chain::default();
+        let claim = subject(row);
+        if self
+            .world
+            .object("persistentvolumeclaims", Some(WORKLOADS), claim)
+            .is_none()
+        {
+            chain.missing(format!("claim {claim} exists"), "it does not");
+            return chain;
+        }
+        if row.want == "bound" {
+            self.claim_links(&mut chain, claim);
+        } else {
+            chain.missing(
+                format!("claim {claim} is {}", row.want),
+                format!("it is {}", row.got),
+            );
+        }
+        chain
+    }
+
+    /// The pod and the newest capacity information reached the scheduler.
+    fn seen_by_scheduler(&self, chain: &mut Chain, pod: &str) -> bool {
+        let created = self.last_commit(|commit| &*commit.resource == "pods" && commit.name == pod);
+        let Some((_, created)) = created else {
+            chain.missing(format!("pod {pod} exists"), "it was never created");
+            return false;
+        };
+        let evidence = self.delivery(Role::Scheduler, created);
+        if !chain.link(format!("pod {pod} delivered to the scheduler"), evidence, "never") {
+            return false;
+        }
+        let capacity = self.last_commit(|commit| &*commit.resource == "csistoragecapacities");
+        let Some((_, capacity)) = capacity else {
+            return true;
+        };
+        let text = format!(
+            "the newest capacity ({}) delivered to the scheduler",
+            capacity.name
+        );
+        chain.link(text, self.delivery(Role::Scheduler, capacity), "never")
+    }
+
+    fn decision_links(&self, chain: &mut Chain, pod: &str, want: &str) {
+        let claims = self.claims_of(pod);
+        let placed = node_of(self.world, pod);
+        let selected = claims.iter().find_map(|claim| self.selected_node(claim));
+        let decided = placed
+            .clone()
+            .or_else(|| selected.as_ref().map(|(_, node)| node.clone()));
+        let Some(decided) = decided else {
+            let note = match self.world.refusal(pod) {
+                Some(refusal) if self.is_stale(refusal.seq) => {
+                    format!(
+                        "not tried again since the step began; last refusal: {}",
+                        refusal.text
+                    )
+                }
+                Some(refusal) => format!("refused: {}", refusal.text),
+                None => "the scheduler neither placed nor refused it".to_owned(),
+            };
+            chain.missing(format!("a node is chosen for pod {pod}"), note);
+            return;
+        };
+        if want != "any node" && !want.split(" or ").any(|node| node == decided) {
+            chain.missing(
+                format!("{want} is chosen for pod {pod}"),
+                format!("{decided} was chosen"),
+            );
+            return;
+        }
+        if let Some((fact, node)) = &selected {
+            chain.found(format!("{node} chosen for the claims of pod {pod}"), fact);
+        }
+        if claims.iter().all(|claim| self.claim_links(chain, claim)) && placed.is_none() {
+            chain.missing(format!("pod {pod} is bound to {decided}"), "never");
+        }
+    }
+
+    /// From the selected node to the bound claim.
+    fn claim_links(&self, chain: &mut Chain, claim: &str) -> bool {
+        let Some(object) = self
+            .world
+            .object("persistentvolumeclaims", Some(WORKLOADS), claim)
+        else {
+            chain.missing(format!("claim {claim} exists"), "it does not");
+            return false;
+        };
+        if object["status"]["phase"] == "Bound" {
+            return true;
+        }
+        let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
+        let mut calls = self.facts.iter().filter(|fact| match &fact.what {
+            What::Call(call) => {
+                call.method == "CreateVolume" && call.volume.as_ref().is_some_and(|name| name.contains(uid))
+            }
+            _ => false,
+        });
+        let last = calls.next_back();
+        if !chain.link(format!("CreateVolume for claim {claim}"), last, "never") {
+            return false;
+        }
+        if let Some(What::Call(call)) = last.map(|fact| &fact.what)
+            && call.code != "OK"
+        {
+            let note = format!("{} {}", call.code, call.message.as_deref().unwrap_or_default());
+            chain.missing(format!("the volume of claim {claim} is created"), note);
+            return false;
+        }
+        chain.missing(format!("claim {claim} is bound"), "never");
+        false
+    }
+
+    /// Names of the claims that a pod mounts.
+    fn claims_of(&self, pod: &str) -> Vec<String> {
+        let Some(object) = self.world.object("pods", Some(WORKLOADS), pod) else {
+            return Vec::new();
+        };
+        let volumes = object["spec"]["volumes"].as_array().into_iter().flatten();
+        let claim = |volume: &Value| {
+            if let Some(claim) = volume["persistentVolumeClaim"]["claimName"].as_str() {
+                return Some(claim.to_owned());
+            }
+            volume
+                .get("ephemeral")
+                .map(|_| format!("{pod}-{}", volume["name"].as_str().unwrap_or_default()))
+        };
+        volumes.filter_map(claim).collect()
+    }
+
+    /// The fact that chose a node for a claim, while that choice stands.
+    fn selected_node(&self, claim: &str) -> Option<(&'a Fact, String)> {
+        let is_choice = |commit: &CommitFact| {
+            &*commit.resource == "persistentvolumeclaims"
+                && commit.name == claim
+                && commit.change != Change::Deleted
+        };
+        let (fact, commit) = self.last_commit(|commit| {
+            is_choice(commit) && pattern::role_of(&commit.client) == Some(Role::Scheduler)
+        })?;
+        let current = self
+            .world
+            .object("persistentvolumeclaims", Some(WORKLOADS), claim)?;
+        current["metadata"]["annotations"][SELECTED_NODE].as_str()?;
+        let node = commit.object["metadata"]["annotations"][SELECTED_NODE].as_str()?;
+        Some((fact, node.to_owned()))
+    }
+
+    fn is_stale(&self, seq: u64) -> bool {
+        seq < self.from
+    }
+}
+
+/// `pod p` → `p`.
+fn subject(row: &DiffRow) -> &str {
+    let subject = row.subject.first().map(String::as_str).unwrap_or_default();
+    subject.split_once(' ').map_or(subject, |(_, name)| name)
+}

@@ -1,0 +1,102 @@
+//! Whether a fact is of the kind that a case names.
+
+use crate::journal::{Fact, What};
+use crate::plan::{Pattern, PatternKind, Plan};
+use crate::scenario::Role;
+
+/// The role that a client name belongs to: `publisher@n1` is a publisher. The harness and its controllers have none.
+pub(super) fn role_of(client: &str) -> Option<Role> {
+    match client.split('@').next() {
+        Some("publisher") => Some(Role::Publisher),
+        Some("scheduler") => Some(Role::Scheduler),
+        _ => None,
+    }
+}
+
+/// Whether the fact is of that kind.
+pub(super) fn matches(plan: &Plan, pattern: &Pattern, fact: &Fact) -> bool {
+    match (&pattern.kind, &fact.what) {
+        (PatternKind::Write(verb, resource), What::Commit(commit)) => {
+            commit.change.verb() == verb
+                && *commit.resource == **resource
+                && is_named(pattern, Some(&commit.name))
+                && is_by(pattern, &commit.client)
+        }
+        (PatternKind::Request(verb, resource), What::Request(request)) => {
+            request.verb == *verb
+                && request.resource == *resource
+                && is_named(pattern, request.name.as_deref())
+                && is_by(pattern, &request.client)
+        }
+        (
+            PatternKind::Call {
+                method,
+                segment,
+                code,
+                parameters,
+            },
+            What::Call(call),
+        ) => {
+            // Only a publisher calls the driver; an unset role needs no check.
+            pattern
+                .by
+                .is_none_or(|role| role == Role::Publisher && plan.roles.contains(&role))
+                && call.method == *method
+                && segment
+                    .as_ref()
+                    .is_none_or(|segment| call.segment.as_ref() == Some(segment))
+                && code.as_ref().is_none_or(|code| call.code == *code)
+                && parameters
+                    .as_ref()
+                    .is_none_or(|parameters| call.parameters == *parameters)
+                && is_named(pattern, call.volume.as_deref())
+        }
+        _ => false,
+    }
+}
+
+fn is_named(pattern: &Pattern, name: Option<&str>) -> bool {
+    pattern.name.as_deref().is_none_or(|wanted| name == Some(wanted))
+}
+
+fn is_by(pattern: &Pattern, client: &str) -> bool {
+    match (pattern.by, role_of(client)) {
+        (Some(wanted), role) => role == Some(wanted),
+        (None, role) => role.is_some(),
+    }
+}
+
+/// The pattern in words.
+pub(super) fn spell(pattern: &Pattern) -> String {
+    let mut text = match &pattern.kind {
+        PatternKind::Write(verb, resource) => format!("{verb} of {resource}"),
+        PatternKind::Request(verb, resource) => format!("request to {verb} {resource}"),
+        PatternKind::Call {
+            method,
+            segment,
+            code,
+            parameters,
+        } => {
+            let segment = segment
+                .as_ref()
+                .map(|segment| format!(" at {segment}"))
+                .unwrap_or_default();
+            let code = code
+                .as_ref()
+                .map(|code| format!(" answered {code}"))
+                .unwrap_or_default();
+            let with = parameters
+                .as_ref()
+                .map(|it| format!(" with {it:?}"))
+                .unwrap_or_default();
+            format!("{method}{segment}{with}{code}")
+        }
+    };
+    if let Some(name) = &pattern.name {
+        text.push_str(&format!(" named {name}"));
+    }
+    if let Some(role) = pattern.by {
+        text.push_str(&format!(" by the {}", role.as_str()));
+    }
+    text
+}

@@ -1,0 +1,410 @@
+//! State predicates over a [`World`]: are they true, and if not, all the differences as rows.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fake_apiserver::quantity::Quantity;
+use serde_json::Value;
+
+use crate::plan::{DRIVER_LABEL, MANAGED_LABEL, Objects, Place, Plan, Predicate, Row, Rows, WORKLOADS};
+use crate::scenario::ClaimState;
+use crate::world::World;
+
+/// How one row of an expectation compares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowState {
+    /// As wanted.
+    Same,
+    /// Wanted, and not there.
+    Missing,
+    /// There, and not wanted.
+    Extra,
+    /// There, with another value.
+    Differs,
+}
+
+/// One row of wanted against got.
+#[derive(Debug, Clone)]
+pub struct DiffRow {
+    /// How they compare.
+    pub state: RowState,
+    /// What the row is about: class and segment, pod, claim or object.
+    pub subject: Vec<String>,
+    /// Wanted, in words.
+    pub want: String,
+    /// Got, in words.
+    pub got: String,
+}
+
+/// Evaluates a state predicate. Returns a row for each thing it speaks about; all [`RowState::Same`] means true.
+pub(super) fn evaluate(plan: &Plan, world: &World, predicate: &Predicate) -> Vec<DiffRow> {
+    match predicate {
+        Predicate::Capacities(rows) => capacities(plan, world, rows),
+        Predicate::Placement(pods) => pods
+            .iter()
+            .map(|(pod, place)| placement(world, pod, place))
+            .collect(),
+        Predicate::Claims(claims) => claims
+            .iter()
+            .map(|(claim, want)| claim_row(world, claim, *want))
+            .collect(),
+        Predicate::Objects(list) => list.iter().flat_map(|want| objects(world, want)).collect(),
+        Predicate::Refusal(pods) => pods.iter().map(|(pod, text)| refusal(world, pod, text)).collect(),
+        Predicate::Never { .. } | Predicate::Count(_) | Predicate::Order(_) => Vec::new(),
+    }
+}
+
+/// Whether all rows are as wanted.
+pub(super) fn holds(rows: &[DiffRow]) -> bool {
+    rows.iter().all(|row| row.state == RowState::Same)
+}
+
+/// What a published object offers, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Offer {
+    pub(super) capacity: Option<i128>,
+    pub(super) maximum: Option<i128>,
+}
+
+impl Offer {
+    pub(super) fn of(object: &Value) -> Self {
+        let bytes = |key: &str| {
+            object[key]
+                .as_str()?
+                .parse::<Quantity>()
+                .ok()
+                .map(|quantity| quantity.ceil())
+        };
+        Offer {
+            capacity: bytes("capacity"),
+            maximum: bytes("maximumVolumeSize"),
+        }
+    }
+
+    /// KEP-1472: absent, unset and zero say the same; the maximum decides where it is set.
+    fn is_nothing(self) -> bool {
+        self.maximum.or(self.capacity).unwrap_or(0) <= 0
+    }
+}
+
+/// Whether the publisher of the case's driver wrote the object, or an earlier life of it.
+pub(super) fn is_managed(plan: &Plan, object: &Value) -> bool {
+    let labels = &object["metadata"]["labels"];
+    labels[DRIVER_LABEL] == plan.driver.name.as_str() && labels[MANAGED_LABEL].is_string()
+}
+
+/// Class and segment of a capacity object.
+pub(super) fn row_key(plan: &Plan, object: &Value) -> (String, String) {
+    let class = object["storageClassName"].as_str().unwrap_or_default().to_owned();
+    (class, plan.segments.spell_topology(object.get("nodeTopology")))
+}
+
+fn capacities(plan: &Plan, world: &World, want: &Rows) -> Vec<DiffRow> {
+    let mut got: BTreeMap<(String, String), Vec<Offer>> = BTreeMap::new();
+    for (_, object) in world
+        .objects("csistoragecapacities")
+        .filter(|(_, object)| is_managed(plan, object))
+    {
+        got.entry(row_key(plan, object))
+            .or_default()
+            .push(Offer::of(object));
+    }
+    let keys: BTreeSet<_> = want.keys().chain(got.keys()).cloned().collect();
+    let mut rows = Vec::new();
+    for key in keys {
+        let offers = got.get(&key).map(Vec::as_slice).unwrap_or_default();
+        rows.extend(capacity_rows(key.clone(), want.get(&key), offers));
+    }
+    rows
+}
+
+/// Rows for one class and segment: the first object is compared, each further one is extra.
+fn capacity_rows(key: (String, String), want: Option<&Row>, got: &[Offer]) -> Vec<DiffRow> {
+    let subject = vec![key.0, key.1];
+    let row = |state, want: String, got: String| DiffRow {
+        state,
+        subject: subject.clone(),
+        want,
+        got,
+    };
+    let mut rows = Vec::new();
+    match (want, got.first()) {
+        (Some(want), None) if *want == Row::Nothing => {
+            rows.push(row(RowState::Same, spell_row(*want), "-".into()));
+        }
+        (Some(want), None) => rows.push(row(RowState::Missing, spell_row(*want), "-".into())),
+        (Some(want), Some(offer)) => {
+            let state = if matches(*want, *offer) {
+                RowState::Same
+            } else {
+                RowState::Differs
+            };
+            rows.push(row(state, spell_row(*want), spell_offer(*offer)));
+        }
+        (None, _) => {}
+    }
+    let surplus = got.iter().skip(usize::from(want.is_some()));
+    rows.extend(surplus.map(|offer| row(RowState::Extra, "-".into(), spell_offer(*offer))));
+    rows
+}
+
+fn matches(want: Row, got: Offer) -> bool {
+    match want {
+        Row::Nothing => got.is_nothing(),
+        Row::Values { capacity, maximum } => (capacity, maximum) == (got.capacity, got.maximum),
+    }
+}
+
+pub(super) fn spell_row(row: Row) -> String {
+    match row {
+        Row::Nothing => "nothing".to_owned(),
+        Row::Values { capacity, maximum } => spell_offer(Offer { capacity, maximum }),
+    }
+}
+
+pub(super) fn spell_offer(offer: Offer) -> String {
+    let spell = |bytes: Option<i128>| bytes.map_or_else(|| "unset".to_owned(), spell_bytes);
+    match offer.maximum {
+        Some(maximum) => format!("{} (maximum {})", spell(offer.capacity), spell_bytes(maximum)),
+        None => spell(offer.capacity),
+    }
+}
+
+/// Bytes in the largest unit that divides them.
+pub(super) fn spell_bytes(bytes: i128) -> String {
+    const UNITS: [(&str, i128); 8] = [
+        ("Ti", 1 << 40),
+        ("Gi", 1 << 30),
+        ("T", 1_000_000_000_000),
+        ("G", 1_000_000_000),
+        ("Mi", 1 << 20),
+        ("M", 1_000_000),
+        ("Ki", 1 << 10),
+        ("k", 1_000),
+    ];
+    let unit = UNITS.iter().find(|(_, size)| bytes != 0 && bytes % size == 0);
+    unit.map_or_else(
+        || bytes.to_string(),
+        |(name, size)| format!("{}{name}", bytes / size),
+    )
+}
+
+/// The node a pod is on.
+pub(super) fn node_of(world: &World, pod: &str) -> Option<String> {
+    let node = world.object("pods", Some(WORKLOADS), pod)?["spec"]["nodeName"].as_str()?;
+    (!node.is_empty()).then(|| node.to_owned())
+}
+
+fn placement(world: &World, pod: &str, want: &Place) -> DiffRow {
+    let node = node_of(world, pod);
+    let refusal = world.refusal(pod);
+    let got = match (&node, refusal) {
+        (Some(node), _) => node.clone(),
+        (None, Some(_)) => "refused".to_owned(),
+        (None, None) => "undecided".to_owned(),
+    };
+    let (holds, want) = match want {
+        Place::On(nodes) => (
+            node.as_ref().is_some_and(|node| nodes.contains(node)),
+            nodes.join(" or "),
+        ),
+        Place::Anywhere => (node.is_some(), "any node".to_owned()),
+        Place::Refused => (node.is_none() && refusal.is_some(), "refused".to_owned()),
+    };
+    let state = match (holds, node.is_some()) {
+        (true, _) => RowState::Same,
+        (false, true) => RowState::Differs,
+        (false, false) => RowState::Missing,
+    };
+    DiffRow {
+        state,
+        subject: vec![format!("pod {pod}")],
+        want,
+        got,
+    }
+}
+
+fn claim_row(world: &World, name: &str, want: ClaimState) -> DiffRow {
+    let got = match world.object("persistentvolumeclaims", Some(WORKLOADS), name) {
+        None => ClaimState::Absent,
+        Some(claim) if claim["status"]["phase"] == "Bound" => ClaimState::Bound,
+        Some(_) => ClaimState::Pending,
+    };
+    let spell = |state: ClaimState| format!("{state:?}").to_lowercase();
+    let state = if got == want {
+        RowState::Same
+    } else {
+        RowState::Differs
+    };
+    DiffRow {
+        state,
+        subject: vec![format!("claim {name}")],
+        want: spell(want),
+        got: spell(got),
+    }
+}
+
+fn refusal(world: &World, pod: &str, want: &str) -> DiffRow {
+    let got = world.refusal(pod).map(|refusal| refusal.text.clone());
+    let state = match &got {
+        Some(text) if text.contains(want) => RowState::Same,
+        Some(_) => RowState::Differs,
+        None => RowState::Missing,
+    };
+    let got = got.unwrap_or_else(|| "no refusal".to_owned());
+    DiffRow {
+        state,
+        subject: vec![format!("pod {pod}")],
+        want: want.to_owned(),
+        got,
+    }
+}
+
+fn objects(world: &World, want: &Objects) -> Vec<DiffRow> {
+    let selected: Vec<_> = world
+        .objects(&want.resource)
+        .filter(|((_, name), object)| {
+            want.name.as_ref().is_none_or(|wanted| wanted == name)
+                && first_difference(&want.having, object).is_none()
+        })
+        .collect();
+    let subject = |name: &str| vec![format!("{} {name}", want.resource)];
+    let enough = want
+        .count
+        .map_or(!selected.is_empty(), |count| selected.len() == count);
+    let mut rows = Vec::new();
+    if !enough {
+        let number = want
+            .count
+            .map_or_else(|| "at least 1".to_owned(), |count| count.to_string());
+        let (state, got) = (RowState::Missing, selected.len().to_string());
+        let name = want.name.as_deref().unwrap_or("(number)");
+        rows.push(DiffRow {
+            state,
+            subject: subject(name),
+            want: number,
+            got,
+        });
+    }
+    for ((_, name), object) in selected {
+        let difference = first_difference(&want.fields, object);
+        let state = if difference.is_none() {
+            RowState::Same
+        } else {
+            RowState::Differs
+        };
+        let (want, got) = difference.unwrap_or_else(|| ("as wanted".to_owned(), "as wanted".to_owned()));
+        rows.push(DiffRow {
+            state,
+            subject: subject(name),
+            want,
+            got,
+        });
+    }
+    rows
+}
+
+/// The first place where `got` does not contain `want`: (wanted, got). `null` wants absence; lists want equal lengths.
+fn first_difference(want: &Value, got: &Value) -> Option<(String, String)> {
+    difference("", want, got)
+}
+
+fn difference(path: &str, want: &Value, got: &Value) -> Option<(String, String)> {
+    match (want, got) {
+        (Value::Null, Value::Null) => None,
+        (Value::Object(fields), Value::Object(_)) => fields
+            .iter()
+            .find_map(|(key, want)| difference(&format!("{path}.{key}"), want, &got[key])),
+        (Value::Array(wants), Value::Array(gots)) if wants.len() == gots.len() => {
+            let pairs = wants.iter().zip(gots).enumerate();
+            pairs
+                .into_iter()
+                .find_map(|(at, (want, got))| difference(&format!("{path}[{at}]"), want, got))
+        }
+        // `having` and `fields` that are left out ask for nothing.
+        (Value::Null, _) if path.is_empty() => None,
+        _ if want == got => None,
+        _ => Some((format!("{path} {want}"), format!("{path} {got}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn containment_names_the_first_difference() {
+        let got = json!({"a": {"b": 1, "c": [1, 2]}, "d": "x"});
+        assert_eq!(first_difference(&json!({"a": {"b": 1}}), &got), None);
+        assert_eq!(first_difference(&json!({"e": null}), &got), None);
+        assert_eq!(first_difference(&Value::Null, &got), None);
+        let (want, got_text) = first_difference(&json!({"a": {"c": [1, 3]}}), &got).unwrap();
+        assert_eq!((want.as_str(), got_text.as_str()), (".a.c[1] 3", ".a.c[1] 2"));
+        assert!(first_difference(&json!({"d": null}), &got).is_some());
+    }
+
+    #[test]
+    fn nothing_is_absent_unset_or_zero() {
+        let key = ("c".to_owned(), "n1".to_owned());
+        let row = |offers: &[Offer]| capacity_rows(key.clone(), Some(&Row::Nothing), offers)[0].state;
+        assert_eq!(row(&[]), RowState::Same);
+        assert_eq!(
+            row(&[Offer {
+                capacity: None,
+                maximum: None
+            }]),
+            RowState::Same
+        );
+        assert_eq!(
+            row(&[Offer {
+                capacity: Some(0),
+                maximum: None
+            }]),
+            RowState::Same
+        );
+        assert_eq!(
+            row(&[Offer {
+                capacity: Some(1),
+                maximum: None
+            }]),
+            RowState::Differs
+        );
+        assert_eq!(
+            row(&[Offer {
+                capacity: Some(0),
+                maximum: Some(1)
+            }]),
+            RowState::Differs
+        );
+    }
+
+    #[test]
+    fn a_second_object_for_a_row_is_extra() {
+        let offer = Offer {
+            capacity: Some(5),
+            maximum: None,
+        };
+        let want = Row::Values {
+            capacity: Some(5),
+            maximum: None,
+        };
+        let rows = capacity_rows(("c".to_owned(), "n1".to_owned()), Some(&want), &[offer, offer]);
+        assert_eq!(
+            rows.iter().map(|row| row.state).collect::<Vec<_>>(),
+            [RowState::Same, RowState::Extra]
+        );
+    }
+
+    #[test]
+    fn bytes_are_spelled_in_the_largest_exact_unit() {
+        for (bytes, text) in [
+            (0, "0"),
+            (1 << 30, "1Gi"),
+            (256_000_000_000, "256G"),
+            (1023, "1023"),
+            (3000, "3k"),
+        ] {
+            assert_eq!(spell_bytes(bytes), text);
+        }
+    }
+}

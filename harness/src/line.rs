@@ -1,0 +1,123 @@
+//! A fact in one line of words, for timelines and notes. Knows the journal's types and nothing else.
+
+use crate::journal::{CallFact, CommitFact, Fact, ProcessEvent, RequestFact, What};
+
+/// Who observed it: the first column of a timeline.
+pub(crate) fn source(fact: &Fact) -> &'static str {
+    match fact.what {
+        What::Request(_) | What::Commit(_) | What::Delivery(_) => "api",
+        What::Call(_) => "csi",
+        What::Process(_) => "sut",
+        _ => "harness",
+    }
+}
+
+/// What was observed.
+pub(crate) fn spell(fact: &Fact) -> String {
+    match &fact.what {
+        What::Begin(begin) => format!("case {} begins", begin.case),
+        What::StepStarted(mark) => format!("step {} begins", mark.step + 1),
+        What::StepActed(mark) => format!("actions of step {} done", mark.step + 1),
+        What::Action(action) => action.text.clone(),
+        What::Bound(bound) => format!(
+            "bound {:?} of expectation {} reached",
+            bound.bound,
+            bound.expect + 1
+        ),
+        What::Quiet => "nothing in flight, nothing moves".to_owned(),
+        What::Request(request) => spell_request(request),
+        What::Commit(commit) => spell_commit(commit),
+        What::Delivery(delivery) => format!(
+            "watch {} → {}: {:?} {}",
+            delivery.resource, delivery.client, delivery.change, delivery.name
+        ),
+        What::Call(call) => spell_call(call),
+        What::Process(process) => match &process.event {
+            ProcessEvent::Started => format!("{} started", process.client),
+            ProcessEvent::Stopped => format!("{} stopped", process.client),
+            ProcessEvent::Exited(how) => format!("{} ended by itself: {how}", process.client),
+        },
+    }
+}
+
+fn spell_request(request: &RequestFact) -> String {
+    let name = request
+        .name
+        .as_deref()
+        .map(|name| format!(" {name}"))
+        .unwrap_or_default();
+    let message = match (&request.message, request.code) {
+        (Some(message), 400..) => format!(" {message}"),
+        _ => String::new(),
+    };
+    format!(
+        "{} {} {}{name} → {}{message}",
+        request.client, request.verb, request.resource, request.code
+    )
+}
+
+fn spell_commit(commit: &CommitFact) -> String {
+    let object = &commit.object;
+    let detail = match &*commit.resource {
+        "csistoragecapacities" => format!(
+            " (class {}, capacity {}, maximum {})",
+            object["storageClassName"].as_str().unwrap_or("-"),
+            object["capacity"].as_str().unwrap_or("-"),
+            object["maximumVolumeSize"].as_str().unwrap_or("-"),
+        ),
+        "pods" => object["spec"]["nodeName"]
+            .as_str()
+            .map(|node| format!(" (node {node})"))
+            .unwrap_or_default(),
+        "persistentvolumeclaims" => {
+            let node = &object["metadata"]["annotations"]["volume.kubernetes.io/selected-node"];
+            let phase = object["status"]["phase"].as_str().unwrap_or("-");
+            format!(" (selected node {}, phase {phase})", node.as_str().unwrap_or("-"))
+        }
+        "events" => {
+            let note = object["note"]
+                .as_str()
+                .or_else(|| object["message"].as_str())
+                .unwrap_or_default();
+            format!(" ({}: {note})", object["reason"].as_str().unwrap_or("-"))
+        }
+        _ => String::new(),
+    };
+    format!(
+        "{} by {}: {} {}{detail}",
+        commit.change.verb(),
+        commit.client,
+        commit.resource,
+        commit.name
+    )
+}
+
+fn spell_call(call: &CallFact) -> String {
+    let mut text = call.method.clone();
+    if let Some(segment) = &call.segment {
+        text.push_str(&format!(" {segment}"));
+    }
+    if !call.parameters.is_empty() {
+        let pairs: Vec<String> = call
+            .parameters
+            .iter()
+            .map(|(key, value)| format!("{key}={value}"))
+            .collect();
+        text.push_str(&format!(" {{{}}}", pairs.join(", ")));
+    }
+    if let Some(bytes) = call.required_bytes {
+        text.push_str(&format!(" {bytes} bytes"));
+    }
+    match (call.available, call.maximum, call.code.as_str()) {
+        (Some(available), Some(maximum), _) => text.push_str(&format!(" → {available} (maximum {maximum})")),
+        (Some(available), None, _) => text.push_str(&format!(" → {available}")),
+        (None, _, "OK") => text.push_str(" → OK"),
+        (None, _, code) => {
+            text.push_str(&format!(
+                " → {code} {}",
+                call.message.as_deref().unwrap_or_default()
+            ));
+        }
+    }
+    text
+}

@@ -1,0 +1,82 @@
+//! Bounds of expectations: how long something may take, or must stay.
+
+use std::fmt;
+use std::time::Duration;
+
+/// A bound, in the unit that the case uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bound {
+    /// Poll intervals of the publisher.
+    Refreshes(u32),
+    /// Rounds of the system: capacity calls about the same thing, or scheduling attempts.
+    Rounds(u32),
+    /// Wall-clock time.
+    Time(Duration),
+}
+
+impl Bound {
+    /// Reads `2 refreshes`, `1 round`, `10s` or `500ms`.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let wrong = || format!("`{text}` is no bound; write `2 refreshes`, `3 rounds`, `10s` or `500ms`");
+        let digits = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
+        let count: u32 = text[..digits].parse().map_err(|_| wrong())?;
+        match text[digits..].trim_start() {
+            "refresh" | "refreshes" => Ok(Bound::Refreshes(count)),
+            "round" | "rounds" => Ok(Bound::Rounds(count)),
+            "s" => Ok(Bound::Time(Duration::from_secs(count.into()))),
+            "ms" => Ok(Bound::Time(Duration::from_millis(count.into()))),
+            _ => Err(wrong()),
+        }
+    }
+
+    /// How often the system must have asked again about the same thing.
+    pub fn count(self) -> u32 {
+        match self {
+            Bound::Refreshes(count) | Bound::Rounds(count) => count,
+            Bound::Time(_) => 0,
+        }
+    }
+
+    /// The outer limit in wall-clock time, given the publisher's poll interval.
+    pub fn time(self, refresh: Duration) -> Duration {
+        match self {
+            Bound::Refreshes(count) | Bound::Rounds(count) => refresh * count,
+            Bound::Time(time) => time,
+        }
+    }
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Bound::Refreshes(1) => f.write_str("1 refresh"),
+            Bound::Refreshes(count) => write!(f, "{count} refreshes"),
+            Bound::Rounds(1) => f.write_str("1 round"),
+            Bound::Rounds(count) => write!(f, "{count} rounds"),
+            Bound::Time(time) => write!(f, "{time:?}"),
+        }
+    }
+}
+
+/// Reads a plain duration.
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
+    match Bound::parse(text) {
+        Ok(Bound::Time(time)) => Ok(time),
+        _ => Err(format!("`{text}` is no duration; write `10s` or `500ms`")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spelling_is_inverse_to_reading() {
+        for text in ["1 refresh", "2 refreshes", "1 round", "3 rounds", "10s", "500ms"] {
+            assert_eq!(Bound::parse(text).unwrap().to_string(), text);
+        }
+        for text in ["", "soon", "5", "5 minutes", "-1 round"] {
+            assert!(Bound::parse(text).unwrap_err().contains("no bound"), "{text}");
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! Expectations with every name resolved.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::Bound;
+use super::bound;
+use crate::scenario::{
+    ClaimState, CountSpec, ExpectSpec, ObjectSpec, PatternSpec, PlaceSpec, Role, RowSpec, Short,
+};
+use crate::segment::Segments;
+
+/// One expectation.
+#[derive(Debug, Clone)]
+pub struct Expect {
+    /// What must be so.
+    pub predicate: Predicate,
+    /// By when.
+    pub within: Bound,
+    /// How long it must stay so; none: until nothing is in flight any more.
+    pub hold: Option<Bound>,
+    /// State only: at every moment of the step.
+    pub always: bool,
+    /// Why it must be so.
+    pub why: String,
+    /// Line of the file.
+    pub line: u64,
+}
+
+/// What must be so.
+#[derive(Debug, Clone)]
+pub enum Predicate {
+    /// The publisher's objects, all of them.
+    Capacities(Rows),
+    /// Where pods are.
+    Placement(BTreeMap<String, Place>),
+    /// Claims and their state.
+    Claims(BTreeMap<String, ClaimState>),
+    /// Parts of objects.
+    Objects(Vec<Objects>),
+    /// Text of the scheduler's refusal, by pod.
+    Refusal(BTreeMap<String, String>),
+    /// A fact that must not be seen, perhaps only after another.
+    Never {
+        /// The fact.
+        of: Pattern,
+        /// Where the window starts; none: with the step.
+        after: Option<Pattern>,
+    },
+    /// A fact that must be seen so often in the step.
+    Count(Count),
+    /// Facts that must be seen in that order in the step.
+    Order(Vec<Pattern>),
+}
+
+/// (class, segment) → row.
+pub type Rows = BTreeMap<(String, String), Row>;
+
+/// A row of published capacity, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Row {
+    /// An object with exactly these values; none: the field is absent.
+    Values {
+        /// capacity.
+        capacity: Option<i128>,
+        /// maximumVolumeSize.
+        maximum: Option<i128>,
+    },
+    /// No object, or one whose capacity is unset or zero: three ways to say the same.
+    Nothing,
+}
+
+/// Where a pod must be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// On one of these nodes.
+    On(Vec<String>),
+    /// On some node.
+    Anywhere,
+    /// Refused by the scheduler, and on no node.
+    Refused,
+}
+
+/// Objects that must, or must not, be there.
+#[derive(Debug, Clone)]
+pub struct Objects {
+    /// Plural resource name.
+    pub resource: String,
+    /// metadata.name.
+    pub name: Option<String>,
+    /// Only objects that contain this.
+    pub having: Value,
+    /// What each of them must contain.
+    pub fields: Value,
+    /// How many there must be; none: at least one.
+    pub count: Option<usize>,
+}
+
+/// How often a fact must be seen.
+#[derive(Debug, Clone)]
+pub struct Count {
+    /// The fact.
+    pub of: Pattern,
+    /// At least.
+    pub min: u64,
+    /// At most.
+    pub max: Option<u64>,
+}
+
+/// A kind of fact.
+#[derive(Debug, Clone)]
+pub struct Pattern {
+    /// What kind.
+    pub kind: PatternKind,
+    /// Only about the object of that name.
+    pub name: Option<String>,
+    /// Only by that role; none: by any system under test.
+    pub by: Option<Role>,
+}
+
+/// What kind of fact.
+#[derive(Debug, Clone)]
+pub enum PatternKind {
+    /// A committed change: verb, resource.
+    Write(String, String),
+    /// An answered request: verb, resource.
+    Request(String, String),
+    /// A CSI call.
+    Call {
+        /// Method name.
+        method: String,
+        /// For that segment only.
+        segment: Option<String>,
+        /// Answered with that code only.
+        code: Option<String>,
+        /// With exactly these parameters only.
+        parameters: Option<BTreeMap<String, String>>,
+    },
+}
+
+const DEFAULT_WITHIN: Bound = Bound::Refreshes(5);
+
+/// Resolves one expectation. Errors are texts; the caller knows the place.
+pub(super) fn expect(
+    spec: &ExpectSpec,
+    line: u64,
+    segments: &Segments,
+    polls: bool,
+) -> Result<Expect, String> {
+    let predicate = predicate(spec, segments)?;
+    let is_state = !matches!(
+        predicate,
+        Predicate::Never { .. } | Predicate::Count(_) | Predicate::Order(_)
+    );
+    if spec.always && !is_state {
+        return Err(
+            "`always` belongs to a state (capacities, placement, claims, objects); remove it".to_owned(),
+        );
+    }
+    let hold = match &spec.hold {
+        Some(text) => Some(Bound::parse(text)?),
+        None if polls && matches!(predicate, Predicate::Capacities(_)) => Some(Bound::Refreshes(1)),
+        None => None,
+    };
+    let within = spec
+        .within
+        .as_deref()
+        .map(Bound::parse)
+        .transpose()?
+        .unwrap_or(DEFAULT_WITHIN);
+    Ok(Expect {
+        predicate,
+        within,
+        hold,
+        always: spec.always,
+        why: spec.why.clone(),
+        line,
+    })
+}
+
+fn predicate(spec: &ExpectSpec, segments: &Segments) -> Result<Predicate, String> {
+    let candidates = [
+        spec.capacities.as_ref().map(|rows| capacities(rows, segments)),
+        spec.placement
+            .as_ref()
+            .map(|pods| Ok(Predicate::Placement(places(pods)))),
+        spec.claims.clone().map(|claims| Ok(Predicate::Claims(claims))),
+        spec.objects
+            .as_ref()
+            .map(|list| Ok(Predicate::Objects(list.iter().map(objects).collect()))),
+        spec.refusal.clone().map(|texts| Ok(Predicate::Refusal(texts))),
+        spec.never.as_ref().map(|of| never(of, segments)),
+        spec.count.as_ref().map(|of| count(of, segments)),
+        spec.order.as_ref().map(|list| {
+            Ok(Predicate::Order(
+                list.iter()
+                    .map(|of| pattern(of, segments))
+                    .collect::<Result<_, _>>()?,
+            ))
+        }),
+    ];
+    let mut given = candidates.into_iter().flatten();
+    let one_of = "capacities, placement, claims, objects, refusal, never, count, order";
+    match (given.next(), given.next()) {
+        (Some(only), None) => only,
+        (None, _) => Err(format!("an expectation needs one of {one_of}")),
+        (Some(_), Some(_)) => Err(format!("an expectation has exactly one of {one_of}; make it two")),
+    }
+}
+
+fn capacities(
+    spec: &BTreeMap<String, BTreeMap<String, Short<RowSpec>>>,
+    segments: &Segments,
+) -> Result<Predicate, String> {
+    let mut rows = Rows::new();
+    for (class, by_segment) in spec {
+        for (segment, row) in by_segment {
+            let segment = segments.spell(&segments.parse(segment)?);
+            let values = Row::Values {
+                capacity: row.capacity.as_ref().map(|size| size.bytes()),
+                maximum: row.maximum.as_ref().map(|size| size.bytes()),
+            };
+            rows.insert(
+                (class.clone(), segment),
+                if row.nothing { Row::Nothing } else { values },
+            );
+        }
+    }
+    Ok(Predicate::Capacities(rows))
+}
+
+fn places(spec: &BTreeMap<String, Short<PlaceSpec>>) -> BTreeMap<String, Place> {
+    let place = |spec: &PlaceSpec| match (spec.any, spec.nodes.is_empty()) {
+        (true, _) => Place::Anywhere,
+        (false, true) => Place::Refused,
+        (false, false) => Place::On(spec.nodes.clone()),
+    };
+    spec.iter()
+        .map(|(pod, spec)| (pod.clone(), place(spec)))
+        .collect()
+}
+
+fn objects(spec: &ObjectSpec) -> Objects {
+    Objects {
+        resource: spec.resource.clone(),
+        name: spec.name.clone(),
+        having: spec.having.clone(),
+        fields: spec.fields.clone(),
+        count: spec.count,
+    }
+}
+
+fn never(spec: &PatternSpec, segments: &Segments) -> Result<Predicate, String> {
+    let after = spec
+        .after
+        .as_deref()
+        .map(|after| pattern(after, segments))
+        .transpose()?;
+    let of = PatternSpec {
+        after: None,
+        ..spec.clone()
+    };
+    Ok(Predicate::Never {
+        of: pattern(&of, segments)?,
+        after,
+    })
+}
+
+fn count(spec: &CountSpec, segments: &Segments) -> Result<Predicate, String> {
+    if spec.min == 0 && spec.max.is_none() {
+        return Err("`count` needs `min` or `max`; without them it can't fail".to_owned());
+    }
+    Ok(Predicate::Count(Count {
+        of: pattern(&spec.of, segments)?,
+        min: spec.min,
+        max: spec.max,
+    }))
+}
+
+fn pattern(spec: &PatternSpec, segments: &Segments) -> Result<Pattern, String> {
+    if spec.after.is_some() {
+        return Err("`after` belongs to `never`; remove it here".to_owned());
+    }
+    let segment = spec
+        .segment
+        .as_deref()
+        .map(|text| segments.parse(text).map(|it| segments.spell(&it)))
+        .transpose()?;
+    let kind = match (&spec.write, &spec.request, &spec.call) {
+        (Some(text), None, None) => {
+            let (verb, resource) = verb_and_resource(text, &["create", "update", "delete"])?;
+            PatternKind::Write(verb, resource)
+        }
+        (None, Some(text), None) => {
+            let (verb, resource) = verb_and_resource(text, VERBS)?;
+            PatternKind::Request(verb, resource)
+        }
+        (None, None, Some(method)) => {
+            let (code, parameters) = (spec.code.clone(), spec.parameters.clone());
+            PatternKind::Call {
+                method: method.clone(),
+                segment,
+                code,
+                parameters,
+            }
+        }
+        _ => return Err("a fact is exactly one of `write`, `request`, `call`".to_owned()),
+    };
+    Ok(Pattern {
+        kind,
+        name: spec.name.clone(),
+        by: spec.by,
+    })
+}
+
+const VERBS: &[&str] = &[
+    "get",
+    "list",
+    "watch",
+    "create",
+    "update",
+    "patch",
+    "delete",
+    "deletecollection",
+];
+
+fn verb_and_resource(text: &str, verbs: &[&str]) -> Result<(String, String), String> {
+    match text.split_once(' ') {
+        Some((verb, resource)) if verbs.contains(&verb) && !resource.is_empty() => {
+            Ok((verb.to_owned(), resource.to_owned()))
+        }
+        _ => Err(format!(
+            "`{text}` is not `<verb> <resource>` with a verb of {}",
+            verbs.join(", ")
+        )),
+    }
+}
+
+/// Reads a duration in a script.
+pub(super) fn delay(text: &str) -> Result<std::time::Duration, String> {
+    bound::duration(text)
+}

@@ -1,0 +1,198 @@
+//! A scenario made concrete: Kubernetes objects, pools and expectations with every name resolved.
+//!
+//! Lowering is pure: it reads a [`Scenario`] and yields a [`Plan`] or an error that points into the file. Nothing here runs.
+
+mod bound;
+mod expect;
+mod lower;
+pub(crate) mod objects;
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+pub use bound::Bound;
+pub use expect::{Count, Expect, Objects, Pattern, PatternKind, Place, Predicate, Row, Rows};
+pub use lower::lower;
+
+use crate::scenario::{Level, Mode, PublisherSpec, Role, Scenario, SchedulerSpec, Size};
+use crate::segment::{Segment, Segments};
+
+/// Namespace of the publisher and its objects. Pods and claims live elsewhere, as they do in real clusters.
+pub const NAMESPACE: &str = "csi";
+/// Namespace of pods and claims.
+pub const WORKLOADS: &str = "default";
+/// Label of every published object: the driver (KEP-1472, "CSIStorageCapacity lifecycle").
+pub const DRIVER_LABEL: &str = "csi.storage.k8s.io/drivername";
+/// Label of every published object: who manages it.
+pub const MANAGED_LABEL: &str = "csi.storage.k8s.io/managed-by";
+
+/// Everything that a run and its verdict need.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The case as it was written.
+    pub scenario: Scenario,
+    /// The roles that run.
+    pub roles: Vec<Role>,
+    /// How the publisher is deployed.
+    pub mode: Mode,
+    /// Settings of the publisher.
+    pub publisher: PublisherSpec,
+    /// Settings of the scheduler.
+    pub scheduler: SchedulerSpec,
+    /// The driver.
+    pub driver: DriverPlan,
+    /// Spelling of segments.
+    pub segments: Segments,
+    /// Objects that exist before the systems start.
+    pub objects: Vec<Value>,
+    /// Nodes that exist before the systems start and run the driver, with their segments.
+    pub driver_nodes: Vec<(String, Segment)>,
+    /// Class → parameters, for every class of the case.
+    pub class_parameters: BTreeMap<String, BTreeMap<String, String>>,
+    /// What happens, in order.
+    pub steps: Vec<Step>,
+}
+
+impl Plan {
+    /// The case's id.
+    pub fn id(&self) -> &str {
+        &self.scenario.id
+    }
+
+    /// One sentence that says what is shown.
+    pub fn title(&self) -> &str {
+        &self.scenario.file.title
+    }
+
+    /// How binding a failure is.
+    pub fn level(&self) -> Level {
+        self.scenario.file.level
+    }
+
+    /// What comes first in the id: the suite it belongs to.
+    pub fn area(&self) -> String {
+        self.id().split('/').take(2).collect::<Vec<_>>().join("/")
+    }
+}
+
+/// The fake driver and its pools.
+#[derive(Debug, Clone)]
+pub struct DriverPlan {
+    /// Plugin name.
+    pub name: String,
+    /// Whether GET_CAPACITY is advertised.
+    pub get_capacity: bool,
+    /// Raw bytes per volume byte, by class parameter.
+    pub costs: Vec<(String, String, u64)>,
+    /// Pools by segment.
+    pub pools: Vec<(Segment, PoolPlan)>,
+}
+
+/// Raw storage of one segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PoolPlan {
+    /// Raw bytes.
+    pub capacity: u64,
+    /// Bytes of the largest single volume; none: not reported.
+    pub largest: Option<u64>,
+}
+
+/// One step.
+#[derive(Debug, Clone)]
+pub struct Step {
+    /// Short name.
+    pub id: String,
+    /// Line of the file where it begins.
+    pub line: u64,
+    /// What the harness does, each with its text.
+    pub actions: Vec<(Action, String)>,
+    /// What must be seen.
+    pub expect: Vec<Expect>,
+}
+
+/// One thing the harness does. Objects are complete; only what names an object by its content is resolved when it runs.
+#[derive(Debug, Clone)]
+pub enum Action {
+    /// Change or remove a pool.
+    Pool(Segment, Option<PoolPlan>),
+    /// Create an object.
+    Create(Value),
+    /// Apply a JSON merge patch.
+    Merge(Target, Value),
+    /// Delete an object.
+    Delete(Target),
+    /// The driver starts on a node: a new endpoint, and with it a publisher in distributed mode.
+    DriverUp(String, Segment),
+    /// The driver ends on a node.
+    DriverDown(String),
+    /// Add to (or take from) the drivers of a CSINode.
+    Registration(String, Option<Vec<String>>),
+    /// Script the driver.
+    Script(Script),
+    /// Stop a role.
+    Stop(Role),
+    /// Start a role again.
+    Start(Role),
+}
+
+/// An existing object.
+#[derive(Debug, Clone)]
+pub enum Target {
+    /// By resource, namespace and name.
+    Named {
+        /// Plural resource name.
+        resource: &'static str,
+        /// Namespace, where there is one.
+        namespace: Option<String>,
+        /// Name.
+        name: String,
+    },
+    /// The CSIStorageCapacity objects of that class and segment.
+    Capacity {
+        /// storageClassName.
+        class: String,
+        /// The segment's spelling.
+        segment: String,
+    },
+}
+
+/// What the driver is told to answer.
+#[derive(Debug, Clone)]
+pub struct Script {
+    /// The CSI method.
+    pub method: String,
+    /// Only calls for that segment.
+    pub segment: Option<Segment>,
+    /// Only calls with these parameters.
+    pub parameters: BTreeMap<String, String>,
+    /// Leave the first matching calls alone.
+    pub skip: u32,
+    /// Apply to so many calls; none: to all.
+    pub times: Option<u32>,
+    /// What happens to them.
+    pub effect: Effect,
+}
+
+/// What happens to a scripted call.
+#[derive(Debug, Clone, Copy)]
+pub enum Effect {
+    /// It fails with that gRPC code.
+    Code(i32),
+    /// It is answered later.
+    Delay(std::time::Duration),
+    /// It is never answered.
+    Hang,
+    /// GetCapacity answers these bytes.
+    Answer {
+        /// available_capacity.
+        available: i64,
+        /// maximum_volume_size.
+        maximum: Option<i64>,
+    },
+}
+
+/// Reads a size that has to be a number of raw bytes.
+fn raw_bytes(size: &Size) -> Result<u64, String> {
+    u64::try_from(size.bytes()).map_err(|_| format!("`{size}` is not a number of bytes from 0 to 2^64-1"))
+}

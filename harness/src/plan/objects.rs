@@ -1,0 +1,198 @@
+//! Kubernetes objects as the harness writes them: each function is one kind, none knows where it is sent.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::{DRIVER_LABEL, MANAGED_LABEL, NAMESPACE, WORKLOADS};
+use crate::scenario::{
+    Binding, CapacitySpec, ClaimSpec, ClassSpec, NodeSpec, PodSpec, VolumeMode, VolumeSpec,
+};
+use crate::segment::{Segment, Segments};
+
+/// Label that every node carries.
+const HOSTNAME: &str = "kubernetes.io/hostname";
+
+/// A namespace.
+pub(crate) fn namespace(name: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+}
+
+/// The labels of a node: its own, its host name, and its name for every topology key without a label.
+pub(crate) fn node_labels(spec: &NodeSpec, segments: &Segments) -> BTreeMap<String, String> {
+    let mut labels = BTreeMap::from([(HOSTNAME.to_owned(), spec.name.clone())]);
+    if spec.driver {
+        labels.extend(segments.keys().iter().map(|key| (key.clone(), spec.name.clone())));
+    }
+    labels.extend(spec.labels.clone());
+    labels
+}
+
+/// A ready node.
+pub(crate) fn node(name: &str, labels: &BTreeMap<String, String>) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Node",
+        "metadata": {"name": name, "labels": labels},
+        "status": {
+            "allocatable": {"cpu": "16", "memory": "64Gi", "pods": "110"},
+            "capacity": {"cpu": "16", "memory": "64Gi", "pods": "110"},
+            "conditions": [{"type": "Ready", "status": "True"}],
+        },
+    })
+}
+
+/// The `spec.drivers` of a CSINode: the driver with its keys, or nobody.
+pub(crate) fn registration(driver: &str, node: &str, keys: Option<&[String]>) -> Value {
+    match keys {
+        Some(keys) => json!([{"name": driver, "nodeID": node, "topologyKeys": keys}]),
+        None => json!([]),
+    }
+}
+
+/// The CSINode of a node.
+pub(crate) fn csi_node(driver: &str, node: &str, keys: Option<&[String]>) -> Value {
+    json!({
+        "apiVersion": "storage.k8s.io/v1", "kind": "CSINode",
+        "metadata": {"name": node},
+        "spec": {"drivers": registration(driver, node, keys)},
+    })
+}
+
+/// A CSIDriver; without `storage_capacity` the field is left out.
+pub(crate) fn csi_driver(name: &str, storage_capacity: Option<bool>) -> Value {
+    let mut spec = json!({"attachRequired": false});
+    if let Some(on) = storage_capacity {
+        spec["storageCapacity"] = on.into();
+    }
+    json!({"apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver", "metadata": {"name": name}, "spec": spec})
+}
+
+/// A storage class.
+pub(crate) fn storage_class(spec: &ClassSpec, driver: &str) -> Value {
+    let mode = match spec.binding {
+        Binding::WaitForFirstConsumer => "WaitForFirstConsumer",
+        Binding::Immediate => "Immediate",
+    };
+    let mut class = json!({
+        "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass",
+        "metadata": {"name": spec.name},
+        "provisioner": spec.provisioner.as_deref().unwrap_or(driver),
+        "parameters": spec.parameters,
+        "volumeBindingMode": mode,
+    });
+    if !spec.allowed_topologies.is_empty() {
+        let terms: Vec<Value> = spec
+            .allowed_topologies
+            .iter()
+            .map(|(key, values)| json!({"key": key, "values": values}))
+            .collect();
+        class["allowedTopologies"] = json!([{"matchLabelExpressions": terms}]);
+    }
+    class
+}
+
+/// A CSIStorageCapacity object. `index` makes its name unique.
+pub(crate) fn capacity(spec: &CapacitySpec, driver: &str, segment: Option<&Segment>, index: usize) -> Value {
+    let mut labels: Map<String, Value> = spec
+        .labels
+        .iter()
+        .map(|(key, value)| (key.clone(), value.clone().into()))
+        .collect();
+    if spec.managed {
+        labels.entry(DRIVER_LABEL).or_insert_with(|| driver.into());
+        labels
+            .entry(MANAGED_LABEL)
+            .or_insert_with(|| "external-provisioner".into());
+    }
+    let name = spec.name.clone().unwrap_or_else(|| format!("by-hand-{index}"));
+    let mut object = json!({
+        "apiVersion": "storage.k8s.io/v1", "kind": "CSIStorageCapacity",
+        "metadata": {
+            "name": name, "labels": labels,
+            "namespace": spec.namespace.as_deref().unwrap_or(NAMESPACE),
+        },
+        "storageClassName": spec.class,
+    });
+    match (segment, &spec.topology) {
+        (Some(segment), _) => object["nodeTopology"] = json!({"matchLabels": segment}),
+        (None, Some(topology)) if !topology.is_null() => object["nodeTopology"] = topology.clone(),
+        _ => {}
+    }
+    for (key, size) in [("capacity", &spec.capacity), ("maximumVolumeSize", &spec.maximum)] {
+        if let Some(size) = size {
+            object[key] = size.text().into();
+        }
+    }
+    object
+}
+
+/// A PersistentVolume of a class without provisioning.
+pub(crate) fn volume(spec: &VolumeSpec) -> Value {
+    let mut volume = json!({
+        "apiVersion": "v1", "kind": "PersistentVolume",
+        "metadata": {"name": spec.name},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "capacity": {"storage": spec.size.text()},
+            "storageClassName": spec.class,
+            "persistentVolumeReclaimPolicy": "Retain",
+            "csi": {"driver": "static.example.com", "volumeHandle": spec.name},
+        },
+    });
+    if let Some(node) = &spec.node {
+        let term = json!({"key": HOSTNAME, "operator": "In", "values": [node]});
+        volume["spec"]["nodeAffinity"] =
+            json!({"required": {"nodeSelectorTerms": [{"matchExpressions": [term]}]}});
+    }
+    volume
+}
+
+/// The spec of a claim.
+fn claim_spec(spec: &ClaimSpec) -> Value {
+    let mut claim = json!({
+        "accessModes": ["ReadWriteOnce"],
+        "storageClassName": spec.class,
+        "resources": {"requests": {"storage": spec.size.as_ref().map_or("1", |size| size.text())}},
+    });
+    if let Some(mode) = spec.mode {
+        claim["volumeMode"] = match mode {
+            VolumeMode::Filesystem => "Filesystem".into(),
+            VolumeMode::Block => "Block".into(),
+        };
+    }
+    claim
+}
+
+/// A claim.
+pub(crate) fn claim(name: &str, spec: &ClaimSpec) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+        "metadata": {"name": name, "namespace": WORKLOADS},
+        "spec": claim_spec(spec),
+    })
+}
+
+/// A pod that mounts these claims, besides its ephemeral and inline volumes.
+pub(crate) fn pod(spec: &PodSpec, claims: &[String]) -> Value {
+    let mut volumes: Vec<Value> = Vec::new();
+    for (index, claim) in claims.iter().enumerate() {
+        volumes
+            .push(json!({"name": format!("claim-{index}"), "persistentVolumeClaim": {"claimName": claim}}));
+    }
+    for (index, claim) in spec.ephemeral.iter().enumerate() {
+        let template = json!({"volumeClaimTemplate": {"spec": claim_spec(claim)}});
+        volumes.push(json!({"name": format!("scratch-{index}"), "ephemeral": template}));
+    }
+    if let Some(driver) = &spec.inline {
+        volumes.push(json!({"name": "inline", "csi": {"driver": driver}}));
+    }
+    json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": spec.name, "namespace": WORKLOADS},
+        "spec": {
+            "nodeSelector": spec.node_selector,
+            "containers": [{"name": "main", "image": "example.com/app"}],
+            "volumes": volumes,
+        },
+    })
+}

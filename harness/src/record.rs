@@ -1,0 +1,77 @@
+//! A run's folder: the scenario as it was resolved, and the journal. Enough to judge again, anywhere.
+
+use std::path::{Path, PathBuf};
+
+use crate::journal::{self, Fact, Journal};
+use crate::plan::{Plan, lower};
+use crate::scenario::{self, ScenarioError};
+
+const SCENARIO: &str = "scenario.yaml";
+const JOURNAL: &str = "journal.jsonl";
+
+/// A stored run can't be read.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// A file is missing or can't be read.
+    #[error("{path}: {source}; name a folder that holds {SCENARIO} and {JOURNAL}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The stored scenario is not one.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+}
+
+/// Writes the folder of one case below `root` and returns it.
+pub fn save(root: &Path, plan: &Plan, journal: &Journal) -> std::io::Result<PathBuf> {
+    let folder = root.join(plan.id().replace('/', "."));
+    std::fs::create_dir_all(&folder)?;
+    std::fs::write(folder.join(SCENARIO), stored_text(plan))?;
+    journal.save(&folder.join(JOURNAL))?;
+    Ok(folder)
+}
+
+/// The row's text says everything; its table would only make several cases of it again.
+fn stored_text(plan: &Plan) -> String {
+    let mut text = String::new();
+    let mut in_table = false;
+    for line in plan.scenario.text.lines() {
+        let is_nested = line.starts_with([' ', '-']) || line.is_empty();
+        in_table = line.starts_with("table:") || (in_table && is_nested);
+        let line = if line.starts_with("id:") {
+            format!("id: {}", plan.id())
+        } else {
+            line.to_owned()
+        };
+        // Kept as empty lines, so that places stay the same.
+        text.push_str(if in_table { "" } else { &line });
+        text.push('\n');
+    }
+    text
+}
+
+/// Reads the folder of one case.
+pub fn load(folder: &Path) -> Result<(Plan, Vec<Fact>), RecordError> {
+    let io = |name: &str| {
+        let path = folder.join(name);
+        move |source| RecordError::Io {
+            path: path.clone(),
+            source,
+        }
+    };
+    let path = folder.join(SCENARIO);
+    let text = std::fs::read_to_string(&path).map_err(io(SCENARIO))?;
+    let scenarios = scenario::parse(&path.display().to_string(), &text)?;
+    let facts = journal::load(&folder.join(JOURNAL)).map_err(io(JOURNAL))?;
+    match scenarios.as_slice() {
+        [only] => Ok((lower(only)?, facts)),
+        _ => Err(ScenarioError {
+            source: path.display().to_string(),
+            place: None,
+            message: "a stored run has one case without a table".to_owned(),
+        })?,
+    }
+}

@@ -1,0 +1,153 @@
+//! The text of a failure: requirement, step, want against got, first missing link, timeline, and what to run next.
+
+use std::fmt::Write as _;
+
+use super::{Paint, timeline};
+use crate::journal::Fact;
+use crate::judge::{DiffRow, Failure, RowState};
+use crate::plan::Plan;
+
+/// What the caller knows and the harness does not.
+#[derive(Debug, Clone, Default)]
+pub struct Context {
+    /// The requirements of the case, from the catalogue.
+    pub requirements: Vec<Requirement>,
+    /// A command that runs just this case again.
+    pub rerun: String,
+    /// Further lines: files, other commands.
+    pub files: Vec<String>,
+}
+
+/// One requirement.
+#[derive(Debug, Clone)]
+pub struct Requirement {
+    /// Its id.
+    pub id: String,
+    /// What is required, in one sentence.
+    pub text: String,
+    /// Where it comes from.
+    pub source: String,
+}
+
+/// Rows shown at most; equal ones go first.
+const ROWS: usize = 10;
+
+/// Explains a failure in at most about forty lines.
+pub fn failure(plan: &Plan, facts: &[Fact], failure: &Failure, context: &Context, paint: Paint) -> String {
+    let mut out = String::new();
+    let took = facts.last().map_or(0.0, |fact| fact.at().as_secs_f64());
+    line(
+        &mut out,
+        &format!("{}  {}  {took:.2}s", paint.bad("FAIL"), paint.strong(plan.id())),
+    );
+    line(&mut out, &format!("  title   {}", plan.title()));
+    for requirement in context.requirements.iter().take(3) {
+        line(
+            &mut out,
+            &format!(
+                "  must    {} ({}, {})",
+                requirement.text, requirement.id, requirement.source
+            ),
+        );
+    }
+    if let Some(step) = plan.steps.get(failure.step) {
+        let place = format!("{}:{}", plan.scenario.source, step.line);
+        let number = format!("{} of {}", failure.step + 1, plan.steps.len());
+        line(
+            &mut out,
+            &format!("  step    {number} “{}” {}", step.id, paint.dim(&place)),
+        );
+        if let Some(expect) = failure.expect.and_then(|at| step.expect.get(at)) {
+            line(&mut out, &format!("  why     {}", expect.why));
+        }
+    }
+    line(&mut out, &format!("  verdict {}", failure.summary));
+    rows(&mut out, &failure.rows, paint);
+    chain(&mut out, failure, facts, paint);
+    line(&mut out, "  timeline (t=0 at the start of the step, * decided)");
+    for entry in timeline::timeline(facts, failure) {
+        line(&mut out, &format!("    {entry}"));
+    }
+    if !context.rerun.is_empty() {
+        line(&mut out, &format!("  rerun   {}", context.rerun));
+    }
+    for file in &context.files {
+        line(&mut out, &format!("  {file}"));
+    }
+    out
+}
+
+fn line(out: &mut String, text: &str) {
+    out.push_str(text);
+    out.push('\n');
+}
+
+/// One small table of all rows, with the differences first.
+fn rows(out: &mut String, rows: &[DiffRow], paint: Paint) {
+    if rows.is_empty() {
+        return;
+    }
+    let mut sorted: Vec<&DiffRow> = rows.iter().collect();
+    sorted.sort_by_key(|row| row.state == RowState::Same);
+    let subject = |row: &DiffRow| row.subject.join("  ");
+    let width = |of: &dyn Fn(&DiffRow) -> usize| sorted.iter().map(|row| of(row)).max().unwrap_or(0).min(60);
+    let subjects = width(&|row| subject(row).chars().count());
+    let wants = width(&|row| row.want.chars().count()).max(4);
+    line(
+        out,
+        &format!("      {:<subjects$}  {:<wants$}  {}", "", "want", "got"),
+    );
+    for row in sorted.iter().take(ROWS) {
+        let (mark, note) = match row.state {
+            RowState::Same => ("=", ""),
+            RowState::Missing => ("-", "  missing"),
+            RowState::Extra => ("+", "  extra"),
+            RowState::Differs => ("~", "  differs"),
+        };
+        let text = format!(
+            "    {mark} {:<subjects$}  {:<wants$}  {}{note}",
+            subject(row),
+            row.want,
+            row.got
+        );
+        line(
+            out,
+            &if row.state == RowState::Same {
+                paint.dim(&text)
+            } else {
+                text
+            },
+        );
+    }
+    if sorted.len() > ROWS {
+        let mut more = String::new();
+        let _ = write!(more, "    … and {} more rows", sorted.len() - ROWS);
+        line(out, &more);
+    }
+}
+
+fn chain(out: &mut String, failure: &Failure, facts: &[Fact], paint: Paint) {
+    let started = facts
+        .iter()
+        .find(|fact| fact.seq == failure.step_started)
+        .map_or(0.0, |f| f.at().as_secs_f64());
+    let first_missing = failure.chain.links.iter().position(|link| link.fact.is_none());
+    for (at, link) in failure.chain.links.iter().enumerate() {
+        let label = if at == 0 { "chain  " } else { "       " };
+        let evidence = link
+            .fact
+            .and_then(|seq| facts.iter().find(|fact| fact.seq == seq));
+        let text = match evidence {
+            Some(fact) => format!("[x] {}  {:+.3}s", link.text, fact.at().as_secs_f64() - started),
+            None if first_missing == Some(at) => {
+                format!(
+                    "{}  {}",
+                    paint.bad(&format!("[ ] {}: {}", link.text, link.note)),
+                    "<-- first missing link"
+                )
+            }
+            None => format!("[ ] {}: {}", link.text, link.note),
+        };
+        line(out, &format!("  {label} {text}"));
+    }
+}

@@ -1,0 +1,66 @@
+//! The facts that decided, and their neighbours, as a few lines.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use crate::journal::{Fact, What};
+use crate::judge::Failure;
+use crate::line;
+
+/// Lines at most.
+const LINES: usize = 12;
+
+/// The timeline of a failure: deciding facts are marked, facts of little use are left out.
+pub(super) fn timeline(facts: &[Fact], failure: &Failure) -> Vec<String> {
+    let deciding: BTreeSet<u64> = failure
+        .chain
+        .links
+        .iter()
+        .filter_map(|link| link.fact)
+        .chain([failure.decided_by])
+        .collect();
+    let started = facts
+        .iter()
+        .find(|fact| fact.seq == failure.step_started)
+        .map_or(Duration::ZERO, Fact::at);
+    let chosen = choose(facts, failure, &deciding);
+    chosen
+        .into_iter()
+        .map(|fact| {
+            let mark = if deciding.contains(&fact.seq) { '*' } else { ' ' };
+            let offset = fact.at().as_secs_f64() - started.as_secs_f64();
+            format!(
+                "{mark} {offset:+8.3}s {:<7} {}",
+                line::source(fact),
+                clip(&line::spell(fact))
+            )
+        })
+        .collect()
+}
+
+/// The deciding facts, and then the latest ones of the step that say something.
+fn choose<'f>(facts: &'f [Fact], failure: &Failure, deciding: &BTreeSet<u64>) -> Vec<&'f Fact> {
+    let mut chosen: BTreeSet<u64> = deciding.iter().copied().take(LINES).collect();
+    let mut seen = BTreeSet::new();
+    let in_step = |fact: &&Fact| fact.seq >= failure.step_started && fact.seq <= failure.decided_by;
+    let telling = |fact: &&Fact| match &fact.what {
+        What::Action(_) | What::Commit(_) | What::Call(_) | What::Process(_) => true,
+        What::Request(request) => request.code >= 400,
+        _ => false,
+    };
+    for fact in facts.iter().filter(in_step).filter(telling) {
+        // Repetitions say nothing new.
+        if chosen.len() < LINES && seen.insert(line::spell(fact)) {
+            chosen.insert(fact.seq);
+        }
+    }
+    facts.iter().filter(|fact| chosen.contains(&fact.seq)).collect()
+}
+
+fn clip(text: &str) -> String {
+    const WIDTH: usize = 130;
+    match text.char_indices().nth(WIDTH) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,136 @@
+//! Runs one plan: starts a cluster, feeds the journal to the judge, and goes on as the judge says.
+//!
+//! Decides nothing itself. Every wait is for a fact, for silence, or for a bound, and the last two are written down as facts.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::cluster::{Cluster, StartError};
+use crate::journal::{Begin, Journal, StepMark, What};
+use crate::judge::{Judge, Progress, Verdict};
+use crate::plan::Plan;
+use crate::system::Systems;
+
+/// How to run.
+#[derive(Debug, Clone, Copy)]
+pub struct RunOptions {
+    /// The publisher's poll interval.
+    pub refresh: Duration,
+    /// Multiplies every bound.
+    pub patience: f64,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        RunOptions {
+            refresh: Duration::from_millis(100),
+            patience: 1.0,
+        }
+    }
+}
+
+/// What a run came to.
+pub struct Outcome {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Everything that was observed.
+    pub journal: Journal,
+    /// From the first server to the verdict.
+    pub elapsed: Duration,
+}
+
+/// Version of the journal's format.
+const FORMAT: u32 = 1;
+
+/// Runs a plan to its verdict. An error says that the case could not be run, and nothing about the systems.
+pub async fn run(plan: Arc<Plan>, systems: &Systems, options: RunOptions) -> Result<Outcome, StartError> {
+    let journal = Journal::default();
+    journal.append(What::Begin(Begin {
+        case: plan.id().to_owned(),
+        refresh_us: u64::try_from(options.refresh.as_micros()).unwrap_or(u64::MAX),
+        patience: options.patience,
+        format: FORMAT,
+    }));
+    let mut cluster = Cluster::start(&plan, systems, &journal, options.refresh).await?;
+    let mut conductor = Conductor {
+        plan: &plan,
+        judge: Judge::new(&plan),
+        journal: &journal,
+        next: 0,
+    };
+    let played = conductor.play(&mut cluster).await;
+    let (verdict, elapsed) = (conductor.judge.verdict(), journal.now());
+    cluster.stop().await;
+    played?;
+    Ok(Outcome {
+        verdict,
+        journal,
+        elapsed,
+    })
+}
+
+struct Conductor<'p> {
+    plan: &'p Plan,
+    judge: Judge<'p>,
+    journal: &'p Journal,
+    /// First fact that the judge has not seen.
+    next: u64,
+}
+
+impl Conductor<'_> {
+    async fn play(&mut self, cluster: &mut Cluster) -> Result<(), StartError> {
+        for step in 0..self.plan.steps.len() {
+            self.journal.append(What::StepStarted(StepMark { step }));
+            if step == 0 {
+                // Inside the first step, so that nothing they do goes uncounted.
+                for role in &self.plan.roles {
+                    cluster.start_role(*role)?;
+                }
+            }
+            cluster.act(self.plan, step).await?;
+            self.journal.append(What::StepActed(StepMark { step }));
+            if !self.finish_step(cluster).await {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for the end of a step; false if the case has failed.
+    async fn finish_step(&mut self, cluster: &Cluster) -> bool {
+        loop {
+            self.feed();
+            match self.judge.progress() {
+                Progress::StepDone => return true,
+                Progress::Failed => return false,
+                Progress::Running { quiet } => self.wait(cluster, quiet).await,
+            }
+        }
+    }
+
+    fn feed(&mut self) {
+        for fact in self.journal.since(self.next) {
+            self.next = fact.seq + 1;
+            self.judge.observe(fact);
+        }
+    }
+
+    /// Waits for the next fact, or writes one down.
+    async fn wait(&self, cluster: &Cluster, quiet: bool) {
+        if quiet {
+            // What comes meanwhile is judged before the silence counts.
+            cluster.quiet().await;
+            self.journal.append(What::Quiet);
+            return;
+        }
+        let grown = self.journal.grown(self.next);
+        let Some((at, bound)) = self.judge.next_bound() else {
+            return grown.await;
+        };
+        let reached = tokio::time::sleep_until(self.journal.instant(at).into());
+        tokio::select! {
+            () = grown => {}
+            () = reached => self.journal.append(What::Bound(bound)),
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! From files to [`Scenario`]s: reading, table expansion, ids, and errors that point into the file.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_saphyr::Location;
+
+use super::table::{self, Table};
+use super::{Scenario, ScenarioFile};
+
+/// Something is wrong with a case file: what, where, and what to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScenarioError {
+    /// The file, as it was named.
+    pub source: String,
+    /// Line and column, from 1; none where the file as a whole is meant.
+    pub place: Option<(u64, u64)>,
+    /// What is wrong and what to do.
+    pub message: String,
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.place {
+            Some((line, column)) => write!(f, "{}:{line}:{column}: {}", self.source, self.message),
+            None => write!(f, "{}: {}", self.source, self.message),
+        }
+    }
+}
+
+impl std::error::Error for ScenarioError {}
+
+impl ScenarioError {
+    /// An error about a place in a file.
+    pub fn at(source: &str, location: Location, message: impl Into<String>) -> Self {
+        let place = (location.line() > 0).then(|| (location.line(), location.column()));
+        ScenarioError {
+            source: source.to_owned(),
+            place,
+            message: message.into(),
+        }
+    }
+
+    fn whole(source: &Path, message: impl Into<String>) -> Self {
+        ScenarioError {
+            source: source.display().to_string(),
+            place: None,
+            message: message.into(),
+        }
+    }
+}
+
+/// Only the table of a file: everything else may still hold `$names`.
+#[derive(Deserialize)]
+struct TableOnly {
+    table: Option<Table>,
+}
+
+/// Reads all cases of a text. `source` is only used in messages.
+pub fn parse(source: &str, text: &str) -> Result<Vec<Scenario>, ScenarioError> {
+    let only: TableOnly = read(source, text)?;
+    let Some(table) = only.table else {
+        return Ok(vec![scenario(source, text.to_owned(), None)?]);
+    };
+    let rows = table::expand(text, &table).map_err(|error| ScenarioError {
+        source: source.to_owned(),
+        place: Some((error.line, error.column)),
+        message: error.message,
+    })?;
+    rows.into_iter()
+        .map(|row| scenario(source, row.text, Some(&row.name)))
+        .collect()
+}
+
+fn scenario(source: &str, text: String, row: Option<&str>) -> Result<Scenario, ScenarioError> {
+    let file: ScenarioFile = read(source, &text).map_err(|mut error| {
+        if let Some(row) = row {
+            error.message = format!("in row `{row}`: {}", error.message);
+        }
+        error
+    })?;
+    let id = match row {
+        Some(row) => format!("{}/{row}", file.id.value),
+        None => file.id.value.clone(),
+    };
+    if !is_id(&file.id.value) {
+        let message = format!(
+            "id `{}` must be lower-case words joined by / and -",
+            file.id.value
+        );
+        return Err(ScenarioError::at(source, file.id.defined, message));
+    }
+    Ok(Scenario {
+        id,
+        source: source.to_owned(),
+        text,
+        file,
+    })
+}
+
+fn is_id(id: &str) -> bool {
+    let word = |part: &str| {
+        !part.is_empty()
+            && part
+                .bytes()
+                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+    };
+    id.split('/').all(word)
+}
+
+fn read<'de, T: Deserialize<'de>>(source: &str, text: &'de str) -> Result<T, ScenarioError> {
+    let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true };
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| {
+        let place = error.location().map(|at| (at.line(), at.column()));
+        let message = error.without_snippet().to_string();
+        // The position stands in front already.
+        let message = match message.rfind(" at line ") {
+            Some(end) => message[..end].to_owned(),
+            None => message,
+        };
+        ScenarioError {
+            source: source.to_owned(),
+            place,
+            message,
+        }
+    })
+}
+
+/// Reads one case file.
+pub fn load_file(path: &Path) -> Result<Vec<Scenario>, ScenarioError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| ScenarioError::whole(path, format!("cannot be read: {error}; check the name")))?;
+    parse(&path.display().to_string(), &text)
+}
+
+/// Reads all cases below a folder, in the order of their ids. A case's id is its path in the folder.
+pub fn load_tree(root: &Path) -> Result<Vec<Scenario>, ScenarioError> {
+    let mut cases: BTreeMap<String, Scenario> = BTreeMap::new();
+    for path in files_in(root)? {
+        for case in load_below(root, &path)? {
+            if let Some(other) = cases.get(&case.id) {
+                let message = format!(
+                    "id `{}` is taken by {}; choose another row name",
+                    case.id, other.source
+                );
+                return Err(ScenarioError::at(&case.source, case.file.id.defined, message));
+            }
+            cases.insert(case.id.clone(), case);
+        }
+    }
+    Ok(cases.into_values().collect())
+}
+
+/// Finds one case by its id without reading the others; none if there is no such file or row.
+pub fn load_row(root: &Path, id: &str) -> Result<Option<Scenario>, ScenarioError> {
+    if !is_id(id) {
+        return Ok(None);
+    }
+    let whole = root.join(format!("{id}.yaml"));
+    let of_row = id
+        .rsplit_once('/')
+        .map(|(file, _)| root.join(format!("{file}.yaml")));
+    for path in std::iter::once(whole).chain(of_row).filter(|path| path.is_file()) {
+        if let Some(case) = load_below(root, &path)?.into_iter().find(|case| case.id == id) {
+            return Ok(Some(case));
+        }
+    }
+    Ok(None)
+}
+
+fn load_below(root: &Path, path: &Path) -> Result<Vec<Scenario>, ScenarioError> {
+    let cases = load_file(path)?;
+    let expected = path.strip_prefix(root).unwrap_or(path).with_extension("");
+    for case in &cases {
+        if Path::new(&case.file.id.value) != expected {
+            let message = format!(
+                "id `{}` must be the file's path, `{}`",
+                case.file.id.value,
+                expected.display()
+            );
+            return Err(ScenarioError::at(&case.source, case.file.id.defined, message));
+        }
+    }
+    Ok(cases)
+}
+
+fn files_in(root: &Path) -> Result<Vec<PathBuf>, ScenarioError> {
+    let mut files = Vec::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let unreadable =
+            |error| ScenarioError::whole(&folder, format!("cannot be read: {error}; check the name"));
+        for entry in std::fs::read_dir(&folder).map_err(unreadable)? {
+            let path = entry.map_err(unreadable)?.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "yaml") {
+                files.push(path);
+            } else {
+                return Err(ScenarioError::whole(&path, "is no case; cases end in .yaml"));
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MINIMAL: &str = "id: a/b\ntitle: t\nsteps: []\n";
+
+    #[test]
+    fn unknown_keys_name_the_key_and_the_place() {
+        let error = parse("f.yaml", &format!("{MINIMAL}colour: red\n")).unwrap_err();
+        assert_eq!(error.place.map(|place| place.0), Some(4), "{error}");
+        assert!(error.message.contains("colour"), "{error}");
+    }
+
+    #[test]
+    fn wrong_types_name_what_was_expected() {
+        let text = MINIMAL.replace("steps: []", "cluster:\n  nodes: [{nome: n1}]\nsteps: []");
+        let error = parse("f.yaml", &text).unwrap_err();
+        assert_eq!(error.place.map(|place| place.0), Some(4), "{error}");
+        assert!(error.message.contains("nome"), "{error}");
+    }
+
+    #[test]
+    fn a_row_that_is_wrong_is_named() {
+        let text = "id: a/b\ntitle: t\ntable:\n  columns: [row, size]\n  rows:\n  - [good, 1Gi]\n  - [bad, lots]\n\
+                    cluster:\n  backend: {n1: $size}\nsteps: []\n";
+        let error = parse("f.yaml", text).unwrap_err();
+        assert!(error.message.contains("in row `bad`"), "{error}");
+        assert_eq!(error.place.map(|place| place.0), Some(9), "{error}");
+    }
+
+    #[test]
+    fn ids_are_paths_of_plain_words() {
+        assert!(is_id("publisher/topology/new-node"));
+        for bad in ["", "A/b", "a//b", "../b", "a/b.yaml"] {
+            assert!(!is_id(bad), "{bad}");
+        }
+    }
+}

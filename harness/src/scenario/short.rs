@@ -1,0 +1,73 @@
+//! A value that a case may write short (a scalar) or in full (a map).
+//!
+//! serde's untagged enums would do it, but their errors name neither the key nor what was expected.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Deref;
+
+use serde::Deserialize;
+use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
+
+/// A value with a short form.
+pub trait FromShort: Sized {
+    /// Completes "expected …" in errors.
+    const EXPECTING: &'static str;
+    /// Reads the scalar.
+    fn from_short(text: &str) -> Result<Self, String>;
+    /// Reads a list of scalars, where that means something.
+    fn from_list(_list: Vec<String>) -> Result<Self, String> {
+        Err(format!("a list is not possible here; write {}", Self::EXPECTING))
+    }
+}
+
+/// Reads `T` from a scalar or from a map.
+#[derive(Debug, Clone)]
+pub struct Short<T>(pub T);
+
+impl<T> Deref for Short<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<'de, T: FromShort + Deserialize<'de>> Deserialize<'de> for Short<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ShortVisitor(PhantomData)).map(Short)
+    }
+}
+
+struct ShortVisitor<T>(PhantomData<T>);
+
+impl<'de, T: FromShort + Deserialize<'de>> Visitor<'de> for ShortVisitor<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(T::EXPECTING)
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
+        T::from_short(text).map_err(E::custom)
+    }
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<T, E> {
+        T::from_short(&number.to_string()).map_err(E::custom)
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<T, E> {
+        T::from_short(&number.to_string()).map_err(E::custom)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+        T::deserialize(de::value::MapAccessDeserializer::new(map))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<T, A::Error> {
+        let mut list = Vec::new();
+        while let Some(item) = seq.next_element::<String>()? {
+            list.push(item);
+        }
+        T::from_list(list).map_err(de::Error::custom)
+    }
+}

@@ -1,0 +1,118 @@
+//! A number of bytes as cases write it: a Kubernetes quantity, perhaps with a few bytes more or less.
+
+use std::fmt;
+
+use fake_apiserver::quantity::Quantity;
+use serde::de::{self, Deserialize, Deserializer, Visitor};
+
+/// A size in bytes. `10Gi+1` and `10Gi-1` are the sizes just above and below a limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Size {
+    text: String,
+    bytes: i128,
+}
+
+impl Size {
+    /// Reads `QUANTITY`, `QUANTITY+BYTES` or `QUANTITY-BYTES`.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let wrong =
+            |part: &str| format!("`{part}` is not a size; write a quantity such as 10Gi, 256G or 10Gi+1");
+        let sign = text
+            .char_indices()
+            .skip(1)
+            .find(|&(at, c)| (c == '+' || c == '-') && !text[..at].ends_with(['e', 'E']));
+        let Some((at, sign)) = sign else {
+            let quantity: Quantity = text.parse().map_err(|_| wrong(text))?;
+            return Ok(Size {
+                text: text.to_owned(),
+                bytes: quantity.ceil(),
+            });
+        };
+        let base: Quantity = text[..at].parse().map_err(|_| wrong(text))?;
+        let offset: i128 = text[at + 1..].parse().map_err(|_| wrong(text))?;
+        let bytes = if sign == '+' {
+            base.ceil() + offset
+        } else {
+            base.ceil() - offset
+        };
+        Ok(Size {
+            text: bytes.to_string(),
+            bytes,
+        })
+    }
+
+    /// As the API takes it.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// In bytes, fractions rounded up.
+    pub fn bytes(&self) -> i128 {
+        self.bytes
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl<'de> Deserialize<'de> for Size {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(SizeVisitor)
+    }
+}
+
+struct SizeVisitor;
+
+impl Visitor<'_> for SizeVisitor {
+    type Value = Size;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a size such as 10Gi, 256G, 10Gi+1 or a number of bytes")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Size, E> {
+        Size::parse(text).map_err(E::custom)
+    }
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Size, E> {
+        Ok(Size {
+            text: number.to_string(),
+            bytes: number.into(),
+        })
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Size, E> {
+        Ok(Size {
+            text: number.to_string(),
+            bytes: number.into(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_are_exact_to_the_byte() {
+        for (text, bytes) in [
+            ("256G", 256_000_000_000),
+            ("256G+1", 256_000_000_001),
+            ("10Gi-1", 10_737_418_239),
+            ("1e3", 1000),
+            ("0", 0),
+        ] {
+            assert_eq!(Size::parse(text).unwrap().bytes(), bytes, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_size_is_named() {
+        for text in ["lots", "", "10Gi+x", "1 Gi"] {
+            assert!(Size::parse(text).unwrap_err().contains("not a size"), "{text}");
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Topology segments, as cases and reports spell them: `n1`, `region=east,rack=1`, or `*` for every node.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+/// Label key → value, as `accessible_topology` carries it.
+pub type Segment = BTreeMap<String, String>;
+
+/// Spells segments, given the driver's topology keys: with one key, its value is enough.
+#[derive(Debug, Clone)]
+pub struct Segments {
+    keys: Vec<String>,
+}
+
+/// How the empty segment is spelled: it covers every node.
+const EVERYWHERE: &str = "*";
+
+impl Segments {
+    /// For a driver with these topology keys.
+    pub fn new(keys: Vec<String>) -> Self {
+        Segments { keys }
+    }
+
+    /// The driver's topology keys.
+    pub fn keys(&self) -> &[String] {
+        &self.keys
+    }
+
+    /// Reads a segment.
+    pub fn parse(&self, text: &str) -> Result<Segment, String> {
+        if text == EVERYWHERE {
+            return Ok(Segment::new());
+        }
+        if !text.contains('=') {
+            return match self.keys.as_slice() {
+                [key] => Ok(Segment::from([(key.clone(), text.to_owned())])),
+                keys => Err(format!(
+                    "`{text}` needs its keys: write key=value,… with {}",
+                    keys.join(", ")
+                )),
+            };
+        }
+        text.split(',')
+            .map(|pair| {
+                let (key, value) = pair
+                    .split_once('=')
+                    .ok_or_else(|| format!("`{pair}` is not key=value"))?;
+                Ok((key.to_owned(), value.to_owned()))
+            })
+            .collect()
+    }
+
+    /// Spells a segment; the inverse of [`Segments::parse`].
+    pub fn spell(&self, segment: &Segment) -> String {
+        if segment.is_empty() {
+            return EVERYWHERE.to_owned();
+        }
+        if let (1, [key]) = (segment.len(), self.keys.as_slice())
+            && let Some(value) = segment.get(key)
+        {
+            return value.clone();
+        }
+        segment
+            .iter()
+            .map(|(key, value)| format!("{key}={value}"))
+            .collect::<Vec<_>>()
+            .join(",")
+    }
+
+    /// The segment of a node with these labels; none while a key has no label.
+    pub fn of_node(&self, labels: &BTreeMap<String, String>) -> Option<Segment> {
+        self.keys
+            .iter()
+            .map(|key| Some((key.clone(), labels.get(key)?.clone())))
+            .collect()
+    }
+
+    /// Spells the `nodeTopology` of a CSIStorageCapacity object: its labels, with `In` of one value read as a label.
+    pub fn spell_topology(&self, topology: Option<&Value>) -> String {
+        let Some(topology) = topology.filter(|topology| !topology.is_null()) else {
+            return "(no node)".to_owned();
+        };
+        let mut segment = Segment::new();
+        for (key, value) in topology["matchLabels"].as_object().into_iter().flatten() {
+            segment.insert(key.clone(), value.as_str().unwrap_or_default().to_owned());
+        }
+        for term in topology["matchExpressions"].as_array().into_iter().flatten() {
+            let values: Vec<&str> = term["values"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_str)
+                .collect();
+            let key = term["key"].as_str().unwrap_or_default().to_owned();
+            match (term["operator"].as_str(), values.as_slice()) {
+                (Some("In"), [value]) => drop(segment.insert(key, (*value).to_owned())),
+                (operator, values) => {
+                    let text = format!("{} [{}]", operator.unwrap_or("?"), values.join(" "));
+                    segment.insert(key, text);
+                }
+            }
+        }
+        self.spell(&segment)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn one() -> Segments {
+        Segments::new(vec!["disk/node".to_owned()])
+    }
+
+    #[test]
+    fn spelling_and_reading_are_inverse() {
+        let two = Segments::new(vec!["region".to_owned(), "rack".to_owned()]);
+        for (segments, text) in [
+            (&one(), "n1"),
+            (&one(), "*"),
+            (&two, "rack=1,region=east"),
+            (&one(), "zone=a"),
+        ] {
+            assert_eq!(segments.spell(&segments.parse(text).unwrap()), text);
+        }
+        assert!(two.parse("n1").unwrap_err().contains("needs its keys"));
+    }
+
+    #[test]
+    fn absent_empty_and_set_topology_are_three_things() {
+        let spell = |topology: Value| one().spell_topology(Some(&topology));
+        assert_eq!(one().spell_topology(None), "(no node)");
+        assert_eq!(spell(json!({})), "*");
+        assert_eq!(spell(json!({"matchLabels": {"disk/node": "n1"}})), "n1");
+        let term = json!({"key": "disk/node", "operator": "In", "values": ["n1"]});
+        assert_eq!(spell(json!({"matchExpressions": [term]})), "n1");
+    }
+}

@@ -1,0 +1,177 @@
+//! Systems under test: programs that play a role, given an API server address, a token and a CSI socket, and nothing else.
+//!
+//! Knows how to start and stop them; never what they do.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::journal::{Journal, ProcessEvent, ProcessFact, What};
+use crate::scenario::{Mode, Role, ShapePoint};
+
+/// An error of any kind, as binaries use it.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// All that a system gets to know.
+#[derive(Debug, Clone)]
+pub struct Access {
+    /// Base URL of the API server.
+    pub api_url: String,
+    /// Its own bearer token.
+    pub token: String,
+    /// The driver's socket; only publishers have one.
+    pub csi_socket: Option<PathBuf>,
+    /// The node it runs on, in distributed mode.
+    pub node: Option<String>,
+    /// Its namespace.
+    pub namespace: String,
+    /// Its pod, where the case wants an owner.
+    pub pod: Option<String>,
+    /// The logical settings of the case.
+    pub settings: Settings,
+}
+
+/// Logical settings; a manifest maps them to arguments of a program.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// How the publisher is deployed.
+    pub mode: Mode,
+    /// The publisher's poll interval.
+    pub refresh: Duration,
+    /// Hops from the pod to the owner; none: no owner.
+    pub owner_level: Option<u8>,
+    /// Publish for classes with immediate binding.
+    pub immediate: bool,
+    /// Publish zero as an object.
+    pub zero: bool,
+    /// Ask for the selected node's topology only.
+    pub strict_topology: bool,
+    /// The gate StorageCapacityScoring.
+    pub scoring: bool,
+    /// VolumeBindingArgs.shape.
+    pub shape: Option<Vec<ShapePoint>>,
+}
+
+/// Runs one instance until it is cancelled. An early end, even a good one, is reported as such.
+pub type Run = dyn Fn(Access, CancellationToken) -> BoxFuture<'static, Result<(), BoxError>> + Send + Sync;
+
+/// A program that can play a role.
+#[derive(Clone)]
+pub struct System {
+    /// What reports call it.
+    pub name: String,
+    /// Starts an instance in this process.
+    pub run: Arc<Run>,
+}
+
+/// The systems of a run, by role.
+#[derive(Clone, Default)]
+pub struct Systems {
+    /// One per role.
+    pub by_role: BTreeMap<Role, System>,
+}
+
+/// The instances that are running.
+pub(crate) struct Fleet {
+    systems: Systems,
+    journal: Journal,
+    running: BTreeMap<Arc<str>, Instance>,
+}
+
+struct Instance {
+    role: Role,
+    stop: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+impl Fleet {
+    pub(crate) fn new(systems: Systems, journal: Journal) -> Self {
+        Fleet {
+            systems,
+            journal,
+            running: BTreeMap::new(),
+        }
+    }
+
+    /// Starts an instance under its client name.
+    pub(crate) fn start(&mut self, role: Role, client: &str, access: Access) -> Result<(), String> {
+        let Some(system) = self.systems.by_role.get(&role) else {
+            return Err(format!("no system plays the {}; name one", role.as_str()));
+        };
+        let client: Arc<str> = client.into();
+        let stop = CancellationToken::new();
+        let run = system.run.clone();
+        let journal = self.journal.clone();
+        let (name, token) = (client.clone(), stop.clone());
+        journal.append(process(&client, role, ProcessEvent::Started));
+        let task = tokio::spawn(async move {
+            let ended = std::panic::AssertUnwindSafe(run(access, token.clone()))
+                .catch_unwind()
+                .await;
+            if !token.is_cancelled() {
+                journal.append(process(&name, role, ProcessEvent::Exited(spell_end(ended))));
+            }
+        });
+        self.running.insert(client, Instance { role, stop, task });
+        Ok(())
+    }
+
+    /// Stops all instances of a role and waits for their end.
+    pub(crate) async fn stop(&mut self, role: Role) {
+        let names: Vec<_> = self
+            .running
+            .iter()
+            .filter(|(_, it)| it.role == role)
+            .map(|(name, _)| name.clone())
+            .collect();
+        for name in names {
+            self.stop_client(&name).await;
+        }
+    }
+
+    /// Stops one instance and waits for its end; nothing happens if there is none.
+    pub(crate) async fn stop_client(&mut self, client: &str) {
+        let Some(instance) = self.running.remove(client) else {
+            return;
+        };
+        instance.stop.cancel();
+        // A panic was reported by the task itself.
+        let _ = instance.task.await;
+        self.journal
+            .append(process(&client.into(), instance.role, ProcessEvent::Stopped));
+    }
+
+    /// Stops everything.
+    pub(crate) async fn stop_all(&mut self) {
+        let names: Vec<_> = self.running.keys().cloned().collect();
+        for name in names {
+            self.stop_client(&name).await;
+        }
+    }
+}
+
+fn process(client: &Arc<str>, role: Role, event: ProcessEvent) -> What {
+    What::Process(ProcessFact {
+        client: client.clone(),
+        role,
+        event,
+    })
+}
+
+fn spell_end(ended: Result<Result<(), BoxError>, Box<dyn std::any::Any + Send>>) -> String {
+    match ended {
+        Ok(Ok(())) => "without an error, though nobody stopped it".to_owned(),
+        Ok(Err(error)) => format!("error: {error}"),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+            format!("panic: {}", text.unwrap_or("without a text"))
+        }
+    }
+}
