@@ -1,1 +1,34 @@
-//! Placeholder until the first slice lands.
+//! The conformance cases and what is around them: the requirement catalogue, selection, running many, and the libtest front end.
+//!
+//! Knows no system under test: those are handed in.
+
+mod catalogue;
+mod libtest;
+mod select;
+mod session;
+
+use std::path::{Path, PathBuf};
+
+pub use harness;
+use harness::plan::{Plan, lower};
+use harness::scenario::{self, ScenarioError};
+
+pub use catalogue::Catalogue;
+pub use libtest::libtest_main;
+pub use select::{SelectError, Selection};
+pub use session::{CaseResult, Ended, Session, explain_failure};
+
+/// Where the cases of this repository are.
+pub fn cases_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("cases")
+}
+
+/// All cases below a folder, ready to run, in the order of their ids.
+pub fn plans(folder: &Path) -> Result<Vec<Plan>, ScenarioError> {
+    scenario::load_tree(folder)?.iter().map(lower).collect()
+}
+
+/// One case by its id; reads no other file.
+pub fn plan(folder: &Path, id: &str) -> Result<Option<Plan>, ScenarioError> {
+    scenario::load_row(folder, id)?.as_ref().map(lower).transpose()
+}

@@ -1,0 +1,72 @@
+//! The cases as tests of `cargo test` and nextest: listed and run each by its id.
+//!
+//! Listing is pure and prints nothing else on standard output; what can't be run is decided while listing. Failure texts go to
+//! standard error and begin with `Error: `, which is where runners look for them.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use harness::RunOptions;
+use harness::plan::Plan;
+use harness::scenario::ScenarioError;
+use harness::system::Systems;
+use libtest_mimic::{Arguments, Failed, Trial};
+
+use crate::session::{Ended, Session};
+
+/// Runs or lists the cases as the arguments of the process say.
+pub fn libtest_main(folder: &Path, systems: Systems) -> ExitCode {
+    let arguments = Arguments::from_args();
+    let plans = match plans_for(folder, &arguments) {
+        Ok(plans) => plans,
+        Err(error) => {
+            complain(&error.to_string());
+            return ExitCode::from(2);
+        }
+    };
+    let session = Arc::new(Session {
+        systems,
+        options: RunOptions::default(),
+        jobs: 1,
+        keep: None,
+        rerun: "cargo xtask e2e".to_owned(),
+    });
+    let trials = plans
+        .into_iter()
+        .map(|plan| trial(plan, session.clone()))
+        .collect();
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// One process per test must not read all files each time.
+fn plans_for(folder: &Path, arguments: &Arguments) -> Result<Vec<Plan>, ScenarioError> {
+    match &arguments.filter {
+        Some(id) if arguments.exact => Ok(crate::plan(folder, id)?.into_iter().collect()),
+        _ => crate::plans(folder),
+    }
+}
+
+fn trial(plan: Plan, session: Arc<Session>) -> Trial {
+    Trial::test(plan.id().to_owned(), move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        match runtime.block_on(session.run_one(plan)).ended {
+            Ended::Passed => Ok(()),
+            Ended::Failed(text) => Err(fail(&text)),
+            Ended::Broken(error) => Err(fail(&error.to_string())),
+        }
+    })
+}
+
+fn fail(text: &str) -> Failed {
+    complain(text);
+    Failed::without_message()
+}
+
+fn complain(text: &str) {
+    // Nobody is left to tell if standard error is closed.
+    let _ = writeln!(std::io::stderr(), "Error: {text}");
+}

@@ -1,0 +1,79 @@
+//! Which cases to run: by id, by the beginning of an id, by role or by requirement.
+
+use harness::plan::Plan;
+use harness::scenario::Role;
+
+/// What the user asked for. Empty: everything.
+#[derive(Debug, Clone, Default)]
+pub struct Selection {
+    /// Ids, or beginnings of ids up to a `/`.
+    pub ids: Vec<String>,
+    /// Only cases with that role.
+    pub role: Option<Role>,
+    /// Only cases that show that requirement.
+    pub requirement: Option<String>,
+}
+
+/// The selection can't be served.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SelectError {
+    /// A name that no case has.
+    #[error("no case is called `{name}`{hint}; `cargo xtask list` shows them all")]
+    Unknown {
+        /// The name.
+        name: String,
+        /// The closest name, as `, did you mean …`.
+        hint: String,
+    },
+    /// Every name is known, and nothing is left.
+    #[error("no case selected: none has all of what was asked for; `cargo xtask list` shows them all")]
+    Nothing,
+}
+
+impl Selection {
+    /// The cases that are meant, in their order.
+    pub fn apply(&self, plans: Vec<Plan>) -> Result<Vec<Plan>, SelectError> {
+        for name in &self.ids {
+            if !plans.iter().any(|plan| is_meant(name, plan.id())) {
+                return Err(SelectError::Unknown {
+                    name: name.clone(),
+                    hint: hint(name, &plans),
+                });
+            }
+        }
+        let selected: Vec<Plan> = plans.into_iter().filter(|plan| self.includes(plan)).collect();
+        if selected.is_empty() {
+            Err(SelectError::Nothing)
+        } else {
+            Ok(selected)
+        }
+    }
+
+    fn includes(&self, plan: &Plan) -> bool {
+        let file = &plan.scenario.file;
+        (self.ids.is_empty() || self.ids.iter().any(|name| is_meant(name, plan.id())))
+            && self.role.is_none_or(|role| plan.roles.contains(&role))
+            && self
+                .requirement
+                .as_ref()
+                .is_none_or(|id| file.requirements.contains(id))
+    }
+}
+
+/// `a/b` means `a/b` and everything below it.
+fn is_meant(name: &str, id: &str) -> bool {
+    let name = name.trim_end_matches('/');
+    id.strip_prefix(name)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn hint(name: &str, plans: &[Plan]) -> String {
+    let last = name.rsplit('/').next().unwrap_or(name);
+    let close = plans.iter().map(Plan::id).min_by_key(|id| {
+        let same = id.bytes().zip(name.bytes()).take_while(|(a, b)| a == b).count();
+        (!id.contains(last), usize::MAX - same)
+    });
+    close
+        .map(|id| format!(", did you mean `{id}`?"))
+        .unwrap_or_default()
+}

@@ -1,0 +1,48 @@
+//! Cases and catalogue fit together: every id that a case names is in the catalogue, and every entry is shown by a case.
+
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
+
+use std::collections::BTreeSet;
+
+use suites::{Catalogue, cases_folder, plans};
+
+fn named_by_cases() -> BTreeSet<String> {
+    let plans = plans(&cases_folder()).unwrap();
+    plans
+        .iter()
+        .flat_map(|plan| plan.scenario.file.requirements.clone())
+        .collect()
+}
+
+#[test]
+fn every_id_of_a_case_is_in_the_catalogue() {
+    let catalogue = Catalogue::load();
+    for id in named_by_cases() {
+        assert!(catalogue.get(&id).is_some(), "{id} is not in requirements.yaml");
+    }
+}
+
+#[test]
+fn every_entry_is_shown_by_a_case() {
+    let named = named_by_cases();
+    for id in Catalogue::load().ids() {
+        assert!(named.contains(id), "no case shows {id}");
+    }
+}
+
+#[test]
+fn every_case_shows_a_requirement() {
+    for plan in plans(&cases_folder()).unwrap() {
+        assert!(
+            !plan.scenario.file.requirements.is_empty(),
+            "{} shows no requirement",
+            plan.id()
+        );
+    }
+}
+
+#[test]
+fn there_are_at_least_sixty_cases() {
+    let plans = plans(&cases_folder()).unwrap();
+    assert!(plans.len() >= 60, "only {} cases", plans.len());
+}
