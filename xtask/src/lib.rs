@@ -1,1 +1,13 @@
-//! Placeholder until the first slice lands.
+//! The command line of csi-capacity-harness, as a library: the built-in systems and the commands.
+//!
+//! Thin: what a command does lives in `suites` and `harness`.
+
+mod built_in;
+mod command;
+mod e2e;
+mod exit;
+mod inspect;
+
+pub use built_in::{Defect, built_in, defects};
+pub use command::run;
+pub use exit::Exit;

@@ -1,0 +1,150 @@
+//! The references, registered as the built-in systems under test: the one place where they and the harness meet.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use capacity_publisher as publisher;
+use capacity_scheduler as scheduler;
+use suites::harness::scenario::{Mode, Role};
+use suites::harness::system::{Access, BoxError, Run, System, Systems};
+
+/// A reference that is broken on purpose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Defect {
+    /// Of the publisher.
+    Publisher(publisher::Defect),
+    /// Of the scheduler.
+    Scheduler(scheduler::Defect),
+}
+
+impl Defect {
+    /// Finds a defect by its name.
+    pub fn named(name: &str) -> Result<Self, String> {
+        let all = defects();
+        let found = all.iter().find(|defect| defect.to_string() == name).copied();
+        let names = || all.iter().map(Defect::to_string).collect::<Vec<_>>().join(", ");
+        found.ok_or_else(|| format!("`{name}` is no defect; defects: {}", names()))
+    }
+}
+
+impl fmt::Display for Defect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Defect::Publisher(defect) => defect.fmt(f),
+            Defect::Scheduler(defect) => defect.fmt(f),
+        }
+    }
+}
+
+/// All defects.
+pub fn defects() -> Vec<Defect> {
+    let of_publisher = publisher::Defect::ALL
+        .into_iter()
+        .map(|(defect, _)| Defect::Publisher(defect));
+    let of_scheduler = scheduler::Defect::ALL.into_iter().map(Defect::Scheduler);
+    of_publisher.chain(of_scheduler).collect()
+}
+
+/// The built-in systems, perhaps with a defect.
+pub fn built_in(defect: Option<Defect>) -> Systems {
+    let of_publisher = match defect {
+        Some(Defect::Publisher(defect)) => Some(defect),
+        _ => None,
+    };
+    let of_scheduler = match defect {
+        Some(Defect::Scheduler(defect)) => Some(defect),
+        _ => None,
+    };
+    let run_publisher: Arc<Run> = Arc::new(move |access, stop| {
+        Box::pin(async move {
+            let client = client(&access)?;
+            publisher::run(
+                publisher_options(access, of_publisher),
+                client,
+                stop.cancelled_owned(),
+            )
+            .await?;
+            Ok(())
+        })
+    });
+    let run_scheduler: Arc<Run> = Arc::new(move |access, stop| {
+        Box::pin(async move {
+            let client = client(&access)?;
+            scheduler::run(
+                scheduler_options(&access, of_scheduler)?,
+                client,
+                stop.cancelled_owned(),
+            )
+            .await?;
+            Ok(())
+        })
+    });
+    let system = |name: &str, run| System {
+        name: name.to_owned(),
+        run,
+    };
+    Systems {
+        by_role: [
+            (Role::Publisher, system("capacity-publisher", run_publisher)),
+            (Role::Scheduler, system("capacity-scheduler", run_scheduler)),
+        ]
+        .into(),
+    }
+}
+
+fn client(access: &Access) -> Result<kube::Client, BoxError> {
+    let mut config = kube::Config::new(access.api_url.parse()?);
+    config.auth_info.token = Some(access.token.clone().into());
+    config.default_namespace = access.namespace.clone();
+    Ok(kube::Client::try_from(config)?)
+}
+
+/// Failures are repeated quickly: a case has no minutes to wait.
+const RETRY_START: Duration = Duration::from_millis(10);
+const RETRY_MAX: Duration = Duration::from_secs(1);
+
+fn publisher_options(access: Access, defect: Option<publisher::Defect>) -> publisher::Options {
+    let settings = access.settings;
+    publisher::Options {
+        csi_address: access.csi_socket.unwrap_or_default(),
+        enable_capacity: true,
+        capacity_poll_interval: settings.refresh,
+        capacity_ownerref_level: settings.owner_level.map_or(-1, i32::from),
+        capacity_for_immediate_binding: settings.immediate,
+        publish_zero: settings.zero,
+        capacity_threads: 4,
+        node_deployment: settings.mode == Mode::Distributed,
+        strict_topology: settings.strict_topology,
+        retry_interval_start: RETRY_START,
+        retry_interval_max: RETRY_MAX,
+        timeout: Duration::from_secs(2),
+        namespace: Some(access.namespace),
+        pod_name: access.pod,
+        node_name: access.node,
+        defect,
+        ..publisher::Options::default()
+    }
+}
+
+fn scheduler_options(
+    access: &Access,
+    defect: Option<scheduler::Defect>,
+) -> Result<scheduler::Options, BoxError> {
+    let settings = &access.settings;
+    let point = |point: &suites::harness::scenario::ShapePoint| scheduler::ShapePoint {
+        utilization: point.utilization.into(),
+        score: point.score.into(),
+    };
+    Ok(scheduler::Options {
+        initial_backoff: RETRY_START,
+        max_backoff: RETRY_MAX,
+        scoring: settings.scoring,
+        shape: settings
+            .shape
+            .as_ref()
+            .map(|points| points.iter().map(point).collect()),
+        defect,
+        ..scheduler::Options::default()
+    })
+}

@@ -1,0 +1,115 @@
+//! What can be typed: parsing, and one function per command.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use suites::Selection;
+use suites::harness::scenario::Role;
+
+use crate::built_in::Defect;
+use crate::{Exit, e2e, inspect};
+
+/// Test harness and fake control plane for Kubernetes storage-capacity tracking.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", after_help = EXIT_CODES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 passed, 1 a case failed, 2 wrong use or wrong file, 3 the environment, \
+4 nothing selected, 70 a fault of ours";
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run the cases against the built-in publisher and scheduler
+    E2e(E2eArgs),
+    /// List the cases
+    List(SelectArgs),
+    /// Say what a case shows, what it does and what it expects
+    Explain(SelectArgs),
+    /// Judge a stored run again, from its journal alone
+    Judge {
+        /// The folder of the run, as a failure names it
+        folder: PathBuf,
+    },
+}
+
+/// Arguments of `e2e`.
+#[derive(Args)]
+pub(crate) struct E2eArgs {
+    #[command(flatten)]
+    pub(crate) select: SelectArgs,
+    /// One line per case instead of one per area
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+    /// Cases at the same time
+    #[arg(long, default_value_t = default_jobs())]
+    pub(crate) jobs: usize,
+    /// Run everything so many times, and stop at the first time that fails
+    #[arg(long, default_value_t = 1)]
+    pub(crate) repeat: u32,
+    /// Multiply every bound, for slow machines
+    #[arg(long, default_value_t = 1.0, value_parser = patience)]
+    pub(crate) patience: f64,
+    /// Break one of the references on purpose, to see what the cases say
+    #[arg(long, value_parser = Defect::named)]
+    pub(crate) defect: Option<Defect>,
+}
+
+/// Which cases are meant.
+#[derive(Args)]
+pub(crate) struct SelectArgs {
+    /// Ids of cases, or the beginning of ids such as `scheduler/filter`
+    cases: Vec<String>,
+    /// Only cases with that role
+    #[arg(long, value_parser = role)]
+    role: Option<Role>,
+    /// Only cases that show that requirement, such as PUB-21
+    #[arg(long)]
+    requirement: Option<String>,
+    /// Read the cases below that folder instead of this repository's
+    #[arg(long, value_name = "FOLDER", default_value_os_t = suites::cases_folder(), hide_default_value = true)]
+    pub(crate) folder: PathBuf,
+}
+
+impl SelectArgs {
+    pub(crate) fn selection(&self) -> Selection {
+        Selection {
+            ids: self.cases.clone(),
+            role: self.role,
+            requirement: self.requirement.clone(),
+        }
+    }
+}
+
+/// Waiting costs nothing, so there is more in flight than there are processors.
+fn default_jobs() -> usize {
+    std::thread::available_parallelism().map_or(4, |cores| cores.get() * 4)
+}
+
+fn patience(text: &str) -> Result<f64, String> {
+    let factor: f64 = text.parse().map_err(|_| format!("`{text}` is no number"))?;
+    if (0.1..=1000.0).contains(&factor) {
+        Ok(factor)
+    } else {
+        Err("it must be from 0.1 to 1000".to_owned())
+    }
+}
+
+fn role(text: &str) -> Result<Role, String> {
+    [Role::Publisher, Role::Scheduler]
+        .into_iter()
+        .find(|role| role.as_str() == text)
+        .ok_or_else(|| format!("`{text}` is no role; roles: publisher, scheduler"))
+}
+
+/// Parses the arguments of the process and does what they say.
+pub fn run() -> Exit {
+    match Cli::parse().command {
+        Command::E2e(args) => e2e::run(&args),
+        Command::List(args) => inspect::list(&args),
+        Command::Explain(args) => inspect::explain(&args),
+        Command::Judge { folder } => inspect::judge(&folder),
+    }
+}

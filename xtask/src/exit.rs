@@ -1,0 +1,37 @@
+//! Exit codes. Scripts rely on them; they are listed in the README.
+
+use std::process::ExitCode;
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// Everything that was required passed.
+    Passed,
+    /// A case failed.
+    Failed,
+    /// Wrong use, or a wrong file.
+    Usage,
+    /// The environment is not as it must be.
+    Environment,
+    /// Nothing was selected.
+    Nothing,
+}
+
+impl Exit {
+    /// The number that the process ends with.
+    pub fn code(self) -> u8 {
+        match self {
+            Exit::Passed => 0,
+            Exit::Failed => 1,
+            Exit::Usage => 2,
+            Exit::Environment => 3,
+            Exit::Nothing => 4,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(exit.code())
+    }
+}

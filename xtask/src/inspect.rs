@@ -1,0 +1,119 @@
+//! Commands that look: `list`, `explain`, `judge`.
+
+use std::path::Path;
+
+use anstream::{eprintln, println};
+use suites::harness::judge::{Verdict, verdict};
+use suites::harness::plan::Plan;
+use suites::harness::record;
+use suites::harness::report::{Context, Paint, failure};
+use suites::{Catalogue, SelectError, plans};
+
+use crate::Exit;
+use crate::command::SelectArgs;
+
+/// The cases that are meant; the error is told already.
+pub(crate) fn selected(args: &SelectArgs) -> Result<Vec<Plan>, Exit> {
+    let all = plans(&args.folder).map_err(|error| {
+        eprintln!("error: {error}");
+        Exit::Usage
+    })?;
+    args.selection().apply(all).map_err(|error| {
+        eprintln!("error: {error}");
+        match error {
+            SelectError::Unknown { .. } => Exit::Usage,
+            SelectError::Nothing => Exit::Nothing,
+        }
+    })
+}
+
+/// One line per case: its id and its title.
+pub(crate) fn list(args: &SelectArgs) -> Exit {
+    let plans = match selected(args) {
+        Ok(plans) => plans,
+        Err(exit) => return exit,
+    };
+    let paint = Paint::of(&std::io::stdout());
+    let width = plans.iter().map(|plan| plan.id().len()).max().unwrap_or(0);
+    for plan in &plans {
+        println!("{:<width$}  {}", plan.id(), paint.dim(plan.title()));
+    }
+    Exit::Passed
+}
+
+/// Everything about one case, in words.
+pub(crate) fn explain(args: &SelectArgs) -> Exit {
+    let plans = match selected(args) {
+        Ok(plans) => plans,
+        Err(exit) => return exit,
+    };
+    let [plan] = plans.as_slice() else {
+        eprintln!("error: that means {} cases; name one of them:", plans.len());
+        for plan in &plans {
+            eprintln!("{}", plan.id());
+        }
+        return Exit::Usage;
+    };
+    println!("{}", explanation(plan));
+    Exit::Passed
+}
+
+fn explanation(plan: &Plan) -> String {
+    let paint = Paint::of(&std::io::stdout());
+    let file = &plan.scenario.file;
+    let roles: Vec<&str> = plan.roles.iter().map(|role| role.as_str()).collect();
+    let mut text = format!(
+        "{}\n  {}\n  in {}\n",
+        paint.strong(plan.id()),
+        plan.title(),
+        plan.scenario.source
+    );
+    text.push_str(&format!("  level {:?}, runs {}\n", plan.level(), roles.join(" and ")).to_lowercase());
+    for requirement in Catalogue::load().of(plan) {
+        text.push_str(&format!(
+            "  must: {} ({}, {})\n",
+            requirement.text, requirement.id, requirement.source
+        ));
+    }
+    for report in &file.catches {
+        text.push_str(&format!("  catches {report}\n"));
+    }
+    for (number, step) in plan.steps.iter().enumerate() {
+        text.push_str(&format!("  step {} “{}”\n", number + 1, step.id));
+        for (_, action) in &step.actions {
+            text.push_str(&format!("    do      {action}\n"));
+        }
+        for expect in &step.expect {
+            text.push_str(&format!("    expect  {}\n", expect.why));
+        }
+    }
+    text.push_str(&format!("  run it: cargo xtask e2e {}", plan.id()));
+    text
+}
+
+/// Judges a stored run again.
+pub(crate) fn judge(folder: &Path) -> Exit {
+    let (plan, facts) = match record::load(folder) {
+        Ok(stored) => stored,
+        Err(error) => {
+            eprintln!("error: {error}");
+            return Exit::Usage;
+        }
+    };
+    let paint = Paint::of(&std::io::stdout());
+    match verdict(&plan, facts.iter().cloned()) {
+        Verdict::Pass => {
+            println!("{}  {}", paint.good("pass"), plan.id());
+            Exit::Passed
+        }
+        Verdict::Fail(found) => {
+            let context = Context {
+                requirements: Catalogue::load().of(&plan),
+                rerun: format!("cargo xtask e2e {}", plan.id()),
+                files: Vec::new(),
+            };
+            println!("{}", failure(&plan, &facts, &found, &context, paint));
+            Exit::Failed
+        }
+    }
+}
