@@ -68,10 +68,9 @@ pub fn load(folder: &Path) -> Result<(Plan, Vec<Fact>), RecordError> {
     let facts = journal::load(&folder.join(JOURNAL)).map_err(io(JOURNAL))?;
     match scenarios.as_slice() {
         [only] => Ok((lower(only)?, facts)),
-        _ => Err(ScenarioError {
-            source: path.display().to_string(),
-            place: None,
-            message: "a stored run has one case without a table".to_owned(),
-        })?,
+        _ => Err(ScenarioError::whole(
+            &path,
+            "a stored run has one case without a table",
+        ))?,
     }
 }

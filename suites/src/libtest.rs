@@ -4,6 +4,7 @@
 //! standard error and begin with `Error: `, which is where runners look for them.
 
 use std::io::Write as _;
+use std::num::NonZero;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -18,7 +19,10 @@ use crate::session::{Ended, Session};
 
 /// Runs or lists the cases as the arguments of the process say.
 pub fn libtest_main(folder: &Path, systems: Systems) -> ExitCode {
-    let arguments = Arguments::from_args();
+    let mut arguments = Arguments::from_args();
+    // Cases mostly wait, so there is more in flight than there are processors.
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    arguments.test_threads.get_or_insert(cores * 16);
     let plans = match plans_for(folder, &arguments) {
         Ok(plans) => plans,
         Err(error) => {

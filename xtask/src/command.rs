@@ -85,7 +85,7 @@ impl SelectArgs {
 
 /// Waiting costs nothing, so there is more in flight than there are processors.
 fn default_jobs() -> usize {
-    std::thread::available_parallelism().map_or(4, |cores| cores.get() * 4)
+    std::thread::available_parallelism().map_or(4, |cores| cores.get() * 16)
 }
 
 fn patience(text: &str) -> Result<f64, String> {

@@ -1,6 +1,7 @@
 //! From a [`Scenario`] to a [`Plan`]: names become objects, and a name that nothing defines is an error with its place.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -30,11 +31,7 @@ pub fn lower(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         nodes: BTreeMap::new(),
         by_hand: 0,
     };
-    let whole = |message| ScenarioError {
-        source: scenario.source.clone(),
-        place: None,
-        message,
-    };
+    let whole = |message: String| ScenarioError::whole(Path::new(&scenario.source), message);
     let roles = roles(cluster, &scenario.id);
     let objects = lowering.initial_objects().map_err(whole)?;
     let pools = lowering.pools().map_err(whole)?;
@@ -45,9 +42,9 @@ pub fn lower(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     for spec in &scenario.file.steps {
         if !step_ids.insert(spec.value.id.clone()) {
             let message = format!("step `{}` appears twice; step ids must be unique", spec.value.id);
-            return Err(ScenarioError::at(&scenario.source, spec.defined, message));
+            return Err(scenario.error(spec.defined, message));
         }
-        steps.push(lowering.step(spec, &scenario.source, polls)?);
+        steps.push(lowering.step(spec, scenario, polls)?);
     }
     if steps.is_empty() {
         return Err(whole(
@@ -185,19 +182,24 @@ impl Lowering<'_> {
             .collect()
     }
 
-    fn step(&mut self, spec: &Spanned<StepSpec>, source: &str, polls: bool) -> Result<Step, ScenarioError> {
+    fn step(
+        &mut self,
+        spec: &Spanned<StepSpec>,
+        scenario: &Scenario,
+        polls: bool,
+    ) -> Result<Step, ScenarioError> {
         let mut actions = Vec::new();
         for action in &spec.value.actions {
             let lowered = self
                 .action(&action.value)
-                .map_err(|message| ScenarioError::at(source, action.defined, message))?;
+                .map_err(|message| scenario.error(action.defined, message))?;
             actions.extend(lowered);
         }
         let mut expectations = Vec::new();
         for item in &spec.value.expect {
             let lowered = expect::expect(&item.value, item.defined.line(), &self.segments, polls)
                 .and_then(|lowered| self.check(lowered))
-                .map_err(|message| ScenarioError::at(source, item.defined, message))?;
+                .map_err(|message| scenario.error(item.defined, message))?;
             expectations.push(lowered);
         }
         if expectations.is_empty() {
@@ -205,7 +207,7 @@ impl Lowering<'_> {
                 "step `{}` expects nothing, so it could not fail; add `expect`",
                 spec.value.id
             );
-            return Err(ScenarioError::at(source, spec.defined, message));
+            return Err(scenario.error(spec.defined, message));
         }
         let (id, line) = (spec.value.id.clone(), spec.defined.line());
         Ok(Step {

@@ -19,35 +19,64 @@ pub struct ScenarioError {
     pub place: Option<(u64, u64)>,
     /// What is wrong and what to do.
     pub message: String,
+    /// The line that is meant, where there is one.
+    pub line: Option<String>,
 }
 
 impl fmt::Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.place {
-            Some((line, column)) => write!(f, "{}:{line}:{column}: {}", self.source, self.message),
-            None => write!(f, "{}: {}", self.source, self.message),
+        let Some((line, column)) = self.place else {
+            return write!(f, "{}: {}", self.source, self.message);
+        };
+        write!(f, "{}:{line}:{column}: {}", self.source, self.message)?;
+        if let Some(text) = &self.line {
+            let number = line.to_string();
+            let caret = usize::try_from(column).unwrap_or(1).saturating_sub(1);
+            write!(
+                f,
+                "\n {number} | {text}\n {:width$} | {:caret$}^",
+                "",
+                "",
+                width = number.len()
+            )?;
         }
+        Ok(())
     }
 }
 
 impl std::error::Error for ScenarioError {}
 
 impl ScenarioError {
-    /// An error about a place in a file.
-    pub fn at(source: &str, location: Location, message: impl Into<String>) -> Self {
-        let place = (location.line() > 0).then(|| (location.line(), location.column()));
+    /// An error about a place in a text.
+    pub fn at(source: &str, text: &str, location: Location, message: impl Into<String>) -> Self {
+        Self::in_text(
+            source,
+            text,
+            Some((location.line(), location.column())),
+            message.into(),
+        )
+    }
+
+    fn in_text(source: &str, text: &str, place: Option<(u64, u64)>, message: String) -> Self {
+        let place = place.filter(|(line, _)| *line > 0);
+        let nth = |line: u64| text.lines().nth(usize::try_from(line).ok()?.checked_sub(1)?);
+        let line = place.and_then(|(line, _)| nth(line)).map(str::to_owned);
         ScenarioError {
             source: source.to_owned(),
             place,
-            message: message.into(),
+            message,
+            line,
         }
     }
 
-    fn whole(source: &Path, message: impl Into<String>) -> Self {
+    /// An error about a whole file.
+    pub fn whole(source: &Path, message: impl Into<String>) -> Self {
+        let source = source.display().to_string();
         ScenarioError {
-            source: source.display().to_string(),
+            source,
             place: None,
             message: message.into(),
+            line: None,
         }
     }
 }
@@ -64,10 +93,8 @@ pub fn parse(source: &str, text: &str) -> Result<Vec<Scenario>, ScenarioError> {
     let Some(table) = only.table else {
         return Ok(vec![scenario(source, text.to_owned(), None)?]);
     };
-    let rows = table::expand(text, &table).map_err(|error| ScenarioError {
-        source: source.to_owned(),
-        place: Some((error.line, error.column)),
-        message: error.message,
+    let rows = table::expand(text, &table).map_err(|error| {
+        ScenarioError::in_text(source, text, Some((error.line, error.column)), error.message)
     })?;
     rows.into_iter()
         .map(|row| scenario(source, row.text, Some(&row.name)))
@@ -90,7 +117,7 @@ fn scenario(source: &str, text: String, row: Option<&str>) -> Result<Scenario, S
             "id `{}` must be lower-case words joined by / and -",
             file.id.value
         );
-        return Err(ScenarioError::at(source, file.id.defined, message));
+        return Err(ScenarioError::at(source, &text, file.id.defined, message));
     }
     Ok(Scenario {
         id,
@@ -116,16 +143,26 @@ fn read<'de, T: Deserialize<'de>>(source: &str, text: &'de str) -> Result<T, Sce
         let place = error.location().map(|at| (at.line(), at.column()));
         let message = error.without_snippet().to_string();
         // The position stands in front already.
-        let message = match message.rfind(" at line ") {
-            Some(end) => message[..end].to_owned(),
-            None => message,
-        };
-        ScenarioError {
-            source: source.to_owned(),
-            place,
-            message,
-        }
+        let message = message
+            .rfind(" at line ")
+            .map_or(message.as_str(), |end| &message[..end])
+            .trim()
+            .to_owned();
+        ScenarioError::in_text(source, text, place, plain_words(message))
     })
+}
+
+/// The YAML reader speaks of events of its parser; people write lists and maps.
+fn plain_words(message: String) -> String {
+    const WORDS: [(&str, &str); 4] = [
+        ("sequence start", "a list, such as [n1, n2]"),
+        ("mapping start", "a map, such as {name: n1}"),
+        ("string scalar", "a text; put it in quotes"),
+        ("value for key", "a value after the key"),
+    ];
+    WORDS
+        .iter()
+        .fold(message, |message, (from, to)| message.replace(from, to))
 }
 
 /// Reads one case file.
@@ -145,7 +182,12 @@ pub fn load_tree(root: &Path) -> Result<Vec<Scenario>, ScenarioError> {
                     "id `{}` is taken by {}; choose another row name",
                     case.id, other.source
                 );
-                return Err(ScenarioError::at(&case.source, case.file.id.defined, message));
+                return Err(ScenarioError::at(
+                    &case.source,
+                    &case.text,
+                    case.file.id.defined,
+                    message,
+                ));
             }
             cases.insert(case.id.clone(), case);
         }
@@ -180,7 +222,12 @@ fn load_below(root: &Path, path: &Path) -> Result<Vec<Scenario>, ScenarioError> 
                 case.file.id.value,
                 expected.display()
             );
-            return Err(ScenarioError::at(&case.source, case.file.id.defined, message));
+            return Err(ScenarioError::at(
+                &case.source,
+                &case.text,
+                case.file.id.defined,
+                message,
+            ));
         }
     }
     Ok(cases)

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::Value;
+use serde_saphyr::Location;
 pub use serde_saphyr::Spanned;
 
 pub use load::{ScenarioError, load_file, load_row, load_tree, parse};
@@ -29,6 +30,13 @@ pub struct Scenario {
     pub text: String,
     /// What the file says.
     pub file: ScenarioFile,
+}
+
+impl Scenario {
+    /// An error about a place in it.
+    pub fn error(&self, location: Location, message: impl Into<String>) -> ScenarioError {
+        ScenarioError::at(&self.source, &self.text, location, message)
+    }
 }
 
 /// A case file.
