@@ -2,7 +2,7 @@
 //!
 //! Everything else is the library's.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -95,8 +95,10 @@ fn main() -> ExitCode {
 #[tokio::main]
 async fn start(arguments: Arguments) -> Result<(), Failure> {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     tracing_subscriber::fmt()
         .with_env_filter(filter)
+        .with_ansi(!plain && io::stderr().is_terminal())
         .with_writer(io::stderr)
         .init();
     let client = client(arguments.kubeconfig.as_ref()).await?;

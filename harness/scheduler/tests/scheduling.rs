@@ -13,7 +13,7 @@ mod wire {
 use std::time::Duration;
 
 use capacity_scheduler::{Defect, Options};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use wire::cluster::{Clock, Cluster};
 
@@ -21,6 +21,7 @@ const NO_SPACE: &str = "2 node(s) did not have enough free storage";
 /// A pod that nothing woke is retried after this time.
 const FLUSH: Duration = Duration::from_secs(300);
 const CLAIMS: &str = "PATCH /api/v1/namespaces/default/persistentvolumeclaims/";
+const VOLUMES: &str = "PATCH /api/v1/persistentvolumes/";
 const STATUS: &str = "PATCH /api/v1/namespaces/default/pods/p/status";
 
 #[tokio::test(start_paused = true)]
@@ -161,6 +162,10 @@ async fn binding_gives_up_after_its_timeout_and_leaves_the_selection() {
         .unscheduled("p", "binding volumes: context deadline exceeded")
         .await;
     assert_eq!(clock.elapsed().as_secs(), 600);
+    assert!(
+        cluster.server.all("pods")[0]["status"]["nominatedNodeName"].is_null(),
+        "taken back"
+    );
     assert_eq!(
         cluster.nominated("p").await,
         "n1",
@@ -190,19 +195,12 @@ async fn others_are_scheduled_while_one_waits_for_its_claim() {
 #[tokio::test(start_paused = true)]
 async fn a_volume_is_reserved_before_the_pod_is_bound_and_never_twice() {
     let cluster = Cluster::new(&["n1"]);
-    let volume = |name: &str| {
-        json!({
-            "metadata": {"name": name},
-            "spec": {"storageClassName": "fast", "capacity": {"storage": "10Gi"}, "accessModes": ["ReadWriteOnce"]},
-            "status": {"phase": "Available"},
-        })
-    };
-    cluster.server.put("persistentvolumes", volume("v1"));
+    cluster.volume("v1", "10Gi");
     cluster.pod_with_claim("first", "10Gi");
     cluster.pod_with_claim("second", "10Gi");
     cluster.start(Options::default());
 
-    let reserved = |object: &serde_json::Value| object["spec"]["claimRef"]["name"] == "first";
+    let reserved = |object: &Value| object["spec"]["claimRef"]["name"] == "first";
     let found = cluster
         .server
         .until("a reserved volume", "persistentvolumes", reserved)
@@ -217,23 +215,51 @@ async fn a_volume_is_reserved_before_the_pod_is_bound_and_never_twice() {
         .await;
     cluster.complete_binding("first", "v1");
     assert_eq!(cluster.bound("first").await, "n1");
+    assert_eq!(cluster.server.count(VOLUMES), 1);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_conflict_while_selecting_is_reported_and_tried_again() {
+async fn a_volume_that_one_pod_fails_to_get_is_free_for_another_at_once() {
     let cluster = Cluster::new(&["n1"]);
-    cluster.capacity("n1", "20Gi");
-    cluster.pod_with_claim("p", "10Gi");
-    cluster.server.refuse(CLAIMS, 409);
+    cluster.volume("v1", "10Gi");
+    cluster.pod_with_claim("first", "10Gi");
+    cluster.pod_with_claim("second", "10Gi");
+    cluster.server.refuse(VOLUMES, 503);
     let clock = Clock::start();
     cluster.start(Options::default());
 
     cluster
+        .unscheduled("second", "did not have enough free storage")
+        .await;
+    cluster
         .unscheduled(
-            "p",
+            "first",
             "running PreBind plugin \"VolumeBinding\": refused by the test",
         )
         .await;
+    cluster.server.delete("pods", "default", "first");
+    let reserved = |object: &Value| object["spec"]["claimRef"]["name"] == "second";
+    cluster
+        .server
+        .until("a reserved volume", "persistentvolumes", reserved)
+        .await;
+    assert!(clock.elapsed() < FLUSH, "woken after {:?}", clock.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_claim_that_changes_meanwhile_is_not_overwritten_but_decided_anew() {
+    let cluster = Cluster::new(&["n1"]);
+    cluster.capacity("n1", "20Gi");
+    cluster.pod_with_claim("p", "10Gi");
+    let label = json!({"metadata": {"labels": {"changed": "meanwhile"}}});
+    cluster
+        .server
+        .race(CLAIMS, "persistentvolumeclaims", "default", "p", label);
+    let clock = Clock::start();
+    cluster.start(Options::default());
+
+    let text = "running PreBind plugin \"VolumeBinding\": the object has been modified";
+    cluster.unscheduled("p", text).await;
     assert_eq!(cluster.selected("p").await, "n1");
     assert_eq!(clock.elapsed().as_secs(), 1, "after its back-off");
 }

@@ -151,13 +151,13 @@ impl Queue {
         let woken = self.entries.iter().filter_map(|(uid, entry)| match &entry.state {
             State::Waiting {
                 blockers, earliest, ..
-            } if helps(&entry.pod, blockers) => Some((uid.clone(), *earliest)),
+            } if helps(&entry.pod, blockers) => Some((*earliest, uid.clone())),
             _ => None,
         });
         let mut woken: Vec<_> = woken.collect();
-        // The map has no order of its own; attempts should not depend on chance.
+        // Who waits longest goes first; the map has no order of its own.
         woken.sort();
-        for (uid, earliest) in woken {
+        for (earliest, uid) in woken {
             if earliest > now {
                 self.enter(&uid, State::BackingOff(earliest));
             } else {

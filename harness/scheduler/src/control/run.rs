@@ -14,6 +14,8 @@ use rand::rngs::StdRng;
 use tokio::sync::watch as signal;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, sleep_until};
+use tower::limit::ConcurrencyLimit;
+use tower::service_fn;
 use tracing::{debug, info};
 
 use super::bind::{self, BindJob};
@@ -38,6 +40,8 @@ pub enum Error {
     Job(#[from] JoinError),
 }
 
+/// So many requests await an answer at a time, however many pods there are to report on.
+const REQUESTS_AT_ONCE: usize = 32;
 /// So many pieces of news are taken in at once.
 const NEWS_AT_ONCE: usize = 256;
 /// After so many pieces of news an attempt is made, though more have arrived.
@@ -50,6 +54,7 @@ pub async fn run(
     client: Client,
     shutdown: impl Future<Output = ()> + Send,
 ) -> Result<(), Error> {
+    let client = with_few_requests(client);
     let mut scheduler = Scheduler::new(&options, &client)?;
     let mut news = watch::all(&client).ready_chunks(NEWS_AT_ONCE);
     let mut shutdown = std::pin::pin!(shutdown);
@@ -74,6 +79,16 @@ pub async fn run(
             }
         }
     }
+}
+
+/// The same client, with a bound on requests that await an answer.
+fn with_few_requests(client: Client) -> Client {
+    let namespace = client.default_namespace().to_owned();
+    let send = service_fn(move |request| {
+        let client = client.clone();
+        async move { client.send(request).await }
+    });
+    Client::new(ConcurrencyLimit::new(send, REQUESTS_AT_ONCE), namespace)
 }
 
 struct Scheduler {

@@ -1,6 +1,7 @@
 //! Is there room for a claim on a node (KEP-1472)? Expectations are what kube-scheduler 1.36 decides, written out.
 
 use capacity_scheduler::Defect;
+use capacity_scheduler::capacity_check::{self, Shortcoming};
 use capacity_scheduler::quantity::Arithmetic;
 use capacity_scheduler::rules::Rules;
 use serde_json::{Value, json};
@@ -8,149 +9,84 @@ use serde_json::{Value, json};
 use crate::reasons::{BIND, SPACE};
 use crate::world::{DRIVER, World, on};
 
-/// Name, class of the object, topology, capacity, maximum, request, whether it fits node n1.
-type Row = (
-    &'static str,
-    &'static str,
-    Value,
-    Value,
-    Value,
-    &'static str,
-    bool,
-);
+/// One capacity object and one request, on node n1 of class `fast`.
+struct Row {
+    name: String,
+    class: String,
+    topology: Value,
+    capacity: Value,
+    maximum: Value,
+    request: String,
+    fits: bool,
+}
 
 fn rows() -> Vec<Row> {
-    let null = || Value::Null;
-    vec![
-        (
-            "network-attached",
-            "fast",
-            json!({}),
-            json!("1Gi"),
-            null(),
-            "1Gi",
-            true,
-        ),
-        ("local", "fast", on("n1"), json!("1Gi"), null(), "1Gi", true),
-        ("wrong-node", "fast", on("n2"), json!("1Gi"), null(), "1Gi", false),
-        ("no-topology", "fast", null(), json!("1Gi"), null(), "1Gi", false),
-        (
-            "wrong-class",
-            "slow",
-            on("n1"),
-            json!("1Gi"),
-            null(),
-            "1Gi",
-            false,
-        ),
-        ("too-small", "fast", on("n1"), json!("1Mi"), null(), "1Gi", false),
-        (
-            "one-byte-short",
-            "fast",
-            on("n1"),
-            json!("1073741823"),
-            null(),
-            "1Gi",
-            false,
-        ),
-        (
-            "maximum-refuses",
-            "fast",
-            on("n1"),
-            json!("1Gi"),
-            json!("1Mi"),
-            "1Gi",
-            false,
-        ),
-        (
-            "maximum-admits",
-            "fast",
-            on("n1"),
-            json!("0"),
-            json!("2Gi"),
-            "1Gi",
-            true,
-        ),
-        (
-            "maximum-alone",
-            "fast",
-            on("n1"),
-            null(),
-            json!("1Gi"),
-            "1Gi",
-            true,
-        ),
-        (
-            "maximum-zero",
-            "fast",
-            on("n1"),
-            null(),
-            json!("0Mi"),
-            "1Gi",
-            false,
-        ),
-        (
-            "maximum-negative",
-            "fast",
-            on("n1"),
-            json!("1Gi"),
-            json!("-1Gi"),
-            "1Gi",
-            false,
-        ),
-        (
-            "capacity-zero",
-            "fast",
-            on("n1"),
-            json!("0Mi"),
-            null(),
-            "1Gi",
-            false,
-        ),
-        ("both-unset", "fast", on("n1"), null(), null(), "1Gi", false),
-        (
+    let (here, there) = (on("n1"), on("n2"));
+    let table = json!([
+        // name, class, topology, capacity, maximum, request, fits
+        ["network-attached", "fast", {}, "1Gi", null, "1Gi", true],
+        ["local", "fast", here, "1Gi", null, "1Gi", true],
+        ["wrong-node", "fast", there, "1Gi", null, "1Gi", false],
+        ["no-topology", "fast", null, "1Gi", null, "1Gi", false],
+        ["wrong-class", "slow", here, "1Gi", null, "1Gi", false],
+        ["too-small", "fast", here, "1Mi", null, "1Gi", false],
+        ["one-byte-short", "fast", here, "1073741823", null, "1Gi", false],
+        ["maximum-refuses", "fast", here, "1Gi", "1Mi", "1Gi", false],
+        ["maximum-admits", "fast", here, "0", "2Gi", "1Gi", true],
+        ["maximum-alone", "fast", here, null, "1Gi", "1Gi", true],
+        ["maximum-zero", "fast", here, null, "0Mi", "1Gi", false],
+        ["maximum-negative", "fast", here, "1Gi", "-1Gi", "1Gi", false],
+        ["capacity-zero", "fast", here, "0Mi", null, "1Gi", false],
+        ["both-unset", "fast", here, null, null, "1Gi", false],
+        [
             "fraction-of-request-counts",
             "fast",
-            on("n1"),
-            json!("1024"),
-            null(),
+            here,
+            "1024",
+            null,
             "1024100m",
-            false,
-        ),
-        (
+            false
+        ],
+        [
             "fraction-of-limit-counts",
             "fast",
-            on("n1"),
-            json!("1024500m"),
-            null(),
+            here,
+            "1024500m",
+            null,
             "1025",
-            true,
-        ),
-        (
-            "beyond-int64",
-            "fast",
-            on("n1"),
-            json!("100E"),
-            null(),
-            "1Gi",
-            true,
-        ),
-    ]
+            true
+        ],
+        ["limit-beyond-int64", "fast", here, "100E", null, "1Gi", true],
+        ["request-beyond-int64", "fast", here, "1Gi", null, "100E", false],
+    ]);
+    table.as_array().unwrap().iter().map(row).collect()
+}
+
+fn row(cells: &Value) -> Row {
+    let text = |column: usize| cells[column].as_str().unwrap().to_owned();
+    Row {
+        name: text(0),
+        class: text(1),
+        topology: cells[2].clone(),
+        capacity: cells[3].clone(),
+        maximum: cells[4].clone(),
+        request: text(5),
+        fits: cells[6].as_bool().unwrap(),
+    }
 }
 
 fn fits(row: &Row, rules: &Rules, driver: Option<Value>) -> bool {
-    let (_, class, topology, capacity, maximum, request, _) = row;
     let mut world = World::new(&["n1"]);
     match driver {
         Some(tracks) => world.driver(&tracks),
         None => world.snapshot.drivers = Default::default(),
     }
-    world.capacity(class, topology, capacity, maximum);
-    world.delayed("a", "fast", request);
+    world.capacity(&row.class, &row.topology, &row.capacity, &row.maximum);
+    world.delayed("a", "fast", &row.request);
     match world.verdicts(rules).as_slice() {
         [verdict] if verdict == "n1: fits" => true,
         [verdict] if *verdict == format!("n1: {SPACE}") => false,
-        other => panic!("{}: {other:?}", row.0),
+        other => panic!("{}: {other:?}", row.name),
     }
 }
 
@@ -159,9 +95,9 @@ fn a_tracking_driver_needs_one_sufficient_accessible_object_of_the_class() {
     for row in rows() {
         assert_eq!(
             fits(&row, &Rules::default(), Some(json!(true))),
-            row.6,
+            row.fits,
             "{}",
-            row.0
+            row.name
         );
     }
 }
@@ -173,7 +109,7 @@ fn without_tracking_capacity_does_not_matter() {
             assert!(
                 fits(&row, &Rules::default(), driver.clone()),
                 "{} with {driver:?}",
-                row.0
+                row.name
             );
         }
     }
@@ -186,12 +122,10 @@ fn wrapping_arithmetic_repeats_the_overflow_of_1_36() {
         ..Rules::default()
     };
     for row in rows() {
-        let expected = row.6 && row.0 != "beyond-int64";
-        assert_eq!(fits(&row, &wrapping, Some(json!(true))), expected, "{}", row.0);
+        let expected = row.fits != row.name.ends_with("beyond-int64");
+        let found = fits(&row, &wrapping, Some(json!(true)));
+        assert_eq!(found, expected, "{}", row.name);
     }
-    let huge_request = ("", "fast", on("n1"), json!("1Gi"), Value::Null, "100E", true);
-    assert!(fits(&huge_request, &wrapping, Some(json!(true))));
-    assert!(!fits(&huge_request, &Rules::default(), Some(json!(true))));
 }
 
 /// Each defect gives itself away in exactly these rows.
@@ -223,18 +157,18 @@ fn each_defect_changes_the_rows_that_it_is_about() {
         let all = rows();
         let changed = all
             .iter()
-            .filter(|row| fits(row, &rules, Some(json!(true))) != row.6);
-        let changed: Vec<_> = changed.map(|row| row.0).collect();
+            .filter(|row| fits(row, &rules, Some(json!(true))) != row.fits);
+        let changed: Vec<_> = changed.map(|row| row.name.as_str()).collect();
         assert_eq!(changed, expected, "{defect}");
     }
     for row in rows() {
         assert!(
             fits(&row, &with_defect(Defect::SkipsCapacity), Some(json!(true))),
             "{}",
-            row.0
+            row.name
         );
         let without_flag = fits(&row, &with_defect(Defect::IgnoresFlag), Some(json!(false)));
-        assert_eq!(without_flag, row.6, "{}", row.0);
+        assert_eq!(without_flag, row.fits, "{}", row.name);
     }
 }
 
@@ -256,6 +190,45 @@ fn one_sufficient_object_among_several_is_enough_but_they_do_not_add_up() {
     world.delayed("b", "fast", "8Gi");
     assert_eq!(world.verdicts(&Rules::default()), [format!("n1: {SPACE}")]);
     assert_eq!(world.verdicts(&with_defect(Defect::SumsObjects)), ["n1: fits"]);
+}
+
+#[test]
+fn an_explanation_names_every_object_of_the_class_and_its_shortcoming() {
+    let mut world = World::new(&["n1"]);
+    let (null, one, nine) = (Value::Null, json!("1Gi"), json!("9Gi"));
+    let unknown = json!({"matchExpressions": [{"key": "node", "operator": "Near"}]});
+    for (topology, capacity) in [
+        (&on("n1"), &null),
+        (&on("n1"), &one),
+        (&null, &nine),
+        (&unknown, &nine),
+        (&on("n2"), &nine),
+        (&on("n1"), &nine),
+    ] {
+        world.capacity("fast", topology, capacity, &null);
+    }
+    world.capacity("slow", &on("n1"), &nine, &null);
+    world.delayed("a", "fast", "2Gi");
+
+    let claim = world.snapshot.claims.iter().next().unwrap();
+    let class = world.snapshot.class("fast").unwrap();
+    let labels = &world.snapshot.nodes.iter().next().unwrap().labels;
+    let mut found = capacity_check::considered(&world.snapshot, &Rules::default(), claim, class, labels);
+    found.sort_by_key(|(object, _)| &object.key);
+    let shortcomings: Vec<_> = found.into_iter().map(|(_, shortcoming)| shortcoming).collect();
+    let (limit, request) = (1 << 30, 2 << 30);
+    let [no_limit, too_small, no_topology, invalid, elsewhere, none] = shortcomings.as_slice() else {
+        panic!("{shortcomings:?}");
+    };
+    assert_eq!(*no_limit, Some(Shortcoming::NoLimit));
+    assert_eq!(*too_small, Some(Shortcoming::TooSmall { limit, request }));
+    assert_eq!(*no_topology, Some(Shortcoming::NoTopology));
+    assert!(
+        matches!(invalid, Some(Shortcoming::InvalidTopology(_))),
+        "{invalid:?}"
+    );
+    assert_eq!(*elsewhere, Some(Shortcoming::OtherTopology));
+    assert_eq!(*none, None);
 }
 
 #[test]

@@ -60,6 +60,20 @@ impl Cluster {
         );
     }
 
+    /// An available volume of class `fast` that every node can use.
+    pub(crate) fn volume(&self, name: &str, size: &str) {
+        self.server.put(
+            "persistentvolumes",
+            json!({
+                "metadata": {"name": name},
+                "spec": {
+                    "storageClassName": "fast", "accessModes": ["ReadWriteOnce"], "capacity": {"storage": size},
+                },
+                "status": {"phase": "Available"},
+            }),
+        );
+    }
+
     /// A pod with one claim of that size and the pod's name.
     pub(crate) fn pod_with_claim(&self, name: &str, size: &str) {
         self.server.put(

@@ -35,6 +35,7 @@ struct State {
     log: Vec<(String, Value)>,
     requests: Vec<String>,
     refusals: Vec<(String, u16)>,
+    races: Vec<(String, Key, Value)>,
 }
 
 impl Server {
@@ -86,6 +87,12 @@ impl Server {
     /// Answers the next request whose method and path start like this with an error.
     pub(crate) fn refuse(&self, request: &str, code: u16) {
         self.state.lock().refusals.push((request.to_owned(), code));
+    }
+
+    /// Changes an object right before the next request is answered whose method and path start like this.
+    pub(crate) fn race(&self, request: &str, resource: &str, namespace: &str, name: &str, patch: Value) {
+        let key = (resource.to_owned(), namespace.to_owned(), name.to_owned());
+        self.state.lock().races.push((request.to_owned(), key, patch));
     }
 
     /// How many requests so far started like this (method, space, path).
@@ -159,6 +166,7 @@ impl Server {
         let (head, body) = request.into_parts();
         let body = body.collect().await.unwrap().to_bytes();
         let line = format!("{} {}", head.method, head.uri.path());
+        self.run_race(&line);
         if let Some(code) = self.note_and_judge(&line) {
             return status(code, "refused by the test");
         }
@@ -190,6 +198,16 @@ impl Server {
             .iter()
             .position(|(start, _)| line.starts_with(start))?;
         Some(state.refusals.remove(position).1)
+    }
+
+    fn run_race(&self, line: &str) {
+        let mut state = self.state.lock();
+        let Some(position) = state.races.iter().position(|(start, ..)| line.starts_with(start)) else {
+            return;
+        };
+        let (_, (resource, namespace, name), patch) = state.races.remove(position);
+        drop(state);
+        self.change(&resource, &namespace, &name, &patch);
     }
 
     fn list(&self, resource: &str) -> Response<Body> {
