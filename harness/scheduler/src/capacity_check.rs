@@ -71,6 +71,9 @@ pub fn check(
         Ok(request) => request,
         Err(reason) => return Sufficiency::Unchecked(reason),
     };
+    if rules.has(Defect::RefusesTracked) {
+        return Sufficiency::NotEnough;
+    }
     if rules.has(Defect::SumsObjects) {
         return check_sum(snapshot, rules, request, class, labels);
     }
@@ -106,11 +109,15 @@ fn needed(snapshot: &Snapshot, rules: &Rules, claim: &Claim, class: &Class) -> R
         return Err(Unchecked::Defect);
     }
     let request = claim.request.ok_or(Unchecked::NoRequest)?;
-    let driver = snapshot.driver(&class.provisioner).ok_or(Unchecked::NoDriver)?;
-    if driver.tracks_capacity || rules.has(Defect::IgnoresFlag) {
+    if rules.has(Defect::IgnoresFlag) {
         return Ok(request);
     }
-    Err(Unchecked::NotTracked)
+    let driver = snapshot.driver(&class.provisioner).ok_or(Unchecked::NoDriver)?;
+    if driver.tracks_capacity {
+        Ok(request)
+    } else {
+        Err(Unchecked::NotTracked)
+    }
 }
 
 /// The order of the checks is upstream's: limit first, then access.

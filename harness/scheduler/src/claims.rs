@@ -19,6 +19,13 @@ pub struct PodClaims {
     pub volumes: BTreeMap<String, Vec<Arc<Volume>>>,
 }
 
+impl PodClaims {
+    /// Whether the pod has no claim at all.
+    pub fn is_empty(&self) -> bool {
+        self.bound.is_empty() && self.delayed.is_empty()
+    }
+}
+
 /// Why a pod fits no node, whatever the nodes are. The wording is kube-scheduler's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unready {

@@ -9,6 +9,7 @@ use rand::Rng;
 use rand::seq::IndexedRandom;
 
 use crate::claims::{self, Unready};
+use crate::defect::Defect;
 use crate::filter::{self, FilterError, Refusal, VolumePlan};
 use crate::message;
 use crate::node_fit::{NodeWishes, Unfit};
@@ -121,6 +122,9 @@ pub enum NoAssessment {
 /// Looks at every node, and scores the feasible ones if there are several.
 pub fn assess(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<Assessment, NoAssessment> {
     let claims = claims::classify(snapshot, pod)?;
+    if rules.has(Defect::ForgetsPlainPods) && claims.is_empty() {
+        return Ok(Assessment::default());
+    }
     let wishes = NodeWishes::of(pod);
     let mut assessment = Assessment::default();
     for node in snapshot.nodes.iter() {

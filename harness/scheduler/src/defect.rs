@@ -11,7 +11,7 @@ use std::str::FromStr;
 pub enum Defect {
     /// Compares requests with `capacity` even where `maximumVolumeSize` is set.
     IgnoresMaximum,
-    /// Checks capacity although the driver does not track it.
+    /// Checks capacity of every class, whether or not its driver tracks it, or exists.
     IgnoresFlag,
     /// Adds up the limits of several accessible objects.
     SumsObjects,
@@ -23,12 +23,16 @@ pub enum Defect {
     NeverWakes,
     /// Checks no capacity at all.
     SkipsCapacity,
-    /// Prefers the node with the least free space where the default shape prefers the most.
+    /// Turns every shape around: the best score becomes the worst.
     PrefersFullest,
+    /// Takes every tracked class for full.
+    RefusesTracked,
+    /// Places only pods that have claims.
+    ForgetsPlainPods,
 }
 
 /// Every defect with its name on the command line.
-const NAMES: [(&str, Defect); 8] = [
+const NAMES: [(&str, Defect); 10] = [
     ("scheduler-ignores-maximum", Defect::IgnoresMaximum),
     ("scheduler-ignores-flag", Defect::IgnoresFlag),
     ("scheduler-sums-objects", Defect::SumsObjects),
@@ -37,6 +41,8 @@ const NAMES: [(&str, Defect); 8] = [
     ("scheduler-never-wakes", Defect::NeverWakes),
     ("scheduler-skips-capacity", Defect::SkipsCapacity),
     ("scheduler-prefers-fullest", Defect::PrefersFullest),
+    ("scheduler-refuses-tracked", Defect::RefusesTracked),
+    ("scheduler-forgets-plain-pods", Defect::ForgetsPlainPods),
 ];
 
 /// The name given is not in the table.

@@ -100,11 +100,12 @@ impl Options {
     }
 
     fn effective_shape(&self) -> Result<Shape, ShapeError> {
-        match self.shape.as_deref() {
-            Some(points) if !points.is_empty() => Shape::new(points),
-            _ if self.defect == Some(Defect::PrefersFullest) => Ok(Shape::least_free()),
-            _ => Ok(Shape::most_free()),
-        }
+        let shape = Shape::new(self.shape.as_deref().unwrap_or_default())?;
+        Ok(if self.defect == Some(Defect::PrefersFullest) {
+            shape.inverted()
+        } else {
+            shape
+        })
     }
 }
 
@@ -128,19 +129,17 @@ mod tests {
     }
 
     #[test]
-    fn the_defect_inverts_the_default_shape_only() {
-        let points = vec![ShapePoint {
-            utilization: 50,
-            score: 7,
-        }];
+    fn the_defect_inverts_every_shape() {
+        let point = |utilization, score| ShapePoint { utilization, score };
         let mut options = Options {
             scoring: true,
             defect: Some(Defect::PrefersFullest),
             ..Options::default()
         };
         assert_eq!(options.rules().unwrap().shape, Some(Shape::least_free()));
-        options.shape = Some(points.clone());
-        assert_eq!(options.rules().unwrap().shape, Some(Shape::new(&points).unwrap()));
+        options.shape = Some(vec![point(0, 2), point(50, 7)]);
+        let inverted = Shape::new(&[point(0, 8), point(50, 3)]).unwrap();
+        assert_eq!(options.rules().unwrap().shape, Some(inverted));
     }
 
     #[test]

@@ -86,7 +86,18 @@ impl Shape {
 
     /// The opposite of the default: the fuller, the better.
     pub fn least_free() -> Self {
-        Self::line(0, SCORE_MAX)
+        Self::most_free().inverted()
+    }
+
+    /// What is best here is worst there.
+    pub(crate) fn inverted(self) -> Self {
+        let invert = |point: ShapePoint| ShapePoint {
+            score: SCORE_MAX - point.score,
+            ..point
+        };
+        Self {
+            points: self.points.into_iter().map(invert).collect(),
+        }
     }
 
     /// The node score, 0 to 100, at a utilisation in percent. Divisions truncate towards zero as in Kubernetes.
