@@ -10,13 +10,23 @@ use crate::selector::{FieldSelector, LabelSelector};
 use crate::status::{Status, options};
 use crate::store::{Object, Objects, Selection, Snapshot, Txn, namespace_range};
 use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::alphabet::URL_SAFE;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde::{Deserialize, Serialize};
 use std::ops::Bound;
 use std::sync::Arc;
 
 /// The version that the real server writes into its tokens.
 const TOKEN_VERSION: &str = "meta.k8s.io/v1";
+
+/// As Go reads it: padding and stray bits at the end do not matter.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &URL_SAFE,
+    GeneralPurposeConfig::new()
+        .with_encode_padding(false)
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true),
+);
 
 /// Where a paged list goes on.
 #[derive(Debug, Serialize, Deserialize)]
@@ -226,7 +236,7 @@ impl Token {
     }
 
     fn to_text(&self) -> String {
-        URL_SAFE_NO_PAD.encode(serde_json::to_vec(self).expect("a token is plain text and a number"))
+        BASE64.encode(serde_json::to_vec(self).expect("a token is plain text and a number"))
     }
 
     fn parse(text: &str) -> Result<Self, Status> {
@@ -235,8 +245,8 @@ impl Token {
                 "invalid continue token: continue key is not valid: {why}"
             ))
         };
-        let bytes = URL_SAFE_NO_PAD
-            .decode(text.trim_end_matches('='))
+        let bytes = BASE64
+            .decode(text)
             .map_err(|error| invalid(error.to_string()))?;
         let token: Self = serde_json::from_slice(&bytes).map_err(|error| {
             // The real server names the byte at which no JSON value can begin.
