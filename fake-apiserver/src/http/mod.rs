@@ -9,6 +9,7 @@ mod respond;
 mod route;
 mod stream;
 
+use crate::activity::Busy;
 use crate::call::{Answer, Call, Params, Payload, Reply};
 use crate::observe::{ResourcePath, Verb};
 use crate::server::ApiServer;
@@ -47,14 +48,26 @@ const STOP_GRACE: Duration = Duration::from_secs(1);
 /// Who sends requests without a token.
 const ANONYMOUS: &str = "system:anonymous";
 
+/// What all requests of a listener share.
+#[derive(Clone)]
+struct Endpoint {
+    server: ApiServer,
+    /// Who sends requests without a token; nobody in particular by default.
+    tokenless: Option<Arc<str>>,
+    /// Ends watches and connections.
+    stop: CancellationToken,
+}
+
 /// Accepts connections until `shutdown` resolves.
 pub(crate) async fn serve(
     server: &ApiServer,
     listener: TcpListener,
+    tokenless: Option<Arc<str>>,
     shutdown: impl Future<Output = ()> + Send,
 ) -> std::io::Result<()> {
     let stop = CancellationToken::new();
     let _stop_on_drop = stop.clone().drop_guard();
+    let endpoint = Endpoint { server: server.clone(), tokenless, stop: stop.clone() };
     let tasks = TaskTracker::new();
     let mut shutdown = std::pin::pin!(shutdown);
     let outcome = loop {
@@ -63,7 +76,7 @@ pub(crate) async fn serve(
             accepted = listener.accept() => accepted,
         };
         match accepted {
-            Ok((stream, _)) => drop(tasks.spawn(connection(server.clone(), stream, stop.clone()))),
+            Ok((stream, _)) => drop(tasks.spawn(connection(endpoint.clone(), stream))),
             Err(error) if is_peers_fault(&error) => {
                 tracing::debug!(%error, "a connection was lost before it began")
             }
@@ -82,7 +95,7 @@ fn is_peers_fault(error: &std::io::Error) -> bool {
     matches!(error.kind(), ConnectionAborted | ConnectionReset | Interrupted)
 }
 
-async fn connection(server: ApiServer, stream: TcpStream, stop: CancellationToken) {
+async fn connection(endpoint: Endpoint, stream: TcpStream) {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "TCP_NODELAY was refused; answers may come late");
     }
@@ -99,13 +112,13 @@ async fn connection(server: ApiServer, stream: TcpStream, stop: CancellationToke
         .max_concurrent_streams(STREAMS_MAX)
         .max_header_list_size(HEADER_BYTES_MAX as u32);
     let service = service_fn(|request| {
-        let (server, stop) = (server.clone(), stop.clone());
-        async move { Ok::<_, Infallible>(answer(&server, request, stop).await) }
+        let endpoint = endpoint.clone();
+        async move { Ok::<_, Infallible>(answer(&endpoint, request).await) }
     });
     let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service));
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
-        () = stop.cancelled() => {
+        () = endpoint.stop.cancelled() => {
             connection.as_mut().graceful_shutdown();
             tokio::time::timeout(STOP_GRACE, connection).await.unwrap_or(Ok(()))
         }
@@ -124,13 +137,14 @@ struct Head {
     pretty: bool,
 }
 
-async fn answer(server: &ApiServer, request: Request<Incoming>, stop: CancellationToken) -> Response<Body> {
+async fn answer(endpoint: &Endpoint, request: Request<Incoming>) -> Response<Body> {
+    let server = &endpoint.server;
     let busy = server.store().activity().begin();
     let path = request.uri().path().to_owned();
     let params = Params::parse(request.uri().query().unwrap_or_default());
     let route = Route::parse(request.method(), &path, &params);
     let pretty = respond::wants_pretty(&params, request.headers());
-    let client = client(server, &request);
+    let client = client(endpoint, &request);
     let mut head = Head {
         client: client.clone().unwrap_or_else(|_| ANONYMOUS.into()),
         verb: route.verb(),
@@ -183,36 +197,26 @@ async fn answer(server: &ApiServer, request: Request<Incoming>, stop: Cancellati
                 payload,
                 began: Instant::now(),
             };
-            carry_out(server, &head, call, stop, busy)
+            carry_out(endpoint, &head, call, busy)
         }
     }
 }
 
 /// Runs a request for a resource and renders what comes of it.
-fn carry_out(
-    server: &ApiServer,
-    head: &Head,
-    call: Call,
-    stop: CancellationToken,
-    busy: crate::activity::Busy,
-) -> Response<Body> {
+fn carry_out(endpoint: &Endpoint, head: &Head, call: Call, busy: Busy) -> Response<Body> {
+    let store = endpoint.server.store();
     let kind = call.target.kind;
     let object = call.params.get("includeObject").to_owned();
-    let Reply { outcome, warnings } = verbs::execute(server.store(), call);
+    let Reply { outcome, warnings } = verbs::execute(store, call);
     let form = Form {
         accept: head.accept,
         include_object: object,
         pretty: head.pretty,
     };
     match outcome {
-        Ok(Answer::Watch(plan)) => stream::response(
-            server.store().clone(),
-            kind,
-            plan,
-            form,
-            stop,
-            head.client.clone(),
-        ),
+        Ok(Answer::Watch(plan)) => {
+            stream::response(store.clone(), kind, plan, form, endpoint.stop.clone(), head.client.clone())
+        }
         Ok(answer) => respond::answer(kind, answer, &form, &warnings).with(busy),
         Err(status) => respond::status(&status, head.pretty, &warnings).with(busy),
     }
@@ -231,15 +235,13 @@ fn refuse(server: &ApiServer, head: &Head, began: Instant, status: &Status) -> r
     respond::status(status, head.pretty, &[])
 }
 
-/// The name of the client that sent a request; nobody in particular without a token.
-fn client(server: &ApiServer, request: &Request<Incoming>) -> Result<Arc<str>, Status> {
+/// The name of the client that sent a request.
+fn client(endpoint: &Endpoint, request: &Request<Incoming>) -> Result<Arc<str>, Status> {
     let Some(header) = request.headers().get(AUTHORIZATION) else {
-        return Ok(ANONYMOUS.into());
+        return Ok(endpoint.tokenless.clone().unwrap_or_else(|| ANONYMOUS.into()));
     };
     let token = header.to_str().ok().and_then(|text| text.strip_prefix("Bearer "));
-    token
-        .and_then(|token| server.authenticate(token.trim()))
-        .ok_or_else(Status::unauthorized)
+    token.and_then(|token| endpoint.server.authenticate(token.trim())).ok_or_else(Status::unauthorized)
 }
 
 /// Every client with a token may do everything; others may ask how the server is.
