@@ -24,6 +24,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await?;
     let address = listener.local_addr()?;
     writeln!(std::io::stdout(), "--server http://{address} --token {token}")?;
-    server.serve_as("kubectl", listener, std::future::pending()).await?;
+    server
+        .serve_as("kubectl", listener, std::future::pending())
+        .await?;
     Ok(())
 }

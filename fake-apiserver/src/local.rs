@@ -96,14 +96,18 @@ impl LocalClient {
     /// Reads a collection; without a namespace, that of all namespaces.
     pub fn list(&self, at: &ResourceRef) -> Result<Listed, Status> {
         match self.call(Verb::List, at.target(Part::Main)?, Payload::None)? {
-            Answer::List(listing) => Ok(Listed {
-                items: listing
+            Answer::List(plan) => {
+                let listing = plan.cut();
+                let items = listing
                     .objects
                     .iter()
                     .map(|object| object.value.clone())
-                    .collect(),
-                revision: listing.revision,
-            }),
+                    .collect();
+                Ok(Listed {
+                    items,
+                    revision: listing.revision,
+                })
+            }
             _ => Err(unexpected(Verb::List)),
         }
     }

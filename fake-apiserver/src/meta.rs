@@ -63,7 +63,9 @@ pub(crate) fn set(object: &mut Value, field: &str, value: Option<Value>) {
 
 /// Sets a member of an object; `null` removes it.
 pub(crate) fn assign(object: &mut Value, name: &str, value: Value) {
-    let Some(members) = object.as_object_mut() else { return };
+    let Some(members) = object.as_object_mut() else {
+        return;
+    };
     if value.is_null() {
         members.remove(name);
     } else {
@@ -90,7 +92,11 @@ pub(crate) fn member<'a>(object: &'a mut Value, name: &str) -> &'a mut Map<Strin
 
 /// The entries of a list inside an object, where there is one. (Indexing would leave a `null` behind.)
 pub(crate) fn entries<'a>(object: &'a mut Value, pointer: &str) -> impl Iterator<Item = &'a mut Value> {
-    object.pointer_mut(pointer).and_then(Value::as_array_mut).into_iter().flatten()
+    object
+        .pointer_mut(pointer)
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
 }
 
 /// The finalizers of an object.

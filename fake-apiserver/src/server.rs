@@ -96,10 +96,15 @@ impl ApiServer {
         let address = listener.local_addr()?;
         let stop = CancellationToken::new();
         let (server, stopped) = (self.clone(), stop.clone());
-        let task = tokio::spawn(async move {
-            http::serve(&server, listener, client, stopped.cancelled_owned()).await
-        });
-        Ok(Running { address, stop: stop.drop_guard(), task })
+        let task =
+            tokio::spawn(
+                async move { http::serve(&server, listener, client, stopped.cancelled_owned()).await },
+            );
+        Ok(Running {
+            address,
+            stop: stop.drop_guard(),
+            task,
+        })
     }
 
     /// The newest revision.

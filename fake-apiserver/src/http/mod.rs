@@ -67,7 +67,11 @@ pub(crate) async fn serve(
 ) -> std::io::Result<()> {
     let stop = CancellationToken::new();
     let _stop_on_drop = stop.clone().drop_guard();
-    let endpoint = Endpoint { server: server.clone(), tokenless, stop: stop.clone() };
+    let endpoint = Endpoint {
+        server: server.clone(),
+        tokenless,
+        stop: stop.clone(),
+    };
     let tasks = TaskTracker::new();
     let mut shutdown = std::pin::pin!(shutdown);
     let outcome = loop {
@@ -78,8 +82,9 @@ pub(crate) async fn serve(
         match accepted {
             Ok((stream, _)) => drop(tasks.spawn(connection(endpoint.clone(), stream))),
             Err(error) if is_peers_fault(&error) => {
-                tracing::debug!(%error, "a connection was lost before it began")
+                tracing::debug!(%error, "a connection was lost before it began");
             }
+
             Err(error) => break Err(error),
         }
     };
@@ -214,9 +219,14 @@ fn carry_out(endpoint: &Endpoint, head: &Head, call: Call, busy: Busy) -> Respon
         pretty: head.pretty,
     };
     match outcome {
-        Ok(Answer::Watch(plan)) => {
-            stream::response(store.clone(), kind, plan, form, endpoint.stop.clone(), head.client.clone())
-        }
+        Ok(Answer::Watch(plan)) => stream::response(
+            store.clone(),
+            kind,
+            plan,
+            form,
+            endpoint.stop.clone(),
+            head.client.clone(),
+        ),
         Ok(answer) => respond::answer(kind, answer, &form, &warnings).with(busy),
         Err(status) => respond::status(&status, head.pretty, &warnings).with(busy),
     }
@@ -241,7 +251,9 @@ fn client(endpoint: &Endpoint, request: &Request<Incoming>) -> Result<Arc<str>, 
         return Ok(endpoint.tokenless.clone().unwrap_or_else(|| ANONYMOUS.into()));
     };
     let token = header.to_str().ok().and_then(|text| text.strip_prefix("Bearer "));
-    token.and_then(|token| endpoint.server.authenticate(token.trim())).ok_or_else(Status::unauthorized)
+    token
+        .and_then(|token| endpoint.server.authenticate(token.trim()))
+        .ok_or_else(Status::unauthorized)
 }
 
 /// Every client with a token may do everything; others may ask how the server is.

@@ -60,7 +60,7 @@ pub(super) static CSI_STORAGE_CAPACITY: Kind = Kind {
         },
         validate: capacity_validate,
         validate_update: |new, old, faults| {
-            immutable(new, old, &["nodeTopology", "storageClassName"], faults)
+            immutable(new, old, &["nodeTopology", "storageClassName"], faults);
         },
         ..NO_HOOKS
     },

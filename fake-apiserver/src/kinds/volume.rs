@@ -167,7 +167,10 @@ fn claim_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
     let bound = new["status"]["phase"] == "Bound";
     let mut allowed = before.clone();
     for (name, open) in [
-        ("volumeName", before["volumeName"].as_str().unwrap_or_default().is_empty()),
+        (
+            "volumeName",
+            before["volumeName"].as_str().unwrap_or_default().is_empty(),
+        ),
         ("storageClassName", before["storageClassName"].is_null()),
         ("volumeAttributesClassName", bound),
     ] {
@@ -176,7 +179,11 @@ fn claim_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
         }
     }
     if let Some(requests) = allowed.pointer_mut("/resources/requests").filter(|_| bound) {
-        meta::assign(requests, "storage", spec["resources"]["requests"]["storage"].clone());
+        meta::assign(
+            requests,
+            "storage",
+            spec["resources"]["requests"]["storage"].clone(),
+        );
     }
     if *spec != allowed {
         faults.forbidden(

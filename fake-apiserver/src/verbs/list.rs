@@ -4,7 +4,7 @@
 //! is answered 410.
 
 use super::shown;
-use crate::call::{Answer, Call, Listing, Params};
+use crate::call::{Answer, Call, ListPlan, Listing, Params};
 use crate::faults::Faults;
 use crate::selector::{FieldSelector, LabelSelector};
 use crate::status::{Status, options};
@@ -41,21 +41,23 @@ struct Token {
 pub(super) fn list(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     check_options(&call.params, false)?;
     let selection = selection(call)?;
-    let limit = call.params.number("limit")?.filter(|limit| *limit > 0);
     let (snapshot, after) = snapshot(txn, call)?;
     // A list that any state may answer is never cut.
-    let limit = if call.params.get("resourceVersion") == "0" {
-        None
-    } else {
-        limit
-    };
-    Ok(Answer::List(page(
-        call,
-        &snapshot,
-        &selection,
+    let limit = call
+        .params
+        .number("limit")?
+        .filter(|_| call.params.get("resourceVersion") != "0");
+    let limit = limit
+        .and_then(|limit| usize::try_from(limit).ok())
+        .filter(|limit| *limit > 0);
+    let (kind, limit) = (call.target.kind, limit.unwrap_or(usize::MAX));
+    Ok(Answer::List(ListPlan {
+        kind,
+        snapshot,
+        selection,
         limit,
-        after.as_deref(),
-    )))
+        after,
+    }))
 }
 
 /// The state that the request asks for, and the key after which its page begins.
@@ -92,39 +94,39 @@ fn snapshot(txn: &Txn<'_>, call: &Call) -> Result<(Snapshot, Option<String>), St
     }
 }
 
-fn page(
-    call: &Call,
-    snapshot: &Snapshot,
-    selection: &Selection,
-    limit: Option<i64>,
-    after: Option<&str>,
-) -> Listing {
-    let kind = call.target.kind;
-    let limit = limit
-        .and_then(|limit| usize::try_from(limit).ok())
-        .unwrap_or(usize::MAX);
-    let mut rest = keyed(&snapshot.objects, selection, after);
-    let mut objects: Vec<Arc<Object>> = Vec::new();
-    let mut last = None;
-    let mut more = false;
-    for (key, object) in rest.by_ref() {
-        if objects.len() == limit {
-            more = true;
-            break;
+impl ListPlan {
+    /// Cuts the page that was asked for.
+    pub(crate) fn cut(self) -> Listing {
+        let Self {
+            kind,
+            snapshot,
+            selection,
+            limit,
+            after,
+        } = self;
+        let mut rest = keyed(&snapshot.objects, &selection, after.as_deref());
+        let mut objects: Vec<Arc<Object>> = Vec::new();
+        let mut last = None;
+        let mut more = false;
+        for (key, object) in rest.by_ref() {
+            if objects.len() == limit {
+                more = true;
+                break;
+            }
+            last = Some(key);
+            objects.push(shown(kind, object.clone()));
         }
-        last = Some(key.clone());
-        objects.push(shown(kind, object.clone()));
-    }
-    let plain = selection.labels.is_empty() && selection.fields.is_empty();
-    let remaining = (more && plain).then(|| 1 + rest.count());
-    let continue_token = last
-        .filter(|_| more)
-        .map(|key| Token::new(snapshot.revision, &key).to_text());
-    Listing {
-        objects,
-        revision: snapshot.revision,
-        continue_token,
-        remaining,
+        let plain = selection.labels.is_empty() && selection.fields.is_empty();
+        let remaining = (more && plain).then(|| 1 + rest.count());
+        let continue_token = last
+            .filter(|_| more)
+            .map(|key| Token::new(snapshot.revision, key).to_text());
+        Listing {
+            objects,
+            revision: snapshot.revision,
+            continue_token,
+            remaining,
+        }
     }
 }
 
@@ -245,9 +247,7 @@ impl Token {
                 "invalid continue token: continue key is not valid: {why}"
             ))
         };
-        let bytes = BASE64
-            .decode(text)
-            .map_err(|error| invalid(error.to_string()))?;
+        let bytes = BASE64.decode(text).map_err(|error| invalid(error.to_string()))?;
         let token: Self = serde_json::from_slice(&bytes).map_err(|error| {
             // The real server names the byte at which no JSON value can begin.
             match bytes.first() {
