@@ -85,6 +85,8 @@ pub(crate) struct Hooks {
     pub(crate) update: fn(&mut Value, &Value, &Setting<'_>),
     /// The rules for an object as such.
     pub(crate) validate: fn(&Value, &mut Faults),
+    /// The rules for a new object only.
+    pub(crate) validate_create: fn(&Value, &mut Faults),
     /// The rules for a change; the second is the old one.
     pub(crate) validate_update: fn(&Value, &Value, &mut Faults),
 }
@@ -117,6 +119,7 @@ pub(crate) const NO_HOOKS: Hooks = Hooks {
     create: |_, _| {},
     update: |_, _, _| {},
     validate: |_, _| {},
+    validate_create: |_, _| {},
     validate_update: |_, _, _| {},
 };
 

@@ -235,6 +235,7 @@ pub(super) static PERSISTENT_VOLUME: Kind = Kind {
         update: volume_update,
         validate: volume_validate,
         validate_update: volume_validate_update,
+        ..NO_HOOKS
     },
     printer: &printer::VOLUME,
     ..PLAIN
