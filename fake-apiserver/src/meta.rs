@@ -90,6 +90,13 @@ pub(crate) fn member<'a>(object: &'a mut Value, name: &str) -> &'a mut Map<Strin
     slot.as_object_mut().expect("it was made an object above")
 }
 
+/// Sets a member of an object that has none of that name.
+pub(crate) fn default_member(object: &mut Value, name: &str, value: impl Into<Value>) {
+    if let Some(members) = object.as_object_mut() {
+        members.entry(name).or_insert_with(|| value.into());
+    }
+}
+
 /// The entries of a list inside an object, where there is one. (Indexing would leave a `null` behind.)
 pub(crate) fn entries<'a>(object: &'a mut Value, pointer: &str) -> impl Iterator<Item = &'a mut Value> {
     object

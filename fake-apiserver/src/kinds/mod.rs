@@ -3,7 +3,9 @@
 //! Routing, discovery, decoding, defaulting, validation, field selectors and printing read this table; a new kind
 //! is a new row. Does not know requests or storage.
 
+mod capacity;
 mod core;
+mod csi;
 mod event;
 mod pod;
 mod storage;
@@ -175,9 +177,9 @@ pub(crate) static KINDS: &[&Kind] = &[
     &core::LEASE,
     &event::EVENT_VIEW,
     &workload::POD_DISRUPTION_BUDGET,
-    &storage::CSI_DRIVER,
-    &storage::CSI_NODE,
-    &storage::CSI_STORAGE_CAPACITY,
+    &csi::CSI_DRIVER,
+    &csi::CSI_NODE,
+    &capacity::CSI_STORAGE_CAPACITY,
     &storage::STORAGE_CLASS,
     &storage::VOLUME_ATTACHMENT,
 ];

@@ -88,9 +88,7 @@ fn claim_default(object: &mut Value) {
 
 /// Defaults of a claim's spec, also inside pods.
 pub(super) fn claim_spec_default(spec: &mut Value) {
-    if let Some(spec) = spec.as_object_mut() {
-        spec.entry("volumeMode").or_insert_with(|| "Filesystem".into());
-    }
+    meta::default_member(spec, "volumeMode", "Filesystem");
 }
 
 fn claim_create(object: &mut Value, setting: &Setting<'_>) {

@@ -339,11 +339,9 @@ async fn a_client_in_the_process_goes_the_same_way() {
     assert_eq!(*created, wire.get(&format!("{CAPACITIES}/c")).await.body);
     assert_eq!(local.create(object).unwrap_err().reason, Some("AlreadyExists"));
     let one = at.clone().name("c");
-    let mut changed = Value::clone(
-        &local
-            .patch_merge(&one, json!({"capacity": "-1Gi"}))
-            .map_or_else(|_| created, |c| c),
-    );
+    let refused = local.patch_merge(&one, json!({"capacity": "-1Gi"})).unwrap_err();
+    assert_eq!(refused.code, 422);
+    let mut changed = Value::clone(&created);
     changed["capacity"] = json!("2Gi");
     assert_eq!(local.update(changed).unwrap()["capacity"], "2Gi");
     assert_eq!(local.list(&at).unwrap().items.len(), 1);

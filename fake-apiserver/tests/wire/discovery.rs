@@ -9,11 +9,10 @@ const TABLE: [(&str, &str); 1] = [(
 )];
 
 fn named<'a>(list: &'a Value, name: &str) -> &'a Value {
-    list.as_array()
-        .unwrap()
-        .iter()
+    let mut entries = list.as_array().into_iter().flatten();
+    entries
         .find(|entry| entry["name"] == name || entry["resource"] == name)
-        .unwrap()
+        .expect("it is listed")
 }
 
 #[tokio::test]

@@ -2,8 +2,9 @@
 
 use crate::client::{CAPACITIES, CONFIG_MAPS, Wire, capacity, client, request};
 use fake_apiserver::{Event, Observer, ResourceRef, ServerOptions};
+use parking_lot::Mutex;
 use serde_json::json;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use tokio::sync::Notify;
 
 /// Keeps what it is told as short texts.
@@ -69,7 +70,7 @@ impl Observer for Recorder {
                 ..
             } => format!("{client} unwatches {resource} {why:?}"),
         };
-        self.told.lock().unwrap().push(text);
+        self.told.lock().push(text);
         self.more.notify_waiters();
     }
 }
@@ -78,7 +79,6 @@ impl Recorder {
     fn about(&self, word: &str) -> Vec<String> {
         self.told
             .lock()
-            .unwrap()
             .iter()
             .filter(|text| text.contains(word))
             .cloned()

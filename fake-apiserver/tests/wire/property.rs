@@ -116,7 +116,7 @@ async fn check(steps: &[Step]) {
             .get("m9")
             .is_none_or(|object| object["metadata"]["labels"]["on"] != "true")
         {
-            follow(&mut state, &watch.next().await.unwrap());
+            follow(&mut state, &watch.next().await.expect("the watch goes on"));
         }
         let mut truth = State::new();
         take_page(
@@ -131,7 +131,10 @@ async fn check(steps: &[Step]) {
 async fn list_in_pages(wire: &Wire, selector: &'static str) -> Reader {
     let mut state = State::new();
     let mut page = wire.get(&format!("{CONFIG_MAPS}?limit=2{selector}")).await.body;
-    let revision = page["metadata"]["resourceVersion"].as_str().unwrap().to_owned();
+    let revision = page["metadata"]["resourceVersion"]
+        .as_str()
+        .expect("a list has one")
+        .to_owned();
     take_page(&mut state, &page);
     while let Some(token) = page["metadata"]["continue"].as_str() {
         let token = token.to_owned();
@@ -182,9 +185,12 @@ async fn write(wire: &Wire, step: &Step) {
 }
 
 fn take_page(state: &mut State, list: &Value) {
-    for item in list["items"].as_array().unwrap() {
+    for item in list["items"].as_array().into_iter().flatten() {
         state.insert(
-            item["metadata"]["name"].as_str().unwrap().to_owned(),
+            item["metadata"]["name"]
+                .as_str()
+                .expect("objects have names")
+                .to_owned(),
             item.clone(),
         );
     }
@@ -196,9 +202,9 @@ fn follow(state: &mut State, event: &Value) {
     // Items of lists carry no type.
     object
         .as_object_mut()
-        .unwrap()
+        .expect("events hold objects")
         .retain(|key, _| key != "kind" && key != "apiVersion");
-    match event["type"].as_str().unwrap() {
+    match event["type"].as_str().unwrap_or_default() {
         "ADDED" => assert!(state.insert(name, object).is_none(), "added twice: {event}"),
         "MODIFIED" => assert!(
             state.insert(name, object).is_some(),

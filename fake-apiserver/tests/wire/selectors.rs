@@ -5,11 +5,9 @@ use fake_apiserver::ServerOptions;
 use serde_json::{Value, json};
 
 fn names(list: &Value) -> Vec<&str> {
-    list["items"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|item| item["metadata"]["name"].as_str().unwrap())
+    let items = list["items"].as_array().into_iter().flatten();
+    items
+        .map(|item| item["metadata"]["name"].as_str().expect("objects have names"))
         .collect()
 }
 

@@ -15,7 +15,7 @@ async fn refused(wire: &Wire, path: &str, body: Value) -> String {
         "{}",
         answer.text
     );
-    answer.body["message"].as_str().unwrap().to_owned()
+    answer.body["message"].as_str().unwrap_or_default().to_owned()
 }
 
 #[tokio::test]

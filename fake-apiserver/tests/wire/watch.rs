@@ -9,7 +9,7 @@ async fn map(wire: &Wire, name: &str, label: &str) -> String {
     let created = wire.create(CONFIG_MAPS, body).await;
     created["metadata"]["resourceVersion"]
         .as_str()
-        .unwrap()
+        .expect("it was written")
         .to_owned()
 }
 
