@@ -1,7 +1,7 @@
 //! Requests without a socket, for programs that run in the server's process.
 //!
-//! They go through `verbs::execute` like requests from the wire, so validation, admission, events and quiescence are the
-//! same. Only encodings are skipped.
+//! They go through `verbs::execute` like requests from the wire, so validation, admission, events and quiescence are
+//! the same. Only encodings are skipped.
 
 use crate::call::{Answer, Call, Params, Part, Patch, Payload, Reply, Target};
 use crate::kinds::{Kind, Subresource};

@@ -19,7 +19,7 @@ use body::Body;
 use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
-use hyper::header::AUTHORIZATION;
+use hyper::header::{AUTHORIZATION, HOST, IF_NONE_MATCH};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -140,71 +140,87 @@ struct Head {
     resource: Option<ResourcePath>,
     accept: Accept,
     pretty: bool,
+    began: Instant,
+}
+
+impl Head {
+    /// Reads who asks, for what, and how the answer should look; and whether that is refused already.
+    fn read(
+        endpoint: &Endpoint,
+        request: &Request<Incoming>,
+        route: &Route,
+        params: &Params,
+    ) -> (Self, Result<(), Status>) {
+        let client = client(endpoint, request);
+        let accept = Accept::parse(request.headers(), route.serves_text());
+        let head = Self {
+            client: client.clone().unwrap_or_else(|_| ANONYMOUS.into()),
+            verb: route.verb(),
+            resource: route.resource(),
+            accept: accept.clone().unwrap_or_default(),
+            pretty: respond::wants_pretty(params, request.headers()),
+            began: Instant::now(),
+        };
+        (
+            head,
+            client
+                .and_then(|client| admit(&client, route))
+                .and_then(|()| accept.map(drop)),
+        )
+    }
+
+    /// Tells the observer of an answer that the store had no part in.
+    fn report(&self, server: &ApiServer, code: u16, failure: Option<&Status>) {
+        let resource = self.resource.clone();
+        verbs::report(
+            server.store(),
+            &self.client,
+            self.verb,
+            resource,
+            (code, failure),
+            self.began,
+        );
+    }
 }
 
 async fn answer(endpoint: &Endpoint, request: Request<Incoming>) -> Response<Body> {
     let server = &endpoint.server;
     let busy = server.store().activity().begin();
-    let path = request.uri().path().to_owned();
     let params = Params::parse(request.uri().query().unwrap_or_default());
-    let route = Route::parse(request.method(), &path, &params);
-    let pretty = respond::wants_pretty(&params, request.headers());
-    let client = client(endpoint, &request);
-    let mut head = Head {
-        client: client.clone().unwrap_or_else(|_| ANONYMOUS.into()),
-        verb: route.verb(),
-        resource: route.resource(),
-        accept: Accept::default(),
-        pretty,
+    let route = Route::parse(request.method(), request.uri().path(), &params);
+    let (head, admitted) = Head::read(endpoint, &request, &route, &params);
+    let refusal = match admitted.map(|()| route) {
+        Ok(Route::Resource { verb, target }) => match payload(request, verb).await {
+            Ok(payload) => {
+                let client = head.client.clone();
+                let call = Call {
+                    client,
+                    verb,
+                    target,
+                    params,
+                    payload,
+                    began: Instant::now(),
+                };
+                return carry_out(endpoint, &head, call, busy);
+            }
+            Err(status) => status,
+        },
+        Ok(Route::Special(special)) => match special_answer(&head, &request, &special) {
+            Ok(response) => {
+                head.report(server, response.code(), None);
+                return response.with(busy);
+            }
+            Err(status) => status,
+        },
+        Ok(Route::Unknown) => {
+            head.report(server, 404, None);
+            return respond::not_found_text().with(busy);
+        }
+        Ok(Route::Refused { status, .. }) => status,
+        Err(status) => status,
     };
-    if let Err(status) = client.and_then(|client| admit(&client, &route)) {
-        return refuse(server, &head, Instant::now(), &status).with(busy);
-    }
-    match Accept::parse(request.headers(), route.serves_text()) {
-        Ok(accept) => head.accept = accept,
-        Err(status) => return refuse(server, &head, Instant::now(), &status).with(busy),
-    }
-    match route {
-        Route::Special(special) => {
-            let response = special_answer(server, &head, &request, special);
-            verbs::report(
-                server.store(),
-                &head.client,
-                Verb::Get,
-                None,
-                (response.code(), None),
-                Instant::now(),
-            );
-            response.with(busy)
-        }
-        Route::Unknown => {
-            verbs::report(
-                server.store(),
-                &head.client,
-                head.verb,
-                None,
-                (404, None),
-                Instant::now(),
-            );
-            respond::not_found_text().with(busy)
-        }
-        Route::Refused { status, .. } => refuse(server, &head, Instant::now(), &status).with(busy),
-        Route::Resource { verb, target } => {
-            let payload = match payload(request, verb).await {
-                Ok(payload) => payload,
-                Err(status) => return refuse(server, &head, Instant::now(), &status).with(busy),
-            };
-            let call = Call {
-                client: head.client.clone(),
-                verb,
-                target,
-                params,
-                payload,
-                began: Instant::now(),
-            };
-            carry_out(endpoint, &head, call, busy)
-        }
-    }
+    head.report(server, refusal.code, Some(&refusal));
+    respond::status(&refusal, head.pretty, &[]).with(busy)
 }
 
 /// Runs a request for a resource and renders what comes of it.
@@ -230,19 +246,6 @@ fn carry_out(endpoint: &Endpoint, head: &Head, call: Call, busy: Busy) -> Respon
         Ok(answer) => respond::answer(kind, answer, &form, &warnings).with(busy),
         Err(status) => respond::status(&status, head.pretty, &warnings).with(busy),
     }
-}
-
-fn refuse(server: &ApiServer, head: &Head, began: Instant, status: &Status) -> respond::Plain {
-    let outcome = (status.code, Some(status));
-    verbs::report(
-        server.store(),
-        &head.client,
-        head.verb,
-        head.resource.clone(),
-        outcome,
-        began,
-    );
-    respond::status(status, head.pretty, &[])
 }
 
 /// The name of the client that sent a request.
@@ -283,27 +286,21 @@ async fn collect(request: Request<Incoming>) -> Result<Bytes, Status> {
 }
 
 fn special_answer(
-    server: &ApiServer,
     head: &Head,
     request: &Request<Incoming>,
-    special: Special,
-) -> respond::Plain {
+    special: &Special,
+) -> Result<respond::Plain, Status> {
     if request.method() != Method::GET {
-        return respond::status(&Status::method_not_allowed(), head.pretty, &[]);
+        return Err(Status::method_not_allowed());
     }
-    match special {
+    Ok(match special {
         Special::Health => respond::text(200, "ok"),
         Special::Version => respond::json(200, &discovery::version(), head.pretty),
         Special::Paths => respond::json(200, &discovery::paths(), head.pretty),
         Special::Discovery(document) => {
-            let address = request
-                .headers()
-                .get(hyper::header::HOST)
-                .and_then(|host| host.to_str().ok());
-            let found = discovery::document(&document, head.accept, address.unwrap_or("127.0.0.1"));
-            let known = request.headers().get(hyper::header::IF_NONE_MATCH);
-            tracing::trace!(revision = server.revision(), "discovery was read");
-            respond::cached(&found, head.pretty, known)
+            let address = request.headers().get(HOST).and_then(|host| host.to_str().ok());
+            let found = discovery::document(document, head.accept, address.unwrap_or("127.0.0.1"));
+            respond::cached(&found, head.pretty, request.headers().get(IF_NONE_MATCH))
         }
-    }
+    })
 }

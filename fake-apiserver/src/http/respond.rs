@@ -234,7 +234,10 @@ fn partial(object: &Value, version: &str) -> Value {
 }
 
 fn columns(printer: &Printer) -> Value {
-    let definition = |Column(name, kind, format, priority): &Column| json!({"name": name, "type": kind, "format": format, "description": name, "priority": priority});
+    let definition = |column: &Column| {
+        let Column(name, kind, format, priority) = column;
+        json!({"name": name, "type": kind, "format": format, "description": name, "priority": priority})
+    };
     printer.columns.iter().map(definition).collect()
 }
 

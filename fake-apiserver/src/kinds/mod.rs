@@ -4,6 +4,7 @@
 //! is a new row. Does not know requests or storage.
 
 mod capacity;
+mod claim_diff;
 mod core;
 mod csi;
 mod event;

@@ -1,5 +1,6 @@
 //! Volumes and claims.
 
+use super::claim_diff;
 use super::{Hooks, Kind, NO_HOOKS, PLAIN, Setting};
 use crate::faults::Faults;
 use crate::meta;
@@ -184,10 +185,9 @@ fn claim_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
         );
     }
     if *spec != allowed {
-        faults.forbidden(
-            "spec",
-            "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims",
-        );
+        let rule = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound \
+            claims";
+        faults.forbidden("spec", &format!("{rule}\n{}", claim_diff::diff(&allowed, spec)));
     }
     let size = |claim: &Value, at: &str| {
         claim
