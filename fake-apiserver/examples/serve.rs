@@ -1,6 +1,7 @@
 //! Serves an empty cluster until it is killed: `cargo run -p fake-apiserver --example serve -- --port 0`.
 //!
-//! Options: `--port N` (0 for any), `--storage-protection`, `--kubelets`.
+//! kubectl sends no token without TLS, so requests without one are those of the client `kubectl`; another token is
+//! printed for clients that do send theirs. Options: `--port N` (0 for any), `--storage-protection`, `--kubelets`.
 
 use fake_apiserver::{ApiServer, ServerOptions};
 use std::io::Write;
@@ -23,6 +24,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await?;
     let address = listener.local_addr()?;
     writeln!(std::io::stdout(), "--server http://{address} --token {token}")?;
-    server.serve(listener, std::future::pending()).await?;
+    server
+        .serve_as("kubectl", listener, std::future::pending())
+        .await?;
     Ok(())
 }

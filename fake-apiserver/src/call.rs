@@ -5,7 +5,7 @@
 use crate::kinds::{Kind, Subresource};
 use crate::observe::{ResourcePath, Verb};
 use crate::status::Status;
-use crate::store::{Object, Watcher};
+use crate::store::{Object, Selection, Snapshot, Watcher};
 use bytes::Bytes;
 use serde_json::Value;
 use std::sync::Arc;
@@ -70,11 +70,22 @@ pub(crate) enum Answer {
     },
     /// A success without an object.
     Status(Status),
-    List(Listing),
+    /// A list, still to be cut from its snapshot. Doing so needs no lock.
+    List(ListPlan),
     Watch(WatchPlan),
 }
 
-/// A list, ready to be rendered outside the lock.
+/// An accepted list.
+pub(crate) struct ListPlan {
+    pub(crate) kind: &'static Kind,
+    pub(crate) snapshot: Snapshot,
+    pub(crate) selection: Selection,
+    pub(crate) limit: usize,
+    /// The storage key after which the page begins.
+    pub(crate) after: Option<String>,
+}
+
+/// A list as it is sent.
 pub(crate) struct Listing {
     pub(crate) objects: Vec<Arc<Object>>,
     pub(crate) revision: u64,

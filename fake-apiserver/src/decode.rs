@@ -62,12 +62,12 @@ fn identify(kind: &Kind, object: &mut Value) -> Result<(), Status> {
             kind.group.split('.').next().unwrap_or_default()
         };
         let text = match Kind::find_kind(&expected, sent) {
-            Some(_) => format!(
-                "{sent} in version {version:?} cannot be handled as a {kind}: converting ({version}.{sent}) to ({internal}.{kind}): \
-                 unknown conversion",
-                version = kind.version,
-                kind = kind.kind
-            ),
+            Some(_) => {
+                let (version, kind) = (kind.version, kind.kind);
+                let conversion =
+                    format!("converting ({version}.{sent}) to ({internal}.{kind}): unknown conversion");
+                format!("{sent} in version {version:?} cannot be handled as a {kind}: {conversion}")
+            }
             None => format!("no kind {sent:?} is registered for version {expected:?} in scheme"),
         };
         return Err(Status::bad_request(text));

@@ -63,6 +63,20 @@ impl Faults {
         );
     }
 
+    /// Reports a value that is none of those supported.
+    pub(crate) fn one_of(&mut self, field: &str, value: &str, supported: &[&str]) {
+        if !supported.contains(&value) {
+            self.not_supported(field, value, supported);
+        }
+    }
+
+    /// Reports changes of members of an object that may not change.
+    pub(crate) fn members_unchanged(&mut self, new: &Value, old: &Value, names: &[&str]) {
+        for name in names {
+            self.unchanged(name, &new[*name], &old[*name]);
+        }
+    }
+
     /// Reports a change of a field that may not change; `null` stands for an absent value.
     pub(crate) fn unchanged(&mut self, field: &str, new: &Value, old: &Value) {
         if new != old {

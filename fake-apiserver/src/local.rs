@@ -1,7 +1,7 @@
 //! Requests without a socket, for programs that run in the server's process.
 //!
-//! They go through `verbs::execute` like requests from the wire, so validation, admission, events and quiescence are the
-//! same. Only encodings are skipped.
+//! They go through `verbs::execute` like requests from the wire, so validation, admission, events and quiescence are
+//! the same. Only encodings are skipped.
 
 use crate::call::{Answer, Call, Params, Part, Patch, Payload, Reply, Target};
 use crate::kinds::{Kind, Subresource};
@@ -96,14 +96,18 @@ impl LocalClient {
     /// Reads a collection; without a namespace, that of all namespaces.
     pub fn list(&self, at: &ResourceRef) -> Result<Listed, Status> {
         match self.call(Verb::List, at.target(Part::Main)?, Payload::None)? {
-            Answer::List(listing) => Ok(Listed {
-                items: listing
+            Answer::List(plan) => {
+                let listing = plan.cut();
+                let items = listing
                     .objects
                     .iter()
                     .map(|object| object.value.clone())
-                    .collect(),
-                revision: listing.revision,
-            }),
+                    .collect();
+                Ok(Listed {
+                    items,
+                    revision: listing.revision,
+                })
+            }
             _ => Err(unexpected(Verb::List)),
         }
     }

@@ -57,10 +57,19 @@ pub(crate) fn text<'a>(object: &'a Value, field: &str) -> &'a str {
 
 /// Sets a member of `metadata`, or removes it for `None`.
 pub(crate) fn set(object: &mut Value, field: &str, value: Option<Value>) {
-    let meta = edit(object);
-    match value {
-        Some(value) => drop(meta.insert(field.to_owned(), value)),
-        None => drop(meta.remove(field)),
+    edit(object);
+    assign(&mut object["metadata"], field, value.unwrap_or_default());
+}
+
+/// Sets a member of an object; `null` removes it.
+pub(crate) fn assign(object: &mut Value, name: &str, value: Value) {
+    let Some(members) = object.as_object_mut() else {
+        return;
+    };
+    if value.is_null() {
+        members.remove(name);
+    } else {
+        members.insert(name.to_owned(), value);
     }
 }
 
@@ -79,6 +88,22 @@ pub(crate) fn member<'a>(object: &'a mut Value, name: &str) -> &'a mut Map<Strin
         *slot = Value::Object(Map::new());
     }
     slot.as_object_mut().expect("it was made an object above")
+}
+
+/// Sets a member of an object that has none of that name.
+pub(crate) fn default_member(object: &mut Value, name: &str, value: impl Into<Value>) {
+    if let Some(members) = object.as_object_mut() {
+        members.entry(name).or_insert_with(|| value.into());
+    }
+}
+
+/// The entries of a list inside an object, where there is one. (Indexing would leave a `null` behind.)
+pub(crate) fn entries<'a>(object: &'a mut Value, pointer: &str) -> impl Iterator<Item = &'a mut Value> {
+    object
+        .pointer_mut(pointer)
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
 }
 
 /// The finalizers of an object.

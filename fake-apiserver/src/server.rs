@@ -63,18 +63,43 @@ impl ApiServer {
         listener: TcpListener,
         shutdown: impl Future<Output = ()> + Send,
     ) -> std::io::Result<()> {
-        http::serve(self, listener, shutdown).await
+        http::serve(self, listener, None, shutdown).await
+    }
+
+    /// Like `serve`, but requests without a token count as those of the client of that name.
+    ///
+    /// kubectl and everything else made with client-go does not send its token over a connection without TLS: it
+    /// gets a listener of its own instead.
+    pub async fn serve_as(
+        &self,
+        client: &str,
+        listener: TcpListener,
+        shutdown: impl Future<Output = ()> + Send,
+    ) -> std::io::Result<()> {
+        http::serve(self, listener, Some(client.into()), shutdown).await
     }
 
     /// Binds a free port of 127.0.0.1 and serves it in a background task.
     ///
     /// Fails when no port can be bound.
     pub async fn start(&self) -> std::io::Result<Running> {
+        self.start_listener(None).await
+    }
+
+    /// Like `start`, but requests without a token count as those of the client of that name (see `serve_as`).
+    pub async fn start_as(&self, client: &str) -> std::io::Result<Running> {
+        self.start_listener(Some(client.into())).await
+    }
+
+    async fn start_listener(&self, client: Option<Arc<str>>) -> std::io::Result<Running> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
         let stop = CancellationToken::new();
         let (server, stopped) = (self.clone(), stop.clone());
-        let task = tokio::spawn(async move { server.serve(listener, stopped.cancelled_owned()).await });
+        let task =
+            tokio::spawn(
+                async move { http::serve(&server, listener, client, stopped.cancelled_owned()).await },
+            );
         Ok(Running {
             address,
             stop: stop.drop_guard(),

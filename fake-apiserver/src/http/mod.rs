@@ -9,6 +9,7 @@ mod respond;
 mod route;
 mod stream;
 
+use crate::activity::Busy;
 use crate::call::{Answer, Call, Params, Payload, Reply};
 use crate::observe::{ResourcePath, Verb};
 use crate::server::ApiServer;
@@ -18,7 +19,7 @@ use body::Body;
 use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
-use hyper::header::AUTHORIZATION;
+use hyper::header::{AUTHORIZATION, HOST, IF_NONE_MATCH};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -47,14 +48,30 @@ const STOP_GRACE: Duration = Duration::from_secs(1);
 /// Who sends requests without a token.
 const ANONYMOUS: &str = "system:anonymous";
 
+/// What all requests of a listener share.
+#[derive(Clone)]
+struct Endpoint {
+    server: ApiServer,
+    /// Who sends requests without a token; nobody in particular by default.
+    tokenless: Option<Arc<str>>,
+    /// Ends watches and connections.
+    stop: CancellationToken,
+}
+
 /// Accepts connections until `shutdown` resolves.
 pub(crate) async fn serve(
     server: &ApiServer,
     listener: TcpListener,
+    tokenless: Option<Arc<str>>,
     shutdown: impl Future<Output = ()> + Send,
 ) -> std::io::Result<()> {
     let stop = CancellationToken::new();
     let _stop_on_drop = stop.clone().drop_guard();
+    let endpoint = Endpoint {
+        server: server.clone(),
+        tokenless,
+        stop: stop.clone(),
+    };
     let tasks = TaskTracker::new();
     let mut shutdown = std::pin::pin!(shutdown);
     let outcome = loop {
@@ -63,10 +80,11 @@ pub(crate) async fn serve(
             accepted = listener.accept() => accepted,
         };
         match accepted {
-            Ok((stream, _)) => drop(tasks.spawn(connection(server.clone(), stream, stop.clone()))),
+            Ok((stream, _)) => drop(tasks.spawn(connection(endpoint.clone(), stream))),
             Err(error) if is_peers_fault(&error) => {
-                tracing::debug!(%error, "a connection was lost before it began")
+                tracing::debug!(%error, "a connection was lost before it began");
             }
+
             Err(error) => break Err(error),
         }
     };
@@ -82,7 +100,7 @@ fn is_peers_fault(error: &std::io::Error) -> bool {
     matches!(error.kind(), ConnectionAborted | ConnectionReset | Interrupted)
 }
 
-async fn connection(server: ApiServer, stream: TcpStream, stop: CancellationToken) {
+async fn connection(endpoint: Endpoint, stream: TcpStream) {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "TCP_NODELAY was refused; answers may come late");
     }
@@ -99,13 +117,13 @@ async fn connection(server: ApiServer, stream: TcpStream, stop: CancellationToke
         .max_concurrent_streams(STREAMS_MAX)
         .max_header_list_size(HEADER_BYTES_MAX as u32);
     let service = service_fn(|request| {
-        let (server, stop) = (server.clone(), stop.clone());
-        async move { Ok::<_, Infallible>(answer(&server, request, stop).await) }
+        let endpoint = endpoint.clone();
+        async move { Ok::<_, Infallible>(answer(&endpoint, request).await) }
     });
     let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service));
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
-        () = stop.cancelled() => {
+        () = endpoint.stop.cancelled() => {
             connection.as_mut().graceful_shutdown();
             tokio::time::timeout(STOP_GRACE, connection).await.unwrap_or(Ok(()))
         }
@@ -122,83 +140,95 @@ struct Head {
     resource: Option<ResourcePath>,
     accept: Accept,
     pretty: bool,
+    began: Instant,
 }
 
-async fn answer(server: &ApiServer, request: Request<Incoming>, stop: CancellationToken) -> Response<Body> {
+impl Head {
+    /// Reads who asks, for what, and how the answer should look; and whether that is refused already.
+    fn read(
+        endpoint: &Endpoint,
+        request: &Request<Incoming>,
+        route: &Route,
+        params: &Params,
+    ) -> (Self, Result<(), Status>) {
+        let client = client(endpoint, request);
+        let accept = Accept::parse(request.headers(), route.serves_text());
+        let head = Self {
+            client: client.clone().unwrap_or_else(|_| ANONYMOUS.into()),
+            verb: route.verb(),
+            resource: route.resource(),
+            accept: accept.clone().unwrap_or_default(),
+            pretty: respond::wants_pretty(params, request.headers()),
+            began: Instant::now(),
+        };
+        (
+            head,
+            client
+                .and_then(|client| admit(&client, route))
+                .and_then(|()| accept.map(drop)),
+        )
+    }
+
+    /// Tells the observer of an answer that the store had no part in.
+    fn report(&self, server: &ApiServer, code: u16, failure: Option<&Status>) {
+        let resource = self.resource.clone();
+        verbs::report(
+            server.store(),
+            &self.client,
+            self.verb,
+            resource,
+            (code, failure),
+            self.began,
+        );
+    }
+}
+
+async fn answer(endpoint: &Endpoint, request: Request<Incoming>) -> Response<Body> {
+    let server = &endpoint.server;
     let busy = server.store().activity().begin();
-    let path = request.uri().path().to_owned();
     let params = Params::parse(request.uri().query().unwrap_or_default());
-    let route = Route::parse(request.method(), &path, &params);
-    let pretty = respond::wants_pretty(&params, request.headers());
-    let client = client(server, &request);
-    let mut head = Head {
-        client: client.clone().unwrap_or_else(|_| ANONYMOUS.into()),
-        verb: route.verb(),
-        resource: route.resource(),
-        accept: Accept::default(),
-        pretty,
+    let route = Route::parse(request.method(), request.uri().path(), &params);
+    let (head, admitted) = Head::read(endpoint, &request, &route, &params);
+    let refusal = match admitted.map(|()| route) {
+        Ok(Route::Resource { verb, target }) => match payload(request, verb).await {
+            Ok(payload) => {
+                let client = head.client.clone();
+                let call = Call {
+                    client,
+                    verb,
+                    target,
+                    params,
+                    payload,
+                    began: Instant::now(),
+                };
+                return carry_out(endpoint, &head, call, busy);
+            }
+            Err(status) => status,
+        },
+        Ok(Route::Special(special)) => match special_answer(&head, &request, &special) {
+            Ok(response) => {
+                head.report(server, response.code(), None);
+                return response.with(busy);
+            }
+            Err(status) => status,
+        },
+        Ok(Route::Unknown) => {
+            head.report(server, 404, None);
+            return respond::not_found_text().with(busy);
+        }
+        Ok(Route::Refused { status, .. }) => status,
+        Err(status) => status,
     };
-    if let Err(status) = client.and_then(|client| admit(&client, &route)) {
-        return refuse(server, &head, Instant::now(), &status).with(busy);
-    }
-    match Accept::parse(request.headers(), route.serves_text()) {
-        Ok(accept) => head.accept = accept,
-        Err(status) => return refuse(server, &head, Instant::now(), &status).with(busy),
-    }
-    match route {
-        Route::Special(special) => {
-            let response = special_answer(server, &head, &request, special);
-            verbs::report(
-                server.store(),
-                &head.client,
-                Verb::Get,
-                None,
-                (response.code(), None),
-                Instant::now(),
-            );
-            response.with(busy)
-        }
-        Route::Unknown => {
-            verbs::report(
-                server.store(),
-                &head.client,
-                head.verb,
-                None,
-                (404, None),
-                Instant::now(),
-            );
-            respond::not_found_text().with(busy)
-        }
-        Route::Refused { status, .. } => refuse(server, &head, Instant::now(), &status).with(busy),
-        Route::Resource { verb, target } => {
-            let payload = match payload(request, verb).await {
-                Ok(payload) => payload,
-                Err(status) => return refuse(server, &head, Instant::now(), &status).with(busy),
-            };
-            let call = Call {
-                client: head.client.clone(),
-                verb,
-                target,
-                params,
-                payload,
-                began: Instant::now(),
-            };
-            carry_out(server, &head, call, stop, busy)
-        }
-    }
+    head.report(server, refusal.code, Some(&refusal));
+    respond::status(&refusal, head.pretty, &[]).with(busy)
 }
 
 /// Runs a request for a resource and renders what comes of it.
-fn carry_out(
-    server: &ApiServer,
-    head: &Head,
-    call: Call,
-    stop: CancellationToken,
-    busy: crate::activity::Busy,
-) -> Response<Body> {
+fn carry_out(endpoint: &Endpoint, head: &Head, call: Call, busy: Busy) -> Response<Body> {
+    let store = endpoint.server.store();
     let kind = call.target.kind;
     let object = call.params.get("includeObject").to_owned();
-    let Reply { outcome, warnings } = verbs::execute(server.store(), call);
+    let Reply { outcome, warnings } = verbs::execute(store, call);
     let form = Form {
         accept: head.accept,
         include_object: object,
@@ -206,11 +236,11 @@ fn carry_out(
     };
     match outcome {
         Ok(Answer::Watch(plan)) => stream::response(
-            server.store().clone(),
+            store.clone(),
             kind,
             plan,
             form,
-            stop,
+            endpoint.stop.clone(),
             head.client.clone(),
         ),
         Ok(answer) => respond::answer(kind, answer, &form, &warnings).with(busy),
@@ -218,27 +248,14 @@ fn carry_out(
     }
 }
 
-fn refuse(server: &ApiServer, head: &Head, began: Instant, status: &Status) -> respond::Plain {
-    let outcome = (status.code, Some(status));
-    verbs::report(
-        server.store(),
-        &head.client,
-        head.verb,
-        head.resource.clone(),
-        outcome,
-        began,
-    );
-    respond::status(status, head.pretty, &[])
-}
-
-/// The name of the client that sent a request; nobody in particular without a token.
-fn client(server: &ApiServer, request: &Request<Incoming>) -> Result<Arc<str>, Status> {
+/// The name of the client that sent a request.
+fn client(endpoint: &Endpoint, request: &Request<Incoming>) -> Result<Arc<str>, Status> {
     let Some(header) = request.headers().get(AUTHORIZATION) else {
-        return Ok(ANONYMOUS.into());
+        return Ok(endpoint.tokenless.clone().unwrap_or_else(|| ANONYMOUS.into()));
     };
     let token = header.to_str().ok().and_then(|text| text.strip_prefix("Bearer "));
     token
-        .and_then(|token| server.authenticate(token.trim()))
+        .and_then(|token| endpoint.server.authenticate(token.trim()))
         .ok_or_else(Status::unauthorized)
 }
 
@@ -269,27 +286,21 @@ async fn collect(request: Request<Incoming>) -> Result<Bytes, Status> {
 }
 
 fn special_answer(
-    server: &ApiServer,
     head: &Head,
     request: &Request<Incoming>,
-    special: Special,
-) -> respond::Plain {
+    special: &Special,
+) -> Result<respond::Plain, Status> {
     if request.method() != Method::GET {
-        return respond::status(&Status::method_not_allowed(), head.pretty, &[]);
+        return Err(Status::method_not_allowed());
     }
-    match special {
+    Ok(match special {
         Special::Health => respond::text(200, "ok"),
         Special::Version => respond::json(200, &discovery::version(), head.pretty),
         Special::Paths => respond::json(200, &discovery::paths(), head.pretty),
         Special::Discovery(document) => {
-            let address = request
-                .headers()
-                .get(hyper::header::HOST)
-                .and_then(|host| host.to_str().ok());
-            let found = discovery::document(&document, head.accept, address.unwrap_or("127.0.0.1"));
-            let known = request.headers().get(hyper::header::IF_NONE_MATCH);
-            tracing::trace!(revision = server.revision(), "discovery was read");
-            respond::cached(&found, head.pretty, known)
+            let address = request.headers().get(HOST).and_then(|host| host.to_str().ok());
+            let found = discovery::document(document, head.accept, address.unwrap_or("127.0.0.1"));
+            respond::cached(&found, head.pretty, request.headers().get(IF_NONE_MATCH))
         }
-    }
+    })
 }

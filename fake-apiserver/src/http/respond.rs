@@ -59,7 +59,7 @@ pub(super) fn answer(kind: &'static Kind, answer: Answer, form: &Form, warnings:
     let (code, body) = match answer {
         Answer::Object { code, object } => (code, object_body(kind, &object, form)),
         Answer::Status(status) => (status.code, bytes(&status.to_value())),
-        Answer::List(listing) => (200, list_body(kind, &listing, form)),
+        Answer::List(plan) => (200, list_body(kind, &plan.cut(), form)),
         // Watches are streamed; they do not come here.
         Answer::Watch(_) => (500, Bytes::new()),
     };
@@ -151,7 +151,7 @@ pub(super) fn object_body(kind: &'static Kind, object: &Object, form: &Form) -> 
         Accept::Table(version) => {
             let rows = json!([row(kind.printer, &object.value, form, version, Timestamp::now())]);
             let metadata = json!({"resourceVersion": object.value["metadata"]["resourceVersion"]});
-            bytes(&table(columns(kind.printer), rows, metadata, version))
+            bytes(&table(&columns(kind.printer), &rows, &metadata, version))
         }
     }
 }
@@ -167,7 +167,7 @@ pub(super) fn table_event(
     let rows = json!([row(kind.printer, &object.value, form, version, Timestamp::now())]);
     let metadata = json!({"resourceVersion": object.value["metadata"]["resourceVersion"]});
     let columns = if first { columns(kind.printer) } else { Value::Null };
-    bytes(&table(columns, rows, metadata, version))
+    bytes(&table(&columns, &rows, &metadata, version))
 }
 
 fn list_body(kind: &'static Kind, listing: &Listing, form: &Form) -> Bytes {
@@ -199,7 +199,7 @@ fn list_body(kind: &'static Kind, listing: &Listing, form: &Form) -> Bytes {
             } else {
                 rows.into()
             };
-            bytes(&table(columns(kind.printer), rows, metadata.into(), version))
+            bytes(&table(&columns(kind.printer), &rows, &metadata.into(), version))
         }
     }
 }
@@ -234,7 +234,10 @@ fn partial(object: &Value, version: &str) -> Value {
 }
 
 fn columns(printer: &Printer) -> Value {
-    let definition = |Column(name, kind, format, priority): &Column| json!({"name": name, "type": kind, "format": format, "description": name, "priority": priority});
+    let definition = |column: &Column| {
+        let Column(name, kind, format, priority) = column;
+        json!({"name": name, "type": kind, "format": format, "description": name, "priority": priority})
+    };
     printer.columns.iter().map(definition).collect()
 }
 
@@ -248,7 +251,7 @@ fn row(printer: &Printer, object: &Value, form: &Form, version: &str, now: Times
     row
 }
 
-fn table(columns: Value, rows: Value, metadata: Value, version: &str) -> Value {
+fn table(columns: &Value, rows: &Value, metadata: &Value, version: &str) -> Value {
     json!({
         "kind": "Table",
         "apiVersion": format!("meta.k8s.io/{version}"),

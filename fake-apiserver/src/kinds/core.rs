@@ -153,20 +153,12 @@ fn node_default(object: &mut Value) {
     for name in NODE_INFO {
         info.entry(name).or_insert_with(|| "".into());
     }
-    nullable_times(
-        &mut object["status"]["conditions"],
-        &["lastHeartbeatTime", "lastTransitionTime"],
-    );
+    nullable_times(object, &["lastHeartbeatTime", "lastTransitionTime"]);
 }
 
 /// Times of conditions that are written as `null` when they are not set.
-pub(super) fn nullable_times(conditions: &mut Value, names: &[&str]) {
-    for condition in conditions
-        .as_array_mut()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_object_mut)
-    {
+pub(super) fn nullable_times(object: &mut Value, names: &[&str]) {
+    for condition in meta::entries(object, "/status/conditions").filter_map(Value::as_object_mut) {
         for name in names {
             condition.entry(*name).or_insert(Value::Null);
         }

@@ -127,7 +127,9 @@ pub(super) static EVENT_VIEW: Kind = Kind {
     ],
     hooks: Hooks {
         default: event_default,
-        validate: event_view_validate,
+        validate: event_validate,
+        validate_create: event_view_validate_create,
+        validate_update: event_view_validate_update,
         ..NO_HOOKS
     },
     view: Some(View {
@@ -168,8 +170,7 @@ fn event_validate(object: &Value, faults: &mut Faults) {
 }
 
 /// The newer group insists on the fields that came with it.
-fn event_view_validate(object: &Value, faults: &mut Faults) {
-    involved(object, "involvedObject.namespace", faults);
+fn event_view_validate_create(object: &Value, faults: &mut Faults) {
     if object["eventTime"].is_null() {
         faults.required("eventTime", "");
     }
@@ -182,6 +183,33 @@ fn event_view_validate(object: &Value, faults: &mut Faults) {
         if object[stored].as_str().unwrap_or_default().is_empty() {
             faults.required(shown, "");
         }
+    }
+}
+
+/// Through the newer group only metadata and the series of an event may change.
+fn event_view_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
+    let shown = |name: &'static str| {
+        RENAMED
+            .iter()
+            .find(|(core, _)| *core == name)
+            .map_or(name, |(_, view)| *view)
+    };
+    for name in [
+        "involvedObject",
+        "reason",
+        "message",
+        "source",
+        "firstTimestamp",
+        "lastTimestamp",
+        "count",
+        "type",
+        "eventTime",
+        "action",
+        "related",
+        "reportingComponent",
+        "reportingInstance",
+    ] {
+        faults.unchanged(shown(name), &new[name], &old[name]);
     }
 }
 

@@ -3,7 +3,10 @@
 //! Routing, discovery, decoding, defaulting, validation, field selectors and printing read this table; a new kind
 //! is a new row. Does not know requests or storage.
 
+mod capacity;
+mod claim_diff;
 mod core;
+mod csi;
 mod event;
 mod pod;
 mod storage;
@@ -85,6 +88,8 @@ pub(crate) struct Hooks {
     pub(crate) update: fn(&mut Value, &Value, &Setting<'_>),
     /// The rules for an object as such.
     pub(crate) validate: fn(&Value, &mut Faults),
+    /// The rules for a new object only.
+    pub(crate) validate_create: fn(&Value, &mut Faults),
     /// The rules for a change; the second is the old one.
     pub(crate) validate_update: fn(&Value, &Value, &mut Faults),
 }
@@ -117,6 +122,7 @@ pub(crate) const NO_HOOKS: Hooks = Hooks {
     create: |_, _| {},
     update: |_, _, _| {},
     validate: |_, _| {},
+    validate_create: |_, _| {},
     validate_update: |_, _, _| {},
 };
 
@@ -172,9 +178,9 @@ pub(crate) static KINDS: &[&Kind] = &[
     &core::LEASE,
     &event::EVENT_VIEW,
     &workload::POD_DISRUPTION_BUDGET,
-    &storage::CSI_DRIVER,
-    &storage::CSI_NODE,
-    &storage::CSI_STORAGE_CAPACITY,
+    &csi::CSI_DRIVER,
+    &csi::CSI_NODE,
+    &capacity::CSI_STORAGE_CAPACITY,
     &storage::STORAGE_CLASS,
     &storage::VOLUME_ATTACHMENT,
 ];

@@ -137,10 +137,7 @@ fn pod_default(object: &mut Value) {
     meta::member(object, "status")
         .entry("phase")
         .or_insert_with(|| "Pending".into());
-    nullable_times(
-        &mut object["status"]["conditions"],
-        &["lastProbeTime", "lastTransitionTime"],
-    );
+    nullable_times(object, &["lastProbeTime", "lastTransitionTime"]);
     let spec = meta::member(object, "spec");
     for (name, value) in [
         ("dnsPolicy", json!("ClusterFirst")),
@@ -161,16 +158,11 @@ fn pod_default(object: &mut Value) {
         spec.insert("serviceAccount".to_owned(), account.clone());
         spec.insert("serviceAccountName".to_owned(), account);
     }
-    for list in ["containers", "initContainers"] {
-        object["spec"][list]
-            .as_array_mut()
-            .into_iter()
-            .flatten()
-            .for_each(container_default);
+    for list in ["/spec/containers", "/spec/initContainers"] {
+        meta::entries(object, list).for_each(container_default);
     }
-    for volume in object["spec"]["volumes"].as_array_mut().into_iter().flatten() {
-        if volume["ephemeral"]["volumeClaimTemplate"].is_object() {
-            let template = &mut volume["ephemeral"]["volumeClaimTemplate"];
+    for volume in meta::entries(object, "/spec/volumes") {
+        if let Some(template) = volume.pointer_mut("/ephemeral/volumeClaimTemplate") {
             meta::member(template, "metadata");
             claim_spec_default(&mut template["spec"]);
         }
@@ -305,14 +297,7 @@ fn pod_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
         "schedulingGates",
         "terminationGracePeriodSeconds",
     ] {
-        let value = new["spec"][open].clone();
-        if let Some(spec) = allowed.as_object_mut() {
-            if value.is_null() {
-                drop(spec.remove(open))
-            } else {
-                drop(spec.insert(open.to_owned(), value))
-            }
-        }
+        meta::assign(&mut allowed, open, new["spec"][open].clone());
     }
     for list in ["containers", "initContainers"] {
         let images: Vec<Value> = new["spec"][list]
@@ -321,8 +306,7 @@ fn pod_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
             .flatten()
             .map(|c| c["image"].clone())
             .collect();
-        let containers = allowed[list].as_array_mut().into_iter().flatten();
-        containers
+        meta::entries(&mut allowed, &format!("/{list}"))
             .zip(images)
             .for_each(|(container, image)| container["image"] = image);
     }

@@ -1,5 +1,6 @@
 //! Volumes and claims.
 
+use super::claim_diff;
 use super::{Hooks, Kind, NO_HOOKS, PLAIN, Setting};
 use crate::faults::Faults;
 use crate::meta;
@@ -88,10 +89,7 @@ fn claim_default(object: &mut Value) {
 
 /// Defaults of a claim's spec, also inside pods.
 pub(super) fn claim_spec_default(spec: &mut Value) {
-    let wrapped = spec.as_object_mut();
-    if let Some(spec) = wrapped {
-        spec.entry("volumeMode").or_insert_with(|| "Filesystem".into());
-    }
+    meta::default_member(spec, "volumeMode", "Filesystem");
 }
 
 fn claim_create(object: &mut Value, setting: &Setting<'_>) {
@@ -165,25 +163,31 @@ fn positive(field: &str, text: &str, faults: &mut Faults) {
 /// bound claim may ask for more.
 fn claim_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
     let (spec, before) = (&new["spec"], &old["spec"]);
+    let bound = new["status"]["phase"] == "Bound";
     let mut allowed = before.clone();
-    for once in ["volumeName", "storageClassName"] {
-        if before[once].as_str().unwrap_or_default().is_empty()
-            && !(once == "storageClassName" && before[once].is_string())
-        {
-            copy(&mut allowed, spec, once);
+    for (name, open) in [
+        (
+            "volumeName",
+            before["volumeName"].as_str().unwrap_or_default().is_empty(),
+        ),
+        ("storageClassName", before["storageClassName"].is_null()),
+        ("volumeAttributesClassName", bound),
+    ] {
+        if open {
+            meta::assign(&mut allowed, name, spec[name].clone());
         }
     }
-    let bound = new["status"]["phase"] == "Bound";
-    if bound {
-        copy(&mut allowed, spec, "volumeAttributesClassName");
-        let request = spec["resources"]["requests"]["storage"].clone();
-        meta::member(meta_value(&mut allowed, "resources"), "requests").insert("storage".to_owned(), request);
+    if let Some(requests) = allowed.pointer_mut("/resources/requests").filter(|_| bound) {
+        meta::assign(
+            requests,
+            "storage",
+            spec["resources"]["requests"]["storage"].clone(),
+        );
     }
     if *spec != allowed {
-        faults.forbidden(
-            "spec",
-            "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims",
-        );
+        let rule = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound \
+            claims";
+        faults.forbidden("spec", &format!("{rule}\n{}", claim_diff::diff(&allowed, spec)));
     }
     let size = |claim: &Value, at: &str| {
         claim
@@ -197,21 +201,6 @@ fn claim_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
     if bound && asked < had && asked <= has {
         let text = "field can not be less than status.capacity";
         faults.forbidden("spec.resources.requests.storage", text);
-    }
-}
-
-fn meta_value<'a>(object: &'a mut Value, name: &str) -> &'a mut Value {
-    meta::member(object, name);
-    &mut object[name]
-}
-
-fn copy(to: &mut Value, from: &Value, name: &str) {
-    if let (Some(to), value) = (to.as_object_mut(), &from[name]) {
-        if value.is_null() {
-            drop(to.remove(name))
-        } else {
-            drop(to.insert(name.to_owned(), value.clone()))
-        }
     }
 }
 
@@ -244,6 +233,7 @@ pub(super) static PERSISTENT_VOLUME: Kind = Kind {
         update: volume_update,
         validate: volume_validate,
         validate_update: volume_validate_update,
+        ..NO_HOOKS
     },
     printer: &printer::VOLUME,
     ..PLAIN

@@ -10,6 +10,7 @@ mod watcher;
 pub(crate) use history::{Gone, History, Logged};
 pub(crate) use object::{Object, write_json};
 pub(crate) use watcher::{Batch, Delivered, Selection, Start, Watcher};
+use watcher::{Head, Inbox};
 
 use crate::activity::Activity;
 use crate::kinds::{KINDS, Kind};
@@ -254,29 +255,39 @@ impl Txn<'_> {
     ) -> Result<Arc<Watcher>, (u64, Gone)> {
         let shelf = kind.shelf();
         self.state.watches += 1;
-        let backlog = match start {
+        let (id, now) = (self.state.watches, self.state.revision);
+        let (head, after) = match start {
+            Start::Now => (Head::Done, now),
+            Start::State => (
+                Head::State {
+                    objects: self.state.shelves[shelf].objects.clone(),
+                    last: None,
+                },
+                now,
+            ),
             Start::After(revision) => {
-                let since = self.state.history.since(shelf, revision);
-                Some(since.map_err(|gone| (self.state.watches, gone))?)
+                let log = self
+                    .state
+                    .history
+                    .since(shelf, revision)
+                    .map_err(|gone| (id, gone))?;
+                (Head::Backlog { log, last: revision }, now.max(revision))
             }
-            Start::State | Start::Now => None,
         };
-        let snapshot = matches!(start, Start::State).then(|| self.state.shelves[shelf].objects.clone());
-        let watcher = Arc::new(Watcher::new(
-            self.state.watches,
-            self.client.clone(),
+        let watcher = Arc::new(Watcher {
+            id,
+            client: self.client.clone(),
             kind,
             selection,
-            (snapshot, backlog),
-            (start, self.state.revision),
-            self.store.options.watch_queue,
-            self.store.activity.begin(),
-        ));
+            after,
+            limit: self.store.options.watch_queue,
+            inbox: Mutex::new(Inbox::new(head, self.store.activity.begin())),
+        });
         self.state.shelves[shelf].watchers.push(watcher.clone());
         Ok(watcher)
     }
 
-    /// The first object of a namespace in a resource, if there is any.
+    /// The objects of a namespace in a resource, with their keys.
     pub(crate) fn in_namespace(&self, kind: &'static Kind, namespace: &str) -> Vec<(Arc<str>, Arc<Object>)> {
         namespace_range(&self.state.shelves[kind.shelf()].objects, Some(namespace))
             .map(|(key, object)| (key.clone(), object.clone()))

@@ -43,14 +43,16 @@ pub(crate) struct Watcher {
     pub(crate) id: u64,
     pub(crate) client: Arc<str>,
     pub(crate) kind: &'static Kind,
-    selection: Selection,
+    pub(super) selection: Selection,
     /// Changes up to here are not told by the queue.
-    after: u64,
-    limit: usize,
-    inbox: Mutex<Inbox>,
+    pub(super) after: u64,
+    /// How many events the queue holds.
+    pub(super) limit: usize,
+    pub(super) inbox: Mutex<Inbox>,
 }
 
-struct Inbox {
+/// What a watch still has to send.
+pub(super) struct Inbox {
     head: Head,
     queue: VecDeque<Delivered>,
     waker: Option<Waker>,
@@ -60,7 +62,7 @@ struct Inbox {
 }
 
 /// What is sent before the queue.
-enum Head {
+pub(super) enum Head {
     State {
         objects: Objects,
         last: Option<Arc<str>>,
@@ -126,46 +128,6 @@ impl Selection {
 }
 
 impl Watcher {
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "one caller, and each is a part of what a watch is"
-    )]
-    pub(super) fn new(
-        id: u64,
-        client: Arc<str>,
-        kind: &'static Kind,
-        selection: Selection,
-        (snapshot, backlog): (Option<Objects>, Option<Log>),
-        (start, now): (Start, u64),
-        limit: usize,
-        starting: Busy,
-    ) -> Self {
-        let (head, after) = match (snapshot, backlog, start) {
-            (Some(objects), _, _) => (Head::State { objects, last: None }, now),
-            (_, Some(log), Start::After(revision)) => {
-                (Head::Backlog { log, last: revision }, now.max(revision))
-            }
-            _ => (Head::Done, now),
-        };
-        let starting = (!matches!(head, Head::Done)).then_some(starting);
-        let inbox = Inbox {
-            head,
-            queue: VecDeque::new(),
-            waker: None,
-            closed: None,
-            starting,
-        };
-        Self {
-            id,
-            client,
-            kind,
-            selection,
-            after,
-            limit,
-            inbox: Mutex::new(inbox),
-        }
-    }
-
     /// Takes a change into the queue, if the watch is meant to see it.
     pub(super) fn offer(&self, logged: &Arc<Logged>, activity: &Activity) {
         if logged.revision <= self.after {
@@ -246,6 +208,17 @@ impl Watcher {
 }
 
 impl Inbox {
+    pub(super) fn new(head: Head, starting: Busy) -> Self {
+        let starting = Some(starting).filter(|_| !matches!(head, Head::Done));
+        Self {
+            head,
+            queue: VecDeque::new(),
+            waker: None,
+            closed: None,
+            starting,
+        }
+    }
+
     /// What precedes the queue, in pieces; `None` once all of it is out. A piece is bounded by what is looked at,
     /// not by what matches, for writers wait for this lock.
     fn take_head(&mut self, selection: &Selection, now: u64, most: usize) -> Option<Batch> {

@@ -14,14 +14,14 @@ const BINDING: Subject<'static> = Subject {
     kind: "pods/binding",
 };
 
-pub(super) fn bind(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
+pub(super) fn bind(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     txn.dry_run = dry_run(&call.params, &Value::Null, "CreateOptions")?;
     let Payload::Object(binding) = &call.payload else {
         return Err(no_body());
     };
     let name = call.target.name();
     validate(binding, name)?;
-    let old = existing(txn, &call)?;
+    let old = existing(txn, call)?;
     let mut pod = Value::clone(&old.value);
     let node = binding["target"]["name"].as_str().unwrap_or_default();
     refuse_bound(&pod, binding, node)?;

@@ -134,6 +134,7 @@ fn validate(kind: &'static Kind, object: &Value) -> Result<(), Status> {
     let mut faults = Faults::default();
     meta::validate(object, kind.name_rule, &mut faults);
     (kind.hooks.validate)(object, &mut faults);
+    (kind.hooks.validate_create)(object, &mut faults);
     if faults.is_empty() {
         Ok(())
     } else {

@@ -2,12 +2,12 @@
 
 use super::list::{selected, selection};
 use super::{dry_run, existing, namespace, shown};
-use crate::call::{Answer, Call, Listing, Params, Part, Payload, Target};
+use crate::call::{Answer, Call, ListPlan, Params, Part, Payload, Target};
 use crate::faults::Faults;
 use crate::kinds::{Kind, NAMESPACE};
 use crate::meta;
 use crate::status::{Status, options};
-use crate::store::{Object, Txn};
+use crate::store::{Object, Snapshot, Txn};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -38,24 +38,27 @@ pub(super) fn delete_collection(txn: &mut Txn<'_>, call: &Call) -> Result<Answer
     txn.dry_run = options.dry_run;
     let kind = call.target.kind;
     let selection = selection(call)?;
-    let objects: Vec<Arc<Object>> = selected(&txn.snapshot(kind).objects, &selection)
-        .cloned()
-        .collect();
-    for object in &objects {
+    let snapshot = txn.snapshot(kind);
+    let objects: Vec<Arc<Object>> = selected(&snapshot.objects, &selection).cloned().collect();
+    for object in objects {
         let target = Target {
             kind,
             namespace: Some(meta::text(&object.value, "namespace").to_owned()).filter(|n| !n.is_empty()),
             name: Some(meta::text(&object.value, "name").to_owned()),
             part: Part::Main,
         };
-        remove(txn, &target, object, &options)?;
+        remove(txn, &target, &object, &options)?;
     }
-    let objects = objects.into_iter().map(|object| shown(kind, object)).collect();
-    Ok(Answer::List(Listing {
-        objects,
+    let snapshot = Snapshot {
         revision: txn.revision(),
-        continue_token: None,
-        remaining: None,
+        ..snapshot
+    };
+    Ok(Answer::List(ListPlan {
+        kind,
+        snapshot,
+        selection,
+        limit: usize::MAX,
+        after: None,
     }))
 }
 

@@ -4,19 +4,29 @@
 //! is answered 410.
 
 use super::shown;
-use crate::call::{Answer, Call, Listing, Params};
+use crate::call::{Answer, Call, ListPlan, Listing, Params};
 use crate::faults::Faults;
 use crate::selector::{FieldSelector, LabelSelector};
 use crate::status::{Status, options};
 use crate::store::{Object, Objects, Selection, Snapshot, Txn, namespace_range};
 use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::alphabet::URL_SAFE;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde::{Deserialize, Serialize};
 use std::ops::Bound;
 use std::sync::Arc;
 
 /// The version that the real server writes into its tokens.
 const TOKEN_VERSION: &str = "meta.k8s.io/v1";
+
+/// As Go reads it: padding and stray bits at the end do not matter.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &URL_SAFE,
+    GeneralPurposeConfig::new()
+        .with_encode_padding(false)
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true),
+);
 
 /// Where a paged list goes on.
 #[derive(Debug, Serialize, Deserialize)]
@@ -31,21 +41,23 @@ struct Token {
 pub(super) fn list(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     check_options(&call.params, false)?;
     let selection = selection(call)?;
-    let limit = call.params.number("limit")?.filter(|limit| *limit > 0);
     let (snapshot, after) = snapshot(txn, call)?;
     // A list that any state may answer is never cut.
-    let limit = if call.params.get("resourceVersion") == "0" {
-        None
-    } else {
-        limit
-    };
-    Ok(Answer::List(page(
-        call,
-        &snapshot,
-        &selection,
+    let limit = call
+        .params
+        .number("limit")?
+        .filter(|_| call.params.get("resourceVersion") != "0");
+    let limit = limit
+        .and_then(|limit| usize::try_from(limit).ok())
+        .filter(|limit| *limit > 0);
+    let (kind, limit) = (call.target.kind, limit.unwrap_or(usize::MAX));
+    Ok(Answer::List(ListPlan {
+        kind,
+        snapshot,
+        selection,
         limit,
-        after.as_deref(),
-    )))
+        after,
+    }))
 }
 
 /// The state that the request asks for, and the key after which its page begins.
@@ -82,39 +94,39 @@ fn snapshot(txn: &Txn<'_>, call: &Call) -> Result<(Snapshot, Option<String>), St
     }
 }
 
-fn page(
-    call: &Call,
-    snapshot: &Snapshot,
-    selection: &Selection,
-    limit: Option<i64>,
-    after: Option<&str>,
-) -> Listing {
-    let kind = call.target.kind;
-    let limit = limit
-        .and_then(|limit| usize::try_from(limit).ok())
-        .unwrap_or(usize::MAX);
-    let mut rest = keyed(&snapshot.objects, selection, after);
-    let mut objects: Vec<Arc<Object>> = Vec::new();
-    let mut last = None;
-    let mut more = false;
-    for (key, object) in rest.by_ref() {
-        if objects.len() == limit {
-            more = true;
-            break;
+impl ListPlan {
+    /// Cuts the page that was asked for.
+    pub(crate) fn cut(self) -> Listing {
+        let Self {
+            kind,
+            snapshot,
+            selection,
+            limit,
+            after,
+        } = self;
+        let mut rest = keyed(&snapshot.objects, &selection, after.as_deref());
+        let mut objects: Vec<Arc<Object>> = Vec::new();
+        let mut last = None;
+        let mut more = false;
+        for (key, object) in rest.by_ref() {
+            if objects.len() == limit {
+                more = true;
+                break;
+            }
+            last = Some(key);
+            objects.push(shown(kind, object.clone()));
         }
-        last = Some(key.clone());
-        objects.push(shown(kind, object.clone()));
-    }
-    let plain = selection.labels.is_empty() && selection.fields.is_empty();
-    let remaining = (more && plain).then(|| 1 + rest.count());
-    let continue_token = last
-        .filter(|_| more)
-        .map(|key| Token::new(snapshot.revision, &key).to_text());
-    Listing {
-        objects,
-        revision: snapshot.revision,
-        continue_token,
-        remaining,
+        let plain = selection.labels.is_empty() && selection.fields.is_empty();
+        let remaining = (more && plain).then(|| 1 + rest.count());
+        let continue_token = last
+            .filter(|_| more)
+            .map(|key| Token::new(snapshot.revision, key).to_text());
+        Listing {
+            objects,
+            revision: snapshot.revision,
+            continue_token,
+            remaining,
+        }
     }
 }
 
@@ -226,7 +238,7 @@ impl Token {
     }
 
     fn to_text(&self) -> String {
-        URL_SAFE_NO_PAD.encode(serde_json::to_vec(self).expect("a token is plain text and a number"))
+        BASE64.encode(serde_json::to_vec(self).expect("a token is plain text and a number"))
     }
 
     fn parse(text: &str) -> Result<Self, Status> {
@@ -235,9 +247,7 @@ impl Token {
                 "invalid continue token: continue key is not valid: {why}"
             ))
         };
-        let bytes = URL_SAFE_NO_PAD
-            .decode(text.trim_end_matches('='))
-            .map_err(|error| invalid(error.to_string()))?;
+        let bytes = BASE64.decode(text).map_err(|error| invalid(error.to_string()))?;
         let token: Self = serde_json::from_slice(&bytes).map_err(|error| {
             // The real server names the byte at which no JSON value can begin.
             match bytes.first() {

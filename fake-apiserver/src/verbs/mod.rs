@@ -40,7 +40,7 @@ pub(crate) fn execute(store: &Store, call: Call) -> Reply {
             (*code, Some(object.revision).filter(|revision| *revision > 0))
         }
         Ok(Answer::Status(status)) => (status.code, None),
-        Ok(Answer::List(listing)) => (200, Some(listing.revision)),
+        Ok(Answer::List(plan)) => (200, Some(plan.snapshot.revision)),
         Ok(Answer::Watch(plan)) => (200, Some(plan.revision)),
         Err(status) => (status.code, None),
     };
@@ -95,13 +95,13 @@ fn answered(
 fn run(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
     match (call.verb, call.target.part) {
         (Verb::Create, Part::Main) => create::create(txn, call),
-        (Verb::Create, Part::Sub(Subresource::Binding)) => bind::bind(txn, call),
+        (Verb::Create, Part::Sub(Subresource::Binding)) => bind::bind(txn, &call),
         (Verb::Update, Part::Sub(Subresource::Finalize)) => namespace::finalize(txn, call),
         (Verb::Get, Part::Main | Part::Status) => get(txn, &call),
         (Verb::List, Part::Main) => list::list(txn, &call),
         (Verb::Watch, Part::Main) => watch::watch(txn, &call),
         (Verb::Update, Part::Main | Part::Status) => update::update(txn, call),
-        (Verb::Patch, Part::Main | Part::Status) => patch::patch(txn, call),
+        (Verb::Patch, Part::Main | Part::Status) => patch::patch(txn, &call),
         (Verb::Delete, Part::Main) => delete::delete(txn, &call),
         (Verb::DeleteCollection, Part::Main) => delete::delete_collection(txn, &call),
         _ => Err(Status::method_not_allowed()),

@@ -14,7 +14,7 @@ use serde_json::Value;
 /// Operations that one JSON patch may have.
 const OPERATIONS_MAX: usize = 10_000;
 
-pub(super) fn patch(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
+pub(super) fn patch(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let kind = call.target.kind;
     let Payload::Patch(style, patch) = &call.payload else {
         return Err(Status::bad_request(
@@ -24,7 +24,7 @@ pub(super) fn patch(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
     txn.dry_run = dry_run(&call.params, &Value::Null, "PatchOptions")?;
     let validation = field_validation(&call.params, "PatchOptions")?;
     let operations = operations(*style, patch)?;
-    let old = existing(txn, &call)?;
+    let old = existing(txn, call)?;
     let mut document = present(kind, &old.value);
     match operations {
         Some(operations) => {

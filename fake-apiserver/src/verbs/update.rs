@@ -39,12 +39,6 @@ pub(super) fn update(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
         found => found?,
     };
     txn.warnings.extend(warnings);
-    precondition(kind, &object, &old)?;
-    if meta::text(&object, "resourceVersion").is_empty() && !kind.unconditional_update {
-        let mut faults = Faults::default();
-        faults.invalid("metadata.resourceVersion", 0, "must be specified for an update");
-        return Err(Status::invalid(kind.resource(), call.target.name(), faults));
-    }
     let object = replace(txn, &call.target, &old, object)?;
     Ok(Answer::Object {
         code: 200,
@@ -93,7 +87,13 @@ pub(super) fn replace(
     mut new: Value,
 ) -> Result<Arc<Object>, Status> {
     let kind = target.kind;
-    let sent = meta::text(&new, "resourceVersion").to_owned();
+    precondition(kind, &new, old)?;
+    let sent = meta::text(&new, "resourceVersion");
+    if sent.is_empty() && !kind.unconditional_update {
+        let mut faults = Faults::default();
+        faults.invalid("metadata.resourceVersion", 0, "must be specified for an update");
+        return Err(Status::invalid(kind.resource(), target.name(), faults));
+    }
     if !sent.is_empty() && sent != meta::text(&old.value, "resourceVersion") {
         let why =
             "the object has been modified; please apply your changes to the latest version and try again";

@@ -1,0 +1,233 @@
+//! CSIDriver and CSINode.
+//!
+//! Rules and texts follow kube-apiserver 1.36, odd paths such as `spec.attachedRequired` included.
+
+use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN};
+use crate::faults::Faults;
+use crate::meta;
+use crate::names;
+use crate::printer;
+use crate::shape::{Field, STRINGS, Shape, Struct, field, pointer};
+use serde_json::{Value, json};
+
+const DRIVER_SPEC: &[Field] = &[
+    pointer("attachRequired", Shape::Bool),
+    pointer("fsGroupPolicy", Shape::Str),
+    pointer("nodeAllocatableUpdatePeriodSeconds", Shape::Int("int64")),
+    pointer("podInfoOnMount", Shape::Bool),
+    pointer("preventPodSchedulingIfMissing", Shape::Bool),
+    pointer("requiresRepublish", Shape::Bool),
+    pointer("seLinuxMount", Shape::Bool),
+    pointer("serviceAccountTokenInSecrets", Shape::Bool),
+    pointer("storageCapacity", Shape::Bool),
+    field(
+        "tokenRequests",
+        Shape::List(&Shape::Struct(&Struct {
+            go: "TokenRequest",
+            fields: &[
+                pointer("audience", Shape::Str),
+                pointer("expirationSeconds", Shape::Int("int64")),
+            ],
+            open: false,
+        })),
+    ),
+    field("volumeLifecycleModes", STRINGS),
+];
+
+pub(super) static CSI_DRIVER: Kind = Kind {
+    group: "storage.k8s.io",
+    kind: "CSIDriver",
+    plural: "csidrivers",
+    singular: "csidriver",
+    namespaced: false,
+    form: &Struct {
+        go: "CSIDriver",
+        fields: &[pointer(
+            "spec",
+            Shape::Struct(&Struct {
+                go: "CSIDriverSpec",
+                fields: DRIVER_SPEC,
+                open: false,
+            }),
+        )],
+        open: false,
+    },
+    generation: Generation::FromFirstChange,
+    unconditional_update: false,
+    returns_deleted: true,
+    hooks: Hooks {
+        default: driver_default,
+        validate: driver_validate,
+        validate_update: driver_validate_update,
+        ..NO_HOOKS
+    },
+    printer: &printer::CSI_DRIVER,
+    ..PLAIN
+};
+
+fn driver_default(object: &mut Value) {
+    let defaults = [
+        ("attachRequired", json!(true)),
+        ("fsGroupPolicy", json!("ReadWriteOnceWithFSType")),
+        ("podInfoOnMount", json!(false)),
+        ("requiresRepublish", json!(false)),
+        ("seLinuxMount", json!(false)),
+        ("storageCapacity", json!(false)),
+        ("volumeLifecycleModes", json!(["Persistent"])),
+    ];
+    let spec = meta::member(object, "spec");
+    for (name, value) in defaults {
+        spec.entry(name).or_insert(value);
+    }
+}
+
+fn driver_validate(object: &Value, faults: &mut Faults) {
+    let spec = &object["spec"];
+    for mode in meta::texts(&spec["volumeLifecycleModes"]) {
+        faults.one_of("spec.volumeLifecycleModes", mode, &["Persistent", "Ephemeral"]);
+    }
+    let policy = spec["fsGroupPolicy"].as_str().unwrap_or_default();
+    faults.one_of(
+        "spec.fsGroupPolicy",
+        policy,
+        &["File", "None", "ReadWriteOnceWithFSType"],
+    );
+}
+
+fn driver_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
+    let (new, old) = (&new["spec"], &old["spec"]);
+    faults.unchanged(
+        "spec.attachedRequired",
+        &new["attachRequired"],
+        &old["attachRequired"],
+    );
+    faults.unchanged(
+        "spec.volumeLifecycleModes",
+        &new["volumeLifecycleModes"],
+        &old["volumeLifecycleModes"],
+    );
+}
+
+pub(super) static CSI_NODE: Kind = Kind {
+    group: "storage.k8s.io",
+    kind: "CSINode",
+    plural: "csinodes",
+    singular: "csinode",
+    namespaced: false,
+    form: &Struct {
+        go: "CSINode",
+        fields: &[pointer(
+            "spec",
+            Shape::Struct(&Struct {
+                go: "CSINodeSpec",
+                fields: &[field(
+                    "drivers",
+                    Shape::List(&Shape::Struct(&Struct {
+                        go: "CSINodeDriver",
+                        fields: &[
+                            pointer("name", Shape::Str),
+                            pointer("nodeID", Shape::Str),
+                            field("topologyKeys", STRINGS),
+                            pointer(
+                                "allocatable",
+                                Shape::Struct(&Struct {
+                                    go: "VolumeNodeResources",
+                                    fields: &[pointer("count", Shape::Int("int32"))],
+                                    open: false,
+                                }),
+                            ),
+                        ],
+                        open: false,
+                    })),
+                )],
+                open: false,
+            }),
+        )],
+        open: false,
+    },
+    unconditional_update: false,
+    returns_deleted: true,
+    hooks: Hooks {
+        default: node_default,
+        validate: node_validate,
+        validate_update: node_validate_update,
+        ..NO_HOOKS
+    },
+    printer: &printer::CSI_NODE,
+    ..PLAIN
+};
+
+/// Both lists are written as `null` when they are empty.
+fn node_default(object: &mut Value) {
+    let drivers = meta::member(object, "spec")
+        .entry("drivers")
+        .or_insert(Value::Null);
+    for driver in drivers
+        .as_array_mut()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_object_mut)
+    {
+        driver.entry("topologyKeys").or_insert(Value::Null);
+    }
+}
+
+fn node_validate(object: &Value, faults: &mut Faults) {
+    let mut seen: Vec<&str> = Vec::new();
+    for (i, driver) in drivers(object).iter().enumerate() {
+        let at = format!("spec.drivers[{i}]");
+        let name = driver["name"].as_str().unwrap_or_default();
+        if name.is_empty() {
+            faults.required(format!("{at}.name"), "");
+        } else {
+            meta::complain(
+                faults,
+                &format!("{at}.name"),
+                name,
+                names::subdomain(&name.to_lowercase()),
+            );
+        }
+        let id = driver["nodeID"].as_str().unwrap_or_default();
+        if id.is_empty() {
+            faults.required(format!("{at}.nodeID"), "");
+        }
+        if driver["allocatable"]["count"]
+            .as_i64()
+            .is_some_and(|count| count < 0)
+        {
+            let count = driver["allocatable"]["count"].clone();
+            faults.invalid(
+                format!("{at}.allocatable.count"),
+                count,
+                "must be greater than or equal to 0",
+            );
+        }
+        let keys = meta::texts(&driver["topologyKeys"]);
+        for (j, key) in keys.iter().enumerate() {
+            if keys[..j].contains(key) {
+                faults.duplicate(format!("{at}.topologyKeys"), *key);
+            }
+            meta::complain(faults, &format!("{at}.topologyKeys"), key, names::qualified(key));
+        }
+        if seen.contains(&name) {
+            faults.duplicate(format!("{at}.name"), name);
+        }
+        seen.push(name);
+    }
+}
+
+/// Drivers come and go, but one that stays keeps its node id and topology keys.
+fn node_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
+    let frozen = |driver: &Value| json!([driver["nodeID"], driver["topologyKeys"]]);
+    for driver in drivers(new) {
+        let before = drivers(old).iter().find(|d| d["name"] == driver["name"]);
+        if before.is_some_and(|before| frozen(before) != frozen(driver)) {
+            let text = "field is immutable; only allocatable of a driver may change: remove the driver and add it again";
+            faults.invalid("spec.drivers", driver.clone(), text);
+        }
+    }
+}
+
+fn drivers(object: &Value) -> &[Value] {
+    object["spec"]["drivers"].as_array().map_or(&[], Vec::as_slice)
+}

@@ -1,0 +1,14 @@
+//! Contract tests: what a client sees on the wire. One module per area; `client` is what they share.
+
+mod client;
+mod crud;
+mod deletion;
+mod discovery;
+mod informers;
+mod limits;
+mod observer;
+mod property;
+mod selectors;
+mod status;
+mod validation;
+mod watch;
