@@ -15,7 +15,7 @@ use kube::{
 use parking_lot::Mutex;
 use serde_json::json;
 
-use crate::status::is_not_found;
+use crate::status::{brief, is_not_found};
 
 /// Beyond so many different events the counts start over.
 const REMEMBERED_MAX: usize = 4096;
@@ -89,7 +89,13 @@ impl Recorder {
             message: message.to_owned(),
         };
         if let Err(error) = self.write(&api, reference, repeated).await {
-            tracing::warn!(object = about.name_any(), ?reason, message, %error, "event not written");
+            tracing::warn!(
+                object = about.name_any(),
+                ?reason,
+                message,
+                error = brief(&error),
+                "event not written"
+            );
         }
     }
 

@@ -1,18 +1,23 @@
 //! Who owns the published objects: the pod, or one of its controlling owners, found by walking up. Does not write anything.
 
-use k8s_openapi::api::core::v1::Pod;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use k8s_openapi::{
+    api::core::v1::Pod,
+    apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference},
+};
 use kube::{
     Api, Client, ResourceExt,
     api::{ApiResource, DynamicObject, GroupVersionKind},
 };
+
+use crate::status::brief;
 
 /// The owner could not be found.
 #[derive(Debug, thiserror::Error)]
 pub enum OwnerError {
     /// An object of the chain could not be read.
     #[error(
-        "cannot get {kind} {name}: {source}; grant get on it, or choose another --capacity-ownerref-level"
+        "cannot get {kind} {name}: {}; grant get on it, or choose another --capacity-ownerref-level",
+        brief(.source)
     )]
     Get {
         /// Kind of the object.

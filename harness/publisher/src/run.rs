@@ -186,8 +186,10 @@ impl Parts {
             return Vec::new();
         };
         let api: Api<CSIStorageCapacity> = Api::namespaced(client.clone(), namespace);
-        let mut config = watcher::Config::default();
-        config.label_selector = publisher.selector();
+        let config = watcher::Config {
+            label_selector: publisher.selector(),
+            ..Default::default()
+        };
         let objects = move |change| publisher.object_changed(change);
         let work = async {
             self.gate.opened().await;

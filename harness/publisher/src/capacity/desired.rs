@@ -18,8 +18,8 @@ pub(crate) const MANAGED_BY_LABEL: &str = "csi.storage.k8s.io/managed-by";
 /// Class parameters with this prefix are for the provisioner, not for the driver.
 const RESERVED_PREFIX: &str = "csi.storage.k8s.io/";
 
-/// The value that external-provisioner gives to [`MANAGED_BY_LABEL`].
-const MANAGER: &str = "external-provisioner";
+/// The value that the central instance of external-provisioner gives to [`MANAGED_BY_LABEL`].
+const CENTRAL: &str = "external-provisioner";
 
 /// Longest value of a label.
 const LABEL_LENGTH_MAX: usize = 63;
@@ -28,7 +28,7 @@ const LABEL_LENGTH_MAX: usize = 63;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ManagedBy {
     pub(crate) driver: String,
-    pub(crate) manager: String,
+    pub(crate) instance: String,
 }
 
 /// What one object is about; there should be one object for each wanted key.
@@ -70,10 +70,10 @@ pub(crate) fn parameters_for_driver(class: &StorageClass) -> BTreeMap<String, St
 impl ManagedBy {
     /// The central instance (`node` is `None`) or the instance of a node in distributed mode.
     pub(crate) fn new(driver: &str, node: Option<&str>) -> ManagedBy {
-        let manager = node.map_or_else(|| MANAGER.to_owned(), manager_on);
+        let instance = node.map_or_else(|| CENTRAL.to_owned(), instance_on);
         ManagedBy {
             driver: driver.to_owned(),
-            manager,
+            instance,
         }
     }
 
@@ -81,18 +81,18 @@ impl ManagedBy {
     pub(crate) fn selector(&self) -> String {
         format!(
             "{DRIVER_LABEL}={},{MANAGED_BY_LABEL}={}",
-            self.driver, self.manager
+            self.driver, self.instance
         )
     }
 
     /// Whether an object carries our labels.
     pub(crate) fn owns(&self, object: &CSIStorageCapacity) -> bool {
         let label = |key| object.metadata.labels.as_ref().and_then(|labels| labels.get(key));
-        label(DRIVER_LABEL) == Some(&self.driver) && label(MANAGED_BY_LABEL) == Some(&self.manager)
+        label(DRIVER_LABEL) == Some(&self.driver) && label(MANAGED_BY_LABEL) == Some(&self.instance)
     }
 
     fn labels(&self) -> BTreeMap<String, String> {
-        [(DRIVER_LABEL, &self.driver), (MANAGED_BY_LABEL, &self.manager)]
+        [(DRIVER_LABEL, &self.driver), (MANAGED_BY_LABEL, &self.instance)]
             .map(|(key, value)| (key.to_owned(), value.clone()))
             .into()
     }
@@ -100,13 +100,13 @@ impl ManagedBy {
 
 /// The managed-by value on a node, shortened like upstream does so that it stays a label value, unique for each node, and the same after
 /// a restart.
-fn manager_on(node: &str) -> String {
-    let whole = format!("{MANAGER}-{node}");
-    let infix = format!("-{:08x}-", fnv1a(MANAGER));
+fn instance_on(node: &str) -> String {
+    let whole = format!("{CENTRAL}-{node}");
+    let infix = format!("-{:08x}-", fnv1a(CENTRAL));
     match LABEL_LENGTH_MAX.checked_sub(node.len() + infix.len()) {
         _ if whole.len() <= LABEL_LENGTH_MAX => whole,
-        Some(room @ 1..) => format!("{}{infix}{node}", &MANAGER[..room.min(MANAGER.len())]),
-        _ => format!("{MANAGER}-{:08x}", fnv1a(&whole)),
+        Some(room @ 1..) => format!("{}{infix}{node}", &CENTRAL[..room.min(CENTRAL.len())]),
+        _ => format!("{CENTRAL}-{:08x}", fnv1a(&whole)),
     }
 }
 
@@ -364,19 +364,22 @@ mod tests {
     }
 
     #[test]
-    fn manager_names_are_shortened_like_upstream() {
-        let manager = |node: &str| ManagedBy::new("d", Some(node)).manager;
-        assert_eq!(manager("n1"), "external-provisioner-n1");
+    fn instance_names_are_shortened_like_upstream() {
+        let instance = |node: &str| ManagedBy::new("d", Some(node)).instance;
+        assert_eq!(instance("n1"), "external-provisioner-n1");
         assert_eq!(
-            manager(&"n".repeat(42)),
+            instance(&"n".repeat(42)),
             format!("external-provisioner-{}", "n".repeat(42))
         );
         assert_eq!(
-            manager(&"n".repeat(43)),
+            instance(&"n".repeat(43)),
             format!("external-p-53f40b57-{}", "n".repeat(43))
         );
-        assert_eq!(manager(&"n".repeat(52)), format!("e-53f40b57-{}", "n".repeat(52)));
-        assert_eq!(manager(&"n".repeat(53)).len(), "external-provisioner-".len() + 8);
+        assert_eq!(
+            instance(&"n".repeat(52)),
+            format!("e-53f40b57-{}", "n".repeat(52))
+        );
+        assert_eq!(instance(&"n".repeat(53)).len(), "external-provisioner-".len() + 8);
     }
 
     #[test]
@@ -391,11 +394,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn manager_names_are_label_values_and_differ(length in 1..254usize, other in 1..254usize) {
-            let manager = |length| ManagedBy::new("d", Some(&"n".repeat(length))).manager;
-            prop_assert!(manager(length).len() <= LABEL_LENGTH_MAX);
-            prop_assert!(manager(length).starts_with('e'));
-            prop_assert_eq!(manager(length) == manager(other), length == other);
+        fn instance_names_are_label_values_and_differ(length in 1..254usize, other in 1..254usize) {
+            let instance = |length| ManagedBy::new("d", Some(&"n".repeat(length))).instance;
+            prop_assert!(instance(length).len() <= LABEL_LENGTH_MAX);
+            prop_assert!(instance(length).starts_with('e'));
+            prop_assert_eq!(instance(length) == instance(other), length == other);
         }
     }
 }

@@ -53,11 +53,15 @@ pub(crate) struct View {
 impl Ledger {
     /// A class is to be published with these parameters, or no more (`None`). The keys that this concerns.
     pub(crate) fn set_class(&mut self, class: &str, parameters: Option<Parameters>) -> Vec<Key> {
-        let old = match &parameters {
-            Some(parameters) => self.classes.insert(class.to_owned(), parameters.clone()),
-            None => self.classes.remove(class),
+        let changed = match parameters {
+            None => self.classes.remove(class).is_some(),
+            Some(parameters) if self.classes.get(class) == Some(&parameters) => false,
+            Some(parameters) => {
+                self.classes.insert(class.to_owned(), parameters);
+                true
+            }
         };
-        if old == parameters {
+        if !changed {
             return Vec::new();
         }
         self.segments.iter().map(|segment| key(class, segment)).collect()
@@ -395,7 +399,7 @@ mod tests {
         ledger.begin_create(&a);
         ledger.end_create(&a, Some((*existing("1", "fast", &zone("a"), 1)).clone()));
         ledger.seen(existing("2", "fast", &zone("b"), 2));
-        assert_eq!(ledger.listed(), [a.clone()]);
+        assert_eq!(ledger.listed(), std::slice::from_ref(&a));
         assert!(ledger.view(&a).doubtful);
         ledger.seen(existing("1", "fast", &zone("a"), 1));
         assert!(!ledger.view(&a).doubtful);

@@ -23,7 +23,7 @@ use crate::{
     Defect, Options,
     csi::{Driver, DriverError},
     queue::Queue,
-    status::{is_conflict, is_not_found},
+    status::{brief, is_conflict, is_not_found},
     topology::{self, Segment, contains},
     watch::Change,
 };
@@ -46,7 +46,7 @@ enum Unfinished {
     Driver(#[from] DriverError),
     #[error("the driver answered {what} = {bytes}; negative values are not published, fix the driver")]
     Negative { what: &'static str, bytes: i64 },
-    #[error("the api server refused to {verb}: {source}; it is tried again")]
+    #[error("cannot {verb}: {}; it is tried again", brief(.source))]
     Api { verb: &'static str, source: kube::Error },
     #[error("there are several objects; all but one are removed next")]
     Several,

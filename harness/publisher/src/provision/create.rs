@@ -21,7 +21,7 @@ use crate::{
     cluster::{take, uid},
     csi::DriverError,
     events::Reason,
-    status::{is_already_there, is_conflict},
+    status::{brief, is_already_there, is_conflict},
     topology::Segment,
     watch::Change,
 };
@@ -56,7 +56,7 @@ enum ProvisionError {
     Unable(&'static str),
     #[error("created volume has {made} bytes, less than the {wanted} requested; fix the driver")]
     TooSmall { made: i64, wanted: i64 },
-    #[error("cannot {verb}: {source}; it is tried again")]
+    #[error("cannot {verb}: {}; it is tried again", brief(.source))]
     Api { verb: &'static str, source: kube::Error },
 }
 
@@ -100,22 +100,23 @@ impl Provisioner {
 
     async fn provision(&self, uid: &str) -> Result<(), ProvisionError> {
         let undecided = self.undecided.lock().get(uid).cloned();
-        let attempt = match (undecided, self.job(uid)) {
-            (Some(attempt), _) => attempt,
-            (None, None) => return Ok(()),
-            (None, Some(job)) => {
-                let message = format!(
-                    "External provisioner is provisioning volume for claim \"{}\"",
-                    job.title()
-                );
-                self.events
-                    .record(&*job.claim, Reason::Provisioning, &message)
-                    .await;
-                match self.prepare(&job) {
-                    Ok(request) => Arc::new(Attempt { job, request }),
-                    Err(error) => return self.unprepared(&job, error).await,
-                }
-            }
+        let Some(job) = undecided
+            .as_ref()
+            .map(|attempt| attempt.job.clone())
+            .or_else(|| self.job(uid))
+        else {
+            return Ok(());
+        };
+        let message = format!(
+            "External provisioner is provisioning volume for claim \"{}\"",
+            job.title()
+        );
+        self.events
+            .record(&*job.claim, Reason::Provisioning, &message)
+            .await;
+        let attempt = match undecided.map_or_else(|| self.prepare(&job).map(Arc::new), Ok) {
+            Ok(attempt) => attempt,
+            Err(error) => return self.unprepared(&job, error).await,
         };
         match self.driver.create_volume(attempt.request.clone()).await {
             Ok(volume) => self.created(&attempt, &volume).await,
@@ -123,7 +124,7 @@ impl Provisioner {
         }
     }
 
-    fn prepare(&self, job: &Job) -> Result<CreateVolumeRequest, ProvisionError> {
+    fn prepare(&self, job: &Job) -> Result<Attempt, ProvisionError> {
         let abilities = self.driver.abilities;
         if !abilities.controller {
             return Err(ProvisionError::Unable("plugin CONTROLLER_SERVICE"));
@@ -135,7 +136,10 @@ impl Provisioner {
         let spec = job.claim.spec.clone().unwrap_or_default();
         let request = request::request(name, &spec, &job.class, abilities.single_node_multi_writer)?;
         if !abilities.topology {
-            return Ok(request);
+            return Ok(Attempt {
+                job: job.clone(),
+                request,
+            });
         }
         let placement = Placement {
             node: job.node(),
@@ -145,14 +149,16 @@ impl Provisioner {
             immediate: self.options.immediate_topology,
         };
         let requirement = requirement(&self.cluster.lock().topology, placement)?;
-        Ok(request::placed(request, requirement))
+        Ok(Attempt {
+            job: job.clone(),
+            request: request::placed(request, requirement),
+        })
     }
 
     async fn unprepared(&self, job: &Job, error: ProvisionError) -> Result<(), ProvisionError> {
         self.events
             .record(&*job.claim, Reason::ProvisioningFailed, &error.to_string())
             .await;
-        self.refresh(Some(&job.class.name_any()), &[]);
         match error {
             ProvisionError::Unplaced(Unplaced::NodeAbsent(_)) => self.give_back(job).await,
             error => Err(error),

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     csi::DriverError,
     events::Reason,
-    status::{is_conflict, is_not_found},
+    status::{brief, is_conflict, is_not_found},
     topology::Located,
 };
 
@@ -25,7 +25,7 @@ use crate::{
 enum DeleteError {
     #[error("{0}")]
     Driver(#[from] DriverError),
-    #[error("cannot let the volume go: {0}; it is tried again")]
+    #[error("cannot let the volume go: {}; it is tried again", brief(.0))]
     Api(#[from] kube::Error),
 }
 

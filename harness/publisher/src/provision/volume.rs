@@ -224,11 +224,14 @@ mod tests {
             accessible_topology: vec![Topology { segments: zone("a") }],
             ..Default::default()
         };
-        let mut claim = PersistentVolumeClaim::default();
-        claim.metadata = ObjectMeta {
-            name: Some("c".into()),
-            namespace: Some("n".into()),
-            uid: Some("u".into()),
+        let metadata = ObjectMeta {
+            name: Some("c".to_owned()),
+            namespace: Some("n".to_owned()),
+            uid: Some("u".to_owned()),
+            ..Default::default()
+        };
+        let mut claim = PersistentVolumeClaim {
+            metadata,
             ..Default::default()
         };
         claim.spec.get_or_insert_default().storage_class_name = Some("fast".to_owned());
