@@ -38,7 +38,12 @@ const CAUGHT: &[(&str, &str, &str)] = &[
     (
         "publisher-rewrites-unchanged",
         "publisher/refresh/poll/central",
-        "no update of csistoragecapacities",
+        "no request to update csistoragecapacities",
+    ),
+    (
+        "publisher-merges-topology-nil",
+        "publisher/objects/shape",
+        "is as wanted",
     ),
     (
         "publisher-keeps-selected-node",
@@ -73,7 +78,7 @@ const CAUGHT: &[(&str, &str, &str)] = &[
     (
         "scheduler-never-wakes",
         "scheduler/wake/capacity/capacity-grows",
-        "a node is chosen for pod p",
+        "a node is chosen for pod p: not tried again",
     ),
     (
         "scheduler-skips-capacity",
@@ -84,6 +89,16 @@ const CAUGHT: &[(&str, &str, &str)] = &[
         "scheduler-prefers-fullest",
         "scheduler/score/policy/default-prefers-room",
         "n3 is chosen for pod p",
+    ),
+    (
+        "scheduler-refuses-tracked",
+        "scheduler/filter/limit/one-byte-less",
+        "a node is chosen for pod p",
+    ),
+    (
+        "scheduler-forgets-plain-pods",
+        "scheduler/claims/kinds/without-volumes",
+        "a node is chosen for pod p",
     ),
 ];
 
