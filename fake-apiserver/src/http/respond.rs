@@ -149,7 +149,7 @@ pub(super) fn object_body(kind: &'static Kind, object: &Object, form: &Form) -> 
         Accept::Json | Accept::Aggregated(_) => object.bytes().clone(),
         Accept::Metadata(version) => bytes(&partial(&object.value, version)),
         Accept::Table(version) => {
-            let rows = json!([row(kind.printer, &object.value, form, version, Timestamp::now())]);
+            let rows = json!([row(kind, &object.value, form, version, Timestamp::now())]);
             let metadata = json!({"resourceVersion": object.value["metadata"]["resourceVersion"]});
             bytes(&table(&columns(kind.printer), &rows, &metadata, version))
         }
@@ -164,7 +164,7 @@ pub(super) fn table_event(
     version: &str,
     first: bool,
 ) -> Bytes {
-    let rows = json!([row(kind.printer, &object.value, form, version, Timestamp::now())]);
+    let rows = json!([row(kind, &object.value, form, version, Timestamp::now())]);
     let metadata = json!({"resourceVersion": object.value["metadata"]["resourceVersion"]});
     let columns = if first { columns(kind.printer) } else { Value::Null };
     bytes(&table(&columns, &rows, &metadata, version))
@@ -192,7 +192,7 @@ fn list_body(kind: &'static Kind, listing: &Listing, form: &Form) -> Bytes {
             let rows: Vec<Value> = listing
                 .objects
                 .iter()
-                .map(|o| row(kind.printer, &o.value, form, version, now))
+                .map(|o| row(kind, &o.value, form, version, now))
                 .collect();
             let rows = if rows.is_empty() && kind.printer.null_when_empty {
                 Value::Null
@@ -241,8 +241,10 @@ fn columns(printer: &Printer) -> Value {
     printer.columns.iter().map(definition).collect()
 }
 
-fn row(printer: &Printer, object: &Value, form: &Form, version: &str, now: Timestamp) -> Value {
-    let mut row = json!({"cells": (printer.row)(object, now)});
+fn row(kind: &'static Kind, object: &Value, form: &Form, version: &str, now: Timestamp) -> Value {
+    // Printers read the stored form.
+    let stored = kind.view.map(|view| (view.to_stored)(object));
+    let mut row = json!({"cells": (kind.printer.row)(stored.as_ref().unwrap_or(object), now)});
     match form.include_object.as_str() {
         "None" => {}
         "Object" => row["object"] = object.clone(),

@@ -32,7 +32,9 @@ pub(crate) fn execute(store: &Store, call: Call) -> Reply {
     let mut txn = store.begin(&client);
     let (verb, began) = (call.verb, call.began);
     let mut path = call.target.path();
+    let before = txn.revision();
     let outcome = run(&mut txn, call);
+    let written = Some(txn.revision()).filter(|revision| *revision > before);
     let (code, revision) = match &outcome {
         Ok(Answer::Object { code, object }) => {
             path.name
@@ -49,7 +51,7 @@ pub(crate) fn execute(store: &Store, call: Call) -> Reply {
         verb,
         Some(path),
         (code, outcome.as_ref().err()),
-        revision,
+        written.or(revision),
         began,
     ));
     Reply {

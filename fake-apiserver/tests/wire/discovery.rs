@@ -178,3 +178,24 @@ async fn tables_have_the_columns_of_the_kind() {
         .body;
     assert!(one["rows"][0]["object"].is_null());
 }
+
+#[tokio::test]
+async fn both_faces_of_an_event_print_alike() {
+    let wire = Wire::start().await;
+    let event = json!({
+        "metadata": {"name": "e"}, "involvedObject": {"kind": "Pod", "name": "p", "namespace": "default"},
+        "message": "no room", "reason": "FailedScheduling", "type": "Warning",
+    });
+    wire.create("/api/v1/namespaces/default/events", event).await;
+    for group in ["/api/v1", "/apis/events.k8s.io/v1"] {
+        let path = format!("{group}/namespaces/default/events");
+        let table = wire.send("GET", &path, &TABLE, String::new()).await.body;
+        let cells = table["rows"][0]["cells"].as_array().unwrap();
+        assert_eq!(
+            cells[1..4],
+            [json!("Warning"), json!("FailedScheduling"), json!("pod/p")],
+            "{group}"
+        );
+        assert_eq!(cells[6], "no room", "{group}");
+    }
+}
