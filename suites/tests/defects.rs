@@ -51,6 +51,16 @@ const CAUGHT: &[(&str, &str, &str)] = &[
         "update of persistentvolumeclaims named app-0 by the publisher",
     ),
     (
+        "publisher-flaps-without-topology",
+        "publisher/topology/without-keys",
+        "no delete of csistoragecapacities",
+    ),
+    (
+        "publisher-awaits-node-always",
+        "story/volumes/immediate",
+        "CreateVolume for claim data",
+    ),
+    (
         "scheduler-ignores-maximum",
         "scheduler/filter/limit/maximum-refuses",
         "pod p is refused",
