@@ -110,6 +110,11 @@ const CAUGHT: &[(&str, &str, &str)] = &[
         "scheduler/claims/kinds/without-volumes",
         "a node is chosen for pod p",
     ),
+    (
+        "scheduler-ignores-volumes",
+        "scheduler/claims/kinds/existing-volume",
+        "a node is chosen for pod p",
+    ),
 ];
 
 async fn check(defect: &str, case: &str, words: &str) {
