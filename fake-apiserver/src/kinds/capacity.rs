@@ -12,7 +12,7 @@ use crate::shape::{STRING_MAP, STRINGS, Shape, Struct, field, pointer};
 use serde_json::Value;
 
 /// meta/v1 LabelSelector.
-const LABEL_SELECTOR: Struct = Struct {
+pub(super) const LABEL_SELECTOR: Struct = Struct {
     go: "LabelSelector",
     fields: &[
         field("matchLabels", STRING_MAP),
@@ -77,7 +77,7 @@ fn capacity_validate(object: &Value, faults: &mut Faults) {
 }
 
 /// The rules for a label selector (`ValidateLabelSelector`).
-fn selector(selector: &Value, field: &str, faults: &mut Faults) {
+pub(super) fn selector(selector: &Value, field: &str, faults: &mut Faults) {
     meta::labels(&selector["matchLabels"], &format!("{field}.matchLabels"), faults);
     for (i, term) in selector["matchExpressions"]
         .as_array()

@@ -6,7 +6,7 @@ use super::{dry_run, field_validation, namespace, setting, shown};
 use crate::call::{Answer, Call, Payload};
 use crate::decode::{check_unknown, decode};
 use crate::faults::Faults;
-use crate::kinds::{Generation, Kind};
+use crate::kinds::{Generation, Kind, NAMESPACE};
 use crate::meta;
 use crate::status::Status;
 use crate::store::Txn;
@@ -50,6 +50,9 @@ pub(super) fn create(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
         return Err(exists(kind, &object));
     }
     let object = txn.put(kind, &key, object);
+    if std::ptr::eq(kind, NAMESPACE) {
+        namespace::add_account(txn, &key);
+    }
     Ok(Answer::Object {
         code: 201,
         object: shown(kind, object),
