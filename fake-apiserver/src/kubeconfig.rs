@@ -11,17 +11,19 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// Everything that a client needs.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Kubeconfig<'a> {
-    pub(crate) server: &'a str,
+#[derive(Clone, Copy)]
+pub struct Kubeconfig<'a> {
+    /// The URL of the server.
+    pub server: &'a str,
     /// The authority that signed the server's certificate, in PEM; none without TLS.
-    pub(crate) authority_pem: Option<&'a str>,
-    pub(crate) token: &'a str,
+    pub authority_pem: Option<&'a str>,
+    /// The bearer token.
+    pub token: &'a str,
 }
 
 impl Kubeconfig<'_> {
     /// The text of the file.
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         let authority = self.authority_pem.map_or_else(String::new, |pem| {
             format!("    certificate-authority-data: {}\n", STANDARD.encode(pem))
         });
@@ -50,7 +52,7 @@ impl Kubeconfig<'_> {
 
     /// Writes the file, readable for its owner alone from the first byte on. What was there is replaced at once, so a
     /// reader sees the old file or the new one.
-    pub(crate) fn write(&self, path: &Path) -> io::Result<()> {
+    pub fn write(&self, path: &Path) -> io::Result<()> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         if let Some(folder) = folder {
             fs::create_dir_all(folder)?;

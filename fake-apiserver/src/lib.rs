@@ -58,6 +58,7 @@ mod usage;
 mod verbs;
 
 pub use auth::{TokenFileError, User};
+pub use kubeconfig::Kubeconfig;
 pub use local::{Listed, LocalClient, ResourceRef};
 pub use observe::{Change, Event, Observer, ResourcePath, Verb, WatchEnd};
 pub use options::{Authorization, Limits, ServerOptions};
