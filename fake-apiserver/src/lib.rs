@@ -23,6 +23,7 @@
 //! - `kinds`: the table of resources. Everything that differs between kinds is there.
 //! - `store`: objects, the log, watchers. One lock, one write path.
 //! - `verbs`: what create, list, watch and the others do, over a transaction of the store.
+//! - `protobuf`: bodies in protobuf, from and to JSON, by a table of fields.
 //! - `http`: the thin shell: connections, routes, encodings, discovery.
 //! - `server`: the handle that owns all of it, and `local`: requests without a socket.
 //!
@@ -40,6 +41,7 @@ mod names;
 mod observe;
 mod options;
 mod printer;
+mod protobuf;
 pub mod quantity;
 mod selector;
 mod server;

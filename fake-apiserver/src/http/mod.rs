@@ -5,12 +5,13 @@
 mod body;
 mod discovery;
 mod negotiate;
+mod protobuf;
 mod respond;
 mod route;
 mod stream;
 
 use crate::activity::Busy;
-use crate::call::{Answer, Call, Params, Payload, Reply};
+use crate::call::{Answer, Call, Params, Payload, Reply, Target};
 use crate::observe::{ResourcePath, Verb};
 use crate::server::ApiServer;
 use crate::status::Status;
@@ -24,7 +25,7 @@ use hyper::service::service_fn;
 use hyper::{Method, Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
-use negotiate::{Accept, Form};
+use negotiate::{Accept, Form, Purpose};
 use route::{Route, Special};
 use std::convert::Infallible;
 use std::future::Future;
@@ -152,7 +153,7 @@ impl Head {
         params: &Params,
     ) -> (Self, Result<(), Status>) {
         let client = client(endpoint, request);
-        let accept = Accept::parse(request.headers(), route.serves_text());
+        let accept = Accept::parse(request.headers(), route.offer());
         let head = Self {
             client: client.clone().unwrap_or_else(|_| ANONYMOUS.into()),
             verb: route.verb(),
@@ -190,7 +191,7 @@ async fn answer(endpoint: &Endpoint, request: Request<Incoming>) -> Response<Bod
     let route = Route::parse(request.method(), request.uri().path(), &params);
     let (head, admitted) = Head::read(endpoint, &request, &route, &params);
     let refusal = match admitted.map(|()| route) {
-        Ok(Route::Resource { verb, target }) => match payload(request, verb).await {
+        Ok(Route::Resource { verb, target }) => match payload(request, verb, &target).await {
             Ok(payload) => {
                 let client = head.client.clone();
                 let call = Call {
@@ -220,7 +221,7 @@ async fn answer(endpoint: &Endpoint, request: Request<Incoming>) -> Response<Bod
         Err(status) => status,
     };
     head.report(server, refusal.code, Some(&refusal));
-    respond::status(&refusal, head.pretty, &[]).with(busy)
+    respond::status(&refusal, head.accept, head.pretty, &[]).with(busy)
 }
 
 /// Runs a request for a resource and renders what comes of it.
@@ -244,7 +245,7 @@ fn carry_out(endpoint: &Endpoint, head: &Head, call: Call, busy: Busy) -> Respon
             head.client.clone(),
         ),
         Ok(answer) => respond::answer(kind, answer, &form, &warnings).with(busy),
-        Err(status) => respond::status(&status, head.pretty, &warnings).with(busy),
+        Err(status) => respond::status(&status, head.accept, head.pretty, &warnings).with(busy),
     }
 }
 
@@ -268,11 +269,11 @@ fn admit(client: &Arc<str>, route: &Route) -> Result<(), Status> {
 }
 
 /// Reads and decodes the body of a request, as far as its verb has one.
-async fn payload(request: Request<Incoming>, verb: Verb) -> Result<Payload, Status> {
+async fn payload(request: Request<Incoming>, verb: Verb, target: &Target) -> Result<Payload, Status> {
     let media = negotiate::content_type(request.headers());
     let reader = negotiate::reader(verb, &media)?;
     let body = collect(request).await?;
-    reader(verb, &body)
+    reader(Purpose { verb, target }, &body)
 }
 
 async fn collect(request: Request<Incoming>) -> Result<Bytes, Status> {
@@ -300,7 +301,7 @@ fn special_answer(
         Special::Discovery(document) => {
             let address = request.headers().get(HOST).and_then(|host| host.to_str().ok());
             let found = discovery::document(document, head.accept, address.unwrap_or("127.0.0.1"));
-            respond::cached(&found, head.pretty, request.headers().get(IF_NONE_MATCH))
+            respond::cached(&found, head.accept, head.pretty, request.headers().get(IF_NONE_MATCH))
         }
     })
 }

@@ -2,6 +2,7 @@
 //!
 //! Owns the shape of Kubernetes paths. Which resources there are comes from the kind table.
 
+use super::negotiate::Offer;
 use crate::call::{Params, Part, Target};
 use crate::kinds::{KINDS, Kind, Subresource};
 use crate::observe::{ResourcePath, Verb};
@@ -133,9 +134,15 @@ impl Route {
         }
     }
 
-    /// Whether the answer may be plain text, so that any `Accept` will do.
-    pub(super) fn serves_text(&self) -> bool {
-        matches!(self, Self::Special(Special::Health) | Self::Unknown)
+    /// What forms the answer may have.
+    pub(super) fn offer(&self) -> Offer {
+        Offer {
+            text: matches!(self, Self::Special(Special::Health) | Self::Unknown),
+            kind: match self {
+                Self::Resource { target, .. } => Some(target.kind),
+                Self::Special(_) | Self::Refused { .. } | Self::Unknown => None,
+            },
+        }
     }
 
     /// Whether clients without a token may ask.

@@ -1,10 +1,12 @@
-//! The body of a watch: events as lines of JSON, bookmarks, and an end.
+//! The body of a watch: events as lines of JSON or frames of protobuf, bookmarks, and an end.
 //!
 //! Owns timers and frames. What is sent and in which order is the watcher's business.
 
 use super::body::Body;
 use super::negotiate::{Accept, Form};
+use super::protobuf;
 use super::respond;
+use crate::protobuf::watch_frame;
 use crate::call::WatchPlan;
 use crate::kinds::Kind;
 use crate::observe::WatchEnd;
@@ -68,6 +70,11 @@ pub(super) fn response(
         None => Duration::from_secs(60 * rand::rng().random_range(DEFAULT_MINUTES)),
     };
     let deadline = Instant::now() + limit;
+    let media = if form.accept.is_protobuf() {
+        protobuf::STREAM
+    } else {
+        HeaderValue::from_static("application/json")
+    };
     let body = WatchBody {
         store,
         kind,
@@ -85,7 +92,7 @@ pub(super) fn response(
     };
     let mut response = Response::new(Body::Watch(Box::new(body)));
     let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(CONTENT_TYPE, media);
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
     response
 }
@@ -116,9 +123,12 @@ impl WatchBody {
             match watcher.take(EVENTS_PER_FRAME, cx) {
                 Batch::Events { events, .. } if events.is_empty() => {}
                 Batch::Events { events, counted } => {
-                    let frame = self.frame(&events);
-                    self.store.delivered(&watcher, &events);
+                    let (frame, sent) = self.frame(&events);
+                    self.store.delivered(&watcher, &events[..sent]);
                     self.store.activity().done(counted);
+                    if sent < events.len() {
+                        self.end(WatchEnd::Failed);
+                    }
                     return Poll::Ready(Some(frame));
                 }
                 Batch::Complete(revision) if self.marks_end => {
@@ -148,20 +158,27 @@ impl WatchBody {
         }
     }
 
-    fn frame(&mut self, events: &[Delivered]) -> Bytes {
+    /// Events in one piece, and how many of them. Where one has no such form, the rest is an ERROR event.
+    fn frame(&mut self, events: &[Delivered]) -> (Bytes, usize) {
         let mut out = BytesMut::with_capacity(events.iter().map(|e| e.object.bytes().len() + 40).sum());
-        for event in events {
+        for (sent, event) in events.iter().enumerate() {
             let object = shown(self.kind, event.object.clone());
             let body = match self.form.accept {
                 Accept::Table(version) => {
-                    respond::table_event(self.kind, &object, &self.form, version, self.first)
+                    Ok(respond::table_event(self.kind, &object, &self.form, version, self.first))
                 }
                 _ => respond::object_body(self.kind, &object, &self.form),
             };
             self.first = false;
-            line(&mut out, event.change.as_str(), &body);
+            match body {
+                Ok(body) => put(&mut out, self.form.accept, event.change.as_str(), &body),
+                Err(failure) => {
+                    out.put_slice(&one("ERROR", &failure.to_value(), self.form.accept));
+                    return (out.freeze(), sent);
+                }
+            }
         }
-        out.freeze()
+        (out.freeze(), events.len())
     }
 
     /// A BOOKMARK event: nothing but kind and revision, and the mark that the initial state is complete.
@@ -179,12 +196,12 @@ impl WatchBody {
                     "kind": "PartialObjectMetadata", "apiVersion": format!("meta.k8s.io/{version}"), "metadata": metadata,
                 }}],
             }),
-            Accept::Metadata(version) => json!({
+            Accept::Metadata(version) | Accept::ProtobufMetadata(version) => json!({
                 "kind": "PartialObjectMetadata", "apiVersion": format!("meta.k8s.io/{version}"), "metadata": metadata,
             }),
             _ => json!({"kind": self.kind.kind, "apiVersion": self.kind.api_version(), "metadata": metadata}),
         };
-        one("BOOKMARK", &object)
+        one("BOOKMARK", &object, self.form.accept)
     }
 
     /// The single ERROR event of a watch that could not start.
@@ -193,7 +210,7 @@ impl WatchBody {
             return None;
         };
         self.store.watch_failed(&client, id, self.kind);
-        Some(one("ERROR", &status.to_value()))
+        Some(one("ERROR", &status.to_value(), self.form.accept))
     }
 
     fn end(&mut self, why: WatchEnd) -> Option<Bytes> {
@@ -210,10 +227,19 @@ impl Drop for WatchBody {
     }
 }
 
-fn one(event: &str, object: &Value) -> Bytes {
+/// An event that is made for this watch alone.
+fn one(event: &str, object: &Value, accept: Accept) -> Bytes {
     let mut out = BytesMut::new();
-    line(&mut out, event, &respond::bytes(object));
+    put(&mut out, accept, event, &respond::document_body(object, accept));
     out.freeze()
+}
+
+fn put(out: &mut BytesMut, accept: Accept, event: &str, object: &[u8]) {
+    if accept.is_protobuf() {
+        watch_frame(out, event, object);
+    } else {
+        line(out, event, object);
+    }
 }
 
 fn line(out: &mut BytesMut, event: &str, object: &[u8]) {

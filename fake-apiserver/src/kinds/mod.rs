@@ -5,10 +5,12 @@
 
 mod capacity;
 mod claim_diff;
+mod claim_source;
 mod core;
 mod csi;
 mod event;
 mod pod;
+mod pod_defaults;
 mod storage;
 mod volume;
 mod workload;

@@ -1,5 +1,6 @@
 //! Pods: the defaults and rules that a scheduler's tests meet.
 
+use super::pod_defaults;
 use super::core::{not_supported, nullable_times};
 use super::volume::{CLAIM_SPEC, claim_spec_default};
 use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Setting, Subresource};
@@ -159,9 +160,13 @@ fn pod_default(object: &mut Value) {
         spec.insert("serviceAccountName".to_owned(), account);
     }
     for list in ["/spec/containers", "/spec/initContainers"] {
-        meta::entries(object, list).for_each(container_default);
+        for container in meta::entries(object, list) {
+            container_default(container);
+            pod_defaults::container(container);
+        }
     }
     for volume in meta::entries(object, "/spec/volumes") {
+        pod_defaults::volume(volume);
         if let Some(template) = volume.pointer_mut("/ephemeral/volumeClaimTemplate") {
             meta::member(template, "metadata");
             claim_spec_default(&mut template["spec"]);

@@ -1,6 +1,7 @@
 //! Volumes and claims.
 
 use super::claim_diff;
+use super::claim_source;
 use super::{Hooks, Kind, NO_HOOKS, PLAIN, Setting};
 use crate::faults::Faults;
 use crate::meta;
@@ -72,6 +73,7 @@ pub(super) static PERSISTENT_VOLUME_CLAIM: Kind = Kind {
     hooks: Hooks {
         default: claim_default,
         create: claim_create,
+        update: |claim, _, _| claim_source::equalize(&mut claim["spec"]),
         validate: claim_validate,
         validate_update: claim_validate_update,
         ..NO_HOOKS
@@ -90,10 +92,13 @@ fn claim_default(object: &mut Value) {
 /// Defaults of a claim's spec, also inside pods.
 pub(super) fn claim_spec_default(spec: &mut Value) {
     meta::default_member(spec, "volumeMode", "Filesystem");
+    claim_source::default(spec);
 }
 
 fn claim_create(object: &mut Value, setting: &Setting<'_>) {
     object["status"] = json!({"phase": "Pending"});
+    claim_source::restrict(&mut object["spec"]);
+    claim_source::equalize(&mut object["spec"]);
     protect(object, setting, "kubernetes.io/pvc-protection");
 }
 
