@@ -89,6 +89,9 @@ fn walk_struct(
                 walk(&field.form, member, here, unknown)?;
                 if is_left_out(field, member) {
                     dropped.push(name.clone());
+                } else if is_list_or_map(&field.form) && is_zero(&field.form, member) {
+                    // What was stored once comes back without a difference between empty and absent.
+                    *member = Value::Null;
                 }
             }
         }
@@ -163,6 +166,10 @@ fn is_left_out(field: &Field, value: &Value) -> bool {
         Presence::UnlessZero => is_zero(&field.form, value) || *value == zero(&field.form),
         Presence::Always | Presence::Nullable | Presence::Set => false,
     }
+}
+
+fn is_list_or_map(form: &Form) -> bool {
+    matches!(form, Form::List(_) | Form::Map(_))
 }
 
 /// Whether Go would leave the value out of a field with `omitempty`.
