@@ -21,6 +21,7 @@
 //! # Layout
 //!
 //! - `kinds`: the table of resources. Everything that differs between kinds is there.
+//! - `schema`: what the API types consist of, and how they merge.
 //! - `store`: objects, the log, watchers. One lock, one write path.
 //! - `verbs`: what create, list, watch and the others do, over a transaction of the store.
 //! - `protobuf`: bodies in protobuf, from and to JSON, by a table of fields.
@@ -34,6 +35,7 @@ mod activity;
 mod auth;
 mod call;
 mod decode;
+mod document;
 mod faults;
 mod http;
 mod kinds;
@@ -48,13 +50,14 @@ mod printer;
 mod protobuf;
 pub mod quantity;
 mod rbac;
+mod schema;
 mod selector;
 mod server;
-mod shape;
 mod status;
 mod store;
 mod tls;
 mod usage;
+mod strategic;
 mod verbs;
 
 pub use auth::{TokenFileError, User};

@@ -3,6 +3,7 @@
 //! Owns the lists of what is spoken here; a new encoding is a new entry.
 
 use crate::call::{Part, Patch, Payload, Target};
+use crate::document::{Document, summary};
 use crate::kinds::Kind;
 use crate::observe::Verb;
 use crate::protobuf::{self, MEDIA};
@@ -157,7 +158,7 @@ const PATCHES: [(&str, Result<Reader, &str>); 4] = [
     ),
     (
         "application/strategic-merge-patch+json",
-        Err("strategic merge patches are not supported here yet; send application/merge-patch+json"),
+        Ok(|_, body| patch(Patch::Strategic, body)),
     ),
     (
         "application/apply-patch+yaml",
@@ -187,25 +188,37 @@ fn object(purpose: Purpose<'_>, body: &Bytes) -> Result<Payload, Status> {
     if body.is_empty() && purpose.is_deletion() {
         return Ok(Payload::None);
     }
-    Ok(Payload::Object(Payload::json(body)?))
+    let unrecognized = |why: String| {
+        let text = format!("couldn't get version/kind; json parse error: {why} ({})", summary(body));
+        let expected = purpose.expected("").1;
+        Status::bad_request(format!("the object provided is unrecognized (must be of type {expected}): {text}"))
+    };
+    let document = Document::parse(body).map_err(unrecognized)?;
+    if !document.value.is_object() {
+        return Err(unrecognized(document.mismatch()));
+    }
+    Ok(Payload::Object(document))
 }
 
 fn protobuf_object(purpose: Purpose<'_>, body: &Bytes) -> Result<Payload, Status> {
     if body.is_empty() && purpose.is_deletion() {
         return Ok(Payload::None);
     }
-    let kind = purpose.target.kind;
-    let version = kind.api_version();
-    let expected = match purpose.target.part {
-        _ if purpose.is_deletion() => ("v1", "DeleteOptions"),
-        Part::Main | Part::Status => (version.as_str(), kind.kind),
-        // Bodies of subresources have types of their own and must say which.
-        Part::Sub(_) => ("", ""),
-    };
-    Ok(Payload::Object(protobuf::decode(body, expected)?))
+    let version = purpose.target.kind.api_version();
+    let expected = purpose.expected(&version);
+    Ok(Payload::Object(protobuf::decode(body, expected)?.into()))
 }
 
 impl Purpose<'_> {
+    /// Version and kind of the body; subresources have bodies of types of their own, which must say which.
+    fn expected<'a>(self, version: &'a str) -> (&'a str, &'static str) {
+        match self.target.part {
+            _ if self.is_deletion() => ("v1", "DeleteOptions"),
+            Part::Main | Part::Status => (version, self.target.kind.kind),
+            Part::Sub(_) => ("", ""),
+        }
+    }
+
     /// Whether the body holds options, which may be missing.
     fn is_deletion(self) -> bool {
         matches!(self.verb, Verb::Delete | Verb::DeleteCollection)
@@ -213,5 +226,7 @@ impl Purpose<'_> {
 }
 
 fn patch(style: Patch, body: &Bytes) -> Result<Payload, Status> {
-    Ok(Payload::Patch(style, Payload::json(body)?))
+    let document = Document::parse(body);
+    let document = document.map_err(|why| Status::bad_request(format!("error decoding patch: {why}")))?;
+    Ok(Payload::Patch(style, document))
 }

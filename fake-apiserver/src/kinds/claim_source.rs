@@ -4,15 +4,6 @@
 
 use serde_json::{Value, json};
 
-/// Writes the group of both references, even where they have none: it is a pointer without `omitempty`.
-pub(super) fn default(spec: &mut Value) {
-    for name in ["dataSource", "dataSourceRef"] {
-        if let Some(source) = spec.get_mut(name).and_then(Value::as_object_mut) {
-            source.entry("apiGroup").or_insert(Value::Null);
-        }
-    }
-}
-
 /// Drops a `dataSource` that the old field never allowed, as those who set it before the new one came expect.
 pub(super) fn restrict(spec: &mut Value) {
     let Some(source) = spec.get("dataSource") else { return };

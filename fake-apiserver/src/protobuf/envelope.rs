@@ -7,14 +7,13 @@ use super::decode::{Budget, merge};
 use super::table::TABLE;
 use super::wire::{BYTES, Reader, bytes_field_length, put_bytes, put_tag, put_varint};
 use super::{Fault, special};
+use crate::document::summary;
 use crate::status::Status;
 use bytes::{BufMut, BytesMut};
 use serde_json::{Map, Value};
 
 /// How every body begins.
 pub(super) const MAGIC: &[u8] = b"k8s\0";
-/// Bytes of an unreadable body that a refusal shows.
-const SUMMARY_BYTES: usize = 30;
 
 /// Type and content of a body.
 #[derive(Default)]
@@ -116,23 +115,6 @@ impl<'a> Envelope<'a> {
         }
         Ok(())
     }
-}
-
-/// The beginning of a body that cannot be read, as refusals show it.
-fn summary(body: &[u8]) -> String {
-    if body.is_empty() {
-        return "<empty>".to_owned();
-    }
-    let shown = &body[..body.len().min(SUMMARY_BYTES)];
-    let mut text = if body[0] == b'{' {
-        special::text(shown)
-    } else {
-        shown.iter().map(|byte| format!("{byte:02x}")).collect()
-    };
-    if body.len() > SUMMARY_BYTES {
-        text.push_str(" ...");
-    }
-    text
 }
 
 /// Writes an envelope up to where its object of `length` bytes begins, and returns that place.

@@ -7,7 +7,7 @@ mod decode;
 mod encode;
 mod envelope;
 mod special;
-mod table;
+pub(crate) mod table;
 #[cfg(test)]
 mod tests;
 mod wire;

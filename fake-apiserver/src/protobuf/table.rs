@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 /// The table of this crate.
-pub(super) static TABLE: LazyLock<Table> =
+pub(crate) static TABLE: LazyLock<Table> =
     LazyLock::new(|| Table::parse(include_str!("fields.txt")).expect("the embedded table is well formed"));
 
 /// Kinds that live in `meta/v1`, whatever group a body says that they are of.
@@ -22,31 +22,31 @@ const META_KINDS: [&str; 8] = [
 ];
 
 /// All messages.
-pub(super) struct Table {
-    messages: Vec<Message>,
+pub(crate) struct Table {
+    pub(crate) messages: Vec<Message>,
     names: HashMap<&'static str, usize>,
 }
 
 /// One message: an object, or a struct in it.
-pub(super) struct Message {
-    pub(super) name: &'static str,
+pub(crate) struct Message {
+    pub(crate) name: &'static str,
     /// In the order of their numbers, which is the order on the wire.
-    pub(super) fields: Vec<Field>,
+    pub(crate) fields: Vec<Field>,
 }
 
 /// One field of a message.
-pub(super) struct Field {
-    pub(super) number: u32,
+pub(crate) struct Field {
+    pub(crate) number: u32,
     /// The member of the JSON object; `None` where the message's members belong to the object around it.
-    pub(super) member: Option<&'static str>,
-    pub(super) shape: Shape,
-    pub(super) of: Type,
-    pub(super) empty: Empty,
+    pub(crate) member: Option<&'static str>,
+    pub(crate) shape: Shape,
+    pub(crate) of: Type,
+    pub(crate) empty: Empty,
 }
 
 /// How many values a field has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(crate) enum Shape {
     /// One, always: a Go value.
     One,
     /// One or none: a Go pointer.
@@ -59,7 +59,7 @@ pub(super) enum Shape {
 
 /// When JSON leaves a field out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Empty {
+pub(crate) enum Empty {
     /// Never.
     Kept,
     /// When it is zero, unless it is a struct (`omitempty`).
@@ -70,7 +70,7 @@ pub(super) enum Empty {
 
 /// What a field holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Type {
+pub(crate) enum Type {
     String,
     Int32,
     Int64,
@@ -106,7 +106,7 @@ const TYPES: [(&str, Type); 11] = [
 
 impl Table {
     /// The message of a kind; `None` for kinds that have no protobuf form.
-    pub(super) fn kind(&self, api_version: &str, kind: &str) -> Option<usize> {
+    pub(crate) fn kind(&self, api_version: &str, kind: &str) -> Option<usize> {
         if META_KINDS.contains(&kind) {
             return self.names.get(format!("meta.v1.{kind}").as_str()).copied();
         }
@@ -117,7 +117,7 @@ impl Table {
             .copied()
     }
 
-    pub(super) fn message(&self, number: usize) -> &Message {
+    pub(crate) fn message(&self, number: usize) -> &Message {
         &self.messages[number]
     }
 
@@ -150,13 +150,13 @@ impl Table {
 
 impl Message {
     /// The field of that number.
-    pub(super) fn field(&self, number: u32) -> Option<&Field> {
+    pub(crate) fn field(&self, number: u32) -> Option<&Field> {
         let at = self.fields.binary_search_by_key(&number, |field| field.number);
         at.ok().map(|at| &self.fields[at])
     }
 
     /// The name without its package, as errors have it.
-    pub(super) fn short(&self) -> &'static str {
+    pub(crate) fn short(&self) -> &'static str {
         self.name.rsplit('.').next().unwrap_or(self.name)
     }
 }
@@ -202,12 +202,12 @@ impl Field {
 
 impl Type {
     /// Whether values are varints; all others are counted bytes.
-    pub(super) fn is_varint(self) -> bool {
+    pub(crate) fn is_varint(self) -> bool {
         matches!(self, Self::Int32 | Self::Int64 | Self::Bool)
     }
 
     /// Whether this is a Go struct, which `omitempty` never leaves out.
-    pub(super) fn is_struct(self) -> bool {
+    pub(crate) fn is_struct(self) -> bool {
         !self.is_varint() && !matches!(self, Self::String | Self::Bytes | Self::Strings)
     }
 }

@@ -213,7 +213,14 @@ fn the_table_agrees_with_the_published_types() {
 }
 
 fn drop_nulls(value: &mut Value) {
-    crate::shape::strip_nulls(value);
+    match value {
+        Value::Object(members) => {
+            members.retain(|_, member| !member.is_null());
+            members.values_mut().for_each(drop_nulls);
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_nulls),
+        _ => {}
+    }
 }
 
 /// Compares structure rather than text: times and empty lists may be written differently.

@@ -171,7 +171,6 @@ async fn what_is_not_served_yet_is_refused_by_name() {
     wire.create(CAPACITIES, capacity("c1", "1Gi")).await;
     let path = format!("{CAPACITIES}/c1");
     for (media, named) in [
-        ("application/strategic-merge-patch+json", "strategic merge patch"),
         ("application/apply-patch+yaml", "server-side apply"),
     ] {
         let answer = wire
@@ -184,13 +183,6 @@ async fn what_is_not_served_yet_is_refused_by_name() {
             answer.text
         );
     }
-    let strict = wire
-        .post(&format!("{PODS}?fieldValidation=Strict"), pod("p"))
-        .await;
-    assert_eq!(
-        (strict.code, strict.text.contains("fieldValidation=Strict")),
-        (501, true)
-    );
     let evict = wire.post(&format!("{PODS}/p/eviction"), json!({})).await;
     assert_eq!((evict.code, evict.text.contains("pods/eviction")), (404, true));
 }
