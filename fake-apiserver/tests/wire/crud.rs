@@ -184,12 +184,6 @@ async fn what_is_not_served_yet_is_refused_by_name() {
             answer.text
         );
     }
-    let protobuf = [("content-type", "application/vnd.kubernetes.protobuf")];
-    let answer = wire.send("POST", CAPACITIES, &protobuf, "k8s".to_owned()).await;
-    assert_eq!(
-        (answer.code, answer.text.contains("protobuf bodies")),
-        (415, true)
-    );
     let strict = wire
         .post(&format!("{PODS}?fieldValidation=Strict"), pod("p"))
         .await;

@@ -1,13 +1,15 @@
-//! Contract tests: what a client sees on the wire. One module per area; `client` is what they share.
+//! Contract tests: what a client sees on the wire. One module per area; `client` and `envelope` are what they share.
 
 mod client;
 mod crud;
 mod deletion;
 mod discovery;
+mod envelope;
 mod informers;
 mod limits;
 mod observer;
 mod property;
+mod protobuf;
 mod selectors;
 mod status;
 mod validation;
