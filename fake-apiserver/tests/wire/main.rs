@@ -2,6 +2,7 @@
 
 mod client;
 mod crud;
+mod defaults;
 mod deletion;
 mod discovery;
 mod envelope;
