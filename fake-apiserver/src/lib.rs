@@ -55,9 +55,9 @@ mod selector;
 mod server;
 mod status;
 mod store;
+mod strategic;
 mod tls;
 mod usage;
-mod strategic;
 mod verbs;
 
 pub use auth::{TokenFileError, User};

@@ -145,8 +145,12 @@ impl LocalClient {
 
     /// Deletes an object with `DeleteOptions`, for example `{"gracePeriodSeconds": 0}`.
     pub fn delete_with(&self, at: &ResourceRef, options: Value) -> Result<(), Status> {
-        self.call(Verb::Delete, at.target(Part::Main)?, Payload::Object(options.into()))
-            .map(drop)
+        self.call(
+            Verb::Delete,
+            at.target(Part::Main)?,
+            Payload::Object(options.into()),
+        )
+        .map(drop)
     }
 
     /// Deletes all objects of a collection.

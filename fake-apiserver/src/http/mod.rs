@@ -186,7 +186,12 @@ fn carry_out(endpoint: &Endpoint, head: &Head, call: Call, labels: Labels, busy:
 }
 
 /// Reads and decodes the body of a request, as far as its verb has one.
-async fn payload(request: Request<Incoming>, verb: Verb, target: &Target, within: Duration) -> Result<Payload, Status> {
+async fn payload(
+    request: Request<Incoming>,
+    verb: Verb,
+    target: &Target,
+    within: Duration,
+) -> Result<Payload, Status> {
     let media = negotiate::content_type(request.headers());
     let reader = negotiate::reader(verb, &media)?;
     let body = tokio::time::timeout(within, collect(request))
@@ -226,7 +231,12 @@ fn special_answer(
         Special::Discovery(document) => {
             let address = request.headers().get(HOST).and_then(|host| host.to_str().ok());
             let found = discovery::document(document, head.accept, address.unwrap_or("127.0.0.1"));
-            respond::cached(&found, head.accept, head.pretty, request.headers().get(IF_NONE_MATCH))
+            respond::cached(
+                &found,
+                head.accept,
+                head.pretty,
+                request.headers().get(IF_NONE_MATCH),
+            )
         }
     })
 }

@@ -116,7 +116,11 @@ fn document(code: u16, value: &Value, accept: Accept, pretty: bool) -> Plain {
 
 /// The media type of an answer.
 fn media(accept: Accept) -> HeaderValue {
-    if accept.is_protobuf() { protobuf::WHOLE } else { JSON }
+    if accept.is_protobuf() {
+        protobuf::WHOLE
+    } else {
+        JSON
+    }
 }
 
 pub(super) fn json(code: u16, value: &Value, pretty: bool) -> Plain {
@@ -164,7 +168,11 @@ pub(super) fn cached(found: &Cached, accept: Accept, pretty: bool, known: Option
         response.code = 304;
         response.body = Bytes::new();
     }
-    let media = if accept.is_protobuf() { protobuf::WHOLE } else { HeaderValue::from_static(found.media) };
+    let media = if accept.is_protobuf() {
+        protobuf::WHOLE
+    } else {
+        HeaderValue::from_static(found.media)
+    };
     response.headers = vec![
         (CONTENT_TYPE, media),
         (CACHE_CONTROL, HeaderValue::from_static("public")),

@@ -147,7 +147,10 @@ impl Route {
     /// What forms the answer may have.
     pub(super) fn offer(&self) -> Offer {
         Offer {
-            text: matches!(self, Self::Special(Special::Health(..) | Special::Metrics) | Self::Unknown),
+            text: matches!(
+                self,
+                Self::Special(Special::Health(..) | Special::Metrics) | Self::Unknown
+            ),
             kind: match self {
                 Self::Resource { target, .. } => Some(target.kind),
                 Self::Special(_) | Self::Refused { .. } | Self::Unknown => None,
