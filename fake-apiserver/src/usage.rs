@@ -282,3 +282,37 @@ fn subject(user: &str) -> Value {
         None => json!({"apiGroup": GROUP, "kind": "User", "name": user}),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn note(log: &UsageLog, path: &str, allowed: bool) {
+        let attributes = Attributes {
+            verb: "get",
+            asked: Asked::Path(path),
+        };
+        log.note(&"u".into(), attributes, allowed);
+    }
+
+    #[test]
+    fn a_full_log_counts_on_and_takes_no_more() {
+        let log = UsageLog::default();
+        for number in 0..ENTRIES_MAX + 10 {
+            note(&log, &format!("/{number}"), true);
+        }
+        note(&log, "/0", false);
+        let all = log.list();
+        assert_eq!(all.len(), ENTRIES_MAX);
+        assert_eq!(
+            log.entries.lock().by_hash.len(),
+            ENTRIES_MAX,
+            "no empty places are left behind"
+        );
+        let first = all
+            .iter()
+            .find(|usage| usage.path == "/0")
+            .map(|usage| (usage.allowed, usage.denied));
+        assert_eq!(first, Some((1, 1)));
+    }
+}

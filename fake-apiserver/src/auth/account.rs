@@ -109,7 +109,7 @@ fn user_name(namespace: &str, name: &str) -> String {
 }
 
 /// The groups that every service account of a namespace is in.
-fn groups(namespace: &str) -> Vec<String> {
+pub(crate) fn groups(namespace: &str) -> Vec<String> {
     vec![
         "system:serviceaccounts".to_owned(),
         format!("system:serviceaccounts:{namespace}"),
@@ -153,3 +153,66 @@ fn account_user(claims: &Value, lookup: &Lookup<'_>) -> Option<User> {
 
 /// Resources of the core group that a token can be bound to.
 pub(crate) const BINDABLE: [&str; 3] = ["nodes", "pods", "secrets"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Object;
+    use proptest::prelude::*;
+    use std::sync::Arc;
+
+    fn account(kind: &'static Kind, key: &str) -> Option<Arc<Object>> {
+        let found = std::ptr::eq(kind, SERVICE_ACCOUNT) && key == "ns/robot";
+        found.then(|| {
+            Object::new(
+                json!({"metadata": {"name": "robot", "namespace": "ns", "uid": "u"}}),
+                1,
+            )
+        })
+    }
+
+    fn claim(until: i64) -> Claim {
+        Claim {
+            namespace: "ns".to_owned(),
+            name: "robot".to_owned(),
+            uid: "u".to_owned(),
+            audiences: vec![API_AUDIENCE.to_owned()],
+            from: 0,
+            until,
+            bound: None,
+        }
+    }
+
+    fn user(tokens: &AccountTokens, token: &str) -> Option<String> {
+        let found = tokens.verify(token, &[API_AUDIENCE.to_owned()], &account)?;
+        Some(found.user.name.to_string())
+    }
+
+    #[test]
+    fn a_token_ends_when_its_time_is_up() {
+        let (tokens, now) = (AccountTokens::new(), Timestamp::now().as_second());
+        assert_eq!(
+            user(&tokens, &tokens.issue(&claim(now + 600))).as_deref(),
+            Some("system:serviceaccount:ns:robot")
+        );
+        assert_eq!(user(&tokens, &tokens.issue(&claim(now - 1))), None);
+    }
+
+    #[test]
+    fn a_token_of_another_server_is_worth_nothing() {
+        let token = AccountTokens::new().issue(&claim(i64::MAX));
+        assert_eq!(user(&AccountTokens::new(), &token), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_change_of_a_token_goes_unnoticed(at in 0_usize..400, with in "[A-Za-z0-9_.-]") {
+            let tokens = AccountTokens::new();
+            let token = tokens.issue(&claim(i64::MAX));
+            let at = at % (token.len() - 1);
+            let changed = format!("{}{with}{}", &token[..at], &token[at + 1..]);
+            prop_assume!(changed != token);
+            prop_assert_eq!(user(&tokens, &changed), None);
+        }
+    }
+}

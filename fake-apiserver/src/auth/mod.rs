@@ -16,7 +16,7 @@ use rand::RngExt;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-pub(crate) use account::{API_AUDIENCE, BINDABLE, Bound, Claim};
+pub(crate) use account::{API_AUDIENCE, BINDABLE, Bound, Claim, groups as account_groups};
 
 /// The group of everyone who is known.
 pub(crate) const AUTHENTICATED: &str = "system:authenticated";
@@ -25,7 +25,7 @@ pub(crate) const UNAUTHENTICATED: &str = "system:unauthenticated";
 /// The group whose members may do everything.
 pub(crate) const MASTERS: &str = "system:masters";
 /// The name of whoever sends no token.
-const ANONYMOUS: &str = "system:anonymous";
+pub(crate) const ANONYMOUS: &str = "system:anonymous";
 
 /// A user, as authentication finds it and authorization judges it (`UserInfo` of authentication.k8s.io/v1).
 #[derive(Clone, Debug, PartialEq, Eq)]

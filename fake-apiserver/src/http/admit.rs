@@ -3,6 +3,7 @@
 //! Owns the way from a route to the attributes that authorization judges. Does not know tokens or roles.
 
 use super::Endpoint;
+use super::impersonate;
 use super::route::Route;
 use crate::auth::User;
 use crate::call::Params;
@@ -15,7 +16,7 @@ use hyper::{Method, Request};
 use std::sync::Arc;
 
 /// The user who sends a request.
-pub(super) fn user(endpoint: &Endpoint, request: &Request<Incoming>) -> Result<Arc<User>, Status> {
+pub(super) fn sender(endpoint: &Endpoint, request: &Request<Incoming>) -> Result<Arc<User>, Status> {
     let store = endpoint.server.store();
     let header = request
         .headers()
@@ -29,6 +30,15 @@ pub(super) fn user(endpoint: &Endpoint, request: &Request<Incoming>) -> Result<A
             .unwrap_or_else(|| store.authenticator().anonymous().clone())
     };
     known.unwrap_or_else(|| Ok(nobody()))
+}
+
+/// The user on whose behalf a request is sent: mostly the sender.
+pub(super) fn impersonated(
+    endpoint: &Endpoint,
+    request: &Request<Incoming>,
+    sender: Arc<User>,
+) -> Result<Arc<User>, Status> {
+    impersonate::resolve(endpoint.server.store(), request.headers(), sender)
 }
 
 /// What a request wants to do, in the words of authorization.

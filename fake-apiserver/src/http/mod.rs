@@ -6,6 +6,7 @@ mod admit;
 mod body;
 mod discovery;
 mod health;
+mod impersonate;
 mod listener;
 mod negotiate;
 mod patience;
@@ -67,11 +68,14 @@ impl Head {
         route: &Route,
         params: &Params,
     ) -> (Self, Result<(), Status>) {
-        let user = admit::user(endpoint, request);
+        let sender = admit::sender(endpoint, request);
+        let user = sender
+            .clone()
+            .and_then(|sender| admit::impersonated(endpoint, request, sender));
         let nobody = || endpoint.server.store().authenticator().anonymous().clone();
         let accept = Accept::parse(request.headers(), route.offer());
         let head = Self {
-            user: user.clone().unwrap_or_else(|_| nobody()),
+            user: user.clone().or(sender).unwrap_or_else(|_| nobody()),
             verb: route.verb(),
             resource: route.resource(),
             accept: accept.clone().unwrap_or_default(),

@@ -6,11 +6,13 @@
 mod aggregate;
 mod authorizer;
 mod defaults;
+mod escalation;
 mod rule;
 
 pub(crate) use aggregate::settle;
 pub(crate) use authorizer::Authorizer;
 pub(crate) use defaults::{create_defaults, default_rules};
+pub(crate) use escalation::check as check_escalation;
 pub(crate) use rule::{Rule, combined};
 
 use crate::auth::User;

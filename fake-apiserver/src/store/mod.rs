@@ -94,6 +94,7 @@ impl Store {
             store: self,
             state: self.state.lock(),
             client,
+            user: None,
             now,
             dry_run: false,
             warnings: Vec::new(),
@@ -185,6 +186,8 @@ pub(crate) struct Txn<'a> {
     store: &'a Store,
     state: MutexGuard<'a, State>,
     client: &'a Arc<str>,
+    /// Who asks; nobody where the server itself does.
+    pub(crate) user: Option<Arc<User>>,
     /// The time of the request, as `metadata` writes it.
     pub(crate) now: String,
     /// Nothing is kept: commits only render.

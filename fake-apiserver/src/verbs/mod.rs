@@ -33,6 +33,7 @@ pub(crate) use namespace::create_initial;
 pub(crate) fn execute(store: &Store, call: Call) -> Reply {
     let client = call.user.name.clone();
     let mut txn = store.begin(&client);
+    txn.user = Some(call.user.clone());
     let (verb, began) = (call.verb, call.began);
     let mut path = call.target.path();
     let before = txn.revision();
