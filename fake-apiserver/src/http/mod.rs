@@ -193,6 +193,7 @@ async fn answer(endpoint: &Endpoint, request: Request<Incoming>) -> Response<Bod
     let refusal = match admitted.map(|()| route) {
         Ok(Route::Resource { verb, target }) => match payload(request, verb, &target).await {
             Ok(payload) => {
+                await_revision(server, verb, &params).await;
                 let client = head.client.clone();
                 let call = Call {
                     client,
@@ -222,6 +223,17 @@ async fn answer(endpoint: &Endpoint, request: Request<Incoming>) -> Response<Bod
     };
     head.report(server, refusal.code, Some(&refusal));
     respond::status(&refusal, head.accept, head.pretty, &[]).with(busy)
+}
+
+/// Gives a revision that a reader asks for, and that is not written yet, the time to come.
+async fn await_revision(server: &ApiServer, verb: Verb, params: &Params) {
+    let reads = matches!(verb, Verb::Get | Verb::List) || params.flag("sendInitialEvents") == Some(true);
+    if let Ok(asked) = params.get("resourceVersion").parse()
+        && reads
+        && asked > server.revision()
+    {
+        server.store().reached(asked).await;
+    }
 }
 
 /// Runs a request for a resource and renders what comes of it.

@@ -25,6 +25,11 @@ use rand::{RngExt, SeedableRng};
 use serde_json::Value;
 use std::ops::Bound;
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Notify;
+
+/// How long a request waits for a revision that is not written yet, as in the real server.
+const FUTURE_WAIT: Duration = Duration::from_secs(3);
 
 /// Objects by storage key. Cloning is cheap: readers keep a version and writers go on.
 pub(crate) type Objects = OrdMap<Arc<str>, Arc<Object>>;
@@ -35,6 +40,8 @@ pub(crate) struct Store {
     observer: Option<Arc<dyn Observer>>,
     activity: Activity,
     options: ServerOptions,
+    /// Wakes those who wait for a revision.
+    committed: Notify,
 }
 
 struct State {
@@ -73,7 +80,24 @@ impl Store {
             observer,
             activity: Activity::default(),
             options,
+            committed: Notify::new(),
         }
+    }
+
+    /// Resolves when a revision has been written, or after a while even if it has not.
+    pub(crate) async fn reached(&self, revision: u64) {
+        let written = async {
+            loop {
+                let mut committed = std::pin::pin!(self.committed.notified());
+                committed.as_mut().enable();
+                if self.revision() >= revision {
+                    return;
+                }
+                committed.await;
+            }
+        };
+        // Whoever gave up finds out from the revision.
+        drop(tokio::time::timeout(FUTURE_WAIT, written).await);
     }
 
     pub(crate) fn activity(&self) -> &Activity {
@@ -236,6 +260,7 @@ impl Txn<'_> {
         state.revision += 1;
         let logged = Arc::new(Logged::new(key.into(), change, state.revision, shown, old));
         state.history.push(shelf_number, logged.clone());
+        self.store.committed.notify_waiters();
         for watcher in &shelf.watchers {
             watcher.offer(&logged, &self.store.activity);
         }
