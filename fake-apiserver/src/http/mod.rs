@@ -131,6 +131,7 @@ async fn respond_to(
         Ok(Route::Resource { verb, target }) => {
             match payload(request, verb, &target, server.store().limits().body).await {
                 Ok(payload) => {
+                    await_revision(server, verb, &params).await;
                     let user = head.user.clone();
                     let call = Call {
                         user,
@@ -161,6 +162,17 @@ async fn respond_to(
     };
     head.report(server, refusal.code, Some(&refusal));
     respond::status(&refusal, head.accept, head.pretty, &[]).with(busy)
+}
+
+/// Gives a revision that a reader asks for, and that is not written yet, the time to come.
+async fn await_revision(server: &ApiServer, verb: Verb, params: &Params) {
+    let reads = matches!(verb, Verb::Get | Verb::List) || params.flag("sendInitialEvents") == Some(true);
+    if let Ok(asked) = params.get("resourceVersion").parse()
+        && reads
+        && asked > server.revision()
+    {
+        server.store().reached(asked).await;
+    }
 }
 
 /// Runs a request for a resource and renders what comes of it.

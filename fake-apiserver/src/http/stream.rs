@@ -11,6 +11,7 @@ use crate::kinds::Kind;
 use crate::metrics::Flight;
 use crate::observe::WatchEnd;
 use crate::protobuf::watch_frame;
+use crate::schema::{Type, empty};
 use crate::status::Status;
 use crate::store::{Batch, Delivered, Store, Watcher};
 use crate::verbs::shown;
@@ -185,7 +186,7 @@ impl WatchBody {
         (out.freeze(), events.len())
     }
 
-    /// A BOOKMARK event: nothing but kind and revision, and the mark that the initial state is complete.
+    /// A BOOKMARK event: an object with nothing but kind and revision, and the mark that the initial state is complete.
     fn bookmark(&self, revision: u64, marks_end: bool) -> Bytes {
         let mut metadata = json!({"resourceVersion": revision.to_string()});
         if marks_end {
@@ -203,7 +204,13 @@ impl WatchBody {
             Accept::Metadata(version) | Accept::ProtobufMetadata(version) => json!({
                 "kind": "PartialObjectMetadata", "apiVersion": format!("meta.k8s.io/{version}"), "metadata": metadata,
             }),
-            _ => json!({"kind": self.kind.kind, "apiVersion": self.kind.api_version(), "metadata": metadata}),
+            _ => {
+                let mut object = empty(Type::of(self.kind));
+                object["kind"] = self.kind.kind.into();
+                object["apiVersion"] = self.kind.api_version().into();
+                object["metadata"] = metadata;
+                object
+            }
         };
         one("BOOKMARK", &object, self.form.accept)
     }

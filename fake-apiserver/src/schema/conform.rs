@@ -62,12 +62,15 @@ pub(crate) fn zero(form: &Form) -> Value {
         Form::Int32 | Form::Int64 | Form::IntOrString => 0.into(),
         Form::Text(_) => "".into(),
         Form::Quantity => "0".into(),
-        Form::Struct(id) => {
-            let mut members = Map::new();
-            fill(id.get(), &mut members);
-            members.into()
-        }
+        Form::Struct(id) => empty(id.get()),
     }
+}
+
+/// An object of a type of which nothing was set.
+pub(crate) fn empty(of: &Type) -> Value {
+    let mut members = Map::new();
+    fill(of, &mut members);
+    members.into()
 }
 
 fn walk_struct(
