@@ -23,6 +23,7 @@
 //! - `kinds`: the table of resources. Everything that differs between kinds is there.
 //! - `store`: objects, the log, watchers. One lock, one write path.
 //! - `verbs`: what create, list, watch and the others do, over a transaction of the store.
+//! - `perturb`: failures on demand, as data.
 //! - `http`: the thin shell: connections, routes, encodings, discovery.
 //! - `server`: the handle that owns all of it, and `local`: requests without a socket.
 //!
@@ -39,6 +40,7 @@ mod meta;
 mod names;
 mod observe;
 mod options;
+mod perturb;
 mod printer;
 pub mod quantity;
 mod selector;
@@ -51,5 +53,6 @@ mod verbs;
 pub use local::{Listed, LocalClient, ResourceRef};
 pub use observe::{Change, Event, Observer, ResourcePath, Verb, WatchEnd};
 pub use options::ServerOptions;
+pub use perturb::{Chance, Effect, Match, Perturbation, Rule, RuleError, RuleId};
 pub use server::{ApiServer, Running};
 pub use status::{Cause, Details, Status};

@@ -211,6 +211,7 @@ impl LocalClient {
                 params,
                 payload,
                 began,
+                stale: None,
             },
         );
         outcome

@@ -6,6 +6,7 @@ use crate::http;
 use crate::local::LocalClient;
 use crate::observe::Observer;
 use crate::options::ServerOptions;
+use crate::perturb::{Perturbation, Rule, RuleError, RuleId};
 use crate::store::Store;
 use crate::verbs;
 use parking_lot::RwLock;
@@ -124,6 +125,24 @@ impl ApiServer {
     /// Access without a socket, as the client of that name: same checks, same write path, same events.
     pub fn client(&self, name: &str) -> LocalClient {
         LocalClient::new(self.0.store.clone(), name)
+    }
+
+    /// Installs a perturbation: from now on, matching requests that come over connections (never those of local
+    /// clients) meet the rule. Rules count in the order of their installation.
+    ///
+    /// Fails when the rule makes no sense, or when too many are installed.
+    pub fn perturb(&self, rule: Rule) -> Result<RuleId, RuleError> {
+        self.0.store.perturb(rule)
+    }
+
+    /// Removes a perturbation and lets go of the watches that it holds; whether there was one.
+    pub fn unperturb(&self, id: RuleId) -> bool {
+        self.0.store.unperturb(id)
+    }
+
+    /// The installed perturbations, spent ones included, in the order of their installation.
+    pub fn perturbations(&self) -> Vec<Perturbation> {
+        self.0.store.perturbations()
     }
 
     pub(crate) fn store(&self) -> &Arc<Store> {

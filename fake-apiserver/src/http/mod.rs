@@ -10,8 +10,9 @@ mod route;
 mod stream;
 
 use crate::activity::Busy;
-use crate::call::{Answer, Call, Params, Payload, Reply};
+use crate::call::{Answer, Call, Params, Payload, Reply, Target, WatchPlan};
 use crate::observe::{ResourcePath, Verb};
+use crate::perturb::Blow;
 use crate::server::ApiServer;
 use crate::status::Status;
 use crate::verbs;
@@ -26,7 +27,6 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use negotiate::{Accept, Form};
 use route::{Route, Special};
-use std::convert::Infallible;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -118,7 +118,7 @@ async fn connection(endpoint: Endpoint, stream: TcpStream) {
         .max_header_list_size(HEADER_BYTES_MAX as u32);
     let service = service_fn(|request| {
         let endpoint = endpoint.clone();
-        async move { Ok::<_, Infallible>(answer(&endpoint, request).await) }
+        async move { answer(&endpoint, request).await }
     });
     let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service));
     let ended = tokio::select! {
@@ -169,6 +169,15 @@ impl Head {
         )
     }
 
+    /// How the answer should look.
+    fn form(&self, include_object: String) -> Form {
+        Form {
+            accept: self.accept,
+            include_object,
+            pretty: self.pretty,
+        }
+    }
+
     /// Tells the observer of an answer that the store had no part in.
     fn report(&self, server: &ApiServer, code: u16, failure: Option<&Status>) {
         let resource = self.resource.clone();
@@ -183,13 +192,97 @@ impl Head {
     }
 }
 
-async fn answer(endpoint: &Endpoint, request: Request<Incoming>) -> Response<Body> {
-    let server = &endpoint.server;
-    let busy = server.store().activity().begin();
+/// A perturbation cuts the connection instead of answering.
+#[derive(Debug, thiserror::Error)]
+#[error("a perturbation cut the connection")]
+struct Cut;
+
+/// Lets a request meet the perturbations, and answers it as far as they let it.
+async fn answer(endpoint: &Endpoint, request: Request<Incoming>) -> Result<Response<Body>, Cut> {
+    let busy = endpoint.server.store().activity().begin();
     let params = Params::parse(request.uri().query().unwrap_or_default());
     let route = Route::parse(request.method(), request.uri().path(), &params);
     let (head, admitted) = Head::read(endpoint, &request, &route, &params);
-    let refusal = match admitted.map(|()| route) {
+    let revision = params.get("resourceVersion");
+    let store = endpoint.server.store();
+    let fate = store.meet(&head.client, head.verb, head.resource.as_ref(), revision);
+    if !fate.delay.is_zero() {
+        tokio::time::sleep(fate.delay).await;
+    }
+    let mut stale = None;
+    let admitted = match fate.blow {
+        None => admitted,
+        Some(Blow::Disconnect) => return Err(Cut),
+        Some(Blow::Refuse(status)) if status.code == 410 && head.verb == Verb::Watch => {
+            if let (Ok(()), Route::Resource { target, .. }) = (&admitted, &route) {
+                return Ok(expired_watch(endpoint, &head, target, status));
+            }
+            admitted
+        }
+        Some(Blow::Refuse(status)) => admitted.and(Err(status)),
+        Some(Blow::Stale(revision)) => {
+            stale = Some(revision);
+            admitted
+        }
+        Some(Blow::LoseAnswer) => {
+            // Dropping the answer is what loses it; a watch that was accepted ends with it.
+            drop(
+                respond_to(
+                    endpoint,
+                    request,
+                    (head, params),
+                    admitted.map(|()| route),
+                    stale,
+                    busy,
+                )
+                .await,
+            );
+            return Err(Cut);
+        }
+    };
+    Ok(respond_to(
+        endpoint,
+        request,
+        (head, params),
+        admitted.map(|()| route),
+        stale,
+        busy,
+    )
+    .await)
+}
+
+/// A watch that a perturbation refuses: it begins, and is nothing but its failure.
+fn expired_watch(endpoint: &Endpoint, head: &Head, target: &Target, status: Status) -> Response<Body> {
+    head.report(&endpoint.server, 200, None);
+    let store = endpoint.server.store();
+    let plan = WatchPlan {
+        watcher: Err((store.number_watch(), status)),
+        bookmarks: false,
+        marks_end: false,
+        timeout_seconds: None,
+        revision: store.revision(),
+    };
+    let (form, client) = (head.form(String::new()), head.client.clone());
+    stream::response(
+        store.clone(),
+        target.kind,
+        plan,
+        form,
+        endpoint.stop.clone(),
+        client,
+    )
+}
+
+async fn respond_to(
+    endpoint: &Endpoint,
+    request: Request<Incoming>,
+    (head, params): (Head, Params),
+    route: Result<Route, Status>,
+    stale: Option<u64>,
+    busy: Busy,
+) -> Response<Body> {
+    let server = &endpoint.server;
+    let refusal = match route {
         Ok(Route::Resource { verb, target }) => match payload(request, verb).await {
             Ok(payload) => {
                 let client = head.client.clone();
@@ -200,6 +293,7 @@ async fn answer(endpoint: &Endpoint, request: Request<Incoming>) -> Response<Bod
                     params,
                     payload,
                     began: Instant::now(),
+                    stale,
                 };
                 return carry_out(endpoint, &head, call, busy);
             }
@@ -229,11 +323,7 @@ fn carry_out(endpoint: &Endpoint, head: &Head, call: Call, busy: Busy) -> Respon
     let kind = call.target.kind;
     let object = call.params.get("includeObject").to_owned();
     let Reply { outcome, warnings } = verbs::execute(store, call);
-    let form = Form {
-        accept: head.accept,
-        include_object: object,
-        pretty: head.pretty,
-    };
+    let form = head.form(object);
     match outcome {
         Ok(Answer::Watch(plan)) => stream::response(
             store.clone(),

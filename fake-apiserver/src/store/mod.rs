@@ -5,6 +5,7 @@
 
 mod history;
 mod object;
+mod perturbed;
 mod watcher;
 
 pub(crate) use history::{Gone, History, Logged};
@@ -17,6 +18,7 @@ use crate::kinds::{KINDS, Kind};
 use crate::meta;
 use crate::observe::{Change, Event, Observer, WatchEnd};
 use crate::options::ServerOptions;
+use crate::perturb::Table;
 use imbl::OrdMap;
 use jiff::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
@@ -25,6 +27,7 @@ use rand::{RngExt, SeedableRng};
 use serde_json::Value;
 use std::ops::Bound;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Objects by storage key. Cloning is cheap: readers keep a version and writers go on.
 pub(crate) type Objects = OrdMap<Arc<str>, Arc<Object>>;
@@ -35,6 +38,8 @@ pub(crate) struct Store {
     observer: Option<Arc<dyn Observer>>,
     activity: Activity,
     options: ServerOptions,
+    /// Whether any perturbation is installed.
+    perturbed: AtomicBool,
 }
 
 struct State {
@@ -43,6 +48,7 @@ struct State {
     history: History,
     watches: u64,
     rng: StdRng,
+    perturbations: Table,
 }
 
 /// One stored resource.
@@ -67,12 +73,14 @@ impl Store {
             history: History::new(KINDS.len(), options.history),
             watches: 0,
             rng: StdRng::from_rng(&mut rand::rng()),
+            perturbations: Table::default(),
         };
         Self {
             state: Mutex::new(state),
             observer,
             activity: Activity::default(),
             options,
+            perturbed: AtomicBool::new(false),
         }
     }
 
@@ -110,6 +118,13 @@ impl Store {
     pub(crate) fn bookmark(&self, watcher: &Watcher) -> Option<u64> {
         let state = self.state.lock();
         watcher.is_drained().then_some(state.revision)
+    }
+
+    /// A number for a watch that could not start.
+    pub(crate) fn number_watch(&self) -> u64 {
+        let mut state = self.state.lock();
+        state.watches += 1;
+        state.watches
     }
 
     /// Reports the end of a watch that could not start.
@@ -284,6 +299,7 @@ impl Txn<'_> {
             inbox: Mutex::new(Inbox::new(head, self.store.activity.begin())),
         });
         self.state.shelves[shelf].watchers.push(watcher.clone());
+        self.store.perturb_new(&mut self.state, &watcher);
         Ok(watcher)
     }
 

@@ -7,6 +7,7 @@ mod discovery;
 mod informers;
 mod limits;
 mod observer;
+mod perturb;
 mod property;
 mod selectors;
 mod status;
