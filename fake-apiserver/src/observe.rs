@@ -125,6 +125,18 @@ pub enum Verb {
 }
 
 impl Verb {
+    /// All verbs.
+    pub const ALL: [Self; 8] = [
+        Self::Get,
+        Self::List,
+        Self::Watch,
+        Self::Create,
+        Self::Update,
+        Self::Patch,
+        Self::Delete,
+        Self::DeleteCollection,
+    ];
+
     /// The verb as RBAC spells it.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -66,7 +66,7 @@ impl Store {
         };
         let mut state = self.state.lock();
         let (fate, applied) = state.perturbations.meet(&asked);
-        for applied in applied {
+        for applied in &applied {
             self.tell(Some(client), applied, &describe(&asked));
         }
         fate
@@ -83,7 +83,7 @@ impl Store {
         for fate in fates {
             self.suffer(watcher, &fate);
         }
-        for applied in applied {
+        for applied in &applied {
             self.tell(Some(&watcher.client), applied, &describe(&asked));
         }
     }
@@ -100,7 +100,7 @@ impl Store {
             let asked = watcher.asked(&path);
             if let Some((fate, applied)) = state.perturbations.meet_open(id, &asked) {
                 self.suffer(&watcher, &fate);
-                self.tell(Some(&watcher.client), applied, &describe(&asked));
+                self.tell(Some(&watcher.client), &applied, &describe(&asked));
             }
         }
     }
@@ -124,11 +124,11 @@ impl Store {
             }
         }
         if let Some(applied) = state.perturbations.acted(id) {
-            self.tell(None, applied, on.resource.as_deref().unwrap_or("everything"));
+            self.tell(None, &applied, on.resource.as_deref().unwrap_or("everything"));
         }
     }
 
-    fn tell(&self, client: Option<&Arc<str>>, applied: Applied, of: &str) {
+    fn tell(&self, client: Option<&Arc<str>>, applied: &Applied, of: &str) {
         if let Some(observer) = &self.observer {
             observer.observe(Event::Fault {
                 rule: applied.rule,

@@ -79,6 +79,16 @@ impl Cluster {
                 self.fleet.stop(*role).await;
             }
             Action::Start(role) => self.start_role(*role)?,
+            Action::Fault(id, rule) => {
+                let installed = self.api.perturb(rule.clone());
+                let rule = installed.map_err(|error| Problem::Refused(error.to_string()))?;
+                self.faults.insert(id.clone(), rule);
+            }
+            Action::Unfault(id) => {
+                if let Some(rule) = self.faults.remove(id) {
+                    self.api.unperturb(rule);
+                }
+            }
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fake_apiserver::{ApiServer, LocalClient, ServerOptions};
+use fake_apiserver::{ApiServer, LocalClient, RuleId, ServerOptions};
 use fake_csi::{CostFactor, DriverSpec, FakeDriver, NodeIdentity, Pool};
 use tokio::task::JoinHandle;
 
@@ -80,6 +80,8 @@ pub(crate) struct Cluster {
     settings: Settings,
     /// Pod of the publisher, where the case wants an owner.
     pod: Option<String>,
+    /// Faults in force, by the case's names.
+    faults: BTreeMap<String, RuleId>,
 }
 
 struct Endpoint {
@@ -135,6 +137,7 @@ impl Cluster {
             active: Vec::new(),
             settings: settings(plan, refresh),
             pod: None,
+            faults: BTreeMap::new(),
         };
         cluster.create_all(plan)?;
         cluster

@@ -28,6 +28,13 @@ pub(super) fn matches(plan: &Plan, pattern: &Pattern, fact: &Fact) -> bool {
                 && is_named(pattern, request.name.as_deref())
                 && is_by(pattern, &request.client)
         }
+        (PatternKind::Fault(text), What::Fault(fault)) => {
+            fault.what.contains(text.as_str())
+                && fault
+                    .client
+                    .as_deref()
+                    .is_none_or(|client| is_by(pattern, client))
+        }
         (
             PatternKind::Call {
                 method,
@@ -71,6 +78,7 @@ pub(super) fn spell(pattern: &Pattern) -> String {
     let mut text = match &pattern.kind {
         PatternKind::Write(verb, resource) => format!("{verb} of {resource}"),
         PatternKind::Request(verb, resource) => format!("request to {verb} {resource}"),
+        PatternKind::Fault(text) => format!("fault “{text}”"),
         PatternKind::Call {
             method,
             segment,

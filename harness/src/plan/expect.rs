@@ -126,6 +126,8 @@ pub enum PatternKind {
     Write(String, String),
     /// An answered request: verb, resource.
     Request(String, String),
+    /// A fault that a request or watch met, by part of its text.
+    Fault(String),
     /// A CSI call.
     Call {
         /// Method name.
@@ -287,16 +289,16 @@ fn pattern(spec: &PatternSpec, segments: &Segments) -> Result<Pattern, String> {
         .as_deref()
         .map(|text| segments.parse(text).map(|it| segments.spell(&it)))
         .transpose()?;
-    let kind = match (&spec.write, &spec.request, &spec.call) {
-        (Some(text), None, None) => {
+    let kind = match (&spec.write, &spec.request, &spec.call, &spec.fault) {
+        (Some(text), None, None, None) => {
             let (verb, resource) = verb_and_resource(text, &["create", "update", "delete"])?;
             PatternKind::Write(verb, resource)
         }
-        (None, Some(text), None) => {
+        (None, Some(text), None, None) => {
             let (verb, resource) = verb_and_resource(text, VERBS)?;
             PatternKind::Request(verb, resource)
         }
-        (None, None, Some(method)) => {
+        (None, None, Some(method), None) => {
             let (code, parameters) = (spec.code.clone(), spec.parameters.clone());
             PatternKind::Call {
                 method: method.clone(),
@@ -305,7 +307,8 @@ fn pattern(spec: &PatternSpec, segments: &Segments) -> Result<Pattern, String> {
                 parameters,
             }
         }
-        _ => return Err("a fact is exactly one of `write`, `request`, `call`".to_owned()),
+        (None, None, None, Some(text)) => PatternKind::Fault(text.clone()),
+        _ => return Err("a fact is exactly one of `write`, `request`, `call`, `fault`".to_owned()),
     };
     Ok(Pattern {
         kind,

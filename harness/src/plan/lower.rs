@@ -6,12 +6,13 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::{
-    Action, DriverPlan, Effect, Plan, PoolPlan, Script, Step, Target, WORKLOADS, expect, objects, raw_bytes,
+    Action, DriverPlan, Effect, Plan, PoolPlan, Script, Step, Target, WORKLOADS, expect, fault, objects,
+    raw_bytes,
 };
 use crate::scenario::{
     ActionSpec, CapacityAction, CapacitySpec, ClaimSpec, ClassAction, ClusterSpec, DeleteAction,
-    DriverAction, Mode, NodeAction, NodeSpec, PodSpec, PoolSpec, Role, Scenario, ScenarioError, ScriptSpec,
-    Short, Spanned, StepSpec,
+    DriverAction, FaultSpec, Mode, NodeAction, NodeSpec, PodSpec, PoolSpec, Role, Scenario, ScenarioError,
+    ScriptSpec, Short, Spanned, StepSpec,
 };
 use crate::segment::{Segment, Segments};
 
@@ -30,6 +31,7 @@ pub fn lower(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         classes: BTreeMap::new(),
         nodes: BTreeMap::new(),
         by_hand: 0,
+        faults: BTreeSet::new(),
     };
     let whole = |message: String| ScenarioError::whole(Path::new(&scenario.source), message);
     let roles = roles(cluster, &scenario.id);
@@ -97,6 +99,8 @@ struct Lowering<'s> {
     nodes: BTreeMap<String, BTreeMap<String, String>>,
     /// Number of objects created by hand so far, for their names.
     by_hand: usize,
+    /// Names of all faults so far.
+    faults: BTreeSet<String>,
 }
 
 impl Lowering<'_> {
@@ -268,7 +272,30 @@ impl Lowering<'_> {
                 Action::Start(*role),
                 format!("start the {}", role.as_str()),
             )]),
+            ActionSpec::Fault(spec) => self.fault(spec),
+            ActionSpec::Unfault(id) => self.unfault(id),
         }
+    }
+
+    fn fault(&mut self, spec: &FaultSpec) -> Result<Vec<(Action, String)>, String> {
+        let rule = fault::rule(spec)?;
+        let nameless = self.faults.len() + 1;
+        let id = spec.id.clone().unwrap_or_else(|| format!("fault {nameless}"));
+        if !self.faults.insert(id.clone()) {
+            return Err(format!("fault `{id}` was used before; give it another `id`"));
+        }
+        let note = format!("fault: {} is {}", spec.api, rule.effect);
+        Ok(vec![(Action::Fault(id, rule), note)])
+    }
+
+    fn unfault(&mut self, id: &str) -> Result<Vec<(Action, String)>, String> {
+        if !self.faults.contains(id) {
+            return Err(format!("there was no fault `{id}`; name one by its `id`"));
+        }
+        Ok(vec![(
+            Action::Unfault(id.to_owned()),
+            format!("fault {id} is over"),
+        )])
     }
 
     fn backend(

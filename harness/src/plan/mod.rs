@@ -4,6 +4,7 @@
 
 mod bound;
 mod expect;
+mod fault;
 mod lower;
 pub(crate) mod objects;
 
@@ -134,6 +135,10 @@ pub enum Action {
     Stop(Role),
     /// Start a role again.
     Start(Role),
+    /// The API server fails by a rule, under the case's name for it.
+    Fault(String, fake_apiserver::Rule),
+    /// The fault of that name is over.
+    Unfault(String),
 }
 
 /// An existing object.

@@ -3,6 +3,7 @@
 //! One file is one [`ScenarioFile`]; a file with a `table:` expands to one [`Scenario`] per row (see [`table`]).
 //! Names are checked and turned into Kubernetes objects later, in [`crate::plan`].
 
+mod fault;
 mod load;
 mod short;
 mod size;
@@ -15,6 +16,7 @@ use serde_json::Value;
 use serde_saphyr::Location;
 pub use serde_saphyr::Spanned;
 
+pub use fault::{ChanceSpec, CutSpec, FaultSpec, HoldSpec, StaleSpec};
 pub use load::{ScenarioError, load_file, load_row, load_tree, parse};
 pub use short::{FromShort, Short};
 pub use size::Size;
@@ -425,6 +427,10 @@ pub enum ActionSpec {
     Stop(Role),
     /// Start a role that was stopped.
     Start(Role),
+    /// The API server fails in some way from now on.
+    Fault(Box<FaultSpec>),
+    /// A fault, by its id, is over.
+    Unfault(String),
 }
 
 /// A node comes, goes or changes: exactly one of the fields.
@@ -714,6 +720,8 @@ pub struct PatternSpec {
     pub request: Option<String>,
     /// A CSI method.
     pub call: Option<String>,
+    /// Part of the text of a fault that a request met, such as `status 503: create csistoragecapacities`.
+    pub fault: Option<String>,
     /// metadata.name of the object.
     pub name: Option<String>,
     /// Only by that role. Unset: by any system under test, not by the harness.

@@ -293,6 +293,14 @@ impl Publisher {
 
     /// Makes sure that an object still exists, of which the watch never told.
     async fn verify(&self, object: &CSIStorageCapacity) -> Result<(), Unfinished> {
+        self.look_up(object).await?;
+        // What to do is decided anew, from what is known now.
+        self.queue.add(Key::of(object));
+        Ok(())
+    }
+
+    /// Learns from the server whether this very object still exists.
+    async fn look_up(&self, object: &CSIStorageCapacity) -> Result<(), Unfinished> {
         let found = self.api.get_opt(&object.name_any()).await;
         let found = found.map_err(|source| Unfinished::Api {
             verb: "get the object",
@@ -302,8 +310,6 @@ impl Publisher {
             Some(found) => self.ledger.lock().wrote(found),
             None => self.forget(object),
         }
-        // What to do is decided anew, from what is known now.
-        self.queue.add(Key::of(object));
         Ok(())
     }
 
@@ -330,9 +336,18 @@ impl Publisher {
         self.ledger.lock().begin_delete(uid);
         match self.api.delete(&object.name_any(), &parameters).await {
             Ok(_) => Ok(()),
-            Err(source) if is_not_found(&source) || is_conflict(&source) => {
+            Err(source) if is_not_found(&source) => {
                 self.forget(object);
                 Ok(())
+            }
+            // Another object has the name, or the server was in trouble: only a look tells which.
+            Err(source) if is_conflict(&source) => {
+                self.ledger.lock().undo_delete(uid);
+                self.look_up(object).await?;
+                Err(Unfinished::Api {
+                    verb: "delete the object",
+                    source,
+                })
             }
             Err(source) => {
                 self.ledger.lock().undo_delete(uid);
