@@ -195,6 +195,8 @@ pub enum WatchEnd {
     Shutdown,
     /// A perturbation ended it.
     Perturbed,
+    /// The release or a gate changed, and the resource is no longer served.
+    Unserved,
 }
 
 /// Which resource a request named, as its URL had it.

@@ -1,5 +1,8 @@
 //! What may be chosen about a server. Does not know how the choices are carried out.
 
+use crate::release::Release;
+use std::collections::BTreeMap;
+
 /// Options of an [`ApiServer`](crate::ApiServer).
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
@@ -14,6 +17,11 @@ pub struct ServerOptions {
     /// Put the `kubernetes.io/pvc-protection` and `kubernetes.io/pv-protection` finalizers on new claims and
     /// volumes, as the StorageObjectInUseProtection admission plugin does. A controller has to remove them.
     pub storage_protection: bool,
+    /// The release of Kubernetes whose API is served. Where KEP-1472 is not concerned, 1.36 is served whatever is set.
+    pub release: Release,
+    /// Feature gates by name. Only `CSIStorageCapacity` changes anything: it exists from 1.19, is on from 1.21, and
+    /// cannot be set any more from 1.24 on.
+    pub gates: BTreeMap<String, bool>,
 }
 
 impl Default for ServerOptions {
@@ -23,6 +31,8 @@ impl Default for ServerOptions {
             watch_queue: 16_384,
             kubelet_less: true,
             storage_protection: false,
+            release: Release::default(),
+            gates: BTreeMap::new(),
         }
     }
 }

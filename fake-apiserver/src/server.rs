@@ -3,15 +3,17 @@
 //! Does not know requests: `http` and `local` carry them to `verbs`.
 
 use crate::http;
+use crate::kinds::Kind;
 use crate::local::LocalClient;
 use crate::observe::Observer;
 use crate::options::ServerOptions;
 use crate::perturb::{Perturbation, Rule, RuleError, RuleId};
+use crate::release::{Profile, Release};
 use crate::store::Store;
 use crate::verbs;
 use parking_lot::RwLock;
 use rand::RngExt;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -125,6 +127,23 @@ impl ApiServer {
     /// Access without a socket, as the client of that name: same checks, same write path, same events.
     pub fn client(&self, name: &str) -> LocalClient {
         LocalClient::new(self.0.store.clone(), name)
+    }
+
+    /// Becomes another release of Kubernetes, or the same one with other gates (see [`ServerOptions::gates`]), as a
+    /// restarted server would. Objects stay in storage, whether they are served or not; watches of what is no longer
+    /// served end, and requests for it are answered 404.
+    pub fn set_release(&self, release: Release, gates: &BTreeMap<String, bool>) {
+        self.0.store.set_profile(Profile::new(release, gates));
+    }
+
+    /// The release that is served.
+    pub fn release(&self) -> Release {
+        self.0.store.profile().release
+    }
+
+    /// The version of a resource that is served, the preferred one where there are several.
+    pub fn served_version(&self, group: &str, resource: &str) -> Option<&'static str> {
+        Kind::find_served(group, resource, self.0.store.profile()).map(|kind| kind.version)
     }
 
     /// Installs a perturbation: from now on, matching requests that come over connections (never those of local

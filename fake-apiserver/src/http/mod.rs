@@ -13,6 +13,7 @@ use crate::activity::Busy;
 use crate::call::{Answer, Call, Params, Payload, Reply, Target, WatchPlan};
 use crate::observe::{ResourcePath, Verb};
 use crate::perturb::Blow;
+use crate::release::Profile;
 use crate::server::ApiServer;
 use crate::status::Status;
 use crate::verbs;
@@ -202,6 +203,7 @@ async fn answer(endpoint: &Endpoint, request: Request<Incoming>) -> Result<Respo
     let busy = endpoint.server.store().activity().begin();
     let params = Params::parse(request.uri().query().unwrap_or_default());
     let route = Route::parse(request.method(), request.uri().path(), &params);
+    let route = route.as_served(endpoint.server.store().profile());
     let (head, admitted) = Head::read(endpoint, &request, &route, &params);
     let revision = params.get("resourceVersion");
     let store = endpoint.server.store();
@@ -299,13 +301,15 @@ async fn respond_to(
             }
             Err(status) => status,
         },
-        Ok(Route::Special(special)) => match special_answer(&head, &request, &special) {
-            Ok(response) => {
-                head.report(server, response.code(), None);
-                return response.with(busy);
+        Ok(Route::Special(special)) => {
+            match special_answer(&head, &request, &special, server.store().profile()) {
+                Ok(response) => {
+                    head.report(server, response.code(), None);
+                    return response.with(busy);
+                }
+                Err(status) => status,
             }
-            Err(status) => status,
-        },
+        }
         Ok(Route::Unknown) => {
             head.report(server, 404, None);
             return respond::not_found_text().with(busy);
@@ -379,17 +383,18 @@ fn special_answer(
     head: &Head,
     request: &Request<Incoming>,
     special: &Special,
+    profile: Profile,
 ) -> Result<respond::Plain, Status> {
     if request.method() != Method::GET {
         return Err(Status::method_not_allowed());
     }
     Ok(match special {
         Special::Health => respond::text(200, "ok"),
-        Special::Version => respond::json(200, &discovery::version(), head.pretty),
-        Special::Paths => respond::json(200, &discovery::paths(), head.pretty),
+        Special::Version => respond::json(200, &discovery::version(profile), head.pretty),
+        Special::Paths => respond::json(200, &discovery::paths(profile), head.pretty),
         Special::Discovery(document) => {
             let address = request.headers().get(HOST).and_then(|host| host.to_str().ok());
-            let found = discovery::document(document, head.accept, address.unwrap_or("127.0.0.1"));
+            let found = discovery::document(document, head.accept, address.unwrap_or("127.0.0.1"), profile);
             respond::cached(&found, head.pretty, request.headers().get(IF_NONE_MATCH))
         }
     })

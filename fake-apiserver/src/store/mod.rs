@@ -19,9 +19,10 @@ use crate::meta;
 use crate::observe::{Change, Event, Observer, WatchEnd};
 use crate::options::ServerOptions;
 use crate::perturb::Table;
+use crate::release::Profile;
 use imbl::OrdMap;
 use jiff::Timestamp;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::Value;
@@ -40,6 +41,8 @@ pub(crate) struct Store {
     options: ServerOptions,
     /// Whether any perturbation is installed.
     perturbed: AtomicBool,
+    /// What is served. Only written while the state is locked.
+    profile: RwLock<Profile>,
 }
 
 struct State {
@@ -79,6 +82,7 @@ impl Store {
             state: Mutex::new(state),
             observer,
             activity: Activity::default(),
+            profile: RwLock::new(Profile::new(options.release, &options.gates)),
             options,
             perturbed: AtomicBool::new(false),
         }
@@ -103,6 +107,20 @@ impl Store {
 
     pub(crate) fn revision(&self) -> u64 {
         self.state.lock().revision
+    }
+
+    pub(crate) fn profile(&self) -> Profile {
+        *self.profile.read()
+    }
+
+    /// Serves another release, or the same one with other gates. Watches of what is no longer served end.
+    pub(crate) fn set_profile(&self, profile: Profile) {
+        let state = self.state.lock();
+        *self.profile.write() = profile;
+        let watchers = state.shelves.iter().flat_map(|shelf| &shelf.watchers);
+        for watcher in watchers.filter(|watcher| !watcher.kind.life.contains(profile)) {
+            watcher.end(WatchEnd::Unserved, &self.activity);
+        }
     }
 
     /// Reports what a watch's connection has taken.
@@ -176,6 +194,11 @@ pub(crate) struct Txn<'a> {
 impl Txn<'_> {
     pub(crate) fn options(&self) -> &ServerOptions {
         &self.store.options
+    }
+
+    /// What is served; it does not change during a transaction.
+    pub(crate) fn profile(&self) -> Profile {
+        self.store.profile()
     }
 
     pub(crate) fn revision(&self) -> u64 {

@@ -166,11 +166,18 @@ impl Watcher {
 
     /// Ends the watch when it has delivered so many events more.
     pub(super) fn end_after(&self, events: usize, activity: &Activity) {
+        self.inbox.lock().left = Some(events);
+        if events == 0 {
+            self.end(WatchEnd::Perturbed, activity);
+        }
+    }
+
+    /// Ends the watch. What it has not sent is not sent any more.
+    pub(super) fn end(&self, why: WatchEnd, activity: &Activity) {
         let mut inbox = self.inbox.lock();
-        inbox.left = Some(events);
-        if events == 0 && inbox.closed.is_none() {
+        if inbox.closed.is_none() {
             activity.done(inbox.discard());
-            inbox.closed = Some(WatchEnd::Perturbed);
+            inbox.closed = Some(why);
             inbox.wake();
         }
     }

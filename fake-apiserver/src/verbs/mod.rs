@@ -95,6 +95,10 @@ fn answered(
 }
 
 fn run(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
+    // The release may have changed since the path was read.
+    if !call.target.kind.life.contains(txn.profile()) {
+        return Err(Status::no_such_resource());
+    }
     match (call.verb, call.target.part) {
         (Verb::Create, Part::Main) => create::create(txn, call),
         (Verb::Create, Part::Sub(Subresource::Binding)) => bind::bind(txn, &call),
@@ -153,6 +157,7 @@ fn setting<'a>(txn: &'a Txn<'_>) -> Setting<'a> {
     Setting {
         now: &txn.now,
         options: txn.options(),
+        profile: txn.profile(),
     }
 }
 

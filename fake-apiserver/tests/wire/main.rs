@@ -9,6 +9,7 @@ mod limits;
 mod observer;
 mod perturb;
 mod property;
+mod release;
 mod selectors;
 mod status;
 mod validation;
