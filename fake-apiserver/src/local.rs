@@ -214,10 +214,10 @@ impl LocalClient {
 
     fn call(&self, verb: Verb, target: Target, payload: Payload) -> Result<Answer, Status> {
         let _busy = self.store.activity().begin();
-        // An object is written in its own version; whatever else is asked, the version that is served will do.
+        // A row that is not served is refused, and reported, like any other.
         let served = target.kind.served(self.store.profile());
         let target = Target {
-            kind: served.ok_or_else(Status::no_such_resource)?,
+            kind: served.unwrap_or(target.kind),
             ..target
         };
         let (client, params, began) = (self.name.clone(), Params::default(), Instant::now());
@@ -239,8 +239,9 @@ impl LocalClient {
 
 impl ResourceRef {
     fn target(&self, part: Part, profile: Profile) -> Result<Target, Status> {
-        let kind =
-            Kind::find_served(&self.group, &self.resource, profile).ok_or_else(Status::no_such_resource)?;
+        let kind = Kind::find_served(&self.group, &self.resource, profile)
+            .or_else(|| Kind::find_resource(&self.group, &self.resource))
+            .ok_or_else(Status::no_such_resource)?;
         if !kind.has(part) {
             return Err(Status::no_such_subresource(
                 kind,

@@ -246,6 +246,12 @@ impl Kind {
         served.find(|k| k.group == group && k.plural == plural)
     }
 
+    /// A row of a resource by group and plural name, served or not.
+    pub(crate) fn find_resource(group: &str, plural: &str) -> Option<&'static Kind> {
+        let mut rows = KINDS.iter().copied();
+        rows.find(|k| k.group == group && k.plural == plural)
+    }
+
     /// The row that is served in the place of this one.
     pub(crate) fn served(&'static self, profile: Profile) -> Option<&'static Kind> {
         if self.life.contains(profile) {

@@ -13,15 +13,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fake_apiserver::{ApiServer, LocalClient, RuleId, ServerOptions};
+use fake_apiserver::{ApiServer, LocalClient, RuleId, ServerOptions, Status};
 use fake_csi::{CostFactor, DriverSpec, FakeDriver, NodeIdentity, Pool};
+use serde_json::Value;
 use tokio::task::JoinHandle;
 
 use crate::journal::{Journal, What};
 use crate::plan::{NAMESPACE, Plan, PoolPlan};
 use crate::scenario::Role;
 use crate::segment::Segment;
-use crate::system::{Access, Fleet, Settings, Systems};
+use crate::system::{Access, Fleet, HARNESS, Settings, Systems};
 use crate::world::World;
 use observe::{ApiObserver, CsiObserver};
 
@@ -55,9 +56,6 @@ pub enum StartError {
     #[error("{0}")]
     NoSystem(String),
 }
-
-/// Client name of the harness itself.
-const HARNESS: &str = "harness";
 
 /// A running cluster.
 pub(crate) struct Cluster {
@@ -105,6 +103,8 @@ impl Cluster {
             .map_err(io("make a temporary folder"))?;
         let options = ServerOptions {
             kubelet_less: true,
+            release: plan.release,
+            gates: plan.gates.clone(),
             ..ServerOptions::default()
         };
         let api = ApiServer::new(options, Some(Arc::new(ApiObserver(journal.clone()))));
@@ -155,7 +155,7 @@ impl Cluster {
             message,
         };
         for object in &plan.objects {
-            let answer = self.local.create(object.clone());
+            let answer = self.create(object);
             // The usual namespaces may be there from the start.
             if let Err(status) = answer
                 && !(status.code == 409 && object["kind"] == "Namespace")
@@ -170,6 +170,17 @@ impl Cluster {
                 Some(pod.map_err(|status| refused("create the owners".to_owned(), status.to_string()))?);
         }
         Ok(())
+    }
+
+    /// Creates an object, in the version that is served where it is one of several.
+    fn create(&self, object: &Value) -> Result<Arc<Value>, Status> {
+        let mut object = object.clone();
+        if object["kind"] == "CSIStorageCapacity"
+            && let Some(version) = self.api.served_version("storage.k8s.io", "csistoragecapacities")
+        {
+            object["apiVersion"] = format!("storage.k8s.io/{version}").into();
+        }
+        self.local.create(object)
     }
 
     async fn start_driver(&mut self, plan: &Plan) -> std::io::Result<()> {
@@ -321,6 +332,7 @@ fn settings(plan: &Plan, refresh: Duration) -> Settings {
         immediate: plan.publisher.immediate,
         zero: plan.publisher.zero,
         strict_topology: plan.publisher.strict_topology,
+        capacity: plan.scheduler.capacity,
         scoring: plan.scheduler.scoring,
         shape: plan.scheduler.shape.clone(),
     }

@@ -117,6 +117,8 @@ pub struct Pattern {
     pub name: Option<String>,
     /// Only by that role; none: by any system under test.
     pub by: Option<Role>,
+    /// By the harness instead of a system under test.
+    pub harness: bool,
 }
 
 /// What kind of fact.
@@ -124,8 +126,15 @@ pub struct Pattern {
 pub enum PatternKind {
     /// A committed change: verb, resource.
     Write(String, String),
-    /// An answered request: verb, resource.
-    Request(String, String),
+    /// An answered request.
+    Request {
+        /// As RBAC spells it.
+        verb: String,
+        /// Plural resource name.
+        resource: String,
+        /// Answered with that HTTP status only.
+        code: Option<u16>,
+    },
     /// A fault that a request or watch met, by part of its text.
     Fault(String),
     /// A CSI call.
@@ -296,7 +305,8 @@ fn pattern(spec: &PatternSpec, segments: &Segments) -> Result<Pattern, String> {
         }
         (None, Some(text), None, None) => {
             let (verb, resource) = verb_and_resource(text, VERBS)?;
-            PatternKind::Request(verb, resource)
+            let code = spec.code.as_ref().map(|code| status(code)).transpose()?;
+            PatternKind::Request { verb, resource, code }
         }
         (None, None, Some(method), None) => {
             let (code, parameters) = (spec.code.clone(), spec.parameters.clone());
@@ -314,7 +324,13 @@ fn pattern(spec: &PatternSpec, segments: &Segments) -> Result<Pattern, String> {
         kind,
         name: spec.name.clone(),
         by: spec.by,
+        harness: spec.harness,
     })
+}
+
+fn status(text: &str) -> Result<u16, String> {
+    text.parse()
+        .map_err(|_| format!("`{text}` is no HTTP status; write `\"404\"`"))
 }
 
 const VERBS: &[&str] = &[

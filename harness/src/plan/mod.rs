@@ -10,6 +10,7 @@ pub(crate) mod objects;
 
 use std::collections::BTreeMap;
 
+use fake_apiserver::Release;
 use serde_json::Value;
 
 pub use bound::Bound;
@@ -33,6 +34,10 @@ pub const MANAGED_LABEL: &str = "csi.storage.k8s.io/managed-by";
 pub struct Plan {
     /// The case as it was written.
     pub scenario: Scenario,
+    /// The release of the API server at the start.
+    pub release: Release,
+    /// Its feature gates.
+    pub gates: BTreeMap<String, bool>,
     /// The roles that run.
     pub roles: Vec<Role>,
     /// How the publisher is deployed.
@@ -139,6 +144,10 @@ pub enum Action {
     Fault(String, fake_apiserver::Rule),
     /// The fault of that name is over.
     Unfault(String),
+    /// The API server becomes a release with these gates.
+    Release(Release, BTreeMap<String, bool>),
+    /// Do it; a refusal is an answer like another.
+    Attempt(Box<Action>),
 }
 
 /// An existing object.
@@ -147,7 +156,7 @@ pub enum Target {
     /// By resource, namespace and name.
     Named {
         /// Plural resource name.
-        resource: &'static str,
+        resource: String,
         /// Namespace, where there is one.
         namespace: Option<String>,
         /// Name.

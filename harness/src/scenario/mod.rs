@@ -5,12 +5,14 @@
 
 mod fault;
 mod load;
+mod server;
 mod short;
 mod size;
 mod table;
 
 use std::collections::BTreeMap;
 
+use fake_apiserver::Release;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_saphyr::Location;
@@ -18,6 +20,7 @@ pub use serde_saphyr::Spanned;
 
 pub use fault::{ChanceSpec, CutSpec, FaultSpec, HoldSpec, StaleSpec};
 pub use load::{ScenarioError, load_file, load_row, load_tree, parse};
+pub use server::{MergeSpec, ReleaseSpec};
 pub use short::{FromShort, Short};
 pub use size::Size;
 
@@ -119,6 +122,12 @@ pub enum Mode {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ClusterSpec {
+    /// The release that the API server has, such as `"1.20"`. Unset: the newest that is known well.
+    #[serde(default)]
+    pub release: Release,
+    /// Feature gates of the API server.
+    #[serde(default)]
+    pub gates: BTreeMap<String, bool>,
     /// The roles that run. Unset: the first part of the case's id, or both when that names no role.
     pub roles: Option<Vec<Role>>,
     /// How the publisher is deployed.
@@ -171,14 +180,27 @@ pub struct PublisherSpec {
 }
 
 /// Settings of the scheduler.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SchedulerSpec {
+    /// The feature gate CSIStorageCapacity (KEP-1472) as the scheduler has it, whatever the API server has.
+    #[serde(default = "DriverSpec::default_object")]
+    pub capacity: bool,
     /// The feature gate StorageCapacityScoring (KEP-4049).
     #[serde(default)]
     pub scoring: bool,
     /// VolumeBindingArgs.shape; unset: the default of the release.
     pub shape: Option<Vec<ShapePoint>>,
+}
+
+impl Default for SchedulerSpec {
+    fn default() -> Self {
+        SchedulerSpec {
+            capacity: true,
+            scoring: false,
+            shape: None,
+        }
+    }
 }
 
 /// One point of VolumeBindingArgs.shape.
@@ -431,6 +453,12 @@ pub enum ActionSpec {
     Fault(Box<FaultSpec>),
     /// A fault, by its id, is over.
     Unfault(String),
+    /// The API server becomes another release, or the same one with other gates.
+    Release(ReleaseSpec),
+    /// Change an object.
+    Merge(MergeSpec),
+    /// Do something that the API server may refuse. Whether it must is for the expectations to say.
+    Attempt(Box<ActionSpec>),
 }
 
 /// A node comes, goes or changes: exactly one of the fields.
@@ -728,8 +756,11 @@ pub struct PatternSpec {
     pub by: Option<Role>,
     /// Calls only: for that segment.
     pub segment: Option<String>,
-    /// Calls only: answered with that code, such as `OK`.
+    /// Calls and requests only: answered with that code, such as `OK` or `"404"`.
     pub code: Option<String>,
+    /// Requests and writes only: by the harness, in the actions of the step, instead of a system under test.
+    #[serde(default)]
+    pub harness: bool,
     /// Calls only: with exactly these parameters.
     pub parameters: Option<BTreeMap<String, String>>,
     /// `never` only: the window starts with this fact. If it is not seen, the case fails for lack of evidence.
