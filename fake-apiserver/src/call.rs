@@ -20,6 +20,8 @@ pub(crate) struct Call {
     pub(crate) payload: Payload,
     /// When the request had arrived.
     pub(crate) began: Instant,
+    /// A perturbation has it read the state at this revision.
+    pub(crate) stale: Option<u64>,
 }
 
 /// What a request is for.

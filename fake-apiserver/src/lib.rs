@@ -1,7 +1,8 @@
 //! A Kubernetes API server in memory, for tests.
 //!
 //! It serves the real wire protocol on a loopback port: list, watch, paging, selectors, patches, finalizers and the
-//! validation of the storage kinds, with the status codes and texts of kube-apiserver 1.36. An [`Observer`] sees every
+//! validation of the storage kinds, with the status codes and texts of kube-apiserver 1.36, or in the ways of an older
+//! release as far as KEP-1472 is concerned. An [`Observer`] sees every
 //! request, every committed change and every delivered watch event in the order in which they happened.
 //!
 //! ```no_run
@@ -25,6 +26,8 @@
 //! - `store`: objects, the log, watchers. One lock, one write path.
 //! - `verbs`: what create, list, watch and the others do, over a transaction of the store.
 //! - `protobuf`: bodies in protobuf, from and to JSON, by a table of fields.
+//! - `release`: which release of Kubernetes is served, with which gates.
+//! - `perturb`: failures on demand, as data.
 //! - `http`: the thin shell: connections, routes, encodings, discovery.
 //! - `auth`, `rbac`, `usage`: who sends a request, whether they may, and what they needed.
 //! - `server`: the handle that owns all of it, and `local`: requests without a socket.
@@ -46,10 +49,12 @@ mod metrics;
 mod names;
 mod observe;
 mod options;
+mod perturb;
 mod printer;
 mod protobuf;
 pub mod quantity;
 mod rbac;
+mod release;
 mod schema;
 mod selector;
 mod server;
@@ -65,6 +70,8 @@ pub use kubeconfig::Kubeconfig;
 pub use local::{Listed, LocalClient, ResourceRef};
 pub use observe::{Change, Event, Observer, ResourcePath, Verb, WatchEnd};
 pub use options::{Authorization, Limits, ServerOptions};
+pub use perturb::{Chance, Effect, Match, Perturbation, Rule, RuleError, RuleId};
+pub use release::{Release, UnknownRelease};
 pub use server::{ApiServer, Running};
 pub use status::{Cause, Details, Status};
 pub use tls::{Tls, TlsError};

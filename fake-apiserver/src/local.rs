@@ -8,6 +8,7 @@ use crate::call::{Answer, Call, Params, Part, Patch, Payload, Reply, Target};
 use crate::kinds::{Kind, Subresource};
 use crate::meta;
 use crate::observe::Verb;
+use crate::release::Profile;
 use crate::status::Status;
 use crate::store::Store;
 use crate::verbs;
@@ -91,12 +92,12 @@ impl LocalClient {
 
     /// Reads an object.
     pub fn get(&self, at: &ResourceRef) -> Result<Arc<Value>, Status> {
-        self.object(Verb::Get, at.target(Part::Main)?, Payload::None)
+        self.object(Verb::Get, self.target(at, Part::Main)?, Payload::None)
     }
 
     /// Reads a collection; without a namespace, that of all namespaces.
     pub fn list(&self, at: &ResourceRef) -> Result<Listed, Status> {
-        match self.call(Verb::List, at.target(Part::Main)?, Payload::None)? {
+        match self.call(Verb::List, self.target(at, Part::Main)?, Payload::None)? {
             Answer::List(plan) => {
                 let listing = plan.cut();
                 let items = listing
@@ -123,7 +124,7 @@ impl LocalClient {
     pub fn patch_merge(&self, at: &ResourceRef, patch: Value) -> Result<Arc<Value>, Status> {
         self.object(
             Verb::Patch,
-            at.target(Part::Main)?,
+            self.target(at, Part::Main)?,
             Payload::Patch(Patch::Merge, patch.into()),
         )
     }
@@ -132,14 +133,14 @@ impl LocalClient {
     pub fn patch_json(&self, at: &ResourceRef, operations: Value) -> Result<Arc<Value>, Status> {
         self.object(
             Verb::Patch,
-            at.target(Part::Main)?,
+            self.target(at, Part::Main)?,
             Payload::Patch(Patch::Json, operations.into()),
         )
     }
 
     /// Deletes an object.
     pub fn delete(&self, at: &ResourceRef) -> Result<(), Status> {
-        self.call(Verb::Delete, at.target(Part::Main)?, Payload::None)
+        self.call(Verb::Delete, self.target(at, Part::Main)?, Payload::None)
             .map(drop)
     }
 
@@ -147,7 +148,7 @@ impl LocalClient {
     pub fn delete_with(&self, at: &ResourceRef, options: Value) -> Result<(), Status> {
         self.call(
             Verb::Delete,
-            at.target(Part::Main)?,
+            self.target(at, Part::Main)?,
             Payload::Object(options.into()),
         )
         .map(drop)
@@ -155,15 +156,19 @@ impl LocalClient {
 
     /// Deletes all objects of a collection.
     pub fn delete_collection(&self, at: &ResourceRef) -> Result<(), Status> {
-        self.call(Verb::DeleteCollection, at.target(Part::Main)?, Payload::None)
-            .map(drop)
+        self.call(
+            Verb::DeleteCollection,
+            self.target(at, Part::Main)?,
+            Payload::None,
+        )
+        .map(drop)
     }
 
     /// Creates a subresource, such as the `binding` of a pod.
     pub fn create_subresource(&self, at: &ResourceRef, subresource: &str, body: Value) -> Result<(), Status> {
         self.call(
             Verb::Create,
-            at.target(part(subresource)?)?,
+            self.target(at, part(subresource)?)?,
             Payload::Object(body.into()),
         )
         .map(drop)
@@ -178,7 +183,7 @@ impl LocalClient {
     ) -> Result<Arc<Value>, Status> {
         self.object(
             Verb::Update,
-            at.target(part(subresource)?)?,
+            self.target(at, part(subresource)?)?,
             Payload::Object(object.into()),
         )
     }
@@ -192,9 +197,13 @@ impl LocalClient {
     ) -> Result<Arc<Value>, Status> {
         self.object(
             Verb::Patch,
-            at.target(part(subresource)?)?,
+            self.target(at, part(subresource)?)?,
             Payload::Patch(Patch::Merge, patch.into()),
         )
+    }
+
+    fn target(&self, at: &ResourceRef, part: Part) -> Result<Target, Status> {
+        at.target(part, self.store.profile())
     }
 
     fn object(&self, verb: Verb, target: Target, payload: Payload) -> Result<Arc<Value>, Status> {
@@ -206,6 +215,12 @@ impl LocalClient {
 
     fn call(&self, verb: Verb, target: Target, payload: Payload) -> Result<Answer, Status> {
         let _busy = self.store.activity().begin();
+        // A row that is not served is refused, and reported, like any other.
+        let served = target.kind.served(self.store.profile());
+        let target = Target {
+            kind: served.unwrap_or(target.kind),
+            ..target
+        };
         let (user, params, began) = (self.user.clone(), Params::default(), Instant::now());
         let Reply { outcome, .. } = verbs::execute(
             &self.store,
@@ -216,6 +231,7 @@ impl LocalClient {
                 params,
                 payload,
                 began,
+                stale: None,
             },
         );
         outcome
@@ -223,8 +239,10 @@ impl LocalClient {
 }
 
 impl ResourceRef {
-    fn target(&self, part: Part) -> Result<Target, Status> {
-        let kind = Kind::find_resource(&self.group, &self.resource).ok_or_else(Status::no_such_resource)?;
+    fn target(&self, part: Part, profile: Profile) -> Result<Target, Status> {
+        let kind = Kind::find_served(&self.group, &self.resource, profile)
+            .or_else(|| Kind::find_resource(&self.group, &self.resource))
+            .ok_or_else(Status::no_such_resource)?;
         if !kind.has(part) {
             return Err(Status::no_such_subresource(
                 kind,

@@ -2,6 +2,8 @@
 //!
 //! Owns the event types. Does not store, filter or judge events: the observer does.
 
+use crate::perturb::RuleId;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
 use std::sync::Arc;
@@ -87,10 +89,22 @@ pub enum Event {
         /// What ended it.
         why: WatchEnd,
     },
+    /// A perturbation was applied.
+    Fault {
+        /// The rule.
+        rule: RuleId,
+        /// Whose request or watch it was; `None` where the server itself is perturbed.
+        client: Option<Arc<str>>,
+        /// What happened, and to what, for people: `status 503 on create csistoragecapacities`.
+        what: String,
+        /// Whether a real API server may do the same.
+        legal: bool,
+    },
 }
 
 /// The request verbs of Kubernetes authorization.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Verb {
     /// Read one object, or a path that is no resource.
     Get,
@@ -111,6 +125,18 @@ pub enum Verb {
 }
 
 impl Verb {
+    /// All verbs.
+    pub const ALL: [Self; 8] = [
+        Self::Get,
+        Self::List,
+        Self::Watch,
+        Self::Create,
+        Self::Update,
+        Self::Patch,
+        Self::Delete,
+        Self::DeleteCollection,
+    ];
+
     /// The verb as RBAC spells it.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -172,6 +198,10 @@ pub enum WatchEnd {
     Failed,
     /// The server stopped.
     Shutdown,
+    /// A perturbation ended it.
+    Perturbed,
+    /// The release or a gate changed, and the resource is no longer served.
+    Unserved,
 }
 
 /// Which resource a request named, as its URL had it.

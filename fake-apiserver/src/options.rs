@@ -1,5 +1,7 @@
 //! What may be chosen about a server. Does not know how the choices are carried out.
 
+use crate::release::Release;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Options of an [`ApiServer`](crate::ApiServer).
@@ -22,6 +24,11 @@ pub struct ServerOptions {
     pub default_service_accounts: bool,
     /// What peers are granted.
     pub limits: Limits,
+    /// The release of Kubernetes whose API is served. Where KEP-1472 is not concerned, 1.36 is served whatever is set.
+    pub release: Release,
+    /// Feature gates by name. Only `CSIStorageCapacity` changes anything: it exists from 1.19, is on from 1.21, and
+    /// cannot be set any more from 1.24 on.
+    pub gates: BTreeMap<String, bool>,
 }
 
 /// How requests over the wire are authorized. Clients in the server's own process may always do everything.
@@ -72,6 +79,8 @@ impl Default for ServerOptions {
             authorization: Authorization::default(),
             default_service_accounts: false,
             limits: Limits::default(),
+            release: Release::default(),
+            gates: BTreeMap::new(),
         }
     }
 }

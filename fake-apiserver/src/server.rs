@@ -4,16 +4,20 @@
 
 use crate::auth::{TokenFileError, User};
 use crate::http::{self, Listening};
+use crate::kinds::Kind;
 use crate::kubeconfig::Kubeconfig;
 use crate::local::LocalClient;
 use crate::metrics::Metrics;
 use crate::observe::Observer;
 use crate::options::{Authorization, ServerOptions};
+use crate::perturb::{Perturbation, Rule, RuleError, RuleId};
 use crate::rbac;
+use crate::release::{Profile, Release};
 use crate::store::Store;
 use crate::tls::Tls;
 use crate::usage::{Usage, UsageLog};
 use crate::verbs;
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -163,6 +167,41 @@ impl ApiServer {
     /// Access without a socket, as the client of that name: same checks, same write path, same events.
     pub fn client(&self, name: &str) -> LocalClient {
         LocalClient::new(self.0.store.clone(), name)
+    }
+
+    /// Becomes another release of Kubernetes, or the same one with other gates (see [`ServerOptions::gates`]), as a
+    /// restarted server would. Objects stay in storage, whether they are served or not; watches of what is no longer
+    /// served end, and requests for it are answered 404.
+    pub fn set_release(&self, release: Release, gates: &BTreeMap<String, bool>) {
+        self.0.store.set_profile(Profile::new(release, gates));
+    }
+
+    /// The release that is served.
+    pub fn release(&self) -> Release {
+        self.0.store.profile().release
+    }
+
+    /// The version of a resource that is served, the preferred one where there are several.
+    pub fn served_version(&self, group: &str, resource: &str) -> Option<&'static str> {
+        Kind::find_served(group, resource, self.0.store.profile()).map(|kind| kind.version)
+    }
+
+    /// Installs a perturbation: from now on, matching requests that come over connections (never those of local
+    /// clients) meet the rule. Rules count in the order of their installation.
+    ///
+    /// Fails when the rule makes no sense, or when too many are installed.
+    pub fn perturb(&self, rule: Rule) -> Result<RuleId, RuleError> {
+        self.0.store.perturb(rule)
+    }
+
+    /// Removes a perturbation and lets go of the watches that it holds; whether there was one.
+    pub fn unperturb(&self, id: RuleId) -> bool {
+        self.0.store.unperturb(id)
+    }
+
+    /// The installed perturbations, spent ones included, in the order of their installation.
+    pub fn perturbations(&self) -> Vec<Perturbation> {
+        self.0.store.perturbations()
     }
 
     pub(crate) fn store(&self) -> &Arc<Store> {

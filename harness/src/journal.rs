@@ -55,6 +55,8 @@ pub enum What {
     Commit(CommitFact),
     /// The API server handed an event to a watcher.
     Delivery(DeliveryFact),
+    /// A request or watch met a fault of the API server.
+    Fault(FaultFact),
     /// The driver answered a call.
     Call(CallFact),
     /// A system under test started or ended.
@@ -191,6 +193,20 @@ pub struct DeliveryFact {
     pub name: String,
     /// resourceVersion of the event.
     pub revision: u64,
+}
+
+/// A fault that was applied.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FaultFact {
+    /// Number of the rule.
+    pub rule: u64,
+    /// Whose request or watch it was; none: the server itself is concerned.
+    pub client: Option<Arc<str>>,
+    /// What happened, and to what.
+    pub what: String,
+    /// Whether a real API server may do the same.
+    pub legal: bool,
 }
 
 /// An answered CSI call.

@@ -5,7 +5,7 @@ use crate::journal::{CallFact, CommitFact, Fact, ProcessEvent, RequestFact, What
 /// Who observed it: the first column of a timeline.
 pub(crate) fn source(fact: &Fact) -> &'static str {
     match fact.what {
-        What::Request(_) | What::Commit(_) | What::Delivery(_) => "api",
+        What::Request(_) | What::Commit(_) | What::Delivery(_) | What::Fault(_) => "api",
         What::Call(_) => "csi",
         What::Process(_) => "sut",
         _ => "harness",
@@ -31,6 +31,10 @@ pub(crate) fn spell(fact: &Fact) -> String {
             "watch {} → {}: {:?} {}",
             delivery.resource, delivery.client, delivery.change, delivery.name
         ),
+        What::Fault(fault) => match &fault.client {
+            Some(client) => format!("fault for {client}: {}", fault.what),
+            None => format!("fault: {}", fault.what),
+        },
         What::Call(call) => spell_call(call),
         What::Process(process) => match &process.event {
             ProcessEvent::Started => format!("{} started", process.client),

@@ -52,11 +52,16 @@ pub struct Settings {
     pub zero: bool,
     /// Ask for the selected node's topology only.
     pub strict_topology: bool,
+    /// The gate CSIStorageCapacity of the scheduler.
+    pub capacity: bool,
     /// The gate StorageCapacityScoring.
     pub scoring: bool,
     /// VolumeBindingArgs.shape.
     pub shape: Option<Vec<ShapePoint>>,
 }
+
+/// Client name of the harness itself.
+pub(crate) const HARNESS: &str = "harness";
 
 /// Runs one instance until it is cancelled. An early end, even a good one, is reported as such.
 pub type Run = dyn Fn(Access, CancellationToken) -> BoxFuture<'static, Result<(), BoxError>> + Send + Sync;

@@ -141,6 +141,7 @@ fn scheduler_options(
     Ok(scheduler::Options {
         initial_backoff: RETRY_START,
         max_backoff: RETRY_MAX,
+        capacity: settings.capacity,
         scoring: settings.scoring,
         shape: settings
             .shape

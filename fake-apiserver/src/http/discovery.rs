@@ -6,6 +6,7 @@ use super::negotiate::Accept;
 use super::respond::Cached;
 use super::route::Document;
 use crate::kinds::{KINDS, Kind};
+use crate::release::Profile;
 use serde_json::{Map, Value, json};
 
 /// What every resource can do; resources whose collection cannot be deleted lack that.
@@ -22,11 +23,12 @@ const VERBS: [&str; 8] = [
 const STATUS_VERBS: [&str; 3] = ["get", "patch", "update"];
 
 /// `/version`: what this server follows.
-pub(super) fn version() -> Value {
+pub(super) fn version(profile: Profile) -> Value {
+    let minor = profile.release.minor();
     json!({
         "major": "1",
-        "minor": "36",
-        "gitVersion": "v1.36.0",
+        "minor": minor.to_string(),
+        "gitVersion": format!("v1.{minor}.0"),
         "gitCommit": "",
         "gitTreeState": "clean",
         "buildDate": "1970-01-01T00:00:00Z",
@@ -37,18 +39,21 @@ pub(super) fn version() -> Value {
 }
 
 /// `/`: the paths that are served.
-pub(super) fn paths() -> Value {
+pub(super) fn paths(profile: Profile) -> Value {
     let mut paths = vec!["/api".to_owned(), "/api/v1".to_owned(), "/apis".to_owned()];
-    for (group, version) in groups() {
-        paths.extend([format!("/apis/{group}"), format!("/apis/{group}/{version}")]);
+    for (group, versions) in groups(profile) {
+        paths.push(format!("/apis/{group}"));
+        paths.extend(versions.iter().map(|version| format!("/apis/{group}/{version}")));
     }
     paths.extend(["/healthz", "/livez", "/metrics", "/readyz", "/version"].map(str::to_owned));
     json!({ "paths": paths })
 }
 
 /// A discovery document in the form that the client takes.
-pub(super) fn document(which: &Document, accept: Accept, address: &str) -> Cached {
-    if let Accept::Aggregated(version) = accept {
+pub(super) fn document(which: &Document, accept: Accept, address: &str, profile: Profile) -> Cached {
+    if let Accept::Aggregated(version) = accept
+        && let Some(version) = aggregated_version(version, profile)
+    {
         let media = if version == "v2" {
             "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
         } else {
@@ -58,13 +63,13 @@ pub(super) fn document(which: &Document, accept: Accept, address: &str) -> Cache
             Document::Core => {
                 return Cached {
                     media,
-                    document: aggregated(version, vec![("", "v1")]),
+                    document: aggregated(version, vec![("", vec!["v1"])], profile),
                 };
             }
             Document::Groups => {
                 return Cached {
                     media,
-                    document: aggregated(version, groups()),
+                    document: aggregated(version, groups(profile), profile),
                 };
             }
             Document::Group(_) | Document::Resources(..) => {}
@@ -79,19 +84,17 @@ pub(super) fn document(which: &Document, accept: Accept, address: &str) -> Cache
         Document::Groups => json!({
             "kind": "APIGroupList",
             "apiVersion": "v1",
-            "groups": groups().into_iter().map(|(group, version)| group_entry(group, version)).collect::<Value>(),
+            "groups": groups(profile).iter().map(|(group, versions)| group_entry(group, versions)).collect::<Value>(),
         }),
         Document::Group(group) => {
-            let version = groups()
-                .into_iter()
-                .find(|(name, _)| name == group)
-                .map_or("v1", |(_, version)| version);
-            let mut document = group_entry(group, version);
+            let groups = groups(profile);
+            let versions = groups.iter().find(|(name, _)| name == group);
+            let mut document = group_entry(group, versions.map_or(&[], |(_, versions)| versions));
             document["kind"] = "APIGroup".into();
             document["apiVersion"] = "v1".into();
             document
         }
-        Document::Resources(group, version) => resources(group, version),
+        Document::Resources(group, version) => resources(group, version, profile),
     };
     Cached {
         media: "application/json",
@@ -99,27 +102,49 @@ pub(super) fn document(which: &Document, accept: Accept, address: &str) -> Cache
     }
 }
 
-/// The groups beside the core group, each with its only version.
-fn groups() -> Vec<(&'static str, &'static str)> {
-    let mut groups: Vec<(&str, &str)> = Vec::new();
-    for kind in KINDS.iter().filter(|kind| !kind.group.is_empty()) {
-        if !groups.contains(&(kind.group, kind.version)) {
-            groups.push((kind.group, kind.version));
+/// The version of aggregated discovery that a release gives to a client that takes `asked`: none before 1.27, and
+/// `v2` from 1.30 on.
+fn aggregated_version(asked: &'static str, profile: Profile) -> Option<&'static str> {
+    match asked {
+        _ if !profile.is_since(27) => None,
+        "v2" if !profile.is_since(30) => Some("v2beta1"),
+        asked => Some(asked),
+    }
+}
+
+/// The groups beside the core group, each with its versions, the preferred one first.
+fn groups(profile: Profile) -> Vec<(&'static str, Vec<&'static str>)> {
+    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+    for kind in served(profile).filter(|kind| !kind.group.is_empty()) {
+        match groups.iter_mut().find(|(group, _)| *group == kind.group) {
+            None => groups.push((kind.group, vec![kind.version])),
+            Some((_, versions)) if !versions.contains(&kind.version) => versions.push(kind.version),
+            Some(_) => {}
         }
     }
     groups
 }
 
-fn group_entry(group: &str, version: &str) -> Value {
-    let version = json!({"groupVersion": format!("{group}/{version}"), "version": version});
-    json!({"name": group, "versions": [version], "preferredVersion": version})
+fn group_entry(group: &str, versions: &[&str]) -> Value {
+    let entry = |version: &&str| json!({"groupVersion": format!("{group}/{version}"), "version": version});
+    let versions: Vec<Value> = versions.iter().map(entry).collect();
+    json!({"name": group, "versions": versions, "preferredVersion": versions.first()})
 }
 
-fn of_group(group: &str, version: &str) -> impl Iterator<Item = &'static Kind> {
+fn served(profile: Profile) -> impl Iterator<Item = &'static Kind> {
     KINDS
         .iter()
         .copied()
-        .filter(move |kind| kind.group == group && kind.version == version)
+        .filter(move |kind| kind.life.contains(profile))
+}
+
+fn of_group(group: &str, version: &str, profile: Profile) -> impl Iterator<Item = &'static Kind> {
+    served(profile).filter(move |kind| kind.group == group && kind.version == version)
+}
+
+/// Whether there is anything to discover in a group, or in a version of it.
+pub(super) fn has(group: &str, version: Option<&str>, profile: Profile) -> bool {
+    served(profile).any(|kind| kind.group == group && version.is_none_or(|version| kind.version == version))
 }
 
 fn verbs(kind: &Kind) -> Vec<&'static str> {
@@ -169,9 +194,9 @@ fn parts(kind: &Kind) -> Vec<Subentry> {
     parts
 }
 
-fn resources(group: &str, version: &str) -> Value {
+fn resources(group: &str, version: &str, profile: Profile) -> Value {
     let mut entries = Vec::new();
-    for kind in of_group(group, version) {
+    for kind in of_group(group, version, profile) {
         let mut entry = json!({
             "name": kind.plural,
             "singularName": kind.singular,
@@ -220,16 +245,25 @@ fn add_names(entry: &mut Map<String, Value>, kind: &Kind) {
 }
 
 /// All resources of some groups in one document.
-fn aggregated(document_version: &str, groups: Vec<(&'static str, &'static str)>) -> Value {
+fn aggregated(
+    document_version: &str,
+    groups: Vec<(&'static str, Vec<&'static str>)>,
+    profile: Profile,
+) -> Value {
     let items: Vec<Value> = groups
         .into_iter()
-        .map(|(group, version)| {
-            let resources: Vec<Value> = of_group(group, version).map(aggregated_resource).collect();
+        .map(|(group, versions)| {
+            let entry = |version: &&str| {
+                let resources: Vec<Value> = of_group(group, version, profile)
+                    .map(aggregated_resource)
+                    .collect();
+                json!({"version": version, "resources": resources, "freshness": "Current"})
+            };
+            let versions: Vec<Value> = versions.iter().map(entry).collect();
             let mut metadata = json!({"creationTimestamp": null});
             if !group.is_empty() {
                 metadata["name"] = group.into();
             }
-            let versions = json!([{"version": version, "resources": resources, "freshness": "Current"}]);
             json!({"metadata": metadata, "versions": versions})
         })
         .collect();

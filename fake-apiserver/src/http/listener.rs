@@ -11,7 +11,6 @@ use crate::tls::Tls;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
-use std::convert::Infallible;
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -175,7 +174,7 @@ async fn connection(
     let service = service_fn(|request| {
         began.store(true, Ordering::Relaxed);
         let endpoint = endpoint.clone();
-        async move { Ok::<_, Infallible>(answer(&endpoint, request).await) }
+        async move { answer(&endpoint, request).await }
     });
     let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service));
     // Until the protocol is known there is no header timer, and HTTP/2 has none at all.

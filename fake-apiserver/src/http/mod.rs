@@ -19,9 +19,10 @@ pub(crate) use listener::{Listening, serve};
 
 use crate::activity::Busy;
 use crate::auth::User;
-use crate::call::{Answer, Call, Params, Payload, Reply, Target};
+use crate::call::{Answer, Call, Params, Payload, Reply, Target, WatchPlan};
 use crate::metrics::{self, Labels};
 use crate::observe::{ResourcePath, Verb};
+use crate::perturb::Blow;
 use crate::server::ApiServer;
 use crate::status::Status;
 use crate::verbs;
@@ -89,6 +90,15 @@ impl Head {
         )
     }
 
+    /// How the answer should look.
+    fn form(&self, include_object: String) -> Form {
+        Form {
+            accept: self.accept,
+            include_object,
+            pretty: self.pretty,
+        }
+    }
+
     /// Tells the observer of an answer that the store had no part in.
     fn report(&self, server: &ApiServer, code: u16, failure: Option<&Status>) {
         let resource = self.resource.clone();
@@ -103,43 +113,131 @@ impl Head {
     }
 }
 
-/// Answers a request and counts it.
-async fn answer(endpoint: &Endpoint, request: Request<Incoming>) -> Response<Body> {
+/// A perturbation cuts the connection instead of answering.
+#[derive(Debug, thiserror::Error)]
+#[error("a perturbation cut the connection")]
+struct Cut;
+
+/// Answers a request and counts it; a perturbation may cut the connection instead.
+async fn answer(endpoint: &Endpoint, request: Request<Incoming>) -> Result<Response<Body>, Cut> {
     let (metrics, began) = (endpoint.server.metrics(), Instant::now());
     let busy = endpoint.server.store().activity().begin();
     let params = Params::parse(request.uri().query().unwrap_or_default());
     let route = Route::parse(request.method(), request.uri().path(), &params);
+    let route = route.as_served(endpoint.server.store().profile());
     let labels = route.labels(&params);
     let flight = metrics.begin(route.verb().only_reads());
-    let response = respond_to(endpoint, request, route, params, labels, busy).await;
+    let response = perturbed(endpoint, request, route, params, labels, busy).await;
     drop(flight);
-    metrics.answered(labels, response.status().as_u16(), began.elapsed());
+    let code = response.as_ref().map_or(0, |response| response.status().as_u16());
+    metrics.answered(labels, code, began.elapsed());
     response
 }
 
-async fn respond_to(
+/// Lets a request meet the perturbations, and answers it as far as they let it.
+async fn perturbed(
     endpoint: &Endpoint,
     request: Request<Incoming>,
     route: Route,
     params: Params,
     labels: Labels,
     busy: Busy,
-) -> Response<Body> {
-    let server = &endpoint.server;
+) -> Result<Response<Body>, Cut> {
     let (head, admitted) = Head::read(endpoint, &request, &route, &params);
-    let refusal = match admitted.map(|()| route) {
+    let revision = params.get("resourceVersion");
+    let store = endpoint.server.store();
+    let fate = store.meet(&head.user.name, head.verb, head.resource.as_ref(), revision);
+    if !fate.delay.is_zero() {
+        tokio::time::sleep(fate.delay).await;
+    }
+    let mut context = Context {
+        labels,
+        stale: None,
+        busy,
+    };
+    let admitted = match fate.blow {
+        None => admitted,
+        Some(Blow::Disconnect) => return Err(Cut),
+        Some(Blow::Refuse(status)) if status.code == 410 && head.verb == Verb::Watch => {
+            if let (Ok(()), Route::Resource { target, .. }) = (&admitted, &route) {
+                return Ok(expired_watch(endpoint, &head, target, status, labels));
+            }
+            admitted
+        }
+        Some(Blow::Refuse(status)) => admitted.and(Err(status)),
+        Some(Blow::Stale(revision)) => {
+            context.stale = Some(revision);
+            admitted
+        }
+        Some(Blow::LoseAnswer) => {
+            let route = admitted.map(|()| route);
+            // Dropping the answer is what loses it; a watch that was accepted ends with it.
+            drop(respond_to(endpoint, request, (head, params), route, context).await);
+            return Err(Cut);
+        }
+    };
+    let route = admitted.map(|()| route);
+    Ok(respond_to(endpoint, request, (head, params), route, context).await)
+}
+
+/// A watch that a perturbation refuses: it begins, and is nothing but its failure.
+fn expired_watch(
+    endpoint: &Endpoint,
+    head: &Head,
+    target: &Target,
+    status: Status,
+    labels: Labels,
+) -> Response<Body> {
+    head.report(&endpoint.server, 200, None);
+    let store = endpoint.server.store();
+    let plan = WatchPlan {
+        watcher: Err((store.number_watch(), status)),
+        bookmarks: false,
+        marks_end: false,
+        timeout_seconds: None,
+        revision: store.revision(),
+    };
+    stream::response(
+        store.clone(),
+        target.kind,
+        plan,
+        head.form(String::new()),
+        endpoint.stop.clone(),
+        head.user.name.clone(),
+        endpoint.server.metrics().watch(labels),
+    )
+}
+
+/// What goes with a request to its answer.
+struct Context {
+    labels: Labels,
+    /// Answer from this older revision.
+    stale: Option<u64>,
+    busy: Busy,
+}
+
+async fn respond_to(
+    endpoint: &Endpoint,
+    request: Request<Incoming>,
+    (head, params): (Head, Params),
+    route: Result<Route, Status>,
+    context: Context,
+) -> Response<Body> {
+    let Context { labels, stale, busy } = context;
+    let server = &endpoint.server;
+    let refusal = match route {
         Ok(Route::Resource { verb, target }) => {
             match payload(request, verb, &target, server.store().limits().body).await {
                 Ok(payload) => {
                     await_revision(server, verb, &params).await;
-                    let user = head.user.clone();
                     let call = Call {
-                        user,
+                        user: head.user.clone(),
                         verb,
                         target,
                         params,
                         payload,
                         began: Instant::now(),
+                        stale,
                     };
                     return carry_out(endpoint, &head, call, labels, busy);
                 }
@@ -181,11 +279,7 @@ fn carry_out(endpoint: &Endpoint, head: &Head, call: Call, labels: Labels, busy:
     let kind = call.target.kind;
     let object = call.params.get("includeObject").to_owned();
     let Reply { outcome, warnings } = verbs::execute(store, call);
-    let form = Form {
-        accept: head.accept,
-        include_object: object,
-        pretty: head.pretty,
-    };
+    let form = head.form(object);
     match outcome {
         Ok(Answer::Watch(plan)) => stream::response(
             store.clone(),
@@ -233,6 +327,7 @@ fn special_answer(
     special: &Special,
     params: &Params,
 ) -> Result<respond::Plain, Status> {
+    let profile = endpoint.server.store().profile();
     if request.method() != Method::GET {
         return Err(Status::method_not_allowed());
     }
@@ -242,11 +337,11 @@ fn special_answer(
             health::answer(which, rest, params, store, stop).unwrap_or_else(respond::not_found_text)
         }
         Special::Metrics => respond::typed(200, metrics::MEDIA, endpoint.server.metrics().text()),
-        Special::Version => respond::json(200, &discovery::version(), head.pretty),
-        Special::Paths => respond::json(200, &discovery::paths(), head.pretty),
+        Special::Version => respond::json(200, &discovery::version(profile), head.pretty),
+        Special::Paths => respond::json(200, &discovery::paths(profile), head.pretty),
         Special::Discovery(document) => {
             let address = request.headers().get(HOST).and_then(|host| host.to_str().ok());
-            let found = discovery::document(document, head.accept, address.unwrap_or("127.0.0.1"));
+            let found = discovery::document(document, head.accept, address.unwrap_or("127.0.0.1"), profile);
             respond::cached(
                 &found,
                 head.accept,

@@ -2,11 +2,13 @@
 //!
 //! Owns the shape of Kubernetes paths. Which resources there are comes from the kind table.
 
+use super::discovery;
 use super::negotiate::Offer;
 use crate::call::{Params, Part, Target};
 use crate::kinds::{KINDS, Kind, Subresource};
 use crate::metrics::Labels;
 use crate::observe::{ResourcePath, Verb};
+use crate::release::Profile;
 use crate::status::Status;
 use hyper::Method;
 use percent_encoding::percent_decode_str;
@@ -126,6 +128,38 @@ impl Route {
                     None => refused(method, &target, Status::method_not_allowed()),
                 },
             },
+        }
+    }
+
+    /// The same route as a release serves it: by the row that is served in that place, or not at all.
+    pub(super) fn as_served(self, profile: Profile) -> Self {
+        match self {
+            Self::Resource { verb, target } => match target.kind.served(profile) {
+                Some(kind) => Self::Resource {
+                    verb,
+                    target: Target { kind, ..target },
+                },
+                None => Self::Refused {
+                    verb,
+                    resource: Some(target.path()),
+                    status: Status::no_such_resource(),
+                },
+            },
+            Self::Special(Special::Discovery(Document::Resources(group, version)))
+                if !discovery::has(group, Some(version), profile) =>
+            {
+                Self::Refused {
+                    verb: Verb::Get,
+                    resource: None,
+                    status: Status::no_such_resource(),
+                }
+            }
+            Self::Special(Special::Discovery(Document::Group(group)))
+                if !discovery::has(group, None, profile) =>
+            {
+                Self::Unknown
+            }
+            route => route,
         }
     }
 

@@ -51,6 +51,8 @@ pub(super) struct WatchBody {
     bookmark: Pin<Box<Sleep>>,
     stop: Pin<Box<WaitForCancellationFutureOwned>>,
     _flight: Flight,
+    /// Ends a hold of the watch.
+    held: Option<Pin<Box<Sleep>>>,
 }
 
 enum Source {
@@ -94,6 +96,7 @@ pub(super) fn response(
         bookmark: Box::pin(tokio::time::sleep_until(next_bookmark(deadline))),
         stop: Box::pin(stop.cancelled_owned()),
         _flight: flight,
+        held: None,
     };
     let mut response = Response::new(Body::Watch(Box::new(body)));
     let headers = response.headers_mut();
@@ -125,7 +128,7 @@ impl WatchBody {
             return Poll::Ready(self.end(WatchEnd::Shutdown));
         }
         loop {
-            match watcher.take(EVENTS_PER_FRAME, cx) {
+            match watcher.take(EVENTS_PER_FRAME, self.store.activity(), cx) {
                 Batch::Events { events, .. } if events.is_empty() => {}
                 Batch::Events { events, counted } => {
                     let (frame, sent) = self.frame(&events);
@@ -141,6 +144,13 @@ impl WatchBody {
                 }
                 Batch::Complete(_) => {}
                 Batch::Closed(why) => return Poll::Ready(self.end(why)),
+                Batch::Held(until) => {
+                    let sleep = || Box::pin(tokio::time::sleep_until(until.into()));
+                    if self.held.get_or_insert_with(sleep).as_mut().poll(cx).is_pending() {
+                        return self.poll_timers(&watcher, cx);
+                    }
+                    self.held = None;
+                }
                 Batch::Pending => return self.poll_timers(&watcher, cx),
             }
         }

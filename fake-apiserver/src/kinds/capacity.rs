@@ -2,16 +2,17 @@
 //!
 //! Rules and texts follow kube-apiserver 1.36.
 
-use super::{Hooks, Kind, NO_HOOKS, PLAIN};
+use super::{Hooks, Kind, NO_HOOKS, PLAIN, View};
 use crate::faults::Faults;
 use crate::meta;
 use crate::names;
 use crate::printer;
 use crate::quantity::Quantity;
+use crate::release::{Gate, Life};
 use serde_json::Value;
 
-/// KEP-1472: absent, empty and set `nodeTopology` are three different things.
-pub(super) static CSI_STORAGE_CAPACITY: Kind = Kind {
+/// What all versions have in common. KEP-1472: absent, empty and set `nodeTopology` are three different things.
+const ALL_VERSIONS: Kind = Kind {
     group: "storage.k8s.io",
     kind: "CSIStorageCapacity",
     plural: "csistoragecapacities",
@@ -28,6 +29,60 @@ pub(super) static CSI_STORAGE_CAPACITY: Kind = Kind {
     printer: &printer::NAME_AND_CREATION,
     ..PLAIN
 };
+
+/// The version in which objects are stored, whichever is served.
+pub(super) static CSI_STORAGE_CAPACITY: Kind = Kind {
+    life: Life::since(24),
+    ..ALL_VERSIONS
+};
+
+pub(super) static V1BETA1: Kind = Kind {
+    version: "v1beta1",
+    life: Life::during(21, 26),
+    view: Some(View {
+        stored: &CSI_STORAGE_CAPACITY,
+        from_stored: |object| versioned(object, &V1BETA1),
+        to_stored: |object| versioned(object, &CSI_STORAGE_CAPACITY),
+    }),
+    ..ALL_VERSIONS
+};
+
+/// Alpha, since it knows `maximumVolumeSize`.
+pub(super) static V1ALPHA1: Kind = Kind {
+    version: "v1alpha1",
+    life: Life::during(21, 23).behind(Gate::CsiStorageCapacity),
+    view: Some(View {
+        stored: &CSI_STORAGE_CAPACITY,
+        from_stored: |object| versioned(object, &V1ALPHA1),
+        to_stored: |object| versioned(object, &CSI_STORAGE_CAPACITY),
+    }),
+    ..ALL_VERSIONS
+};
+
+/// Alpha as it was at first: it neither keeps nor shows a maximum.
+pub(super) static V1ALPHA1_FIRST: Kind = Kind {
+    version: "v1alpha1",
+    life: Life::during(19, 20).behind(Gate::CsiStorageCapacity),
+    view: Some(View {
+        stored: &CSI_STORAGE_CAPACITY,
+        from_stored: |object| without_maximum(versioned(object, &V1ALPHA1_FIRST)),
+        to_stored: |object| without_maximum(versioned(object, &CSI_STORAGE_CAPACITY)),
+    }),
+    ..ALL_VERSIONS
+};
+
+fn versioned(object: &Value, kind: &Kind) -> Value {
+    let mut object = object.clone();
+    object["apiVersion"] = kind.api_version().into();
+    object
+}
+
+fn without_maximum(mut object: Value) -> Value {
+    if let Some(members) = object.as_object_mut() {
+        members.remove("maximumVolumeSize");
+    }
+    object
+}
 
 /// `maximumVolumeSize` is not checked, as in the real server.
 fn capacity_validate(object: &Value, faults: &mut Faults) {

@@ -2,14 +2,15 @@
 //!
 //! Rules and texts follow kube-apiserver 1.36, odd paths such as `spec.attachedRequired` included.
 
-use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN};
+use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Setting, View};
 use crate::faults::Faults;
 use crate::meta;
 use crate::names;
 use crate::printer;
+use crate::release::{Gate, Life, Profile};
 use serde_json::{Value, json};
 
-pub(super) static CSI_DRIVER: Kind = Kind {
+const ANY_CSI_DRIVER: Kind = Kind {
     group: "storage.k8s.io",
     kind: "CSIDriver",
     plural: "csidrivers",
@@ -20,13 +21,52 @@ pub(super) static CSI_DRIVER: Kind = Kind {
     returns_deleted: true,
     hooks: Hooks {
         default: driver_default,
+        create: |object, setting| gate_tracking(object, None, setting),
+        update: |object, old, setting| gate_tracking(object, Some(old), setting),
         validate: driver_validate,
         validate_update: driver_validate_update,
+        validate_update_then: driver_validate_update_then,
         ..NO_HOOKS
     },
     printer: &printer::CSI_DRIVER,
     ..PLAIN
 };
+
+pub(super) static CSI_DRIVER: Kind = Kind {
+    life: Life::since(19),
+    ..ANY_CSI_DRIVER
+};
+
+/// As it was before KEP-1472: `storageCapacity` is not shown, and does not survive a write.
+pub(super) static CSI_DRIVER_1_18: Kind = Kind {
+    life: Life::during(18, 18),
+    view: Some(View {
+        stored: &CSI_DRIVER,
+        from_stored: |object| {
+            let mut object = object.clone();
+            drop_tracking(&mut object);
+            object
+        },
+        to_stored: Value::clone,
+    }),
+    ..ANY_CSI_DRIVER
+};
+
+/// With the gate off `storageCapacity` is dropped, unless the object has it already: then it is kept for the time
+/// when the gate is on again. A release without the gate does not know the field at all.
+fn gate_tracking(object: &mut Value, old: Option<&Value>, setting: &Setting<'_>) {
+    let had = old.is_some_and(|old| !old["spec"]["storageCapacity"].is_null());
+    let knows = setting.profile.is_since(19);
+    if !setting.profile.has(Gate::CsiStorageCapacity) && !(knows && had) {
+        drop_tracking(object);
+    }
+}
+
+fn drop_tracking(object: &mut Value) {
+    if let Some(spec) = object["spec"].as_object_mut() {
+        spec.remove("storageCapacity");
+    }
+}
 
 fn driver_default(object: &mut Value) {
     let defaults = [
@@ -69,6 +109,28 @@ fn driver_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
         &new["volumeLifecycleModes"],
         &old["volumeLifecycleModes"],
     );
+}
+
+/// Fields of the spec that could not be changed at first: since which release they exist, and until which they were
+/// immutable.
+const ONCE_IMMUTABLE: [(&str, &str, u8, u8); 3] = [
+    ("storageCapacity", "spec.storageCapacity", 19, 22),
+    ("podInfoOnMount", "spec.podInfoOnMount", 18, 28),
+    ("fsGroupPolicy", "spec.fsGroupPolicy", 19, 28),
+];
+
+fn driver_validate_update_then(new: &Value, old: &Value, profile: Profile, faults: &mut Faults) {
+    for (field, path, first, last) in ONCE_IMMUTABLE {
+        if !profile.is_since(first) || profile.is_since(last + 1) {
+            continue;
+        }
+        // An object from before the field existed reads as one with its default.
+        let or_default = |object: &Value| match &object["spec"][field] {
+            Value::Null if field == "storageCapacity" => json!(false),
+            value => value.clone(),
+        };
+        faults.unchanged(path, &or_default(new), &or_default(old));
+    }
 }
 
 pub(super) static CSI_NODE: Kind = Kind {

@@ -5,6 +5,7 @@ use super::{Hooks, Kind, NO_HOOKS, PLAIN, Selectable, View};
 use crate::faults::Faults;
 use crate::meta;
 use crate::printer;
+use crate::release::Life;
 use serde_json::Value;
 
 /// How fields are called in the core group and in events.k8s.io. What is not listed has one name.
@@ -142,6 +143,7 @@ pub(super) static EVENT_VIEW: Kind = Kind {
     create_on_update: true,
     unknown_label: not_supported,
     printer: &printer::EVENT,
+    life: Life::since(19),
     ..PLAIN
 };
 

@@ -22,6 +22,7 @@ use crate::faults::Faults;
 use crate::names::{self, Complaints};
 use crate::options::ServerOptions;
 use crate::printer::{NAME_AND_AGE, Printer};
+use crate::release::{Life, Profile};
 use serde_json::Value;
 
 /// One resource.
@@ -59,6 +60,8 @@ pub(crate) struct Kind {
     pub(crate) review: Option<Review>,
     /// This resource shows another one's objects in its own form.
     pub(crate) view: Option<View>,
+    /// The releases in which the row is served. Several rows may have the same place in the API, in different ones.
+    pub(crate) life: Life,
 }
 
 /// A subresource with behaviour of its own.
@@ -114,6 +117,8 @@ pub(crate) struct Hooks {
     pub(crate) validate_create: fn(&Value, &mut Faults),
     /// The rules for a change; the second is the old one.
     pub(crate) validate_update: fn(&Value, &Value, &mut Faults),
+    /// The rules for a change that not all releases have.
+    pub(crate) validate_update_then: fn(&Value, &Value, Profile, &mut Faults),
 }
 
 /// What hooks may look at.
@@ -121,6 +126,7 @@ pub(crate) struct Setting<'a> {
     /// The time, as `metadata` writes it.
     pub(crate) now: &'a str,
     pub(crate) options: &'a ServerOptions,
+    pub(crate) profile: Profile,
 }
 
 /// A field that field selectors accept.
@@ -146,6 +152,7 @@ pub(crate) const NO_HOOKS: Hooks = Hooks {
     validate: |_, _| {},
     validate_create: |_, _| {},
     validate_update: |_, _, _| {},
+    validate_update_then: |_, _, _, _| {},
 };
 
 /// A row to start from: an object of any form in the core group.
@@ -175,6 +182,7 @@ pub(crate) const PLAIN: Kind = Kind {
     printer: &NAME_AND_AGE,
     review: None,
     view: None,
+    life: Life::ALWAYS,
 };
 
 /// All resources, in the order of discovery.
@@ -207,8 +215,12 @@ pub(crate) static KINDS: &[&Kind] = &[
     &rbac::ROLE_BINDING,
     &rbac::ROLE,
     &csi::CSI_DRIVER,
+    &csi::CSI_DRIVER_1_18,
     &csi::CSI_NODE,
     &capacity::CSI_STORAGE_CAPACITY,
+    &capacity::V1BETA1,
+    &capacity::V1ALPHA1,
+    &capacity::V1ALPHA1_FIRST,
     &storage::STORAGE_CLASS,
     &storage::VOLUME_ATTACHMENT,
 ];
@@ -263,12 +275,25 @@ impl Kind {
             .find(|k| k.group == group && k.version == version && k.plural == plural)
     }
 
-    /// The row of a resource by group and plural name, in the only version that is served.
+    /// The row of a resource by group and plural name, in the preferred version that is served.
+    pub(crate) fn find_served(group: &str, plural: &str, profile: Profile) -> Option<&'static Kind> {
+        let mut served = KINDS.iter().copied().filter(|k| k.life.contains(profile));
+        served.find(|k| k.group == group && k.plural == plural)
+    }
+
+    /// A row of a resource by group and plural name, served or not.
     pub(crate) fn find_resource(group: &str, plural: &str) -> Option<&'static Kind> {
-        KINDS
-            .iter()
-            .copied()
-            .find(|k| k.group == group && k.plural == plural)
+        let mut rows = KINDS.iter().copied();
+        rows.find(|k| k.group == group && k.plural == plural)
+    }
+
+    /// The row that is served in the place of this one.
+    pub(crate) fn served(&'static self, profile: Profile) -> Option<&'static Kind> {
+        if self.life.contains(profile) {
+            return Some(self);
+        }
+        let mut served = KINDS.iter().copied().filter(|k| k.life.contains(profile));
+        served.find(|k| k.group == self.group && k.version == self.version && k.plural == self.plural)
     }
 
     /// The row of a kind by what objects say of themselves.

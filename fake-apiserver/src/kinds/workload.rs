@@ -2,6 +2,7 @@
 
 use super::{Generation, Kind, PLAIN};
 use crate::printer;
+use crate::release::Life;
 
 /// A row with a status and a generation, as all workloads have them.
 const WORKLOAD: Kind = Kind {
@@ -81,5 +82,6 @@ pub(super) static POD_DISRUPTION_BUDGET: Kind = Kind {
     generation: Generation::FromCreation,
     unconditional_update: false,
     printer: &printer::POD_DISRUPTION_BUDGET,
+    life: Life::since(21),
     ..PLAIN
 };

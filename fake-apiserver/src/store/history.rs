@@ -103,8 +103,19 @@ impl History {
             };
             let (log, compacted) = &mut self.logs[shelf];
             log.remove(&revision);
-            *compacted = revision;
+            *compacted = revision.max(*compacted);
         }
+    }
+
+    /// Forgets the changes of a resource up to a revision.
+    pub(super) fn compact(&mut self, shelf: usize, revision: u64) {
+        self.order.retain(|(at, of)| *of != shelf || *at > revision);
+        let (log, compacted) = &mut self.logs[shelf];
+        *log = log
+            .range(revision + 1..)
+            .map(|(at, logged)| (*at, logged.clone()))
+            .collect();
+        *compacted = revision.max(*compacted);
     }
 
     /// The changes after `revision`, or where they can be had from at the earliest.

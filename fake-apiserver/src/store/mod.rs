@@ -5,6 +5,7 @@
 
 mod history;
 mod object;
+mod perturbed;
 mod watcher;
 
 pub(crate) use history::{Gone, History, Logged};
@@ -18,16 +19,19 @@ use crate::kinds::{KINDS, Kind};
 use crate::meta;
 use crate::observe::{Change, Event, Observer, WatchEnd};
 use crate::options::{Limits, ServerOptions};
+use crate::perturb::Table;
 use crate::rbac::{self, Attributes, Authorizer, Decision, Rule, Sources};
+use crate::release::Profile;
 use crate::status::Status;
 use imbl::OrdMap;
 use jiff::Timestamp;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::Value;
 use std::ops::Bound;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use tokio::sync::Notify;
 
@@ -47,6 +51,10 @@ pub(crate) struct Store {
     authorizer: Authorizer,
     /// Wakes those who wait for a revision.
     committed: Notify,
+    /// Whether any perturbation is installed.
+    perturbed: AtomicBool,
+    /// What is served. Only written while the state is locked.
+    profile: RwLock<Profile>,
 }
 
 struct State {
@@ -55,6 +63,7 @@ struct State {
     history: History,
     watches: u64,
     rng: StdRng,
+    perturbations: Table,
 }
 
 /// One stored resource.
@@ -79,6 +88,7 @@ impl Store {
             history: History::new(KINDS.len(), options.history),
             watches: 0,
             rng: StdRng::from_rng(&mut rand::rng()),
+            perturbations: Table::default(),
         };
         Self {
             state: Mutex::new(state),
@@ -86,8 +96,10 @@ impl Store {
             activity: Activity::default(),
             authenticator: Authenticator::new(),
             authorizer: Authorizer::new(options.authorization),
+            profile: RwLock::new(Profile::new(options.release, &options.gates)),
             options,
             committed: Notify::new(),
+            perturbed: AtomicBool::new(false),
         }
     }
 
@@ -151,6 +163,20 @@ impl Store {
             .decide(user, attributes, || self.state.lock().policy_sources())
     }
 
+    pub(crate) fn profile(&self) -> Profile {
+        *self.profile.read()
+    }
+
+    /// Serves another release, or the same one with other gates. Watches of what is no longer served end.
+    pub(crate) fn set_profile(&self, profile: Profile) {
+        let state = self.state.lock();
+        *self.profile.write() = profile;
+        let watchers = state.shelves.iter().flat_map(|shelf| &shelf.watchers);
+        for watcher in watchers.filter(|watcher| !watcher.kind.life.contains(profile)) {
+            watcher.end(WatchEnd::Unserved, &self.activity);
+        }
+    }
+
     /// Reports what a watch's connection has taken.
     pub(crate) fn delivered(&self, watcher: &Watcher, events: &[Delivered]) {
         let Some(observer) = &self.observer else { return };
@@ -164,6 +190,13 @@ impl Store {
     pub(crate) fn bookmark(&self, watcher: &Watcher) -> Option<u64> {
         let state = self.state.lock();
         watcher.is_drained().then_some(state.revision)
+    }
+
+    /// A number for a watch that could not start.
+    pub(crate) fn number_watch(&self) -> u64 {
+        let mut state = self.state.lock();
+        state.watches += 1;
+        state.watches
     }
 
     /// Reports the end of a watch that could not start.
@@ -223,6 +256,11 @@ pub(crate) struct Txn<'a> {
 impl Txn<'_> {
     pub(crate) fn options(&self) -> &ServerOptions {
         &self.store.options
+    }
+
+    /// What is served; it does not change during a transaction.
+    pub(crate) fn profile(&self) -> Profile {
+        self.store.profile()
     }
 
     pub(crate) fn revision(&self) -> u64 {
@@ -375,6 +413,7 @@ impl Txn<'_> {
             inbox: Mutex::new(Inbox::new(head, self.store.activity.begin())),
         });
         self.state.shelves[shelf].watchers.push(watcher.clone());
+        self.store.perturb_new(&mut self.state, &watcher);
         Ok(watcher)
     }
 

@@ -10,12 +10,14 @@ use crate::activity::{Activity, Busy};
 use crate::kinds::Kind;
 use crate::meta;
 use crate::observe::{Change, Event, WatchEnd};
+use crate::perturb::RuleId;
 use crate::selector::{FieldSelector, LabelSelector};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::task::{Context, Waker};
+use std::time::Instant;
 
 /// Which objects of a resource are meant.
 #[derive(Clone, Debug, Default)]
@@ -59,6 +61,17 @@ pub(super) struct Inbox {
     closed: Option<WatchEnd>,
     /// Held until the head is sent, so that the server is not quiet before.
     starting: Option<Busy>,
+    /// Nothing is delivered for now. Meanwhile nothing counts as unfinished: the server may be quiet.
+    held: Option<Hold>,
+    /// Events that are still delivered before the watch is ended.
+    left: Option<usize>,
+}
+
+/// A perturbation that keeps a watch from delivering.
+#[derive(Clone, Copy)]
+struct Hold {
+    rule: RuleId,
+    until: Option<Instant>,
 }
 
 /// What is sent before the queue.
@@ -95,6 +108,8 @@ pub(crate) enum Batch {
     Complete(u64),
     /// Nothing yet; the waker is kept.
     Pending,
+    /// Nothing until that time, for the watch is held. The waker is kept as well.
+    Held(Instant),
     /// The watch was closed.
     Closed(WatchEnd),
 }
@@ -140,43 +155,89 @@ impl Watcher {
             return;
         }
         if inbox.queue.len() >= self.limit {
-            activity.done(inbox.queue.len());
-            inbox.queue.clear();
+            activity.done(inbox.discard());
             inbox.closed = Some(WatchEnd::Slow);
         } else {
-            activity.add(1);
+            activity.add(usize::from(inbox.held.is_none()));
             inbox.queue.push_back(event);
         }
-        if let Some(waker) = inbox.waker.take() {
-            waker.wake();
+        inbox.wake();
+    }
+
+    /// Ends the watch when it has delivered so many events more.
+    pub(super) fn end_after(&self, events: usize, activity: &Activity) {
+        self.inbox.lock().left = Some(events);
+        if events == 0 {
+            self.end(WatchEnd::Perturbed, activity);
+        }
+    }
+
+    /// Ends the watch. What it has not sent is not sent any more.
+    pub(super) fn end(&self, why: WatchEnd, activity: &Activity) {
+        let mut inbox = self.inbox.lock();
+        if inbox.closed.is_none() {
+            activity.done(inbox.discard());
+            inbox.closed = Some(why);
+            inbox.wake();
+        }
+    }
+
+    /// Delivers nothing until `release`, or until a time.
+    pub(super) fn hold(&self, rule: RuleId, until: Option<Instant>, activity: &Activity) {
+        let mut inbox = self.inbox.lock();
+        if inbox.held.is_none() {
+            activity.done(inbox.queue.len());
+            inbox.starting = None;
+        }
+        inbox.held = Some(Hold { rule, until });
+        inbox.wake();
+    }
+
+    /// Delivers again what that rule has held.
+    pub(super) fn release(&self, rule: RuleId, activity: &Activity) {
+        let mut inbox = self.inbox.lock();
+        if inbox.held.is_some_and(|held| held.rule == rule) {
+            inbox.release(activity);
         }
     }
 
     /// The next events, at most `most` of them.
-    pub(crate) fn take(&self, most: usize, cx: &Context<'_>) -> Batch {
+    pub(crate) fn take(&self, most: usize, activity: &Activity, cx: &Context<'_>) -> Batch {
         let mut inbox = self.inbox.lock();
         if let Some(why) = inbox.closed {
             return Batch::Closed(why);
         }
-        if let Some(batch) = inbox.take_head(&self.selection, self.after, most) {
-            return batch;
+        if let Some(held) = inbox.held {
+            if held.until.is_none_or(|until| until > Instant::now()) {
+                inbox.waker = Some(cx.waker().clone());
+                return held.until.map_or(Batch::Pending, Batch::Held);
+            }
+            inbox.release(activity);
         }
-        if inbox.queue.is_empty() {
-            inbox.waker = Some(cx.waker().clone());
-            return Batch::Pending;
+        let most = inbox.left.map_or(most, |left| most.min(left));
+        if most == 0 {
+            activity.done(inbox.discard());
+            inbox.closed = Some(WatchEnd::Perturbed);
+            return Batch::Closed(WatchEnd::Perturbed);
         }
-        let count = inbox.queue.len().min(most);
-        let events: Vec<Delivered> = inbox.queue.drain(..count).collect();
-        Batch::Events {
-            counted: events.len(),
-            events,
+        let batch = match inbox.take_head(&self.selection, self.after, most) {
+            Some(batch) => batch,
+            None if inbox.queue.is_empty() => {
+                inbox.waker = Some(cx.waker().clone());
+                return Batch::Pending;
+            }
+            None => inbox.take_queue(most),
+        };
+        if let (Batch::Events { events, .. }, Some(left)) = (&batch, &mut inbox.left) {
+            *left = left.saturating_sub(events.len());
         }
+        batch
     }
 
     /// Whether there is nothing left to send.
     pub(super) fn is_drained(&self) -> bool {
         let inbox = self.inbox.lock();
-        inbox.queue.is_empty() && matches!(inbox.head, Head::Done)
+        inbox.queue.is_empty() && matches!(inbox.head, Head::Done) && inbox.held.is_none()
     }
 
     /// Marks the watch as closed and returns why; the first reason counts.
@@ -187,9 +248,9 @@ impl Watcher {
         *inbox.closed.get_or_insert(why)
     }
 
-    /// Empties the queue of a closed watch and returns how many events were in it.
+    /// Empties the queue of a closed watch and returns how many of its events counted as unfinished.
     pub(super) fn discard(&self) -> usize {
-        std::mem::take(&mut self.inbox.lock().queue).len()
+        self.inbox.lock().discard()
     }
 
     pub(super) fn delivery(&self, event: &Delivered) -> Event {
@@ -216,6 +277,38 @@ impl Inbox {
             waker: None,
             closed: None,
             starting,
+            held: None,
+            left: None,
+        }
+    }
+
+    fn wake(&mut self) {
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+
+    fn release(&mut self, activity: &Activity) {
+        self.held = None;
+        activity.add(self.queue.len());
+        if !matches!(self.head, Head::Done) {
+            self.starting = Some(activity.begin());
+        }
+        self.wake();
+    }
+
+    /// Empties the queue and returns how many of its events counted as unfinished.
+    fn discard(&mut self) -> usize {
+        let discarded = std::mem::take(&mut self.queue).len();
+        if self.held.is_some() { 0 } else { discarded }
+    }
+
+    fn take_queue(&mut self, most: usize) -> Batch {
+        let count = self.queue.len().min(most);
+        let events: Vec<Delivered> = self.queue.drain(..count).collect();
+        Batch::Events {
+            counted: events.len(),
+            events,
         }
     }
 

@@ -90,7 +90,7 @@ fn snapshot(txn: &Txn<'_>, call: &Call) -> Result<(Snapshot, Option<String>), St
             };
             Ok((txn.snapshot_at(kind, asked).map_err(gone)?, None))
         }
-        _ => Ok((txn.snapshot(kind), None)),
+        _ => Ok((txn.snapshot_as_of(kind, call.stale), None)),
     }
 }
 

@@ -103,6 +103,10 @@ fn answered(
 }
 
 fn run(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
+    // The release may have changed since the path was read.
+    if !call.target.kind.life.contains(txn.profile()) {
+        return Err(Status::no_such_resource());
+    }
     match (call.verb, call.target.part) {
         (Verb::Create, Part::Main) if let Some(asked) = call.target.kind.review => {
             review::review(txn, asked, call)
@@ -127,11 +131,22 @@ fn get(txn: &Txn<'_>, call: &Call) -> Result<Answer, Status> {
     if let Some(asked) = revision.filter(|asked| *asked > txn.revision()) {
         return Err(Status::revision_too_large(asked, txn.revision()));
     }
-    let object = existing(txn, call)?;
+    let object = match call.stale {
+        Some(_) => stale(txn, call)?,
+        None => existing(txn, call)?,
+    };
     Ok(Answer::Object {
         code: 200,
         object: shown(call.target.kind, object),
     })
+}
+
+/// The object that a request names, as a perturbation has it seen.
+fn stale(txn: &Txn<'_>, call: &Call) -> Result<Arc<Object>, Status> {
+    let target = &call.target;
+    let snapshot = txn.snapshot_as_of(target.kind, call.stale);
+    let found = snapshot.objects.get(target.key().as_str()).cloned();
+    found.ok_or_else(|| Status::not_found(target.kind.resource(), target.name()))
 }
 
 /// The object that a request names.
@@ -154,6 +169,7 @@ fn setting<'a>(txn: &'a Txn<'_>) -> Setting<'a> {
     Setting {
         now: &txn.now,
         options: txn.options(),
+        profile: txn.profile(),
     }
 }
 

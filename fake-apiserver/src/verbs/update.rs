@@ -8,6 +8,7 @@ use crate::faults::Faults;
 use crate::kinds::{Generation, Kind};
 use crate::meta;
 use crate::rbac;
+use crate::release::Profile;
 use crate::status::Status;
 use crate::store::{Object, Txn};
 use serde_json::Value;
@@ -105,7 +106,7 @@ pub(super) fn replace(
     (kind.stored().hooks.update)(&mut new, &old.value, &setting(txn));
     count_generation(kind, &mut new, &old.value);
     rbac::check_escalation(txn, kind, Some(&old.value), &new)?;
-    validate(kind, target, &new, &old.value)?;
+    validate(kind, target, &new, &old.value, txn.profile())?;
     store(txn, target, old, new)
 }
 
@@ -169,7 +170,13 @@ fn count_generation(kind: &'static Kind, new: &mut Value, old: &Value) {
     meta::set(new, "generation", Some(generation.into()));
 }
 
-fn validate(kind: &'static Kind, target: &Target, new: &Value, old: &Value) -> Result<(), Status> {
+fn validate(
+    kind: &'static Kind,
+    target: &Target,
+    new: &Value,
+    old: &Value,
+    profile: Profile,
+) -> Result<(), Status> {
     let mut faults = Faults::default();
     meta::validate_update(new, old, &mut faults);
     if kind.meta_checked_twice {
@@ -179,6 +186,7 @@ fn validate(kind: &'static Kind, target: &Target, new: &Value, old: &Value) -> R
     if target.part == Part::Main {
         (kind.hooks.validate)(new, &mut faults);
         (kind.hooks.validate_update)(new, old, &mut faults);
+        (kind.hooks.validate_update_then)(new, old, profile, &mut faults);
     }
     if faults.is_empty() {
         Ok(())

@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 
 /// Keeps what it is told as short texts.
 #[derive(Default)]
-struct Recorder {
+pub(crate) struct Recorder {
     told: Mutex<Vec<String>>,
     more: Notify,
 }
@@ -69,6 +69,15 @@ impl Observer for Recorder {
                 why,
                 ..
             } => format!("{client} unwatches {resource} {why:?}"),
+            Event::Fault {
+                client, what, legal, ..
+            } => {
+                let kind = if legal { "legal" } else { "illegal" };
+                format!(
+                    "{} suffers {kind} {what}",
+                    client.as_deref().unwrap_or("the server")
+                )
+            }
         };
         self.told.lock().push(text);
         self.more.notify_waiters();
@@ -76,7 +85,7 @@ impl Observer for Recorder {
 }
 
 impl Recorder {
-    fn about(&self, word: &str) -> Vec<String> {
+    pub(crate) fn about(&self, word: &str) -> Vec<String> {
         self.told
             .lock()
             .iter()
@@ -96,7 +105,7 @@ impl Recorder {
     }
 }
 
-async fn observed() -> (Wire, Arc<Recorder>) {
+pub(crate) async fn observed() -> (Wire, Arc<Recorder>) {
     let recorder = Arc::new(Recorder::default());
     let wire = Wire::with(ServerOptions::default(), Some(recorder.clone())).await;
     (wire, recorder)

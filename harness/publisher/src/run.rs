@@ -6,20 +6,20 @@ use std::{convert::Infallible, sync::Arc};
 use futures::future::{self, BoxFuture, FutureExt};
 use k8s_openapi::api::{
     core::v1::{Node, PersistentVolume, PersistentVolumeClaim},
-    storage::v1::{CSINode, CSIStorageCapacity, StorageClass},
+    storage::v1::{CSINode, StorageClass},
 };
 use kube::{Api, Client, ResourceExt, runtime::watcher};
 use parking_lot::Mutex;
 
 use crate::{
     Defect, DriverError, Options, OptionsError, OwnerError,
-    capacity::{ManagedBy, Publisher},
+    capacity::{Capacities, ManagedBy, Publisher},
     cluster::{Cluster, registration},
     csi::Driver,
     owner,
     provision::Provisioner,
     topology::{self, Registration, Topology},
-    watch::{Change, Gate, follow},
+    watch::{Change, Gate, follow, follow_events},
 };
 
 /// Why the publisher could not start.
@@ -58,7 +58,10 @@ struct Parts {
     cluster: Arc<Mutex<Cluster>>,
     publisher: Option<Arc<Publisher>>,
     provisioner: Provisioner,
+    /// Opens when everything but the published objects was listed.
     gate: Gate,
+    /// Opens when the published objects were listed: volumes are provisioned even where the server does not have their type.
+    published: Gate,
     options: Options,
 }
 
@@ -81,13 +84,14 @@ async fn serve(options: Options, client: Client) -> Result<Infallible, Error> {
         publisher.clone(),
     );
     let watches_nodes = options.own_node().is_none() && (driver.abilities.topology || publisher.is_some());
-    let watches = 3 + usize::from(publisher.is_some()) + 2 * usize::from(watches_nodes);
+    let watches = 3 + 2 * usize::from(watches_nodes);
     let parts = Parts {
         driver,
         cluster,
         publisher,
         provisioner,
         gate: Gate::new(watches),
+        published: Gate::new(1),
         options,
     };
     let mut tasks = parts.storage_watches(&client);
@@ -97,7 +101,7 @@ async fn serve(options: Options, client: Client) -> Result<Infallible, Error> {
             .into_iter()
             .flatten(),
     );
-    tasks.extend(parts.publishing(&client));
+    tasks.extend(parts.publishing());
     tasks.extend(parts.provisioning());
     future::join_all(tasks).await;
     future::pending().await
@@ -122,13 +126,13 @@ async fn publisher(
     let pod = options.pod_name.as_deref().unwrap_or_default();
     let owner = owner::find(client, namespace, pod, options.capacity_ownerref_level).await?;
     let by = ManagedBy::new(&driver.name, options.own_node());
-    let api = Api::namespaced(client.clone(), namespace);
+    let capacities = Arc::new(Capacities::new(client.clone(), namespace));
     Ok(Some(Publisher::new(
         options.clone(),
         by,
         owner,
         Arc::clone(driver),
-        api,
+        capacities,
     )))
 }
 
@@ -181,11 +185,10 @@ impl Parts {
         ]
     }
 
-    fn publishing(&self, client: &Client) -> Vec<BoxFuture<'_, Infallible>> {
-        let (Some(publisher), Some(namespace)) = (&self.publisher, &self.options.namespace) else {
+    fn publishing(&self) -> Vec<BoxFuture<'_, Infallible>> {
+        let Some(publisher) = &self.publisher else {
             return Vec::new();
         };
-        let api: Api<CSIStorageCapacity> = Api::namespaced(client.clone(), namespace);
         let config = watcher::Config {
             label_selector: publisher.selector(),
             ..Default::default()
@@ -193,13 +196,13 @@ impl Parts {
         let objects = move |change| publisher.object_changed(change);
         let work = async {
             self.gate.opened().await;
+            self.published.opened().await;
             tokio::join!(publisher.work(), publisher.poll());
             future::pending().await
         };
-        vec![
-            follow(api, config, self.options.pace(), &self.gate, objects).boxed(),
-            work.boxed(),
-        ]
+        let events = publisher.capacities().events(config, self.options.pace());
+        let followed = follow_events("CSIStorageCapacity".into(), events, &self.published, objects);
+        vec![followed.boxed(), work.boxed()]
     }
 
     fn provisioning(&self) -> Vec<BoxFuture<'_, Infallible>> {

@@ -8,9 +8,19 @@ pub(crate) fn brief(error: &kube::Error) -> String {
     }
 }
 
-/// The object is not there.
+/// The object is not there, although the server knows its type.
 pub(crate) fn is_not_found(error: &kube::Error) -> bool {
-    matches!(error, kube::Error::Api(status) if status.is_not_found())
+    matches!(error, kube::Error::Api(status) if status.is_not_found()) && !is_type_missing(error)
+}
+
+/// The server does not know the type, or not in that version: it names no object that could be missing. What it stores of that type it
+/// may show again one day.
+pub(crate) fn is_type_missing(error: &kube::Error) -> bool {
+    let names_nothing = |status: &kube::core::Status| {
+        let details = status.details.as_ref();
+        details.is_none_or(|details| details.name.is_empty())
+    };
+    matches!(error, kube::Error::Api(status) if status.code == 404 && names_nothing(status))
 }
 
 /// The object is another one, or another version, than the request expects.

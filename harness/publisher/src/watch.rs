@@ -2,6 +2,7 @@
 //! messages, and finds out what went away while nobody watched. Keeps no more than it needs for that.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, BTreeSet},
     convert::Infallible,
     fmt::Debug,
@@ -9,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use futures::StreamExt;
+use futures::{Stream, StreamExt};
 use kube::{
     Api, Resource, ResourceExt,
     runtime::{
@@ -81,14 +82,27 @@ pub(crate) async fn follow<K>(
 where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
 {
-    let kind = K::kind(&());
+    let events = watcher(api, config).backoff(Retry::new(pace));
+    follow_events(K::kind(&()), events, gate, tell).await
+}
+
+/// Tells of each change in order, as the events of a watch have them. Their source waits after failures by itself.
+pub(crate) async fn follow_events<K>(
+    kind: Cow<'static, str>,
+    events: impl Stream<Item = watcher::Result<Event<K>>>,
+    gate: &Gate,
+    tell: impl FnMut(Change<K>),
+) -> Infallible
+where
+    K: Resource<DynamicType = ()>,
+{
     let mut followed = Followed {
         known: BTreeMap::new(),
         listing: BTreeSet::new(),
         tell,
     };
     let mut first = true;
-    let mut events = std::pin::pin!(watcher(api, config).backoff(Retry { pace, failures: 0 }));
+    let mut events = std::pin::pin!(events);
     loop {
         match events.next().await {
             Some(Ok(Event::InitDone)) => {
@@ -154,16 +168,40 @@ fn name<K: Resource>(object: &K) -> Name {
 }
 
 /// Waits between the attempts to watch.
-struct Retry {
+pub(crate) struct Retry {
     pace: Pace,
     failures: u32,
+}
+
+impl Retry {
+    pub(crate) fn new(pace: Pace) -> Retry {
+        Retry { pace, failures: 0 }
+    }
+
+    /// The same waits from their beginning.
+    pub(crate) fn afresh(&self) -> Retry {
+        Retry::new(self.pace)
+    }
+
+    pub(crate) fn failed(&mut self) {
+        self.failures = self.failures.saturating_add(1);
+    }
+
+    pub(crate) fn succeeded(&mut self) {
+        self.failures = 0;
+    }
+
+    /// How long to wait now; nothing where nothing has failed.
+    pub(crate) fn wait_after_failure(&self) -> Option<Duration> {
+        (self.failures > 0).then(|| self.pace.wait(self.failures))
+    }
 }
 
 impl Iterator for Retry {
     type Item = Duration;
 
     fn next(&mut self) -> Option<Duration> {
-        self.failures = self.failures.saturating_add(1);
+        self.failed();
         Some(self.pace.wait(self.failures))
     }
 }

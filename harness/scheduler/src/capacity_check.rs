@@ -34,6 +34,8 @@ pub enum Unchecked {
     NoDriver,
     /// The CSIDriver does not set `storageCapacity: true`.
     NotTracked,
+    /// The scheduler's gate `CSIStorageCapacity` is off.
+    GateOff,
     /// The deliberate defect of that name.
     Defect,
 }
@@ -107,6 +109,9 @@ pub fn considered<'a>(
 fn needed(snapshot: &Snapshot, rules: &Rules, claim: &Claim, class: &Class) -> Result<Quantity, Unchecked> {
     if rules.has(Defect::SkipsCapacity) {
         return Err(Unchecked::Defect);
+    }
+    if rules.without_capacity {
+        return Err(Unchecked::GateOff);
     }
     let request = claim.request.ok_or(Unchecked::NoRequest)?;
     if rules.has(Defect::IgnoresFlag) {

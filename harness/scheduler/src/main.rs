@@ -32,7 +32,7 @@ struct Arguments {
     #[arg(long, value_name = "NAME", default_value_t = Options::default().scheduler_name)]
     scheduler_name: String,
 
-    /// Feature gates as NAME=true|false, separated by commas; known: StorageCapacityScoring
+    /// Feature gates as NAME=true|false, separated by commas; known: CSIStorageCapacity, StorageCapacityScoring
     #[arg(long, value_name = "GATES", value_delimiter = ',', value_parser = parse_gate)]
     feature_gates: Vec<Gate>,
 
@@ -65,10 +65,11 @@ struct Arguments {
     defect: Option<Defect>,
 }
 
-/// A feature gate; the scheduler knows a single one.
+/// The feature gates that the scheduler knows.
 #[derive(Clone, Copy)]
 enum Gate {
-    StorageCapacityScoring(bool),
+    Capacity(bool),
+    Scoring(bool),
 }
 
 /// Parsed as a whole, because the order of the points counts.
@@ -126,18 +127,21 @@ async fn client(kubeconfig: Option<&PathBuf>) -> Result<Client, Failure> {
 
 fn options(arguments: Arguments) -> Options {
     // Of several settings of one gate the last counts, as upstream.
-    let scoring = arguments
-        .feature_gates
-        .iter()
-        .map(|Gate::StorageCapacityScoring(on)| *on)
-        .next_back();
     let defaults = Options::default();
+    let (mut capacity, mut scoring) = (defaults.capacity, defaults.scoring);
+    for gate in &arguments.feature_gates {
+        match gate {
+            Gate::Capacity(on) => capacity = *on,
+            Gate::Scoring(on) => scoring = *on,
+        }
+    }
     Options {
         scheduler_name: arguments.scheduler_name,
         initial_backoff: Duration::from_millis(arguments.initial_backoff_ms),
         max_backoff: Duration::from_millis(arguments.max_backoff_ms),
         bind_timeout: Duration::from_secs(arguments.bind_timeout_seconds),
-        scoring: scoring.unwrap_or(defaults.scoring),
+        capacity,
+        scoring,
         shape: arguments.shape.map(|Shape(points)| points),
         arithmetic: if arguments.wrapping_arithmetic {
             Arithmetic::Wrapping
@@ -158,7 +162,8 @@ fn parse_gate(text: &str) -> Result<Gate, String> {
         .parse()
         .map_err(|_| format!("invalid value of {name}: {value}, write true or false"))?;
     match name {
-        "StorageCapacityScoring" => Ok(Gate::StorageCapacityScoring(on)),
+        "CSIStorageCapacity" => Ok(Gate::Capacity(on)),
+        "StorageCapacityScoring" => Ok(Gate::Scoring(on)),
         _ => Err(format!("unrecognized feature gate: {name}")),
     }
 }

@@ -22,6 +22,8 @@ pub struct Options {
     pub unschedulable_flush: Duration,
     /// How long to wait for a pod's claims to be bound. With zero, claims are still asked to be provisioned.
     pub bind_timeout: Duration,
+    /// The feature gate `CSIStorageCapacity` (KEP-1472) as the scheduler has it; locked to true from 1.24 on.
+    pub capacity: bool,
     /// The feature gate `StorageCapacityScoring` (KEP-4049).
     pub scoring: bool,
     /// `VolumeBindingArgs.shape`; only with scoring. None or no points mean the default shape.
@@ -42,6 +44,7 @@ impl Default for Options {
             max_backoff: Duration::from_secs(10),
             unschedulable_flush: Duration::from_secs(300),
             bind_timeout: Duration::from_secs(600),
+            capacity: true,
             scoring: false,
             shape: None,
             arithmetic: Arithmetic::Exact,
@@ -95,6 +98,7 @@ impl Options {
         Ok(Rules {
             arithmetic: self.arithmetic,
             shape: self.scoring.then(|| self.effective_shape()).transpose()?,
+            without_capacity: !self.capacity,
             defect: self.defect,
         })
     }

@@ -11,6 +11,8 @@ pub struct Rules {
     pub arithmetic: Arithmetic,
     /// The scoring function, when `StorageCapacityScoring` (KEP-4049) is on.
     pub shape: Option<Shape>,
+    /// The gate `CSIStorageCapacity` of the scheduler is off: capacity does not matter to any pod.
+    pub without_capacity: bool,
     /// The deliberate defect, if any.
     pub defect: Option<Defect>,
 }

@@ -48,7 +48,7 @@ impl Cluster {
         match action {
             Action::Pool(segment, Some(pool)) => self.set_pool(segment, *pool),
             Action::Pool(segment, None) => self.driver.remove_pool(segment),
-            Action::Create(object) => drop(self.local.create(object.clone())?),
+            Action::Create(object) => drop(self.create(object)?),
             Action::Merge(target, merge) => self.merge(plan, target, merge)?,
             Action::Delete(target) => self.delete(plan, target)?,
             Action::DriverUp(node, segment) if plan.is_distributed() => {
@@ -79,6 +79,21 @@ impl Cluster {
                 self.fleet.stop(*role).await;
             }
             Action::Start(role) => self.start_role(*role)?,
+            Action::Fault(id, rule) => {
+                let installed = self.api.perturb(rule.clone());
+                let rule = installed.map_err(|error| Problem::Refused(error.to_string()))?;
+                self.faults.insert(id.clone(), rule);
+            }
+            Action::Release(release, gates) => self.api.set_release(*release, gates),
+            Action::Attempt(action) => match Box::pin(self.perform(plan, action)).await {
+                Ok(()) | Err(Problem::Refused(_)) => {}
+                Err(other) => return Err(other),
+            },
+            Action::Unfault(id) => {
+                if let Some(rule) = self.faults.remove(id) {
+                    self.api.unperturb(rule);
+                }
+            }
         }
         Ok(())
     }

@@ -13,15 +13,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fake_apiserver::{ApiServer, LocalClient, ServerOptions};
+use fake_apiserver::{ApiServer, LocalClient, RuleId, ServerOptions, Status};
 use fake_csi::{CostFactor, DriverSpec, FakeDriver, NodeIdentity, Pool};
+use serde_json::Value;
 use tokio::task::JoinHandle;
 
 use crate::journal::{Journal, What};
 use crate::plan::{NAMESPACE, Plan, PoolPlan};
 use crate::scenario::Role;
 use crate::segment::Segment;
-use crate::system::{Access, Fleet, Settings, Systems};
+use crate::system::{Access, Fleet, HARNESS, Settings, Systems};
 use crate::world::World;
 use observe::{ApiObserver, CsiObserver};
 
@@ -56,9 +57,6 @@ pub enum StartError {
     NoSystem(String),
 }
 
-/// Client name of the harness itself.
-const HARNESS: &str = "harness";
-
 /// A running cluster.
 pub(crate) struct Cluster {
     api: ApiServer,
@@ -80,6 +78,8 @@ pub(crate) struct Cluster {
     settings: Settings,
     /// Pod of the publisher, where the case wants an owner.
     pod: Option<String>,
+    /// Faults in force, by the case's names.
+    faults: BTreeMap<String, RuleId>,
 }
 
 struct Endpoint {
@@ -103,6 +103,8 @@ impl Cluster {
             .map_err(io("make a temporary folder"))?;
         let options = ServerOptions {
             kubelet_less: true,
+            release: plan.release,
+            gates: plan.gates.clone(),
             ..ServerOptions::default()
         };
         let api = ApiServer::new(options, Some(Arc::new(ApiObserver(journal.clone()))));
@@ -135,6 +137,7 @@ impl Cluster {
             active: Vec::new(),
             settings: settings(plan, refresh),
             pod: None,
+            faults: BTreeMap::new(),
         };
         cluster.create_all(plan)?;
         cluster
@@ -152,7 +155,7 @@ impl Cluster {
             message,
         };
         for object in &plan.objects {
-            let answer = self.local.create(object.clone());
+            let answer = self.create(object);
             // The usual namespaces may be there from the start.
             if let Err(status) = answer
                 && !(status.code == 409 && object["kind"] == "Namespace")
@@ -167,6 +170,17 @@ impl Cluster {
                 Some(pod.map_err(|status| refused("create the owners".to_owned(), status.to_string()))?);
         }
         Ok(())
+    }
+
+    /// Creates an object, in the version that is served where it is one of several.
+    fn create(&self, object: &Value) -> Result<Arc<Value>, Status> {
+        let mut object = object.clone();
+        if object["kind"] == "CSIStorageCapacity"
+            && let Some(version) = self.api.served_version("storage.k8s.io", "csistoragecapacities")
+        {
+            object["apiVersion"] = format!("storage.k8s.io/{version}").into();
+        }
+        self.local.create(object)
     }
 
     async fn start_driver(&mut self, plan: &Plan) -> std::io::Result<()> {
@@ -318,6 +332,7 @@ fn settings(plan: &Plan, refresh: Duration) -> Settings {
         immediate: plan.publisher.immediate,
         zero: plan.publisher.zero,
         strict_topology: plan.publisher.strict_topology,
+        capacity: plan.scheduler.capacity,
         scoring: plan.scheduler.scoring,
         shape: plan.scheduler.shape.clone(),
     }

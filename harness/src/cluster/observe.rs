@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fake_apiserver as api;
 use fake_csi as csi;
 
-use crate::journal::{CallFact, Change, CommitFact, DeliveryFact, Journal, RequestFact, What};
+use crate::journal::{CallFact, Change, CommitFact, DeliveryFact, FaultFact, Journal, RequestFact, What};
 use crate::segment::Segments;
 
 /// Observes the API server.
@@ -66,6 +66,20 @@ impl api::Observer for ApiObserver {
                     namespace: namespace.as_deref().map(str::to_owned),
                     name: name.to_string(),
                     revision,
+                }));
+            }
+            api::Event::Fault {
+                rule,
+                client,
+                what,
+                legal,
+            } => {
+                let rule = rule.0;
+                self.0.append(What::Fault(FaultFact {
+                    rule,
+                    client,
+                    what,
+                    legal,
                 }));
             }
             // The end of a watch decides nothing: whoever watched comes back with a new request.

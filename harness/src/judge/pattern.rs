@@ -3,6 +3,7 @@
 use crate::journal::{Fact, What};
 use crate::plan::{Pattern, PatternKind, Plan};
 use crate::scenario::Role;
+use crate::system::HARNESS;
 
 /// The role that a client name belongs to: `publisher@n1` is a publisher. The harness and its controllers have none.
 pub(super) fn role_of(client: &str) -> Option<Role> {
@@ -22,11 +23,19 @@ pub(super) fn matches(plan: &Plan, pattern: &Pattern, fact: &Fact) -> bool {
                 && is_named(pattern, Some(&commit.name))
                 && is_by(pattern, &commit.client)
         }
-        (PatternKind::Request(verb, resource), What::Request(request)) => {
+        (PatternKind::Request { verb, resource, code }, What::Request(request)) => {
             request.verb == *verb
+                && code.is_none_or(|code| code == request.code)
                 && request.resource == *resource
                 && is_named(pattern, request.name.as_deref())
                 && is_by(pattern, &request.client)
+        }
+        (PatternKind::Fault(text), What::Fault(fault)) => {
+            fault.what.contains(text.as_str())
+                && fault
+                    .client
+                    .as_deref()
+                    .is_none_or(|client| is_by(pattern, client))
         }
         (
             PatternKind::Call {
@@ -60,6 +69,9 @@ fn is_named(pattern: &Pattern, name: Option<&str>) -> bool {
 }
 
 fn is_by(pattern: &Pattern, client: &str) -> bool {
+    if pattern.harness {
+        return client == HARNESS;
+    }
     match (pattern.by, role_of(client)) {
         (Some(wanted), role) => role == Some(wanted),
         (None, role) => role.is_some(),
@@ -70,7 +82,11 @@ fn is_by(pattern: &Pattern, client: &str) -> bool {
 pub(super) fn spell(pattern: &Pattern) -> String {
     let mut text = match &pattern.kind {
         PatternKind::Write(verb, resource) => format!("{verb} of {resource}"),
-        PatternKind::Request(verb, resource) => format!("request to {verb} {resource}"),
+        PatternKind::Request { verb, resource, code } => {
+            let code = code.map(|code| format!(" answered {code}")).unwrap_or_default();
+            format!("request to {verb} {resource}{code}")
+        }
+        PatternKind::Fault(text) => format!("fault “{text}”"),
         PatternKind::Call {
             method,
             segment,

@@ -117,6 +117,8 @@ pub struct Pattern {
     pub name: Option<String>,
     /// Only by that role; none: by any system under test.
     pub by: Option<Role>,
+    /// By the harness instead of a system under test.
+    pub harness: bool,
 }
 
 /// What kind of fact.
@@ -124,8 +126,17 @@ pub struct Pattern {
 pub enum PatternKind {
     /// A committed change: verb, resource.
     Write(String, String),
-    /// An answered request: verb, resource.
-    Request(String, String),
+    /// An answered request.
+    Request {
+        /// As RBAC spells it.
+        verb: String,
+        /// Plural resource name.
+        resource: String,
+        /// Answered with that HTTP status only.
+        code: Option<u16>,
+    },
+    /// A fault that a request or watch met, by part of its text.
+    Fault(String),
     /// A CSI call.
     Call {
         /// Method name.
@@ -287,16 +298,17 @@ fn pattern(spec: &PatternSpec, segments: &Segments) -> Result<Pattern, String> {
         .as_deref()
         .map(|text| segments.parse(text).map(|it| segments.spell(&it)))
         .transpose()?;
-    let kind = match (&spec.write, &spec.request, &spec.call) {
-        (Some(text), None, None) => {
+    let kind = match (&spec.write, &spec.request, &spec.call, &spec.fault) {
+        (Some(text), None, None, None) => {
             let (verb, resource) = verb_and_resource(text, &["create", "update", "delete"])?;
             PatternKind::Write(verb, resource)
         }
-        (None, Some(text), None) => {
+        (None, Some(text), None, None) => {
             let (verb, resource) = verb_and_resource(text, VERBS)?;
-            PatternKind::Request(verb, resource)
+            let code = spec.code.as_ref().map(|code| status(code)).transpose()?;
+            PatternKind::Request { verb, resource, code }
         }
-        (None, None, Some(method)) => {
+        (None, None, Some(method), None) => {
             let (code, parameters) = (spec.code.clone(), spec.parameters.clone());
             PatternKind::Call {
                 method: method.clone(),
@@ -305,13 +317,20 @@ fn pattern(spec: &PatternSpec, segments: &Segments) -> Result<Pattern, String> {
                 parameters,
             }
         }
-        _ => return Err("a fact is exactly one of `write`, `request`, `call`".to_owned()),
+        (None, None, None, Some(text)) => PatternKind::Fault(text.clone()),
+        _ => return Err("a fact is exactly one of `write`, `request`, `call`, `fault`".to_owned()),
     };
     Ok(Pattern {
         kind,
         name: spec.name.clone(),
         by: spec.by,
+        harness: spec.harness,
     })
+}
+
+fn status(text: &str) -> Result<u16, String> {
+    text.parse()
+        .map_err(|_| format!("`{text}` is no HTTP status; write `\"404\"`"))
 }
 
 const VERBS: &[&str] = &[

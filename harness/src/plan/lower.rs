@@ -3,15 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use fake_apiserver::Release;
 use serde_json::{Value, json};
 
 use super::{
-    Action, DriverPlan, Effect, Plan, PoolPlan, Script, Step, Target, WORKLOADS, expect, objects, raw_bytes,
+    Action, DriverPlan, Effect, Plan, PoolPlan, Script, Step, Target, WORKLOADS, expect, fault, objects,
+    raw_bytes,
 };
 use crate::scenario::{
     ActionSpec, CapacityAction, CapacitySpec, ClaimSpec, ClassAction, ClusterSpec, DeleteAction,
-    DriverAction, Mode, NodeAction, NodeSpec, PodSpec, PoolSpec, Role, Scenario, ScenarioError, ScriptSpec,
-    Short, Spanned, StepSpec,
+    DriverAction, FaultSpec, MergeSpec, Mode, NodeAction, NodeSpec, PodSpec, PoolSpec, ReleaseSpec, Role,
+    Scenario, ScenarioError, ScriptSpec, Short, Spanned, StepSpec,
 };
 use crate::segment::{Segment, Segments};
 
@@ -30,6 +32,8 @@ pub fn lower(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         classes: BTreeMap::new(),
         nodes: BTreeMap::new(),
         by_hand: 0,
+        faults: BTreeSet::new(),
+        release: cluster.release,
     };
     let whole = |message: String| ScenarioError::whole(Path::new(&scenario.source), message);
     let roles = roles(cluster, &scenario.id);
@@ -53,6 +57,8 @@ pub fn lower(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     }
     Ok(Plan {
         scenario: scenario.clone(),
+        release: cluster.release,
+        gates: cluster.gates.clone(),
         roles,
         mode: cluster.mode,
         publisher: cluster.publisher,
@@ -97,6 +103,10 @@ struct Lowering<'s> {
     nodes: BTreeMap<String, BTreeMap<String, String>>,
     /// Number of objects created by hand so far, for their names.
     by_hand: usize,
+    /// Names of all faults so far.
+    faults: BTreeSet<String>,
+    /// The release of the API server by then.
+    release: Release,
 }
 
 impl Lowering<'_> {
@@ -268,7 +278,46 @@ impl Lowering<'_> {
                 Action::Start(*role),
                 format!("start the {}", role.as_str()),
             )]),
+            ActionSpec::Fault(spec) => self.fault(spec),
+            ActionSpec::Unfault(id) => self.unfault(id),
+            ActionSpec::Release(spec) => Ok(vec![self.release(spec)]),
+            ActionSpec::Merge(spec) => Ok(vec![merge(spec)]),
+            ActionSpec::Attempt(inner) => {
+                let attempted =
+                    |(action, note)| (Action::Attempt(Box::new(action)), format!("attempt: {note}"));
+                Ok(self.action(inner)?.into_iter().map(attempted).collect())
+            }
         }
+    }
+
+    fn fault(&mut self, spec: &FaultSpec) -> Result<Vec<(Action, String)>, String> {
+        let rule = fault::rule(spec)?;
+        let nameless = self.faults.len() + 1;
+        let id = spec.id.clone().unwrap_or_else(|| format!("fault {nameless}"));
+        if !self.faults.insert(id.clone()) {
+            return Err(format!("fault `{id}` was used before; give it another `id`"));
+        }
+        let note = format!("fault: {} is {}", spec.api, rule.effect);
+        Ok(vec![(Action::Fault(id, rule), note)])
+    }
+
+    fn release(&mut self, spec: &ReleaseSpec) -> (Action, String) {
+        self.release = spec.to.unwrap_or(self.release);
+        let mut note = format!("the API server is now {}", self.release);
+        for (gate, on) in &spec.gates {
+            note.push_str(&format!(", {gate}={on}"));
+        }
+        (Action::Release(self.release, spec.gates.clone()), note)
+    }
+
+    fn unfault(&mut self, id: &str) -> Result<Vec<(Action, String)>, String> {
+        if !self.faults.contains(id) {
+            return Err(format!("there was no fault `{id}`; name one by its `id`"));
+        }
+        Ok(vec![(
+            Action::Unfault(id.to_owned()),
+            format!("fault {id} is over"),
+        )])
     }
 
     fn backend(
@@ -464,9 +513,19 @@ fn create(object: Value, kind: &str, name: &str) -> (Action, String) {
     (Action::Create(object), format!("create {kind} {name}"))
 }
 
-fn cluster_wide(resource: &'static str, name: &str) -> Target {
+fn merge(spec: &MergeSpec) -> (Action, String) {
+    let target = Target::Named {
+        resource: spec.resource.clone(),
+        namespace: spec.namespace.clone(),
+        name: spec.name.clone(),
+    };
+    let note = format!("change {} {}: {}", spec.resource, spec.name, spec.merge);
+    (Action::Merge(target, spec.merge.clone()), note)
+}
+
+fn cluster_wide(resource: &str, name: &str) -> Target {
     Target::Named {
-        resource,
+        resource: resource.to_owned(),
         namespace: None,
         name: name.to_owned(),
     }
@@ -478,7 +537,7 @@ fn delete(action: &DeleteAction) -> (Action, String) {
         DeleteAction::Claim(name) => ("persistentvolumeclaims", name),
     };
     let target = Target::Named {
-        resource,
+        resource: resource.to_owned(),
         namespace: Some(WORKLOADS.to_owned()),
         name: name.clone(),
     };

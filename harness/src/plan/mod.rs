@@ -4,11 +4,13 @@
 
 mod bound;
 mod expect;
+mod fault;
 mod lower;
 pub(crate) mod objects;
 
 use std::collections::BTreeMap;
 
+use fake_apiserver::Release;
 use serde_json::Value;
 
 pub use bound::Bound;
@@ -32,6 +34,10 @@ pub const MANAGED_LABEL: &str = "csi.storage.k8s.io/managed-by";
 pub struct Plan {
     /// The case as it was written.
     pub scenario: Scenario,
+    /// The release of the API server at the start.
+    pub release: Release,
+    /// Its feature gates.
+    pub gates: BTreeMap<String, bool>,
     /// The roles that run.
     pub roles: Vec<Role>,
     /// How the publisher is deployed.
@@ -134,6 +140,14 @@ pub enum Action {
     Stop(Role),
     /// Start a role again.
     Start(Role),
+    /// The API server fails by a rule, under the case's name for it.
+    Fault(String, fake_apiserver::Rule),
+    /// The fault of that name is over.
+    Unfault(String),
+    /// The API server becomes a release with these gates.
+    Release(Release, BTreeMap<String, bool>),
+    /// Do it; a refusal is an answer like another.
+    Attempt(Box<Action>),
 }
 
 /// An existing object.
@@ -142,7 +156,7 @@ pub enum Target {
     /// By resource, namespace and name.
     Named {
         /// Plural resource name.
-        resource: &'static str,
+        resource: String,
         /// Namespace, where there is one.
         namespace: Option<String>,
         /// Name.

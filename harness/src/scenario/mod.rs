@@ -3,19 +3,24 @@
 //! One file is one [`ScenarioFile`]; a file with a `table:` expands to one [`Scenario`] per row (see [`table`]).
 //! Names are checked and turned into Kubernetes objects later, in [`crate::plan`].
 
+mod fault;
 mod load;
+mod server;
 mod short;
 mod size;
 mod table;
 
 use std::collections::BTreeMap;
 
+use fake_apiserver::Release;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_saphyr::Location;
 pub use serde_saphyr::Spanned;
 
+pub use fault::{ChanceSpec, CutSpec, FaultSpec, HoldSpec, StaleSpec};
 pub use load::{ScenarioError, load_file, load_row, load_tree, parse};
+pub use server::{MergeSpec, ReleaseSpec};
 pub use short::{FromShort, Short};
 pub use size::Size;
 
@@ -117,6 +122,12 @@ pub enum Mode {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ClusterSpec {
+    /// The release that the API server has, such as `"1.20"`. Unset: the newest that is known well.
+    #[serde(default)]
+    pub release: Release,
+    /// Feature gates of the API server.
+    #[serde(default)]
+    pub gates: BTreeMap<String, bool>,
     /// The roles that run. Unset: the first part of the case's id, or both when that names no role.
     pub roles: Option<Vec<Role>>,
     /// How the publisher is deployed.
@@ -169,14 +180,27 @@ pub struct PublisherSpec {
 }
 
 /// Settings of the scheduler.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SchedulerSpec {
+    /// The feature gate CSIStorageCapacity (KEP-1472) as the scheduler has it, whatever the API server has.
+    #[serde(default = "DriverSpec::default_object")]
+    pub capacity: bool,
     /// The feature gate StorageCapacityScoring (KEP-4049).
     #[serde(default)]
     pub scoring: bool,
     /// VolumeBindingArgs.shape; unset: the default of the release.
     pub shape: Option<Vec<ShapePoint>>,
+}
+
+impl Default for SchedulerSpec {
+    fn default() -> Self {
+        SchedulerSpec {
+            capacity: true,
+            scoring: false,
+            shape: None,
+        }
+    }
 }
 
 /// One point of VolumeBindingArgs.shape.
@@ -425,6 +449,16 @@ pub enum ActionSpec {
     Stop(Role),
     /// Start a role that was stopped.
     Start(Role),
+    /// The API server fails in some way from now on.
+    Fault(Box<FaultSpec>),
+    /// A fault, by its id, is over.
+    Unfault(String),
+    /// The API server becomes another release, or the same one with other gates.
+    Release(ReleaseSpec),
+    /// Change an object.
+    Merge(MergeSpec),
+    /// Do something that the API server may refuse. Whether it must is for the expectations to say.
+    Attempt(Box<ActionSpec>),
 }
 
 /// A node comes, goes or changes: exactly one of the fields.
@@ -714,14 +748,19 @@ pub struct PatternSpec {
     pub request: Option<String>,
     /// A CSI method.
     pub call: Option<String>,
+    /// Part of the text of a fault that a request met, such as `status 503: create csistoragecapacities`.
+    pub fault: Option<String>,
     /// metadata.name of the object.
     pub name: Option<String>,
     /// Only by that role. Unset: by any system under test, not by the harness.
     pub by: Option<Role>,
     /// Calls only: for that segment.
     pub segment: Option<String>,
-    /// Calls only: answered with that code, such as `OK`.
+    /// Calls and requests only: answered with that code, such as `OK` or `"404"`.
     pub code: Option<String>,
+    /// Requests and writes only: by the harness, in the actions of the step, instead of a system under test.
+    #[serde(default)]
+    pub harness: bool,
     /// Calls only: with exactly these parameters.
     pub parameters: Option<BTreeMap<String, String>>,
     /// `never` only: the window starts with this fact. If it is not seen, the case fails for lack of evidence.

@@ -1,9 +1,12 @@
-//! Publishing of CSIStorageCapacity objects: what is wanted (`desired`), what is known (`ledger`), and making the two agree (`publish`).
+//! Publishing of CSIStorageCapacity objects: what is wanted (`desired`), what is known (`ledger`), making the two agree (`publish`),
+//! and the version of the API (`served`).
 //! Creates no volumes; is told when others did.
 
 mod desired;
 mod ledger;
 mod publish;
+mod served;
 
 pub(crate) use desired::{ManagedBy, parameters_for_driver};
 pub(crate) use publish::Publisher;
+pub(crate) use served::Capacities;

@@ -9,8 +9,8 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::OwnerReference,
 };
 use kube::{
-    Api, ResourceExt,
-    api::{DeleteParams, PostParams, Preconditions},
+    ResourceExt,
+    api::{DeleteParams, Preconditions},
 };
 use parking_lot::Mutex;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
@@ -18,6 +18,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use super::{
     desired::{self, Key, ManagedBy, Place, Values, is_publishable, parameters_for_driver},
     ledger::{Ledger, View},
+    served::Capacities,
 };
 use crate::{
     Defect, Options,
@@ -34,7 +35,7 @@ pub(crate) struct Publisher {
     by: ManagedBy,
     owner: Option<OwnerReference>,
     driver: Arc<Driver>,
-    api: Api<CSIStorageCapacity>,
+    capacities: Arc<Capacities>,
     ledger: Mutex<Ledger>,
     queue: Queue<Key>,
 }
@@ -58,7 +59,7 @@ impl Publisher {
         by: ManagedBy,
         owner: Option<OwnerReference>,
         driver: Arc<Driver>,
-        api: Api<CSIStorageCapacity>,
+        capacities: Arc<Capacities>,
     ) -> Publisher {
         let queue = Queue::new(options.pace());
         Publisher {
@@ -66,7 +67,7 @@ impl Publisher {
             by,
             owner,
             driver,
-            api,
+            capacities,
             ledger: Mutex::default(),
             queue,
         }
@@ -153,6 +154,11 @@ impl Publisher {
         };
         drop(ledger);
         self.look_at(keys);
+    }
+
+    /// The objects, for whoever watches them.
+    pub(crate) fn capacities(&self) -> Arc<Capacities> {
+        Arc::clone(&self.capacities)
     }
 
     /// Selects the objects to watch, on the server.
@@ -258,7 +264,7 @@ impl Publisher {
     async fn create(&self, key: &Key, segment: &Segment, values: Values) -> Result<(), Unfinished> {
         let object = desired::object(&self.by, &key.class, segment, values, self.owner.as_ref());
         self.ledger.lock().begin_create(key);
-        let created = self.api.create(&PostParams::default(), &object).await;
+        let created = self.capacities.create(&object).await;
         let several = self.ledger.lock().end_create(key, created.as_ref().ok().cloned());
         created.map_err(|source| Unfinished::Api {
             verb: "create the object",
@@ -273,11 +279,7 @@ impl Publisher {
             return Ok(());
         }
         let wanted = desired::updated(object, values, self.owner.as_ref());
-        match self
-            .api
-            .replace(&object.name_any(), &PostParams::default(), &wanted)
-            .await
-        {
+        match self.capacities.replace(&wanted).await {
             Ok(written) => {
                 self.ledger.lock().wrote(written);
                 Ok(())
@@ -296,17 +298,28 @@ impl Publisher {
 
     /// Makes sure that an object still exists, of which the watch never told.
     async fn verify(&self, object: &CSIStorageCapacity) -> Result<(), Unfinished> {
-        let found = self.api.get_opt(&object.name_any()).await;
-        let found = found.map_err(|source| Unfinished::Api {
-            verb: "get the object",
-            source,
-        })?;
+        self.look_up(object).await?;
+        // What to do is decided anew, from what is known now.
+        self.queue.add(Key::of(object));
+        Ok(())
+    }
+
+    /// Learns from the server whether this very object still exists.
+    async fn look_up(&self, object: &CSIStorageCapacity) -> Result<(), Unfinished> {
+        let found = match self.capacities.get(&object.name_any()).await {
+            Ok(found) => Some(found),
+            Err(source) if is_not_found(&source) => None,
+            Err(source) => {
+                return Err(Unfinished::Api {
+                    verb: "get the object",
+                    source,
+                });
+            }
+        };
         match found.filter(|found| found.metadata.uid == object.metadata.uid) {
             Some(found) => self.ledger.lock().wrote(found),
             None => self.forget(object),
         }
-        // What to do is decided anew, from what is known now.
-        self.queue.add(Key::of(object));
         Ok(())
     }
 
@@ -331,11 +344,20 @@ impl Publisher {
         };
         let parameters = DeleteParams::default().preconditions(preconditions);
         self.ledger.lock().begin_delete(uid);
-        match self.api.delete(&object.name_any(), &parameters).await {
+        match self.capacities.delete(&object.name_any(), &parameters).await {
             Ok(_) => Ok(()),
-            Err(source) if is_not_found(&source) || is_conflict(&source) => {
+            Err(source) if is_not_found(&source) => {
                 self.forget(object);
                 Ok(())
+            }
+            // Another object has the name, or the server was in trouble: only a look tells which.
+            Err(source) if is_conflict(&source) => {
+                self.ledger.lock().undo_delete(uid);
+                self.look_up(object).await?;
+                Err(Unfinished::Api {
+                    verb: "delete the object",
+                    source,
+                })
             }
             Err(source) => {
                 self.ledger.lock().undo_delete(uid);

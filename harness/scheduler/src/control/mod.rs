@@ -8,6 +8,7 @@ mod hints;
 mod queue;
 mod report;
 mod run;
+mod served;
 mod watch;
 
 pub use self::run::{Error, run};

@@ -16,6 +16,7 @@ use kube::{Client, Resource};
 use serde::de::DeserializeOwned;
 use tracing::warn;
 
+use super::served;
 use crate::objects::{Capacity, Claim, Class, Driver, Node, Object, ObjectKey, Pod, Volume};
 
 /// What one watch tells.
@@ -62,7 +63,7 @@ pub(super) fn all(client: &Client) -> SelectAll<BoxStream<'static, Update>> {
         follow(Api::all(client.clone()), everything(), Update::Volume),
         follow(Api::all(client.clone()), everything(), Update::Class),
         follow(Api::all(client.clone()), everything(), Update::Driver),
-        follow(everywhere(client), everything(), Update::Capacity),
+        served::capacities(client),
     ])
 }
 
@@ -98,7 +99,7 @@ where
     news.boxed()
 }
 
-fn read<T>(event: Event<T::Api>) -> News<T>
+pub(super) fn read<T>(event: Event<T::Api>) -> News<T>
 where
     T: Object,
 {
@@ -123,7 +124,7 @@ fn read_object<T: Object>(source: &T::Api, wrap: fn(Arc<T>) -> News<T>) -> News<
 
 /// The waiting time before a failed watch is started again: doubles up to a bound, and starts over after a success.
 #[derive(Debug)]
-struct Retry {
+pub(super) struct Retry {
     next: Duration,
 }
 

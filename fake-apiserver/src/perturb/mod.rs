@@ -1,0 +1,402 @@
+//! Perturbations: failures of the server on demand, decided by a table of rules.
+//!
+//! Owns matching and counting. The table is part of the store's state, so that rules, watches and writes are ordered by
+//! one lock. Does not refuse, delay or cut anything itself: it tells the fate of a request, and others carry it out.
+
+mod refusal;
+mod rule;
+
+pub use rule::{Chance, Effect, Match, Rule, RuleError, RuleId};
+
+use crate::observe::{ResourcePath, Verb};
+use crate::status::Status;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use refusal::refusal;
+use std::time::Duration;
+
+/// Rules that may be installed at a time.
+const RULES_MAX: usize = 1024;
+
+/// An installed rule and what it did so far.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Perturbation {
+    /// Its id, for removal.
+    pub id: RuleId,
+    /// The rule, with the revision that it was resolved to.
+    pub rule: Rule,
+    /// Whether a real API server may do the same ([`Rule::is_legal`]).
+    pub legal: bool,
+    /// How many requests and watches matched.
+    pub matched: u64,
+    /// To how many of them it was applied.
+    pub applied: u64,
+}
+
+/// The rules of a server.
+#[derive(Default)]
+pub(crate) struct Table {
+    entries: Vec<Entry>,
+    last: u64,
+}
+
+struct Entry {
+    id: RuleId,
+    rule: Rule,
+    matched: u64,
+    applied: u64,
+    rng: Option<StdRng>,
+}
+
+/// A request as rules see it.
+pub(crate) struct Asked<'a> {
+    pub(crate) client: &'a str,
+    pub(crate) verb: Verb,
+    pub(crate) resource: Option<&'a ResourcePath>,
+    /// The `resourceVersion` parameter of a read.
+    pub(crate) revision: &'a str,
+}
+
+/// What becomes of a request.
+#[derive(Default)]
+pub(crate) struct Fate {
+    pub(crate) delay: Duration,
+    pub(crate) blow: Option<Blow>,
+}
+
+/// What happens to a request instead of what it asks for.
+pub(crate) enum Blow {
+    Refuse(Status),
+    Disconnect,
+    LoseAnswer,
+    /// It reads the state at a revision.
+    Stale(u64),
+}
+
+/// What becomes of a watch.
+pub(crate) enum WatchFate {
+    EndAfter(u32),
+    Hold(RuleId, Option<Duration>),
+}
+
+/// An application of a rule, to be told to the observer.
+pub(crate) struct Applied {
+    pub(crate) rule: RuleId,
+    pub(crate) legal: bool,
+    pub(crate) effect: String,
+}
+
+impl Table {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    pub(crate) fn install(&mut self, rule: Rule) -> Result<RuleId, RuleError> {
+        rule.check()?;
+        if self.entries.len() >= RULES_MAX {
+            return Err(RuleError::TooMany(RULES_MAX));
+        }
+        self.last += 1;
+        let id = RuleId(self.last);
+        self.entries.push(Entry {
+            id,
+            rng: rule.chance.map(|chance| StdRng::seed_from_u64(chance.seed)),
+            rule,
+            matched: 0,
+            applied: 0,
+        });
+        Ok(id)
+    }
+
+    /// Removes a rule; whether there was one.
+    pub(crate) fn remove(&mut self, id: RuleId) -> bool {
+        let before = self.entries.len();
+        self.entries.retain(|entry| entry.id != id);
+        self.entries.len() < before
+    }
+
+    pub(crate) fn list(&self) -> Vec<Perturbation> {
+        let listed = |entry: &Entry| Perturbation {
+            id: entry.id,
+            rule: entry.rule.clone(),
+            legal: entry.rule.is_legal(),
+            matched: entry.matched,
+            applied: entry.applied,
+        };
+        self.entries.iter().map(listed).collect()
+    }
+
+    /// The fate of a request. Rules count in the order in which they were installed: delays add up, and the first other
+    /// effect ends the search.
+    pub(crate) fn meet(&mut self, asked: &Asked<'_>) -> (Fate, Vec<Applied>) {
+        let (mut fate, mut applied) = (Fate::default(), Vec::new());
+        for entry in &mut self.entries {
+            if !concerns(&entry.rule.effect, asked) {
+                continue;
+            }
+            let Some(told) = entry.apply(asked) else { continue };
+            applied.push(told);
+            match blow(&entry.rule.effect, asked) {
+                None => fate.delay += delay(&entry.rule.effect),
+                blow => {
+                    fate.blow = blow;
+                    break;
+                }
+            }
+        }
+        (fate, applied)
+    }
+
+    /// What becomes of a watch that begins.
+    pub(crate) fn meet_watch(&mut self, asked: &Asked<'_>) -> (Vec<WatchFate>, Vec<Applied>) {
+        let met = self
+            .entries
+            .iter_mut()
+            .filter_map(|entry| entry.meet_watch(asked));
+        met.unzip()
+    }
+
+    /// What a rule that was just installed does to a watch that is open.
+    pub(crate) fn meet_open(&mut self, id: RuleId, asked: &Asked<'_>) -> Option<(WatchFate, Applied)> {
+        let entry = self.entries.iter_mut().find(|entry| entry.id == id)?;
+        let (fate, applied) = entry.meet_watch(asked)?;
+        let fate = match fate {
+            WatchFate::EndAfter(_) => WatchFate::EndAfter(0),
+            hold @ WatchFate::Hold(..) => hold,
+        };
+        Some((fate, applied))
+    }
+
+    /// Counts the only application of a rule that acts when it is installed.
+    pub(crate) fn acted(&mut self, id: RuleId) -> Option<Applied> {
+        let entry = self.entries.iter_mut().find(|entry| entry.id == id)?;
+        entry.matched += 1;
+        Some(entry.told())
+    }
+}
+
+impl Entry {
+    fn meet_watch(&mut self, asked: &Asked<'_>) -> Option<(WatchFate, Applied)> {
+        let fate = match self.rule.effect {
+            Effect::EndWatch { after_events } => WatchFate::EndAfter(after_events),
+            Effect::HoldWatch { milliseconds } => {
+                WatchFate::Hold(self.id, milliseconds.map(Duration::from_millis))
+            }
+            _ => return None,
+        };
+        Some((fate, self.apply(asked)?))
+    }
+
+    /// Counts a match and whether the rule applies to it.
+    fn apply(&mut self, asked: &Asked<'_>) -> Option<Applied> {
+        let Rule { on, skip, times, .. } = &self.rule;
+        if !on.matches(asked) || times.is_some_and(|times| self.applied >= u64::from(times)) {
+            return None;
+        }
+        self.matched += 1;
+        if self.matched <= u64::from(*skip) {
+            return None;
+        }
+        if let (Some(chance), Some(rng)) = (self.rule.chance, &mut self.rng)
+            && !rng.random_bool(chance.probability)
+        {
+            return None;
+        }
+        Some(self.told())
+    }
+
+    fn told(&mut self) -> Applied {
+        self.applied += 1;
+        Applied {
+            rule: self.id,
+            legal: self.rule.is_legal(),
+            effect: self.rule.effect.to_string(),
+        }
+    }
+}
+
+impl Match {
+    fn matches(&self, asked: &Asked<'_>) -> bool {
+        let client = self
+            .client
+            .as_deref()
+            .is_none_or(|wanted| match wanted.strip_suffix('*') {
+                Some(start) => asked.client.starts_with(start),
+                None => asked.client == wanted,
+            });
+        client && self.verb.is_none_or(|verb| verb == asked.verb) && self.matches_path(asked.resource)
+    }
+
+    pub(crate) fn matches_path(&self, path: Option<&ResourcePath>) -> bool {
+        let resource = self
+            .resource
+            .as_deref()
+            .is_none_or(|wanted| path.is_some_and(|path| is_resource(wanted, path)));
+        let name = path.and_then(|path| path.name.as_ref());
+        resource && self.name.as_ref().is_none_or(|wanted| name == Some(wanted))
+    }
+}
+
+/// Whether a path is of the resource, or of the subresource, that a rule names.
+fn is_resource(wanted: &str, path: &ResourcePath) -> bool {
+    let (resource, subresource) = match wanted.split_once('/') {
+        Some((resource, subresource)) => (resource, Some(subresource)),
+        None => (wanted, None),
+    };
+    path.resource == resource && path.subresource.as_deref() == subresource
+}
+
+/// Whether an effect is about such requests at all.
+fn concerns(effect: &Effect, asked: &Asked<'_>) -> bool {
+    match effect {
+        Effect::Status { .. } | Effect::Delay { .. } | Effect::Disconnect | Effect::LoseAnswer => true,
+        Effect::Stale { consistent, .. } => {
+            let reads = matches!(asked.verb, Verb::Get | Verb::List) && asked.resource.is_some();
+            reads && (asked.revision == "0" || (*consistent && asked.revision.is_empty()))
+        }
+        Effect::EndWatch { .. } | Effect::HoldWatch { .. } | Effect::Compact { .. } => false,
+    }
+}
+
+/// What happens to a request instead of what it asks for, if anything.
+fn blow(effect: &Effect, asked: &Asked<'_>) -> Option<Blow> {
+    match *effect {
+        Effect::Status {
+            code,
+            retry_after_seconds,
+        } => Some(Blow::Refuse(refusal(code, retry_after_seconds, asked.resource))),
+        Effect::Disconnect => Some(Blow::Disconnect),
+        Effect::LoseAnswer => Some(Blow::LoseAnswer),
+        Effect::Stale { revision, .. } => Some(Blow::Stale(revision.unwrap_or_default())),
+        _ => None,
+    }
+}
+
+fn delay(effect: &Effect) -> Duration {
+    match effect {
+        Effect::Delay { milliseconds } => Duration::from_millis(*milliseconds),
+        _ => Duration::ZERO,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn create<'a>(client: &'a str, path: &'a ResourcePath) -> Asked<'a> {
+        Asked {
+            client,
+            verb: Verb::Create,
+            resource: Some(path),
+            revision: "",
+        }
+    }
+
+    fn path(resource: &str) -> ResourcePath {
+        ResourcePath {
+            group: String::new(),
+            version: "v1".to_owned(),
+            resource: resource.to_owned(),
+            subresource: None,
+            namespace: None,
+            name: None,
+        }
+    }
+
+    fn unavailable() -> Effect {
+        Effect::Status {
+            code: 503,
+            retry_after_seconds: 0,
+        }
+    }
+
+    #[test]
+    fn a_rule_leaves_some_alone_applies_to_some_and_is_spent() {
+        let mut table = Table::default();
+        let rule = Rule {
+            skip: 1,
+            times: Some(2),
+            ..Rule::new(Match::default(), unavailable())
+        };
+        table.install(rule).unwrap();
+        let pods = path("pods");
+        let refused: Vec<bool> = (0..5)
+            .map(|_| table.meet(&create("c", &pods)).0.blow.is_some())
+            .collect();
+        assert_eq!(refused, [false, true, true, false, false]);
+        assert_eq!(table.list()[0].applied, 2);
+    }
+
+    #[test]
+    fn chance_repeats_with_its_seed() {
+        let outcomes = |seed| {
+            let mut table = Table::default();
+            let rule = Rule {
+                chance: Some(Chance {
+                    probability: 0.5,
+                    seed,
+                }),
+                ..Rule::new(Match::default(), unavailable())
+            };
+            table.install(rule).unwrap();
+            let pods = path("pods");
+            (0..64)
+                .map(|_| table.meet(&create("c", &pods)).0.blow.is_some())
+                .collect::<Vec<bool>>()
+        };
+        assert_eq!(outcomes(7), outcomes(7));
+        assert_ne!(outcomes(7), outcomes(8));
+        assert!(outcomes(7).contains(&true) && outcomes(7).contains(&false));
+    }
+
+    #[test]
+    fn clients_and_resources_are_matched_whole_or_by_their_beginning() {
+        let matches = |client: &str, resource: &str| {
+            let on = Match {
+                client: Some(client.to_owned()),
+                resource: Some(resource.to_owned()),
+                ..Match::default()
+            };
+            on.matches(&create("publisher@n1", &path("pods")))
+        };
+        assert!(matches("publisher*", "pods") && matches("publisher@n1", "pods"));
+        assert!(!matches("publisher", "pods") && !matches("publisher*", "pods/binding"));
+    }
+
+    #[test]
+    fn legality_follows_from_the_rule() {
+        let legal = |verb, code| {
+            let on = Match {
+                verb,
+                ..Match::default()
+            };
+            let effect = Effect::Status {
+                code,
+                retry_after_seconds: 0,
+            };
+            Rule::new(on, effect).is_legal()
+        };
+        assert!(legal(None, 503) && legal(Some(Verb::Update), 409) && legal(Some(Verb::Watch), 410));
+        assert!(!legal(None, 409) && !legal(Some(Verb::Get), 409) && !legal(Some(Verb::Create), 410));
+        assert!(!legal(None, 404) && !legal(None, 418));
+    }
+
+    #[test]
+    fn rules_survive_their_text() {
+        let rule = Rule {
+            chance: Some(Chance {
+                probability: 0.25,
+                seed: 3,
+            }),
+            ..Rule::new(
+                Match::default(),
+                Effect::HoldWatch {
+                    milliseconds: Some(5),
+                },
+            )
+        };
+        let text = serde_json::to_string(&rule).unwrap();
+        assert_eq!(serde_json::from_str::<Rule>(&text).unwrap(), rule);
+        assert!(serde_json::from_str::<Rule>(r#"{"effect": "disconnect", "tiems": 1}"#).is_err());
+    }
+}

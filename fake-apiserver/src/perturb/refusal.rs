@@ -1,0 +1,61 @@
+//! What a request that a rule refuses is answered, in the words of the real server.
+//!
+//! Does not know rules.
+
+use crate::observe::ResourcePath;
+use crate::status::{Status, Subject};
+
+/// Reasons and texts of refusals, as the real server has them. Other codes have neither.
+const REFUSALS: [(u16, &str, &str); 6] = [
+    (401, "Unauthorized", "Unauthorized"),
+    (
+        404,
+        "NotFound",
+        "the server could not find the requested resource",
+    ),
+    (
+        429,
+        "TooManyRequests",
+        "The server has received too many requests and has asked us to try again later",
+    ),
+    (
+        500,
+        "InternalError",
+        "Internal error occurred: etcdserver: request timed out",
+    ),
+    (
+        503,
+        "ServiceUnavailable",
+        "the server is currently unable to handle the request",
+    ),
+    (
+        504,
+        "Timeout",
+        "Timeout: request did not complete within the allotted timeout",
+    ),
+];
+
+pub(super) fn refusal(code: u16, retry_after_seconds: u32, path: Option<&ResourcePath>) -> Status {
+    let subject = Subject {
+        group: path.map_or("", |path| &path.group),
+        kind: path.map_or("", |path| &path.resource),
+    };
+    let name = path.and_then(|path| path.name.as_deref()).unwrap_or_default();
+    let mut status = match code {
+        403 => Status::forbidden(subject, name, "this request was perturbed"),
+        409 => Status::conflict(
+            subject,
+            name,
+            "the object has been modified; please apply your changes to the latest version and try again",
+        ),
+        410 => Status::expired("too old resource version"),
+        _ => match REFUSALS.iter().find(|(known, ..)| *known == code) {
+            Some((_, reason, text)) => Status::failure(code, reason, *text),
+            None => Status::failure(code, "Unknown", format!("perturbed with status {code}")),
+        },
+    };
+    if retry_after_seconds > 0 {
+        status.details.get_or_insert_default().retry_after_seconds = retry_after_seconds;
+    }
+    status
+}

@@ -1,0 +1,205 @@
+//! Releases of Kubernetes and their feature gates: which rows of the kind table are served, and by which rules.
+//!
+//! Owns the milestones of KEP-1472. Does not know objects: what a release does to them is said in the rows. Storage
+//! outlives every change of release.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+/// A minor release of Kubernetes, from 1.18 to 1.37.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Release(u8);
+
+/// The text names no release that is known here.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no release from {first} to {last}; write one like 1.23", first = Release::OLDEST, last = Release::NEWEST)]
+pub struct UnknownRelease(String);
+
+impl Release {
+    /// The last release without CSIStorageCapacity.
+    pub const OLDEST: Self = Self(18);
+    /// The newest release that is known here.
+    pub const NEWEST: Self = Self(37);
+
+    /// The release 1.`minor`.
+    pub fn new(minor: u8) -> Option<Self> {
+        let release = Self(minor);
+        (Self::OLDEST..=Self::NEWEST)
+            .contains(&release)
+            .then_some(release)
+    }
+
+    /// All releases, the oldest first.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (Self::OLDEST.0..=Self::NEWEST.0).map(Self)
+    }
+
+    /// The number after the point.
+    pub fn minor(self) -> u8 {
+        self.0
+    }
+}
+
+impl Default for Release {
+    fn default() -> Self {
+        Self(36)
+    }
+}
+
+impl fmt::Display for Release {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "1.{}", self.0)
+    }
+}
+
+impl FromStr for Release {
+    type Err = UnknownRelease;
+
+    fn from_str(text: &str) -> Result<Self, UnknownRelease> {
+        let minor = text.strip_prefix("1.").and_then(|minor| minor.parse().ok());
+        minor
+            .and_then(Self::new)
+            .ok_or_else(|| UnknownRelease(text.to_owned()))
+    }
+}
+
+impl TryFrom<String> for Release {
+    type Error = UnknownRelease;
+
+    fn try_from(text: String) -> Result<Self, UnknownRelease> {
+        text.parse()
+    }
+}
+
+impl From<Release> for String {
+    fn from(release: Release) -> Self {
+        release.to_string()
+    }
+}
+
+/// A feature gate of the API server that changes what this one does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Gate {
+    /// KEP-1472.
+    CsiStorageCapacity,
+}
+
+/// The life of a gate, in minor releases.
+struct Stages {
+    name: &'static str,
+    /// Alpha: it exists, and is off.
+    known: u8,
+    /// Beta: it is on.
+    on: u8,
+    /// General availability: it is on, whatever is set.
+    locked: u8,
+}
+
+/// By [`Gate`].
+const GATES: [Stages; 1] = [Stages {
+    name: "CSIStorageCapacity",
+    known: 19,
+    on: 21,
+    locked: 24,
+}];
+
+/// A release with its gates as they are in effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Profile {
+    pub(crate) release: Release,
+    on: [bool; GATES.len()],
+}
+
+impl Profile {
+    /// Gates that the release does not have, or has locked, are not settable; others that change nothing here are
+    /// accepted, for a real server has many more.
+    pub(crate) fn new(release: Release, gates: &BTreeMap<String, bool>) -> Self {
+        let on = GATES.map(|gate| {
+            let minor = release.minor();
+            let set = gates.get(gate.name).copied().unwrap_or(minor >= gate.on);
+            minor >= gate.locked || (minor >= gate.known && set)
+        });
+        Self { release, on }
+    }
+
+    pub(crate) fn has(self, gate: Gate) -> bool {
+        self.on[gate as usize]
+    }
+
+    pub(crate) fn is_since(self, minor: u8) -> bool {
+        self.release.minor() >= minor
+    }
+}
+
+/// In which releases something is served.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Life {
+    first: u8,
+    last: u8,
+    gate: Option<Gate>,
+}
+
+impl Life {
+    pub(crate) const ALWAYS: Self = Self::since(0);
+
+    /// From a minor release on.
+    pub(crate) const fn since(first: u8) -> Self {
+        Self::during(first, u8::MAX)
+    }
+
+    /// From one minor release to another, both included.
+    pub(crate) const fn during(first: u8, last: u8) -> Self {
+        Self {
+            first,
+            last,
+            gate: None,
+        }
+    }
+
+    /// Only while a gate is on.
+    pub(crate) const fn behind(self, gate: Gate) -> Self {
+        Self {
+            gate: Some(gate),
+            ..self
+        }
+    }
+
+    pub(crate) fn contains(self, profile: Profile) -> bool {
+        (self.first..=self.last).contains(&profile.release.minor())
+            && self.gate.is_none_or(|gate| profile.has(gate))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_are_read_as_they_are_written() {
+        for release in Release::all() {
+            assert_eq!(release.to_string().parse(), Ok(release));
+        }
+        for text in ["1.17", "1.38", "2.20", "1.x", "20"] {
+            assert!(text.parse::<Release>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_gate_is_off_then_on_then_locked() {
+        let on = |minor, set: Option<bool>| {
+            let gates = set
+                .map(|on| ("CSIStorageCapacity".to_owned(), on))
+                .into_iter()
+                .collect();
+            Profile::new(Release::new(minor).unwrap(), &gates).has(Gate::CsiStorageCapacity)
+        };
+        for minor in 18..=37 {
+            assert_eq!(on(minor, None), minor >= 21, "default in 1.{minor}");
+            assert_eq!(on(minor, Some(true)), minor >= 19, "set in 1.{minor}");
+            assert_eq!(on(minor, Some(false)), minor >= 24, "unset in 1.{minor}");
+        }
+    }
+}

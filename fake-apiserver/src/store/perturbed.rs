@@ -1,0 +1,195 @@
+//! Perturbations and the state: rules are installed, met and removed under the lock that orders everything else, so a
+//! rule, the watches that it holds and the writes that they miss have one order.
+//!
+//! Does not decide what a rule matches, and does not touch connections.
+
+use super::{Snapshot, State, Store, Watcher};
+use crate::kinds::{KINDS, Kind};
+use crate::observe::{Event, ResourcePath, Verb};
+use crate::perturb::{Applied, Asked, Effect, Fate, Match, Perturbation, Rule, RuleError, RuleId, WatchFate};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+impl Store {
+    /// Installs a rule. What it does to open watches and to the history is done when this returns.
+    pub(crate) fn perturb(&self, mut rule: Rule) -> Result<RuleId, RuleError> {
+        let mut state = self.state.lock();
+        let now = state.revision;
+        if let Effect::Stale { revision, .. } | Effect::Compact { revision } = &mut rule.effect {
+            *revision = Some(revision.unwrap_or(now).min(now));
+        }
+        let (effect, on) = (rule.effect.clone(), rule.on.clone());
+        let id = state.perturbations.install(rule)?;
+        self.perturbed.store(true, Ordering::Release);
+        match effect {
+            Effect::Compact { revision } => self.compact(&mut state, id, &on, revision.unwrap_or(now)),
+            Effect::EndWatch { .. } | Effect::HoldWatch { .. } => self.perturb_open(&mut state, id),
+            _ => {}
+        }
+        Ok(id)
+    }
+
+    /// Removes a rule and lets go of what it held; whether there was one.
+    pub(crate) fn unperturb(&self, id: RuleId) -> bool {
+        let mut state = self.state.lock();
+        let removed = state.perturbations.remove(id);
+        self.perturbed
+            .store(!state.perturbations.is_empty(), Ordering::Release);
+        for watcher in state.shelves.iter().flat_map(|shelf| &shelf.watchers) {
+            watcher.release(id, &self.activity);
+        }
+        removed
+    }
+
+    pub(crate) fn perturbations(&self) -> Vec<Perturbation> {
+        self.state.lock().perturbations.list()
+    }
+
+    /// The fate of a request, and its report.
+    pub(crate) fn meet(
+        &self,
+        client: &Arc<str>,
+        verb: Verb,
+        resource: Option<&ResourcePath>,
+        revision: &str,
+    ) -> Fate {
+        // Without rules, requests do not wait for the lock.
+        if !self.perturbed.load(Ordering::Acquire) {
+            return Fate::default();
+        }
+        let asked = Asked {
+            client,
+            verb,
+            resource,
+            revision,
+        };
+        let mut state = self.state.lock();
+        let (fate, applied) = state.perturbations.meet(&asked);
+        for applied in &applied {
+            self.tell(Some(client), applied, &describe(&asked));
+        }
+        fate
+    }
+
+    /// Applies the rules to a watch that begins.
+    pub(super) fn perturb_new(&self, state: &mut State, watcher: &Watcher) {
+        if state.perturbations.is_empty() {
+            return;
+        }
+        let path = watcher.path();
+        let asked = watcher.asked(&path);
+        let (fates, applied) = state.perturbations.meet_watch(&asked);
+        for fate in fates {
+            self.suffer(watcher, &fate);
+        }
+        for applied in &applied {
+            self.tell(Some(&watcher.client), applied, &describe(&asked));
+        }
+    }
+
+    fn perturb_open(&self, state: &mut State, id: RuleId) {
+        let watchers: Vec<Arc<Watcher>> = state
+            .shelves
+            .iter()
+            .flat_map(|shelf| &shelf.watchers)
+            .cloned()
+            .collect();
+        for watcher in watchers {
+            let path = watcher.path();
+            let asked = watcher.asked(&path);
+            if let Some((fate, applied)) = state.perturbations.meet_open(id, &asked) {
+                self.suffer(&watcher, &fate);
+                self.tell(Some(&watcher.client), &applied, &describe(&asked));
+            }
+        }
+    }
+
+    fn suffer(&self, watcher: &Watcher, fate: &WatchFate) {
+        match fate {
+            WatchFate::EndAfter(events) => {
+                watcher.end_after(usize::try_from(*events).unwrap_or(usize::MAX), &self.activity);
+            }
+            WatchFate::Hold(rule, time) => {
+                let until = time.map(|time| Instant::now() + time);
+                watcher.hold(*rule, until, &self.activity);
+            }
+        }
+    }
+
+    fn compact(&self, state: &mut State, id: RuleId, on: &Match, revision: u64) {
+        for kind in KINDS.iter().filter(|kind| kind.view.is_none()) {
+            if on.matches_path(Some(&whole(kind))) {
+                state.history.compact(kind.shelf(), revision);
+            }
+        }
+        if let Some(applied) = state.perturbations.acted(id) {
+            self.tell(None, &applied, on.resource.as_deref().unwrap_or("everything"));
+        }
+    }
+
+    fn tell(&self, client: Option<&Arc<str>>, applied: &Applied, of: &str) {
+        if let Some(observer) = &self.observer {
+            observer.observe(Event::Fault {
+                rule: applied.rule,
+                client: client.cloned(),
+                what: format!("{}: {of}", applied.effect),
+                legal: applied.legal,
+            });
+        }
+    }
+}
+
+impl Watcher {
+    fn path(&self) -> ResourcePath {
+        ResourcePath {
+            namespace: self.selection.namespace.clone(),
+            name: self.selection.name.clone(),
+            ..whole(self.kind)
+        }
+    }
+
+    fn asked<'a>(&'a self, path: &'a ResourcePath) -> Asked<'a> {
+        Asked {
+            client: &self.client,
+            verb: Verb::Watch,
+            resource: Some(path),
+            revision: "",
+        }
+    }
+}
+
+impl super::Txn<'_> {
+    /// The resource as it was at an earlier revision; as it is now where the log no longer reaches back so far.
+    pub(crate) fn snapshot_as_of(&self, kind: &'static Kind, revision: Option<u64>) -> Snapshot {
+        let stale = revision.and_then(|revision| self.snapshot_at(kind, revision).ok());
+        stale.unwrap_or_else(|| self.snapshot(kind))
+    }
+}
+
+/// The collection of all objects of a kind.
+fn whole(kind: &Kind) -> ResourcePath {
+    ResourcePath {
+        group: kind.group.to_owned(),
+        version: kind.version.to_owned(),
+        resource: kind.plural.to_owned(),
+        subresource: None,
+        namespace: None,
+        name: None,
+    }
+}
+
+/// `create csistoragecapacities`, `update pods/status p`.
+fn describe(asked: &Asked<'_>) -> String {
+    let Some(path) = asked.resource else {
+        return asked.verb.to_string();
+    };
+    let mut text = format!("{} {}", asked.verb, path.resource);
+    for (mark, part) in [("/", &path.subresource), (" ", &path.name)] {
+        if let Some(part) = part {
+            text.push_str(mark);
+            text.push_str(part);
+        }
+    }
+    text
+}

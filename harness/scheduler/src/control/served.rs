@@ -1,0 +1,171 @@
+//! The watch of CSIStorageCapacity in whichever version the server has: `v1` from 1.24 on, `v1beta1` and `v1alpha1`
+//! before, and none where the feature is off. All versions have the same fields.
+//!
+//! A server without the type has no objects to tell of, so scheduling begins without them. What was told once counts
+//! until something else is told: a type that goes away takes no object back (KEP-1472, enablement and rollback).
+
+use std::collections::VecDeque;
+
+use futures::stream::{self, BoxStream, StreamExt};
+use k8s_openapi::api::storage::v1::CSIStorageCapacity;
+use kube::api::{Api, DynamicObject};
+use kube::core::{ApiResource, TypeMeta};
+use kube::runtime::WatchStreamExt;
+use kube::runtime::watcher::{self, Event};
+use kube::{Client, ResourceExt};
+use tracing::{info, warn};
+
+use super::watch::{News, Retry, Update, read};
+use crate::objects::Capacity;
+
+const GROUP: &str = "storage.k8s.io";
+const KIND: &str = "CSIStorageCapacity";
+const PLURAL: &str = "csistoragecapacities";
+/// The version that is used where there is a choice comes first.
+const VERSIONS: [&str; 3] = ["v1", "v1beta1", "v1alpha1"];
+
+/// Follows the objects without end.
+pub(super) fn capacities(client: &Client) -> BoxStream<'static, Update> {
+    let following = Following {
+        client: client.clone(),
+        events: None,
+        waits: Retry::default(),
+        failed: false,
+        told: false,
+        pending: VecDeque::new(),
+    };
+    let updates = stream::unfold(following, |mut following| async {
+        Some((following.next().await, following))
+    });
+    updates.boxed()
+}
+
+/// A watch that outlives its version.
+struct Following {
+    client: Client,
+    /// The watch of the present version.
+    events: Option<BoxStream<'static, watcher::Result<Event<DynamicObject>>>>,
+    waits: Retry,
+    /// The last attempt failed.
+    failed: bool,
+    /// A list was told, be it empty.
+    told: bool,
+    pending: VecDeque<Update>,
+}
+
+impl Following {
+    async fn next(&mut self) -> Update {
+        loop {
+            if let Some(update) = self.pending.pop_front() {
+                return update;
+            }
+            let Some(events) = &mut self.events else {
+                self.start().await;
+                continue;
+            };
+            match events.next().await {
+                Some(Ok(event)) => {
+                    self.waits = Retry::default();
+                    self.failed = false;
+                    self.told |= matches!(event, Event::InitDone);
+                    self.pending
+                        .extend(typed(event).map(|event| Update::Capacity(read(event))));
+                }
+                Some(Err(error)) => {
+                    warn!(kind = KIND, %error, "watch failed, trying again");
+                    if is_lost(&error) {
+                        self.events = None;
+                    }
+                }
+                None => self.events = None,
+            }
+        }
+    }
+
+    async fn start(&mut self) {
+        if self.failed
+            && let Some(wait) = self.waits.next()
+        {
+            tokio::time::sleep(wait).await;
+        }
+        self.failed = true;
+        match discover(&self.client).await {
+            Ok(Some(version)) => {
+                info!(version, "the server has CSIStorageCapacity");
+                let api = Api::all_with(self.client.clone(), &resource(version));
+                let events = watcher::watcher(api, watcher::Config::default()).backoff(Retry::default());
+                self.events = Some(events.boxed());
+            }
+            Ok(None) if !self.told => {
+                self.told = true;
+                let nothing: [News<Capacity>; 2] = [News::ListBegins, News::ListEnds];
+                self.pending.extend(nothing.map(Update::Capacity));
+            }
+            Ok(None) => {}
+            Err(error) => warn!(kind = KIND, %error, "cannot find out what is served, trying again"),
+        }
+    }
+}
+
+/// The version that the server has, if any.
+async fn discover(client: &Client) -> kube::Result<Option<&'static str>> {
+    for version in VERSIONS {
+        match client
+            .list_api_group_resources(&format!("{GROUP}/{version}"))
+            .await
+        {
+            Ok(list) if list.resources.iter().any(|resource| resource.name == PLURAL) => {
+                return Ok(Some(version));
+            }
+            Ok(_) => {}
+            Err(error) if is_missing(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(None)
+}
+
+fn resource(version: &str) -> ApiResource {
+    ApiResource {
+        group: GROUP.to_owned(),
+        version: version.to_owned(),
+        api_version: format!("{GROUP}/{version}"),
+        kind: KIND.to_owned(),
+        plural: PLURAL.to_owned(),
+    }
+}
+
+fn is_missing(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if status.code == 404)
+}
+
+/// Whether a watch cannot go on because its version is gone.
+fn is_lost(error: &watcher::Error) -> bool {
+    match error {
+        watcher::Error::InitialListFailed(error)
+        | watcher::Error::WatchStartFailed(error)
+        | watcher::Error::WatchFailed(error) => is_missing(error),
+        watcher::Error::WatchError(_) | watcher::Error::NoResourceVersion => false,
+    }
+}
+
+fn typed(event: Event<DynamicObject>) -> Option<Event<CSIStorageCapacity>> {
+    let as_v1 = |mut object: DynamicObject| {
+        let name = object.name_any();
+        object.types = Some(TypeMeta {
+            api_version: format!("{GROUP}/v1"),
+            kind: KIND.to_owned(),
+        });
+        object
+            .try_parse()
+            .map_err(|error| warn!(name, %error, "an object cannot be read and is passed over"))
+            .ok()
+    };
+    Some(match event {
+        Event::Init => Event::Init,
+        Event::InitDone => Event::InitDone,
+        Event::InitApply(object) => Event::InitApply(as_v1(object)?),
+        Event::Apply(object) => Event::Apply(as_v1(object)?),
+        Event::Delete(object) => Event::Delete(as_v1(object)?),
+    })
+}

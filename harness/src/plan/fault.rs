@@ -1,0 +1,106 @@
+//! Failures of the API server, from the case's words to rules that the server takes.
+
+use fake_apiserver::{Chance, Effect, Match, Rule, Verb};
+
+use super::bound;
+use crate::scenario::{CutSpec, FaultSpec, HoldSpec, Role, StaleSpec};
+
+/// Reads the failure that a case describes.
+pub(super) fn rule(spec: &FaultSpec) -> Result<Rule, String> {
+    let rule = Rule {
+        on: on(spec)?,
+        skip: spec.skip,
+        times: spec.times,
+        chance: spec.chance.map(|chance| Chance {
+            probability: chance.probability,
+            seed: chance.seed,
+        }),
+        effect: effect(spec)?,
+    };
+    match (rule.is_legal(), spec.illegal) {
+        (false, false) => Err("no real API server does this; say `illegal: true` if it is meant".to_owned()),
+        (true, true) => Err("a real API server may do this; remove `illegal`".to_owned()),
+        _ => Ok(rule),
+    }
+}
+
+fn on(spec: &FaultSpec) -> Result<Match, String> {
+    let wrong = || {
+        let verbs = Verb::ALL.map(Verb::as_str).join(", ");
+        format!(
+            "`{}` is not `<verb> <resource>` with a verb of {verbs} or `*`",
+            spec.api
+        )
+    };
+    let (verb, resource) = spec.api.split_once(' ').ok_or_else(wrong)?;
+    let known = Verb::ALL.into_iter().find(|known| known.as_str() == verb);
+    if known.is_none() && verb != "*" {
+        return Err(wrong());
+    }
+    Ok(Match {
+        client: spec.by.map(clients),
+        verb: known,
+        resource: Some(resource.to_owned()).filter(|resource| resource != "*"),
+        name: spec.name.clone(),
+    })
+}
+
+/// The client names of a role: publishers of nodes are called `publisher@n1`.
+fn clients(role: Role) -> String {
+    format!("{}*", role.as_str())
+}
+
+fn effect(spec: &FaultSpec) -> Result<Effect, String> {
+    let candidates = [
+        spec.status.map(|code| {
+            Ok(Effect::Status {
+                code,
+                retry_after_seconds: spec.retry_after.unwrap_or(0),
+            })
+        }),
+        spec.delay
+            .as_ref()
+            .map(|text| milliseconds(text).map(|milliseconds| Effect::Delay { milliseconds })),
+        spec.cut.map(|cut| {
+            Ok(match cut {
+                CutSpec::Before => Effect::Disconnect,
+                CutSpec::After => Effect::LoseAnswer,
+            })
+        }),
+        spec.end_after
+            .map(|after_events| Ok(Effect::EndWatch { after_events })),
+        spec.hold.as_ref().map(hold),
+        spec.compact.then_some(Ok(Effect::Compact { revision: None })),
+        spec.stale.map(|stale| {
+            Ok(Effect::Stale {
+                revision: None,
+                consistent: matches!(stale, StaleSpec::Always),
+            })
+        }),
+    ];
+    if spec.retry_after.is_some() && spec.status.is_none() {
+        return Err("`retryAfter` belongs to `status`; remove it".to_owned());
+    }
+    let mut given = candidates.into_iter().flatten();
+    match (given.next(), given.next()) {
+        (Some(effect), None) => effect,
+        _ => Err(
+            "a fault has exactly one of `status`, `delay`, `cut`, `endAfter`, `hold`, `compact`, `stale`"
+                .to_owned(),
+        ),
+    }
+}
+
+fn hold(spec: &HoldSpec) -> Result<Effect, String> {
+    let milliseconds = match spec {
+        HoldSpec::Open(true) => None,
+        HoldSpec::Open(false) => return Err("`hold: false` does nothing; remove it".to_owned()),
+        HoldSpec::For(text) => Some(milliseconds(text)?),
+    };
+    Ok(Effect::HoldWatch { milliseconds })
+}
+
+fn milliseconds(text: &str) -> Result<u64, String> {
+    let time = bound::duration(text)?;
+    Ok(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+}
