@@ -3,12 +3,11 @@
 //! Owns what a request is made of. Does not know how it was encoded or what it will do.
 
 use crate::auth::User;
+use crate::document::Document;
 use crate::kinds::{Kind, Subresource};
 use crate::observe::{ResourcePath, Verb};
 use crate::status::Status;
 use crate::store::{Object, Selection, Snapshot, Watcher};
-use bytes::Bytes;
-use serde_json::Value;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -47,8 +46,8 @@ pub(crate) enum Part {
 pub(crate) enum Payload {
     None,
     /// An object or options.
-    Object(Value),
-    Patch(Patch, Value),
+    Object(Document),
+    Patch(Patch, Document),
 }
 
 /// How a patch is to be read.
@@ -56,6 +55,7 @@ pub(crate) enum Payload {
 pub(crate) enum Patch {
     Json,
     Merge,
+    Strategic,
 }
 
 /// Query parameters, as they came. Each verb reads and checks those that it knows.
@@ -190,16 +190,5 @@ impl Params {
                 Status::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax"))
             }),
         }
-    }
-}
-
-impl Payload {
-    /// Reads a JSON body.
-    pub(crate) fn json(body: &Bytes) -> Result<Value, Status> {
-        serde_json::from_slice(body).map_err(|error| {
-            Status::bad_request(format!(
-                "couldn't decode the body as JSON: {error}; send a JSON object"
-            ))
-        })
     }
 }

@@ -1,48 +1,66 @@
 //! From a body to an object of one kind: type and version, form, defaults.
 //!
-//! Owns the order and the texts of decoding. What a kind consists of comes from the table.
+//! Owns the order and the texts of decoding. What a kind consists of comes from the schema.
 
+use crate::document::Document;
+use crate::faults::Faults;
 use crate::kinds::Kind;
 use crate::meta;
-use crate::shape::strip_nulls;
-use crate::status::Status;
+use crate::schema::{Type, conform};
+use crate::status::{Status, Subject};
 use serde_json::Value;
 
 /// A decoded object, in the form in which it is stored.
 pub(crate) struct Decoded {
     pub(crate) object: Value,
-    /// Paths of fields that the kind does not have.
-    pub(crate) unknown: Vec<String>,
+    /// What strict decoding objects to, in its words.
+    pub(crate) flaws: Vec<String>,
+}
+
+/// Why a document is no object of its kind.
+pub(crate) enum Undecodable {
+    /// It says that it is something else.
+    Identity(Status),
+    /// It does not have the form of its kind; in the words of Go's decoder.
+    Form(String),
 }
 
 /// Decodes a body for a resource.
-pub(crate) fn decode(kind: &'static Kind, mut object: Value) -> Result<Decoded, Status> {
-    identify(kind, &mut object)?;
+pub(crate) fn decode(kind: &'static Kind, document: Document) -> Result<Decoded, Undecodable> {
+    let Document {
+        value: mut object,
+        duplicates,
+    } = document;
+    identify(kind, &mut object).map_err(Undecodable::Identity)?;
+    let unknown = conform(Type::of(kind), &mut object).map_err(Undecodable::Form)?;
+    let stored = kind.stored();
     if let Some(view) = kind.view {
         object = (view.to_stored)(&object);
+        conform(Type::of(stored), &mut object).map_err(Undecodable::Form)?;
     }
-    let stored = kind.stored();
-    let mut unknown = conform(kind, stored, &mut object)?;
-    let meta_unknown = meta::OBJECT_META
-        .conform(&mut object["metadata"])
-        .map_err(|e| undecodable(kind, &e))?;
-    unknown.extend(meta_unknown.into_iter().map(|field| format!("metadata.{field}")));
     // Field managers are not tracked here, and links went away in 1.20.
     meta::set(&mut object, "managedFields", None);
     meta::set(&mut object, "selfLink", None);
     (stored.hooks.default)(&mut object);
-    Ok(Decoded { object, unknown })
+    let flaws = said(&unknown, "unknown")
+        .chain(said(&duplicates, "duplicate"))
+        .collect();
+    Ok(Decoded { object, flaws })
+}
+
+/// Flaws in the words of strict decoding.
+pub(crate) fn said(fields: &[String], what: &str) -> impl Iterator<Item = String> {
+    fields.iter().map(move |field| format!("{what} field {field:?}"))
 }
 
 /// Checks kind and version, or fills them in: some clients send neither.
 fn identify(kind: &Kind, object: &mut Value) -> Result<(), Status> {
     let expected = kind.api_version();
     let Some(members) = object.as_object_mut() else {
-        let text = "couldn't get version/kind; json parse error: json: cannot unmarshal the body into Go value of type";
-        return Err(Status::bad_request(format!(
-            "{text} struct {{ APIVersion string; Kind string }}"
-        )));
+        return Err(Status::bad_request("an object of JSON is expected"));
     };
+    // Both are empty where a client says neither.
+    members.retain(|name, value| !["apiVersion", "kind"].contains(&name.as_str()) || *value != "");
     let version = members
         .entry("apiVersion")
         .or_insert_with(|| expected.as_str().into());
@@ -72,28 +90,28 @@ fn identify(kind: &Kind, object: &mut Value) -> Result<(), Status> {
         };
         return Err(Status::bad_request(text));
     }
-    meta::edit(object);
     Ok(())
 }
 
-/// Brings everything but type and metadata into the kind's form.
-fn conform(kind: &Kind, stored: &Kind, object: &mut Value) -> Result<Vec<String>, Status> {
-    let Some(members) = object.as_object_mut() else {
-        return Ok(Vec::new());
-    };
-    let apart: Vec<(&str, Value)> = ["apiVersion", "kind", "metadata"]
-        .into_iter()
-        .filter_map(|name| Some((name, members.remove(name)?)))
-        .collect();
-    let unknown = stored.form.conform(object).map_err(|e| undecodable(kind, &e))?;
-    if let Some(members) = object.as_object_mut() {
-        members.extend(apart.into_iter().map(|(name, value)| (name.to_owned(), value)));
+impl Undecodable {
+    /// The refusal of a body.
+    pub(crate) fn of_body(self, kind: &Kind) -> Status {
+        match self {
+            Self::Identity(status) => status,
+            Self::Form(why) => unreadable(kind, &why),
+        }
     }
-    strip_nulls(&mut object["metadata"]);
-    Ok(unknown)
+
+    /// The refusal of a patch; the text shows what was patched.
+    pub(crate) fn of_patch(self, shown: &str) -> Status {
+        match self {
+            Self::Identity(status) => status,
+            Self::Form(why) => bad_patch(shown, &why),
+        }
+    }
 }
 
-fn undecodable(kind: &Kind, why: &str) -> Status {
+fn unreadable(kind: &Kind, why: &str) -> Status {
     Status::bad_request(format!(
         "{kind} in version {version:?} cannot be handled as a {kind}: {why}",
         kind = kind.kind,
@@ -101,7 +119,13 @@ fn undecodable(kind: &Kind, why: &str) -> Status {
     ))
 }
 
-/// What a request wants done about unknown fields.
+fn bad_patch(shown: &str, why: &str) -> Status {
+    let mut faults = Faults::default();
+    faults.invalid("patch", shown, why);
+    Status::invalid(Subject { group: "", kind: "" }, "", faults)
+}
+
+/// What a request wants done about fields that are unknown or come twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FieldValidation {
     Ignore,
@@ -109,31 +133,23 @@ pub(crate) enum FieldValidation {
     Strict,
 }
 
-/// Applies `fieldValidation` to what decoding found; returns the warnings.
-pub(crate) fn check_unknown(
-    kind: &'static Kind,
-    decoded: &Decoded,
-    validation: FieldValidation,
-) -> Result<Vec<String>, Status> {
-    let texts = decoded
-        .unknown
-        .iter()
-        .map(|field| format!("unknown field {field:?}"));
-    match validation {
-        FieldValidation::Ignore => Ok(Vec::new()),
-        FieldValidation::Warn => Ok(texts.collect()),
-        FieldValidation::Strict if !kind.stored().form.is_closed() => Err(Status::not_implemented(format!(
-            "fieldValidation=Strict is not supported here for {}: not all of its fields are known to this server; \
-             use fieldValidation=Warn or Ignore (kubectl --validate=warn)",
-            kind.plural
-        ))),
-        FieldValidation::Strict if decoded.unknown.is_empty() => Ok(Vec::new()),
-        FieldValidation::Strict => {
-            let texts: Vec<String> = texts.collect();
-            Err(undecodable(
-                kind,
-                &format!("strict decoding error: {}", texts.join(", ")),
-            ))
+impl FieldValidation {
+    /// Judges the flaws of a body; returns the warnings.
+    pub(crate) fn of_body(self, kind: &Kind, flaws: Vec<String>) -> Result<Vec<String>, Status> {
+        self.judge(flaws, |why| unreadable(kind, why))
+    }
+
+    /// Judges the flaws of a patch and of what it leads to; returns the warnings.
+    pub(crate) fn of_patch(self, shown: &str, flaws: Vec<String>) -> Result<Vec<String>, Status> {
+        self.judge(flaws, |why| bad_patch(shown, why))
+    }
+
+    fn judge(self, flaws: Vec<String>, refuse: impl Fn(&str) -> Status) -> Result<Vec<String>, Status> {
+        match self {
+            Self::Ignore => Ok(Vec::new()),
+            Self::Warn => Ok(flaws),
+            Self::Strict if flaws.is_empty() => Ok(flaws),
+            Self::Strict => Err(refuse(&format!("strict decoding error: {}", flaws.join(", ")))),
         }
     }
 }

@@ -21,8 +21,10 @@
 //! # Layout
 //!
 //! - `kinds`: the table of resources. Everything that differs between kinds is there.
+//! - `schema`: what the API types consist of, and how they merge.
 //! - `store`: objects, the log, watchers. One lock, one write path.
 //! - `verbs`: what create, list, watch and the others do, over a transaction of the store.
+//! - `protobuf`: bodies in protobuf, from and to JSON, by a table of fields.
 //! - `http`: the thin shell: connections, routes, encodings, discovery.
 //! - `auth`, `rbac`, `usage`: who sends a request, whether they may, and what they needed.
 //! - `server`: the handle that owns all of it, and `local`: requests without a socket.
@@ -33,6 +35,7 @@ mod activity;
 mod auth;
 mod call;
 mod decode;
+mod document;
 mod faults;
 mod http;
 mod kinds;
@@ -44,13 +47,15 @@ mod names;
 mod observe;
 mod options;
 mod printer;
+mod protobuf;
 pub mod quantity;
 mod rbac;
+mod schema;
 mod selector;
 mod server;
-mod shape;
 mod status;
 mod store;
+mod strategic;
 mod tls;
 mod usage;
 mod verbs;

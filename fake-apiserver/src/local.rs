@@ -86,7 +86,7 @@ impl LocalClient {
     /// Creates an object; its `apiVersion`, `kind` and `metadata.namespace` say where.
     pub fn create(&self, object: Value) -> Result<Arc<Value>, Status> {
         let target = place(&object, false)?;
-        self.object(Verb::Create, target, Payload::Object(object))
+        self.object(Verb::Create, target, Payload::Object(object.into()))
     }
 
     /// Reads an object.
@@ -116,7 +116,7 @@ impl LocalClient {
     /// Replaces an object; its own fields say which.
     pub fn update(&self, object: Value) -> Result<Arc<Value>, Status> {
         let target = place(&object, true)?;
-        self.object(Verb::Update, target, Payload::Object(object))
+        self.object(Verb::Update, target, Payload::Object(object.into()))
     }
 
     /// Applies a JSON merge patch.
@@ -124,7 +124,7 @@ impl LocalClient {
         self.object(
             Verb::Patch,
             at.target(Part::Main)?,
-            Payload::Patch(Patch::Merge, patch),
+            Payload::Patch(Patch::Merge, patch.into()),
         )
     }
 
@@ -133,7 +133,7 @@ impl LocalClient {
         self.object(
             Verb::Patch,
             at.target(Part::Main)?,
-            Payload::Patch(Patch::Json, operations),
+            Payload::Patch(Patch::Json, operations.into()),
         )
     }
 
@@ -145,8 +145,12 @@ impl LocalClient {
 
     /// Deletes an object with `DeleteOptions`, for example `{"gracePeriodSeconds": 0}`.
     pub fn delete_with(&self, at: &ResourceRef, options: Value) -> Result<(), Status> {
-        self.call(Verb::Delete, at.target(Part::Main)?, Payload::Object(options))
-            .map(drop)
+        self.call(
+            Verb::Delete,
+            at.target(Part::Main)?,
+            Payload::Object(options.into()),
+        )
+        .map(drop)
     }
 
     /// Deletes all objects of a collection.
@@ -160,7 +164,7 @@ impl LocalClient {
         self.call(
             Verb::Create,
             at.target(part(subresource)?)?,
-            Payload::Object(body),
+            Payload::Object(body.into()),
         )
         .map(drop)
     }
@@ -175,7 +179,7 @@ impl LocalClient {
         self.object(
             Verb::Update,
             at.target(part(subresource)?)?,
-            Payload::Object(object),
+            Payload::Object(object.into()),
         )
     }
 
@@ -189,7 +193,7 @@ impl LocalClient {
         self.object(
             Verb::Patch,
             at.target(part(subresource)?)?,
-            Payload::Patch(Patch::Merge, patch),
+            Payload::Patch(Patch::Merge, patch.into()),
         )
     }
 

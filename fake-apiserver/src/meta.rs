@@ -1,10 +1,9 @@
 //! `metadata`: reading it, and the rules that hold for every kind.
 //!
-//! Owns ObjectMeta's form and validation. Does not know kinds beyond the rule for their names.
+//! Owns ObjectMeta's validation. Does not know kinds beyond the rule for their names.
 
 use crate::faults::Faults;
 use crate::names::{self, Complaints};
-use crate::shape::{Field, STRING_MAP, STRINGS, Shape, Struct, field, pointer};
 use serde_json::{Map, Value};
 
 /// Bytes that all annotations of an object may have together.
@@ -12,43 +11,6 @@ const ANNOTATIONS_BYTES_MAX: usize = 256 * 1024;
 
 /// Finalizers that need no domain.
 const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
-
-const OWNER_FIELDS: &[Field] = &[
-    pointer("apiVersion", Shape::Str),
-    pointer("kind", Shape::Str),
-    pointer("name", Shape::Str),
-    pointer("uid", Shape::Str),
-    pointer("controller", Shape::Bool),
-    pointer("blockOwnerDeletion", Shape::Bool),
-];
-const OWNER: Struct = Struct {
-    go: "OwnerReference",
-    fields: OWNER_FIELDS,
-    open: false,
-};
-
-/// The form of `metadata`.
-pub(crate) const OBJECT_META: Struct = Struct {
-    go: "ObjectMeta",
-    fields: &[
-        field("name", Shape::Str),
-        field("generateName", Shape::Str),
-        field("namespace", Shape::Str),
-        field("selfLink", Shape::Str),
-        field("uid", Shape::Str),
-        field("resourceVersion", Shape::Str),
-        field("generation", Shape::Int("int64")),
-        field("creationTimestamp", Shape::Str),
-        field("deletionTimestamp", Shape::Str),
-        field("deletionGracePeriodSeconds", Shape::Int("int64")),
-        field("labels", STRING_MAP),
-        field("annotations", STRING_MAP),
-        field("ownerReferences", Shape::List(&Shape::Struct(&OWNER))),
-        field("finalizers", STRINGS),
-        field("managedFields", Shape::List(&Shape::Any)),
-    ],
-    open: false,
-};
 
 /// A text inside `metadata`; empty where there is none.
 pub(crate) fn text<'a>(object: &'a Value, field: &str) -> &'a str {
@@ -90,10 +52,13 @@ pub(crate) fn member<'a>(object: &'a mut Value, name: &str) -> &'a mut Map<Strin
     slot.as_object_mut().expect("it was made an object above")
 }
 
-/// Sets a member of an object that has none of that name.
+/// Sets a member of an object that has none of that name, or `null`.
 pub(crate) fn default_member(object: &mut Value, name: &str, value: impl Into<Value>) {
     if let Some(members) = object.as_object_mut() {
-        members.entry(name).or_insert_with(|| value.into());
+        let member = members.entry(name).or_insert(Value::Null);
+        if member.is_null() {
+            *member = value.into();
+        }
     }
 }
 

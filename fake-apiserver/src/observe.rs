@@ -32,7 +32,8 @@ pub enum Event {
         reason: Option<String>,
         /// `Status.message` of a failure.
         message: Option<String>,
-        /// Revision of the object read or written, of the list, or from which a watch starts.
+        /// The newest revision that the request made; otherwise that of the object or list that was read, or from
+        /// which a watch starts.
         revision: Option<u64>,
         /// Time from the complete request to its answer.
         elapsed: Duration,

@@ -289,11 +289,6 @@ impl Status {
         )
     }
 
-    /// A request for something that the real server has and this one does not (yet).
-    pub(crate) fn not_implemented(what: impl Into<String>) -> Self {
-        Self::failure(501, "NotImplemented", what)
-    }
-
     pub(crate) fn internal(message: impl Into<String>) -> Self {
         Self {
             reason: None,

@@ -18,9 +18,11 @@ pub use libtest::libtest_main;
 pub use select::{SelectError, Selection};
 pub use session::{CaseResult, Ended, Session, explain_failure};
 
-/// Where the cases of this repository are.
+/// Where the cases of this repository are: as short as it can be told from where the user stands.
 pub fn cases_folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("cases")
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
+    let here = std::env::current_dir().unwrap_or_default();
+    folder.strip_prefix(here).map(Path::to_owned).unwrap_or(folder)
 }
 
 /// All cases below a folder, ready to run, in the order of their ids.

@@ -38,12 +38,27 @@ const CAUGHT: &[(&str, &str, &str)] = &[
     (
         "publisher-rewrites-unchanged",
         "publisher/refresh/poll/central",
-        "no update of csistoragecapacities",
+        "no request to update csistoragecapacities",
+    ),
+    (
+        "publisher-merges-topology-nil",
+        "publisher/objects/shape",
+        "is as wanted",
     ),
     (
         "publisher-keeps-selected-node",
         "story/volumes/exhausted",
         "update of persistentvolumeclaims named app-0 by the publisher",
+    ),
+    (
+        "publisher-flaps-without-topology",
+        "publisher/topology/without-keys",
+        "no delete of csistoragecapacities",
+    ),
+    (
+        "publisher-awaits-node-always",
+        "story/volumes/immediate",
+        "CreateVolume for claim data",
     ),
     (
         "scheduler-ignores-maximum",
@@ -73,7 +88,7 @@ const CAUGHT: &[(&str, &str, &str)] = &[
     (
         "scheduler-never-wakes",
         "scheduler/wake/capacity/capacity-grows",
-        "a node is chosen for pod p",
+        "a node is chosen for pod p: not tried again",
     ),
     (
         "scheduler-skips-capacity",
@@ -84,6 +99,21 @@ const CAUGHT: &[(&str, &str, &str)] = &[
         "scheduler-prefers-fullest",
         "scheduler/score/policy/default-prefers-room",
         "n3 is chosen for pod p",
+    ),
+    (
+        "scheduler-refuses-tracked",
+        "scheduler/filter/limit/one-byte-less",
+        "a node is chosen for pod p",
+    ),
+    (
+        "scheduler-forgets-plain-pods",
+        "scheduler/claims/kinds/without-volumes",
+        "a node is chosen for pod p",
+    ),
+    (
+        "scheduler-ignores-volumes",
+        "scheduler/claims/kinds/existing-volume",
+        "a node is chosen for pod p",
     ),
 ];
 

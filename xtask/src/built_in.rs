@@ -97,6 +97,8 @@ fn client(access: &Access) -> Result<kube::Client, BoxError> {
     let mut config = kube::Config::new(access.api_url.parse()?);
     config.auth_info.token = Some(access.token.clone().into());
     config.default_namespace = access.namespace.clone();
+    // The references have back-off of their own, which kube would hide.
+    config.default_retry = false;
     Ok(kube::Client::try_from(config)?)
 }
 

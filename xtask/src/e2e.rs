@@ -46,7 +46,7 @@ pub(crate) fn run(args: &E2eArgs) -> Exit {
         if args.repeat > 1 {
             eprintln!("run {time} of {}", args.repeat);
         }
-        let exit = runtime.block_on(run_once(session.clone(), plans.clone(), args.verbose));
+        let exit = runtime.block_on(run_or_interrupt(session.clone(), plans.clone(), args.verbose));
         if exit != Exit::Passed {
             return exit;
         }
@@ -73,6 +73,17 @@ fn rerun_command(args: &E2eArgs) -> String {
         command.push_str(&format!(" --defect {defect}"));
     }
     command
+}
+
+/// An interrupt ends the run at once, but in order: sockets and temporary folders go away with their cases.
+async fn run_or_interrupt(session: Arc<Session>, plans: Vec<Plan>, verbose: bool) -> Exit {
+    tokio::select! {
+        exit = run_once(session, plans, verbose) => exit,
+        _ = tokio::signal::ctrl_c() => {
+            eprintln!("interrupted: the cases that were running have no verdict");
+            Exit::Interrupted
+        }
+    }
 }
 
 async fn run_once(session: Arc<Session>, plans: Vec<Plan>, verbose: bool) -> Exit {

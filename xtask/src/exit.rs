@@ -15,6 +15,8 @@ pub enum Exit {
     Environment,
     /// Nothing was selected.
     Nothing,
+    /// The user interrupted the command.
+    Interrupted,
 }
 
 impl Exit {
@@ -26,6 +28,7 @@ impl Exit {
             Exit::Usage => 2,
             Exit::Environment => 3,
             Exit::Nothing => 4,
+            Exit::Interrupted => 130,
         }
     }
 }

@@ -10,6 +10,7 @@ mod impersonate;
 mod listener;
 mod negotiate;
 mod patience;
+mod protobuf;
 mod respond;
 mod route;
 mod stream;
@@ -18,7 +19,7 @@ pub(crate) use listener::{Listening, serve};
 
 use crate::activity::Busy;
 use crate::auth::User;
-use crate::call::{Answer, Call, Params, Payload, Reply};
+use crate::call::{Answer, Call, Params, Payload, Reply, Target};
 use crate::metrics::{self, Labels};
 use crate::observe::{ResourcePath, Verb};
 use crate::server::ApiServer;
@@ -31,7 +32,7 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use hyper::header::{HOST, IF_NONE_MATCH};
 use hyper::{Method, Request, Response};
-use negotiate::{Accept, Form};
+use negotiate::{Accept, Form, Purpose};
 use route::{Route, Special};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -72,7 +73,7 @@ impl Head {
             .clone()
             .and_then(|sender| admit::impersonated(endpoint, request, sender));
         let nobody = || endpoint.server.store().authenticator().anonymous().clone();
-        let accept = Accept::parse(request.headers(), route.serves_text());
+        let accept = Accept::parse(request.headers(), route.offer());
         let head = Self {
             user: user.clone().or(sender).unwrap_or_else(|_| nobody()),
             verb: route.verb(),
@@ -128,8 +129,9 @@ async fn respond_to(
     let (head, admitted) = Head::read(endpoint, &request, &route, &params);
     let refusal = match admitted.map(|()| route) {
         Ok(Route::Resource { verb, target }) => {
-            match payload(request, verb, server.store().limits().body).await {
+            match payload(request, verb, &target, server.store().limits().body).await {
                 Ok(payload) => {
+                    await_revision(server, verb, &params).await;
                     let user = head.user.clone();
                     let call = Call {
                         user,
@@ -159,7 +161,18 @@ async fn respond_to(
         Err(status) => status,
     };
     head.report(server, refusal.code, Some(&refusal));
-    respond::status(&refusal, head.pretty, &[]).with(busy)
+    respond::status(&refusal, head.accept, head.pretty, &[]).with(busy)
+}
+
+/// Gives a revision that a reader asks for, and that is not written yet, the time to come.
+async fn await_revision(server: &ApiServer, verb: Verb, params: &Params) {
+    let reads = matches!(verb, Verb::Get | Verb::List) || params.flag("sendInitialEvents") == Some(true);
+    if let Ok(asked) = params.get("resourceVersion").parse()
+        && reads
+        && asked > server.revision()
+    {
+        server.store().reached(asked).await;
+    }
 }
 
 /// Runs a request for a resource and renders what comes of it.
@@ -184,18 +197,23 @@ fn carry_out(endpoint: &Endpoint, head: &Head, call: Call, labels: Labels, busy:
             endpoint.server.metrics().watch(labels),
         ),
         Ok(answer) => respond::answer(kind, answer, &form, &warnings).with(busy),
-        Err(status) => respond::status(&status, head.pretty, &warnings).with(busy),
+        Err(status) => respond::status(&status, head.accept, head.pretty, &warnings).with(busy),
     }
 }
 
 /// Reads and decodes the body of a request, as far as its verb has one.
-async fn payload(request: Request<Incoming>, verb: Verb, within: Duration) -> Result<Payload, Status> {
+async fn payload(
+    request: Request<Incoming>,
+    verb: Verb,
+    target: &Target,
+    within: Duration,
+) -> Result<Payload, Status> {
     let media = negotiate::content_type(request.headers());
     let reader = negotiate::reader(verb, &media)?;
     let body = tokio::time::timeout(within, collect(request))
         .await
         .map_err(|_| Status::timed_out())??;
-    reader(verb, &body)
+    reader(Purpose { verb, target }, &body)
 }
 
 async fn collect(request: Request<Incoming>) -> Result<Bytes, Status> {
@@ -229,7 +247,12 @@ fn special_answer(
         Special::Discovery(document) => {
             let address = request.headers().get(HOST).and_then(|host| host.to_str().ok());
             let found = discovery::document(document, head.accept, address.unwrap_or("127.0.0.1"));
-            respond::cached(&found, head.pretty, request.headers().get(IF_NONE_MATCH))
+            respond::cached(
+                &found,
+                head.accept,
+                head.pretty,
+                request.headers().get(IF_NONE_MATCH),
+            )
         }
     })
 }

@@ -2,17 +2,21 @@
 //!
 //! Owns the lists of what is spoken here; a new encoding is a new entry.
 
-use crate::call::{Patch, Payload};
+use crate::call::{Part, Patch, Payload, Target};
+use crate::document::{Document, summary};
+use crate::kinds::Kind;
 use crate::observe::Verb;
+use crate::protobuf::{self, MEDIA};
 use crate::status::Status;
 use bytes::Bytes;
 use hyper::HeaderMap;
 use hyper::header::{ACCEPT, CONTENT_TYPE};
 
 /// What can be sent.
-const REPRESENTATIONS: &str = "application/json, application/json;stream=watch";
+const REPRESENTATIONS: &str = "application/json, application/vnd.kubernetes.protobuf, \
+    application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
 /// What can be read.
-const BODIES: &str = "application/json";
+const BODIES: &str = "application/json, application/vnd.kubernetes.protobuf";
 
 /// The form of an answer that the client prefers among those served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,6 +30,27 @@ pub(super) enum Accept {
     Metadata(&'static str),
     /// Aggregated discovery, in `v2` or `v2beta1` of apidiscovery.k8s.io.
     Aggregated(&'static str),
+    /// The object or list itself, in protobuf.
+    Protobuf,
+    /// Metadata only, in protobuf.
+    ProtobufMetadata(&'static str),
+}
+
+/// What may be answered to a request.
+#[derive(Clone, Copy)]
+pub(super) struct Offer {
+    /// The answer may be plain text, so that any `Accept` will do.
+    pub(super) text: bool,
+    /// The kind of the objects that are asked for.
+    pub(super) kind: Option<&'static Kind>,
+}
+
+impl Offer {
+    /// Whether there is a protobuf form; custom resources have none.
+    fn has_protobuf(self) -> bool {
+        self.kind
+            .is_none_or(|kind| protobuf::is_known(&kind.api_version(), kind.kind))
+    }
 }
 
 /// How an answer is to be rendered.
@@ -38,24 +63,30 @@ pub(super) struct Form {
 
 impl Accept {
     /// Picks the first media range that is served.
-    pub(super) fn parse(headers: &HeaderMap, any: bool) -> Result<Self, Status> {
+    pub(super) fn parse(headers: &HeaderMap, offer: Offer) -> Result<Self, Status> {
         let ranges: Vec<&str> = headers
             .get_all(ACCEPT)
             .iter()
             .filter_map(|v| v.to_str().ok())
             .flat_map(|v| v.split(','))
             .collect();
-        if ranges.is_empty() || any {
+        if ranges.is_empty() || offer.text {
             return Ok(Self::Json);
         }
-        let chosen = ranges.iter().find_map(|range| Self::of(range.trim()));
+        let chosen = ranges.iter().find_map(|range| Self::of(range.trim(), offer));
         chosen.ok_or_else(|| Status::not_acceptable(REPRESENTATIONS))
     }
 
-    fn of(range: &str) -> Option<Self> {
+    /// Whether the answer is in protobuf.
+    pub(super) fn is_protobuf(self) -> bool {
+        matches!(self, Self::Protobuf | Self::ProtobufMetadata(_))
+    }
+
+    fn of(range: &str, offer: Offer) -> Option<Self> {
         let mut parts = range.split(';').map(str::trim);
         let media = parts.next()?;
-        if !["application/json", "application/*", "*/*"].contains(&media) {
+        let protobuf = media == MEDIA && offer.has_protobuf();
+        if !protobuf && !["application/json", "application/*", "*/*"].contains(&media) {
             return None;
         }
         let parameters: Vec<(&str, &str)> = parts.filter_map(|part| part.split_once('=')).collect();
@@ -66,6 +97,15 @@ impl Accept {
                 .map_or("", |(_, value)| *value)
         };
         match (get("as"), get("g"), get("v")) {
+            ("", ..) if protobuf => Some(Self::Protobuf),
+            ("PartialObjectMetadata" | "PartialObjectMetadataList", "meta.k8s.io", "v1") if protobuf => {
+                Some(Self::ProtobufMetadata("v1"))
+            }
+            ("PartialObjectMetadata" | "PartialObjectMetadataList", "meta.k8s.io", "v1beta1") if protobuf => {
+                Some(Self::ProtobufMetadata("v1beta1"))
+            }
+            // Tables and aggregated discovery come as JSON only.
+            _ if protobuf => None,
             ("", ..) => Some(Self::Json),
             ("Table", "meta.k8s.io", "v1") => Some(Self::Table("v1")),
             ("Table", "meta.k8s.io", "v1beta1") => Some(Self::Table("v1beta1")),
@@ -96,8 +136,15 @@ pub(super) fn content_type(headers: &HeaderMap) -> String {
     }
 }
 
+/// What a body is for.
+#[derive(Clone, Copy)]
+pub(super) struct Purpose<'a> {
+    pub(super) verb: Verb,
+    pub(super) target: &'a Target,
+}
+
 /// Turns a body into what a verb takes.
-pub(super) type Reader = fn(Verb, &Bytes) -> Result<Payload, Status>;
+pub(super) type Reader = fn(Purpose<'_>, &Bytes) -> Result<Payload, Status>;
 
 /// What patches there are: media type, and how to read them or why not.
 const PATCHES: [(&str, Result<Reader, &str>); 4] = [
@@ -111,7 +158,7 @@ const PATCHES: [(&str, Result<Reader, &str>); 4] = [
     ),
     (
         "application/strategic-merge-patch+json",
-        Err("strategic merge patches are not supported here yet; send application/merge-patch+json"),
+        Ok(|_, body| patch(Patch::Strategic, body)),
     ),
     (
         "application/apply-patch+yaml",
@@ -131,24 +178,60 @@ pub(super) fn reader(verb: Verb, media: &str) -> Result<Reader, Status> {
         },
         Verb::Create | Verb::Update | Verb::Delete | Verb::DeleteCollection => match media {
             "application/json" => Ok(object),
-            "application/vnd.kubernetes.protobuf" => Err(Status::failure(
-                415,
-                "UnsupportedMediaType",
-                "protobuf bodies are not supported here yet; send application/json",
-            )),
+            MEDIA => Ok(protobuf_object),
             _ => Err(Status::unsupported_body(BODIES)),
         },
     }
 }
 
-fn object(verb: Verb, body: &Bytes) -> Result<Payload, Status> {
-    let optional = matches!(verb, Verb::Delete | Verb::DeleteCollection);
-    if body.is_empty() && optional {
+fn object(purpose: Purpose<'_>, body: &Bytes) -> Result<Payload, Status> {
+    if body.is_empty() && purpose.is_deletion() {
         return Ok(Payload::None);
     }
-    Ok(Payload::Object(Payload::json(body)?))
+    let unrecognized = |why: String| {
+        let text = format!(
+            "couldn't get version/kind; json parse error: {why} ({})",
+            summary(body)
+        );
+        let expected = purpose.expected("").1;
+        Status::bad_request(format!(
+            "the object provided is unrecognized (must be of type {expected}): {text}"
+        ))
+    };
+    let document = Document::parse(body).map_err(unrecognized)?;
+    if !document.value.is_object() {
+        return Err(unrecognized(document.mismatch()));
+    }
+    Ok(Payload::Object(document))
+}
+
+fn protobuf_object(purpose: Purpose<'_>, body: &Bytes) -> Result<Payload, Status> {
+    if body.is_empty() && purpose.is_deletion() {
+        return Ok(Payload::None);
+    }
+    let version = purpose.target.kind.api_version();
+    let expected = purpose.expected(&version);
+    Ok(Payload::Object(protobuf::decode(body, expected)?.into()))
+}
+
+impl Purpose<'_> {
+    /// Version and kind of the body; subresources have bodies of types of their own, which must say which.
+    fn expected<'a>(self, version: &'a str) -> (&'a str, &'static str) {
+        match self.target.part {
+            _ if self.is_deletion() => ("v1", "DeleteOptions"),
+            Part::Main | Part::Status => (version, self.target.kind.kind),
+            Part::Sub(_) => ("", ""),
+        }
+    }
+
+    /// Whether the body holds options, which may be missing.
+    fn is_deletion(self) -> bool {
+        matches!(self.verb, Verb::Delete | Verb::DeleteCollection)
+    }
 }
 
 fn patch(style: Patch, body: &Bytes) -> Result<Payload, Status> {
-    Ok(Payload::Patch(style, Payload::json(body)?))
+    let document = Document::parse(body);
+    let document = document.map_err(|why| Status::bad_request(format!("error decoding patch: {why}")))?;
+    Ok(Payload::Patch(style, document))
 }

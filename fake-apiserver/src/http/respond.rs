@@ -4,6 +4,7 @@
 
 use super::body::Body;
 use super::negotiate::{Accept, Form};
+use super::protobuf;
 use crate::activity::Busy;
 use crate::call::{Answer, Listing, Params};
 use crate::kinds::Kind;
@@ -58,14 +59,18 @@ impl Plain {
 pub(super) fn answer(kind: &'static Kind, answer: Answer, form: &Form, warnings: &[String]) -> Plain {
     let (code, body) = match answer {
         Answer::Object { code, object } => (code, object_body(kind, &object, form)),
-        Answer::Status(status) => (status.code, bytes(&status.to_value())),
+        Answer::Status(success) => (success.code, Ok(document_body(&success.to_value(), form.accept))),
         Answer::List(plan) => (200, list_body(kind, &plan.cut(), form)),
         // Watches are streamed; they do not come here.
-        Answer::Watch(_) => (500, Bytes::new()),
+        Answer::Watch(_) => (500, Ok(Bytes::new())),
     };
-    let body = if form.pretty { prettier(body) } else { body };
+    let body = match body {
+        Ok(body) if form.pretty && !form.accept.is_protobuf() => prettier(body),
+        Ok(body) => body,
+        Err(failure) => return status(&failure, form.accept, form.pretty, warnings),
+    };
     let mut headers = vec![
-        (CONTENT_TYPE, JSON),
+        (CONTENT_TYPE, media(form.accept)),
         (CACHE_CONTROL, HeaderValue::from_static("no-cache, private")),
     ];
     headers.extend(warning_headers(warnings));
@@ -73,8 +78,8 @@ pub(super) fn answer(kind: &'static Kind, answer: Answer, form: &Form, warnings:
 }
 
 /// Renders a status.
-pub(super) fn status(status: &Status, pretty: bool, warnings: &[String]) -> Plain {
-    let mut response = json(status.code, &status.to_value(), pretty);
+pub(super) fn status(status: &Status, accept: Accept, pretty: bool, warnings: &[String]) -> Plain {
+    let mut response = document(status.code, &status.to_value(), accept, pretty);
     let wait = status
         .details
         .as_ref()
@@ -84,6 +89,38 @@ pub(super) fn status(status: &Status, pretty: bool, warnings: &[String]) -> Plai
     }
     response.headers.extend(warning_headers(warnings));
     response
+}
+
+/// A document in the encoding that the client takes. Documents that this server makes itself can all be encoded,
+/// for their kinds are in the table of messages; nothing is left of one that could not.
+pub(super) fn document_body(value: &Value, accept: Accept) -> Bytes {
+    if accept.is_protobuf() {
+        protobuf::document(value).unwrap_or_default()
+    } else {
+        bytes(value)
+    }
+}
+
+/// Renders a document in protobuf if the client takes that and the document has such a form, or else in JSON.
+fn document(code: u16, value: &Value, accept: Accept, pretty: bool) -> Plain {
+    let encoded = accept.is_protobuf().then(|| protobuf::document(value));
+    match encoded {
+        Some(Ok(body)) => Plain {
+            code,
+            headers: vec![(CONTENT_TYPE, protobuf::WHOLE)],
+            body,
+        },
+        Some(Err(_)) | None => json(code, value, pretty),
+    }
+}
+
+/// The media type of an answer.
+fn media(accept: Accept) -> HeaderValue {
+    if accept.is_protobuf() {
+        protobuf::WHOLE
+    } else {
+        JSON
+    }
 }
 
 pub(super) fn json(code: u16, value: &Value, pretty: bool) -> Plain {
@@ -122,8 +159,8 @@ pub(super) fn not_found_text() -> Plain {
 }
 
 /// Renders a document that clients may keep and ask for again by its tag.
-pub(super) fn cached(found: &Cached, pretty: bool, known: Option<&HeaderValue>) -> Plain {
-    let mut response = json(200, &found.document, pretty);
+pub(super) fn cached(found: &Cached, accept: Accept, pretty: bool, known: Option<&HeaderValue>) -> Plain {
+    let mut response = document(200, &found.document, accept, pretty);
     let mut hasher = DefaultHasher::new();
     response.body.hash(&mut hasher);
     let tag = HeaderValue::try_from(format!("\"{:016X}\"", hasher.finish())).unwrap_or(JSON);
@@ -131,8 +168,13 @@ pub(super) fn cached(found: &Cached, pretty: bool, known: Option<&HeaderValue>) 
         response.code = 304;
         response.body = Bytes::new();
     }
+    let media = if accept.is_protobuf() {
+        protobuf::WHOLE
+    } else {
+        HeaderValue::from_static(found.media)
+    };
     response.headers = vec![
-        (CONTENT_TYPE, HeaderValue::from_static(found.media)),
+        (CONTENT_TYPE, media),
         (CACHE_CONTROL, HeaderValue::from_static("public")),
         (VARY, HeaderValue::from_static("Accept")),
         (ETAG, tag),
@@ -153,16 +195,18 @@ pub(super) fn wants_pretty(params: &Params, headers: &HeaderMap) -> bool {
 }
 
 /// One object, in the form that a reader asked for.
-pub(super) fn object_body(kind: &'static Kind, object: &Object, form: &Form) -> Bytes {
-    match form.accept {
+pub(super) fn object_body(kind: &'static Kind, object: &Object, form: &Form) -> Result<Bytes, Status> {
+    Ok(match form.accept {
         Accept::Json | Accept::Aggregated(_) => object.bytes().clone(),
+        Accept::Protobuf => protobuf::object(object)?,
+        Accept::ProtobufMetadata(version) => protobuf::metadata(&object.value, version)?,
         Accept::Metadata(version) => bytes(&partial(&object.value, version)),
         Accept::Table(version) => {
-            let rows = json!([row(kind.printer, &object.value, form, version, Timestamp::now())]);
+            let rows = json!([row(kind, &object.value, form, version, Timestamp::now())]);
             let metadata = json!({"resourceVersion": object.value["metadata"]["resourceVersion"]});
             bytes(&table(&columns(kind.printer), &rows, &metadata, version))
         }
-    }
+    })
 }
 
 /// A table of one row, for a watch: only the first says what the columns are.
@@ -173,13 +217,13 @@ pub(super) fn table_event(
     version: &str,
     first: bool,
 ) -> Bytes {
-    let rows = json!([row(kind.printer, &object.value, form, version, Timestamp::now())]);
+    let rows = json!([row(kind, &object.value, form, version, Timestamp::now())]);
     let metadata = json!({"resourceVersion": object.value["metadata"]["resourceVersion"]});
     let columns = if first { columns(kind.printer) } else { Value::Null };
     bytes(&table(&columns, &rows, &metadata, version))
 }
 
-fn list_body(kind: &'static Kind, listing: &Listing, form: &Form) -> Bytes {
+fn list_body(kind: &'static Kind, listing: &Listing, form: &Form) -> Result<Bytes, Status> {
     let mut metadata = Map::new();
     metadata.insert("resourceVersion".to_owned(), listing.revision.to_string().into());
     if let Some(token) = &listing.continue_token {
@@ -188,8 +232,10 @@ fn list_body(kind: &'static Kind, listing: &Listing, form: &Form) -> Bytes {
     if let Some(remaining) = listing.remaining {
         metadata.insert("remainingItemCount".to_owned(), remaining.into());
     }
-    match form.accept {
+    Ok(match form.accept {
         Accept::Json | Accept::Aggregated(_) => plain_list(kind, listing, metadata),
+        Accept::Protobuf => protobuf::objects(kind, listing, metadata)?,
+        Accept::ProtobufMetadata(version) => protobuf::metadata_list(listing, version, metadata)?,
         Accept::Metadata(version) => bytes(&json!({
             "kind": "PartialObjectMetadataList",
             "apiVersion": format!("meta.k8s.io/{version}"),
@@ -201,7 +247,7 @@ fn list_body(kind: &'static Kind, listing: &Listing, form: &Form) -> Bytes {
             let rows: Vec<Value> = listing
                 .objects
                 .iter()
-                .map(|o| row(kind.printer, &o.value, form, version, now))
+                .map(|o| row(kind, &o.value, form, version, now))
                 .collect();
             let rows = if rows.is_empty() && kind.printer.null_when_empty {
                 Value::Null
@@ -210,7 +256,7 @@ fn list_body(kind: &'static Kind, listing: &Listing, form: &Form) -> Bytes {
             };
             bytes(&table(&columns(kind.printer), &rows, &metadata.into(), version))
         }
-    }
+    })
 }
 
 /// A list whose items are the shared bytes of the objects.
@@ -250,8 +296,10 @@ fn columns(printer: &Printer) -> Value {
     printer.columns.iter().map(definition).collect()
 }
 
-fn row(printer: &Printer, object: &Value, form: &Form, version: &str, now: Timestamp) -> Value {
-    let mut row = json!({"cells": (printer.row)(object, now)});
+fn row(kind: &'static Kind, object: &Value, form: &Form, version: &str, now: Timestamp) -> Value {
+    // Printers read the stored form.
+    let stored = kind.view.map(|view| (view.to_stored)(object));
+    let mut row = json!({"cells": (kind.printer.row)(stored.as_ref().unwrap_or(object), now)});
     match form.include_object.as_str() {
         "None" => {}
         "Object" => row["object"] = object.clone(),

@@ -2,6 +2,7 @@
 //!
 //! Owns the shape of Kubernetes paths. Which resources there are comes from the kind table.
 
+use super::negotiate::Offer;
 use crate::call::{Params, Part, Target};
 use crate::kinds::{KINDS, Kind, Subresource};
 use crate::metrics::Labels;
@@ -143,12 +144,18 @@ impl Route {
         }
     }
 
-    /// Whether the answer may be plain text, so that any `Accept` will do.
-    pub(super) fn serves_text(&self) -> bool {
-        matches!(
-            self,
-            Self::Special(Special::Health(..) | Special::Metrics) | Self::Unknown
-        )
+    /// What forms the answer may have.
+    pub(super) fn offer(&self) -> Offer {
+        Offer {
+            text: matches!(
+                self,
+                Self::Special(Special::Health(..) | Special::Metrics) | Self::Unknown
+            ),
+            kind: match self {
+                Self::Resource { target, .. } => Some(target.kind),
+                Self::Special(_) | Self::Refused { .. } | Self::Unknown => None,
+            },
+        }
     }
 
     /// The request as metrics name it: everything comes from tables, nothing from the request.

@@ -1,14 +1,17 @@
-//! The body of a watch: events as lines of JSON, bookmarks, and an end.
+//! The body of a watch: events as lines of JSON or frames of protobuf, bookmarks, and an end.
 //!
 //! Owns timers and frames. What is sent and in which order is the watcher's business.
 
 use super::body::Body;
 use super::negotiate::{Accept, Form};
+use super::protobuf;
 use super::respond;
 use crate::call::WatchPlan;
 use crate::kinds::Kind;
 use crate::metrics::Flight;
 use crate::observe::WatchEnd;
+use crate::protobuf::watch_frame;
+use crate::schema::{Type, empty};
 use crate::status::Status;
 use crate::store::{Batch, Delivered, Store, Watcher};
 use crate::verbs::shown;
@@ -71,6 +74,11 @@ pub(super) fn response(
         None => Duration::from_secs(60 * rand::rng().random_range(DEFAULT_MINUTES)),
     };
     let deadline = Instant::now() + limit;
+    let media = if form.accept.is_protobuf() {
+        protobuf::STREAM
+    } else {
+        HeaderValue::from_static("application/json")
+    };
     let body = WatchBody {
         store,
         kind,
@@ -89,7 +97,7 @@ pub(super) fn response(
     };
     let mut response = Response::new(Body::Watch(Box::new(body)));
     let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(CONTENT_TYPE, media);
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
     response
 }
@@ -120,9 +128,12 @@ impl WatchBody {
             match watcher.take(EVENTS_PER_FRAME, cx) {
                 Batch::Events { events, .. } if events.is_empty() => {}
                 Batch::Events { events, counted } => {
-                    let frame = self.frame(&events);
-                    self.store.delivered(&watcher, &events);
+                    let (frame, sent) = self.frame(&events);
+                    self.store.delivered(&watcher, &events[..sent]);
                     self.store.activity().done(counted);
+                    if sent < events.len() {
+                        self.end(WatchEnd::Failed);
+                    }
                     return Poll::Ready(Some(frame));
                 }
                 Batch::Complete(revision) if self.marks_end => {
@@ -152,23 +163,30 @@ impl WatchBody {
         }
     }
 
-    fn frame(&mut self, events: &[Delivered]) -> Bytes {
+    /// Events in one piece, and how many of them. Where one has no such form, the rest is an ERROR event.
+    fn frame(&mut self, events: &[Delivered]) -> (Bytes, usize) {
         let mut out = BytesMut::with_capacity(events.iter().map(|e| e.object.bytes().len() + 40).sum());
-        for event in events {
+        for (sent, event) in events.iter().enumerate() {
             let object = shown(self.kind, event.object.clone());
             let body = match self.form.accept {
-                Accept::Table(version) => {
-                    respond::table_event(self.kind, &object, &self.form, version, self.first)
-                }
+                Accept::Table(version) => Ok(respond::table_event(
+                    self.kind, &object, &self.form, version, self.first,
+                )),
                 _ => respond::object_body(self.kind, &object, &self.form),
             };
             self.first = false;
-            line(&mut out, event.change.as_str(), &body);
+            match body {
+                Ok(body) => put(&mut out, self.form.accept, event.change.as_str(), &body),
+                Err(failure) => {
+                    out.put_slice(&one("ERROR", &failure.to_value(), self.form.accept));
+                    return (out.freeze(), sent);
+                }
+            }
         }
-        out.freeze()
+        (out.freeze(), events.len())
     }
 
-    /// A BOOKMARK event: nothing but kind and revision, and the mark that the initial state is complete.
+    /// A BOOKMARK event: an object with nothing but kind and revision, and the mark that the initial state is complete.
     fn bookmark(&self, revision: u64, marks_end: bool) -> Bytes {
         let mut metadata = json!({"resourceVersion": revision.to_string()});
         if marks_end {
@@ -183,12 +201,18 @@ impl WatchBody {
                     "kind": "PartialObjectMetadata", "apiVersion": format!("meta.k8s.io/{version}"), "metadata": metadata,
                 }}],
             }),
-            Accept::Metadata(version) => json!({
+            Accept::Metadata(version) | Accept::ProtobufMetadata(version) => json!({
                 "kind": "PartialObjectMetadata", "apiVersion": format!("meta.k8s.io/{version}"), "metadata": metadata,
             }),
-            _ => json!({"kind": self.kind.kind, "apiVersion": self.kind.api_version(), "metadata": metadata}),
+            _ => {
+                let mut object = empty(Type::of(self.kind));
+                object["kind"] = self.kind.kind.into();
+                object["apiVersion"] = self.kind.api_version().into();
+                object["metadata"] = metadata;
+                object
+            }
         };
-        one("BOOKMARK", &object)
+        one("BOOKMARK", &object, self.form.accept)
     }
 
     /// The single ERROR event of a watch that could not start.
@@ -197,7 +221,7 @@ impl WatchBody {
             return None;
         };
         self.store.watch_failed(&client, id, self.kind);
-        Some(one("ERROR", &status.to_value()))
+        Some(one("ERROR", &status.to_value(), self.form.accept))
     }
 
     fn end(&mut self, why: WatchEnd) -> Option<Bytes> {
@@ -214,10 +238,19 @@ impl Drop for WatchBody {
     }
 }
 
-fn one(event: &str, object: &Value) -> Bytes {
+/// An event that is made for this watch alone.
+fn one(event: &str, object: &Value, accept: Accept) -> Bytes {
     let mut out = BytesMut::new();
-    line(&mut out, event, &respond::bytes(object));
+    put(&mut out, accept, event, &respond::document_body(object, accept));
     out.freeze()
+}
+
+fn put(out: &mut BytesMut, accept: Accept, event: &str, object: &[u8]) {
+    if accept.is_protobuf() {
+        watch_frame(out, event, object);
+    } else {
+        line(out, event, object);
+    }
 }
 
 fn line(out: &mut BytesMut, event: &str, object: &[u8]) {

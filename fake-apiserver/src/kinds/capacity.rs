@@ -8,29 +8,7 @@ use crate::meta;
 use crate::names;
 use crate::printer;
 use crate::quantity::Quantity;
-use crate::shape::{STRING_MAP, STRINGS, Shape, Struct, field, pointer};
 use serde_json::Value;
-
-/// meta/v1 LabelSelector.
-pub(super) const LABEL_SELECTOR: Struct = Struct {
-    go: "LabelSelector",
-    fields: &[
-        field("matchLabels", STRING_MAP),
-        field(
-            "matchExpressions",
-            Shape::List(&Shape::Struct(&Struct {
-                go: "LabelSelectorRequirement",
-                fields: &[
-                    pointer("key", Shape::Str),
-                    pointer("operator", Shape::Str),
-                    field("values", STRINGS),
-                ],
-                open: false,
-            })),
-        ),
-    ],
-    open: false,
-};
 
 /// KEP-1472: absent, empty and set `nodeTopology` are three different things.
 pub(super) static CSI_STORAGE_CAPACITY: Kind = Kind {
@@ -38,22 +16,9 @@ pub(super) static CSI_STORAGE_CAPACITY: Kind = Kind {
     kind: "CSIStorageCapacity",
     plural: "csistoragecapacities",
     singular: "csistoragecapacity",
-    form: &Struct {
-        go: "CSIStorageCapacity",
-        fields: &[
-            pointer("storageClassName", Shape::Str),
-            pointer("nodeTopology", Shape::Struct(&LABEL_SELECTOR)),
-            pointer("capacity", Shape::Quantity),
-            pointer("maximumVolumeSize", Shape::Quantity),
-        ],
-        open: false,
-    },
     unconditional_update: false,
     meta_checked_twice: false,
     hooks: Hooks {
-        default: |object| {
-            meta::default_member(object, "storageClassName", "");
-        },
         validate: capacity_validate,
         validate_update: |new, old, faults| {
             faults.members_unchanged(new, old, &["nodeTopology", "storageClassName"]);

@@ -5,7 +5,6 @@ use crate::faults::Faults;
 use crate::meta;
 use crate::names;
 use crate::printer;
-use crate::shape::{QUANTITIES, STRING_MAP, Shape, Struct, field, pointer};
 use serde_json::{Value, json};
 
 /// Labels that the core kinds with a selector table of their own refuse.
@@ -18,15 +17,6 @@ pub(super) static CONFIG_MAP: Kind = Kind {
     plural: "configmaps",
     singular: "configmap",
     short_names: &["cm"],
-    form: &Struct {
-        go: "ConfigMap",
-        fields: &[
-            field("data", STRING_MAP),
-            field("binaryData", STRING_MAP),
-            pointer("immutable", Shape::Bool),
-        ],
-        open: false,
-    },
     printer: &printer::CONFIG_MAP,
     ..PLAIN
 };
@@ -88,28 +78,6 @@ pub(super) static NODE: Kind = Kind {
     short_names: &["no"],
     namespaced: false,
     status: true,
-    form: &Struct {
-        go: "Node",
-        fields: &[
-            field(
-                "spec",
-                Shape::Struct(&Struct {
-                    go: "NodeSpec",
-                    fields: &[],
-                    open: true,
-                }),
-            ),
-            field(
-                "status",
-                Shape::Struct(&Struct {
-                    go: "NodeStatus",
-                    fields: &[field("allocatable", QUANTITIES), field("capacity", QUANTITIES)],
-                    open: true,
-                }),
-            ),
-        ],
-        open: false,
-    },
     hooks: Hooks {
         default: node_default,
         create: node_create,
@@ -125,43 +93,10 @@ pub(super) static NODE: Kind = Kind {
     ..PLAIN
 };
 
-/// Fields of `status.nodeInfo` that are written even when they are empty.
-const NODE_INFO: [&str; 10] = [
-    "architecture",
-    "bootID",
-    "containerRuntimeVersion",
-    "kernelVersion",
-    "kubeProxyVersion",
-    "kubeletVersion",
-    "machineID",
-    "operatingSystem",
-    "osImage",
-    "systemUUID",
-];
-
+/// Allocatable follows from capacity where nothing else is said.
 fn node_default(object: &mut Value) {
-    meta::member(object, "spec");
-    let status = meta::member(object, "status");
-    status
-        .entry("daemonEndpoints")
-        .or_insert_with(|| json!({"kubeletEndpoint": {"Port": 0}}));
-    // Allocatable follows from capacity where nothing else is said.
-    if let Some(capacity) = status.get("capacity").cloned() {
-        status.entry("allocatable").or_insert(capacity);
-    }
-    let info = meta::member(&mut object["status"], "nodeInfo");
-    for name in NODE_INFO {
-        info.entry(name).or_insert_with(|| "".into());
-    }
-    nullable_times(object, &["lastHeartbeatTime", "lastTransitionTime"]);
-}
-
-/// Times of conditions that are written as `null` when they are not set.
-pub(super) fn nullable_times(object: &mut Value, names: &[&str]) {
-    for condition in meta::entries(object, "/status/conditions").filter_map(Value::as_object_mut) {
-        for name in names {
-            condition.entry(*name).or_insert(Value::Null);
-        }
+    if let Some(capacity) = object["status"].get("capacity").cloned() {
+        meta::default_member(&mut object["status"], "allocatable", capacity);
     }
 }
 
@@ -216,33 +151,10 @@ pub(super) static LEASE: Kind = Kind {
     kind: "Lease",
     plural: "leases",
     singular: "lease",
-    form: &Struct {
-        go: "Lease",
-        fields: &[field(
-            "spec",
-            Shape::Struct(&Struct {
-                go: "LeaseSpec",
-                fields: &[
-                    pointer("holderIdentity", Shape::Str),
-                    pointer("leaseDurationSeconds", Shape::Int("int32")),
-                    pointer("acquireTime", Shape::Str),
-                    pointer("renewTime", Shape::Str),
-                    pointer("leaseTransitions", Shape::Int("int32")),
-                    pointer("strategy", Shape::Str),
-                    pointer("preferredHolder", Shape::Str),
-                ],
-                open: false,
-            }),
-        )],
-        open: false,
-    },
     generation: Generation::None,
     unconditional_update: false,
     create_on_update: true,
     hooks: Hooks {
-        default: |lease| {
-            meta::member(lease, "spec");
-        },
         validate: lease_validate,
         ..NO_HOOKS
     },

@@ -7,32 +7,7 @@ use crate::faults::Faults;
 use crate::meta;
 use crate::names;
 use crate::printer;
-use crate::shape::{Field, STRINGS, Shape, Struct, field, pointer};
 use serde_json::{Value, json};
-
-const DRIVER_SPEC: &[Field] = &[
-    pointer("attachRequired", Shape::Bool),
-    pointer("fsGroupPolicy", Shape::Str),
-    pointer("nodeAllocatableUpdatePeriodSeconds", Shape::Int("int64")),
-    pointer("podInfoOnMount", Shape::Bool),
-    pointer("preventPodSchedulingIfMissing", Shape::Bool),
-    pointer("requiresRepublish", Shape::Bool),
-    pointer("seLinuxMount", Shape::Bool),
-    pointer("serviceAccountTokenInSecrets", Shape::Bool),
-    pointer("storageCapacity", Shape::Bool),
-    field(
-        "tokenRequests",
-        Shape::List(&Shape::Struct(&Struct {
-            go: "TokenRequest",
-            fields: &[
-                pointer("audience", Shape::Str),
-                pointer("expirationSeconds", Shape::Int("int64")),
-            ],
-            open: false,
-        })),
-    ),
-    field("volumeLifecycleModes", STRINGS),
-];
 
 pub(super) static CSI_DRIVER: Kind = Kind {
     group: "storage.k8s.io",
@@ -40,18 +15,6 @@ pub(super) static CSI_DRIVER: Kind = Kind {
     plural: "csidrivers",
     singular: "csidriver",
     namespaced: false,
-    form: &Struct {
-        go: "CSIDriver",
-        fields: &[pointer(
-            "spec",
-            Shape::Struct(&Struct {
-                go: "CSIDriverSpec",
-                fields: DRIVER_SPEC,
-                open: false,
-            }),
-        )],
-        open: false,
-    },
     generation: Generation::FromFirstChange,
     unconditional_update: false,
     returns_deleted: true,
@@ -114,41 +77,9 @@ pub(super) static CSI_NODE: Kind = Kind {
     plural: "csinodes",
     singular: "csinode",
     namespaced: false,
-    form: &Struct {
-        go: "CSINode",
-        fields: &[pointer(
-            "spec",
-            Shape::Struct(&Struct {
-                go: "CSINodeSpec",
-                fields: &[field(
-                    "drivers",
-                    Shape::List(&Shape::Struct(&Struct {
-                        go: "CSINodeDriver",
-                        fields: &[
-                            pointer("name", Shape::Str),
-                            pointer("nodeID", Shape::Str),
-                            field("topologyKeys", STRINGS),
-                            pointer(
-                                "allocatable",
-                                Shape::Struct(&Struct {
-                                    go: "VolumeNodeResources",
-                                    fields: &[pointer("count", Shape::Int("int32"))],
-                                    open: false,
-                                }),
-                            ),
-                        ],
-                        open: false,
-                    })),
-                )],
-                open: false,
-            }),
-        )],
-        open: false,
-    },
     unconditional_update: false,
     returns_deleted: true,
     hooks: Hooks {
-        default: node_default,
         validate: node_validate,
         validate_update: node_validate_update,
         ..NO_HOOKS
@@ -156,21 +87,6 @@ pub(super) static CSI_NODE: Kind = Kind {
     printer: &printer::CSI_NODE,
     ..PLAIN
 };
-
-/// Both lists are written as `null` when they are empty.
-fn node_default(object: &mut Value) {
-    let drivers = meta::member(object, "spec")
-        .entry("drivers")
-        .or_insert(Value::Null);
-    for driver in drivers
-        .as_array_mut()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_object_mut)
-    {
-        driver.entry("topologyKeys").or_insert(Value::Null);
-    }
-}
 
 fn node_validate(object: &Value, faults: &mut Faults) {
     let mut seen: Vec<&str> = Vec::new();

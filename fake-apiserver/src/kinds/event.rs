@@ -5,7 +5,7 @@ use super::{Hooks, Kind, NO_HOOKS, PLAIN, Selectable, View};
 use crate::faults::Faults;
 use crate::meta;
 use crate::printer;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// How fields are called in the core group and in events.k8s.io. What is not listed has one name.
 const RENAMED: [(&str, &str); 7] = [
@@ -25,7 +25,6 @@ pub(super) static EVENT: Kind = Kind {
     short_names: &["ev"],
     create_on_update: true,
     hooks: Hooks {
-        default: event_default,
         validate: event_validate,
         ..NO_HOOKS
     },
@@ -126,7 +125,6 @@ pub(super) static EVENT_VIEW: Kind = Kind {
         },
     ],
     hooks: Hooks {
-        default: event_default,
         validate: event_validate,
         validate_create: event_view_validate_create,
         validate_update: event_view_validate_update,
@@ -146,24 +144,6 @@ pub(super) static EVENT_VIEW: Kind = Kind {
     printer: &printer::EVENT,
     ..PLAIN
 };
-
-/// Fields that the core form writes even when they are empty.
-fn event_default(object: &mut Value) {
-    let Some(event) = object.as_object_mut() else {
-        return;
-    };
-    for (name, value) in [
-        ("eventTime", Value::Null),
-        ("firstTimestamp", Value::Null),
-        ("lastTimestamp", Value::Null),
-        ("involvedObject", json!({})),
-        ("reportingComponent", json!("")),
-        ("reportingInstance", json!("")),
-        ("source", json!({})),
-    ] {
-        event.entry(name).or_insert(value);
-    }
-}
 
 fn event_validate(object: &Value, faults: &mut Faults) {
     involved(object, "involvedObject.namespace", faults);

@@ -5,10 +5,12 @@
 
 mod capacity;
 mod claim_diff;
+mod claim_source;
 mod core;
 mod csi;
 mod event;
 mod pod;
+mod pod_defaults;
 mod rbac;
 mod review;
 mod storage;
@@ -20,7 +22,6 @@ use crate::faults::Faults;
 use crate::names::{self, Complaints};
 use crate::options::ServerOptions;
 use crate::printer::{NAME_AND_AGE, Printer};
-use crate::shape::Struct;
 use serde_json::Value;
 
 /// One resource.
@@ -37,8 +38,6 @@ pub(crate) struct Kind {
     pub(crate) status: bool,
     /// Subresources other than `status`.
     pub(crate) subresources: &'static [Subresource],
-    /// The form of the object apart from `apiVersion`, `kind` and `metadata`.
-    pub(crate) form: &'static Struct,
     pub(crate) name_rule: fn(&str) -> Complaints,
     pub(crate) generation: Generation,
     /// PUT without a resourceVersion replaces whatever is there.
@@ -161,11 +160,6 @@ pub(crate) const PLAIN: Kind = Kind {
     namespaced: true,
     status: false,
     subresources: &[],
-    form: &Struct {
-        go: "Object",
-        fields: &[],
-        open: true,
-    },
     name_rule: names::subdomain,
     generation: Generation::None,
     unconditional_update: true,

@@ -1,51 +1,15 @@
 //! Pods: the defaults and rules that a scheduler's tests meet.
 
-use super::core::{not_supported, nullable_times};
-use super::volume::{CLAIM_SPEC, claim_spec_default};
+use super::core::not_supported;
+use super::pod_defaults;
+use super::volume::claim_spec_default;
 use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Setting, Subresource};
 use crate::faults::Faults;
 use crate::meta;
 use crate::names;
 use crate::printer;
 use crate::quantity::Quantity;
-use crate::shape::{QUANTITIES, Shape, Struct, field, pointer};
 use serde_json::{Value, json};
-
-const CONTAINER: Struct = Struct {
-    go: "Container",
-    fields: &[pointer(
-        "resources",
-        Shape::Struct(&Struct {
-            go: "ResourceRequirements",
-            fields: &[field("limits", QUANTITIES), field("requests", QUANTITIES)],
-            open: true,
-        }),
-    )],
-    open: true,
-};
-
-const VOLUME: Struct = Struct {
-    go: "Volume",
-    fields: &[pointer(
-        "ephemeral",
-        Shape::Struct(&Struct {
-            go: "EphemeralVolumeSource",
-            fields: &[pointer(
-                "volumeClaimTemplate",
-                Shape::Struct(&Struct {
-                    go: "PersistentVolumeClaimTemplate",
-                    fields: &[
-                        pointer("metadata", Shape::Struct(&meta::OBJECT_META)),
-                        pointer("spec", Shape::Struct(&CLAIM_SPEC)),
-                    ],
-                    open: false,
-                }),
-            )],
-            open: false,
-        }),
-    )],
-    open: true,
-};
 
 pub(super) static POD: Kind = Kind {
     kind: "Pod",
@@ -55,28 +19,6 @@ pub(super) static POD: Kind = Kind {
     categories: &["all"],
     status: true,
     subresources: &[Subresource::Binding],
-    form: &Struct {
-        go: "Pod",
-        fields: &[
-            field(
-                "spec",
-                Shape::Struct(&Struct {
-                    go: "PodSpec",
-                    fields: &[
-                        field("containers", Shape::List(&Shape::Struct(&CONTAINER))),
-                        field("initContainers", Shape::List(&Shape::Struct(&CONTAINER))),
-                        field("nodeName", Shape::Str),
-                        field("nodeSelector", Shape::Map(&Shape::Str)),
-                        field("overhead", QUANTITIES),
-                        field("volumes", Shape::List(&Shape::Struct(&VOLUME))),
-                    ],
-                    open: true,
-                }),
-            ),
-            field("status", Shape::Any),
-        ],
-        open: false,
-    },
     generation: Generation::FromCreation,
     returns_deleted: true,
     hooks: Hooks {
@@ -137,7 +79,6 @@ fn pod_default(object: &mut Value) {
     meta::member(object, "status")
         .entry("phase")
         .or_insert_with(|| "Pending".into());
-    nullable_times(object, &["lastProbeTime", "lastTransitionTime"]);
     let spec = meta::member(object, "spec");
     for (name, value) in [
         ("dnsPolicy", json!("ClusterFirst")),
@@ -159,11 +100,14 @@ fn pod_default(object: &mut Value) {
         spec.insert("serviceAccountName".to_owned(), account);
     }
     for list in ["/spec/containers", "/spec/initContainers"] {
-        meta::entries(object, list).for_each(container_default);
+        for container in meta::entries(object, list) {
+            container_default(container);
+            pod_defaults::container(container);
+        }
     }
     for volume in meta::entries(object, "/spec/volumes") {
+        pod_defaults::volume(volume);
         if let Some(template) = volume.pointer_mut("/ephemeral/volumeClaimTemplate") {
-            meta::member(template, "metadata");
             claim_spec_default(&mut template["spec"]);
         }
     }

@@ -2,56 +2,14 @@
 //!
 //! Rules and texts follow kube-apiserver 1.36. Does not know how the objects decide: `rbac` does.
 
-use super::capacity::{LABEL_SELECTOR, selector};
+use super::capacity::selector;
 use super::{Hooks, Kind, NO_HOOKS, PLAIN};
 use crate::faults::Faults;
 use crate::meta;
 use crate::names::{self, Complaints};
 use crate::printer;
 use crate::rbac::GROUP;
-use crate::shape::{Field, STRINGS, Shape, Struct, field, pointer};
 use serde_json::{Value, json};
-
-const RULES: Field = pointer(
-    "rules",
-    Shape::List(&Shape::Struct(&Struct {
-        go: "PolicyRule",
-        fields: &[
-            pointer("verbs", STRINGS),
-            field("apiGroups", STRINGS),
-            field("resources", STRINGS),
-            field("resourceNames", STRINGS),
-            field("nonResourceURLs", STRINGS),
-        ],
-        open: false,
-    })),
-);
-
-const ROLE_REF: Struct = Struct {
-    go: "RoleRef",
-    fields: &[
-        pointer("apiGroup", Shape::Str),
-        pointer("kind", Shape::Str),
-        pointer("name", Shape::Str),
-    ],
-    open: false,
-};
-
-const SUBJECT: Struct = Struct {
-    go: "Subject",
-    fields: &[
-        pointer("kind", Shape::Str),
-        field("apiGroup", Shape::Str),
-        pointer("name", Shape::Str),
-        field("namespace", Shape::Str),
-    ],
-    open: false,
-};
-
-const BINDING_FIELDS: &[Field] = &[
-    field("subjects", Shape::List(&Shape::Struct(&SUBJECT))),
-    pointer("roleRef", Shape::Struct(&ROLE_REF)),
-];
 
 /// What the four kinds have in common.
 const OF_GROUP: Kind = Kind {
@@ -65,11 +23,6 @@ pub(super) static ROLE: Kind = Kind {
     kind: "Role",
     plural: "roles",
     singular: "role",
-    form: &Struct {
-        go: "Role",
-        fields: &[RULES],
-        open: false,
-    },
     hooks: Hooks {
         default: default_rules,
         validate: |role, faults| rules(role, true, faults),
@@ -84,24 +37,6 @@ pub(super) static CLUSTER_ROLE: Kind = Kind {
     plural: "clusterroles",
     singular: "clusterrole",
     namespaced: false,
-    form: &Struct {
-        go: "ClusterRole",
-        fields: &[
-            RULES,
-            pointer(
-                "aggregationRule",
-                Shape::Struct(&Struct {
-                    go: "AggregationRule",
-                    fields: &[field(
-                        "clusterRoleSelectors",
-                        Shape::List(&Shape::Struct(&LABEL_SELECTOR)),
-                    )],
-                    open: false,
-                }),
-            ),
-        ],
-        open: false,
-    },
     hooks: Hooks {
         default: default_rules,
         validate: cluster_role_validate,
@@ -115,11 +50,6 @@ pub(super) static ROLE_BINDING: Kind = Kind {
     kind: "RoleBinding",
     plural: "rolebindings",
     singular: "rolebinding",
-    form: &Struct {
-        go: "RoleBinding",
-        fields: BINDING_FIELDS,
-        open: false,
-    },
     hooks: Hooks {
         validate: |binding, faults| binding_validate(binding, &["Role", "ClusterRole"], true, faults),
         ..BINDING_HOOKS
@@ -133,11 +63,6 @@ pub(super) static CLUSTER_ROLE_BINDING: Kind = Kind {
     plural: "clusterrolebindings",
     singular: "clusterrolebinding",
     namespaced: false,
-    form: &Struct {
-        go: "ClusterRoleBinding",
-        fields: BINDING_FIELDS,
-        open: false,
-    },
     hooks: Hooks {
         validate: |binding, faults| binding_validate(binding, &["ClusterRole"], false, faults),
         ..BINDING_HOOKS

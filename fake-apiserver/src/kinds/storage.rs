@@ -5,7 +5,6 @@ use crate::faults::Faults;
 use crate::meta;
 use crate::names;
 use crate::printer;
-use crate::shape::{STRING_MAP, STRINGS, Shape, Struct, field, pointer};
 use serde_json::{Value, json};
 
 pub(super) static STORAGE_CLASS: Kind = Kind {
@@ -15,33 +14,6 @@ pub(super) static STORAGE_CLASS: Kind = Kind {
     singular: "storageclass",
     short_names: &["sc"],
     namespaced: false,
-    form: &Struct {
-        go: "StorageClass",
-        fields: &[
-            pointer("provisioner", Shape::Str),
-            field("parameters", STRING_MAP),
-            pointer("reclaimPolicy", Shape::Str),
-            field("mountOptions", STRINGS),
-            pointer("allowVolumeExpansion", Shape::Bool),
-            pointer("volumeBindingMode", Shape::Str),
-            field(
-                "allowedTopologies",
-                Shape::List(&Shape::Struct(&Struct {
-                    go: "TopologySelectorTerm",
-                    fields: &[field(
-                        "matchLabelExpressions",
-                        Shape::List(&Shape::Struct(&Struct {
-                            go: "TopologySelectorLabelRequirement",
-                            fields: &[pointer("key", Shape::Str), pointer("values", STRINGS)],
-                            open: false,
-                        })),
-                    )],
-                    open: false,
-                })),
-            ),
-        ],
-        open: false,
-    },
     returns_deleted: true,
     hooks: Hooks {
         default: class_default,
@@ -60,11 +32,7 @@ pub(super) static STORAGE_CLASS: Kind = Kind {
 };
 
 fn class_default(object: &mut Value) {
-    for (name, value) in [
-        ("provisioner", ""),
-        ("reclaimPolicy", "Delete"),
-        ("volumeBindingMode", "Immediate"),
-    ] {
+    for (name, value) in [("reclaimPolicy", "Delete"), ("volumeBindingMode", "Immediate")] {
         meta::default_member(object, name, value);
     }
 }

@@ -1,13 +1,13 @@
 //! Volumes and claims.
 
 use super::claim_diff;
+use super::claim_source;
 use super::{Hooks, Kind, NO_HOOKS, PLAIN, Setting};
 use crate::faults::Faults;
 use crate::meta;
 use crate::names;
 use crate::printer;
 use crate::quantity::Quantity;
-use crate::shape::{QUANTITIES, Shape, Struct, field};
 use serde_json::{Value, json};
 
 /// In the order in which the server lists what it supports.
@@ -31,47 +31,17 @@ const NOT_A_SOURCE: [&str; 9] = [
     "volumeMode",
 ];
 
-const RESOURCES: Struct = Struct {
-    go: "VolumeResourceRequirements",
-    fields: &[field("limits", QUANTITIES), field("requests", QUANTITIES)],
-    open: false,
-};
-
-/// The spec of a claim, which pods also hold as a template.
-pub(super) const CLAIM_SPEC: Struct = Struct {
-    go: "PersistentVolumeClaimSpec",
-    fields: &[field("resources", Shape::Struct(&RESOURCES))],
-    open: true,
-};
-
 pub(super) static PERSISTENT_VOLUME_CLAIM: Kind = Kind {
     kind: "PersistentVolumeClaim",
     plural: "persistentvolumeclaims",
     singular: "persistentvolumeclaim",
     short_names: &["pvc"],
     status: true,
-    form: &Struct {
-        go: "PersistentVolumeClaim",
-        fields: &[
-            field("spec", Shape::Struct(&CLAIM_SPEC)),
-            field(
-                "status",
-                Shape::Struct(&Struct {
-                    go: "PersistentVolumeClaimStatus",
-                    fields: &[
-                        field("capacity", QUANTITIES),
-                        field("allocatedResources", QUANTITIES),
-                    ],
-                    open: true,
-                }),
-            ),
-        ],
-        open: false,
-    },
     returns_deleted: true,
     hooks: Hooks {
         default: claim_default,
         create: claim_create,
+        update: |claim, _, _| claim_source::equalize(&mut claim["spec"]),
         validate: claim_validate,
         validate_update: claim_validate_update,
         ..NO_HOOKS
@@ -94,6 +64,8 @@ pub(super) fn claim_spec_default(spec: &mut Value) {
 
 fn claim_create(object: &mut Value, setting: &Setting<'_>) {
     object["status"] = json!({"phase": "Pending"});
+    claim_source::restrict(&mut object["spec"]);
+    claim_source::equalize(&mut object["spec"]);
     protect(object, setting, "kubernetes.io/pvc-protection");
 }
 
@@ -211,21 +183,6 @@ pub(super) static PERSISTENT_VOLUME: Kind = Kind {
     short_names: &["pv"],
     namespaced: false,
     status: true,
-    form: &Struct {
-        go: "PersistentVolume",
-        fields: &[
-            field(
-                "spec",
-                Shape::Struct(&Struct {
-                    go: "PersistentVolumeSpec",
-                    fields: &[field("capacity", QUANTITIES)],
-                    open: true,
-                }),
-            ),
-            field("status", Shape::Any),
-        ],
-        open: false,
-    },
     returns_deleted: true,
     hooks: Hooks {
         default: volume_default,

@@ -28,6 +28,11 @@ use rand::{RngExt, SeedableRng};
 use serde_json::Value;
 use std::ops::Bound;
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Notify;
+
+/// How long a request waits for a revision that is not written yet, as in the real server.
+const FUTURE_WAIT: Duration = Duration::from_secs(3);
 
 /// Objects by storage key. Cloning is cheap: readers keep a version and writers go on.
 pub(crate) type Objects = OrdMap<Arc<str>, Arc<Object>>;
@@ -40,6 +45,8 @@ pub(crate) struct Store {
     options: ServerOptions,
     authenticator: Authenticator,
     authorizer: Authorizer,
+    /// Wakes those who wait for a revision.
+    committed: Notify,
 }
 
 struct State {
@@ -80,7 +87,24 @@ impl Store {
             authenticator: Authenticator::new(),
             authorizer: Authorizer::new(options.authorization),
             options,
+            committed: Notify::new(),
         }
+    }
+
+    /// Resolves when a revision has been written, or after a while even if it has not.
+    pub(crate) async fn reached(&self, revision: u64) {
+        let written = async {
+            loop {
+                let mut committed = std::pin::pin!(self.committed.notified());
+                committed.as_mut().enable();
+                if self.revision() >= revision {
+                    return;
+                }
+                committed.await;
+            }
+        };
+        // Whoever gave up finds out from the revision.
+        drop(tokio::time::timeout(FUTURE_WAIT, written).await);
     }
 
     pub(crate) fn activity(&self) -> &Activity {
@@ -302,6 +326,7 @@ impl Txn<'_> {
         if rbac::is_source(kind) {
             self.store.authorizer.outdate();
         }
+        self.store.committed.notify_waiters();
         for watcher in &shelf.watchers {
             watcher.offer(&logged, &self.store.activity);
         }

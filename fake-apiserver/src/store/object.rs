@@ -1,10 +1,12 @@
 //! A stored object: its JSON, and the bytes that every reader shares.
 //!
 //! Owns rendering. An object is rendered once, when it is written; GET, LIST and all watches send the same bytes.
+//! Its protobuf form is made when the first reader asks for it.
 
+use crate::protobuf::{self, Encoded, Fault};
 use bytes::{BufMut, Bytes, BytesMut};
 use serde_json::Value;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// One state of one object.
 #[derive(Debug)]
@@ -12,6 +14,8 @@ pub(crate) struct Object {
     pub(crate) value: Arc<Value>,
     /// The whole object; `kind` and `apiVersion` come first.
     bytes: Bytes,
+    /// The same in protobuf, once somebody wanted it; boxed because most objects never need it.
+    protobuf: OnceLock<Box<Result<Encoded, Fault>>>,
     /// Where the members after `kind` and `apiVersion` begin in `bytes`.
     members_at: usize,
     /// The revision that wrote it; 0 for an answer to a dry run.
@@ -43,6 +47,7 @@ impl Object {
         Arc::new(Self {
             value: Arc::new(value),
             bytes: out.freeze(),
+            protobuf: OnceLock::new(),
             members_at,
             revision,
         })
@@ -51,6 +56,14 @@ impl Object {
     /// The object as GET and watches send it.
     pub(crate) fn bytes(&self) -> &Bytes {
         &self.bytes
+    }
+
+    /// The object in protobuf.
+    pub(crate) fn protobuf(&self) -> Result<&Encoded, &Fault> {
+        let encoded = self
+            .protobuf
+            .get_or_init(|| Box::new(protobuf::encode(&self.value)));
+        (**encoded).as_ref()
     }
 
     /// Appends the object as lists hold it: without kind and apiVersion.

@@ -19,6 +19,7 @@ pub(super) fn bind(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let Payload::Object(binding) = &call.payload else {
         return Err(no_body());
     };
+    let binding = &binding.value;
     let name = call.target.name();
     validate(binding, name)?;
     let old = existing(txn, call)?;

@@ -4,11 +4,12 @@
 
 use super::{dry_run, field_validation, namespace, setting, shown};
 use crate::call::{Answer, Call, Payload};
-use crate::decode::{check_unknown, decode};
+use crate::decode::decode;
 use crate::faults::Faults;
 use crate::kinds::{Generation, Kind, NAMESPACE};
 use crate::meta;
 use crate::rbac;
+use crate::schema::{Type, zero};
 use crate::status::Status;
 use crate::store::Txn;
 use rand::RngExt;
@@ -28,9 +29,8 @@ pub(super) fn create(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
     };
     txn.dry_run = dry_run(&call.params, &Value::Null, "CreateOptions")?;
     let validation = field_validation(&call.params, "CreateOptions")?;
-    let decoded = decode(kind, body)?;
-    let warnings = check_unknown(kind, &decoded, validation)?;
-    txn.warnings.extend(warnings);
+    let decoded = decode(kind, body).map_err(|why| why.of_body(kind))?;
+    txn.warnings.extend(validation.of_body(kind, decoded.flaws)?);
     let mut object = decoded.object;
     if call
         .target
@@ -94,9 +94,8 @@ fn prepare(txn: &mut Txn<'_>, kind: &'static Kind, object: &mut Value) -> Result
     let stored = kind.stored();
     if stored.status && stored.plural != "nodes" {
         // Only the kubelet's registration may bring a status along.
-        if let Some(members) = object.as_object_mut() {
-            members.remove("status");
-        }
+        let empty = Type::of(stored).field("status").map(|field| zero(&field.form));
+        meta::assign(object, "status", empty.unwrap_or_default());
     }
     for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "generation"] {
         meta::set(object, field, None);

@@ -65,7 +65,7 @@ pub(super) fn delete_collection(txn: &mut Txn<'_>, call: &Call) -> Result<Answer
 impl DeleteOptions {
     fn read(params: &Params, payload: &Payload) -> Result<Self, Status> {
         let body = match payload {
-            Payload::Object(body) => body,
+            Payload::Object(body) => &body.value,
             Payload::None | Payload::Patch(..) => &Value::Null,
         };
         let text = |value: &Value| value.as_str().filter(|t| !t.is_empty()).map(str::to_owned);

@@ -36,8 +36,10 @@ pub(crate) fn execute(store: &Store, call: Call) -> Reply {
     txn.user = Some(call.user.clone());
     let (verb, began) = (call.verb, call.began);
     let mut path = call.target.path();
+    let before = txn.revision();
     let changes_roles = std::ptr::eq(call.target.kind, CLUSTER_ROLE) && !verb.only_reads();
     let outcome = run(&mut txn, call);
+    let written = Some(txn.revision()).filter(|revision| *revision > before);
     if changes_roles && outcome.is_ok() && !txn.dry_run {
         rbac::settle(&mut txn);
     }
@@ -57,7 +59,7 @@ pub(crate) fn execute(store: &Store, call: Call) -> Reply {
         verb,
         Some(path),
         (code, outcome.as_ref().err()),
-        revision,
+        written.or(revision),
         began,
     ));
     Reply {

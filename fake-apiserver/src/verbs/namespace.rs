@@ -123,6 +123,7 @@ pub(super) fn finalize(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> 
     let Payload::Object(body) = call.payload else {
         return Err(no_body());
     };
+    let body = body.value;
     let mut object = Value::clone(&old.value);
     object["spec"] = match body["spec"]["finalizers"].as_array() {
         Some(finalizers) if !finalizers.is_empty() => json!({"finalizers": finalizers}),

@@ -6,7 +6,7 @@ use super::create::{no_body, place};
 use super::{dry_run, field_validation};
 use crate::auth::{API_AUDIENCE, User};
 use crate::call::{Answer, Call, Payload};
-use crate::decode::{check_unknown, decode};
+use crate::decode::decode;
 use crate::faults::Faults;
 use crate::kinds::Review;
 use crate::meta;
@@ -23,8 +23,8 @@ pub(super) fn review(txn: &mut Txn<'_>, review: Review, call: Call) -> Result<An
     };
     dry_run(&call.params, &Value::Null, "CreateOptions")?;
     let validation = field_validation(&call.params, "CreateOptions")?;
-    let decoded = decode(kind, body)?;
-    txn.warnings.extend(check_unknown(kind, &decoded, validation)?);
+    let decoded = decode(kind, body).map_err(|why| why.of_body(kind))?;
+    txn.warnings.extend(validation.of_body(kind, decoded.flaws)?);
     let mut object = decoded.object;
     place(kind, call.target.namespace.as_deref(), &mut object)?;
     let status = match review {

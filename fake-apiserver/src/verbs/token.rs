@@ -7,7 +7,7 @@ use crate::call::{Answer, Call, Payload};
 use crate::faults::Faults;
 use crate::kinds::Kind;
 use crate::meta;
-use crate::shape::{STRINGS, Shape, Struct, field, pointer};
+use crate::schema::{Type, conform};
 use crate::status::{Status, Subject};
 use crate::store::{Object, Txn};
 use jiff::Timestamp;
@@ -23,35 +23,13 @@ const TOKEN_REQUEST: Subject<'static> = Subject {
     kind: "TokenRequest",
 };
 
-const SPEC: Struct = Struct {
-    go: "TokenRequestSpec",
-    fields: &[
-        field("audiences", STRINGS),
-        pointer("expirationSeconds", Shape::Int("int64")),
-        pointer(
-            "boundObjectRef",
-            Shape::Struct(&Struct {
-                go: "BoundObjectReference",
-                fields: &[
-                    field("kind", Shape::Str),
-                    field("apiVersion", Shape::Str),
-                    field("name", Shape::Str),
-                    field("uid", Shape::Str),
-                ],
-                open: false,
-            }),
-        ),
-    ],
-    open: false,
-};
-
 pub(super) fn create(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let dry = dry_run(&call.params, &Value::Null, "CreateOptions")?;
     let Payload::Object(body) = &call.payload else {
         return Err(no_body());
     };
     let account = existing(txn, call)?;
-    let mut spec = identify(body)?;
+    let mut spec = identify(&body.value)?;
     let seconds = spec["expirationSeconds"].as_i64().unwrap_or(SECONDS);
     check(seconds)?;
     if meta::texts(&spec["audiences"]).is_empty() {
@@ -103,16 +81,16 @@ fn identify(body: &Value) -> Result<Value, Status> {
             )));
         }
     }
-    let mut spec = match &body["spec"] {
-        Value::Null => json!({}),
-        spec => spec.clone(),
-    };
-    SPEC.conform(&mut spec).map_err(|why| {
+    let mut request = body.clone();
+    let form = Type::find("authentication.k8s.io/v1", TOKEN_REQUEST.kind)
+        .ok_or_else(|| Status::internal("the form of a TokenRequest is not known"))?;
+    conform(form, &mut request).map_err(|why| {
         Status::bad_request(format!(
             "TokenRequest in version \"v1\" cannot be handled as a TokenRequest: {why}"
         ))
     })?;
-    Ok(spec)
+    let spec = request["spec"].take();
+    Ok(if spec.is_null() { json!({}) } else { spec })
 }
 
 fn check(seconds: i64) -> Result<(), Status> {

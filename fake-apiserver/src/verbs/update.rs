@@ -3,7 +3,7 @@
 use super::create::{create, no_body, place};
 use super::{delete, dry_run, existing, field_validation, namespace, setting, shown};
 use crate::call::{Answer, Call, Part, Payload, Target};
-use crate::decode::{check_unknown, decode};
+use crate::decode::decode;
 use crate::faults::Faults;
 use crate::kinds::{Generation, Kind};
 use crate::meta;
@@ -28,8 +28,8 @@ pub(super) fn update(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
     };
     txn.dry_run = dry_run(&call.params, &Value::Null, "UpdateOptions")?;
     let validation = field_validation(&call.params, "UpdateOptions")?;
-    let decoded = decode(kind, body.clone())?;
-    let warnings = check_unknown(kind, &decoded, validation)?;
+    let decoded = decode(kind, body.clone()).map_err(|why| why.of_body(kind))?;
+    let warnings = validation.of_body(kind, decoded.flaws)?;
     let mut object = decoded.object;
     check_name(&call.target, &object)?;
     place(kind, call.target.namespace.as_deref(), &mut object)?;
@@ -50,7 +50,7 @@ pub(super) fn update(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
 /// PUT of a missing object creates it, for the kinds that allow it.
 fn create_instead(txn: &mut Txn<'_>, mut call: Call) -> Result<Answer, Status> {
     if let Payload::Object(body) = &mut call.payload {
-        meta::set(body, "resourceVersion", None);
+        meta::set(&mut body.value, "resourceVersion", None);
     }
     create(txn, call)
 }

@@ -1,6 +1,6 @@
 //! create, get, update, patch: codes, bodies, revisions.
 
-use crate::client::{CAPACITIES, CONFIG_MAPS, PODS, Wire, capacity, client, pod, request};
+use crate::client::{CAPACITIES, CONFIG_MAPS, PODS, Wire, capacity, client, request};
 use serde_json::{Value, json};
 
 #[tokio::test]
@@ -170,10 +170,7 @@ async fn what_is_not_served_yet_is_refused_by_name() {
     let wire = Wire::start().await;
     wire.create(CAPACITIES, capacity("c1", "1Gi")).await;
     let path = format!("{CAPACITIES}/c1");
-    for (media, named) in [
-        ("application/strategic-merge-patch+json", "strategic merge patch"),
-        ("application/apply-patch+yaml", "server-side apply"),
-    ] {
+    for (media, named) in [("application/apply-patch+yaml", "server-side apply")] {
         let answer = wire
             .send("PATCH", &path, &[("content-type", media)], "{}".to_owned())
             .await;
@@ -184,19 +181,6 @@ async fn what_is_not_served_yet_is_refused_by_name() {
             answer.text
         );
     }
-    let protobuf = [("content-type", "application/vnd.kubernetes.protobuf")];
-    let answer = wire.send("POST", CAPACITIES, &protobuf, "k8s".to_owned()).await;
-    assert_eq!(
-        (answer.code, answer.text.contains("protobuf bodies")),
-        (415, true)
-    );
-    let strict = wire
-        .post(&format!("{PODS}?fieldValidation=Strict"), pod("p"))
-        .await;
-    assert_eq!(
-        (strict.code, strict.text.contains("fieldValidation=Strict")),
-        (501, true)
-    );
     let evict = wire.post(&format!("{PODS}/p/eviction"), json!({})).await;
     assert_eq!((evict.code, evict.text.contains("pods/eviction")), (404, true));
 }

@@ -127,9 +127,9 @@ async fn a_media_type_that_is_not_spoken_is_refused() {
     let wire = Wire::start().await;
     for (accept, code) in [
         ("text/html", 406),
-        ("application/vnd.kubernetes.protobuf", 406),
-        ("application/vnd.kubernetes.protobuf, */*", 200),
-        ("application/vnd.kubernetes.protobuf,application/json", 200),
+        ("application/cbor", 406),
+        ("application/cbor, */*", 200),
+        ("application/cbor,application/json", 200),
     ] {
         let answer = wire.send("GET", PODS, &[("accept", accept)], String::new()).await;
         assert_eq!(answer.code, code, "{accept}");
@@ -177,4 +177,25 @@ async fn tables_have_the_columns_of_the_kind() {
         .await
         .body;
     assert!(one["rows"][0]["object"].is_null());
+}
+
+#[tokio::test]
+async fn both_faces_of_an_event_print_alike() {
+    let wire = Wire::start().await;
+    let event = json!({
+        "metadata": {"name": "e"}, "involvedObject": {"kind": "Pod", "name": "p", "namespace": "default"},
+        "message": "no room", "reason": "FailedScheduling", "type": "Warning",
+    });
+    wire.create("/api/v1/namespaces/default/events", event).await;
+    for group in ["/api/v1", "/apis/events.k8s.io/v1"] {
+        let path = format!("{group}/namespaces/default/events");
+        let table = wire.send("GET", &path, &TABLE, String::new()).await.body;
+        let cells = table["rows"][0]["cells"].as_array().unwrap();
+        assert_eq!(
+            cells[1..4],
+            [json!("Warning"), json!("FailedScheduling"), json!("pod/p")],
+            "{group}"
+        );
+        assert_eq!(cells[6], "no room", "{group}");
+    }
 }

@@ -215,7 +215,7 @@ async fn storage_capacity_of_a_driver_falls_back_to_false() {
     let wrong = wire
         .merge(&path, json!({"spec": {"storageCapacity": "yes"}}))
         .await;
-    assert_eq!(wrong.code, 400);
+    assert_eq!(wrong.code, 422);
     let go =
         "json: cannot unmarshal string into Go struct field CSIDriverSpec.spec.storageCapacity of type bool";
     assert!(wrong.text.contains(go), "{}", wrong.text);

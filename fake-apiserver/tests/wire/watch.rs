@@ -1,6 +1,6 @@
 //! watch: where it starts, what it tells, how it ends.
 
-use crate::client::{CAPACITIES, CONFIG_MAPS, Wire, capacity, short};
+use crate::client::{CAPACITIES, CONFIG_MAPS, PODS, Wire, capacity, short};
 use fake_apiserver::ServerOptions;
 use serde_json::{Value, json};
 
@@ -247,4 +247,32 @@ async fn watch_options_are_checked() {
             "{query}"
         );
     }
+}
+
+#[tokio::test]
+async fn a_list_waits_for_a_revision_that_is_about_to_come() {
+    let wire = Wire::start().await;
+    let next = wire.server.revision() + 1;
+    let path = format!("{CONFIG_MAPS}?resourceVersion={next}&resourceVersionMatch=NotOlderThan");
+    let (listed, _) = tokio::join!(
+        wire.get(&path),
+        wire.create(CONFIG_MAPS, json!({"metadata": {"name": "c"}}))
+    );
+    assert_eq!(listed.code, 200, "{}", listed.text);
+    assert_eq!(listed.body["items"][0]["metadata"]["name"], "c");
+}
+
+#[tokio::test]
+async fn bookmarks_are_empty_objects_of_their_kind() {
+    let wire = Wire::start().await;
+    let query =
+        "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
+    let mut watch = wire.watch(&format!("{PODS}?{query}")).await;
+    let bookmark = watch
+        .next()
+        .await
+        .expect("the initial state ends with a bookmark");
+    assert_eq!(bookmark["type"], "BOOKMARK");
+    assert_eq!(bookmark["object"]["spec"], json!({"containers": null}));
+    assert_eq!(bookmark["object"]["status"], json!({}));
 }

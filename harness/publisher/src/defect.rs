@@ -22,11 +22,15 @@ pub enum Defect {
     MergesTopologyNil,
     /// Does not give the selected node back when storage is exhausted.
     KeepsSelectedNode,
+    /// Deletes the object of a driver without topology on every refresh, and makes it anew.
+    FlapsWithoutTopology,
+    /// Makes no volume before a node is selected, not even for classes with immediate binding.
+    AwaitsNodeAlways,
 }
 
 impl Defect {
     /// All defects, with the names by which they are chosen.
-    pub const ALL: [(Defect, &'static str); 8] = [
+    pub const ALL: [(Defect, &'static str); 10] = [
         (Defect::IgnoresMaximum, "publisher-ignores-maximum"),
         (Defect::DeletesManual, "publisher-deletes-manual"),
         (Defect::NeverRefreshes, "publisher-never-refreshes"),
@@ -35,6 +39,8 @@ impl Defect {
         (Defect::RewritesUnchanged, "publisher-rewrites-unchanged"),
         (Defect::MergesTopologyNil, "publisher-merges-topology-nil"),
         (Defect::KeepsSelectedNode, "publisher-keeps-selected-node"),
+        (Defect::FlapsWithoutTopology, "publisher-flaps-without-topology"),
+        (Defect::AwaitsNodeAlways, "publisher-awaits-node-always"),
     ];
 }
 
@@ -76,7 +82,7 @@ mod tests {
         }
         assert_eq!(
             Defect::ALL.len(),
-            Defect::KeepsSelectedNode as usize + 1,
+            Defect::AwaitsNodeAlways as usize + 1,
             "a defect is missing in the table"
         );
     }

@@ -1,6 +1,11 @@
 //! The program: flags and environment in, a client for the API server, and [`capacity_publisher::run`] until it is told to stop.
 
-use std::{error::Error, path::PathBuf, process::ExitCode};
+use std::{
+    error::Error,
+    io::{IsTerminal, stderr},
+    path::PathBuf,
+    process::ExitCode,
+};
 
 use clap::Parser;
 use kube::{
@@ -27,7 +32,8 @@ async fn main() -> ExitCode {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
+        .with_ansi(stderr().is_terminal())
+        .with_writer(stderr)
         .init();
     match start(Arguments::parse()).await {
         Ok(()) => ExitCode::SUCCESS,

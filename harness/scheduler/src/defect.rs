@@ -29,10 +29,12 @@ pub enum Defect {
     RefusesTracked,
     /// Places only pods that have claims.
     ForgetsPlainPods,
+    /// Has every volume made anew, though one exists that would do.
+    IgnoresVolumes,
 }
 
 /// Every defect with its name on the command line.
-const NAMES: [(&str, Defect); 10] = [
+const NAMES: [(&str, Defect); 11] = [
     ("scheduler-ignores-maximum", Defect::IgnoresMaximum),
     ("scheduler-ignores-flag", Defect::IgnoresFlag),
     ("scheduler-sums-objects", Defect::SumsObjects),
@@ -43,6 +45,7 @@ const NAMES: [(&str, Defect); 10] = [
     ("scheduler-prefers-fullest", Defect::PrefersFullest),
     ("scheduler-refuses-tracked", Defect::RefusesTracked),
     ("scheduler-forgets-plain-pods", Defect::ForgetsPlainPods),
+    ("scheduler-ignores-volumes", Defect::IgnoresVolumes),
 ];
 
 /// The name given is not in the table.

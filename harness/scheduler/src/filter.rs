@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::capacity_check::{self, Sufficiency};
 use crate::claims::PodClaims;
+use crate::defect::Defect;
 use crate::objects::{Capacity, Claim, Class, Node, ObjectKey, Volume};
 use crate::rules::Rules;
 use crate::snapshot::Snapshot;
@@ -172,7 +173,11 @@ fn check_delayed(
     }
     // Small claims first, so that they do not take the large volumes. The sort keeps equals in the order of the pod.
     open.sort_by_key(|claim| claim.request.map_or(0, |request| request.nanos()));
-    let (bindings, unmatched) = match_volumes(claims, &open, node);
+    let (bindings, unmatched) = if rules.has(Defect::IgnoresVolumes) {
+        (Vec::new(), open)
+    } else {
+        match_volumes(claims, &open, node)
+    };
     let mut plan = VolumePlan {
         bindings,
         provisions: Vec::new(),

@@ -75,6 +75,9 @@ pub struct Judge<'p> {
 /// However short the refresh: a system needs this long to do anything at all on a busy machine.
 const FLOOR: Duration = Duration::from_secs(10);
 
+/// However short the refresh: who has asked nothing for this long is taken not to ask.
+const SILENCE: Duration = Duration::from_secs(3);
+
 impl<'p> Judge<'p> {
     /// For a case that has not begun.
     pub fn new(plan: &'p Plan) -> Self {
@@ -185,8 +188,11 @@ impl<'p> Judge<'p> {
                     Some((acted + within.mul_f64(self.patience), fact(BoundKind::Within)))
                 }
                 (Phase::Holding { since_us, .. }, Some(hold)) => {
-                    // Systems that do not ask again by themselves get three times the interval.
-                    let limit = hold.time(self.refresh) * if hold.count() > 0 { 3 } else { 1 };
+                    // A system that never asks again proves its silence by time.
+                    let limit = match hold.count() {
+                        0 => hold.time(self.refresh),
+                        _ => (hold.time(self.refresh) * 3).max(SILENCE),
+                    };
                     Some((
                         Duration::from_micros(*since_us) + limit.mul_f64(self.patience),
                         fact(BoundKind::Hold),

@@ -217,6 +217,9 @@ impl Publisher {
             return Ok(());
         };
         match objects.first() {
+            Some(object) if segment.is_empty() && self.options.has(Defect::FlapsWithoutTopology) => {
+                self.delete(object).await
+            }
             Some(object) if doubtful => self.verify(object).await,
             Some(object) if !self.is_published(values) => self.delete(object).await,
             Some(object) => self.update(object, values).await,

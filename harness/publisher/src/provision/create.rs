@@ -80,7 +80,8 @@ impl Provisioner {
         let made = cluster
             .volumes
             .contains_key(&request::volume_name(&self.options.volume_name_prefix, &claim));
-        let ready = claim::is_ready(&claim, &class, &self.driver.name, self.options.own_node());
+        let ready = claim::is_ready(&claim, &class, &self.driver.name, self.options.own_node())
+            && (!self.options.has(Defect::AwaitsNodeAlways) || claim::selected_node(&claim).is_some());
         (ready && !made).then_some(Job { claim, class })
     }
 

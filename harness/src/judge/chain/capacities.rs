@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Chain, Window};
-use crate::journal::{CallFact, Change, CommitFact, Fact, What};
+use crate::journal::{CallFact, Change, CommitFact, Fact, RequestFact, What};
 use crate::judge::predicate::{DiffRow, Offer, RowState, is_managed, row_key, spell_bytes, spell_row};
 use crate::plan::{Row, Rows};
 use crate::scenario::Role;
@@ -67,11 +67,7 @@ impl<'a> Window<'a> {
             self.last_commit(|commit| self.is_row(commit, &key) && commit.change != Change::Deleted);
         let Some((fact, commit)) = written.filter(|(written, _)| written.seq >= self.relevant_since()) else {
             let note = match self.refused_request(Role::Publisher, "csistoragecapacities") {
-                Some(request) => format!(
-                    "refused: {} {}",
-                    request.code,
-                    request.message.as_deref().unwrap_or("without a message")
-                ),
+                Some(request) => spell_refusal(request),
                 None => "no write was attempted".to_owned(),
             };
             chain.missing(
@@ -117,7 +113,11 @@ impl<'a> Window<'a> {
                     cause.resource, cause.name
                 );
                 if chain.link(text, self.delivery(Role::Publisher, cause), "never") {
-                    chain.missing("the obsolete object is deleted", "no delete was attempted");
+                    let note = match self.refused_request(Role::Publisher, "csistoragecapacities") {
+                        Some(request) => spell_refusal(request),
+                        None => "no delete was attempted".to_owned(),
+                    };
+                    chain.missing("the obsolete object is deleted", note);
                 }
             }
             (None, Some((_, commit))) => {
@@ -219,6 +219,11 @@ fn answers(call: &CallFact, want: Row) -> bool {
         Row::Values { capacity, maximum } => call.code == "OK" && answer == (capacity, maximum),
         Row::Nothing => true,
     }
+}
+
+fn spell_refusal(request: &RequestFact) -> String {
+    let message = request.message.as_deref().unwrap_or("without a message");
+    format!("refused: {} {} {message}", request.verb, request.code)
 }
 
 fn spell_answer(call: &CallFact) -> String {

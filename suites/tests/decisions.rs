@@ -1,14 +1,16 @@
-//! Replays recorded decisions of a real kube-scheduler against the filter and the score, and counts the differences.
+//! Recorded decisions of a real kube-scheduler against the filter and the score: all must come out the same.
 //!
-//! `cargo run --example replay -- DIRECTORY`, where the directory holds `filter.json` and `score.json`. Knows the
-//! format of those files; judges nothing itself but equality.
+//! The recordings in `fixtures/decisions` are always replayed; so is every `filter.json` and `score.json` below the folder
+//! that the variable `DECISIONS` names. A case is a small world; the verdicts are those of kube-scheduler 1.36.
+
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
 
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use capacity_scheduler::capacity_check::considered;
 use capacity_scheduler::cycle::{self, Assessment, Cause};
 use capacity_scheduler::filter::Refusal;
 use capacity_scheduler::objects::{Object, Pod};
@@ -20,29 +22,48 @@ use serde_json::{Value, json};
 
 type Failure = Box<dyn Error>;
 
-fn main() -> Result<(), Failure> {
-    let directory = std::env::args()
-        .nth(1)
-        .ok_or("name the directory that holds filter.json and score.json")?;
-    let directory = Path::new(&directory);
-    let filter = replay_filter(&load(&directory.join("filter.json"))?)?;
-    let score = replay_score(&load(&directory.join("score.json"))?)?;
-    let mut out = io::stdout().lock();
-    for (name, tally) in [("filter decisions", &filter), ("scored pods", &score)] {
-        for difference in &tally.differences {
-            writeln!(out, "{difference}")?;
+/// Recordings of that name: ours, and those of the folder that the user names.
+fn recordings(name: &str) -> Vec<PathBuf> {
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/decisions")];
+    folders.extend(std::env::var_os("DECISIONS").map(PathBuf::from));
+    let mut found = Vec::new();
+    while let Some(folder) = folders.pop() {
+        let entries = std::fs::read_dir(&folder);
+        for entry in entries.unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.file_name().is_some_and(|file| file == name) {
+                found.push(path);
+            }
         }
-        writeln!(
-            out,
-            "{name}: {} of {} equal",
-            tally.total - tally.differences.len(),
-            tally.total
-        )?;
     }
-    if filter.differences.len() + score.differences.len() > 0 {
-        return Err("some decisions differ".into());
+    found
+}
+
+fn replay(name: &str, replay: impl Fn(&Value) -> Result<Tally, Failure>) {
+    for path in recordings(name) {
+        let tally =
+            replay(&load(&path).unwrap()).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        assert!(tally.total > 0, "{} holds no decision", path.display());
+        let differences = tally.differences.join("\n");
+        let (wrong, total) = (tally.differences.len(), tally.total);
+        assert!(
+            wrong == 0,
+            "{}: {wrong} of {total} differ:\n{differences}",
+            path.display()
+        );
     }
-    Ok(())
+}
+
+#[test]
+fn filter_decisions_are_those_of_kube_scheduler() {
+    replay("filter.json", replay_filter);
+}
+
+#[test]
+fn scores_are_those_of_kube_scheduler() {
+    replay("score.json", replay_score);
 }
 
 #[derive(Default)]
@@ -52,11 +73,20 @@ struct Tally {
 }
 
 impl Tally {
-    fn compare<T: PartialEq + std::fmt::Debug>(&mut self, what: &str, expected: &T, found: &T) {
+    /// `why` is only asked about a difference.
+    fn compare<T: PartialEq + std::fmt::Debug>(
+        &mut self,
+        what: &str,
+        expected: &T,
+        found: &T,
+        why: impl Fn() -> String,
+    ) {
         self.total += 1;
         if expected != found {
-            self.differences
-                .push(format!("{what}: recorded {expected:?}, found {found:?}"));
+            self.differences.push(format!(
+                "{what}: recorded {expected:?}, found {found:?}\n{}",
+                why()
+            ));
         }
     }
 }
@@ -86,10 +116,34 @@ fn replay_filter(file: &Value) -> Result<Tally, Failure> {
         let verdicts = verdicts(&cycle::assess(&snapshot, &Rules::default(), &pod)?);
         for (node, expected) in case["verdict"].as_object().into_iter().flatten() {
             let found = verdicts.get(node).copied();
-            tally.compare(&format!("{class} on {node}"), &expected.as_str(), &found);
+            let why = || explain(&snapshot, node);
+            tally.compare(&format!("{class} on {node}"), &expected.as_str(), &found, why);
         }
     }
     Ok(tally)
+}
+
+/// Every object that was considered for a node, and why it did not do.
+fn explain(snapshot: &Snapshot, node: &str) -> String {
+    let mut text = String::new();
+    let Some(node) = snapshot.nodes.iter().find(|known| known.name() == node) else {
+        return text;
+    };
+    for claim in snapshot.claims.iter() {
+        let Some(class) = snapshot.class(&claim.class) else {
+            continue;
+        };
+        for (object, shortcoming) in considered(snapshot, &Rules::default(), claim, class, &node.labels) {
+            let verdict = shortcoming.map_or_else(|| "would do".to_owned(), |why| format!("{why:?}"));
+            text.push_str(&format!(
+                "  {} {}: {} {verdict}\n",
+                node.name(),
+                claim.key,
+                object.key
+            ));
+        }
+    }
+    text
 }
 
 fn verdicts(assessment: &Assessment) -> BTreeMap<String, &'static str> {
@@ -147,6 +201,13 @@ fn replay_score(file: &Value) -> Result<Tally, Failure> {
             &case["name"].to_string(),
             &expected,
             &scores(&cycle::assess(&snapshot, &rules, &pod)?),
+            || {
+                array(&file["nodes"])
+                    .iter()
+                    .filter_map(Value::as_str)
+                    .map(|node| explain(&snapshot, node))
+                    .collect()
+            },
         );
     }
     Ok(tally)

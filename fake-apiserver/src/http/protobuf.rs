@@ -1,0 +1,97 @@
+//! Answers in protobuf: objects, lists, metadata and the frames of a watch.
+//!
+//! Owns which message answers what. How messages look is the business of `crate::protobuf`; objects come encoded
+//! from the store, so that all readers share the bytes.
+
+use crate::call::Listing;
+use crate::kinds::Kind;
+use crate::protobuf::{Encoded, Fault, encode, list};
+use crate::status::Status;
+use crate::store::Object;
+use bytes::Bytes;
+use hyper::header::HeaderValue;
+use serde_json::{Map, Value, json};
+
+/// The media type of watches.
+pub(super) const STREAM: HeaderValue =
+    HeaderValue::from_static("application/vnd.kubernetes.protobuf;stream=watch");
+/// The media type of everything else.
+pub(super) const WHOLE: HeaderValue = HeaderValue::from_static(crate::protobuf::MEDIA);
+
+/// An object.
+pub(super) fn object(object: &Object) -> Result<Bytes, Status> {
+    let encoded = object.protobuf();
+    encoded
+        .map(|encoded| encoded.whole().clone())
+        .map_err(|why| unencodable(&object.value, why))
+}
+
+/// An object's metadata.
+pub(super) fn metadata(object: &Value, version: &str) -> Result<Bytes, Status> {
+    Ok(partial(object, version)?.whole().clone())
+}
+
+/// A document of a kind that has a protobuf form.
+pub(super) fn document(value: &Value) -> Result<Bytes, Status> {
+    let encoded = encode(value);
+    encoded
+        .map(|encoded| encoded.whole().clone())
+        .map_err(|why| unencodable(value, &why))
+}
+
+/// A list of objects.
+pub(super) fn objects(kind: &Kind, listing: &Listing, metadata: Map<String, Value>) -> Result<Bytes, Status> {
+    let items: Vec<&Encoded> = listing
+        .objects
+        .iter()
+        .map(|object| object.protobuf().map_err(|why| unencodable(&object.value, why)))
+        .collect::<Result<_, Status>>()?;
+    let name = format!("{}List", kind.kind);
+    let encoded = list(
+        &kind.api_version(),
+        &name,
+        metadata,
+        items.iter().map(|item| item.raw()),
+    );
+    encoded.map_err(|why| unencodable(&Value::Null, &why))
+}
+
+/// A list of the objects' metadata.
+pub(super) fn metadata_list(
+    listing: &Listing,
+    version: &str,
+    metadata: Map<String, Value>,
+) -> Result<Bytes, Status> {
+    let items: Vec<Encoded> = listing
+        .objects
+        .iter()
+        .map(|object| partial(&object.value, version))
+        .collect::<Result<_, Status>>()?;
+    let encoded = list(
+        &format!("meta.k8s.io/{version}"),
+        "PartialObjectMetadataList",
+        metadata,
+        items.iter().map(Encoded::raw),
+    );
+    encoded.map_err(|why| unencodable(&Value::Null, &why))
+}
+
+fn partial(object: &Value, version: &str) -> Result<Encoded, Status> {
+    let partial = json!({
+        "kind": "PartialObjectMetadata",
+        "apiVersion": format!("meta.k8s.io/{version}"),
+        "metadata": object["metadata"],
+    });
+    encode(&partial).map_err(|why| unencodable(object, &why))
+}
+
+/// The failure to answer in protobuf: a field of an object, whose kind is only partly checked when it is written,
+/// holds something that its type cannot.
+fn unencodable(object: &Value, why: &Fault) -> Status {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    Status::internal(format!(
+        "cannot encode {} {:?} as protobuf: {why}; correct the object, or ask for application/json",
+        text(&object["kind"]),
+        text(&object["metadata"]["name"]),
+    ))
+}

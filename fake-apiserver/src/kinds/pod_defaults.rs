@@ -1,0 +1,98 @@
+//! Defaults of what is inside a pod's containers and volumes (`SetDefaults_*` of core/v1).
+//!
+//! Owns the table of them. Defaults of the pod and of containers as such are in `pod`.
+
+use crate::meta;
+use serde_json::{Value, json};
+
+/// The handlers and probes of a container that may hold an HTTP request.
+const PROBES: [&str; 3] = ["livenessProbe", "readinessProbe", "startupProbe"];
+const HOOKS: [&str; 2] = ["/lifecycle/postStart/httpGet", "/lifecycle/preStop/httpGet"];
+/// Read by all, written by the owner: 0644.
+const FILE_MODE: i64 = 420;
+/// How long a projected token is good for.
+const TOKEN_SECONDS: i64 = 3600;
+
+/// Fills in ports, probes, hooks and references of a container.
+pub(super) fn container(container: &mut Value) {
+    for port in meta::entries(container, "/ports") {
+        meta::default_member(port, "protocol", "TCP");
+    }
+    for probe in PROBES {
+        if let Some(probe) = container.get_mut(probe).filter(|probe| probe.is_object()) {
+            for (name, value) in [
+                ("failureThreshold", 3),
+                ("periodSeconds", 10),
+                ("successThreshold", 1),
+                ("timeoutSeconds", 1),
+            ] {
+                default_number(probe, name, value);
+            }
+            probe.pointer_mut("/httpGet").into_iter().for_each(http_get);
+            if let Some(grpc) = probe.pointer_mut("/grpc") {
+                meta::default_member(grpc, "service", "");
+            }
+        }
+    }
+    for hook in HOOKS {
+        container.pointer_mut(hook).into_iter().for_each(http_get);
+    }
+    for variable in meta::entries(container, "/env") {
+        variable
+            .pointer_mut("/valueFrom/fieldRef")
+            .into_iter()
+            .for_each(field_reference);
+    }
+}
+
+/// Fills in the source of a volume; a volume without any is an empty directory.
+pub(super) fn volume(volume: &mut Value) {
+    if volume
+        .as_object()
+        .is_some_and(|members| members.keys().all(|name| name == "name"))
+    {
+        volume["emptyDir"] = json!({});
+    }
+    for source in ["configMap", "downwardAPI", "projected", "secret"] {
+        if let Some(source) = volume.get_mut(source).filter(|source| source.is_object()) {
+            default_number(source, "defaultMode", FILE_MODE);
+        }
+    }
+    if let Some(path) = volume.get_mut("hostPath").filter(|path| path.is_object()) {
+        meta::default_member(path, "type", "");
+    }
+    for item in meta::entries(volume, "/downwardAPI/items") {
+        item.pointer_mut("/fieldRef")
+            .into_iter()
+            .for_each(field_reference);
+    }
+    for source in meta::entries(volume, "/projected/sources") {
+        if let Some(token) = source
+            .get_mut("serviceAccountToken")
+            .filter(|token| token.is_object())
+        {
+            default_number(token, "expirationSeconds", TOKEN_SECONDS);
+        }
+        for item in meta::entries(source, "/downwardAPI/items") {
+            item.pointer_mut("/fieldRef")
+                .into_iter()
+                .for_each(field_reference);
+        }
+    }
+}
+
+fn http_get(request: &mut Value) {
+    meta::default_member(request, "path", "/");
+    meta::default_member(request, "scheme", "HTTP");
+}
+
+fn field_reference(reference: &mut Value) {
+    meta::default_member(reference, "apiVersion", "v1");
+}
+
+/// Sets a number that is missing or zero.
+fn default_number(object: &mut Value, name: &str, value: i64) {
+    if object[name].is_null() || object[name] == 0 {
+        object[name] = value.into();
+    }
+}

@@ -1,0 +1,247 @@
+//! From protobuf to JSON: the value that the real server would write for the same bytes.
+//!
+//! Owns merging of repeated fields and zero values, which the wire and JSON treat differently. Bounded in depth and
+//! in the number of values: a few bytes on the wire can stand for a large value.
+
+use super::special;
+use super::table::{Empty, Field, Message, Shape, TABLE, Type};
+use super::wire::{BYTES, Reader, Tag, VARINT};
+use super::{Fault, envelope};
+use serde_json::{Map, Value};
+
+/// How deep messages may nest. The types themselves stay far below; objects inside objects need not.
+const DEPTH_MAX: usize = 100;
+/// How many values one body may hold; a body of three MiB that holds more is no object that a client would send.
+const VALUES_MAX: usize = 1_000_000;
+
+/// What is left of the bounds of one body.
+pub(super) struct Budget {
+    depth: usize,
+    values: usize,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self {
+            depth: DEPTH_MAX,
+            values: VALUES_MAX,
+        }
+    }
+}
+
+impl Budget {
+    /// Goes one level down for the time of `inside`.
+    pub(super) fn enter<T>(
+        &mut self,
+        inside: impl FnOnce(&mut Self) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        self.depth = self
+            .depth
+            .checked_sub(1)
+            .ok_or_else(|| Fault::new(format!("messages nest deeper than {DEPTH_MAX} levels")))?;
+        let found = inside(self);
+        self.depth += 1;
+        found
+    }
+
+    fn spend(&mut self) -> Result<(), Fault> {
+        self.values = self
+            .values
+            .checked_sub(1)
+            .ok_or_else(|| Fault::new(format!("the body holds more than {VALUES_MAX} values")))?;
+        Ok(())
+    }
+}
+
+/// Decodes a message into the members of `out`; what is there already is merged with, as protobuf wants it.
+pub(super) fn merge(
+    message: &Message,
+    bytes: &[u8],
+    out: &mut Map<String, Value>,
+    budget: &mut Budget,
+) -> Result<(), Fault> {
+    budget.enter(|budget| {
+        let mut reader = Reader::new(bytes, message.short());
+        while let Some(tag) = reader.tag()? {
+            match message.field(tag.number) {
+                Some(field) => {
+                    budget.spend()?;
+                    take(field, tag, &mut reader, out, budget)?;
+                }
+                None => reader.skip(tag)?,
+            }
+        }
+        complete(message, out, budget)
+    })
+}
+
+fn take(
+    field: &Field,
+    tag: Tag,
+    reader: &mut Reader<'_>,
+    out: &mut Map<String, Value>,
+    budget: &mut Budget,
+) -> Result<(), Fault> {
+    let Some(member) = field.member else {
+        let Type::Message(number) = field.of else {
+            return reader.skip(tag);
+        };
+        expect(BYTES, tag, field)?;
+        return merge(TABLE.message(number), reader.bytes()?, out, budget);
+    };
+    let slot = out.entry(member).or_insert(Value::Null);
+    match field.shape {
+        Shape::One | Shape::Pointer => {
+            value(field, tag, reader, slot, budget)?;
+            if field.shape == Shape::One && field.empty != Empty::Kept && is_zero(field, slot) {
+                out.remove(member);
+            }
+        }
+        Shape::List => {
+            let list = array(slot);
+            if field.of.is_varint() && tag.wire == BYTES {
+                let mut packed = Reader::new(reader.bytes()?, "list");
+                while !packed.is_empty() {
+                    budget.spend()?;
+                    list.push(special::number(field.of, packed.varint()?));
+                }
+            } else {
+                let mut item = Value::Null;
+                value(field, tag, reader, &mut item, budget)?;
+                list.push(item);
+            }
+        }
+        Shape::Map => {
+            expect(BYTES, tag, field)?;
+            entry(field, reader.bytes()?, slot, budget)?;
+        }
+    }
+    Ok(())
+}
+
+/// One entry of a map: a message of key and value, either of which may be missing.
+fn entry(field: &Field, bytes: &[u8], slot: &mut Value, budget: &mut Budget) -> Result<(), Fault> {
+    let mut reader = Reader::new(bytes, "entry");
+    let (mut key, mut found) = (String::new(), None);
+    while let Some(tag) = reader.tag()? {
+        match tag.number {
+            1 => {
+                expect(BYTES, tag, field)?;
+                key = special::text(reader.bytes()?);
+            }
+            2 => value(field, tag, &mut reader, found.get_or_insert(Value::Null), budget)?,
+            _ => reader.skip(tag)?,
+        }
+    }
+    let found = match found {
+        Some(found) => found,
+        None => zero(field.of, budget)?,
+    };
+    map(slot).insert(key, found);
+    Ok(())
+}
+
+/// Reads one value into `slot`, where a message may be begun already.
+fn value(
+    field: &Field,
+    tag: Tag,
+    reader: &mut Reader<'_>,
+    slot: &mut Value,
+    budget: &mut Budget,
+) -> Result<(), Fault> {
+    if field.of.is_varint() {
+        expect(VARINT, tag, field)?;
+        *slot = special::number(field.of, reader.varint()?);
+        return Ok(());
+    }
+    expect(BYTES, tag, field)?;
+    let bytes = reader.bytes()?;
+    match field.of {
+        Type::Message(number) => merge(TABLE.message(number), bytes, map(slot), budget)?,
+        Type::Raw => *slot = raw(bytes, budget)?,
+        of => *slot = special::decode(of, bytes)?,
+    }
+    Ok(())
+}
+
+/// Raw JSON, or an object in an envelope of its own.
+fn raw(bytes: &[u8], budget: &mut Budget) -> Result<Value, Fault> {
+    let content = special::content(bytes)?;
+    if content.is_empty() {
+        return Ok(Value::Null);
+    }
+    if content.starts_with(envelope::MAGIC) {
+        return budget.enter(|budget| envelope::object(content, None, budget));
+    }
+    serde_json::from_slice(content).map_err(|error| Fault::new(format!("raw content is not JSON: {error}")))
+}
+
+/// Fills in what JSON shows of the fields that were not on the wire.
+fn complete(message: &Message, out: &mut Map<String, Value>, budget: &mut Budget) -> Result<(), Fault> {
+    for field in &message.fields {
+        match (field.member, field.of, field.shape) {
+            (None, Type::Message(inner), _) => complete(TABLE.message(inner), out, budget)?,
+            (Some(member), of, shape) if !out.contains_key(member) => {
+                let present = match (shape, field.empty) {
+                    (Shape::One, Empty::Kept) => zero(of, budget)?,
+                    (Shape::One, Empty::Omitted) if of.is_struct() => zero(of, budget)?,
+                    (_, Empty::Kept) => Value::Null,
+                    _ => continue,
+                };
+                budget.spend()?;
+                out.insert(member.to_owned(), present);
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The zero value of a type, as Go writes it.
+fn zero(of: Type, budget: &mut Budget) -> Result<Value, Fault> {
+    match of {
+        Type::Message(number) => {
+            let mut out = Map::new();
+            budget.enter(|budget| complete(TABLE.message(number), &mut out, budget))?;
+            Ok(out.into())
+        }
+        of => Ok(special::zero(of)),
+    }
+}
+
+/// Whether JSON leaves a value out that was on the wire.
+fn is_zero(field: &Field, value: &Value) -> bool {
+    match field.empty {
+        Empty::Kept => false,
+        Empty::Omitted => !field.of.is_struct() && *value == special::zero(field.of),
+        Empty::OmittedStruct => *value == special::zero(field.of),
+    }
+}
+
+fn expect(wire: u8, tag: Tag, field: &Field) -> Result<(), Fault> {
+    if tag.wire == wire {
+        return Ok(());
+    }
+    let mut name = field.member.unwrap_or_default().to_owned();
+    if let Some(first) = name.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    Err(Fault::new(format!(
+        "proto: wrong wireType = {} for field {name}",
+        tag.wire
+    )))
+}
+
+fn map(slot: &mut Value) -> &mut Map<String, Value> {
+    if !slot.is_object() {
+        *slot = Map::new().into();
+    }
+    slot.as_object_mut().expect("it was made an object above")
+}
+
+fn array(slot: &mut Value) -> &mut Vec<Value> {
+    if !slot.is_array() {
+        *slot = Value::Array(Vec::new());
+    }
+    slot.as_array_mut().expect("it was made a list above")
+}

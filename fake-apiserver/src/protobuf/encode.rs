@@ -1,0 +1,158 @@
+//! From JSON to protobuf: the bytes that the real server would send for the same object.
+//!
+//! Owns which fields are written: those that are Go values always, even when they are zero; pointers, lists and maps
+//! as far as they are there. Members that the type does not have are left out, for there is no place for them.
+
+use super::table::{Field, Message, Shape, TABLE, Type};
+use super::wire::{bytes_field_length, put_bytes, put_nested, put_number};
+use super::{Fault, envelope, special};
+use bytes::Bytes;
+use serde_json::{Map, Value};
+use std::ops::Range;
+
+/// An object in its envelope.
+#[derive(Clone, Debug)]
+pub(crate) struct Encoded {
+    whole: Bytes,
+    /// Where the object itself is.
+    raw: Range<usize>,
+}
+
+impl Encoded {
+    /// The body of a response, or the object of a watch event.
+    pub(crate) fn whole(&self) -> &Bytes {
+        &self.whole
+    }
+
+    /// The object without its envelope, as lists hold it.
+    pub(crate) fn raw(&self) -> &[u8] {
+        &self.whole[self.raw.clone()]
+    }
+}
+
+/// Encodes an object by its `apiVersion` and `kind`.
+pub(crate) fn encode(object: &Value) -> Result<Encoded, Fault> {
+    let text = |member: &str| object[member].as_str().unwrap_or_default();
+    // Old discovery documents do not say their version.
+    let api_version = if text("apiVersion").is_empty() {
+        "v1"
+    } else {
+        text("apiVersion")
+    };
+    let kind = text("kind");
+    let Some(message) = TABLE.kind(api_version, kind) else {
+        return Err(unknown(api_version, kind));
+    };
+    let mut raw = Vec::with_capacity(512);
+    put_message(TABLE.message(message), object.as_object(), &mut raw)?;
+    let mut whole = Vec::with_capacity(raw.len() + 64);
+    let at = envelope::open(api_version, kind, raw.len(), &mut whole);
+    whole.extend_from_slice(&raw);
+    envelope::close(&mut whole);
+    Ok(Encoded {
+        whole: whole.into(),
+        raw: at..at + raw.len(),
+    })
+}
+
+/// A list of objects that are encoded already. `kind` is that of the list.
+pub(crate) fn list<'a>(
+    api_version: &str,
+    kind: &str,
+    metadata: Map<String, Value>,
+    items: impl Iterator<Item = &'a [u8]> + Clone,
+) -> Result<Bytes, Fault> {
+    let Some(message) = TABLE.kind(api_version, kind) else {
+        return Err(unknown(api_version, kind));
+    };
+    let mut head = Vec::new();
+    // Without items the message comes down to its metadata.
+    let members = Map::from_iter([("metadata".to_owned(), Value::Object(metadata))]);
+    put_message(TABLE.message(message), Some(&members), &mut head)?;
+    let length = head.len()
+        + items
+            .clone()
+            .map(|item| bytes_field_length(item.len()))
+            .sum::<usize>();
+    let mut out = Vec::with_capacity(length + 128);
+    envelope::open(api_version, kind, length, &mut out);
+    out.extend_from_slice(&head);
+    for item in items {
+        put_bytes(&mut out, 2, item);
+    }
+    envelope::close(&mut out);
+    Ok(out.into())
+}
+
+fn unknown(api_version: &str, kind: &str) -> Fault {
+    Fault::new(format!(
+        "{api_version} {kind} has no protobuf form; ask for application/json"
+    ))
+}
+
+fn put_message(
+    message: &Message,
+    members: Option<&Map<String, Value>>,
+    out: &mut Vec<u8>,
+) -> Result<(), Fault> {
+    for field in &message.fields {
+        match (field.member, field.of) {
+            (None, Type::Message(inner)) => {
+                put_nested(out, field.number, |out| {
+                    put_message(TABLE.message(inner), members, out)
+                })?;
+            }
+            (Some(member), _) => {
+                let value = members
+                    .and_then(|members| members.get(member))
+                    .filter(|value| !value.is_null());
+                put_field(field, value, out).map_err(|Fault(text)| Fault(format!("{member}: {text}")))?;
+            }
+            (None, _) => {}
+        }
+    }
+    Ok(())
+}
+
+fn put_field(field: &Field, value: Option<&Value>, out: &mut Vec<u8>) -> Result<(), Fault> {
+    match (field.shape, value) {
+        (Shape::One, None) if matches!(field.of, Type::Bytes | Type::Strings) => Ok(()),
+        (Shape::One, value) => put_value(field.number, field.of, value.unwrap_or(&Value::Null), out),
+        (_, None) => Ok(()),
+        (Shape::Pointer, Some(value)) => put_value(field.number, field.of, value, out),
+        (Shape::List, Some(Value::Array(items))) => items
+            .iter()
+            .try_for_each(|item| put_value(field.number, field.of, item, out)),
+        (Shape::Map, Some(Value::Object(entries))) => entries.iter().try_for_each(|(key, value)| {
+            put_nested(out, field.number, |out| {
+                put_bytes(out, 1, key.as_bytes());
+                put_value(2, field.of, value, out)
+            })
+        }),
+        (Shape::List, Some(value)) => Err(special::mismatch("a list", value)),
+        (Shape::Map, Some(value)) => Err(special::mismatch("a map", value)),
+    }
+}
+
+/// A whole field; `null` is the zero value.
+fn put_value(number: u32, of: Type, value: &Value, out: &mut Vec<u8>) -> Result<(), Fault> {
+    match (of, value) {
+        (Type::Message(inner), Value::Object(members)) => put_nested(out, number, |out| {
+            put_message(TABLE.message(inner), Some(members), out)
+        }),
+        (Type::Message(inner), Value::Null) => {
+            put_nested(out, number, |out| put_message(TABLE.message(inner), None, out))
+        }
+        (Type::Message(inner), _) => Err(special::mismatch(TABLE.message(inner).short(), value)),
+        (of, value) if of.is_varint() => {
+            let varint = if value.is_null() {
+                0
+            } else {
+                special::varint(of, value)?
+            };
+            put_number(out, number, varint);
+            Ok(())
+        }
+        (of, value) => put_nested(out, number, |out| special::encode(of, value, out)),
+    }
+}

@@ -1,0 +1,42 @@
+//! Kubernetes protobuf: bodies from and to JSON values.
+//!
+//! Owns the envelope of bodies and the errors. Everything inside is driven by the table in `fields.txt`, so requests
+//! in protobuf go the way of all others from here on. Does not know HTTP, nor what a valid object is.
+
+mod decode;
+mod encode;
+mod envelope;
+#[cfg(test)]
+mod maker;
+mod special;
+pub(crate) mod table;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+pub(crate) use encode::{Encoded, encode, list};
+pub(crate) use envelope::{decode, watch_frame};
+
+/// The media type of bodies.
+pub(crate) const MEDIA: &str = "application/vnd.kubernetes.protobuf";
+
+/// Why something is not, or cannot be put into, the protobuf form of its kind.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Fault(String);
+
+impl Fault {
+    fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The bytes end in the middle of something.
+    fn end() -> Self {
+        Self::new("unexpected EOF")
+    }
+}
+
+/// Whether objects of a kind have a protobuf form.
+pub(crate) fn is_known(api_version: &str, kind: &str) -> bool {
+    table::TABLE.kind(api_version, kind).is_some()
+}

@@ -1,0 +1,229 @@
+//! Single values: scalars, and the messages that have a JSON form of their own.
+//!
+//! Owns quantities, times, int-or-strings, raw content and bare lists, in both directions. Does not know the table.
+
+use super::Fault;
+use super::table::Type;
+use super::wire::{BYTES, Reader, VARINT, put_bytes, put_number};
+use crate::quantity::{Quantity, QuantityError};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use jiff::Timestamp;
+use serde_json::Value;
+
+/// Seconds of Go's zero time, the first of January of the year 1: it counts as no time at all.
+const NO_TIME: i64 = -62_135_596_800;
+/// What an int-or-string holds.
+const IS_STRING: u64 = 1;
+
+/// A number or boolean as JSON.
+pub(super) fn number(of: Type, value: u64) -> Value {
+    match of {
+        Type::Bool => (value != 0).into(),
+        // Go keeps the lower half.
+        Type::Int32 => (value as i32).into(),
+        _ => (value as i64).into(),
+    }
+}
+
+/// A string as Go writes it into JSON: what is no UTF-8 is replaced.
+pub(super) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The zero value of a type that is no message of the table.
+pub(super) fn zero(of: Type) -> Value {
+    match of {
+        Type::String => "".into(),
+        Type::Int32 | Type::Int64 | Type::IntOrString => 0.into(),
+        Type::Bool => false.into(),
+        Type::Quantity => "0".into(),
+        _ => Value::Null,
+    }
+}
+
+/// Decodes counted bytes of a type that is no message of the table.
+pub(super) fn decode(of: Type, bytes: &[u8]) -> Result<Value, Fault> {
+    match of {
+        Type::String => Ok(text(bytes).into()),
+        Type::Bytes => Ok(BASE64.encode(bytes).into()),
+        Type::Quantity => quantity(&text(content(bytes)?)).map(Value::from),
+        Type::Time | Type::MicroTime => time(of, bytes),
+        Type::IntOrString => int_or_string(bytes),
+        Type::Strings => strings(bytes),
+        _ => Ok(Value::Null),
+    }
+}
+
+/// The first field of a message that wraps one string of bytes; the last one counts.
+pub(super) fn content(bytes: &[u8]) -> Result<&[u8], Fault> {
+    let mut reader = Reader::new(bytes, "content");
+    let mut content: &[u8] = &[];
+    while let Some(tag) = reader.tag()? {
+        match (tag.number, tag.wire) {
+            (1, BYTES) => content = reader.bytes()?,
+            _ => reader.skip(tag)?,
+        }
+    }
+    Ok(content)
+}
+
+fn quantity(text: &str) -> Result<String, Fault> {
+    if text.is_empty() {
+        return Ok("0".to_owned());
+    }
+    let parsed: Result<Quantity, QuantityError> = text.parse();
+    parsed
+        .map(|quantity| quantity.to_string())
+        .map_err(|error| Fault::new(error.to_string()))
+}
+
+/// Seconds and nanoseconds; without any bytes it is no time.
+fn time(of: Type, bytes: &[u8]) -> Result<Value, Fault> {
+    if bytes.is_empty() {
+        return Ok(Value::Null);
+    }
+    let (seconds, nanos) = two_numbers(bytes)?;
+    if seconds == NO_TIME {
+        return Ok(Value::Null);
+    }
+    let (format, nanos) = match of {
+        Type::MicroTime => ("%Y-%m-%dT%H:%M:%S%.6fZ", i128::from(nanos as i32)),
+        // JSON has whole seconds, so the real server drops the rest here already.
+        _ => ("%Y-%m-%dT%H:%M:%SZ", 0),
+    };
+    let time = Timestamp::from_nanosecond(i128::from(seconds) * 1_000_000_000 + nanos)
+        .map_err(|_| Fault::new(format!("a time of {seconds} seconds is out of range")))?;
+    Ok(time.strftime(format).to_string().into())
+}
+
+fn two_numbers(bytes: &[u8]) -> Result<(i64, i64), Fault> {
+    let mut reader = Reader::new(bytes, "Timestamp");
+    let mut numbers = (0, 0);
+    while let Some(tag) = reader.tag()? {
+        match (tag.number, tag.wire) {
+            (1, VARINT) => numbers.0 = reader.varint()? as i64,
+            (2, VARINT) => numbers.1 = reader.varint()? as i64,
+            _ => reader.skip(tag)?,
+        }
+    }
+    Ok(numbers)
+}
+
+fn int_or_string(bytes: &[u8]) -> Result<Value, Fault> {
+    let mut reader = Reader::new(bytes, "IntOrString");
+    let (mut kind, mut int, mut string) = (0, 0, String::new());
+    while let Some(tag) = reader.tag()? {
+        match (tag.number, tag.wire) {
+            (1, VARINT) => kind = reader.varint()?,
+            (2, VARINT) => int = reader.varint()? as i32,
+            (3, BYTES) => string = text(reader.bytes()?),
+            _ => reader.skip(tag)?,
+        }
+    }
+    Ok(if kind == IS_STRING {
+        string.into()
+    } else {
+        int.into()
+    })
+}
+
+fn strings(bytes: &[u8]) -> Result<Value, Fault> {
+    let mut reader = Reader::new(bytes, "list");
+    let mut list: Vec<Value> = Vec::new();
+    while let Some(tag) = reader.tag()? {
+        match (tag.number, tag.wire) {
+            (1, BYTES) => list.push(text(reader.bytes()?).into()),
+            _ => reader.skip(tag)?,
+        }
+    }
+    Ok(list.into())
+}
+
+/// The varint of a number or boolean.
+pub(super) fn varint(of: Type, value: &Value) -> Result<u64, Fault> {
+    match (of, value) {
+        (Type::Bool, Value::Bool(value)) => Ok(u64::from(*value)),
+        // Negative numbers are extended to 64 bits, whatever their type.
+        (Type::Int32 | Type::Int64, Value::Number(value)) => value
+            .as_i64()
+            .filter(|value| of == Type::Int64 || i32::try_from(*value).is_ok())
+            .map(|value| value as u64)
+            .ok_or_else(|| Fault::new(format!("{value} is not in the range of the field"))),
+        _ => Err(mismatch(&format!("{of:?}"), value)),
+    }
+}
+
+/// Appends the content of a field of counted bytes; `null` is the zero value.
+pub(super) fn encode(of: Type, value: &Value, out: &mut Vec<u8>) -> Result<(), Fault> {
+    match (of, value) {
+        (Type::Quantity, Value::Null) => put_bytes(out, 1, b"0"),
+        (Type::IntOrString, Value::Null) => put_int_or_string(0, 0, "", out),
+        (_, Value::Null) => {}
+        (Type::String, Value::String(text)) => out.extend_from_slice(text.as_bytes()),
+        (Type::Bytes, Value::String(text)) => out.extend(
+            BASE64
+                .decode(text)
+                .map_err(|error| Fault::new(format!("not base64: {error}")))?,
+        ),
+        (Type::Quantity, Value::String(text)) => put_bytes(out, 1, quantity(text)?.as_bytes()),
+        (Type::Quantity, Value::Number(number)) => {
+            put_bytes(out, 1, quantity(&number.to_string())?.as_bytes());
+        }
+        (Type::Time | Type::MicroTime, Value::String(text)) => put_time(of, text, out)?,
+        (Type::IntOrString, Value::String(text)) => put_int_or_string(IS_STRING, 0, text, out),
+        (Type::IntOrString, Value::Number(_)) => put_int_or_string(0, varint(Type::Int32, value)?, "", out),
+        (Type::Raw, value) => put_bytes(out, 1, value.to_string().as_bytes()),
+        (Type::Strings, Value::Array(items)) => {
+            for item in items {
+                let text = item.as_str().ok_or_else(|| mismatch("String", item))?;
+                put_bytes(out, 1, text.as_bytes());
+            }
+        }
+        _ => return Err(mismatch(&format!("{of:?}"), value)),
+    }
+    Ok(())
+}
+
+fn put_time(of: Type, text: &str, out: &mut Vec<u8>) -> Result<(), Fault> {
+    let time: Timestamp = text.parse().map_err(|_| {
+        Fault::new(format!(
+            "{text:?} is no time; write it as in 2006-01-02T15:04:05Z"
+        ))
+    })?;
+    let nanos = time.as_nanosecond();
+    // Both are within range: a timestamp has at most 12 digits of seconds.
+    let (seconds, nanos) = (
+        nanos.div_euclid(1_000_000_000) as i64,
+        nanos.rem_euclid(1_000_000_000),
+    );
+    if seconds == NO_TIME {
+        return Ok(());
+    }
+    let nanos = match of {
+        Type::MicroTime => nanos / 1000 * 1000,
+        _ => 0,
+    };
+    put_number(out, 1, seconds as u64);
+    put_number(out, 2, nanos as u64);
+    Ok(())
+}
+
+fn put_int_or_string(kind: u64, int: u64, string: &str, out: &mut Vec<u8>) {
+    put_number(out, 1, kind);
+    put_number(out, 2, int);
+    put_bytes(out, 3, string.as_bytes());
+}
+
+/// A value of the wrong JSON type.
+pub(super) fn mismatch(wanted: &str, value: &Value) -> Fault {
+    let found = match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    };
+    Fault::new(format!("{found} where {wanted} is wanted"))
+}

@@ -1,0 +1,252 @@
+//! The table of messages: which field of the wire is which member of the JSON object.
+//!
+//! Owns reading `fields.txt`, once, when the first protobuf body comes or goes. Does not know bytes or values.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+/// The table of this crate.
+pub(crate) static TABLE: LazyLock<Table> =
+    LazyLock::new(|| Table::parse(include_str!("fields.txt")).expect("the embedded table is well formed"));
+
+/// Kinds that live in `meta/v1`, whatever group a body says that they are of.
+const META_KINDS: [&str; 8] = [
+    "APIGroup",
+    "APIGroupList",
+    "APIResourceList",
+    "APIVersions",
+    "DeleteOptions",
+    "PartialObjectMetadata",
+    "PartialObjectMetadataList",
+    "Status",
+];
+
+/// All messages.
+pub(crate) struct Table {
+    pub(crate) messages: Vec<Message>,
+    names: HashMap<&'static str, usize>,
+}
+
+/// One message: an object, or a struct in it.
+pub(crate) struct Message {
+    pub(crate) name: &'static str,
+    /// In the order of their numbers, which is the order on the wire.
+    pub(crate) fields: Vec<Field>,
+}
+
+/// One field of a message.
+pub(crate) struct Field {
+    pub(crate) number: u32,
+    /// The member of the JSON object; `None` where the message's members belong to the object around it.
+    pub(crate) member: Option<&'static str>,
+    pub(crate) shape: Shape,
+    pub(crate) of: Type,
+    pub(crate) empty: Empty,
+}
+
+/// How many values a field has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// One, always: a Go value.
+    One,
+    /// One or none: a Go pointer.
+    Pointer,
+    /// Any number.
+    List,
+    /// One for each key; keys are strings.
+    Map,
+}
+
+/// When JSON leaves a field out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Empty {
+    /// Never.
+    Kept,
+    /// When it is zero, unless it is a struct (`omitempty`).
+    Omitted,
+    /// When it is zero (`omitzero`).
+    OmittedStruct,
+}
+
+/// What a field holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Type {
+    String,
+    Int32,
+    Int64,
+    Bool,
+    /// Base64 in JSON.
+    Bytes,
+    Quantity,
+    Time,
+    MicroTime,
+    IntOrString,
+    /// Any JSON, or an object in an envelope of its own.
+    Raw,
+    /// A message that is a bare list in JSON.
+    Strings,
+    /// The number of another message.
+    Message(usize),
+}
+
+/// Types that are no messages of the table.
+const TYPES: [(&str, Type); 11] = [
+    ("string", Type::String),
+    ("int32", Type::Int32),
+    ("int64", Type::Int64),
+    ("bool", Type::Bool),
+    ("bytes", Type::Bytes),
+    ("Quantity", Type::Quantity),
+    ("Time", Type::Time),
+    ("MicroTime", Type::MicroTime),
+    ("IntOrString", Type::IntOrString),
+    ("Raw", Type::Raw),
+    ("Strings", Type::Strings),
+];
+
+impl Table {
+    /// The message of a kind; `None` for kinds that have no protobuf form.
+    pub(crate) fn kind(&self, api_version: &str, kind: &str) -> Option<usize> {
+        if META_KINDS.contains(&kind) {
+            return self.names.get(format!("meta.v1.{kind}").as_str()).copied();
+        }
+        let (group, version) = api_version.split_once('/').unwrap_or(("core", api_version));
+        let package = group.split('.').next().unwrap_or_default();
+        self.names
+            .get(format!("{package}.{version}.{kind}").as_str())
+            .copied()
+    }
+
+    pub(crate) fn message(&self, number: usize) -> &Message {
+        &self.messages[number]
+    }
+
+    fn parse(text: &'static str) -> Result<Self, String> {
+        let lines = || {
+            text.lines()
+                .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        };
+        let names: HashMap<&str, usize> = lines()
+            .filter(|line| !line.starts_with(' '))
+            .enumerate()
+            .map(|(number, name)| (name, number))
+            .collect();
+        let mut messages: Vec<Message> = Vec::with_capacity(names.len());
+        for line in lines() {
+            match line.strip_prefix(' ') {
+                None => messages.push(Message {
+                    name: line,
+                    fields: Vec::new(),
+                }),
+                Some(rest) => {
+                    let message = messages.last_mut().ok_or("a field precedes all messages")?;
+                    let field = Field::parse(rest, message.name, &names);
+                    message
+                        .fields
+                        .push(field.ok_or_else(|| format!("{}: bad field {rest:?}", message.name))?);
+                }
+            }
+        }
+        Ok(Self { messages, names })
+    }
+}
+
+impl Message {
+    /// The field of that number.
+    pub(crate) fn field(&self, number: u32) -> Option<&Field> {
+        let at = self.fields.binary_search_by_key(&number, |field| field.number);
+        at.ok().map(|at| &self.fields[at])
+    }
+
+    /// The name without its package, as errors have it.
+    pub(crate) fn short(&self) -> &'static str {
+        self.name.rsplit('.').next().unwrap_or(self.name)
+    }
+}
+
+impl Field {
+    fn parse(line: &'static str, message: &str, names: &HashMap<&str, usize>) -> Option<Self> {
+        let mut words = line.split(' ');
+        let (number, member, of) = (words.next()?, words.next()?, words.next()?);
+        let (member, empty) = match (member.strip_suffix("??"), member.strip_suffix('?')) {
+            (Some(member), _) => (member, Empty::OmittedStruct),
+            (None, Some(member)) => (member, Empty::Omitted),
+            (None, None) => (member, Empty::Kept),
+        };
+        let shapes = [
+            ("[]", Shape::List),
+            ("map[string]", Shape::Map),
+            ("*", Shape::Pointer),
+            ("", Shape::One),
+        ];
+        let (of, shape) = shapes
+            .iter()
+            .find_map(|(mark, shape)| Some((of.strip_prefix(mark)?, *shape)))?;
+        let package = message.rsplit_once('.')?.0;
+        let known = TYPES.iter().find(|(name, _)| *name == of);
+        let of = match known {
+            Some((_, of)) => *of,
+            None => {
+                let number = names
+                    .get(of)
+                    .or_else(|| names.get(format!("{package}.{of}").as_str()));
+                Type::Message(*number?)
+            }
+        };
+        Some(Self {
+            number: number.parse().ok()?,
+            member: (member != "-").then_some(member),
+            shape,
+            of,
+            empty,
+        })
+    }
+}
+
+impl Type {
+    /// Whether values are varints; all others are counted bytes.
+    pub(crate) fn is_varint(self) -> bool {
+        matches!(self, Self::Int32 | Self::Int64 | Self::Bool)
+    }
+
+    /// Whether this is a Go struct, which `omitempty` never leaves out.
+    pub(crate) fn is_struct(self) -> bool {
+        !self.is_varint() && !matches!(self, Self::String | Self::Bytes | Self::Strings)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_in_order_and_inlined_ones_are_messages() {
+        assert!(TABLE.messages.len() > 500);
+        for message in &TABLE.messages {
+            let numbers: Vec<u32> = message.fields.iter().map(|field| field.number).collect();
+            assert!(numbers.is_sorted_by(|a, b| a < b), "{}", message.name);
+            for field in &message.fields {
+                assert!(field.number > 0, "{}", message.name);
+                if field.member.is_none() {
+                    assert!(
+                        matches!((field.of, field.shape), (Type::Message(_), Shape::One)),
+                        "{}",
+                        message.name
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_no_field_is_refused() {
+        for text in [
+            " 1 a string",
+            "a.v1.A\n 1 a nothing",
+            "a.v1.A\n x a string",
+            "a.v1.A\n 1 a",
+        ] {
+            assert!(Table::parse(text).is_err(), "{text:?}");
+        }
+    }
+}

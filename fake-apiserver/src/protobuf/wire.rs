@@ -1,0 +1,162 @@
+//! The bytes of protobuf: tags, varints and counted bytes.
+//!
+//! Owns the grammar, with the errors of the real server's decoder. Does not know messages.
+
+use super::Fault;
+
+/// Wire types of the fields that are decoded; others are skipped.
+pub(super) const VARINT: u8 = 0;
+pub(super) const BYTES: u8 = 2;
+const FIXED64: u8 = 1;
+const GROUP: u8 = 3;
+const GROUP_END: u8 = 4;
+const FIXED32: u8 = 5;
+
+/// A field's number and wire type.
+#[derive(Clone, Copy)]
+pub(super) struct Tag {
+    pub(super) number: u32,
+    pub(super) wire: u8,
+}
+
+/// Reads one message.
+pub(super) struct Reader<'a> {
+    rest: &'a [u8],
+    message: &'static str,
+}
+
+impl<'a> Reader<'a> {
+    /// A reader of a message; the name is for errors.
+    pub(super) fn new(rest: &'a [u8], message: &'static str) -> Self {
+        Self { rest, message }
+    }
+
+    /// The next field's tag; `None` at the end.
+    pub(super) fn tag(&mut self) -> Result<Option<Tag>, Fault> {
+        if self.rest.is_empty() {
+            return Ok(None);
+        }
+        let tag = self.varint()?;
+        let wire = (tag & 7) as u8;
+        // Like Go, which keeps field numbers in 32 bits with a sign.
+        let number = (tag >> 3) as i32;
+        if wire == GROUP_END {
+            let text = format!("proto: {}: wiretype end group for non-group", self.message);
+            return Err(Fault::new(text));
+        }
+        match u32::try_from(number) {
+            Ok(number) if number > 0 => Ok(Some(Tag { number, wire })),
+            _ => Err(Fault::new(format!(
+                "proto: {}: illegal tag {number} (wire type {tag})",
+                self.message
+            ))),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    pub(super) fn varint(&mut self) -> Result<u64, Fault> {
+        let mut value = 0;
+        for shift in (0..64).step_by(7) {
+            let (first, rest) = self.rest.split_first().ok_or_else(Fault::end)?;
+            self.rest = rest;
+            value |= u64::from(first & 0x7f) << shift;
+            if first & 0x80 == 0 {
+                return Ok(value);
+            }
+        }
+        Err(Fault::new("proto: integer overflow"))
+    }
+
+    pub(super) fn bytes(&mut self) -> Result<&'a [u8], Fault> {
+        let length = self.varint()? as i64;
+        let length = usize::try_from(length)
+            .map_err(|_| Fault::new("proto: negative length found during unmarshaling"))?;
+        self.take(length)
+    }
+
+    /// Passes over a field that the message does not have.
+    pub(super) fn skip(&mut self, tag: Tag) -> Result<(), Fault> {
+        let mut groups = 0_u32;
+        let mut wire = tag.wire;
+        loop {
+            match wire {
+                VARINT => drop(self.varint()?),
+                FIXED64 => drop(self.take(8)?),
+                BYTES => drop(self.bytes()?),
+                GROUP => groups += 1,
+                GROUP_END if groups > 0 => groups -= 1,
+                GROUP_END => return Err(Fault::new("proto: unexpected end of group")),
+                FIXED32 => drop(self.take(4)?),
+                other => return Err(Fault::new(format!("proto: illegal wireType {other}"))),
+            }
+            if groups == 0 {
+                return Ok(());
+            }
+            wire = (self.varint()? & 7) as u8;
+        }
+    }
+
+    fn take(&mut self, length: usize) -> Result<&'a [u8], Fault> {
+        let (taken, rest) = self.rest.split_at_checked(length).ok_or_else(Fault::end)?;
+        self.rest = rest;
+        Ok(taken)
+    }
+}
+
+pub(super) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+pub(super) fn put_tag(out: &mut Vec<u8>, number: u32, wire: u8) {
+    put_varint(out, u64::from(number) << 3 | u64::from(wire));
+}
+
+/// A whole field of counted bytes.
+pub(super) fn put_bytes(out: &mut Vec<u8>, number: u32, bytes: &[u8]) {
+    put_tag(out, number, BYTES);
+    put_varint(out, bytes.len() as u64);
+    out.extend_from_slice(bytes);
+}
+
+/// A whole field of a number.
+pub(super) fn put_number(out: &mut Vec<u8>, number: u32, value: u64) {
+    put_tag(out, number, VARINT);
+    put_varint(out, value);
+}
+
+/// A whole field whose content `fill` writes.
+pub(super) fn put_nested(
+    out: &mut Vec<u8>,
+    number: u32,
+    fill: impl FnOnce(&mut Vec<u8>) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    put_tag(out, number, BYTES);
+    let length_at = out.len();
+    // Most messages are short: one byte for the length will do, and the others are moved.
+    out.push(0);
+    fill(out)?;
+    let length = out.len() - length_at - 1;
+    match u8::try_from(length) {
+        Ok(short) if short < 0x80 => out[length_at] = short,
+        _ => {
+            let mut count = Vec::with_capacity(4);
+            put_varint(&mut count, length as u64);
+            out.splice(length_at..=length_at, count);
+        }
+    }
+    Ok(())
+}
+
+/// How many bytes a whole field of counted bytes takes; its number is below 16.
+pub(super) fn bytes_field_length(length: usize) -> usize {
+    let mut count = Vec::with_capacity(10);
+    put_varint(&mut count, length as u64);
+    1 + count.len() + length
+}

@@ -1,0 +1,317 @@
+//! Bringing a document into the form of its type, as decoding it into a Go struct and encoding it again would.
+//!
+//! Wrong types are errors in the words of Go's decoder; unknown fields are dropped and reported; `null` means absent;
+//! what is empty vanishes or appears as its field demands; quantities and times become canonical. Knows no rule about
+//! values beyond their form.
+
+use super::{Field, Form, Presence, Type};
+use crate::quantity::{Quantity, QuantityError};
+use base64::Engine;
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+
+/// How many unknown fields are reported: a peer can send millions.
+const UNKNOWN_MAX: usize = 100;
+
+/// Members of every top level object that its type does not list.
+const TYPE_META: [&str; 2] = ["apiVersion", "kind"];
+
+/// Where the walk is. Frames live on the stack, so that nothing is allocated unless there is something to report.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    parent: Option<&'a Place<'a>>,
+    step: Step<'a>,
+}
+
+#[derive(Clone, Copy)]
+enum Step<'a> {
+    Root,
+    Field(&'static Type, &'a str),
+    Key(&'a str),
+    Index(usize),
+}
+
+/// Brings a whole object into the form of its type and returns the paths of the unknown fields that were dropped.
+///
+/// The error is the text of Go's decoder.
+pub(crate) fn conform(of: &'static Type, object: &mut Value) -> Result<Vec<String>, String> {
+    let mut unknown = Vec::new();
+    let root = Place {
+        parent: None,
+        step: Step::Root,
+    };
+    let Value::Object(members) = object else {
+        return Err(root.mismatch(object, of.go_name()));
+    };
+    let apart = TYPE_META.map(|name| (name, members.remove(name)));
+    let outcome = walk_struct(of, object, root, &mut unknown);
+    if let Value::Object(members) = object {
+        let kept = apart
+            .into_iter()
+            .filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        members.extend(kept);
+    }
+    outcome.map(|()| unknown)
+}
+
+/// The value that a field of this form has when nothing was set.
+pub(crate) fn zero(form: &Form) -> Value {
+    match form {
+        Form::Raw | Form::Bytes | Form::Time | Form::MicroTime | Form::List(_) | Form::Map(_) => Value::Null,
+        Form::Bool => false.into(),
+        Form::Int32 | Form::Int64 | Form::IntOrString => 0.into(),
+        Form::Text(_) => "".into(),
+        Form::Quantity => "0".into(),
+        Form::Struct(id) => empty(id.get()),
+    }
+}
+
+/// An object of a type of which nothing was set.
+pub(crate) fn empty(of: &Type) -> Value {
+    let mut members = Map::new();
+    fill(of, &mut members);
+    members.into()
+}
+
+fn walk_struct(
+    of: &'static Type,
+    value: &mut Value,
+    at: Place<'_>,
+    unknown: &mut Vec<String>,
+) -> Result<(), String> {
+    let Value::Object(members) = value else {
+        return Err(at.mismatch(value, of.go_name()));
+    };
+    let mut dropped: Vec<String> = Vec::new();
+    for (name, member) in members.iter_mut() {
+        let here = Place {
+            parent: Some(&at),
+            step: Step::Field(of, name),
+        };
+        match of.field(name) {
+            None => {
+                if unknown.len() < UNKNOWN_MAX {
+                    unknown.push(here.strict_path());
+                }
+                dropped.push(name.clone());
+            }
+            Some(_) if member.is_null() => dropped.push(name.clone()),
+            Some(field) => {
+                walk(&field.form, member, here, unknown)?;
+                if is_left_out(field, member) {
+                    dropped.push(name.clone());
+                } else if is_list_or_map(&field.form) && is_zero(&field.form, member) {
+                    // What was stored once comes back without a difference between empty and absent.
+                    *member = Value::Null;
+                }
+            }
+        }
+    }
+    for name in dropped {
+        members.remove(&name);
+    }
+    fill(of, members);
+    Ok(())
+}
+
+fn walk(form: &Form, value: &mut Value, at: Place<'_>, unknown: &mut Vec<String>) -> Result<(), String> {
+    match (form, &mut *value) {
+        (Form::Raw, _) | (Form::Bool, Value::Bool(_)) | (Form::Text(_), Value::String(_)) => Ok(()),
+        (Form::IntOrString, Value::String(_)) => Ok(()),
+        (Form::Int64, Value::Number(n)) if n.is_i64() => Ok(()),
+        (Form::Int32 | Form::IntOrString, Value::Number(n)) if is_int32(n.as_i64()) => Ok(()),
+        (Form::Quantity, _) => quantity(value),
+        (Form::Time, Value::String(text)) => time(text, TIME_LAYOUT).map(|time| *text = time),
+        (Form::MicroTime, Value::String(text)) => time(text, MICRO_TIME_LAYOUT).map(|time| *text = time),
+        (Form::Bytes, Value::String(text)) => bytes(text),
+        (Form::List(inner), Value::Array(items)) => items.iter_mut().enumerate().try_for_each(|(i, item)| {
+            element(
+                inner,
+                item,
+                Place {
+                    parent: Some(&at),
+                    step: Step::Index(i),
+                },
+                unknown,
+            )
+        }),
+        (Form::Map(inner), Value::Object(members)) => members.iter_mut().try_for_each(|(key, member)| {
+            element(
+                inner,
+                member,
+                Place {
+                    parent: Some(&at),
+                    step: Step::Key(key),
+                },
+                unknown,
+            )
+        }),
+        (Form::Struct(id), _) => walk_struct(id.get(), value, at, unknown),
+        (Form::Time | Form::MicroTime, _) => Err(at.mismatch(value, "string")),
+        (Form::IntOrString, _) => Err(at.mismatch(value, "int32")),
+        _ => Err(at.mismatch(value, &form.go_name())),
+    }
+}
+
+/// An entry of a list or a map: `null` stands for the zero value.
+fn element(form: &Form, value: &mut Value, at: Place<'_>, unknown: &mut Vec<String>) -> Result<(), String> {
+    if value.is_null() {
+        *value = zero(form);
+        return Ok(());
+    }
+    walk(form, value, at, unknown)
+}
+
+/// Adds the fields that are written even when nothing was set.
+fn fill(of: &Type, members: &mut Map<String, Value>) {
+    for field in of.fields.iter().filter(|field| is_always_written(field)) {
+        if !members.contains_key(field.name) {
+            let value = match field.presence {
+                Presence::Nullable => Value::Null,
+                _ => zero(&field.form),
+            };
+            members.insert(field.name.to_owned(), value);
+        }
+    }
+}
+
+/// Go leaves out empty scalars, lists and maps, but never structs; many small types are structs.
+fn is_always_written(field: &Field) -> bool {
+    match field.presence {
+        Presence::Always | Presence::Nullable => true,
+        Presence::Set | Presence::UnlessZero => false,
+        Presence::Unless => matches!(
+            field.form,
+            Form::Struct(_) | Form::Time | Form::MicroTime | Form::Quantity | Form::IntOrString | Form::Raw
+        ),
+    }
+}
+
+fn is_left_out(field: &Field, value: &Value) -> bool {
+    match field.presence {
+        Presence::Unless => is_zero(&field.form, value),
+        Presence::UnlessZero => is_zero(&field.form, value) || *value == zero(&field.form),
+        Presence::Always | Presence::Nullable | Presence::Set => false,
+    }
+}
+
+fn is_list_or_map(form: &Form) -> bool {
+    matches!(form, Form::List(_) | Form::Map(_))
+}
+
+/// Whether Go would leave the value out of a field with `omitempty`.
+fn is_zero(form: &Form, value: &Value) -> bool {
+    match (form, value) {
+        (Form::Text(_) | Form::Bytes, Value::String(text)) => text.is_empty(),
+        (Form::List(_), Value::Array(items)) => items.is_empty(),
+        (Form::Map(_), Value::Object(members)) => members.is_empty(),
+        (Form::Bool, Value::Bool(set)) => !set,
+        (Form::Int32 | Form::Int64, Value::Number(n)) => n.as_f64() == Some(0.0),
+        _ => false,
+    }
+}
+
+fn is_int32(number: Option<i64>) -> bool {
+    number.is_some_and(|n| i32::try_from(n).is_ok())
+}
+
+fn quantity(value: &mut Value) -> Result<(), String> {
+    let text = match &*value {
+        Value::String(text) => text.trim().to_owned(),
+        other => other.to_string(),
+    };
+    let parsed: Quantity = text.parse().map_err(|error: QuantityError| error.to_string())?;
+    *value = parsed.to_string().into();
+    Ok(())
+}
+
+/// A layout of times: how Go writes it, and how its canonical form is written here.
+type Layout = (&'static str, &'static str);
+const TIME_LAYOUT: Layout = ("2006-01-02T15:04:05Z07:00", "%Y-%m-%dT%H:%M:%SZ");
+const MICRO_TIME_LAYOUT: Layout = ("2006-01-02T15:04:05.000000Z07:00", "%Y-%m-%dT%H:%M:%S.%6fZ");
+
+/// The canonical form of a time.
+fn time(text: &str, (layout, format): Layout) -> Result<String, String> {
+    let refuse = |rest: &str, wanted: &str| {
+        Err(format!(
+            "parsing time {text:?} as {layout:?}: cannot parse {rest:?} as {wanted:?}"
+        ))
+    };
+    let Ok(parsed) = text.parse::<Timestamp>() else {
+        return refuse(text, "2006");
+    };
+    // Where the layout has a fraction, Go insists on one of that many digits.
+    if format == MICRO_TIME_LAYOUT.1 {
+        let rest = text.get(19..).unwrap_or_default();
+        let digits = rest
+            .strip_prefix('.')
+            .unwrap_or_default()
+            .chars()
+            .take_while(char::is_ascii_digit);
+        if digits.count() != 6 {
+            return refuse(rest, ".000000");
+        }
+    }
+    Ok(parsed.strftime(format).to_string())
+}
+
+fn bytes(text: &str) -> Result<(), String> {
+    use base64::DecodeError::{InvalidByte, InvalidLastSymbol};
+    match base64::engine::general_purpose::STANDARD.decode(text) {
+        Ok(_) => Ok(()),
+        Err(InvalidByte(at, _) | InvalidLastSymbol(at, _)) => {
+            Err(format!("illegal base64 data at input byte {at}"))
+        }
+        Err(_) => Err(format!("illegal base64 data at input byte {}", text.len())),
+    }
+}
+
+impl Place<'_> {
+    fn mismatch(&self, value: &Value, go: &str) -> String {
+        let found = match value {
+            Value::Null => "null".to_owned(),
+            Value::Bool(_) => "bool".to_owned(),
+            // A number that would fit but for its value is named.
+            Value::Number(n) if go.starts_with("int") => format!("number {n}"),
+            Value::Number(_) => "number".to_owned(),
+            Value::String(_) => "string".to_owned(),
+            Value::Array(_) => "array".to_owned(),
+            Value::Object(_) => "object".to_owned(),
+        };
+        let mut names = Vec::new();
+        let mut owner = None;
+        let mut place = Some(self);
+        while let Some(at) = place {
+            if let Step::Field(of, name) = at.step {
+                owner.get_or_insert(of);
+                names.push(name);
+            }
+            place = at.parent;
+        }
+        names.reverse();
+        match owner {
+            None => format!("json: cannot unmarshal {found} into Go value of type {go}"),
+            Some(owner) => format!(
+                "json: cannot unmarshal {found} into Go struct field {}.{} of type {go}",
+                owner.short_name(),
+                names.join(".")
+            ),
+        }
+    }
+
+    /// The path as strict decoding reports it, with keys and indices.
+    fn strict_path(&self) -> String {
+        let mut path = self.parent.map(Place::strict_path).unwrap_or_default();
+        match self.step {
+            Step::Root => {}
+            Step::Index(i) => path.push_str(&format!("[{i}]")),
+            Step::Field(_, name) | Step::Key(name) => {
+                if !path.is_empty() {
+                    path.push('.');
+                }
+                path.push_str(name);
+            }
+        }
+        path
+    }
+}

@@ -1,0 +1,116 @@
+//! Types from the table of messages and the notes on fields.
+//!
+//! `protobuf/fields.txt` says which fields there are and of which form; `notes.txt` adds what protobuf does not need.
+//! A line of it is a type, or, indented, a field and its notes: `merge` and `merge=KEY` for strategic merge patches,
+//! `keys=A,B`, `set` and `atomic` for server-side apply, `go=TYPE` for the Go type of strings. A type may be `atomic`
+//! itself.
+//!
+//! Both files are parts of the program, so that what cannot be read is a bug: it panics, and any test shows it.
+
+use super::{Field, Form, Ownership, Presence, Strategy, Type, TypeId};
+use crate::protobuf::table::{self as wire, Empty, Message, Shape, TABLE};
+use std::collections::HashMap;
+
+/// Notes by type and field; those on a type itself are under no field.
+type Notes = HashMap<(&'static str, &'static str), &'static str>;
+
+/// All types, in the order of the messages.
+pub(super) fn read() -> Vec<Type> {
+    let notes = notes(include_str!("notes.txt"));
+    let mut types: Vec<Type> = Vec::with_capacity(TABLE.messages.len());
+    for message in &TABLE.messages {
+        let mut fields = Vec::new();
+        collect(message, message.name, &notes, &mut fields);
+        fields.sort_by_key(|field| field.name);
+        let atomic = notes
+            .get(&(message.name, ""))
+            .is_some_and(|notes| *notes == "atomic");
+        types.push(Type {
+            name: message.name,
+            fields,
+            atomic,
+        });
+    }
+    types
+}
+
+fn notes(text: &'static str) -> Notes {
+    let mut notes = Notes::new();
+    let mut of = "";
+    for line in text.lines() {
+        let (name, rest) = line.trim_start().split_once(' ').unwrap_or((line, ""));
+        if line.starts_with(' ') {
+            notes.insert((of, name), rest);
+        } else {
+            of = name;
+            notes.insert((of, ""), rest);
+        }
+    }
+    notes
+}
+
+/// The fields of a message. Those of inlined messages belong to it.
+fn collect(message: &'static Message, owner: &'static str, notes: &Notes, fields: &mut Vec<Field>) {
+    for field in &message.fields {
+        match (field.member, field.of) {
+            (Some(name), _) => {
+                fields.push(self::field(field, name, notes.get(&(owner, name)).unwrap_or(&"")))
+            }
+            (None, wire::Type::Message(inlined)) => collect(TABLE.message(inlined), owner, notes, fields),
+            (None, _) => panic!("{}: only messages can be inlined", message.name),
+        }
+    }
+}
+
+fn field(field: &wire::Field, name: &'static str, notes: &'static str) -> Field {
+    let mut out = Field {
+        name,
+        form: form(field, "string"),
+        presence: match (field.shape, field.empty) {
+            (Shape::Pointer, Empty::Kept) => Presence::Nullable,
+            (Shape::Pointer, _) => Presence::Set,
+            (_, Empty::Kept) => Presence::Always,
+            (_, Empty::Omitted) => Presence::Unless,
+            (_, Empty::OmittedStruct) => Presence::UnlessZero,
+        },
+        strategy: Strategy::default(),
+        ownership: Ownership::Natural,
+    };
+    for note in notes.split_whitespace() {
+        let (what, value) = note.split_once('=').unwrap_or((note, ""));
+        match what {
+            "merge" => {
+                let key = Some(value).filter(|key| !key.is_empty());
+                out.strategy = Strategy { merge: true, key };
+            }
+            "keys" => out.ownership = Ownership::Keyed(value.split(',').collect()),
+            "set" => out.ownership = Ownership::Set,
+            "atomic" => out.ownership = Ownership::Atomic,
+            "go" => out.form = form(field, value),
+            other => panic!("{other} is no note on a field"),
+        }
+    }
+    out
+}
+
+fn form(field: &wire::Field, text: &'static str) -> Form {
+    let one = match field.of {
+        wire::Type::String => Form::Text(text),
+        wire::Type::Int32 => Form::Int32,
+        wire::Type::Int64 => Form::Int64,
+        wire::Type::Bool => Form::Bool,
+        wire::Type::Bytes => Form::Bytes,
+        wire::Type::Quantity => Form::Quantity,
+        wire::Type::Time => Form::Time,
+        wire::Type::MicroTime => Form::MicroTime,
+        wire::Type::IntOrString => Form::IntOrString,
+        wire::Type::Raw => Form::Raw,
+        wire::Type::Strings => Form::List(Box::new(Form::Text(text))),
+        wire::Type::Message(number) => Form::Struct(TypeId(number)),
+    };
+    match field.shape {
+        Shape::One | Shape::Pointer => one,
+        Shape::List => Form::List(Box::new(one)),
+        Shape::Map => Form::Map(Box::new(one)),
+    }
+}

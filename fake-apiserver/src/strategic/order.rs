@@ -1,0 +1,110 @@
+//! The order of merged lists: what a patch names comes as the patch has it, and what it does not name keeps its place
+//! among the rest.
+
+use super::{Members, Misuse, PATCH, SET_ORDER, list};
+use serde_json::{Map, Value};
+
+/// Carries out every `$setElementOrder/x`, together with the change of the list that it orders.
+pub(super) fn enforce(
+    of: Members,
+    original: &mut Map<String, Value>,
+    patch: &mut Map<String, Value>,
+) -> Result<(), Misuse> {
+    let names: Vec<String> = patch
+        .keys()
+        .filter_map(|name| name.strip_prefix(SET_ORDER))
+        .map(str::to_owned)
+        .collect();
+    for name in names {
+        let Some(order) = patch.remove(&format!("{SET_ORDER}{name}")) else {
+            continue;
+        };
+        let bad = || Misuse::Form("invalid patch format of setElementOrder list".to_owned());
+        let Value::Array(order) = order else {
+            return Err(bad());
+        };
+        let (inner, strategy) = of.member(&name);
+        // A patch that removes the list, or replaces it by something else, needs no order.
+        let change = match patch.get(&name) {
+            None => Vec::new(),
+            Some(Value::Array(_)) => patch.remove(&name).and_then(as_list).unwrap_or_default(),
+            Some(_) => continue,
+        };
+        check(&change, &order, strategy.key, &name)?;
+        let slot = match original.get_mut(&name) {
+            Some(Value::Array(list)) => list,
+            _ if change.is_empty() => continue,
+            _ => {
+                original.insert(name.clone(), Value::Array(Vec::new()));
+                match original.get_mut(&name) {
+                    Some(Value::Array(list)) => list,
+                    _ => continue,
+                }
+            }
+        };
+        let before = slot.clone();
+        list::combine(inner, strategy.key, slot, change)?;
+        arrange(slot, &order, &before, strategy.key);
+    }
+    Ok(())
+}
+
+fn as_list(value: Value) -> Option<Vec<Value>> {
+    match value {
+        Value::Array(items) => Some(items),
+        _ => None,
+    }
+}
+
+/// A patch must agree with the order that it sets.
+fn check(change: &[Value], order: &[Value], key: Option<&str>, name: &str) -> Result<(), Misuse> {
+    let mut last = 0;
+    for item in change.iter().filter(|item| item.get(PATCH).is_none()) {
+        match order.iter().position(|ordered| same(ordered, item, key)) {
+            Some(at) if at >= last => last = at,
+            _ => {
+                let list = |items: &[Value]| list::go_map(&Value::Array(items.to_vec()));
+                let text = format!(
+                    "The order in patch list:\n{}\n doesn't match {SET_ORDER}{name} list:\n{}\n",
+                    list(change),
+                    list(order)
+                );
+                return Err(Misuse::Fit(text));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Sorts a merged list: entries that `order` names as it names them, the others as they were `before`.
+///
+/// Where the two meet, an entry comes first that came first before.
+pub(super) fn arrange(merged: &mut Vec<Value>, order: &[Value], before: &[Value], key: Option<&str>) {
+    let place = |list: &[Value], item: &Value| list.iter().position(|other| same(other, item, key));
+    let (mut named, mut rest): (Vec<Value>, Vec<Value>) = std::mem::take(merged)
+        .into_iter()
+        .partition(|item| place(order, item).is_some());
+    named.sort_by_key(|item| place(order, item));
+    rest.sort_by_key(|item| place(before, item).unwrap_or(usize::MAX));
+    let (mut named, mut rest) = (named.into_iter().peekable(), rest.into_iter().peekable());
+    loop {
+        let rest_first = match (named.peek(), rest.peek()) {
+            (None, None) => return,
+            (None, Some(_)) => true,
+            (Some(_), None) => false,
+            (Some(n), Some(r)) => match (place(before, n), place(before, r)) {
+                (Some(n), Some(r)) => n > r,
+                _ => false,
+            },
+        };
+        merged.extend(if rest_first { rest.next() } else { named.next() });
+    }
+}
+
+/// Whether two entries are the same one: by their key, or as scalars.
+fn same(a: &Value, b: &Value, key: Option<&str>) -> bool {
+    match key {
+        Some(key) if a.is_object() && b.is_object() => a.get(key) == b.get(key),
+        _ => a == b,
+    }
+}
