@@ -30,7 +30,8 @@ fn sample(text: &str, parts: &[&str]) -> f64 {
         .lines()
         .find(|line| parts.iter().all(|part| line.contains(part)));
     let line = line.unwrap_or_else(|| panic!("no sample with {parts:?} in\n{text}"));
-    line.rsplit(' ').next().unwrap().parse().unwrap()
+    let value = line.rsplit(' ').next().and_then(|value| value.parse().ok());
+    value.expect("a sample ends with its value")
 }
 
 #[tokio::test]

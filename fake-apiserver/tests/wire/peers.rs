@@ -20,7 +20,9 @@ async fn limited(limits: Limits) -> Wire {
 }
 
 async fn connect(wire: &Wire) -> TcpStream {
-    TcpStream::connect(wire.running.address()).await.unwrap()
+    TcpStream::connect(wire.running.address())
+        .await
+        .expect("the server listens")
 }
 
 /// Everything that comes until the server closes the connection.
@@ -153,8 +155,11 @@ async fn watched(limits: Limits) -> (Wire, tokio::sync::mpsc::UnboundedReceiver<
     let mut socket = connect(&wire).await;
     let request =
         format!("GET {CONFIG_MAPS}?watch=true HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n\r\n");
-    socket.write_all(request.as_bytes()).await.unwrap();
-    socket.read_exact(&mut [0; 15]).await.unwrap();
+    socket
+        .write_all(request.as_bytes())
+        .await
+        .expect("the server reads");
+    socket.read_exact(&mut [0; 15]).await.expect("the server answers");
     (wire, ends, socket)
 }
 

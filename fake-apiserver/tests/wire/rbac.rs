@@ -18,7 +18,9 @@ fn binding(name: &str, role_kind: &str, role: &str, user: &str) -> Value {
 }
 
 fn role(name: &str, rules: Value) -> Value {
-    json!({"metadata": {"name": name}, "rules": rules})
+    let mut role = json!({"metadata": {"name": name}});
+    role["rules"] = rules;
+    role
 }
 
 async fn code(wire: &Wire, token: &str, method: &str, path: &str) -> u16 {
@@ -35,7 +37,9 @@ async fn may(wire: &Wire, token: &str, attributes: Value) -> bool {
         json!({"spec": {"resourceAttributes": attributes}}),
     )
     .await;
-    answer.body["status"]["allowed"].as_bool().unwrap()
+    answer.body["status"]["allowed"]
+        .as_bool()
+        .expect("the review is answered")
 }
 
 #[tokio::test]

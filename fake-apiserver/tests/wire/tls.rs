@@ -18,30 +18,32 @@ async fn started() -> (ApiServer, Running) {
         ..ServerOptions::default()
     };
     let server = ApiServer::new(options, None);
-    let running = server.start_tls().await.unwrap();
+    let running = server.start_tls().await.expect("a loopback port is free");
     (server, running)
 }
 
 fn connector(authority_pem: &str, protocols: &[&str]) -> TlsConnector {
     let mut roots = RootCertStore::empty();
     roots
-        .add(CertificateDer::from_pem_slice(authority_pem.as_bytes()).unwrap())
-        .unwrap();
+        .add(
+            CertificateDer::from_pem_slice(authority_pem.as_bytes()).expect("the test has set it up rightly"),
+        )
+        .expect("the test has set it up rightly");
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .unwrap();
+        .expect("the test has set it up rightly");
     let mut config = builder.with_root_certificates(roots).with_no_client_auth();
     config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
     Arc::new(config).into()
 }
 
 async fn client(path: &std::path::Path) -> kube::Client {
-    let file = Kubeconfig::read_from(path).unwrap();
+    let file = Kubeconfig::read_from(path).expect("the test has set it up rightly");
     let config = kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
         .await
-        .unwrap();
-    kube::Client::try_from(config).unwrap()
+        .expect("the test has set it up rightly");
+    kube::Client::try_from(config).expect("the test has set it up rightly")
 }
 
 #[tokio::test]

@@ -1,0 +1,196 @@
+//! `up` as a user meets it: what it prints, what it writes, who it lets in, and how it ends.
+
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
+
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Api, Client};
+
+/// A server that has said `ready`.
+struct Up {
+    child: Child,
+    said: Vec<String>,
+}
+
+impl Up {
+    fn start(args: &[&str], kubeconfig: &Path) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_xtask"))
+            .arg("up")
+            .args(args)
+            .arg("--kubeconfig")
+            .arg(kubeconfig)
+            .env("NO_COLOR", "1")
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut said = Vec::new();
+        for line in BufReader::new(child.stdout.take().unwrap()).lines() {
+            said.push(line.unwrap());
+            if said.last().unwrap() == "ready" {
+                return Self { child, said };
+            }
+        }
+        panic!("it ended with {} after {said:?}", child.wait().unwrap());
+    }
+
+    fn end(mut self, signal: &str) -> ExitStatus {
+        let pid = self.child.id().to_string();
+        assert!(
+            Command::new("kill")
+                .args([signal, &pid])
+                .status()
+                .unwrap()
+                .success()
+        );
+        self.child.wait().unwrap()
+    }
+}
+
+impl Drop for Up {
+    /// Whatever a test fails for, no server stays behind.
+    fn drop(&mut self) {
+        self.child.kill().ok();
+    }
+}
+
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(future)
+}
+
+/// The client that a kubeconfig file describes, perhaps with another token.
+async fn client(kubeconfig: &Path, token: Option<&str>) -> Client {
+    let file = Kubeconfig::read_from(kubeconfig).unwrap();
+    let mut config = kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
+        .await
+        .unwrap();
+    if let Some(token) = token {
+        config.auth_info.token = Some(token.to_owned().into());
+    }
+    Client::try_from(config).unwrap()
+}
+
+#[test]
+fn it_serves_whoever_has_the_kubeconfig_until_it_is_told_to_stop() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("up/kubeconfig");
+    let up = Up::start(&[], &path);
+    assert!(up.said[0].contains("https://127.0.0.1:"), "{:?}", up.said);
+    assert!(up.said[1].contains(path.to_str().unwrap()), "{:?}", up.said);
+    assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    block_on(async {
+        let client = client(&path, None).await;
+        let accounts: Api<ServiceAccount> = Api::all(client.clone());
+        let found = accounts.list(&Default::default()).await.unwrap();
+        let mut namespaces: Vec<String> = found
+            .into_iter()
+            .filter_map(|account| account.metadata.namespace)
+            .collect();
+        namespaces.sort();
+        assert_eq!(
+            namespaces,
+            ["default", "kube-node-lease", "kube-public", "kube-system"]
+        );
+        let mut namespace = Namespace::default();
+        namespace.metadata.name = Some("mine".to_owned());
+        Api::all(client.clone())
+            .create(&Default::default(), &namespace)
+            .await
+            .unwrap();
+        let own: Api<ServiceAccount> = Api::namespaced(client, "mine");
+        assert!(
+            own.get("default").await.is_ok(),
+            "every namespace has its account"
+        );
+    });
+    assert_eq!(up.end("-TERM").code(), Some(0));
+}
+
+#[test]
+fn other_tokens_come_from_a_file_and_have_no_rights_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, tokens) = (folder.path().join("kubeconfig"), folder.path().join("tokens.csv"));
+    std::fs::write(&tokens, "secret,bob,1\nroot,eve,2,\"system:masters\"\n").unwrap();
+    let up = Up::start(&["--token-file", tokens.to_str().unwrap()], &path);
+    block_on(async {
+        for (token, code) in [("secret", Some(403)), ("root", None), ("wrong", Some(401))] {
+            let namespaces: Api<Namespace> = Api::all(client(&path, Some(token)).await);
+            let refused = match namespaces.list(&Default::default()).await {
+                Err(kube::Error::Api(status)) => Some(status.code),
+                other => other.map(|_| None).unwrap(),
+            };
+            assert_eq!(refused, code, "{token}");
+        }
+    });
+    assert_eq!(up.end("-INT").code(), Some(0));
+}
+
+#[test]
+fn without_tls_everyone_is_administrator() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("kubeconfig");
+    let up = Up::start(&["--plain-http"], &path);
+    let url = up.said[0].split_whitespace().nth(1).unwrap().to_owned();
+    assert!(url.starts_with("http://127.0.0.1:"), "{url}");
+    block_on(async {
+        let nobody = Client::try_from(kube::Config::new(url.parse().unwrap())).unwrap();
+        let namespaces: Api<Namespace> = Api::all(nobody);
+        assert!(namespaces.get("default").await.is_ok());
+    });
+    assert_eq!(up.end("-TERM").code(), Some(0));
+}
+
+#[test]
+fn wrong_use_ends_with_2_and_says_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let wrong = folder.path().join("wrong.csv");
+    std::fs::write(&wrong, "token\n").unwrap();
+    let wrong = wrong.to_str().unwrap();
+    for (args, words) in [
+        (&["--listen", "0.0.0.0:0"][..], "--allow-remote"),
+        (
+            &["--listen", "0.0.0.0:0", "--allow-remote", "--plain-http"],
+            "--plain-http",
+        ),
+        (&["--token-file", "/nowhere/tokens"], "/nowhere/tokens"),
+        (&["--token-file", wrong], "line 1"),
+        (&["--listen", "here"], "--listen"),
+    ] {
+        let kubeconfig = folder.path().join("kubeconfig");
+        let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
+            .arg("up")
+            .args(args)
+            .arg("--kubeconfig")
+            .arg(&kubeconfig)
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(words), "{said}");
+        assert!(!kubeconfig.exists(), "nothing is written before all is well");
+    }
+}
+
+#[test]
+fn a_taken_address_ends_with_3() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
+        .args(["up", "--listen", &address])
+        .output()
+        .unwrap();
+    assert_eq!(
+        output.status.code(),
+        Some(3),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
