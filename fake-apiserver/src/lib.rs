@@ -52,6 +52,7 @@ mod status;
 mod store;
 mod strategic;
 mod verbs;
+mod yaml;
 
 pub use local::{Listed, LocalClient, ResourceRef};
 pub use observe::{Change, Event, Observer, ResourcePath, Verb, WatchEnd};

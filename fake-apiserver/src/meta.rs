@@ -52,10 +52,12 @@ pub(crate) fn member<'a>(object: &'a mut Value, name: &str) -> &'a mut Map<Strin
     slot.as_object_mut().expect("it was made an object above")
 }
 
-/// Sets a member of an object that has none of that name.
+/// Sets a member of an object that has none of that name, or `null`.
 pub(crate) fn default_member(object: &mut Value, name: &str, value: impl Into<Value>) {
-    if let Some(members) = object.as_object_mut() {
-        members.entry(name).or_insert_with(|| value.into());
+    if let Some(members) = object.as_object_mut()
+        && members.get(name).is_none_or(Value::is_null)
+    {
+        members.insert(name.to_owned(), value.into());
     }
 }
 

@@ -313,7 +313,12 @@ fn special_answer(
         Special::Discovery(document) => {
             let address = request.headers().get(HOST).and_then(|host| host.to_str().ok());
             let found = discovery::document(document, head.accept, address.unwrap_or("127.0.0.1"));
-            respond::cached(&found, head.accept, head.pretty, request.headers().get(IF_NONE_MATCH))
+            respond::cached(
+                &found,
+                head.accept,
+                head.pretty,
+                request.headers().get(IF_NONE_MATCH),
+            )
         }
     })
 }

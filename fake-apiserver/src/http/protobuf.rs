@@ -13,7 +13,8 @@ use hyper::header::HeaderValue;
 use serde_json::{Map, Value, json};
 
 /// The media type of watches.
-pub(super) const STREAM: HeaderValue = HeaderValue::from_static("application/vnd.kubernetes.protobuf;stream=watch");
+pub(super) const STREAM: HeaderValue =
+    HeaderValue::from_static("application/vnd.kubernetes.protobuf;stream=watch");
 /// The media type of everything else.
 pub(super) const WHOLE: HeaderValue = HeaderValue::from_static(crate::protobuf::MEDIA);
 

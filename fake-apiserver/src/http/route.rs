@@ -138,6 +138,7 @@ impl Route {
     pub(super) fn offer(&self) -> Offer {
         Offer {
             text: matches!(self, Self::Special(Special::Health) | Self::Unknown),
+            stream: self.verb() == Verb::Watch,
             kind: match self {
                 Self::Resource { target, .. } => Some(target.kind),
                 Self::Special(_) | Self::Refused { .. } | Self::Unknown => None,

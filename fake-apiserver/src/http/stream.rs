@@ -6,10 +6,10 @@ use super::body::Body;
 use super::negotiate::{Accept, Form};
 use super::protobuf;
 use super::respond;
-use crate::protobuf::watch_frame;
 use crate::call::WatchPlan;
 use crate::kinds::Kind;
 use crate::observe::WatchEnd;
+use crate::protobuf::watch_frame;
 use crate::schema::{Type, empty};
 use crate::status::Status;
 use crate::store::{Batch, Delivered, Store, Watcher};
@@ -165,9 +165,9 @@ impl WatchBody {
         for (sent, event) in events.iter().enumerate() {
             let object = shown(self.kind, event.object.clone());
             let body = match self.form.accept {
-                Accept::Table(version) => {
-                    Ok(respond::table_event(self.kind, &object, &self.form, version, self.first))
-                }
+                Accept::Table(version) => Ok(respond::table_event(
+                    self.kind, &object, &self.form, version, self.first,
+                )),
                 _ => respond::object_body(self.kind, &object, &self.form),
             };
             self.first = false;

@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 
 /// Drops a `dataSource` that the old field never allowed, as those who set it before the new one came expect.
 pub(super) fn restrict(spec: &mut Value) {
-    let Some(source) = spec.get("dataSource") else { return };
+    let Some(source) = spec.get("dataSource") else {
+        return;
+    };
     let is = |group: &str, kind: &str| {
         source["apiGroup"].as_str().unwrap_or_default() == group && source["kind"] == kind
     };
@@ -17,7 +19,8 @@ pub(super) fn restrict(spec: &mut Value) {
 
 /// Copies the one that is set to the other; a reference into another namespace has no old form.
 pub(super) fn equalize(spec: &mut Value) {
-    let copy = |from: &Value| json!({"apiGroup": from["apiGroup"], "kind": from["kind"], "name": from["name"]});
+    let copy =
+        |from: &Value| json!({"apiGroup": from["apiGroup"], "kind": from["kind"], "name": from["name"]});
     let (old, new) = (spec["dataSource"].clone(), spec["dataSourceRef"].clone());
     if old.is_object() && new.is_null() {
         spec["dataSourceRef"] = copy(&old);

@@ -1,7 +1,7 @@
 //! Pods: the defaults and rules that a scheduler's tests meet.
 
-use super::pod_defaults;
 use super::core::not_supported;
+use super::pod_defaults;
 use super::volume::claim_spec_default;
 use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Setting, Subresource};
 use crate::faults::Faults;

@@ -62,14 +62,21 @@ pub(super) fn volume(volume: &mut Value) {
         meta::default_member(path, "type", "");
     }
     for item in meta::entries(volume, "/downwardAPI/items") {
-        item.pointer_mut("/fieldRef").into_iter().for_each(field_reference);
+        item.pointer_mut("/fieldRef")
+            .into_iter()
+            .for_each(field_reference);
     }
     for source in meta::entries(volume, "/projected/sources") {
-        if let Some(token) = source.get_mut("serviceAccountToken").filter(|token| token.is_object()) {
+        if let Some(token) = source
+            .get_mut("serviceAccountToken")
+            .filter(|token| token.is_object())
+        {
             default_number(token, "expirationSeconds", TOKEN_SECONDS);
         }
         for item in meta::entries(source, "/downwardAPI/items") {
-            item.pointer_mut("/fieldRef").into_iter().for_each(field_reference);
+            item.pointer_mut("/fieldRef")
+                .into_iter()
+                .for_each(field_reference);
         }
     }
 }

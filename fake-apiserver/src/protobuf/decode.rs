@@ -31,7 +31,10 @@ impl Default for Budget {
 
 impl Budget {
     /// Goes one level down for the time of `inside`.
-    pub(super) fn enter<T>(&mut self, inside: impl FnOnce(&mut Self) -> Result<T, Fault>) -> Result<T, Fault> {
+    pub(super) fn enter<T>(
+        &mut self,
+        inside: impl FnOnce(&mut Self) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
         self.depth = self
             .depth
             .checked_sub(1)

@@ -34,7 +34,11 @@ impl Encoded {
 pub(crate) fn encode(object: &Value) -> Result<Encoded, Fault> {
     let text = |member: &str| object[member].as_str().unwrap_or_default();
     // Old discovery documents do not say their version.
-    let api_version = if text("apiVersion").is_empty() { "v1" } else { text("apiVersion") };
+    let api_version = if text("apiVersion").is_empty() {
+        "v1"
+    } else {
+        text("apiVersion")
+    };
     let kind = text("kind");
     let Some(message) = TABLE.kind(api_version, kind) else {
         return Err(unknown(api_version, kind));
@@ -65,7 +69,11 @@ pub(crate) fn list<'a>(
     // Without items the message comes down to its metadata.
     let members = Map::from_iter([("metadata".to_owned(), Value::Object(metadata))]);
     put_message(TABLE.message(message), Some(&members), &mut head)?;
-    let length = head.len() + items.clone().map(|item| bytes_field_length(item.len())).sum::<usize>();
+    let length = head.len()
+        + items
+            .clone()
+            .map(|item| bytes_field_length(item.len()))
+            .sum::<usize>();
     let mut out = Vec::with_capacity(length + 128);
     envelope::open(api_version, kind, length, &mut out);
     out.extend_from_slice(&head);
@@ -77,14 +85,22 @@ pub(crate) fn list<'a>(
 }
 
 fn unknown(api_version: &str, kind: &str) -> Fault {
-    Fault::new(format!("{api_version} {kind} has no protobuf form; ask for application/json"))
+    Fault::new(format!(
+        "{api_version} {kind} has no protobuf form; ask for application/json"
+    ))
 }
 
-fn put_message(message: &Message, members: Option<&Map<String, Value>>, out: &mut Vec<u8>) -> Result<(), Fault> {
+fn put_message(
+    message: &Message,
+    members: Option<&Map<String, Value>>,
+    out: &mut Vec<u8>,
+) -> Result<(), Fault> {
     for field in &message.fields {
         match (field.member, field.of) {
             (None, Type::Message(inner)) => {
-                put_nested(out, field.number, |out| put_message(TABLE.message(inner), members, out))?;
+                put_nested(out, field.number, |out| {
+                    put_message(TABLE.message(inner), members, out)
+                })?;
             }
             (Some(member), _) => {
                 let value = members
@@ -113,22 +129,27 @@ fn put_field(field: &Field, value: Option<&Value>, out: &mut Vec<u8>) -> Result<
                 put_value(2, field.of, value, out)
             })
         }),
-        (Shape::List | Shape::Map, Some(value)) => Err(special::mismatch(field.of, value)),
+        (Shape::List, Some(value)) => Err(special::mismatch("a list", value)),
+        (Shape::Map, Some(value)) => Err(special::mismatch("a map", value)),
     }
 }
 
 /// A whole field; `null` is the zero value.
 fn put_value(number: u32, of: Type, value: &Value, out: &mut Vec<u8>) -> Result<(), Fault> {
     match (of, value) {
-        (Type::Message(inner), Value::Object(members)) => {
-            put_nested(out, number, |out| put_message(TABLE.message(inner), Some(members), out))
-        }
+        (Type::Message(inner), Value::Object(members)) => put_nested(out, number, |out| {
+            put_message(TABLE.message(inner), Some(members), out)
+        }),
         (Type::Message(inner), Value::Null) => {
             put_nested(out, number, |out| put_message(TABLE.message(inner), None, out))
         }
-        (Type::Message(_), _) => Err(special::mismatch(of, value)),
+        (Type::Message(inner), _) => Err(special::mismatch(TABLE.message(inner).short(), value)),
         (of, value) if of.is_varint() => {
-            let varint = if value.is_null() { 0 } else { special::varint(of, value)? };
+            let varint = if value.is_null() {
+                0
+            } else {
+                special::varint(of, value)?
+            };
             put_number(out, number, varint);
             Ok(())
         }

@@ -57,7 +57,11 @@ pub(crate) fn decode(body: &[u8], expected: (&str, &str)) -> Result<Value, Statu
 
 /// Decodes an enveloped object. An object of a kind without protobuf form comes back as nothing but its type, which
 /// whoever takes it refuses.
-pub(super) fn object(body: &[u8], expected: Option<(&str, &str)>, budget: &mut Budget) -> Result<Value, Fault> {
+pub(super) fn object(
+    body: &[u8],
+    expected: Option<(&str, &str)>,
+    budget: &mut Budget,
+) -> Result<Value, Fault> {
     let mut envelope = Envelope::read(body)?;
     if let Some((api_version, kind)) = expected {
         if envelope.api_version.is_empty() {
@@ -68,7 +72,10 @@ pub(super) fn object(body: &[u8], expected: Option<(&str, &str)>, budget: &mut B
         }
     }
     if envelope.kind.is_empty() {
-        let text = format!("Object 'Kind' is missing in an object of version {:?}", envelope.api_version);
+        let text = format!(
+            "Object 'Kind' is missing in an object of version {:?}",
+            envelope.api_version
+        );
         return Err(Fault::new(text));
     }
     let mut members = Map::new();

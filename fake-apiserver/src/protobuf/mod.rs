@@ -6,6 +6,8 @@
 mod decode;
 mod encode;
 mod envelope;
+#[cfg(test)]
+mod maker;
 mod special;
 pub(crate) mod table;
 #[cfg(test)]

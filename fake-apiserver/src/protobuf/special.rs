@@ -150,7 +150,7 @@ pub(super) fn varint(of: Type, value: &Value) -> Result<u64, Fault> {
             .filter(|value| of == Type::Int64 || i32::try_from(*value).is_ok())
             .map(|value| value as u64)
             .ok_or_else(|| Fault::new(format!("{value} is not in the range of the field"))),
-        _ => Err(mismatch(of, value)),
+        _ => Err(mismatch(&format!("{of:?}"), value)),
     }
 }
 
@@ -167,29 +167,36 @@ pub(super) fn encode(of: Type, value: &Value, out: &mut Vec<u8>) -> Result<(), F
                 .map_err(|error| Fault::new(format!("not base64: {error}")))?,
         ),
         (Type::Quantity, Value::String(text)) => put_bytes(out, 1, quantity(text)?.as_bytes()),
-        (Type::Quantity, Value::Number(number)) => put_bytes(out, 1, quantity(&number.to_string())?.as_bytes()),
+        (Type::Quantity, Value::Number(number)) => {
+            put_bytes(out, 1, quantity(&number.to_string())?.as_bytes());
+        }
         (Type::Time | Type::MicroTime, Value::String(text)) => put_time(of, text, out)?,
         (Type::IntOrString, Value::String(text)) => put_int_or_string(IS_STRING, 0, text, out),
         (Type::IntOrString, Value::Number(_)) => put_int_or_string(0, varint(Type::Int32, value)?, "", out),
         (Type::Raw, value) => put_bytes(out, 1, value.to_string().as_bytes()),
         (Type::Strings, Value::Array(items)) => {
             for item in items {
-                let text = item.as_str().ok_or_else(|| mismatch(Type::String, item))?;
+                let text = item.as_str().ok_or_else(|| mismatch("String", item))?;
                 put_bytes(out, 1, text.as_bytes());
             }
         }
-        _ => return Err(mismatch(of, value)),
+        _ => return Err(mismatch(&format!("{of:?}"), value)),
     }
     Ok(())
 }
 
 fn put_time(of: Type, text: &str, out: &mut Vec<u8>) -> Result<(), Fault> {
-    let time: Timestamp = text
-        .parse()
-        .map_err(|_| Fault::new(format!("{text:?} is no time; write it as in 2006-01-02T15:04:05Z")))?;
+    let time: Timestamp = text.parse().map_err(|_| {
+        Fault::new(format!(
+            "{text:?} is no time; write it as in 2006-01-02T15:04:05Z"
+        ))
+    })?;
     let nanos = time.as_nanosecond();
     // Both are within range: a timestamp has at most 12 digits of seconds.
-    let (seconds, nanos) = (nanos.div_euclid(1_000_000_000) as i64, nanos.rem_euclid(1_000_000_000));
+    let (seconds, nanos) = (
+        nanos.div_euclid(1_000_000_000) as i64,
+        nanos.rem_euclid(1_000_000_000),
+    );
     if seconds == NO_TIME {
         return Ok(());
     }
@@ -209,7 +216,7 @@ fn put_int_or_string(kind: u64, int: u64, string: &str, out: &mut Vec<u8>) {
 }
 
 /// A value of the wrong JSON type.
-pub(super) fn mismatch(of: Type, value: &Value) -> Fault {
+pub(super) fn mismatch(wanted: &str, value: &Value) -> Fault {
     let found = match value {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",
@@ -218,5 +225,5 @@ pub(super) fn mismatch(of: Type, value: &Value) -> Fault {
         Value::Array(_) => "a list",
         Value::Object(_) => "an object",
     };
-    Fault::new(format!("{found} where {of:?} is wanted"))
+    Fault::new(format!("{found} where {wanted} is wanted"))
 }

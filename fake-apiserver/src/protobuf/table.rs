@@ -122,7 +122,10 @@ impl Table {
     }
 
     fn parse(text: &'static str) -> Result<Self, String> {
-        let lines = || text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let lines = || {
+            text.lines()
+                .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        };
         let names: HashMap<&str, usize> = lines()
             .filter(|line| !line.starts_with(' '))
             .enumerate()
@@ -237,7 +240,12 @@ mod tests {
 
     #[test]
     fn a_line_that_is_no_field_is_refused() {
-        for text in [" 1 a string", "a.v1.A\n 1 a nothing", "a.v1.A\n x a string", "a.v1.A\n 1 a"] {
+        for text in [
+            " 1 a string",
+            "a.v1.A\n 1 a nothing",
+            "a.v1.A\n x a string",
+            "a.v1.A\n 1 a",
+        ] {
             assert!(Table::parse(text).is_err(), "{text:?}");
         }
     }

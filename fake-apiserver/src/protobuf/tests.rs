@@ -1,113 +1,11 @@
 //! Properties of the encoding, and bytes that were written down by hand from the field table.
 
-use super::table::{Empty, Field, Message, Shape, TABLE, Type};
+use super::maker::Maker;
 use super::{decode, encode, is_known, list};
 use crate::kinds::KINDS;
 use crate::status::Status;
 use proptest::prelude::*;
-use proptest::test_runner::TestRng;
 use serde_json::{Map, Value, json};
-
-/// Makes objects in the form in which the real server writes them.
-struct Maker {
-    rng: TestRng,
-    /// Every field is set, so that none is forgotten.
-    full: bool,
-}
-
-impl Maker {
-    fn new(seed: [u8; 32], full: bool) -> Self {
-        Self {
-            rng: TestRng::from_seed(prop::test_runner::RngAlgorithm::ChaCha, &seed),
-            full,
-        }
-    }
-
-    fn below(&mut self, bound: u32) -> u32 {
-        self.rng.next_u32() % bound
-    }
-
-    fn object(&mut self, api_version: &str, kind: &str) -> Value {
-        let message = TABLE.kind(api_version, kind).expect("the kind is in the table");
-        let mut members = self.message(TABLE.message(message));
-        members.insert("apiVersion".to_owned(), api_version.into());
-        members.insert("kind".to_owned(), kind.into());
-        members.into()
-    }
-
-    fn message(&mut self, message: &Message) -> Map<String, Value> {
-        let mut out = Map::new();
-        for field in &message.fields {
-            match (field.member, field.of) {
-                (None, Type::Message(inner)) => out.extend(self.message(TABLE.message(inner))),
-                (Some(member), _) => {
-                    out.extend(self.field(field).map(|value| (member.to_owned(), value)));
-                }
-                (None, of) => panic!("{}: an inlined {of:?}", message.name),
-            }
-        }
-        out
-    }
-
-    /// The value of a field; `None` where JSON leaves it out.
-    fn field(&mut self, field: &Field) -> Option<Value> {
-        let set = self.full || self.below(2) == 0;
-        let missing = (field.empty == Empty::Kept).then_some(Value::Null);
-        match field.shape {
-            Shape::One if field.of == Type::Bytes || field.of == Type::Strings => {
-                if set { Some(self.value(field.of)) } else { missing }
-            }
-            Shape::One => {
-                let value = if set || field.of.is_struct() {
-                    self.value(field.of)
-                } else {
-                    super::special::zero(field.of)
-                };
-                let zero = value == super::special::zero(field.of);
-                let gone = match field.empty {
-                    Empty::Kept => false,
-                    Empty::Omitted => zero && !field.of.is_struct(),
-                    Empty::OmittedStruct => zero,
-                };
-                (!gone).then_some(value)
-            }
-            Shape::Pointer if set => Some(self.value(field.of)),
-            Shape::List if set => {
-                let count = 1 + self.below(2);
-                Some((0..count).map(|_| self.value(field.of)).collect())
-            }
-            Shape::Map if set => {
-                let count = 1 + self.below(3);
-                Some((0..count).map(|_| (self.text(), self.value(field.of))).collect())
-            }
-            _ => missing,
-        }
-    }
-
-    fn value(&mut self, of: Type) -> Value {
-        match of {
-            Type::String => self.text().into(),
-            Type::Int32 => (self.rng.next_u32() as i32).into(),
-            Type::Int64 => (self.rng.next_u64() as i64).into(),
-            Type::Bool => (self.full || self.below(2) == 0).into(),
-            Type::Bytes => ["", "AA==", "aGVsbG8="][self.below(3) as usize].into(),
-            Type::Quantity => ["0", "1", "250m", "10Gi", "-3k"][self.below(5) as usize].into(),
-            Type::Time => ["2026-11-21T09:03:00Z", "1969-12-31T23:59:59Z"][self.below(2) as usize].into(),
-            Type::MicroTime => {
-                ["2026-11-21T09:03:00.000001Z", "1969-12-31T23:59:59.250000Z"][self.below(2) as usize].into()
-            }
-            Type::IntOrString if self.below(2) == 0 => (self.rng.next_u32() as i32).into(),
-            Type::IntOrString => self.text().into(),
-            Type::Raw => json!({"a": [1, "b", null]}),
-            Type::Strings => json!([self.text()]),
-            Type::Message(number) => self.message(TABLE.message(number)).into(),
-        }
-    }
-
-    fn text(&mut self) -> String {
-        ["", "a", "node-1", "ä\u{0}\n", "x".repeat(200).as_str()][self.below(5) as usize].to_owned()
-    }
-}
 
 /// What has a kind in requests and answers: the served kinds with their lists, and what the machinery adds.
 fn kinds() -> Vec<(String, String)> {
@@ -289,7 +187,8 @@ fn the_bytes_of_an_object_are_those_of_the_table() {
 #[test]
 fn a_list_holds_the_bytes_of_its_objects() {
     let metadata = Map::from_iter([("remainingItemCount".to_owned(), json!(3))]);
-    let body = list("v1", "PodList", metadata, [&b"one"[..], b"two"].into_iter()).expect("the metadata is good");
+    let body =
+        list("v1", "PodList", metadata, [&b"one"[..], b"two"].into_iter()).expect("the metadata is good");
     let raw = b"\x0a\x08\x0a\0\x12\0\x1a\0\x20\x03\x12\x03one\x12\x03two";
     let expected = [
         &b"k8s\0\x0a\x0d\x0a\x02v1\x12\x07PodList\x12"[..],
@@ -304,13 +203,23 @@ fn a_list_holds_the_bytes_of_its_objects() {
 /// What a client may send and this crate never does: repeated messages are merged, numbers packed, groups skipped.
 #[test]
 fn other_writings_of_the_same_are_read() {
-    let body = |raw: &[u8]| [&b"k8s\0\x0a\x09\x0a\x02v1\x12\x03Pod\x12"[..], &[raw.len() as u8], raw].concat();
+    let body = |raw: &[u8]| {
+        [
+            &b"k8s\0\x0a\x09\x0a\x02v1\x12\x03Pod\x12"[..],
+            &[raw.len() as u8],
+            raw,
+        ]
+        .concat()
+    };
     let read = |raw: &[u8]| decode(&body(raw), ("v1", "Pod")).expect("the body is good");
     let pod = read(b"\x0a\x03\x0a\x01a\x0a\x05\x1a\x03dir");
     assert_eq!(pod["metadata"], json!({"name": "a", "namespace": "dir"}));
     // securityContext.supplementalGroups, field 4, packed; then a group with a field in it.
     let pod = read(b"\x12\x07\x72\x05\x22\x03\x01\xac\x02\x4b\x08\x01\x4c");
-    assert_eq!(pod["spec"]["securityContext"]["supplementalGroups"], json!([1, 300]));
+    assert_eq!(
+        pod["spec"]["securityContext"]["supplementalGroups"],
+        json!([1, 300])
+    );
     // A name that was set is taken back by an empty one.
     assert_eq!(read(b"\x0a\x03\x0a\x01a\x0a\x02\x0a\0")["metadata"], json!({}));
 }
@@ -318,18 +227,49 @@ fn other_writings_of_the_same_are_read() {
 /// Bytes that are refused: what stands for each, and the end of the text.
 #[test]
 fn faulty_bytes_are_refused_with_the_texts_of_the_real_decoder() {
-    let wrap = |raw: &[u8]| [&b"k8s\0\x0a\x09\x0a\x02v1\x12\x03Pod\x12"[..], &[raw.len() as u8], raw].concat();
+    let wrap = |raw: &[u8]| {
+        [
+            &b"k8s\0\x0a\x09\x0a\x02v1\x12\x03Pod\x12"[..],
+            &[raw.len() as u8],
+            raw,
+        ]
+        .concat()
+    };
     let whole = "Pod in version \"v1\" cannot be handled as a Pod: ";
     for (body, text) in [
-        (b"".to_vec(), "the object provided is unrecognized (must be of type Pod): empty data (<empty>)"),
-        (b"k8s\0".to_vec(), "the object provided is unrecognized (must be of type Pod): empty body (6b387300)"),
-        (b"k8s\0\x12\x05a".to_vec(), "the object provided is unrecognized (must be of type Pod): unexpected EOF (6b387300120561)"),
+        (
+            b"".to_vec(),
+            "the object provided is unrecognized (must be of type Pod): empty data (<empty>)",
+        ),
+        (
+            b"k8s\0".to_vec(),
+            "the object provided is unrecognized (must be of type Pod): empty body (6b387300)",
+        ),
+        (
+            b"k8s\0\x12\x05a".to_vec(),
+            "the object provided is unrecognized (must be of type Pod): unexpected EOF (6b387300120561)",
+        ),
         (wrap(b"\x0a\x05a"), &format!("{whole}unexpected EOF")),
-        (wrap(b"\x0c"), &format!("{whole}proto: Pod: wiretype end group for non-group")),
-        (wrap(b"\x02\0"), &format!("{whole}proto: Pod: illegal tag 0 (wire type 2)")),
-        (wrap(b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), &format!("{whole}proto: negative length found during unmarshaling")),
-        (wrap(b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), &format!("{whole}proto: integer overflow")),
-        (wrap(b"\x08\x01"), &format!("{whole}proto: wrong wireType = 0 for field Metadata")),
+        (
+            wrap(b"\x0c"),
+            &format!("{whole}proto: Pod: wiretype end group for non-group"),
+        ),
+        (
+            wrap(b"\x02\0"),
+            &format!("{whole}proto: Pod: illegal tag 0 (wire type 2)"),
+        ),
+        (
+            wrap(b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
+            &format!("{whole}proto: negative length found during unmarshaling"),
+        ),
+        (
+            wrap(b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
+            &format!("{whole}proto: integer overflow"),
+        ),
+        (
+            wrap(b"\x08\x01"),
+            &format!("{whole}proto: wrong wireType = 0 for field Metadata"),
+        ),
         (wrap(b"\x47"), &format!("{whole}proto: illegal wireType 7")),
     ] {
         let status = decode(&body, ("v1", "Pod")).expect_err(text);
@@ -342,10 +282,21 @@ fn faulty_bytes_are_refused_with_the_texts_of_the_real_decoder() {
 fn a_body_of_too_many_values_is_refused() {
     let containers = b"\x12\0".repeat(1_400_000);
     let spec = [&b"\x12"[..], &varint(containers.len()), &containers].concat();
-    let body = [&b"k8s\0\x0a\x09\x0a\x02v1\x12\x03Pod\x12"[..], &varint(spec.len()), &spec].concat();
+    let body = [
+        &b"k8s\0\x0a\x09\x0a\x02v1\x12\x03Pod\x12"[..],
+        &varint(spec.len()),
+        &spec,
+    ]
+    .concat();
     let status = decode(&body, ("v1", "Pod")).expect_err("it is too much");
     assert_eq!(status.code, 400);
-    assert!(status.message.ends_with("the body holds more than 1000000 values"), "{}", status.message);
+    assert!(
+        status
+            .message
+            .ends_with("the body holds more than 1000000 values"),
+        "{}",
+        status.message
+    );
 }
 
 /// Objects within objects, without end.
@@ -361,7 +312,11 @@ fn a_body_that_nests_too_deep_is_refused() {
     }
     let status = decode(&body, ("apps/v1", "ControllerRevision")).expect_err("it is too deep");
     assert_eq!(status.code, 400);
-    assert!(status.message.ends_with("messages nest deeper than 100 levels"), "{}", status.message);
+    assert!(
+        status.message.ends_with("messages nest deeper than 100 levels"),
+        "{}",
+        status.message
+    );
 }
 
 fn varint(value: usize) -> Vec<u8> {
@@ -375,4 +330,28 @@ fn custom_resources_have_no_protobuf_form() {
     assert!(!is_known("snapshot.storage.k8s.io/v1", "VolumeSnapshot"));
     let snapshot = json!({"apiVersion": "snapshot.storage.k8s.io/v1", "kind": "VolumeSnapshot"});
     assert!(encode(&snapshot).is_err());
+}
+
+/// Only partly checked kinds can hold such a thing; the text names the field.
+#[test]
+fn a_value_that_its_field_cannot_hold_is_named() {
+    for (spec, text) in [
+        (
+            json!({"hostNetwork": "yes"}),
+            "spec: hostNetwork: a string where Bool is wanted",
+        ),
+        (
+            json!({"containers": {}}),
+            "spec: containers: an object where a list is wanted",
+        ),
+        (
+            json!({"priority": 3_000_000_000_u32}),
+            "spec: priority: 3000000000 is not in the range of the field",
+        ),
+        (json!({"overhead": {"cpu": "much"}}), "spec: overhead: "),
+    ] {
+        let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec});
+        let fault = encode(&pod).expect_err(text);
+        assert!(fault.to_string().starts_with(text), "{fault}");
+    }
 }

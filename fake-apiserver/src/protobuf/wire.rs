@@ -72,8 +72,8 @@ impl<'a> Reader<'a> {
 
     pub(super) fn bytes(&mut self) -> Result<&'a [u8], Fault> {
         let length = self.varint()? as i64;
-        let length =
-            usize::try_from(length).map_err(|_| Fault::new("proto: negative length found during unmarshaling"))?;
+        let length = usize::try_from(length)
+            .map_err(|_| Fault::new("proto: negative length found during unmarshaling"))?;
         self.take(length)
     }
 
@@ -132,11 +132,11 @@ pub(super) fn put_number(out: &mut Vec<u8>, number: u32, value: u64) {
 }
 
 /// A whole field whose content `fill` writes.
-pub(super) fn put_nested<E>(
+pub(super) fn put_nested(
     out: &mut Vec<u8>,
     number: u32,
-    fill: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
-) -> Result<(), E> {
+    fill: impl FnOnce(&mut Vec<u8>) -> Result<(), Fault>,
+) -> Result<(), Fault> {
     put_tag(out, number, BYTES);
     let length_at = out.len();
     // Most messages are short: one byte for the length will do, and the others are moved.

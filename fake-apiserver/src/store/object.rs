@@ -60,7 +60,9 @@ impl Object {
 
     /// The object in protobuf.
     pub(crate) fn protobuf(&self) -> Result<&Encoded, &Fault> {
-        let encoded = self.protobuf.get_or_init(|| Box::new(protobuf::encode(&self.value)));
+        let encoded = self
+            .protobuf
+            .get_or_init(|| Box::new(protobuf::encode(&self.value)));
         (**encoded).as_ref()
     }
 

@@ -165,13 +165,13 @@ pub(crate) async fn request(
     method: &str,
     path: &str,
     headers: &[(&str, &str)],
-    body: String,
+    body: impl Into<Vec<u8>>,
 ) -> Response<Body> {
     let mut request = Request::builder().method(method).uri(path);
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
-    let body = Body::from(body.into_bytes());
+    let body = Body::from(body.into());
     client
         .send(request.body(body).expect("the request is well formed"))
         .await

@@ -1,6 +1,6 @@
 //! create, get, update, patch: codes, bodies, revisions.
 
-use crate::client::{CAPACITIES, CONFIG_MAPS, PODS, Wire, capacity, client, pod, request};
+use crate::client::{CAPACITIES, CONFIG_MAPS, PODS, Wire, capacity, client, request};
 use serde_json::{Value, json};
 
 #[tokio::test]

@@ -127,9 +127,9 @@ async fn a_media_type_that_is_not_spoken_is_refused() {
     let wire = Wire::start().await;
     for (accept, code) in [
         ("text/html", 406),
-        ("application/vnd.kubernetes.protobuf", 200),
-        ("application/vnd.kubernetes.protobuf, */*", 200),
-        ("application/vnd.kubernetes.protobuf,application/json", 200),
+        ("application/cbor", 406),
+        ("application/cbor, */*", 200),
+        ("application/cbor,application/json", 200),
     ] {
         let answer = wire.send("GET", PODS, &[("accept", accept)], String::new()).await;
         assert_eq!(answer.code, code, "{accept}");

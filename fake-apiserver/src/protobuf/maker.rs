@@ -1,0 +1,115 @@
+//! Random objects of any kind, for tests.
+//!
+//! Owns the form in which the real server writes them: what JSON leaves out is left out. Everything comes from the
+//! table.
+
+use super::special;
+use super::table::{Empty, Field, Message, Shape, TABLE, Type};
+use proptest::prelude::*;
+use proptest::test_runner::TestRng;
+use serde_json::{Map, Value, json};
+
+/// Makes objects in the form in which the real server writes them.
+pub(super) struct Maker {
+    rng: TestRng,
+    /// Every field is set, so that none is forgotten.
+    full: bool,
+}
+
+impl Maker {
+    pub(super) fn new(seed: [u8; 32], full: bool) -> Self {
+        Self {
+            rng: TestRng::from_seed(prop::test_runner::RngAlgorithm::ChaCha, &seed),
+            full,
+        }
+    }
+
+    fn below(&mut self, bound: u32) -> u32 {
+        self.rng.next_u32() % bound
+    }
+
+    pub(super) fn object(&mut self, api_version: &str, kind: &str) -> Value {
+        let message = TABLE.kind(api_version, kind).expect("the kind is in the table");
+        let mut members = self.message(TABLE.message(message));
+        members.insert("apiVersion".to_owned(), api_version.into());
+        members.insert("kind".to_owned(), kind.into());
+        members.into()
+    }
+
+    fn message(&mut self, message: &Message) -> Map<String, Value> {
+        let mut out = Map::new();
+        for field in &message.fields {
+            match (field.member, field.of) {
+                (None, Type::Message(inner)) => out.extend(self.message(TABLE.message(inner))),
+                (Some(member), _) => {
+                    out.extend(self.field(field).map(|value| (member.to_owned(), value)));
+                }
+                (None, of) => panic!("{}: an inlined {of:?}", message.name),
+            }
+        }
+        out
+    }
+
+    /// The value of a field; `None` where JSON leaves it out.
+    fn field(&mut self, field: &Field) -> Option<Value> {
+        let set = self.full || self.below(2) == 0;
+        let missing = (field.empty == Empty::Kept).then_some(Value::Null);
+        match field.shape {
+            Shape::One if field.of == Type::Bytes || field.of == Type::Strings => {
+                if set {
+                    Some(self.value(field.of))
+                } else {
+                    missing
+                }
+            }
+            Shape::One => {
+                let value = if set || field.of.is_struct() {
+                    self.value(field.of)
+                } else {
+                    special::zero(field.of)
+                };
+                let zero = value == special::zero(field.of);
+                let gone = match field.empty {
+                    Empty::Kept => false,
+                    Empty::Omitted => zero && !field.of.is_struct(),
+                    Empty::OmittedStruct => zero,
+                };
+                (!gone).then_some(value)
+            }
+            Shape::Pointer if set => Some(self.value(field.of)),
+            Shape::List if set => {
+                let count = 1 + self.below(2);
+                Some((0..count).map(|_| self.value(field.of)).collect())
+            }
+            Shape::Map if set => {
+                let count = 1 + self.below(3);
+                Some((0..count).map(|_| (self.text(), self.value(field.of))).collect())
+            }
+            _ => missing,
+        }
+    }
+
+    fn value(&mut self, of: Type) -> Value {
+        match of {
+            Type::String => self.text().into(),
+            Type::Int32 => (self.rng.next_u32() as i32).into(),
+            Type::Int64 => (self.rng.next_u64() as i64).into(),
+            Type::Bool => (self.full || self.below(2) == 0).into(),
+            Type::Bytes => ["", "AA==", "aGVsbG8="][self.below(3) as usize].into(),
+            Type::Quantity => ["0", "1", "250m", "10Gi", "-3k"][self.below(5) as usize].into(),
+            Type::Time => ["2026-11-21T09:03:00Z", "1969-12-31T23:59:59Z"][self.below(2) as usize].into(),
+            Type::MicroTime => {
+                ["2026-11-21T09:03:00.000001Z", "1969-12-31T23:59:59.250000Z"][self.below(2) as usize].into()
+            }
+            Type::IntOrString if self.below(2) == 0 => (self.rng.next_u32() as i32).into(),
+            Type::IntOrString => self.text().into(),
+            Type::Raw => json!({"a": [1, "b", null]}),
+            Type::Strings => json!([self.text()]),
+            Type::Message(number) => self.message(TABLE.message(number)).into(),
+        }
+    }
+
+    fn text(&mut self) -> String {
+        ["", "a", "node-1", "ä\u{0}\n", "x".repeat(200).as_str()][self.below(5) as usize].to_owned()
+    }
+}
