@@ -2,6 +2,7 @@
 //!
 //! Owns what a request is made of. Does not know how it was encoded or what it will do.
 
+use crate::auth::User;
 use crate::document::Document;
 use crate::kinds::{Kind, Subresource};
 use crate::observe::{ResourcePath, Verb};
@@ -12,7 +13,7 @@ use std::time::Instant;
 
 /// A request for a resource.
 pub(crate) struct Call {
-    pub(crate) client: Arc<str>,
+    pub(crate) user: Arc<User>,
     pub(crate) verb: Verb,
     pub(crate) target: Target,
     pub(crate) params: Params,

@@ -27,7 +27,10 @@ pub(crate) enum Undecodable {
 
 /// Decodes a body for a resource.
 pub(crate) fn decode(kind: &'static Kind, document: Document) -> Result<Decoded, Undecodable> {
-    let Document { value: mut object, duplicates } = document;
+    let Document {
+        value: mut object,
+        duplicates,
+    } = document;
     identify(kind, &mut object).map_err(Undecodable::Identity)?;
     let unknown = conform(Type::of(kind), &mut object).map_err(Undecodable::Form)?;
     let stored = kind.stored();
@@ -39,7 +42,9 @@ pub(crate) fn decode(kind: &'static Kind, document: Document) -> Result<Decoded,
     meta::set(&mut object, "managedFields", None);
     meta::set(&mut object, "selfLink", None);
     (stored.hooks.default)(&mut object);
-    let flaws = said(&unknown, "unknown").chain(said(&duplicates, "duplicate")).collect();
+    let flaws = said(&unknown, "unknown")
+        .chain(said(&duplicates, "duplicate"))
+        .collect();
     Ok(Decoded { object, flaws })
 }
 

@@ -208,7 +208,10 @@ pub(crate) fn summary(body: &[u8]) -> String {
 /// What Go says where serde_json says something else: where it stopped, and what it was looking for.
 const COMPLAINTS: [(&str, &str); 6] = [
     ("trailing characters", "after top-level value"),
-    ("key must be a string", "looking for beginning of object key string"),
+    (
+        "key must be a string",
+        "looking for beginning of object key string",
+    ),
     ("expected `,` or `]`", "after array element"),
     ("expected `,` or `}`", "after object key:value pair"),
     ("expected `:`", "after object key"),
@@ -220,14 +223,19 @@ fn complaint(body: &[u8], error: &serde_json::Error) -> String {
         return "unexpected end of JSON input".to_owned();
     }
     let text = error.to_string();
-    let line = body.split(|byte| *byte == b'\n').nth(error.line().saturating_sub(1));
+    let line = body
+        .split(|byte| *byte == b'\n')
+        .nth(error.line().saturating_sub(1));
     let byte = line.and_then(|line| line.get(error.column().saturating_sub(1)).or(line.last()));
     let Some(byte) = byte else { return text };
     let known = COMPLAINTS.iter().find(|(ours, _)| text.starts_with(ours));
     match known {
         Some((_, go)) => format!("invalid character {} {go}", quoted(*byte)),
         None if text.starts_with("expected value") || text.starts_with("expected ident") => {
-            format!("invalid character {} looking for beginning of value", quoted(*byte))
+            format!(
+                "invalid character {} looking for beginning of value",
+                quoted(*byte)
+            )
         }
         None => text,
     }
@@ -266,11 +274,18 @@ mod tests {
             ("{\"a\": ", "unexpected end of JSON input"),
             ("hello", "invalid character 'h' looking for beginning of value"),
             ("{} x", "invalid character 'x' after top-level value"),
-            ("{a: 1}", "invalid character 'a' looking for beginning of object key string"),
+            (
+                "{a: 1}",
+                "invalid character 'a' looking for beginning of object key string",
+            ),
             ("[1 2]", "invalid character '2' after array element"),
             ("{\"a\" 1}", "invalid character '1' after object key"),
         ] {
-            assert_eq!(Document::parse(text.as_bytes()).map(|d| d.value), Err(complaint.to_owned()), "{text}");
+            assert_eq!(
+                Document::parse(text.as_bytes()).map(|d| d.value),
+                Err(complaint.to_owned()),
+                "{text}"
+            );
         }
     }
 }

@@ -26,36 +26,47 @@
 //! - `verbs`: what create, list, watch and the others do, over a transaction of the store.
 //! - `protobuf`: bodies in protobuf, from and to JSON, by a table of fields.
 //! - `http`: the thin shell: connections, routes, encodings, discovery.
+//! - `auth`, `rbac`, `usage`: who sends a request, whether they may, and what they needed.
 //! - `server`: the handle that owns all of it, and `local`: requests without a socket.
 //!
 //! It does not know CSI, schedulers, controllers or any harness.
 
 mod activity;
+mod auth;
 mod call;
 mod decode;
 mod document;
 mod faults;
 mod http;
 mod kinds;
+mod kubeconfig;
 mod local;
 mod meta;
+mod metrics;
 mod names;
 mod observe;
 mod options;
 mod printer;
 mod protobuf;
 pub mod quantity;
+mod rbac;
 mod schema;
 mod selector;
 mod server;
 mod status;
 mod store;
 mod strategic;
+mod tls;
+mod usage;
 mod verbs;
 mod yaml;
 
+pub use auth::{TokenFileError, User};
+pub use kubeconfig::Kubeconfig;
 pub use local::{Listed, LocalClient, ResourceRef};
 pub use observe::{Change, Event, Observer, ResourcePath, Verb, WatchEnd};
-pub use options::ServerOptions;
+pub use options::{Authorization, Limits, ServerOptions};
 pub use server::{ApiServer, Running};
 pub use status::{Cause, Details, Status};
+pub use tls::{Tls, TlsError};
+pub use usage::{Usage, minimal_roles};

@@ -3,6 +3,7 @@
 //! They go through `verbs::execute` like requests from the wire, so validation, admission, events and quiescence are
 //! the same. Only encodings are skipped.
 
+use crate::auth::User;
 use crate::call::{Answer, Call, Params, Part, Patch, Payload, Reply, Target};
 use crate::kinds::{Kind, Subresource};
 use crate::meta;
@@ -18,7 +19,7 @@ use std::time::Instant;
 #[derive(Clone)]
 pub struct LocalClient {
     store: Arc<Store>,
-    name: Arc<str>,
+    user: Arc<User>,
 }
 
 /// Which object or collection a local request is for.
@@ -78,7 +79,7 @@ impl LocalClient {
     pub(crate) fn new(store: Arc<Store>, name: &str) -> Self {
         Self {
             store,
-            name: name.into(),
+            user: User::trusted(name),
         }
     }
 
@@ -144,8 +145,12 @@ impl LocalClient {
 
     /// Deletes an object with `DeleteOptions`, for example `{"gracePeriodSeconds": 0}`.
     pub fn delete_with(&self, at: &ResourceRef, options: Value) -> Result<(), Status> {
-        self.call(Verb::Delete, at.target(Part::Main)?, Payload::Object(options.into()))
-            .map(drop)
+        self.call(
+            Verb::Delete,
+            at.target(Part::Main)?,
+            Payload::Object(options.into()),
+        )
+        .map(drop)
     }
 
     /// Deletes all objects of a collection.
@@ -201,11 +206,11 @@ impl LocalClient {
 
     fn call(&self, verb: Verb, target: Target, payload: Payload) -> Result<Answer, Status> {
         let _busy = self.store.activity().begin();
-        let (client, params, began) = (self.name.clone(), Params::default(), Instant::now());
+        let (user, params, began) = (self.user.clone(), Params::default(), Instant::now());
         let Reply { outcome, .. } = verbs::execute(
             &self.store,
             Call {
-                client,
+                user,
                 verb,
                 target,
                 params,

@@ -54,10 +54,11 @@ pub(crate) fn member<'a>(object: &'a mut Value, name: &str) -> &'a mut Map<Strin
 
 /// Sets a member of an object that has none of that name, or `null`.
 pub(crate) fn default_member(object: &mut Value, name: &str, value: impl Into<Value>) {
-    if let Some(members) = object.as_object_mut()
-        && members.get(name).is_none_or(Value::is_null)
-    {
-        members.insert(name.to_owned(), value.into());
+    if let Some(members) = object.as_object_mut() {
+        let member = members.entry(name).or_insert(Value::Null);
+        if member.is_null() {
+            *member = value.into();
+        }
     }
 }
 

@@ -124,6 +124,11 @@ impl Verb {
             Self::DeleteCollection => "deletecollection",
         }
     }
+
+    /// Whether the verb changes nothing.
+    pub(crate) fn only_reads(self) -> bool {
+        matches!(self, Self::Get | Self::List | Self::Watch)
+    }
 }
 
 impl fmt::Display for Verb {

@@ -1,5 +1,7 @@
 //! What may be chosen about a server. Does not know how the choices are carried out.
 
+use std::time::Duration;
+
 /// Options of an [`ApiServer`](crate::ApiServer).
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
@@ -14,6 +16,50 @@ pub struct ServerOptions {
     /// Put the `kubernetes.io/pvc-protection` and `kubernetes.io/pv-protection` finalizers on new claims and
     /// volumes, as the StorageObjectInUseProtection admission plugin does. A controller has to remove them.
     pub storage_protection: bool,
+    /// Who decides what users may do.
+    pub authorization: Authorization,
+    /// Give every namespace its service account `default`, as the controller manager does.
+    pub default_service_accounts: bool,
+    /// What peers are granted.
+    pub limits: Limits,
+}
+
+/// How requests over the wire are authorized. Clients in the server's own process may always do everything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Authorization {
+    /// Everyone with a token may do everything; everyone else may read health and version.
+    #[default]
+    AlwaysAllow,
+    /// The objects of rbac.authorization.k8s.io decide. The default roles and bindings exist from the start, and
+    /// members of `system:masters` may do everything.
+    Rbac,
+}
+
+/// Bounds on what peers may take: connections and time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Connections at the same time; further ones are closed at once.
+    pub connections: usize,
+    /// How long a peer may take for the TLS handshake.
+    pub handshake: Duration,
+    /// How long a peer may take to send the headers of a request, the first one included.
+    pub headers: Duration,
+    /// How long a peer may take to send the body of a request.
+    pub body: Duration,
+    /// How long a peer may go without reading anything of what is being sent to it.
+    pub stalled: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 4096,
+            handshake: Duration::from_secs(10),
+            headers: Duration::from_secs(30),
+            body: Duration::from_secs(60),
+            stalled: Duration::from_secs(60),
+        }
+    }
 }
 
 impl Default for ServerOptions {
@@ -23,6 +69,9 @@ impl Default for ServerOptions {
             watch_queue: 16_384,
             kubelet_less: true,
             storage_protection: false,
+            authorization: Authorization::default(),
+            default_service_accounts: false,
+            limits: Limits::default(),
         }
     }
 }

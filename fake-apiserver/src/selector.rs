@@ -3,6 +3,7 @@
 //! Owns the grammar. Which fields can be selected is a matter of the kind table.
 
 use crate::kinds::Kind;
+use crate::meta;
 use crate::names;
 use crate::status::Status;
 use serde_json::Value;
@@ -59,6 +60,34 @@ impl LabelSelector {
                 }
             }
         }
+    }
+
+    /// Reads a `LabelSelector` object of meta/v1; `None` where an operator is unknown.
+    pub(crate) fn from_object(selector: &Value) -> Option<Self> {
+        let mut requirements: Vec<Requirement> = meta::pairs(&selector["matchLabels"])
+            .map(|(key, value)| Requirement {
+                key: key.to_owned(),
+                test: Test::In(vec![value.to_owned()]),
+            })
+            .collect();
+        for term in selector["matchExpressions"].as_array().into_iter().flatten() {
+            let values = || {
+                meta::texts(&term["values"])
+                    .into_iter()
+                    .map(str::to_owned)
+                    .collect()
+            };
+            let test = match term["operator"].as_str()? {
+                "In" => Test::In(values()),
+                "NotIn" => Test::NotIn(values()),
+                "Exists" => Test::Exists,
+                "DoesNotExist" => Test::Absent,
+                _ => return None,
+            };
+            let key = term["key"].as_str()?.to_owned();
+            requirements.push(Requirement { key, test });
+        }
+        Some(Self(requirements))
     }
 
     pub(crate) fn matches(&self, object: &Value) -> bool {

@@ -2,17 +2,21 @@
 //!
 //! Does not know requests: `http` and `local` carry them to `verbs`.
 
-use crate::http;
+use crate::auth::{TokenFileError, User};
+use crate::http::{self, Listening};
+use crate::kubeconfig::Kubeconfig;
 use crate::local::LocalClient;
+use crate::metrics::Metrics;
 use crate::observe::Observer;
-use crate::options::ServerOptions;
+use crate::options::{Authorization, ServerOptions};
+use crate::rbac;
 use crate::store::Store;
+use crate::tls::Tls;
+use crate::usage::{Usage, UsageLog};
 use crate::verbs;
-use parking_lot::RwLock;
-use rand::RngExt;
-use std::collections::HashMap;
 use std::future::Future;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
 use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -24,13 +28,14 @@ pub struct ApiServer(Arc<Shared>);
 
 struct Shared {
     store: Arc<Store>,
-    /// Names of clients by their bearer tokens.
-    tokens: RwLock<HashMap<String, Arc<str>>>,
+    metrics: Metrics,
+    usage: UsageLog,
 }
 
 /// A server that listens on a loopback port; dropping it, or `stop`, ends that.
 pub struct Running {
     address: SocketAddr,
+    tls: Option<Tls>,
     stop: DropGuard,
     task: JoinHandle<std::io::Result<()>>,
 }
@@ -38,20 +43,36 @@ pub struct Running {
 impl ApiServer {
     /// A server with the namespaces that every cluster has, and nothing else.
     pub fn new(options: ServerOptions, observer: Option<Arc<dyn Observer>>) -> Self {
+        let authorization = options.authorization;
         let store = Arc::new(Store::new(options, observer));
         verbs::create_initial(&store);
+        if authorization == Authorization::Rbac {
+            rbac::create_defaults(&store);
+        }
         Self(Arc::new(Shared {
             store,
-            tokens: RwLock::default(),
+            metrics: Metrics::new(),
+            usage: UsageLog::default(),
         }))
     }
 
     /// Makes a random bearer token for a client of that name, which is the name that events carry. Several tokens may
-    /// share a name.
+    /// share a name. The client is in no group but `system:authenticated`.
     pub fn add_client(&self, name: &str) -> String {
-        let token = format!("{:032x}", rand::rng().random::<u128>());
-        self.0.tokens.write().insert(token.clone(), name.into());
-        token
+        self.add_user(User::new(name))
+    }
+
+    /// Makes a random bearer token for a user.
+    pub fn add_user(&self, user: User) -> String {
+        self.0.store.authenticator().add(user)
+    }
+
+    /// Takes the tokens of a token file (`token,user,uid,"group1,group2"`, as `kube-apiserver --token-auth-file` has it)
+    /// and returns how many there are.
+    ///
+    /// Fails when a line is wrong; then no token of the text is taken.
+    pub fn add_token_file(&self, text: &str) -> Result<usize, TokenFileError> {
+        self.0.store.authenticator().add_file(text)
     }
 
     /// Serves HTTP/1.1 and HTTP/2 without TLS until `shutdown` resolves; then watches end, connections finish and
@@ -63,10 +84,20 @@ impl ApiServer {
         listener: TcpListener,
         shutdown: impl Future<Output = ()> + Send,
     ) -> std::io::Result<()> {
-        http::serve(self, listener, None, shutdown).await
+        http::serve(self, listener, Listening::plain(None), shutdown).await
     }
 
-    /// Like `serve`, but requests without a token count as those of the client of that name.
+    /// Like `serve`, with TLS: HTTP/1.1 or HTTP/2, whichever the peer prefers by ALPN.
+    pub async fn serve_tls(
+        &self,
+        tls: &Tls,
+        listener: TcpListener,
+        shutdown: impl Future<Output = ()> + Send,
+    ) -> std::io::Result<()> {
+        http::serve(self, listener, Listening::tls(tls), shutdown).await
+    }
+
+    /// Like `serve`, but requests without a token count as those of the client of that name, who may do everything.
     ///
     /// kubectl and everything else made with client-go does not send its token over a connection without TLS: it
     /// gets a listener of its own instead.
@@ -76,32 +107,40 @@ impl ApiServer {
         listener: TcpListener,
         shutdown: impl Future<Output = ()> + Send,
     ) -> std::io::Result<()> {
-        http::serve(self, listener, Some(client.into()), shutdown).await
+        http::serve(self, listener, Listening::plain(Some(client)), shutdown).await
     }
 
     /// Binds a free port of 127.0.0.1 and serves it in a background task.
     ///
     /// Fails when no port can be bound.
     pub async fn start(&self) -> std::io::Result<Running> {
-        self.start_listener(None).await
+        self.start_listener(Listening::plain(None), None).await
     }
 
     /// Like `start`, but requests without a token count as those of the client of that name (see `serve_as`).
     pub async fn start_as(&self, client: &str) -> std::io::Result<Running> {
-        self.start_listener(Some(client.into())).await
+        self.start_listener(Listening::plain(Some(client)), None).await
     }
 
-    async fn start_listener(&self, client: Option<Arc<str>>) -> std::io::Result<Running> {
+    /// Like `start`, with TLS. `Running::write_kubeconfig` tells clients how to come.
+    ///
+    /// Fails when no port can be bound or no certificate can be made.
+    pub async fn start_tls(&self) -> std::io::Result<Running> {
+        let tls = Tls::generate(Ipv4Addr::LOCALHOST.into()).map_err(std::io::Error::other)?;
+        self.start_listener(Listening::tls(&tls), Some(tls)).await
+    }
+
+    async fn start_listener(&self, listening: Listening, tls: Option<Tls>) -> std::io::Result<Running> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
         let stop = CancellationToken::new();
         let (server, stopped) = (self.clone(), stop.clone());
-        let task =
-            tokio::spawn(
-                async move { http::serve(&server, listener, client, stopped.cancelled_owned()).await },
-            );
+        let task = tokio::spawn(async move {
+            http::serve(&server, listener, listening, stopped.cancelled_owned()).await
+        });
         Ok(Running {
             address,
+            tls,
             stop: stop.drop_guard(),
             task,
         })
@@ -130,9 +169,18 @@ impl ApiServer {
         &self.0.store
     }
 
-    /// The name of the client that a bearer token belongs to.
-    pub(crate) fn authenticate(&self, token: &str) -> Option<Arc<str>> {
-        self.0.tokens.read().get(token).cloned()
+    /// Who has used which permission so far, sorted; at most some thousand different ones are remembered. Clients in
+    /// the server's own process are left out: they need no permission. See also `minimal_roles`.
+    pub fn usage(&self) -> Vec<Usage> {
+        self.0.usage.list()
+    }
+
+    pub(crate) fn usage_log(&self) -> &UsageLog {
+        &self.0.usage
+    }
+
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.0.metrics
     }
 }
 
@@ -144,7 +192,26 @@ impl Running {
 
     /// The address as a URL without a path.
     pub fn url(&self) -> String {
-        format!("http://{}", self.address)
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}", self.address)
+    }
+
+    /// The certificate of the authority that clients have to trust, in PEM; none without TLS.
+    pub fn authority_pem(&self) -> Option<&str> {
+        self.tls.as_ref().map(Tls::authority_pem)
+    }
+
+    /// Writes a kubeconfig file for the client with that token. Only the owner can read it (mode 0600), from its first
+    /// byte on; folders are made as needed, and a file that was there is replaced.
+    ///
+    /// kubectl sends no token without TLS: the file is of use to it only for a server with TLS.
+    pub fn write_kubeconfig(&self, path: &Path, token: &str) -> std::io::Result<()> {
+        let config = Kubeconfig {
+            server: &self.url(),
+            authority_pem: self.authority_pem(),
+            token,
+        };
+        config.write(path)
     }
 
     /// Ends all watches and connections and waits until they have ended.

@@ -13,6 +13,7 @@ pub mod report;
 mod run;
 pub mod scenario;
 pub mod segment;
+pub mod standalone;
 pub mod system;
 mod world;
 

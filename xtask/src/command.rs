@@ -7,6 +7,7 @@ use suites::Selection;
 use suites::harness::scenario::Role;
 
 use crate::built_in::Defect;
+use crate::up::{self, UpArgs};
 use crate::{Exit, e2e, inspect};
 
 /// Test harness and fake control plane for Kubernetes storage-capacity tracking.
@@ -28,6 +29,8 @@ enum Command {
     List(SelectArgs),
     /// Say what a case shows, what it does and what it expects
     Explain(SelectArgs),
+    /// Serve the API server alone, for kubectl and other clients
+    Up(UpArgs),
     /// Judge a stored run again, from its journal alone
     Judge {
         /// The folder of the run, as a failure names it
@@ -110,6 +113,7 @@ pub fn run() -> Exit {
         Command::E2e(args) => e2e::run(&args),
         Command::List(args) => inspect::list(&args),
         Command::Explain(args) => inspect::explain(&args),
+        Command::Up(args) => up::run(&args),
         Command::Judge { folder } => inspect::judge(&folder),
     }
 }

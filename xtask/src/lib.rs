@@ -7,6 +7,7 @@ mod command;
 mod e2e;
 mod exit;
 mod inspect;
+mod up;
 
 pub use built_in::{Defect, built_in, defects};
 pub use command::run;

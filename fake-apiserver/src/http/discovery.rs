@@ -42,7 +42,7 @@ pub(super) fn paths() -> Value {
     for (group, version) in groups() {
         paths.extend([format!("/apis/{group}"), format!("/apis/{group}/{version}")]);
     }
-    paths.extend(["/healthz", "/livez", "/readyz", "/version"].map(str::to_owned));
+    paths.extend(["/healthz", "/livez", "/metrics", "/readyz", "/version"].map(str::to_owned));
     json!({ "paths": paths })
 }
 
@@ -123,25 +123,48 @@ fn of_group(group: &str, version: &str) -> impl Iterator<Item = &'static Kind> {
 }
 
 fn verbs(kind: &Kind) -> Vec<&'static str> {
+    if kind.review.is_some() {
+        return vec!["create"];
+    }
     VERBS
         .into_iter()
         .filter(|verb| kind.deletes_collection || *verb != "deletecollection")
         .collect()
 }
 
-/// Subresources of a kind: name, kind of the body, verbs.
-fn parts(kind: &Kind) -> Vec<(&'static str, &'static str, Vec<&'static str>)> {
+/// A subresource.
+struct Subentry {
+    name: &'static str,
+    /// The kind of what is sent to it and comes back.
+    body: &'static str,
+    /// Group and version of that kind, where they are not those of the resource.
+    home: Option<(&'static str, &'static str)>,
+    verbs: Vec<&'static str>,
+}
+
+/// Subresources of a kind.
+fn parts(kind: &Kind) -> Vec<Subentry> {
     use crate::kinds::Subresource;
-    let mut parts: Vec<(&str, &str, Vec<&str>)> = kind
+    let own = |name, body, verbs| Subentry {
+        name,
+        body,
+        home: None,
+        verbs,
+    };
+    let mut parts: Vec<Subentry> = kind
         .subresources
         .iter()
         .map(|sub| match sub {
-            Subresource::Binding => (sub.as_str(), "Binding", vec!["create"]),
-            Subresource::Finalize => (sub.as_str(), kind.kind, vec!["update"]),
+            Subresource::Binding => own(sub.as_str(), "Binding", vec!["create"]),
+            Subresource::Finalize => own(sub.as_str(), kind.kind, vec!["update"]),
+            Subresource::Token => Subentry {
+                home: Some(("authentication.k8s.io", "v1")),
+                ..own(sub.as_str(), "TokenRequest", vec!["create"])
+            },
         })
         .collect();
     if kind.status {
-        parts.push(("status", kind.kind, STATUS_VERBS.to_vec()));
+        parts.push(own("status", kind.kind, STATUS_VERBS.to_vec()));
     }
     parts
 }
@@ -161,14 +184,18 @@ fn resources(group: &str, version: &str) -> Value {
             .into_iter()
             .for_each(|entry| add_names(entry, kind));
         entries.push(entry);
-        for (name, body, verbs) in parts(kind) {
-            entries.push(json!({
-                "name": format!("{}/{name}", kind.plural),
+        for part in parts(kind) {
+            let mut entry = json!({
+                "name": format!("{}/{}", kind.plural, part.name),
                 "singularName": "",
                 "namespaced": kind.namespaced,
-                "kind": body,
-                "verbs": verbs,
-            }));
+                "kind": part.body,
+                "verbs": part.verbs,
+            });
+            if let Some((group, version)) = part.home {
+                (entry["group"], entry["version"]) = (group.into(), version.into());
+            }
+            entries.push(entry);
         }
     }
     let group_version = if group.is_empty() {
@@ -215,10 +242,13 @@ fn aggregated(document_version: &str, groups: Vec<(&'static str, &'static str)>)
 }
 
 fn aggregated_resource(kind: &'static Kind) -> Value {
-    let response = |name: &str| json!({"group": kind.group, "version": kind.version, "kind": name});
+    let response = |name: &str, home: Option<(&str, &str)>| {
+        let (group, version) = home.unwrap_or((kind.group, kind.version));
+        json!({"group": group, "version": version, "kind": name})
+    };
     let mut entry = json!({
         "resource": kind.plural,
-        "responseKind": response(kind.kind),
+        "responseKind": response(kind.kind, None),
         "scope": if kind.namespaced { "Namespaced" } else { "Cluster" },
         "singularResource": kind.singular,
         "verbs": verbs(kind),
@@ -229,7 +259,10 @@ fn aggregated_resource(kind: &'static Kind) -> Value {
         .for_each(|entry| add_names(entry, kind));
     let subresources: Vec<Value> = parts(kind)
         .into_iter()
-        .map(|(name, body, verbs)| json!({"subresource": name, "responseKind": response(body), "verbs": verbs}))
+        .map(|part| {
+            let body = response(part.body, part.home);
+            json!({"subresource": part.name, "responseKind": body, "verbs": part.verbs})
+        })
         .collect();
     if !subresources.is_empty() {
         entry["subresources"] = subresources.into();

@@ -2,141 +2,57 @@
 //!
 //! Owns limits on what a peer may send. Does not know what verbs do or how they store.
 
+mod admit;
 mod body;
 mod discovery;
+mod health;
+mod impersonate;
+mod listener;
 mod negotiate;
+mod patience;
 mod protobuf;
 mod respond;
 mod route;
 mod stream;
 
+pub(crate) use listener::{Listening, serve};
+
 use crate::activity::Busy;
+use crate::auth::User;
 use crate::call::{Answer, Call, Params, Payload, Reply, Target};
+use crate::metrics::{self, Labels};
 use crate::observe::{ResourcePath, Verb};
 use crate::server::ApiServer;
 use crate::status::Status;
 use crate::verbs;
+use admit::Wish;
 use body::Body;
 use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
-use hyper::header::{AUTHORIZATION, HOST, IF_NONE_MATCH};
-use hyper::service::service_fn;
+use hyper::header::{HOST, IF_NONE_MATCH};
 use hyper::{Method, Request, Response};
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto::Builder;
 use negotiate::{Accept, Form, Purpose};
 use route::{Route, Special};
-use std::convert::Infallible;
-use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 /// Bytes that a request body may have, as in the real server.
 const BODY_BYTES_MAX: usize = 3 * 1024 * 1024;
-/// Bytes that the headers of a request may have together.
-const HEADER_BYTES_MAX: usize = 64 * 1024;
-const HEADERS_MAX: usize = 128;
-/// Requests that one HTTP/2 connection may have open: clients put all their watches on one.
-const STREAMS_MAX: u32 = 1000;
-/// How long a peer may take to send its headers.
-const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long connections may take to finish what they were sending when the server stops.
-const STOP_GRACE: Duration = Duration::from_secs(1);
-/// Who sends requests without a token.
-const ANONYMOUS: &str = "system:anonymous";
-
 /// What all requests of a listener share.
 #[derive(Clone)]
 struct Endpoint {
     server: ApiServer,
     /// Who sends requests without a token; nobody in particular by default.
-    tokenless: Option<Arc<str>>,
+    tokenless: Option<Arc<User>>,
     /// Ends watches and connections.
     stop: CancellationToken,
 }
 
-/// Accepts connections until `shutdown` resolves.
-pub(crate) async fn serve(
-    server: &ApiServer,
-    listener: TcpListener,
-    tokenless: Option<Arc<str>>,
-    shutdown: impl Future<Output = ()> + Send,
-) -> std::io::Result<()> {
-    let stop = CancellationToken::new();
-    let _stop_on_drop = stop.clone().drop_guard();
-    let endpoint = Endpoint {
-        server: server.clone(),
-        tokenless,
-        stop: stop.clone(),
-    };
-    let tasks = TaskTracker::new();
-    let mut shutdown = std::pin::pin!(shutdown);
-    let outcome = loop {
-        let accepted = tokio::select! {
-            () = &mut shutdown => break Ok(()),
-            accepted = listener.accept() => accepted,
-        };
-        match accepted {
-            Ok((stream, _)) => drop(tasks.spawn(connection(endpoint.clone(), stream))),
-            Err(error) if is_peers_fault(&error) => {
-                tracing::debug!(%error, "a connection was lost before it began");
-            }
-
-            Err(error) => break Err(error),
-        }
-    };
-    stop.cancel();
-    tasks.close();
-    tasks.wait().await;
-    outcome
-}
-
-/// Whether accepting failed for the sake of one connection rather than of the listener.
-fn is_peers_fault(error: &std::io::Error) -> bool {
-    use std::io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted};
-    matches!(error.kind(), ConnectionAborted | ConnectionReset | Interrupted)
-}
-
-async fn connection(endpoint: Endpoint, stream: TcpStream) {
-    if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%error, "TCP_NODELAY was refused; answers may come late");
-    }
-    let mut builder = Builder::new(TokioExecutor::new());
-    builder
-        .http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEADER_TIMEOUT)
-        .max_headers(HEADERS_MAX)
-        .max_buf_size(HEADER_BYTES_MAX);
-    builder
-        .http2()
-        .timer(TokioTimer::new())
-        .max_concurrent_streams(STREAMS_MAX)
-        .max_header_list_size(HEADER_BYTES_MAX as u32);
-    let service = service_fn(|request| {
-        let endpoint = endpoint.clone();
-        async move { Ok::<_, Infallible>(answer(&endpoint, request).await) }
-    });
-    let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service));
-    let ended = tokio::select! {
-        ended = connection.as_mut() => ended,
-        () = endpoint.stop.cancelled() => {
-            connection.as_mut().graceful_shutdown();
-            tokio::time::timeout(STOP_GRACE, connection).await.unwrap_or(Ok(()))
-        }
-    };
-    if let Err(error) = ended {
-        tracing::debug!(%error, "a connection ended early");
-    }
-}
-
 /// Everything about a request but its body.
 struct Head {
-    client: Arc<str>,
+    user: Arc<User>,
     verb: Verb,
     resource: Option<ResourcePath>,
     accept: Accept,
@@ -152,10 +68,14 @@ impl Head {
         route: &Route,
         params: &Params,
     ) -> (Self, Result<(), Status>) {
-        let client = client(endpoint, request);
+        let sender = admit::sender(endpoint, request);
+        let user = sender
+            .clone()
+            .and_then(|sender| admit::impersonated(endpoint, request, sender));
+        let nobody = || endpoint.server.store().authenticator().anonymous().clone();
         let accept = Accept::parse(request.headers(), route.offer());
         let head = Self {
-            client: client.clone().unwrap_or_else(|_| ANONYMOUS.into()),
+            user: user.clone().or(sender).unwrap_or_else(|_| nobody()),
             verb: route.verb(),
             resource: route.resource(),
             accept: accept.clone().unwrap_or_default(),
@@ -164,8 +84,7 @@ impl Head {
         };
         (
             head,
-            client
-                .and_then(|client| admit(&client, route))
+            user.and_then(|user| Wish::of(route, request, params).admit(endpoint, &user))
                 .and_then(|()| accept.map(drop)),
         )
     }
@@ -175,7 +94,7 @@ impl Head {
         let resource = self.resource.clone();
         verbs::report(
             server.store(),
-            &self.client,
+            &self.user.name,
             self.verb,
             resource,
             (code, failure),
@@ -184,30 +103,50 @@ impl Head {
     }
 }
 
+/// Answers a request and counts it.
 async fn answer(endpoint: &Endpoint, request: Request<Incoming>) -> Response<Body> {
-    let server = &endpoint.server;
-    let busy = server.store().activity().begin();
+    let (metrics, began) = (endpoint.server.metrics(), Instant::now());
+    let busy = endpoint.server.store().activity().begin();
     let params = Params::parse(request.uri().query().unwrap_or_default());
     let route = Route::parse(request.method(), request.uri().path(), &params);
+    let labels = route.labels(&params);
+    let flight = metrics.begin(route.verb().only_reads());
+    let response = respond_to(endpoint, request, route, params, labels, busy).await;
+    drop(flight);
+    metrics.answered(labels, response.status().as_u16(), began.elapsed());
+    response
+}
+
+async fn respond_to(
+    endpoint: &Endpoint,
+    request: Request<Incoming>,
+    route: Route,
+    params: Params,
+    labels: Labels,
+    busy: Busy,
+) -> Response<Body> {
+    let server = &endpoint.server;
     let (head, admitted) = Head::read(endpoint, &request, &route, &params);
     let refusal = match admitted.map(|()| route) {
-        Ok(Route::Resource { verb, target }) => match payload(request, verb, &target).await {
-            Ok(payload) => {
-                await_revision(server, verb, &params).await;
-                let client = head.client.clone();
-                let call = Call {
-                    client,
-                    verb,
-                    target,
-                    params,
-                    payload,
-                    began: Instant::now(),
-                };
-                return carry_out(endpoint, &head, call, busy);
+        Ok(Route::Resource { verb, target }) => {
+            match payload(request, verb, &target, server.store().limits().body).await {
+                Ok(payload) => {
+                    await_revision(server, verb, &params).await;
+                    let user = head.user.clone();
+                    let call = Call {
+                        user,
+                        verb,
+                        target,
+                        params,
+                        payload,
+                        began: Instant::now(),
+                    };
+                    return carry_out(endpoint, &head, call, labels, busy);
+                }
+                Err(status) => status,
             }
-            Err(status) => status,
-        },
-        Ok(Route::Special(special)) => match special_answer(&head, &request, &special) {
+        }
+        Ok(Route::Special(special)) => match special_answer(endpoint, &head, &request, &special, &params) {
             Ok(response) => {
                 head.report(server, response.code(), None);
                 return response.with(busy);
@@ -237,7 +176,7 @@ async fn await_revision(server: &ApiServer, verb: Verb, params: &Params) {
 }
 
 /// Runs a request for a resource and renders what comes of it.
-fn carry_out(endpoint: &Endpoint, head: &Head, call: Call, busy: Busy) -> Response<Body> {
+fn carry_out(endpoint: &Endpoint, head: &Head, call: Call, labels: Labels, busy: Busy) -> Response<Body> {
     let store = endpoint.server.store();
     let kind = call.target.kind;
     let object = call.params.get("includeObject").to_owned();
@@ -254,37 +193,26 @@ fn carry_out(endpoint: &Endpoint, head: &Head, call: Call, busy: Busy) -> Respon
             plan,
             form,
             endpoint.stop.clone(),
-            head.client.clone(),
+            head.user.name.clone(),
+            endpoint.server.metrics().watch(labels),
         ),
         Ok(answer) => respond::answer(kind, answer, &form, &warnings).with(busy),
         Err(status) => respond::status(&status, head.accept, head.pretty, &warnings).with(busy),
     }
 }
 
-/// The name of the client that sent a request.
-fn client(endpoint: &Endpoint, request: &Request<Incoming>) -> Result<Arc<str>, Status> {
-    let Some(header) = request.headers().get(AUTHORIZATION) else {
-        return Ok(endpoint.tokenless.clone().unwrap_or_else(|| ANONYMOUS.into()));
-    };
-    let token = header.to_str().ok().and_then(|text| text.strip_prefix("Bearer "));
-    token
-        .and_then(|token| endpoint.server.authenticate(token.trim()))
-        .ok_or_else(Status::unauthorized)
-}
-
-/// Every client with a token may do everything; others may ask how the server is.
-fn admit(client: &Arc<str>, route: &Route) -> Result<(), Status> {
-    if &**client != ANONYMOUS || route.is_public() {
-        return Ok(());
-    }
-    Err(route.forbidden(client))
-}
-
 /// Reads and decodes the body of a request, as far as its verb has one.
-async fn payload(request: Request<Incoming>, verb: Verb, target: &Target) -> Result<Payload, Status> {
+async fn payload(
+    request: Request<Incoming>,
+    verb: Verb,
+    target: &Target,
+    within: Duration,
+) -> Result<Payload, Status> {
     let media = negotiate::content_type(request.headers());
     let reader = negotiate::reader(verb, &media)?;
-    let body = collect(request).await?;
+    let body = tokio::time::timeout(within, collect(request))
+        .await
+        .map_err(|_| Status::timed_out())??;
     reader(Purpose { verb, target }, &body)
 }
 
@@ -299,15 +227,21 @@ async fn collect(request: Request<Incoming>) -> Result<Bytes, Status> {
 }
 
 fn special_answer(
+    endpoint: &Endpoint,
     head: &Head,
     request: &Request<Incoming>,
     special: &Special,
+    params: &Params,
 ) -> Result<respond::Plain, Status> {
     if request.method() != Method::GET {
         return Err(Status::method_not_allowed());
     }
     Ok(match special {
-        Special::Health => respond::text(200, "ok"),
+        Special::Health(which, rest) => {
+            let (store, stop) = (endpoint.server.store(), &endpoint.stop);
+            health::answer(which, rest, params, store, stop).unwrap_or_else(respond::not_found_text)
+        }
+        Special::Metrics => respond::typed(200, metrics::MEDIA, endpoint.server.metrics().text()),
         Special::Version => respond::json(200, &discovery::version(), head.pretty),
         Special::Paths => respond::json(200, &discovery::paths(), head.pretty),
         Special::Discovery(document) => {

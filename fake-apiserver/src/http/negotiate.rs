@@ -203,9 +203,14 @@ fn object(
         return Ok(Payload::None);
     }
     let unrecognized = |why: String| {
-        let text = format!("couldn't get version/kind; json parse error: {why} ({})", summary(body));
+        let text = format!(
+            "couldn't get version/kind; json parse error: {why} ({})",
+            summary(body)
+        );
         let expected = purpose.expected("").1;
-        Status::bad_request(format!("the object provided is unrecognized (must be of type {expected}): {text}"))
+        Status::bad_request(format!(
+            "the object provided is unrecognized (must be of type {expected}): {text}"
+        ))
     };
     let document = parse(body).map_err(unrecognized)?;
     if !document.value.is_object() {

@@ -144,11 +144,20 @@ pub(super) fn json(code: u16, value: &Value, pretty: bool) -> Plain {
     }
 }
 
-pub(super) fn text(code: u16, text: &'static str) -> Plain {
+pub(super) fn text(code: u16, text: impl Into<Bytes>) -> Plain {
     Plain {
         code,
         headers: vec![(CONTENT_TYPE, TEXT)],
-        body: Bytes::from_static(text.as_bytes()),
+        body: text.into(),
+    }
+}
+
+/// A text of a media type of its own.
+pub(super) fn typed(code: u16, media: &'static str, text: String) -> Plain {
+    Plain {
+        code,
+        headers: vec![(CONTENT_TYPE, HeaderValue::from_static(media))],
+        body: text.into(),
     }
 }
 

@@ -5,8 +5,9 @@
 use super::negotiate::Offer;
 use crate::call::{Params, Part, Target};
 use crate::kinds::{KINDS, Kind, Subresource};
+use crate::metrics::Labels;
 use crate::observe::{ResourcePath, Verb};
-use crate::status::{Status, Subject};
+use crate::status::Status;
 use hyper::Method;
 use percent_encoding::percent_decode_str;
 
@@ -29,11 +30,16 @@ pub(super) enum Route {
 
 /// Paths that are no resources.
 pub(super) enum Special {
-    Health,
+    /// One of the three endpoints of health, and what follows it.
+    Health(&'static str, Vec<String>),
+    Metrics,
     Version,
     Paths,
     Discovery(Document),
 }
+
+/// The endpoints that tell how the server is.
+const HEALTH: [&str; 3] = ["healthz", "livez", "readyz"];
 
 /// A discovery document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,7 +72,11 @@ impl Route {
         let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
         match segments.as_slice() {
             [] => Self::Special(Special::Paths),
-            ["healthz" | "livez" | "readyz", ..] => Self::Special(Special::Health),
+            [first, rest @ ..] if let Some(which) = HEALTH.iter().find(|known| *known == first) => {
+                let rest = rest.iter().map(|part| (*part).to_owned()).collect();
+                Self::Special(Special::Health(which, rest))
+            }
+            ["metrics"] => Self::Special(Special::Metrics),
             ["version"] => Self::Special(Special::Version),
             ["api"] => Self::Special(Special::Discovery(Document::Core)),
             ["apis"] => Self::Special(Special::Discovery(Document::Groups)),
@@ -137,7 +147,10 @@ impl Route {
     /// What forms the answer may have.
     pub(super) fn offer(&self) -> Offer {
         Offer {
-            text: matches!(self, Self::Special(Special::Health) | Self::Unknown),
+            text: matches!(
+                self,
+                Self::Special(Special::Health(..) | Special::Metrics) | Self::Unknown
+            ),
             stream: self.verb() == Verb::Watch,
             kind: match self {
                 Self::Resource { target, .. } => Some(target.kind),
@@ -146,41 +159,49 @@ impl Route {
         }
     }
 
-    /// Whether clients without a token may ask.
-    pub(super) fn is_public(&self) -> bool {
-        matches!(self, Self::Special(Special::Health | Special::Version))
+    /// The request as metrics name it: everything comes from tables, nothing from the request.
+    pub(super) fn labels(&self, params: &Params) -> Labels {
+        let none = Labels {
+            verb: metric_verb(self.verb()),
+            group: "",
+            version: "",
+            resource: "",
+            subresource: "",
+            scope: "",
+            dry_run: "",
+        };
+        let Self::Resource { target, .. } = self else {
+            return none;
+        };
+        let scope = match (&target.name, &target.namespace) {
+            (Some(_), _) => "resource",
+            _ if self.verb() == Verb::Create => "resource",
+            (None, Some(_)) => "namespace",
+            (None, None) => "cluster",
+        };
+        Labels {
+            group: target.kind.group,
+            version: target.kind.version,
+            resource: target.kind.plural,
+            subresource: target.part.as_str().unwrap_or_default(),
+            scope,
+            dry_run: if params.get("dryRun") == "All" { "All" } else { "" },
+            ..none
+        }
     }
+}
 
-    /// The refusal of a client that may not ask this.
-    pub(super) fn forbidden(&self, client: &str) -> Status {
-        let Some(path) = self.resource() else {
-            let subject = Subject { group: "", kind: "" };
-            let mut status = Status::forbidden(subject, "", &format!("User {client:?} cannot get this path"));
-            status.message = format!("forbidden: User {client:?} cannot get this path");
-            return status;
-        };
-        let scope = match &path.namespace {
-            Some(namespace) => format!("in the namespace {namespace:?}"),
-            None => "at the cluster scope".to_owned(),
-        };
-        let resource = match &path.subresource {
-            Some(sub) => format!("{}/{sub}", path.resource),
-            None => path.resource.clone(),
-        };
-        let why = format!(
-            "User {client:?} cannot {} resource {resource:?} in API group {:?} {scope}",
-            self.verb(),
-            path.group
-        );
-        let name = path.name.as_deref().unwrap_or_default();
-        Status::forbidden(
-            Subject {
-                group: &path.group,
-                kind: &path.resource,
-            },
-            name,
-            &why,
-        )
+/// The verb as the metrics of the real server spell it.
+fn metric_verb(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Get => "GET",
+        Verb::List => "LIST",
+        Verb::Watch => "WATCH",
+        Verb::Create => "POST",
+        Verb::Update => "PUT",
+        Verb::Patch => "PATCH",
+        Verb::Delete => "DELETE",
+        Verb::DeleteCollection => "DELETECOLLECTION",
     }
 }
 
@@ -253,6 +274,9 @@ fn target_verb(method: &Method, params: &Params, target: &Target) -> Option<Verb
     let kind = target.kind;
     let scoped = !kind.namespaced || target.namespace.is_some();
     let watch = params.flag("watch").unwrap_or_default();
+    if kind.review.is_some() {
+        return (method == Method::POST && target.name.is_none() && scoped).then_some(Verb::Create);
+    }
     match (method, target.part, target.name.is_some()) {
         (&Method::GET, Part::Main, false) if watch => Some(Verb::Watch),
         (&Method::GET, Part::Main, false) => Some(Verb::List),
@@ -264,7 +288,7 @@ fn target_verb(method: &Method, params: &Params, target: &Target) -> Option<Verb
         (&Method::PUT, Part::Main | Part::Status, true) => Some(Verb::Update),
         (&Method::PATCH, Part::Main | Part::Status, true) => Some(Verb::Patch),
         (&Method::DELETE, Part::Main, true) => Some(Verb::Delete),
-        (&Method::POST, Part::Sub(Subresource::Binding), true) => Some(Verb::Create),
+        (&Method::POST, Part::Sub(Subresource::Binding | Subresource::Token), true) => Some(Verb::Create),
         (&Method::PUT, Part::Sub(Subresource::Finalize), true) => Some(Verb::Update),
         _ => None,
     }

@@ -8,6 +8,7 @@ use super::protobuf;
 use super::respond;
 use crate::call::WatchPlan;
 use crate::kinds::Kind;
+use crate::metrics::Flight;
 use crate::observe::WatchEnd;
 use crate::protobuf::watch_frame;
 use crate::schema::{Type, empty};
@@ -49,6 +50,7 @@ pub(super) struct WatchBody {
     deadline: Pin<Box<Sleep>>,
     bookmark: Pin<Box<Sleep>>,
     stop: Pin<Box<WaitForCancellationFutureOwned>>,
+    _flight: Flight,
 }
 
 enum Source {
@@ -65,6 +67,7 @@ pub(super) fn response(
     form: Form,
     stop: CancellationToken,
     client: Arc<str>,
+    flight: Flight,
 ) -> Response<Body> {
     let limit = match plan.timeout_seconds {
         Some(seconds) => Duration::from_secs(seconds),
@@ -90,6 +93,7 @@ pub(super) fn response(
         deadline: Box::pin(tokio::time::sleep_until(deadline)),
         bookmark: Box::pin(tokio::time::sleep_until(next_bookmark(deadline))),
         stop: Box::pin(stop.cancelled_owned()),
+        _flight: flight,
     };
     let mut response = Response::new(Body::Watch(Box::new(body)));
     let headers = response.headers_mut();

@@ -42,7 +42,7 @@ fn capacity_validate(object: &Value, faults: &mut Faults) {
 }
 
 /// The rules for a label selector (`ValidateLabelSelector`).
-fn selector(selector: &Value, field: &str, faults: &mut Faults) {
+pub(super) fn selector(selector: &Value, field: &str, faults: &mut Faults) {
     meta::labels(&selector["matchLabels"], &format!("{field}.matchLabels"), faults);
     for (i, term) in selector["matchExpressions"]
         .as_array()

@@ -140,6 +140,7 @@ pub(super) static SERVICE_ACCOUNT: Kind = Kind {
     plural: "serviceaccounts",
     singular: "serviceaccount",
     short_names: &["sa"],
+    subresources: &[Subresource::Token],
     unconditional_update: false,
     returns_deleted: true,
     ..PLAIN

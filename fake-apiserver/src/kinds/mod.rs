@@ -11,6 +11,8 @@ mod csi;
 mod event;
 mod pod;
 mod pod_defaults;
+mod rbac;
+mod review;
 mod storage;
 mod volume;
 mod workload;
@@ -53,6 +55,8 @@ pub(crate) struct Kind {
     /// How an unknown field label of a selector is reported.
     pub(crate) unknown_label: fn(&str) -> String,
     pub(crate) printer: &'static Printer,
+    /// Objects are not stored: to create one is to have it answered.
+    pub(crate) review: Option<Review>,
     /// This resource shows another one's objects in its own form.
     pub(crate) view: Option<View>,
 }
@@ -64,6 +68,25 @@ pub(crate) enum Subresource {
     Binding,
     /// `namespaces/finalize`.
     Finalize,
+    /// `serviceaccounts/token`.
+    Token,
+}
+
+/// A question that a kind's objects ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Review {
+    /// Who am I?
+    SelfSubject,
+    /// Whose token is this?
+    Token,
+    /// May I?
+    SelfSubjectAccess,
+    /// May that user?
+    SubjectAccess,
+    /// May that user, in this namespace?
+    LocalSubjectAccess,
+    /// What may I do in that namespace?
+    SelfSubjectRules,
 }
 
 /// When `metadata.generation` is set.
@@ -150,6 +173,7 @@ pub(crate) const PLAIN: Kind = Kind {
         format!("{label:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")
     },
     printer: &NAME_AND_AGE,
+    review: None,
     view: None,
 };
 
@@ -169,9 +193,19 @@ pub(crate) static KINDS: &[&Kind] = &[
     &workload::DEPLOYMENT,
     &workload::REPLICA_SET,
     &workload::STATEFUL_SET,
+    &review::SELF_SUBJECT_REVIEW,
+    &review::TOKEN_REVIEW,
+    &review::LOCAL_SUBJECT_ACCESS_REVIEW,
+    &review::SELF_SUBJECT_ACCESS_REVIEW,
+    &review::SELF_SUBJECT_RULES_REVIEW,
+    &review::SUBJECT_ACCESS_REVIEW,
     &core::LEASE,
     &event::EVENT_VIEW,
     &workload::POD_DISRUPTION_BUDGET,
+    &rbac::CLUSTER_ROLE_BINDING,
+    &rbac::CLUSTER_ROLE,
+    &rbac::ROLE_BINDING,
+    &rbac::ROLE,
     &csi::CSI_DRIVER,
     &csi::CSI_NODE,
     &capacity::CSI_STORAGE_CAPACITY,
@@ -181,6 +215,13 @@ pub(crate) static KINDS: &[&Kind] = &[
 
 /// The row of namespaces, which the server itself writes.
 pub(crate) static NAMESPACE: &Kind = &core::NAMESPACE;
+/// The row of service accounts, which tokens are about.
+pub(crate) static SERVICE_ACCOUNT: &Kind = &core::SERVICE_ACCOUNT;
+/// The rows that decide who may do what.
+pub(crate) static CLUSTER_ROLE: &Kind = &rbac::CLUSTER_ROLE;
+pub(crate) static CLUSTER_ROLE_BINDING: &Kind = &rbac::CLUSTER_ROLE_BINDING;
+pub(crate) static ROLE: &Kind = &rbac::ROLE;
+pub(crate) static ROLE_BINDING: &Kind = &rbac::ROLE_BINDING;
 
 impl Kind {
     /// `v1`, `storage.k8s.io/v1`.
@@ -251,7 +292,7 @@ impl Kind {
 }
 
 impl Subresource {
-    const ALL: [Self; 2] = [Self::Binding, Self::Finalize];
+    const ALL: [Self; 3] = [Self::Binding, Self::Finalize, Self::Token];
 
     /// The subresource of that name.
     pub(crate) fn find(name: &str) -> Option<Self> {
@@ -263,6 +304,7 @@ impl Subresource {
         match self {
             Self::Binding => "binding",
             Self::Finalize => "finalize",
+            Self::Token => "token",
         }
     }
 }

@@ -32,10 +32,7 @@ pub(super) static STORAGE_CLASS: Kind = Kind {
 };
 
 fn class_default(object: &mut Value) {
-    for (name, value) in [
-        ("reclaimPolicy", "Delete"),
-        ("volumeBindingMode", "Immediate"),
-    ] {
+    for (name, value) in [("reclaimPolicy", "Delete"), ("volumeBindingMode", "Immediate")] {
         meta::default_member(object, name, value);
     }
 }

@@ -4,10 +4,12 @@
 //! relative to the time of the request, as in the real server.
 
 mod core;
+mod rbac;
 mod storage;
 mod workload;
 
 pub(crate) use core::{CONFIG_MAP, EVENT, LEASE, NAMESPACE, NODE, POD};
+pub(crate) use rbac::BINDING;
 pub(crate) use storage::{CLAIM, CSI_DRIVER, CSI_NODE, STORAGE_CLASS, VOLUME, VOLUME_ATTACHMENT};
 pub(crate) use workload::{
     DAEMON_SET, DEPLOYMENT, POD_DISRUPTION_BUDGET, REPLICA_SET, SERVICE, STATEFUL_SET,

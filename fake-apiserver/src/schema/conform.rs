@@ -36,14 +36,19 @@ enum Step<'a> {
 /// The error is the text of Go's decoder.
 pub(crate) fn conform(of: &'static Type, object: &mut Value) -> Result<Vec<String>, String> {
     let mut unknown = Vec::new();
-    let root = Place { parent: None, step: Step::Root };
+    let root = Place {
+        parent: None,
+        step: Step::Root,
+    };
     let Value::Object(members) = object else {
         return Err(root.mismatch(object, of.go_name()));
     };
     let apart = TYPE_META.map(|name| (name, members.remove(name)));
     let outcome = walk_struct(of, object, root, &mut unknown);
     if let Value::Object(members) = object {
-        let kept = apart.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        let kept = apart
+            .into_iter()
+            .filter_map(|(name, value)| Some((name.to_owned(), value?)));
         members.extend(kept);
     }
     outcome.map(|()| unknown)
@@ -79,7 +84,10 @@ fn walk_struct(
     };
     let mut dropped: Vec<String> = Vec::new();
     for (name, member) in members.iter_mut() {
-        let here = Place { parent: Some(&at), step: Step::Field(of, name) };
+        let here = Place {
+            parent: Some(&at),
+            step: Step::Field(of, name),
+        };
         match of.field(name) {
             None => {
                 if unknown.len() < UNKNOWN_MAX {
@@ -117,10 +125,26 @@ fn walk(form: &Form, value: &mut Value, at: Place<'_>, unknown: &mut Vec<String>
         (Form::MicroTime, Value::String(text)) => time(text, MICRO_TIME_LAYOUT).map(|time| *text = time),
         (Form::Bytes, Value::String(text)) => bytes(text),
         (Form::List(inner), Value::Array(items)) => items.iter_mut().enumerate().try_for_each(|(i, item)| {
-            element(inner, item, Place { parent: Some(&at), step: Step::Index(i) }, unknown)
+            element(
+                inner,
+                item,
+                Place {
+                    parent: Some(&at),
+                    step: Step::Index(i),
+                },
+                unknown,
+            )
         }),
         (Form::Map(inner), Value::Object(members)) => members.iter_mut().try_for_each(|(key, member)| {
-            element(inner, member, Place { parent: Some(&at), step: Step::Key(key) }, unknown)
+            element(
+                inner,
+                member,
+                Place {
+                    parent: Some(&at),
+                    step: Step::Key(key),
+                },
+                unknown,
+            )
         }),
         (Form::Struct(id), _) => walk_struct(id.get(), value, at, unknown),
         (Form::Time | Form::MicroTime, _) => Err(at.mismatch(value, "string")),
@@ -209,7 +233,9 @@ const MICRO_TIME_LAYOUT: Layout = ("2006-01-02T15:04:05.000000Z07:00", "%Y-%m-%d
 /// The canonical form of a time.
 fn time(text: &str, (layout, format): Layout) -> Result<String, String> {
     let refuse = |rest: &str, wanted: &str| {
-        Err(format!("parsing time {text:?} as {layout:?}: cannot parse {rest:?} as {wanted:?}"))
+        Err(format!(
+            "parsing time {text:?} as {layout:?}: cannot parse {rest:?} as {wanted:?}"
+        ))
     };
     let Ok(parsed) = text.parse::<Timestamp>() else {
         return refuse(text, "2006");
@@ -217,7 +243,11 @@ fn time(text: &str, (layout, format): Layout) -> Result<String, String> {
     // Where the layout has a fraction, Go insists on one of that many digits.
     if format == MICRO_TIME_LAYOUT.1 {
         let rest = text.get(19..).unwrap_or_default();
-        let digits = rest.strip_prefix('.').unwrap_or_default().chars().take_while(char::is_ascii_digit);
+        let digits = rest
+            .strip_prefix('.')
+            .unwrap_or_default()
+            .chars()
+            .take_while(char::is_ascii_digit);
         if digits.count() != 6 {
             return refuse(rest, ".000000");
         }

@@ -111,7 +111,8 @@ impl TypeId {
 impl Type {
     /// The type of a kind's objects.
     pub(crate) fn of(kind: &Kind) -> &'static Self {
-        Self::find(&kind.api_version(), kind.kind).expect("a test holds that every served kind is in the table")
+        Self::find(&kind.api_version(), kind.kind)
+            .expect("a test holds that every served kind is in the table")
     }
 
     /// The type of objects by what they say of themselves.
@@ -182,16 +183,30 @@ mod tests {
     fn every_served_kind_has_a_type() {
         for kind in KINDS {
             let found = Type::find(&kind.api_version(), kind.kind);
-            assert!(found.is_some(), "{} {} is not in the table", kind.api_version(), kind.kind);
+            assert!(
+                found.is_some(),
+                "{} {} is not in the table",
+                kind.api_version(),
+                kind.kind
+            );
         }
     }
 
     #[test]
     fn what_merges_says_how() {
         let pod = Type::find("v1", "Pod").expect("pods are in the table");
-        let spec = pod.field("spec").and_then(|f| f.form.as_struct()).expect("pods have a spec");
+        let spec = pod
+            .field("spec")
+            .and_then(|f| f.form.as_struct())
+            .expect("pods have a spec");
         let containers = spec.field("containers").expect("and containers");
-        assert_eq!(containers.strategy, Strategy { merge: true, key: Some("name") });
+        assert_eq!(
+            containers.strategy,
+            Strategy {
+                merge: true,
+                key: Some("name")
+            }
+        );
         assert_eq!(containers.ownership, Ownership::Keyed(vec!["name"]));
         assert_eq!(containers.presence, Presence::Always);
     }

@@ -13,10 +13,13 @@ pub(crate) use watcher::{Batch, Delivered, Selection, Start, Watcher};
 use watcher::{Head, Inbox};
 
 use crate::activity::Activity;
+use crate::auth::{Authenticated, Authenticator, Claim, User};
 use crate::kinds::{KINDS, Kind};
 use crate::meta;
 use crate::observe::{Change, Event, Observer, WatchEnd};
-use crate::options::ServerOptions;
+use crate::options::{Limits, ServerOptions};
+use crate::rbac::{self, Attributes, Authorizer, Decision, Rule, Sources};
+use crate::status::Status;
 use imbl::OrdMap;
 use jiff::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
@@ -40,6 +43,8 @@ pub(crate) struct Store {
     observer: Option<Arc<dyn Observer>>,
     activity: Activity,
     options: ServerOptions,
+    authenticator: Authenticator,
+    authorizer: Authorizer,
     /// Wakes those who wait for a revision.
     committed: Notify,
 }
@@ -79,6 +84,8 @@ impl Store {
             state: Mutex::new(state),
             observer,
             activity: Activity::default(),
+            authenticator: Authenticator::new(),
+            authorizer: Authorizer::new(options.authorization),
             options,
             committed: Notify::new(),
         }
@@ -111,6 +118,7 @@ impl Store {
             store: self,
             state: self.state.lock(),
             client,
+            user: None,
             now,
             dry_run: false,
             warnings: Vec::new(),
@@ -119,6 +127,28 @@ impl Store {
 
     pub(crate) fn revision(&self) -> u64 {
         self.state.lock().revision
+    }
+
+    pub(crate) fn limits(&self) -> Limits {
+        self.options.limits
+    }
+
+    pub(crate) fn authenticator(&self) -> &Authenticator {
+        &self.authenticator
+    }
+
+    /// The user that an `Authorization` header stands for; whoever sends none of use is anonymous.
+    pub(crate) fn identify(&self, header: &str) -> Option<Result<Arc<User>, Status>> {
+        let lookup = |kind: &'static Kind, key: &str| {
+            self.state.lock().shelves[kind.shelf()].objects.get(key).cloned()
+        };
+        self.authenticator.header(header, &lookup)
+    }
+
+    /// Decides about a request that holds no lock.
+    pub(crate) fn authorize(&self, user: &User, attributes: Attributes<'_>) -> Decision {
+        self.authorizer
+            .decide(user, attributes, || self.state.lock().policy_sources())
     }
 
     /// Reports what a watch's connection has taken.
@@ -169,11 +199,19 @@ impl Store {
     }
 }
 
+impl State {
+    fn policy_sources(&self) -> Sources {
+        Sources::read(|kind| self.shelves[kind.shelf()].objects.clone())
+    }
+}
+
 /// One request's hold on the state. Everything observable is reported before it is dropped.
 pub(crate) struct Txn<'a> {
     store: &'a Store,
     state: MutexGuard<'a, State>,
     client: &'a Arc<str>,
+    /// Who asks; nobody where the server itself does.
+    pub(crate) user: Option<Arc<User>>,
     /// The time of the request, as `metadata` writes it.
     pub(crate) now: String,
     /// Nothing is kept: commits only render.
@@ -189,6 +227,31 @@ impl Txn<'_> {
 
     pub(crate) fn revision(&self) -> u64 {
         self.state.revision
+    }
+
+    /// The user that a token stands for.
+    pub(crate) fn authenticate(&self, token: &str, audiences: &[String]) -> Option<Authenticated> {
+        let lookup = |kind: &'static Kind, key: &str| self.get(kind, key);
+        self.store.authenticator.token(token, audiences, &lookup)
+    }
+
+    /// Signs a token for a service account.
+    pub(crate) fn issue(&self, claim: &Claim) -> String {
+        self.store.authenticator.issue(claim)
+    }
+
+    /// Decides whether a user may do something.
+    pub(crate) fn authorize(&self, user: &User, attributes: Attributes<'_>) -> Decision {
+        self.store
+            .authorizer
+            .decide(user, attributes, || self.state.policy_sources())
+    }
+
+    /// What a user may do in a namespace, and what could not be found out.
+    pub(crate) fn rules_for(&self, user: &User, namespace: &str) -> (Vec<Rule>, Option<String>) {
+        self.store
+            .authorizer
+            .rules_for(user, namespace, || self.state.policy_sources())
     }
 
     pub(crate) fn get(&self, kind: &'static Kind, key: &str) -> Option<Arc<Object>> {
@@ -260,6 +323,9 @@ impl Txn<'_> {
         state.revision += 1;
         let logged = Arc::new(Logged::new(key.into(), change, state.revision, shown, old));
         state.history.push(shelf_number, logged.clone());
+        if rbac::is_source(kind) {
+            self.store.authorizer.outdate();
+        }
         self.store.committed.notify_waiters();
         for watcher in &shelf.watchers {
             watcher.offer(&logged, &self.store.activity);

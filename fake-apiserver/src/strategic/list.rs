@@ -11,7 +11,11 @@ pub(super) fn merge(
     patch: Vec<Value>,
 ) -> Result<(), Misuse> {
     let before = original.clone();
-    let wanted: Vec<Value> = patch.iter().filter(|item| item.get(PATCH).is_none()).cloned().collect();
+    let wanted: Vec<Value> = patch
+        .iter()
+        .filter(|item| item.get(PATCH).is_none())
+        .cloned()
+        .collect();
     combine(of, key, original, patch)?;
     order::arrange(original, &wanted, &before, key);
     Ok(())
@@ -27,7 +31,11 @@ pub(super) fn combine(
     if patch.is_empty() {
         return Ok(());
     }
-    let structs = patch.iter().chain(original.iter()).filter(|item| item.is_object()).count();
+    let structs = patch
+        .iter()
+        .chain(original.iter())
+        .filter(|item| item.is_object())
+        .count();
     match structs {
         0 => unite(original, patch),
         all if all == patch.len() + original.len() => {
@@ -70,7 +78,10 @@ fn directives(key: &str, original: &mut Vec<Value>, patch: Vec<Value>) -> Result
     let mut rest = Vec::new();
     let mut replaces = false;
     for mut item in patch {
-        match item.get(PATCH).map(|directive| directive.as_str().unwrap_or_default()) {
+        match item
+            .get(PATCH)
+            .map(|directive| directive.as_str().unwrap_or_default())
+        {
             None => rest.push(item),
             Some("delete") => {
                 let value = entry_key(&item, key)?;
@@ -124,7 +135,10 @@ fn entry_key(item: &Value, key: &str) -> Result<Value, Misuse> {
 pub(crate) fn go_map(value: &Value) -> String {
     match value {
         Value::Object(members) => {
-            let parts: Vec<String> = members.iter().map(|(k, v)| format!("{k}:{}", go_map(v))).collect();
+            let parts: Vec<String> = members
+                .iter()
+                .map(|(k, v)| format!("{k}:{}", go_map(v)))
+                .collect();
             format!("map[{}]", parts.join(" "))
         }
         Value::Array(items) => {

@@ -37,7 +37,9 @@ pub(super) enum Members {
 /// Applies a patch to an object of that type.
 pub(crate) fn apply(of: &'static Type, object: &mut Value, patch: &Value) -> Result<(), Misuse> {
     let Value::Object(patch) = patch else {
-        return Err(Misuse::Form("a strategic merge patch is a JSON object".to_owned()));
+        return Err(Misuse::Form(
+            "a strategic merge patch is a JSON object".to_owned(),
+        ));
     };
     let original = std::mem::take(object);
     let Value::Object(mut members) = original else {
@@ -133,8 +135,16 @@ fn retain_keys(original: &mut Map<String, Value>, patch: &mut Map<String, Value>
         return Ok(());
     };
     let bad = || Misuse::Form("invalid patch format of retainKeys".to_owned());
-    let kept: Vec<&str> = kept.as_array().ok_or_else(bad)?.iter().filter_map(Value::as_str).collect();
-    if patch.keys().any(|name| !name.starts_with('$') && !kept.contains(&name.as_str())) {
+    let kept: Vec<&str> = kept
+        .as_array()
+        .ok_or_else(bad)?
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
+    if patch
+        .keys()
+        .any(|name| !name.starts_with('$') && !kept.contains(&name.as_str()))
+    {
         return Err(bad());
     }
     original.retain(|name, _| kept.contains(&name.as_str()));
@@ -165,7 +175,9 @@ fn is_directive(name: &str) -> bool {
 }
 
 pub(super) fn unknown_directive(directive: &Value) -> Misuse {
-    let text = directive.as_str().map_or_else(|| directive.to_string(), str::to_owned);
+    let text = directive
+        .as_str()
+        .map_or_else(|| directive.to_string(), str::to_owned);
     Misuse::Fit(format!("unknown patch type [{text}] in map"))
 }
 

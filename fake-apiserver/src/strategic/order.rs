@@ -10,13 +10,19 @@ pub(super) fn enforce(
     original: &mut Map<String, Value>,
     patch: &mut Map<String, Value>,
 ) -> Result<(), Misuse> {
-    let names: Vec<String> = patch.keys().filter_map(|name| name.strip_prefix(SET_ORDER)).map(str::to_owned).collect();
+    let names: Vec<String> = patch
+        .keys()
+        .filter_map(|name| name.strip_prefix(SET_ORDER))
+        .map(str::to_owned)
+        .collect();
     for name in names {
         let Some(order) = patch.remove(&format!("{SET_ORDER}{name}")) else {
             continue;
         };
         let bad = || Misuse::Form("invalid patch format of setElementOrder list".to_owned());
-        let Value::Array(order) = order else { return Err(bad()) };
+        let Value::Array(order) = order else {
+            return Err(bad());
+        };
         let (inner, strategy) = of.member(&name);
         // A patch that removes the list, or replaces it by something else, needs no order.
         let change = match patch.get(&name) {
@@ -75,8 +81,9 @@ fn check(change: &[Value], order: &[Value], key: Option<&str>, name: &str) -> Re
 /// Where the two meet, an entry comes first that came first before.
 pub(super) fn arrange(merged: &mut Vec<Value>, order: &[Value], before: &[Value], key: Option<&str>) {
     let place = |list: &[Value], item: &Value| list.iter().position(|other| same(other, item, key));
-    let (mut named, mut rest): (Vec<Value>, Vec<Value>) =
-        std::mem::take(merged).into_iter().partition(|item| place(order, item).is_some());
+    let (mut named, mut rest): (Vec<Value>, Vec<Value>) = std::mem::take(merged)
+        .into_iter()
+        .partition(|item| place(order, item).is_some());
     named.sort_by_key(|item| place(order, item));
     rest.sort_by_key(|item| place(before, item).unwrap_or(usize::MAX));
     let (mut named, mut rest) = (named.into_iter().peekable(), rest.into_iter().peekable());

@@ -12,7 +12,10 @@ fn patched(kind: &str, object: &Value, patch: &Value) -> Result<Value, Misuse> {
 }
 
 fn containers(names: &[&str]) -> Value {
-    names.iter().map(|name| json!({"name": name, "image": "old"})).collect()
+    names
+        .iter()
+        .map(|name| json!({"name": name, "image": "old"}))
+        .collect()
 }
 
 fn pod(names: &[&str]) -> Value {
@@ -32,22 +35,35 @@ fn order(pod: &Value) -> Vec<&str> {
 fn lists_of_structs_merge_by_key() {
     let patch = json!({"spec": {"containers": [{"name": "b", "image": "new", "tty": null}]}});
     let after = patched("Pod", &pod(&["a", "b"]), &patch).expect("it applies");
-    assert_eq!(after, json!({"spec": {"containers": [
-        {"name": "a", "image": "old"}, {"name": "b", "image": "new"}]}}));
+    assert_eq!(
+        after,
+        json!({"spec": {"containers": [
+        {"name": "a", "image": "old"}, {"name": "b", "image": "new"}]}})
+    );
 }
 
 #[test]
 fn new_entries_come_before_those_the_patch_does_not_name() {
     let patch = json!({"spec": {"containers": [{"name": "c"}]}});
-    assert_eq!(order(&patched("Pod", &pod(&["a", "b"]), &patch).expect("it applies")), ["c", "a", "b"]);
+    assert_eq!(
+        order(&patched("Pod", &pod(&["a", "b"]), &patch).expect("it applies")),
+        ["c", "a", "b"]
+    );
 }
 
 #[test]
 fn entries_are_deleted_and_lists_replaced() {
-    let patch = json!({"spec": {"containers": [{"$patch": "delete", "name": "a"}, {"name": "b", "image": "new"}]}});
-    assert_eq!(order(&patched("Pod", &pod(&["a", "b"]), &patch).expect("it applies")), ["b"]);
+    let patch =
+        json!({"spec": {"containers": [{"$patch": "delete", "name": "a"}, {"name": "b", "image": "new"}]}});
+    assert_eq!(
+        order(&patched("Pod", &pod(&["a", "b"]), &patch).expect("it applies")),
+        ["b"]
+    );
     let patch = json!({"spec": {"containers": [{"$patch": "replace"}, {"name": "z"}]}});
-    assert_eq!(order(&patched("Pod", &pod(&["a", "b"]), &patch).expect("it applies")), ["z"]);
+    assert_eq!(
+        order(&patched("Pod", &pod(&["a", "b"]), &patch).expect("it applies")),
+        ["z"]
+    );
 }
 
 #[test]
@@ -58,12 +74,16 @@ fn an_order_may_be_set() {
     let after = patched("Pod", &pod(&["a", "b"]), &patch).expect("it applies");
     assert_eq!(order(&after), ["c", "a", "b"]);
     let patch = json!({"spec": {"$setElementOrder/containers": [{"name": "b"}, {"name": "a"}]}});
-    assert_eq!(order(&patched("Pod", &pod(&["a", "b"]), &patch).expect("it applies")), ["b", "a"]);
+    assert_eq!(
+        order(&patched("Pod", &pod(&["a", "b"]), &patch).expect("it applies")),
+        ["b", "a"]
+    );
 }
 
 #[test]
 fn a_patch_against_its_own_order_is_refused() {
-    let patch = json!({"spec": {"$setElementOrder/containers": [{"name": "a"}], "containers": [{"name": "b"}]}});
+    let patch =
+        json!({"spec": {"$setElementOrder/containers": [{"name": "a"}], "containers": [{"name": "b"}]}});
     let refused = patched("Pod", &pod(&["a"]), &patch).expect_err("the list is not in order");
     assert!(matches!(refused, Misuse::Fit(text) if text.starts_with("The order in patch list:")));
 }
@@ -101,23 +121,34 @@ fn keys_may_be_retained() {
         json!([{"name": "v", "hostPath": {"path": "/x"}}])
     );
     let patch = json!({"metadata": {"labels": {"a": "1", "$retainKeys": ["b"]}}});
-    let refused = patched("Pod", &json!({"metadata": {"labels": {}}}), &patch).expect_err("a is not retained");
-    assert_eq!(refused, Misuse::Form("invalid patch format of retainKeys".to_owned()));
+    let refused =
+        patched("Pod", &json!({"metadata": {"labels": {}}}), &patch).expect_err("a is not retained");
+    assert_eq!(
+        refused,
+        Misuse::Form("invalid patch format of retainKeys".to_owned())
+    );
 }
 
 #[test]
 fn maps_may_be_replaced_or_emptied() {
     let object = json!({"data": {"a": "1", "b": "2"}});
     for (patch, after) in [
-        (json!({"data": {"$patch": "replace", "c": "3"}}), json!({"data": {"c": "3"}})),
+        (
+            json!({"data": {"$patch": "replace", "c": "3"}}),
+            json!({"data": {"c": "3"}}),
+        ),
         (json!({"data": {"$patch": "delete"}}), json!({"data": {}})),
         (json!({"data": {"a": null}}), json!({"data": {"b": "2"}})),
         (json!({"data": null}), json!({})),
     ] {
         assert_eq!(patched("ConfigMap", &object, &patch).expect("it applies"), after);
     }
-    let refused = patched("ConfigMap", &object, &json!({"data": {"$patch": "explode"}})).expect_err("no directive");
-    assert_eq!(refused, Misuse::Fit("unknown patch type [explode] in map".to_owned()));
+    let refused =
+        patched("ConfigMap", &object, &json!({"data": {"$patch": "explode"}})).expect_err("no directive");
+    assert_eq!(
+        refused,
+        Misuse::Fit("unknown patch type [explode] in map".to_owned())
+    );
 }
 
 #[test]

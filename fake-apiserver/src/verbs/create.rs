@@ -6,8 +6,9 @@ use super::{dry_run, field_validation, namespace, setting, shown};
 use crate::call::{Answer, Call, Payload};
 use crate::decode::decode;
 use crate::faults::Faults;
-use crate::kinds::{Generation, Kind};
+use crate::kinds::{Generation, Kind, NAMESPACE};
 use crate::meta;
+use crate::rbac;
 use crate::schema::{Type, zero};
 use crate::status::Status;
 use crate::store::Txn;
@@ -44,12 +45,16 @@ pub(super) fn create(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
     place(kind, call.target.namespace.as_deref(), &mut object)?;
     namespace::admit(txn, kind, &object)?;
     prepare(txn, kind, &mut object)?;
+    rbac::check_escalation(txn, kind, None, &object)?;
     validate(kind, &object)?;
     let key = kind.key(call.target.namespace.as_deref(), meta::text(&object, "name"));
     if txn.get(kind, &key).is_some() {
         return Err(exists(kind, &object));
     }
     let object = txn.put(kind, &key, object);
+    if std::ptr::eq(kind, NAMESPACE) {
+        namespace::add_account(txn, &key);
+    }
     Ok(Answer::Object {
         code: 201,
         object: shown(kind, object),

@@ -9,15 +9,18 @@ mod delete;
 mod list;
 mod namespace;
 mod patch;
+mod review;
+mod token;
 mod update;
 mod watch;
 
 use crate::call::{Answer, Call, Params, Part, Reply};
 use crate::decode::FieldValidation;
 use crate::faults::Faults;
-use crate::kinds::{Kind, Setting, Subresource};
+use crate::kinds::{CLUSTER_ROLE, Kind, Setting, Subresource};
 use crate::meta;
 use crate::observe::{Event, ResourcePath, Verb};
+use crate::rbac;
 use crate::status::{Status, options};
 use crate::store::{Object, Store, Txn};
 use serde_json::Value;
@@ -28,17 +31,22 @@ pub(crate) use namespace::create_initial;
 
 /// Carries out a request.
 pub(crate) fn execute(store: &Store, call: Call) -> Reply {
-    let client = call.client.clone();
+    let client = call.user.name.clone();
     let mut txn = store.begin(&client);
+    txn.user = Some(call.user.clone());
     let (verb, began) = (call.verb, call.began);
     let mut path = call.target.path();
     let before = txn.revision();
+    let changes_roles = std::ptr::eq(call.target.kind, CLUSTER_ROLE) && !verb.only_reads();
     let outcome = run(&mut txn, call);
     let written = Some(txn.revision()).filter(|revision| *revision > before);
+    if changes_roles && outcome.is_ok() && !txn.dry_run {
+        rbac::settle(&mut txn);
+    }
     let (code, revision) = match &outcome {
         Ok(Answer::Object { code, object }) => {
-            path.name
-                .get_or_insert_with(|| meta::text(&object.value, "name").to_owned());
+            let named = Some(meta::text(&object.value, "name")).filter(|name| !name.is_empty());
+            path.name = path.name.or_else(|| named.map(str::to_owned));
             (*code, Some(object.revision).filter(|revision| *revision > 0))
         }
         Ok(Answer::Status(status)) => (status.code, None),
@@ -96,8 +104,12 @@ fn answered(
 
 fn run(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
     match (call.verb, call.target.part) {
+        (Verb::Create, Part::Main) if let Some(asked) = call.target.kind.review => {
+            review::review(txn, asked, call)
+        }
         (Verb::Create, Part::Main) => create::create(txn, call),
         (Verb::Create, Part::Sub(Subresource::Binding)) => bind::bind(txn, &call),
+        (Verb::Create, Part::Sub(Subresource::Token)) => token::create(txn, &call),
         (Verb::Update, Part::Sub(Subresource::Finalize)) => namespace::finalize(txn, call),
         (Verb::Get, Part::Main | Part::Status) => get(txn, &call),
         (Verb::List, Part::Main) => list::list(txn, &call),

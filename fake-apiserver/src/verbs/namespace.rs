@@ -5,7 +5,7 @@
 
 use super::{delete, dry_run, existing, shown};
 use crate::call::{Answer, Call, Payload};
-use crate::kinds::{Generation, KINDS, Kind, NAMESPACE};
+use crate::kinds::{Generation, KINDS, Kind, NAMESPACE, SERVICE_ACCOUNT};
 use crate::meta;
 use crate::status::{Cause, Status};
 use crate::store::{Store, Txn};
@@ -34,7 +34,24 @@ pub(crate) fn create_initial(store: &Store) {
         });
         debug_assert_eq!(NAMESPACE.generation, Generation::None);
         txn.put(NAMESPACE, name, object);
+        add_account(&mut txn, name);
     }
+}
+
+/// Plays the service account controller: gives a new namespace its account `default`, where that is wanted.
+pub(super) fn add_account(txn: &mut Txn<'_>, namespace: &str) {
+    let key = SERVICE_ACCOUNT.key(Some(namespace), "default");
+    if !txn.options().default_service_accounts || txn.get(SERVICE_ACCOUNT, &key).is_some() {
+        return;
+    }
+    let account = json!({
+        "apiVersion": "v1", "kind": "ServiceAccount",
+        "metadata": {
+            "name": "default", "namespace": namespace,
+            "uid": uuid::Uuid::new_v4().to_string(), "creationTimestamp": txn.now,
+        },
+    });
+    txn.put(SERVICE_ACCOUNT, &key, account);
 }
 
 /// NamespaceLifecycle: a new object needs a namespace that exists and stays.

@@ -34,7 +34,8 @@ pub(super) fn patch(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
         Change::Strategic(patch) => strategic::go_map(patch),
         Change::Json(_) | Change::Merge(_) => document.to_string(),
     };
-    let Decoded { mut object, flaws } = decode(kind, document.into()).map_err(|why| why.of_patch(&subject))?;
+    let Decoded { mut object, flaws } =
+        decode(kind, document.into()).map_err(|why| why.of_patch(&subject))?;
     let flaws = said(&body.duplicates, "duplicate").chain(flaws).collect();
     txn.warnings.extend(validation.of_patch(&subject, flaws)?);
     check_name(&call.target, &object)?;

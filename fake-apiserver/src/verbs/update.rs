@@ -7,6 +7,7 @@ use crate::decode::decode;
 use crate::faults::Faults;
 use crate::kinds::{Generation, Kind};
 use crate::meta;
+use crate::rbac;
 use crate::status::Status;
 use crate::store::{Object, Txn};
 use serde_json::Value;
@@ -103,6 +104,7 @@ pub(super) fn replace(
     separate(kind, target.part, &mut new, &old.value);
     (kind.stored().hooks.update)(&mut new, &old.value, &setting(txn));
     count_generation(kind, &mut new, &old.value);
+    rbac::check_escalation(txn, kind, Some(&old.value), &new)?;
     validate(kind, target, &new, &old.value)?;
     store(txn, target, old, new)
 }

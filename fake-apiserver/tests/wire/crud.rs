@@ -170,9 +170,7 @@ async fn what_is_not_served_yet_is_refused_by_name() {
     let wire = Wire::start().await;
     wire.create(CAPACITIES, capacity("c1", "1Gi")).await;
     let path = format!("{CAPACITIES}/c1");
-    for (media, named) in [
-        ("application/apply-patch+yaml", "server-side apply"),
-    ] {
+    for (media, named) in [("application/apply-patch+yaml", "server-side apply")] {
         let answer = wire
             .send("PATCH", &path, &[("content-type", media)], "{}".to_owned())
             .await;

@@ -1,5 +1,6 @@
 //! Contract tests: what a client sees on the wire. One module per area; `client` and `envelope` are what they share.
 
+mod access;
 mod client;
 mod crud;
 mod defaults;
@@ -7,14 +8,19 @@ mod deletion;
 mod discovery;
 mod envelope;
 mod fields;
+mod health;
 mod informers;
 mod limits;
 mod observer;
+mod peers;
 mod property;
 mod protobuf;
+mod rbac;
 mod selectors;
 mod status;
 mod strategic;
+mod tls;
+mod usage;
 mod validation;
 mod watch;
 mod yaml;

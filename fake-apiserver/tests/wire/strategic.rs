@@ -38,7 +38,10 @@ async fn a_provisioner_takes_its_finalizer_off() {
     wire.create(CONFIG_MAPS, held).await;
     let path = format!("{CONFIG_MAPS}/c");
     wire.delete(&path).await;
-    for (gone, left) in [("example.com/a", vec!["example.com/b"]), ("example.com/b", vec![])] {
+    for (gone, left) in [
+        ("example.com/a", vec!["example.com/b"]),
+        ("example.com/b", vec![]),
+    ] {
         let patch = json!({"metadata": {
             "$deleteFromPrimitiveList/finalizers": [gone], "$setElementOrder/finalizers": left}});
         assert_eq!(strategic(&wire, &path, patch).await.code, 200);
@@ -49,9 +52,22 @@ async fn a_provisioner_takes_its_finalizer_off() {
 #[tokio::test]
 async fn a_patch_that_changes_nothing_makes_no_revision() {
     let wire = Wire::start().await;
-    let before = wire.create(CONFIG_MAPS, json!({"metadata": {"name": "c", "labels": {"a": "1"}}})).await;
-    let after = strategic(&wire, &format!("{CONFIG_MAPS}/c"), json!({"metadata": {"labels": {"a": "1"}}})).await;
-    assert_eq!(after.body["metadata"]["resourceVersion"], before["metadata"]["resourceVersion"]);
+    let before = wire
+        .create(
+            CONFIG_MAPS,
+            json!({"metadata": {"name": "c", "labels": {"a": "1"}}}),
+        )
+        .await;
+    let after = strategic(
+        &wire,
+        &format!("{CONFIG_MAPS}/c"),
+        json!({"metadata": {"labels": {"a": "1"}}}),
+    )
+    .await;
+    assert_eq!(
+        after.body["metadata"]["resourceVersion"],
+        before["metadata"]["resourceVersion"]
+    );
 }
 
 #[tokio::test]
@@ -66,5 +82,9 @@ async fn misused_directives_are_refused() {
     );
     let unfit = strategic(&wire, &path, json!({"metadata": {"$patch": "explode"}})).await;
     assert_eq!(unfit.code, 500);
-    assert!(unfit.text.contains("unknown patch type [explode]"), "{}", unfit.text);
+    assert!(
+        unfit.text.contains("unknown patch type [explode]"),
+        "{}",
+        unfit.text
+    );
 }

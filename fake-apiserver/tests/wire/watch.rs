@@ -265,9 +265,13 @@ async fn a_list_waits_for_a_revision_that_is_about_to_come() {
 #[tokio::test]
 async fn bookmarks_are_empty_objects_of_their_kind() {
     let wire = Wire::start().await;
-    let query = "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
+    let query =
+        "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
     let mut watch = wire.watch(&format!("{PODS}?{query}")).await;
-    let bookmark = watch.next().await.expect("the initial state ends with a bookmark");
+    let bookmark = watch
+        .next()
+        .await
+        .expect("the initial state ends with a bookmark");
     assert_eq!(bookmark["type"], "BOOKMARK");
     assert_eq!(bookmark["object"]["spec"], json!({"containers": null}));
     assert_eq!(bookmark["object"]["status"], json!({}));

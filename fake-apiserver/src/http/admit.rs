@@ -1,0 +1,130 @@
+//! Who sends a request, and whether they may.
+//!
+//! Owns the way from a route to the attributes that authorization judges. Does not know tokens or roles.
+
+use super::Endpoint;
+use super::impersonate;
+use super::route::Route;
+use crate::auth::User;
+use crate::call::Params;
+use crate::observe::{ResourcePath, Verb};
+use crate::rbac::{Asked, Attributes, Decision};
+use crate::status::Status;
+use hyper::body::Incoming;
+use hyper::header::AUTHORIZATION;
+use hyper::{Method, Request};
+use std::sync::Arc;
+
+/// The user who sends a request.
+pub(super) fn sender(endpoint: &Endpoint, request: &Request<Incoming>) -> Result<Arc<User>, Status> {
+    let store = endpoint.server.store();
+    let header = request
+        .headers()
+        .get(AUTHORIZATION)
+        .and_then(|header| header.to_str().ok());
+    let known = header.and_then(|header| store.identify(header));
+    let nobody = || {
+        endpoint
+            .tokenless
+            .clone()
+            .unwrap_or_else(|| store.authenticator().anonymous().clone())
+    };
+    known.unwrap_or_else(|| Ok(nobody()))
+}
+
+/// The user on whose behalf a request is sent: mostly the sender.
+pub(super) fn impersonated(
+    endpoint: &Endpoint,
+    request: &Request<Incoming>,
+    sender: Arc<User>,
+) -> Result<Arc<User>, Status> {
+    impersonate::resolve(endpoint.server.store(), request.headers(), sender)
+}
+
+/// What a request wants to do, in the words of authorization.
+pub(super) struct Wish {
+    verb: &'static str,
+    resource: Option<ResourcePath>,
+    path: String,
+}
+
+impl Wish {
+    pub(super) fn of(route: &Route, request: &Request<Incoming>, params: &Params) -> Self {
+        let mut resource = route.resource();
+        if let Some(place) = &mut resource {
+            complete(place, route.verb(), params);
+        }
+        let verb = match resource {
+            Some(_) => route.verb().as_str(),
+            None => method_word(request.method()),
+        };
+        Self {
+            verb,
+            resource,
+            path: request.uri().path().to_owned(),
+        }
+    }
+
+    pub(super) fn attributes(&self) -> Attributes<'_> {
+        let asked = match &self.resource {
+            None => Asked::Path(&self.path),
+            Some(place) => Asked::Resource {
+                group: &place.group,
+                resource: &place.resource,
+                subresource: place.subresource.as_deref().unwrap_or_default(),
+                namespace: place.namespace.as_deref().unwrap_or_default(),
+                name: place.name.as_deref().unwrap_or_default(),
+            },
+        };
+        Attributes {
+            verb: self.verb,
+            asked,
+        }
+    }
+
+    /// Lets the user through or refuses; either way it is noted who wanted what.
+    pub(super) fn admit(&self, endpoint: &Endpoint, user: &User) -> Result<(), Status> {
+        let attributes = self.attributes();
+        let Decision { allowed, reason } = endpoint.server.store().authorize(user, attributes);
+        endpoint.server.usage_log().note(&user.name, attributes, allowed);
+        if allowed {
+            Ok(())
+        } else {
+            Err(attributes.forbidden(user, &reason))
+        }
+    }
+}
+
+/// Adds what the request info of the real server finds beyond the path.
+fn complete(place: &mut ResourcePath, verb: Verb, params: &Params) {
+    // A namespace is in itself.
+    if place.group.is_empty() && place.resource == "namespaces" && place.name.is_some() {
+        place.namespace.clone_from(&place.name);
+    }
+    // A collection that is narrowed to one name counts as that object.
+    if place.name.is_none() && matches!(verb, Verb::List | Verb::Watch) {
+        let selector = params.get("fieldSelector");
+        let mut terms = selector.split(',');
+        let exact = terms.find_map(|term| {
+            let value = term.strip_prefix("metadata.name=")?;
+            Some(value.strip_prefix('=').unwrap_or(value))
+        });
+        place.name = exact
+            .filter(|name| !name.is_empty() && !name.contains('\\'))
+            .map(str::to_owned);
+    }
+}
+
+/// The verb of a request for a path: its method in lower case.
+fn method_word(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "get",
+        Method::HEAD => "head",
+        Method::POST => "post",
+        Method::PUT => "put",
+        Method::PATCH => "patch",
+        Method::DELETE => "delete",
+        Method::OPTIONS => "options",
+        _ => "connect",
+    }
+}

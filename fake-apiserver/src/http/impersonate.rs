@@ -1,0 +1,116 @@
+//! Impersonation: a request on behalf of another user (`kubectl --as`).
+//!
+//! Owns the `Impersonate-` headers and the permissions that they need. Does not know how those are decided.
+
+use crate::auth::{ANONYMOUS, UNAUTHENTICATED, User, account_groups};
+use crate::rbac::{Asked, Attributes};
+use crate::status::Status;
+use crate::store::Store;
+use hyper::HeaderMap;
+use percent_encoding::percent_decode_str;
+use std::sync::Arc;
+
+const USER: &str = "impersonate-user";
+const GROUP: &str = "impersonate-group";
+const UID: &str = "impersonate-uid";
+const EXTRA: &str = "impersonate-extra-";
+
+const AUTHENTICATION: &str = "authentication.k8s.io";
+
+/// The user as whom a request counts: the one who sent it, or the one that its headers name.
+pub(super) fn resolve(store: &Store, headers: &HeaderMap, user: Arc<User>) -> Result<Arc<User>, Status> {
+    if !headers
+        .keys()
+        .any(|name| name.as_str().starts_with("impersonate-"))
+    {
+        return Ok(user);
+    }
+    let wanted = read(headers)?;
+    check(store, &user, &wanted)?;
+    Ok(with_groups(wanted))
+}
+
+/// Reads the headers.
+fn read(headers: &HeaderMap) -> Result<User, Status> {
+    let all = |name: &str| -> Vec<String> {
+        let values = headers.get_all(name).iter();
+        values
+            .filter_map(|value| value.to_str().ok())
+            .map(str::to_owned)
+            .collect()
+    };
+    let Some(name) = all(USER).into_iter().next() else {
+        return Err(Status::internal(
+            "requested impersonation of groups, a uid or extra facts without impersonating a user; send Impersonate-User",
+        ));
+    };
+    let mut user = User {
+        uid: all(UID).into_iter().next().unwrap_or_default(),
+        groups: all(GROUP),
+        ..User::new(&name)
+    };
+    for header in headers.keys() {
+        if let Some(key) = header.as_str().strip_prefix(EXTRA) {
+            let key = percent_decode_str(key).decode_utf8_lossy().into_owned();
+            user.extra.insert(key, all(header.as_str()));
+        }
+    }
+    Ok(user)
+}
+
+/// Every part of the wanted identity needs a permission of its own.
+fn check(store: &Store, user: &User, wanted: &User) -> Result<(), Status> {
+    let need = |group, resource, subresource, namespace, name| {
+        let asked = Asked::Resource {
+            group,
+            resource,
+            subresource,
+            namespace,
+            name,
+        };
+        let attributes = Attributes {
+            verb: "impersonate",
+            asked,
+        };
+        let decision = store.authorize(user, attributes);
+        if decision.allowed {
+            Ok(())
+        } else {
+            Err(attributes.forbidden(user, &decision.reason))
+        }
+    };
+    match account(&wanted.name) {
+        Some((namespace, name)) => need("", "serviceaccounts", "", namespace, name)?,
+        None => need("", "users", "", "", &wanted.name)?,
+    }
+    for group in &wanted.groups {
+        need("", "groups", "", "", group)?;
+    }
+    if !wanted.uid.is_empty() {
+        need(AUTHENTICATION, "uids", "", "", &wanted.uid)?;
+    }
+    for (key, values) in &wanted.extra {
+        for value in values {
+            need(AUTHENTICATION, "userextras", key, "", value)?;
+        }
+    }
+    Ok(())
+}
+
+/// Adds the groups that such a user always has.
+fn with_groups(mut user: User) -> Arc<User> {
+    if let Some((namespace, _)) = account(&user.name)
+        && user.groups.is_empty()
+    {
+        user.groups = account_groups(namespace);
+    }
+    if &*user.name == ANONYMOUS && !user.is_in(UNAUTHENTICATED) {
+        return Arc::new(user.in_group(UNAUTHENTICATED));
+    }
+    user.authenticated()
+}
+
+/// Namespace and name of a service account, by the name of its user.
+fn account(user: &str) -> Option<(&str, &str)> {
+    user.strip_prefix("system:serviceaccount:")?.split_once(':')
+}

@@ -1,0 +1,200 @@
+//! Connections: accepting them, with or without TLS, and what each may take.
+//!
+//! Owns the bounds on connections. Does not know what requests ask for.
+
+use super::patience::Patient;
+use super::{Endpoint, answer};
+use crate::auth::User;
+use crate::options::Limits;
+use crate::server::ApiServer;
+use crate::tls::Tls;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use std::convert::Infallible;
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// Bytes that the headers of a request may have together.
+const HEADER_BYTES_MAX: usize = 64 * 1024;
+const HEADERS_MAX: usize = 128;
+/// Requests that one HTTP/2 connection may have open: clients put all their watches on one.
+const STREAMS_MAX: u32 = 1000;
+/// How often an HTTP/2 peer is asked whether it is still there, and how long it may take to answer.
+const PING_INTERVAL: Duration = Duration::from_secs(30);
+const PING_TIMEOUT: Duration = Duration::from_secs(20);
+/// How long connections may take to finish what they were sending when the server stops.
+const STOP_GRACE: Duration = Duration::from_secs(1);
+/// How long to wait after the system could not accept a connection, for example for lack of file descriptors; and how
+/// often in a row that may happen before the listener counts as broken.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+const ACCEPT_FAILURES_MAX: u32 = 600;
+
+/// How a listener serves.
+pub(crate) struct Listening {
+    /// TLS, unless the listener speaks plain HTTP.
+    tls: Option<TlsAcceptor>,
+    /// Who sends requests without a token; nobody in particular by default.
+    tokenless: Option<Arc<User>>,
+}
+
+impl Listening {
+    /// Without TLS; the client of that name, if any, comes without a token and may do everything.
+    pub(crate) fn plain(tokenless: Option<&str>) -> Self {
+        Self {
+            tls: None,
+            tokenless: tokenless.map(User::trusted),
+        }
+    }
+
+    /// With TLS.
+    pub(crate) fn tls(tls: &Tls) -> Self {
+        Self {
+            tls: Some(tls.acceptor()),
+            tokenless: None,
+        }
+    }
+}
+
+/// Accepts connections until `shutdown` resolves.
+pub(crate) async fn serve(
+    server: &ApiServer,
+    listener: TcpListener,
+    listening: Listening,
+    shutdown: impl Future<Output = ()> + Send,
+) -> std::io::Result<()> {
+    let stop = CancellationToken::new();
+    let _stop_on_drop = stop.clone().drop_guard();
+    let limits = server.store().limits();
+    let endpoint = Endpoint {
+        server: server.clone(),
+        tokenless: listening.tokenless,
+        stop: stop.clone(),
+    };
+    let (tasks, places) = (TaskTracker::new(), Arc::new(Semaphore::new(limits.connections)));
+    let (mut shutdown, mut failures) = (std::pin::pin!(shutdown), 0);
+    let outcome = loop {
+        let accepted = tokio::select! {
+            () = &mut shutdown => break Ok(()),
+            accepted = listener.accept() => accepted,
+        };
+        let stream = match accepted {
+            Ok((stream, _)) => stream,
+            Err(error) if is_peers_fault(&error) => continue,
+            Err(error) if failures == ACCEPT_FAILURES_MAX => break Err(error),
+            Err(error) => {
+                tracing::warn!(%error, "a connection could not be accepted; trying again");
+                failures += 1;
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+                continue;
+            }
+        };
+        failures = 0;
+        let Ok(place) = places.clone().try_acquire_owned() else {
+            tracing::warn!(
+                most = limits.connections,
+                "a connection was closed: there are too many"
+            );
+            continue;
+        };
+        drop(tasks.spawn(accept(
+            endpoint.clone(),
+            listening.tls.clone(),
+            stream,
+            limits,
+            place,
+        )));
+    };
+    stop.cancel();
+    tasks.close();
+    tasks.wait().await;
+    outcome
+}
+
+/// Whether accepting failed for the sake of one connection rather than of the listener.
+fn is_peers_fault(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted};
+    matches!(error.kind(), ConnectionAborted | ConnectionReset | Interrupted)
+}
+
+/// Serves one connection from its first byte; the place is free again when it has ended.
+async fn accept(
+    endpoint: Endpoint,
+    tls: Option<TlsAcceptor>,
+    stream: TcpStream,
+    limits: Limits,
+    _place: OwnedSemaphorePermit,
+) {
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "TCP_NODELAY was refused; answers may come late");
+    }
+    let stream = Patient::new(stream, limits.stalled);
+    let Some(tls) = tls else {
+        return connection(endpoint, stream, limits).await;
+    };
+    let handshake = tokio::time::timeout(limits.handshake, tls.accept(stream));
+    let shaken = tokio::select! {
+        shaken = handshake => shaken,
+        () = endpoint.stop.cancelled() => return,
+    };
+    match shaken {
+        Ok(Ok(stream)) => connection(endpoint, stream, limits).await,
+        Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
+        Err(_) => tracing::debug!("a TLS handshake took too long"),
+    }
+}
+
+async fn connection(
+    endpoint: Endpoint,
+    stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
+    limits: Limits,
+) {
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.headers)
+        .max_headers(HEADERS_MAX)
+        .max_buf_size(HEADER_BYTES_MAX);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .keep_alive_interval(PING_INTERVAL)
+        .keep_alive_timeout(PING_TIMEOUT)
+        .max_concurrent_streams(STREAMS_MAX)
+        .max_header_list_size(HEADER_BYTES_MAX as u32);
+    let began = AtomicBool::new(false);
+    let service = service_fn(|request| {
+        began.store(true, Ordering::Relaxed);
+        let endpoint = endpoint.clone();
+        async move { Ok::<_, Infallible>(answer(&endpoint, request).await) }
+    });
+    let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service));
+    // Until the protocol is known there is no header timer, and HTTP/2 has none at all.
+    let patience = tokio::time::sleep(limits.headers);
+    let silent = async {
+        patience.await;
+        if began.load(Ordering::Relaxed) {
+            std::future::pending::<()>().await;
+        }
+    };
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = silent => return tracing::debug!("a connection was closed: it sent no request"),
+        () = endpoint.stop.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            tokio::time::timeout(STOP_GRACE, connection).await.unwrap_or(Ok(()))
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection ended early");
+    }
+}

@@ -1,0 +1,229 @@
+//! Roles and bindings of rbac.authorization.k8s.io.
+//!
+//! Rules and texts follow kube-apiserver 1.36. Does not know how the objects decide: `rbac` does.
+
+use super::capacity::selector;
+use super::{Hooks, Kind, NO_HOOKS, PLAIN};
+use crate::faults::Faults;
+use crate::meta;
+use crate::names::{self, Complaints};
+use crate::printer;
+use crate::rbac::GROUP;
+use serde_json::{Value, json};
+
+/// What the four kinds have in common.
+const OF_GROUP: Kind = Kind {
+    group: GROUP,
+    name_rule: segment,
+    create_on_update: true,
+    ..PLAIN
+};
+
+pub(super) static ROLE: Kind = Kind {
+    kind: "Role",
+    plural: "roles",
+    singular: "role",
+    hooks: Hooks {
+        default: default_rules,
+        validate: |role, faults| rules(role, true, faults),
+        ..NO_HOOKS
+    },
+    printer: &printer::NAME_AND_CREATION,
+    ..OF_GROUP
+};
+
+pub(super) static CLUSTER_ROLE: Kind = Kind {
+    kind: "ClusterRole",
+    plural: "clusterroles",
+    singular: "clusterrole",
+    namespaced: false,
+    hooks: Hooks {
+        default: default_rules,
+        validate: cluster_role_validate,
+        ..NO_HOOKS
+    },
+    printer: &printer::NAME_AND_CREATION,
+    ..OF_GROUP
+};
+
+pub(super) static ROLE_BINDING: Kind = Kind {
+    kind: "RoleBinding",
+    plural: "rolebindings",
+    singular: "rolebinding",
+    hooks: Hooks {
+        validate: |binding, faults| binding_validate(binding, &["Role", "ClusterRole"], true, faults),
+        ..BINDING_HOOKS
+    },
+    printer: &printer::BINDING,
+    ..OF_GROUP
+};
+
+pub(super) static CLUSTER_ROLE_BINDING: Kind = Kind {
+    kind: "ClusterRoleBinding",
+    plural: "clusterrolebindings",
+    singular: "clusterrolebinding",
+    namespaced: false,
+    hooks: Hooks {
+        validate: |binding, faults| binding_validate(binding, &["ClusterRole"], false, faults),
+        ..BINDING_HOOKS
+    },
+    printer: &printer::BINDING,
+    ..OF_GROUP
+};
+
+const BINDING_HOOKS: Hooks = Hooks {
+    default: default_binding,
+    validate_update: |new, old, faults| {
+        if new["roleRef"] != old["roleRef"] {
+            faults.invalid(
+                "roleRef",
+                internal_role_ref(&new["roleRef"]),
+                "cannot change roleRef",
+            );
+        }
+    },
+    ..NO_HOOKS
+};
+
+/// Names may be anything that fits into one segment of a path.
+fn segment(name: &str) -> Complaints {
+    if name == "." || name == ".." {
+        return vec![format!("may not be '{name}'")];
+    }
+    let found = ["/", "%"].into_iter().filter(|part| name.contains(part));
+    found.map(|part| format!("may not contain '{part}'")).collect()
+}
+
+/// The list of rules is written even where there is none.
+fn default_rules(object: &mut Value) {
+    meta::default_member(object, "rules", Value::Null);
+    for rule in meta::entries(object, "/rules") {
+        meta::default_member(rule, "verbs", Value::Null);
+    }
+}
+
+fn default_binding(object: &mut Value) {
+    let role = meta::member(object, "roleRef");
+    for (name, value) in [("apiGroup", GROUP), ("kind", ""), ("name", "")] {
+        role.entry(name).or_insert_with(|| value.into());
+    }
+    if role["apiGroup"] == "" {
+        role.insert("apiGroup".to_owned(), GROUP.into());
+    }
+    for subject in meta::entries(object, "/subjects") {
+        for name in ["kind", "name"] {
+            meta::default_member(subject, name, "");
+        }
+        if subject["kind"] == "User" || subject["kind"] == "Group" {
+            meta::default_member(subject, "apiGroup", GROUP);
+        }
+    }
+}
+
+fn rules(role: &Value, namespaced: bool, faults: &mut Faults) {
+    for (i, rule) in role["rules"].as_array().into_iter().flatten().enumerate() {
+        policy_rule(rule, namespaced, &format!("rules[{i}]"), faults);
+    }
+}
+
+/// The rules for a policy rule (`ValidatePolicyRule`).
+fn policy_rule(rule: &Value, namespaced: bool, at: &str, faults: &mut Faults) {
+    let is_empty = |field: &str| meta::texts(&rule[field]).is_empty();
+    if is_empty("verbs") {
+        faults.required(format!("{at}.verbs"), "verbs must contain at least one value");
+    }
+    if !is_empty("nonResourceURLs") {
+        let (field, paths) = (format!("{at}.nonResourceURLs"), &rule["nonResourceURLs"]);
+        if namespaced {
+            let text = "namespaced rules cannot apply to non-resource URLs";
+            faults.invalid(field.as_str(), paths.clone(), text);
+        }
+        if !["apiGroups", "resources", "resourceNames"]
+            .into_iter()
+            .all(is_empty)
+        {
+            let text = "rules cannot apply to both regular resources and non-resource URLs";
+            faults.invalid(field, paths.clone(), text);
+        }
+        return;
+    }
+    for (field, what) in [("apiGroups", "api group"), ("resources", "resource")] {
+        if is_empty(field) {
+            faults.required(
+                format!("{at}.{field}"),
+                &format!("resource rules must supply at least one {what}"),
+            );
+        }
+    }
+}
+
+fn cluster_role_validate(role: &Value, faults: &mut Faults) {
+    rules(role, false, faults);
+    let Some(aggregation) = role.get("aggregationRule") else {
+        return;
+    };
+    let at = "aggregationRule.clusterRoleSelectors";
+    let selectors = aggregation["clusterRoleSelectors"]
+        .as_array()
+        .map_or(&[][..], Vec::as_slice);
+    if selectors.is_empty() {
+        faults.required(
+            at,
+            "at least one clusterRoleSelector required if aggregationRule is non-nil",
+        );
+    }
+    for (i, own) in selectors.iter().enumerate() {
+        selector(own, &format!("{at}[{i}]"), faults);
+    }
+}
+
+/// The rules for a binding (`ValidateRoleBinding`, `ValidateClusterRoleBinding`).
+fn binding_validate(binding: &Value, kinds: &[&str], namespaced: bool, faults: &mut Faults) {
+    let role = &binding["roleRef"];
+    let text = |field: &str| role[field].as_str().unwrap_or_default();
+    faults.one_of("roleRef.apiGroup", text("apiGroup"), &[GROUP]);
+    faults.one_of("roleRef.kind", text("kind"), kinds);
+    if text("name").is_empty() {
+        faults.required("roleRef.name", "");
+    }
+    meta::complain(faults, "roleRef.name", text("name"), segment(text("name")));
+    for (i, subject) in binding["subjects"].as_array().into_iter().flatten().enumerate() {
+        subject_validate(subject, namespaced, &format!("subjects[{i}]"), faults);
+    }
+}
+
+fn subject_validate(subject: &Value, namespaced: bool, at: &str, faults: &mut Faults) {
+    let text = |field: &str| subject[field].as_str().unwrap_or_default();
+    let (name, group) = (text("name"), text("apiGroup"));
+    let (name_field, group_field) = (format!("{at}.name"), format!("{at}.apiGroup"));
+    if name.is_empty() {
+        faults.required(name_field.as_str(), "");
+    }
+    match text("kind") {
+        "ServiceAccount" => {
+            if !name.is_empty() {
+                meta::complain(faults, &name_field, name, names::subdomain(name));
+            }
+            faults.one_of(&group_field, group, &[""]);
+            if !namespaced && text("namespace").is_empty() {
+                faults.required(format!("{at}.namespace"), "");
+            }
+        }
+        kind @ ("User" | "Group") => {
+            if name.is_empty() {
+                faults.invalid(
+                    name_field,
+                    name,
+                    &format!("{} name cannot be empty", kind.to_lowercase()),
+                );
+            }
+            faults.one_of(&group_field, group, &[GROUP]);
+        }
+        other => faults.not_supported(format!("{at}.kind"), other, &["ServiceAccount", "User", "Group"]),
+    }
+}
+
+/// A role reference as the internal type has it, which messages show: with Go's field names.
+fn internal_role_ref(role: &Value) -> Value {
+    json!({"APIGroup": role["apiGroup"], "Kind": role["kind"], "Name": role["name"]})
+}

@@ -1,0 +1,77 @@
+//! Kubeconfig files: where a server is, how to trust it, and as whom to come.
+//!
+//! Owns their form and the way they get onto the disk. Does not know tokens' meaning.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use rand::RngExt;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// Everything that a client needs.
+#[derive(Clone, Copy)]
+pub struct Kubeconfig<'a> {
+    /// The URL of the server.
+    pub server: &'a str,
+    /// The authority that signed the server's certificate, in PEM; none without TLS.
+    pub authority_pem: Option<&'a str>,
+    /// The bearer token.
+    pub token: &'a str,
+}
+
+impl Kubeconfig<'_> {
+    /// The text of the file.
+    pub fn text(&self) -> String {
+        let authority = self.authority_pem.map_or_else(String::new, |pem| {
+            format!("    certificate-authority-data: {}\n", STANDARD.encode(pem))
+        });
+        format!(
+            "apiVersion: v1\n\
+             kind: Config\n\
+             clusters:\n\
+             - name: fake-apiserver\n\
+             \x20 cluster:\n\
+             \x20   server: {server}\n\
+             {authority}\
+             users:\n\
+             - name: client\n\
+             \x20 user:\n\
+             \x20   token: {token:?}\n\
+             contexts:\n\
+             - name: fake-apiserver\n\
+             \x20 context:\n\
+             \x20   cluster: fake-apiserver\n\
+             \x20   user: client\n\
+             current-context: fake-apiserver\n",
+            server = self.server,
+            token = self.token,
+        )
+    }
+
+    /// Writes the file, readable for its owner alone from the first byte on. What was there is replaced at once, so a
+    /// reader sees the old file or the new one.
+    pub fn write(&self, path: &Path) -> io::Result<()> {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        if let Some(folder) = folder {
+            fs::create_dir_all(folder)?;
+        }
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".{:08x}", rand::rng().random::<u32>()));
+        let draft = path.with_file_name(name);
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&draft)?;
+        let written = file
+            .write_all(self.text().as_bytes())
+            .and_then(|()| fs::rename(&draft, path));
+        if written.is_err() {
+            // The draft holds a token; that it could not be finished is the error to tell.
+            fs::remove_file(&draft).ok();
+        }
+        written
+    }
+}

@@ -1,0 +1,141 @@
+//! What the server counts about itself, for `/metrics`.
+//!
+//! Owns the names and labels, which are those of kube-apiserver as far as they go. All labels come from tables, so what a
+//! peer sends cannot make their number grow. Does not know requests.
+
+use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+use std::time::Duration;
+
+/// The media type of the text.
+pub(crate) const MEDIA: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Seconds; the buckets of the real server.
+const BUCKETS: [f64; 24] = [
+    0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0,
+    20.0, 30.0, 45.0, 60.0, 120.0,
+];
+
+/// What a request was, in words that are all known beforehand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct Labels {
+    pub(crate) verb: &'static str,
+    pub(crate) group: &'static str,
+    pub(crate) version: &'static str,
+    pub(crate) resource: &'static str,
+    pub(crate) subresource: &'static str,
+    /// `resource` for one object, `namespace` or `cluster` for a collection, empty for other paths.
+    pub(crate) scope: &'static str,
+    pub(crate) dry_run: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Answered {
+    #[prometheus(flatten)]
+    request: Labels,
+    code: u16,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct InFlight {
+    request_kind: RequestKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EncodeLabelValue)]
+#[expect(
+    non_camel_case_types,
+    reason = "the label values are spelt as kube-apiserver spells them"
+)]
+enum RequestKind {
+    mutating,
+    readOnly,
+}
+
+/// All counters of a server.
+pub(crate) struct Metrics {
+    registry: Registry,
+    requests: Family<Answered, Counter>,
+    durations: Family<Labels, Histogram>,
+    in_flight: Family<InFlight, Gauge>,
+    watches: Family<Labels, Gauge>,
+}
+
+/// One request that is being answered.
+pub(crate) struct Flight(Gauge);
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
+
+impl Metrics {
+    pub(crate) fn new() -> Self {
+        let mut registry = Registry::default();
+        let requests = Family::default();
+        let durations = Family::<Labels, Histogram>::new_with_constructor(|| Histogram::new(BUCKETS));
+        let (in_flight, watches) = (Family::default(), Family::default());
+        registry.register(
+            "apiserver_request",
+            "Requests by verb, resource, scope and HTTP code",
+            requests.clone(),
+        );
+        registry.register(
+            "apiserver_request_duration_seconds",
+            "Time from the headers of a request to its answer, watches excepted",
+            durations.clone(),
+        );
+        registry.register(
+            "apiserver_current_inflight_requests",
+            "Requests being answered",
+            in_flight.clone(),
+        );
+        registry.register("apiserver_longrunning_requests", "Open watches", watches.clone());
+        Self {
+            registry,
+            requests,
+            durations,
+            in_flight,
+            watches,
+        }
+    }
+
+    /// Notes that a request is being answered, until the guard is dropped.
+    pub(crate) fn begin(&self, reads: bool) -> Flight {
+        let request_kind = if reads {
+            RequestKind::readOnly
+        } else {
+            RequestKind::mutating
+        };
+        let gauge = self.in_flight.get_or_create_owned(&InFlight { request_kind });
+        gauge.inc();
+        Flight(gauge)
+    }
+
+    /// Notes that a watch is open, until the guard is dropped.
+    pub(crate) fn watch(&self, labels: Labels) -> Flight {
+        let gauge = self.watches.get_or_create_owned(&labels);
+        gauge.inc();
+        Flight(gauge)
+    }
+
+    /// Notes an answer. The duration of a watch says nothing, so it is left out.
+    pub(crate) fn answered(&self, request: Labels, code: u16, took: Duration) {
+        self.requests.get_or_create(&Answered { request, code }).inc();
+        if request.verb != "WATCH" {
+            self.durations.get_or_create(&request).observe(took.as_secs_f64());
+        }
+    }
+
+    /// Everything, in the OpenMetrics text format.
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::new();
+        encode(&mut text, &self.registry).expect("a String takes all that is written to it");
+        text
+    }
+}

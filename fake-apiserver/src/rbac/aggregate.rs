@@ -1,0 +1,60 @@
+//! Aggregated cluster roles: their rules are those of the cluster roles that they select.
+//!
+//! Plays the clusterrole-aggregation controller, for lack of a controller manager, within the request that changed a role.
+
+use crate::kinds::CLUSTER_ROLE;
+use crate::selector::LabelSelector;
+use crate::store::Txn;
+use serde_json::Value;
+
+/// Brings the rules of all aggregated roles up to date. Aggregated roles may be selected by others, so this goes on until
+/// nothing changes, and no longer than a chain of all of them would need.
+pub(crate) fn settle(txn: &mut Txn<'_>) {
+    let rounds = txn.snapshot(CLUSTER_ROLE).objects.len();
+    for _ in 0..rounds {
+        if !round(txn) {
+            return;
+        }
+    }
+}
+
+/// Writes every aggregated role whose rules are out of date; whether there was one.
+fn round(txn: &mut Txn<'_>) -> bool {
+    let roles = txn.snapshot(CLUSTER_ROLE).objects;
+    let mut changed = false;
+    for (key, role) in &roles {
+        let Some(selectors) = role.value["aggregationRule"]["clusterRoleSelectors"].as_array() else {
+            continue;
+        };
+        let selectors: Vec<LabelSelector> = selectors.iter().filter_map(LabelSelector::from_object).collect();
+        let mut rules: Vec<Value> = Vec::new();
+        for selector in &selectors {
+            for (other, member) in &roles {
+                if other != key && selector.matches(&member.value) {
+                    let of_member = member.value["rules"].as_array().into_iter().flatten();
+                    let new: Vec<Value> = of_member.filter(|rule| !rules.contains(rule)).cloned().collect();
+                    rules.extend(new);
+                }
+            }
+        }
+        let rules = if rules.is_empty() {
+            Value::Null
+        } else {
+            rules.into()
+        };
+        if !same(&role.value["rules"], &rules) {
+            let mut role = Value::clone(&role.value);
+            role["rules"] = rules;
+            txn.put(CLUSTER_ROLE, key, role);
+            changed = true;
+        }
+    }
+    changed
+}
+
+/// Whether two lists hold the same rules: roles that select each other would otherwise trade places for ever.
+fn same(one: &Value, other: &Value) -> bool {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let (one, other) = (list(one), list(other));
+    one.len() == other.len() && one.iter().all(|rule| other.contains(rule))
+}

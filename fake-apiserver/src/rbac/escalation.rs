@@ -1,0 +1,201 @@
+//! Nobody grants what they do not have: the check of new rules and bindings against the rules of whoever writes them.
+//!
+//! Owns the check and its texts. It holds only where RBAC decides at all; members of `system:masters`, and whoever has the
+//! verbs `escalate` or `bind`, are free of it.
+
+use super::{Asked, Attributes, GROUP, Rule};
+use crate::auth::{MASTERS, User};
+use crate::kinds::{CLUSTER_ROLE, CLUSTER_ROLE_BINDING, Kind, ROLE, ROLE_BINDING};
+use crate::meta;
+use crate::options::Authorization;
+use crate::status::{Status, Subject};
+use crate::store::Txn;
+use serde_json::Value;
+
+/// Checks an object before it is written.
+pub(crate) fn check(
+    txn: &Txn<'_>,
+    kind: &'static Kind,
+    old: Option<&Value>,
+    new: &Value,
+) -> Result<(), Status> {
+    // What the server itself writes has no user.
+    let Some(user) = txn.user.clone() else {
+        return Ok(());
+    };
+    let is_free = txn.options().authorization != Authorization::Rbac || user.is_in(MASTERS);
+    if is_free || kind.group != GROUP {
+        return Ok(());
+    }
+    let writer = Writer {
+        txn,
+        user: &user,
+        kind,
+    };
+    let is_same =
+        |fields: &[&str]| old.is_some_and(|old| fields.iter().all(|field| old[*field] == new[*field]));
+    if std::ptr::eq(kind, ROLE) || std::ptr::eq(kind, CLUSTER_ROLE) {
+        return if is_same(&["rules", "aggregationRule"]) {
+            Ok(())
+        } else {
+            writer.check_role(new)
+        };
+    }
+    if (std::ptr::eq(kind, ROLE_BINDING) || std::ptr::eq(kind, CLUSTER_ROLE_BINDING))
+        && !is_same(&["subjects"])
+    {
+        return writer.check_binding(new);
+    }
+    Ok(())
+}
+
+/// Who writes an object of which kind.
+struct Writer<'a, 'b> {
+    txn: &'a Txn<'b>,
+    user: &'a User,
+    kind: &'static Kind,
+}
+
+impl Writer<'_, '_> {
+    fn check_role(&self, role: &Value) -> Result<(), Status> {
+        let (namespace, name) = (meta::text(role, "namespace"), meta::text(role, "name"));
+        if self.may("escalate", self.kind.plural, namespace, name) {
+            return Ok(());
+        }
+        self.confirm(namespace, name, &Rule::all_of(role))?;
+        let aggregates = role.get("aggregationRule").is_some();
+        if aggregates && self.confirm(namespace, name, &Rule::everything()).is_err() {
+            let why = "must have cluster-admin privileges to use an aggregationRule";
+            return Err(Status::forbidden(self.kind.resource(), name, why));
+        }
+        Ok(())
+    }
+
+    fn check_binding(&self, binding: &Value) -> Result<(), Status> {
+        let (namespace, name) = (meta::text(binding, "namespace"), meta::text(binding, "name"));
+        let role = binding["roleRef"]["name"].as_str().unwrap_or_default();
+        let role_kind = if binding["roleRef"]["kind"] == "Role" {
+            ROLE
+        } else {
+            CLUSTER_ROLE
+        };
+        if self.may("bind", role_kind.plural, namespace, role) {
+            return Ok(());
+        }
+        let Some(found) = self.txn.get(role_kind, &role_kind.key(Some(namespace), role)) else {
+            let subject = Subject {
+                group: GROUP,
+                kind: role_kind.singular,
+            };
+            return Err(Status::not_found(subject, role));
+        };
+        self.confirm(namespace, name, &Rule::all_of(&found.value))
+    }
+
+    fn may(&self, verb: &str, resource: &str, namespace: &str, name: &str) -> bool {
+        let asked = Asked::Resource {
+            group: GROUP,
+            resource,
+            subresource: "",
+            namespace,
+            name,
+        };
+        self.txn.authorize(self.user, Attributes { verb, asked }).allowed
+    }
+
+    /// Refuses where a rule goes beyond those that the user has in the namespace.
+    fn confirm(&self, namespace: &str, name: &str, wanted: &[Rule]) -> Result<(), Status> {
+        let (own, failure) = self.txn.rules_for(self.user, namespace);
+        let mut missing: Vec<Rule> = Vec::new();
+        for part in wanted.iter().flat_map(Rule::parts) {
+            if !own.iter().any(|rule| rule.covers(&part)) {
+                merge(&mut missing, part);
+            }
+        }
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let User {
+            name: user, groups, ..
+        } = self.user;
+        let groups: Vec<String> = groups.iter().map(|group| format!("{group:?}")).collect();
+        let mut lines: Vec<String> = missing.iter().map(Rule::compact).collect();
+        lines.sort();
+        let mut why = format!(
+            "user {user:?} (groups=[{}]) is attempting to grant RBAC permissions not currently held:\n{}",
+            groups.join(" "),
+            lines.join("\n")
+        );
+        if let Some(failure) = failure {
+            why.push_str(&format!("; resolution errors: {failure}"));
+        }
+        Err(Status::forbidden(self.kind.resource(), name, &why))
+    }
+}
+
+/// Adds a rule of one verb to those that are for the same thing.
+fn merge(rules: &mut Vec<Rule>, part: Rule) {
+    let same = |rule: &&mut Rule| {
+        (&rule.groups, &rule.resources, &rule.names, &rule.paths)
+            == (&part.groups, &part.resources, &part.names, &part.paths)
+    };
+    match rules.iter_mut().find(same) {
+        Some(rule) => rule.verbs.extend(part.verbs),
+        None => rules.push(part),
+    }
+}
+
+impl Rule {
+    /// The rule in pieces of one verb for one thing each.
+    fn parts(&self) -> impl Iterator<Item = Self> {
+        let one = |text: &String| vec![text.clone()];
+        let mut parts = Vec::new();
+        for verb in &self.verbs {
+            for path in &self.paths {
+                parts.push(Self {
+                    verbs: one(verb),
+                    paths: one(path),
+                    ..Self::default()
+                });
+            }
+            for group in &self.groups {
+                for resource in &self.resources {
+                    let whole = Self {
+                        verbs: one(verb),
+                        groups: one(group),
+                        resources: one(resource),
+                        ..Self::default()
+                    };
+                    let named = self.names.iter().map(|name| Self {
+                        names: one(name),
+                        ..whole.clone()
+                    });
+                    if self.names.is_empty() {
+                        parts.push(whole.clone());
+                    }
+                    parts.extend(named);
+                }
+            }
+        }
+        parts.into_iter()
+    }
+
+    /// The rule in one line, as refusals show it.
+    fn compact(&self) -> String {
+        let lists = [
+            ("APIGroups", &self.groups),
+            ("Resources", &self.resources),
+            ("NonResourceURLs", &self.paths),
+            ("ResourceNames", &self.names),
+            ("Verbs", &self.verbs),
+        ];
+        let filled = lists.iter().filter(|(_, list)| !list.is_empty());
+        let shown: Vec<String> = filled
+            .map(|(name, list)| {
+                let quoted: Vec<String> = list.iter().map(|text| format!("{text:?}")).collect();
+                format!("{name}:[{}]", quoted.join(" "))
+            })
+            .collect();
+        format!("{{{}}}", shown.join(", "))
+    }
+}

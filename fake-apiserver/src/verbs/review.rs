@@ -1,0 +1,206 @@
+//! Reviews: questions about users and permissions, answered instead of stored.
+//!
+//! Owns their rules and answers. Who a token stands for is `auth`'s business, who may do what that of `rbac`.
+
+use super::create::{no_body, place};
+use super::{dry_run, field_validation};
+use crate::auth::{API_AUDIENCE, User};
+use crate::call::{Answer, Call, Payload};
+use crate::decode::decode;
+use crate::faults::Faults;
+use crate::kinds::Review;
+use crate::meta;
+use crate::rbac::{Asked, Attributes, Rule};
+use crate::status::Status;
+use crate::store::{Object, Txn};
+use serde_json::{Map, Value, json};
+
+/// create of a kind that is a review.
+pub(super) fn review(txn: &mut Txn<'_>, review: Review, call: Call) -> Result<Answer, Status> {
+    let kind = call.target.kind;
+    let Payload::Object(body) = call.payload else {
+        return Err(no_body());
+    };
+    dry_run(&call.params, &Value::Null, "CreateOptions")?;
+    let validation = field_validation(&call.params, "CreateOptions")?;
+    let decoded = decode(kind, body).map_err(|why| why.of_body(kind))?;
+    txn.warnings.extend(validation.of_body(kind, decoded.flaws)?);
+    let mut object = decoded.object;
+    place(kind, call.target.namespace.as_deref(), &mut object)?;
+    let status = match review {
+        Review::SelfSubject => {
+            meta::set(&mut object, "creationTimestamp", Some(txn.now.as_str().into()));
+            json!({"userInfo": user_info(&call.user)})
+        }
+        Review::Token => token(txn, &object)?,
+        Review::SelfSubjectRules => rules(txn, &call.user, &object)?,
+        Review::SelfSubjectAccess => {
+            check_access(&object, kind.kind, false)?;
+            access(txn, &call.user, &object)
+        }
+        Review::SubjectAccess | Review::LocalSubjectAccess => {
+            check_access(&object, kind.kind, true)?;
+            access(txn, &subject(&object["spec"]), &object)
+        }
+    };
+    object["status"] = status;
+    Ok(Answer::Object {
+        code: 201,
+        object: Object::new(object, 0),
+    })
+}
+
+fn user_info(user: &User) -> Value {
+    let mut info = Map::new();
+    info.insert("username".to_owned(), (*user.name).into());
+    if !user.uid.is_empty() {
+        info.insert("uid".to_owned(), user.uid.as_str().into());
+    }
+    if !user.groups.is_empty() {
+        info.insert("groups".to_owned(), json!(user.groups));
+    }
+    if !user.extra.is_empty() {
+        info.insert("extra".to_owned(), json!(user.extra));
+    }
+    info.into()
+}
+
+fn token(txn: &Txn<'_>, object: &Value) -> Result<Value, Status> {
+    let spec = &object["spec"];
+    let token = spec["token"].as_str().unwrap_or_default();
+    if token.is_empty() {
+        return Err(Status::bad_request(
+            "token is required for TokenReview in authentication",
+        ));
+    }
+    let mut audiences: Vec<String> = meta::texts(&spec["audiences"])
+        .into_iter()
+        .map(str::to_owned)
+        .collect();
+    if audiences.is_empty() {
+        audiences.push(API_AUDIENCE.to_owned());
+    }
+    Ok(match txn.authenticate(token, &audiences) {
+        Some(found) => json!({
+            "authenticated": true,
+            "user": user_info(&found.user),
+            "audiences": found.audiences,
+        }),
+        None => json!({"user": {}, "error": "invalid bearer token"}),
+    })
+}
+
+/// The user whom a review names.
+fn subject(spec: &Value) -> User {
+    let list = |value: &Value| meta::texts(value).into_iter().map(str::to_owned).collect();
+    let extra = spec["extra"].as_object().into_iter().flatten();
+    User {
+        uid: spec["uid"].as_str().unwrap_or_default().to_owned(),
+        groups: list(&spec["groups"]),
+        extra: extra.map(|(key, values)| (key.clone(), list(values))).collect(),
+        ..User::new(spec["user"].as_str().unwrap_or_default())
+    }
+}
+
+/// The rules for access reviews (`ValidateSubjectAccessReview` and its kin).
+fn check_access(object: &Value, kind: &'static str, names_user: bool) -> Result<(), Status> {
+    let (spec, mut faults) = (&object["spec"], Faults::default());
+    let (resource, path) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
+    if !resource.is_null() && !path.is_null() {
+        let text = "cannot be specified in combination with resourceAttributes";
+        faults.invalid("spec.nonResourceAttributes", path.clone(), text);
+    }
+    if resource.is_null() && path.is_null() {
+        let text = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
+        faults.invalid("spec.resourceAttributes", Value::Null, text);
+    }
+    let has_user = spec["user"].as_str().is_some_and(|user| !user.is_empty());
+    if names_user && !has_user && meta::texts(&spec["groups"]).is_empty() {
+        faults.invalid("spec.user", "", "at least one of user or group must be specified");
+    }
+    let mut metadata = object["metadata"].clone();
+    let namespace = metadata.as_object_mut().and_then(|own| own.remove("namespace"));
+    if metadata.as_object().is_some_and(|own| !own.is_empty()) {
+        faults.invalid("metadata", object["metadata"].clone(), "must be empty");
+    }
+    if let Some(namespace) = namespace {
+        let own = resource["namespace"].as_str().unwrap_or_default();
+        if !resource.is_null() && namespace != own {
+            faults.invalid(
+                "spec.resourceAttributes.namespace",
+                own,
+                "must match metadata.namespace",
+            );
+        }
+        if !path.is_null() {
+            let text = "disallowed on this kind of request";
+            faults.invalid("spec.nonResourceAttributes", path.clone(), text);
+        }
+    }
+    if faults.is_empty() {
+        return Ok(());
+    }
+    let subject = crate::status::Subject {
+        group: "authorization.k8s.io",
+        kind,
+    };
+    Err(Status::invalid(subject, "", faults))
+}
+
+/// Whether a user may do what the review describes.
+fn access(txn: &Txn<'_>, user: &User, object: &Value) -> Value {
+    let spec = &object["spec"];
+    let (of, path) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
+    let text = |field: &str| of[field].as_str().unwrap_or_default();
+    let asked = Asked::Resource {
+        group: text("group"),
+        resource: text("resource"),
+        subresource: text("subresource"),
+        namespace: text("namespace"),
+        name: text("name"),
+    };
+    let attributes = if of.is_null() {
+        let text = |field: &str| path[field].as_str().unwrap_or_default();
+        Attributes {
+            verb: text("verb"),
+            asked: Asked::Path(text("path")),
+        }
+    } else {
+        Attributes {
+            verb: text("verb"),
+            asked,
+        }
+    };
+    let decision = txn.authorize(user, attributes);
+    let mut status = json!({"allowed": decision.allowed});
+    if !decision.reason.is_empty() {
+        status["reason"] = decision.reason.into();
+    }
+    status
+}
+
+/// What the user may do in a namespace.
+fn rules(txn: &Txn<'_>, user: &User, object: &Value) -> Result<Value, Status> {
+    let namespace = object["spec"]["namespace"].as_str().unwrap_or_default();
+    if namespace.is_empty() {
+        return Err(Status::bad_request("no namespace on request"));
+    }
+    let (rules, failure) = txn.rules_for(user, namespace);
+    let of = |wanted: fn(&Rule) -> bool| {
+        rules
+            .iter()
+            .filter(|rule| wanted(rule))
+            .map(Rule::to_value)
+            .collect()
+    };
+    let (resources, paths): (Value, Value) = (
+        of(|rule| !rule.resources.is_empty()),
+        of(|rule| !rule.paths.is_empty()),
+    );
+    let mut status =
+        json!({"resourceRules": resources, "nonResourceRules": paths, "incomplete": failure.is_some()});
+    if let Some(failure) = failure {
+        status["evaluationError"] = failure.into();
+    }
+    Ok(status)
+}

@@ -1,0 +1,187 @@
+//! Peers that take more than they give: too many, silent, slow, half gone. Whatever they do, others are served.
+
+use crate::client::{CONFIG_MAPS, Wire};
+use fake_apiserver::{Event, Limits, Observer, ServerOptions, WatchEnd};
+use serde_json::json;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+
+const SOON: Duration = Duration::from_millis(50);
+
+async fn limited(limits: Limits) -> Wire {
+    let options = ServerOptions {
+        limits,
+        ..ServerOptions::default()
+    };
+    Wire::with(options, None).await
+}
+
+async fn connect(wire: &Wire) -> TcpStream {
+    TcpStream::connect(wire.running.address()).await.unwrap()
+}
+
+/// Everything that comes until the server closes the connection.
+async fn rest(mut socket: TcpStream) -> Vec<u8> {
+    let mut all = Vec::new();
+    socket.read_to_end(&mut all).await.ok();
+    all
+}
+
+async fn is_served(wire: &Wire) {
+    assert_eq!(wire.get("/readyz").await.text, "ok");
+}
+
+#[tokio::test]
+async fn one_connection_too_many_is_closed_and_the_place_is_free_again_later() {
+    let wire = limited(Limits {
+        connections: 3,
+        ..Limits::default()
+    })
+    .await;
+    is_served(&wire).await;
+    let (mut one, mut two) = (connect(&wire).await, connect(&wire).await);
+    for socket in [&mut one, &mut two] {
+        socket
+            .write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n")
+            .await
+            .unwrap();
+        socket.read_exact(&mut [0; 15]).await.unwrap();
+    }
+    assert_eq!(rest(connect(&wire).await).await, b"", "there is no place");
+    is_served(&wire).await;
+    drop((one, two));
+    // The server sees the end of the two when it sees it; until then there is no place.
+    loop {
+        let mut socket = connect(&wire).await;
+        let hello = b"GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+        if socket.write_all(hello).await.is_ok() && rest(socket).await.starts_with(b"HTTP/1.1 200 OK") {
+            return;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_peer_that_sends_nothing_or_half_a_head_is_let_go() {
+    let wire = limited(Limits {
+        headers: SOON,
+        ..Limits::default()
+    })
+    .await;
+    for hello in [
+        &b""[..],
+        b"P",
+        b"GET /healthz HTTP/1.1\r\nhost",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0",
+    ] {
+        let mut socket = connect(&wire).await;
+        socket.write_all(hello).await.unwrap();
+        let said = rest(socket).await;
+        assert!(
+            !said.starts_with(b"HTTP/1.1 200"),
+            "{:?}",
+            String::from_utf8_lossy(&said)
+        );
+    }
+    is_served(&wire).await;
+}
+
+#[tokio::test]
+async fn a_handshake_that_does_not_come_is_not_waited_for() {
+    let options = ServerOptions {
+        limits: Limits {
+            handshake: SOON,
+            ..Limits::default()
+        },
+        ..ServerOptions::default()
+    };
+    let server = fake_apiserver::ApiServer::new(options, None);
+    let running = server.start_tls().await.unwrap();
+    for hello in [
+        &b""[..],
+        b"\x16\x03\x01\x02\x00\x01",
+        b"GET / HTTP/1.1\r\n\r\n",
+        &[0xff; 64],
+    ] {
+        let mut socket = TcpStream::connect(running.address()).await.unwrap();
+        socket.write_all(hello).await.unwrap();
+        let said = rest(socket).await;
+        assert!(!said.starts_with(b"HTTP/"), "it is not TLS: {said:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_come_is_answered_with_a_timeout() {
+    let wire = limited(Limits {
+        body: SOON,
+        ..Limits::default()
+    })
+    .await;
+    let token = wire.server.add_client("slow");
+    let head = format!(
+        "POST {CONFIG_MAPS} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\ncontent-length: 100\r\n\r\n{{"
+    );
+    let mut socket = connect(&wire).await;
+    socket.write_all(head.as_bytes()).await.unwrap();
+    let mut first = [0; 12];
+    socket.read_exact(&mut first).await.unwrap();
+    assert_eq!(&first, b"HTTP/1.1 504");
+    is_served(&wire).await;
+}
+
+/// Passes on how watches end.
+struct Ends(UnboundedSender<WatchEnd>);
+
+impl Observer for Ends {
+    fn observe(&self, event: Event) {
+        if let Event::WatchClosed { why, .. } = event {
+            self.0.send(why).ok();
+        }
+    }
+}
+
+async fn watched(limits: Limits) -> (Wire, tokio::sync::mpsc::UnboundedReceiver<WatchEnd>, TcpStream) {
+    let (sender, ends) = unbounded_channel();
+    let options = ServerOptions {
+        limits,
+        ..ServerOptions::default()
+    };
+    let wire = Wire::with(options, Some(Arc::new(Ends(sender)))).await;
+    let token = wire.server.add_client("watcher");
+    let mut socket = connect(&wire).await;
+    let request =
+        format!("GET {CONFIG_MAPS}?watch=true HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n\r\n");
+    socket.write_all(request.as_bytes()).await.unwrap();
+    socket.read_exact(&mut [0; 15]).await.unwrap();
+    (wire, ends, socket)
+}
+
+#[tokio::test]
+async fn the_watch_of_a_peer_that_has_closed_its_side_ends() {
+    let (wire, mut ends, mut socket) = watched(Limits::default()).await;
+    socket.shutdown().await.unwrap();
+    assert_eq!(ends.recv().await, Some(WatchEnd::Client));
+    is_served(&wire).await;
+}
+
+#[tokio::test]
+async fn a_peer_that_stops_reading_is_let_go() {
+    let limits = Limits {
+        stalled: SOON,
+        ..Limits::default()
+    };
+    let (wire, mut ends, _unread) = watched(limits).await;
+    let local = wire.server.client("writer");
+    let filler = "x".repeat(512 * 1024);
+    for number in 0..40 {
+        let map = json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "data": {"k": filler},
+            "metadata": {"name": format!("m{number}"), "namespace": "default"},
+        });
+        local.create(map).unwrap();
+    }
+    assert_eq!(ends.recv().await, Some(WatchEnd::Client));
+    is_served(&wire).await;
+}
