@@ -1,4 +1,4 @@
-//! JSON bodies: parsing that notices fields that come twice, and the words of Go's parser for what is no JSON.
+//! Bodies as JSON values: parsing that notices fields that come twice, and the words of Go's parser for what is no JSON.
 //!
 //! Knows no types. The last of several equal fields counts, as in Go.
 
@@ -36,12 +36,7 @@ impl Document {
     pub(crate) fn parse(body: &[u8]) -> Result<Self, String> {
         let duplicates = RefCell::default();
         let mut reader = serde_json::Deserializer::from_slice(body);
-        let at = Place {
-            parent: None,
-            step: Step::Root,
-            duplicates: &duplicates,
-        };
-        let value = at
+        let value = Place::root(&duplicates)
             .deserialize(&mut reader)
             .and_then(|value| reader.end().map(|()| value))
             .map_err(|error| complaint(body, &error))?;
@@ -70,9 +65,9 @@ impl Document {
     }
 }
 
-/// Where the parser is. Places live on the stack: paths are only spelled out where there is something to report.
+/// Where a parser is; it makes the value at that place. Places live on the stack: paths are only spelled out where there is something to report.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+pub(crate) struct Place<'a> {
     parent: Option<&'a Place<'a>>,
     step: Step<'a>,
     duplicates: &'a RefCell<Vec<String>>,
@@ -83,6 +78,17 @@ enum Step<'a> {
     Root,
     Key(&'a str),
     Index(usize),
+}
+
+impl<'a> Place<'a> {
+    /// The whole document. What comes twice is added to `duplicates`.
+    pub(crate) fn root(duplicates: &'a RefCell<Vec<String>>) -> Self {
+        Self {
+            parent: None,
+            step: Step::Root,
+            duplicates,
+        }
+    }
 }
 
 impl Place<'_> {

@@ -64,6 +64,7 @@ mod strategic;
 mod tls;
 mod usage;
 mod verbs;
+mod yaml;
 
 pub use auth::{TokenFileError, User};
 pub use kubeconfig::Kubeconfig;

@@ -8,15 +8,16 @@ use crate::kinds::Kind;
 use crate::observe::Verb;
 use crate::protobuf::{self, MEDIA};
 use crate::status::Status;
+use crate::yaml;
 use bytes::Bytes;
 use hyper::HeaderMap;
 use hyper::header::{ACCEPT, CONTENT_TYPE};
 
 /// What can be sent.
-const REPRESENTATIONS: &str = "application/json, application/vnd.kubernetes.protobuf, \
+const REPRESENTATIONS: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf, \
     application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
 /// What can be read.
-const BODIES: &str = "application/json, application/vnd.kubernetes.protobuf";
+const BODIES: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 
 /// The form of an answer that the client prefers among those served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,6 +31,8 @@ pub(super) enum Accept {
     Metadata(&'static str),
     /// Aggregated discovery, in `v2` or `v2beta1` of apidiscovery.k8s.io.
     Aggregated(&'static str),
+    /// The object or list itself, in YAML.
+    Yaml,
     /// The object or list itself, in protobuf.
     Protobuf,
     /// Metadata only, in protobuf.
@@ -41,6 +44,8 @@ pub(super) enum Accept {
 pub(super) struct Offer {
     /// The answer may be plain text, so that any `Accept` will do.
     pub(super) text: bool,
+    /// The answer is a stream, which YAML has no form for.
+    pub(super) stream: bool,
     /// The kind of the objects that are asked for.
     pub(super) kind: Option<&'static Kind>,
 }
@@ -85,6 +90,9 @@ impl Accept {
     fn of(range: &str, offer: Offer) -> Option<Self> {
         let mut parts = range.split(';').map(str::trim);
         let media = parts.next()?;
+        if media == yaml::MEDIA && !offer.stream && !parts.clone().any(|part| part.starts_with("as=")) {
+            return Some(Self::Yaml);
+        }
         let protobuf = media == MEDIA && offer.has_protobuf();
         if !protobuf && !["application/json", "application/*", "*/*"].contains(&media) {
             return None;
@@ -177,14 +185,20 @@ pub(super) fn reader(verb: Verb, media: &str) -> Result<Reader, Status> {
             None => Err(Status::unsupported_patch("415: Unsupported Media Type")),
         },
         Verb::Create | Verb::Update | Verb::Delete | Verb::DeleteCollection => match media {
-            "application/json" => Ok(object),
+            "application/json" => Ok(|purpose, body| object(purpose, body, Document::parse)),
+            yaml::MEDIA => Ok(|purpose, body| object(purpose, body, yaml::parse)),
             MEDIA => Ok(protobuf_object),
             _ => Err(Status::unsupported_body(BODIES)),
         },
     }
 }
 
-fn object(purpose: Purpose<'_>, body: &Bytes) -> Result<Payload, Status> {
+/// Reads a body of JSON, or of YAML, which is the same in other words.
+fn object(
+    purpose: Purpose<'_>,
+    body: &Bytes,
+    parse: fn(&[u8]) -> Result<Document, String>,
+) -> Result<Payload, Status> {
     if body.is_empty() && purpose.is_deletion() {
         return Ok(Payload::None);
     }
@@ -198,7 +212,7 @@ fn object(purpose: Purpose<'_>, body: &Bytes) -> Result<Payload, Status> {
             "the object provided is unrecognized (must be of type {expected}): {text}"
         ))
     };
-    let document = Document::parse(body).map_err(unrecognized)?;
+    let document = parse(body).map_err(unrecognized)?;
     if !document.value.is_object() {
         return Err(unrecognized(document.mismatch()));
     }

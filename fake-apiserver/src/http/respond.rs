@@ -11,6 +11,7 @@ use crate::kinds::Kind;
 use crate::printer::{Column, Printer};
 use crate::status::Status;
 use crate::store::{Object, write_json};
+use crate::yaml;
 use bytes::{BufMut, Bytes, BytesMut};
 use hyper::header::{
     CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, RETRY_AFTER, USER_AGENT, VARY, WARNING,
@@ -21,6 +22,7 @@ use serde_json::{Map, Value, json};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const YAML: HeaderValue = HeaderValue::from_static(yaml::MEDIA);
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 
 /// A response whose body is complete.
@@ -65,6 +67,7 @@ pub(super) fn answer(kind: &'static Kind, answer: Answer, form: &Form, warnings:
         Answer::Watch(_) => (500, Ok(Bytes::new())),
     };
     let body = match body {
+        Ok(body) if form.accept == Accept::Yaml => yaml_body(&body),
         Ok(body) if form.pretty && !form.accept.is_protobuf() => prettier(body),
         Ok(body) => body,
         Err(failure) => return status(&failure, form.accept, form.pretty, warnings),
@@ -110,16 +113,21 @@ fn document(code: u16, value: &Value, accept: Accept, pretty: bool) -> Plain {
             headers: vec![(CONTENT_TYPE, protobuf::WHOLE)],
             body,
         },
+        Some(Err(_)) | None if accept == Accept::Yaml => Plain {
+            code,
+            headers: vec![(CONTENT_TYPE, YAML)],
+            body: yaml::write(value),
+        },
         Some(Err(_)) | None => json(code, value, pretty),
     }
 }
 
 /// The media type of an answer.
 fn media(accept: Accept) -> HeaderValue {
-    if accept.is_protobuf() {
-        protobuf::WHOLE
-    } else {
-        JSON
+    match accept {
+        Accept::Yaml => YAML,
+        _ if accept.is_protobuf() => protobuf::WHOLE,
+        _ => JSON,
     }
 }
 
@@ -168,10 +176,10 @@ pub(super) fn cached(found: &Cached, accept: Accept, pretty: bool, known: Option
         response.code = 304;
         response.body = Bytes::new();
     }
-    let media = if accept.is_protobuf() {
-        protobuf::WHOLE
-    } else {
-        HeaderValue::from_static(found.media)
+    let media = match accept {
+        Accept::Yaml => YAML,
+        _ if accept.is_protobuf() => protobuf::WHOLE,
+        _ => HeaderValue::from_static(found.media),
     };
     response.headers = vec![
         (CONTENT_TYPE, media),
@@ -197,7 +205,7 @@ pub(super) fn wants_pretty(params: &Params, headers: &HeaderMap) -> bool {
 /// One object, in the form that a reader asked for.
 pub(super) fn object_body(kind: &'static Kind, object: &Object, form: &Form) -> Result<Bytes, Status> {
     Ok(match form.accept {
-        Accept::Json | Accept::Aggregated(_) => object.bytes().clone(),
+        Accept::Json | Accept::Yaml | Accept::Aggregated(_) => object.bytes().clone(),
         Accept::Protobuf => protobuf::object(object)?,
         Accept::ProtobufMetadata(version) => protobuf::metadata(&object.value, version)?,
         Accept::Metadata(version) => bytes(&partial(&object.value, version)),
@@ -233,7 +241,7 @@ fn list_body(kind: &'static Kind, listing: &Listing, form: &Form) -> Result<Byte
         metadata.insert("remainingItemCount".to_owned(), remaining.into());
     }
     Ok(match form.accept {
-        Accept::Json | Accept::Aggregated(_) => plain_list(kind, listing, metadata),
+        Accept::Json | Accept::Yaml | Accept::Aggregated(_) => plain_list(kind, listing, metadata),
         Accept::Protobuf => protobuf::objects(kind, listing, metadata)?,
         Accept::ProtobufMetadata(version) => protobuf::metadata_list(listing, version, metadata)?,
         Accept::Metadata(version) => bytes(&json!({
@@ -331,6 +339,14 @@ pub(super) fn bytes(value: &Value) -> Bytes {
     write_json(&mut out, value);
     out.put_slice(b"\n");
     out.freeze()
+}
+
+/// JSON that was rendered before, in YAML.
+fn yaml_body(body: &Bytes) -> Bytes {
+    match serde_json::from_slice(body) {
+        Ok(value) => yaml::write(&value),
+        Err(_) => body.clone(),
+    }
 }
 
 fn prettier(body: Bytes) -> Bytes {

@@ -185,6 +185,7 @@ impl Route {
                 self,
                 Self::Special(Special::Health(..) | Special::Metrics) | Self::Unknown
             ),
+            stream: self.verb() == Verb::Watch,
             kind: match self {
                 Self::Resource { target, .. } => Some(target.kind),
                 Self::Special(_) | Self::Refused { .. } | Self::Unknown => None,

@@ -25,3 +25,4 @@ mod tls;
 mod usage;
 mod validation;
 mod watch;
+mod yaml;
