@@ -124,7 +124,7 @@ async fn answer(endpoint: &Endpoint, request: Request<Incoming>) -> Result<Respo
     let busy = endpoint.server.store().activity().begin();
     let params = Params::parse(request.uri().query().unwrap_or_default());
     let route = Route::parse(request.method(), request.uri().path(), &params);
-    let route = route.as_served(endpoint.server.store().profile());
+    let route = route.served_by(endpoint.server.store().profile());
     let labels = route.labels(&params);
     let flight = metrics.begin(route.verb().only_reads());
     let response = perturbed(endpoint, request, route, params, labels, busy).await;

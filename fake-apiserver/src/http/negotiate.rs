@@ -230,7 +230,7 @@ fn protobuf_object(purpose: Purpose<'_>, body: &Bytes) -> Result<Payload, Status
 
 impl Purpose<'_> {
     /// Version and kind of the body; subresources have bodies of types of their own, which must say which.
-    fn expected<'a>(self, version: &'a str) -> (&'a str, &'static str) {
+    fn expected(self, version: &str) -> (&str, &'static str) {
         match self.target.part {
             _ if self.is_deletion() => ("v1", "DeleteOptions"),
             Part::Main | Part::Status => (version, self.target.kind.kind),

@@ -57,7 +57,8 @@ pub(super) static CSI_DRIVER_1_18: Kind = Kind {
 fn gate_tracking(object: &mut Value, old: Option<&Value>, setting: &Setting<'_>) {
     let had = old.is_some_and(|old| !old["spec"]["storageCapacity"].is_null());
     let knows = setting.profile.is_since(19);
-    if !setting.profile.has(Gate::CsiStorageCapacity) && !(knows && had) {
+    let keeps = setting.profile.has(Gate::CsiStorageCapacity) || (knows && had);
+    if !keeps {
         drop_tracking(object);
     }
 }

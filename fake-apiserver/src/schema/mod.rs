@@ -22,8 +22,6 @@ pub(crate) struct Type {
     pub(crate) name: &'static str,
     /// Sorted by name.
     pub(crate) fields: Vec<Field>,
-    /// The struct has one owner: server-side apply does not look into it.
-    pub(crate) atomic: bool,
 }
 
 /// A field of a struct.
@@ -137,22 +135,6 @@ impl Type {
 }
 
 impl Form {
-    /// The struct that a value of this form is.
-    pub(crate) fn as_struct(&self) -> Option<&'static Type> {
-        match self {
-            Self::Struct(id) => Some(id.get()),
-            _ => None,
-        }
-    }
-
-    /// The form of a list's entries or a map's values.
-    pub(crate) fn element(&self) -> Option<&Self> {
-        match self {
-            Self::List(inner) | Self::Map(inner) => Some(inner),
-            _ => None,
-        }
-    }
-
     /// The Go type, as decoding errors name it.
     fn go_name(&self) -> String {
         match self {
@@ -195,10 +177,10 @@ mod tests {
     #[test]
     fn what_merges_says_how() {
         let pod = Type::find("v1", "Pod").expect("pods are in the table");
-        let spec = pod
-            .field("spec")
-            .and_then(|f| f.form.as_struct())
-            .expect("pods have a spec");
+        let Some(Form::Struct(spec)) = pod.field("spec").map(|field| &field.form) else {
+            panic!("pods have a spec");
+        };
+        let spec = spec.get();
         let containers = spec.field("containers").expect("and containers");
         assert_eq!(
             containers.strategy,

@@ -22,13 +22,9 @@ pub(super) fn read() -> Vec<Type> {
         let mut fields = Vec::new();
         collect(message, message.name, &notes, &mut fields);
         fields.sort_by_key(|field| field.name);
-        let atomic = notes
-            .get(&(message.name, ""))
-            .is_some_and(|notes| *notes == "atomic");
         types.push(Type {
             name: message.name,
             fields,
-            atomic,
         });
     }
     types
@@ -54,7 +50,7 @@ fn collect(message: &'static Message, owner: &'static str, notes: &Notes, fields
     for field in &message.fields {
         match (field.member, field.of) {
             (Some(name), _) => {
-                fields.push(self::field(field, name, notes.get(&(owner, name)).unwrap_or(&"")))
+                fields.push(self::field(field, name, notes.get(&(owner, name)).unwrap_or(&"")));
             }
             (None, wire::Type::Message(inlined)) => collect(TABLE.message(inlined), owner, notes, fields),
             (None, _) => panic!("{}: only messages can be inlined", message.name),
