@@ -203,7 +203,7 @@ async fn answer(endpoint: &Endpoint, request: Request<Incoming>) -> Result<Respo
     let busy = endpoint.server.store().activity().begin();
     let params = Params::parse(request.uri().query().unwrap_or_default());
     let route = Route::parse(request.method(), request.uri().path(), &params);
-    let route = route.as_served(endpoint.server.store().profile());
+    let route = route.in_release(endpoint.server.store().profile());
     let (head, admitted) = Head::read(endpoint, &request, &route, &params);
     let revision = params.get("resourceVersion");
     let store = endpoint.server.store();

@@ -121,7 +121,7 @@ impl Route {
     }
 
     /// The same route as a release serves it: by the row that is served in that place, or not at all.
-    pub(super) fn as_served(self, profile: Profile) -> Self {
+    pub(super) fn in_release(self, profile: Profile) -> Self {
         match self {
             Self::Resource { verb, target } => match target.kind.served(profile) {
                 Some(kind) => Self::Resource {

@@ -93,8 +93,8 @@ pub(super) static CSI_DRIVER_1_18: Kind = Kind {
 /// when the gate is on again. A release without the gate does not know the field at all.
 fn gate_tracking(object: &mut Value, old: Option<&Value>, setting: &Setting<'_>) {
     let had = old.is_some_and(|old| !old["spec"]["storageCapacity"].is_null());
-    let knows = setting.profile.is_since(19);
-    if !setting.profile.has(Gate::CsiStorageCapacity) && !(knows && had) {
+    let keeps = setting.profile.is_since(19) && had;
+    if !keeps && !setting.profile.has(Gate::CsiStorageCapacity) {
         drop_tracking(object);
     }
 }
