@@ -25,7 +25,8 @@ fn status(code: u16) -> Effect {
 async fn is_answered(wire: &Wire, name: &str) -> bool {
     let body = Body::from(capacity(name, "1Gi").to_string().into_bytes());
     let request = Request::post(CAPACITIES).header("content-type", "application/json");
-    wire.client.send(request.body(body).unwrap()).await.is_ok()
+    let request = request.body(body).expect("the request is well formed");
+    wire.client.send(request).await.is_ok()
 }
 
 fn watched_from(revision: u64) -> String {

@@ -43,7 +43,7 @@ async fn served(wire: &Wire) -> Vec<&'static str> {
             .flatten()
             .any(|entry| entry["name"] == "csistoragecapacities");
         assert_eq!(listed, discovered, "{version}");
-        let in_group = group["versions"].as_array().unwrap();
+        let in_group = group["versions"].as_array().expect("it is a group");
         assert!(
             !listed || in_group.iter().any(|entry| entry["version"] == version),
             "{version}"
@@ -210,7 +210,7 @@ async fn the_first_alpha_knows_no_maximum() {
     );
 }
 
-fn driver(tracks: Value) -> Value {
+fn driver(tracks: &Value) -> Value {
     json!({"metadata": {"name": "d"}, "spec": {"storageCapacity": tracks}})
 }
 
@@ -244,7 +244,7 @@ async fn the_flag_is_immutable_up_to_1_22_and_free_from_1_23() {
         assert_eq!(same, release.minor() >= 23);
         assert_eq!(writes(&wire, same).await, [200; 3], "no change in {release}");
         wire.delete(&format!("{DRIVERS}/d")).await;
-        wire.create(DRIVERS, driver(json!(true))).await;
+        wire.create(DRIVERS, driver(&json!(true))).await;
         assert_eq!(writes(&wire, true).await, [200; 3], "created anew in {release}");
     }
 }
@@ -252,7 +252,7 @@ async fn the_flag_is_immutable_up_to_1_22_and_free_from_1_23() {
 #[tokio::test]
 async fn other_fields_of_a_driver_keep_their_own_rules() {
     let wire = Wire::start().await;
-    wire.create(DRIVERS, driver(json!(true))).await;
+    wire.create(DRIVERS, driver(&json!(true))).await;
     for (minor, field, value, code) in [
         (28, "podInfoOnMount", json!(true), 422),
         (29, "podInfoOnMount", json!(true), 200),
@@ -276,7 +276,7 @@ async fn with_the_gate_off_the_flag_is_dropped_at_first_and_kept_later() {
     let path = format!("{DRIVERS}/d");
     for minor in ["1.19", "1.20", "1.21", "1.22", "1.23"] {
         let wire = wire_of(minor, Some(false)).await;
-        let created = wire.create(DRIVERS, driver(json!(true))).await;
+        let created = wire.create(DRIVERS, driver(&json!(true))).await;
         assert_eq!(created["spec"]["storageCapacity"], Value::Null, "{minor}");
         wire.merge(&path, json!({"spec": {"storageCapacity": true}}))
             .await;
@@ -287,7 +287,7 @@ async fn with_the_gate_off_the_flag_is_dropped_at_first_and_kept_later() {
         );
         wire.delete(&path).await;
         wire.server.set_release(release(minor), &gates(Some(true)));
-        wire.create(DRIVERS, driver(json!(true))).await;
+        wire.create(DRIVERS, driver(&json!(true))).await;
         wire.server.set_release(release(minor), &gates(Some(false)));
         assert_eq!(
             wire.get(&path).await.body["spec"]["storageCapacity"],
@@ -307,7 +307,7 @@ async fn with_the_gate_off_the_flag_is_dropped_at_first_and_kept_later() {
 #[tokio::test]
 async fn the_gate_is_locked_from_1_24_on() {
     let wire = wire_of("1.24", Some(false)).await;
-    let created = wire.create(DRIVERS, driver(json!(true))).await;
+    let created = wire.create(DRIVERS, driver(&json!(true))).await;
     assert_eq!(created["spec"]["storageCapacity"], true);
     assert_eq!(wire.get(CAPACITIES).await.code, 200);
 }
@@ -316,7 +316,7 @@ async fn the_gate_is_locked_from_1_24_on() {
 async fn a_release_before_the_flag_hides_it_and_loses_it_on_a_write() {
     let wire = wire_of("1.19", Some(true)).await;
     let path = format!("{DRIVERS}/d");
-    let created = wire.create(DRIVERS, driver(json!(true))).await;
+    let created = wire.create(DRIVERS, driver(&json!(true))).await;
     wire.server.set_release(release("1.18"), &gates(None));
     let hidden = wire.get(&path).await.body;
     assert_eq!(hidden["spec"]["storageCapacity"], Value::Null);

@@ -1,4 +1,5 @@
-//! The little of the Kubernetes API that the loop needs, in memory: list, watch, create, merge patch, binding.
+//! The little of the Kubernetes API that the loop needs, in memory: list, watch, create, merge patch, binding, and the
+//! discovery of one type.
 //!
 //! Validates nothing and knows no semantics beyond resource versions. It is no replacement for the fake API server, whose
 //! suites run the loop over a socket; it exists because without sockets tests can run on virtual time.
@@ -174,6 +175,7 @@ impl Server {
         let route = Route::parse(head.uri.path());
         let sent = || serde_json::from_slice::<Value>(&body).unwrap();
         match head.method {
+            Method::GET if route.resource.is_empty() => discovery(head.uri.path()),
             Method::GET if query.contains("watch=true") => self.watch(&route.resource, query),
             Method::GET => self.list(&route.resource),
             Method::POST if route.subresource == "binding" => {
@@ -320,6 +322,19 @@ fn merge(target: &mut Value, patch: &Value) {
             merge(&mut target[key.as_str()], value);
         }
     }
+}
+
+/// The only type that the loop looks for before it uses it.
+fn discovery(path: &str) -> Response<Body> {
+    let group_version = path.trim_start_matches("/apis/");
+    let capacities = json!({
+        "name": "csistoragecapacities", "singularName": "csistoragecapacity", "namespaced": true,
+        "kind": "CSIStorageCapacity", "verbs": ["list", "watch"],
+    });
+    respond(
+        StatusCode::OK,
+        &json!({"kind": "APIResourceList", "groupVersion": group_version, "resources": [capacities]}),
+    )
 }
 
 fn status(code: u16, message: &str) -> Response<Body> {
