@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 
 /// Keeps what it is told as short texts.
 #[derive(Default)]
-struct Recorder {
+pub(crate) struct Recorder {
     told: Mutex<Vec<String>>,
     more: Notify,
 }
@@ -76,7 +76,7 @@ impl Observer for Recorder {
 }
 
 impl Recorder {
-    fn about(&self, word: &str) -> Vec<String> {
+    pub(crate) fn about(&self, word: &str) -> Vec<String> {
         self.told
             .lock()
             .iter()
@@ -96,7 +96,7 @@ impl Recorder {
     }
 }
 
-async fn observed() -> (Wire, Arc<Recorder>) {
+pub(crate) async fn observed() -> (Wire, Arc<Recorder>) {
     let recorder = Arc::new(Recorder::default());
     let wire = Wire::with(ServerOptions::default(), Some(recorder.clone())).await;
     (wire, recorder)
