@@ -18,6 +18,8 @@ pub struct ServerOptions {
     /// Put the `kubernetes.io/pvc-protection` and `kubernetes.io/pv-protection` finalizers on new claims and
     /// volumes, as the StorageObjectInUseProtection admission plugin does. A controller has to remove them.
     pub storage_protection: bool,
+    /// How long events are kept after they were last written.
+    pub event_ttl: Duration,
     /// Who decides what users may do.
     pub authorization: Authorization,
     /// Give every namespace its service account `default`, as the controller manager does.
@@ -76,6 +78,7 @@ impl Default for ServerOptions {
             watch_queue: 16_384,
             kubelet_less: true,
             storage_protection: false,
+            event_ttl: Duration::from_secs(60 * 60),
             authorization: Authorization::default(),
             default_service_accounts: false,
             limits: Limits::default(),

@@ -181,6 +181,10 @@ fn parts(kind: &Kind) -> Vec<Subentry> {
         .iter()
         .map(|sub| match sub {
             Subresource::Binding => own(sub.as_str(), "Binding", vec!["create"]),
+            Subresource::Eviction => Subentry {
+                home: Some(("policy", "v1")),
+                ..own(sub.as_str(), "Eviction", vec!["create"])
+            },
             Subresource::Finalize => own(sub.as_str(), kind.kind, vec!["update"]),
             Subresource::Token => Subentry {
                 home: Some(("authentication.k8s.io", "v1")),

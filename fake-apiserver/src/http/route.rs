@@ -322,7 +322,11 @@ fn target_verb(method: &Method, params: &Params, target: &Target) -> Option<Verb
         (&Method::PUT, Part::Main | Part::Status, true) => Some(Verb::Update),
         (&Method::PATCH, Part::Main | Part::Status, true) => Some(Verb::Patch),
         (&Method::DELETE, Part::Main, true) => Some(Verb::Delete),
-        (&Method::POST, Part::Sub(Subresource::Binding | Subresource::Token), true) => Some(Verb::Create),
+        (
+            &Method::POST,
+            Part::Sub(Subresource::Binding | Subresource::Eviction | Subresource::Token),
+            true,
+        ) => Some(Verb::Create),
         (&Method::PUT, Part::Sub(Subresource::Finalize), true) => Some(Verb::Update),
         _ => None,
     }

@@ -69,6 +69,8 @@ pub(crate) struct Kind {
 pub(crate) enum Subresource {
     /// `pods/binding`.
     Binding,
+    /// `pods/eviction`.
+    Eviction,
     /// `namespaces/finalize`.
     Finalize,
     /// `serviceaccounts/token`.
@@ -227,6 +229,12 @@ pub(crate) static KINDS: &[&Kind] = &[
 
 /// The row of namespaces, which the server itself writes.
 pub(crate) static NAMESPACE: &Kind = &core::NAMESPACE;
+/// Rows that admission, eviction and the end of events are about.
+pub(crate) static EVENT: &Kind = &event::EVENT;
+pub(crate) static PERSISTENT_VOLUME_CLAIM: &Kind = &volume::PERSISTENT_VOLUME_CLAIM;
+pub(crate) static POD: &Kind = &pod::POD;
+pub(crate) static POD_DISRUPTION_BUDGET: &Kind = &workload::POD_DISRUPTION_BUDGET;
+pub(crate) static STORAGE_CLASS: &Kind = &storage::STORAGE_CLASS;
 /// The row of service accounts, which tokens are about.
 pub(crate) static SERVICE_ACCOUNT: &Kind = &core::SERVICE_ACCOUNT;
 /// The rows that decide who may do what.
@@ -317,7 +325,7 @@ impl Kind {
 }
 
 impl Subresource {
-    const ALL: [Self; 3] = [Self::Binding, Self::Finalize, Self::Token];
+    const ALL: [Self; 4] = [Self::Binding, Self::Eviction, Self::Finalize, Self::Token];
 
     /// The subresource of that name.
     pub(crate) fn find(name: &str) -> Option<Self> {
@@ -329,6 +337,7 @@ impl Subresource {
         match self {
             Self::Binding => "binding",
             Self::Finalize => "finalize",
+            Self::Eviction => "eviction",
             Self::Token => "token",
         }
     }

@@ -18,7 +18,7 @@ pub(super) static POD: Kind = Kind {
     short_names: &["po"],
     categories: &["all"],
     status: true,
-    subresources: &[Subresource::Binding],
+    subresources: &[Subresource::Binding, Subresource::Eviction],
     generation: Generation::FromCreation,
     returns_deleted: true,
     hooks: Hooks {

@@ -3,19 +3,24 @@
 //! Owns the single write path, `Txn::commit`: one lock orders revision, log, watchers and observer. Does no I/O and
 //! does not know what a valid object is; `verbs` decides that while holding a transaction.
 
+mod expiry;
 mod history;
 mod object;
+mod owners;
 mod perturbed;
 mod watcher;
 
+use expiry::Expiry;
 pub(crate) use history::{Gone, History, Logged};
 pub(crate) use object::{Object, write_json};
+use owners::Owners;
+pub(crate) use owners::{FOREGROUND, ORPHAN, waits};
 pub(crate) use watcher::{Batch, Delivered, Selection, Start, Watcher};
 use watcher::{Head, Inbox};
 
 use crate::activity::Activity;
 use crate::auth::{Authenticated, Authenticator, Claim, User};
-use crate::kinds::{KINDS, Kind};
+use crate::kinds::{EVENT, KINDS, Kind};
 use crate::meta;
 use crate::observe::{Change, Event, Observer, WatchEnd};
 use crate::options::{Limits, ServerOptions};
@@ -32,7 +37,7 @@ use serde_json::Value;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
 /// How long a request waits for a revision that is not written yet, as in the real server.
@@ -61,6 +66,9 @@ struct State {
     revision: u64,
     shelves: Vec<Shelf>,
     history: History,
+    owners: Owners,
+    /// The ends of events.
+    expiry: Expiry,
     watches: u64,
     rng: StdRng,
     perturbations: Table,
@@ -86,6 +94,8 @@ impl Store {
             revision: 1,
             shelves: KINDS.iter().map(|_| Shelf::default()).collect(),
             history: History::new(KINDS.len(), options.history),
+            owners: Owners::default(),
+            expiry: Expiry::new(options.event_ttl),
             watches: 0,
             rng: StdRng::from_rng(&mut rand::rng()),
             perturbations: Table::default(),
@@ -358,6 +368,14 @@ impl Txn<'_> {
                 (Change::Deleted, Some(old), last)
             }
         };
+        let after = Some(&*shown).filter(|_| change != Change::Deleted);
+        if std::ptr::eq(kind.stored(), EVENT) {
+            match after {
+                Some(_) => state.expiry.wrote(key, Instant::now()),
+                None => state.expiry.removed(key),
+            }
+        }
+        state.owners.note(shelf_number, key, old.as_deref(), after);
         state.revision += 1;
         let logged = Arc::new(Logged::new(key.into(), change, state.revision, shown, old));
         state.history.push(shelf_number, logged.clone());
@@ -421,6 +439,31 @@ impl Txn<'_> {
     pub(crate) fn in_namespace(&self, kind: &'static Kind, namespace: &str) -> Vec<(Arc<str>, Arc<Object>)> {
         namespace_range(&self.state.shelves[kind.shelf()].objects, Some(namespace))
             .map(|(key, object)| (key.clone(), object.clone()))
+            .collect()
+    }
+
+    /// The next object that garbage collection has to look at.
+    pub(crate) fn next_to_collect(&mut self) -> Option<(&'static Kind, Arc<str>)> {
+        let (shelf, key) = self.state.owners.next()?;
+        Some((KINDS[shelf], key))
+    }
+
+    /// The key of an event whose time has come.
+    pub(crate) fn next_expired(&mut self) -> Option<Arc<str>> {
+        self.state.expiry.next(Instant::now())
+    }
+
+    pub(crate) fn has_garbage(&self) -> bool {
+        self.state.owners.has_work()
+    }
+
+    /// What refers to an owner of that uid.
+    pub(crate) fn dependents(&self, uid: &str) -> Vec<(&'static Kind, Arc<Object>)> {
+        let spots = self.state.owners.of(uid).into_iter();
+        spots
+            .filter_map(|(shelf, key)| {
+                Some((KINDS[shelf], self.state.shelves[shelf].objects.get(&key)?.clone()))
+            })
             .collect()
     }
 

@@ -2,7 +2,7 @@
 //!
 //! The order of checks is the real server's: decoding, namespace, admission, preparation, validation, existence.
 
-use super::{dry_run, field_validation, namespace, setting, shown};
+use super::{admission, dry_run, field_validation, namespace, setting, shown};
 use crate::call::{Answer, Call, Payload};
 use crate::decode::decode;
 use crate::faults::Faults;
@@ -44,6 +44,7 @@ pub(super) fn create(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
     }
     place(kind, call.target.namespace.as_deref(), &mut object)?;
     namespace::admit(txn, kind, &object)?;
+    admission::admit(txn, kind, &mut object)?;
     prepare(txn, kind, &mut object)?;
     rbac::check_escalation(txn, kind, None, &object)?;
     validate(kind, &object)?;

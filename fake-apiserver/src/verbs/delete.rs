@@ -7,26 +7,22 @@ use crate::faults::Faults;
 use crate::kinds::{Kind, NAMESPACE};
 use crate::meta;
 use crate::status::{Status, options};
-use crate::store::{Object, Snapshot, Txn};
+use crate::store::{FOREGROUND, ORPHAN, Object, Snapshot, Txn};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// The finalizers by which dependents are dealt with before their owner goes.
-const FOREGROUND: &str = "foregroundDeletion";
-const ORPHAN: &str = "orphan";
-
 /// `DeleteOptions`, from the body and the query together.
-struct DeleteOptions {
+pub(super) struct DeleteOptions {
     grace_seconds: Option<i64>,
     propagation: Option<&'static str>,
     uid: Option<String>,
     revision: Option<String>,
-    dry_run: bool,
+    pub(super) dry_run: bool,
 }
 
 pub(super) fn delete(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
-    let options = DeleteOptions::read(&call.params, &call.payload)?;
+    let options = DeleteOptions::read(&call.params, body(&call.payload))?;
     txn.dry_run = options.dry_run;
     let old = existing(txn, call)?;
     remove(txn, &call.target, &old, &options)
@@ -34,7 +30,7 @@ pub(super) fn delete(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
 
 /// Deletes what is selected and answers with it; objects that are held back stay, marked.
 pub(super) fn delete_collection(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
-    let options = DeleteOptions::read(&call.params, &call.payload)?;
+    let options = DeleteOptions::read(&call.params, body(&call.payload))?;
     txn.dry_run = options.dry_run;
     let kind = call.target.kind;
     let selection = selection(call)?;
@@ -62,12 +58,27 @@ pub(super) fn delete_collection(txn: &mut Txn<'_>, call: &Call) -> Result<Answer
     }))
 }
 
+fn body(payload: &Payload) -> &Value {
+    match payload {
+        Payload::Object(body) => &body.value,
+        Payload::None | Payload::Patch(..) => &Value::Null,
+    }
+}
+
 impl DeleteOptions {
-    fn read(params: &Params, payload: &Payload) -> Result<Self, Status> {
-        let body = match payload {
-            Payload::Object(body) => &body.value,
-            Payload::None | Payload::Patch(..) => &Value::Null,
-        };
+    /// Nothing special.
+    fn plain(dry_run: bool) -> Self {
+        Self {
+            grace_seconds: None,
+            propagation: None,
+            uid: None,
+            revision: None,
+            dry_run,
+        }
+    }
+
+    /// Reads a body of that type, and the query.
+    pub(super) fn read(params: &Params, body: &Value) -> Result<Self, Status> {
         let text = |value: &Value| value.as_str().filter(|t| !t.is_empty()).map(str::to_owned);
         let grace_seconds = params
             .number("gracePeriodSeconds")?
@@ -129,7 +140,7 @@ impl DeleteOptions {
 }
 
 /// Deletes one object, or begins to.
-fn remove(
+pub(super) fn remove(
     txn: &mut Txn<'_>,
     target: &Target,
     old: &Arc<Object>,
@@ -245,15 +256,24 @@ pub(super) fn is_finished(kind: &Kind, object: &Value) -> bool {
             == 0
 }
 
+/// Deletes an object that is garbage.
+pub(super) fn collect(
+    txn: &mut Txn<'_>,
+    target: &Target,
+    object: &Arc<Object>,
+    propagation: Option<&'static str>,
+) {
+    let options = DeleteOptions {
+        propagation,
+        ..DeleteOptions::plain(txn.dry_run)
+    };
+    // Without preconditions nothing refuses it.
+    drop(remove(txn, target, object, &options));
+}
+
 /// Deletes every object of a namespace; what finalizers hold stays until they are gone.
 pub(super) fn empty(txn: &mut Txn<'_>, kind: &'static Kind, namespace: &str) {
-    let options = DeleteOptions {
-        grace_seconds: None,
-        propagation: None,
-        uid: None,
-        revision: None,
-        dry_run: txn.dry_run,
-    };
+    let options = DeleteOptions::plain(txn.dry_run);
     for (_, object) in txn.in_namespace(kind, namespace) {
         let name = meta::text(&object.value, "name").to_owned();
         let target = Target {

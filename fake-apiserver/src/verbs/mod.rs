@@ -3,9 +3,13 @@
 //! `execute` is the one way through for requests from HTTP and in-process clients alike: it takes the lock, runs the
 //! verb, and reports the answer before it lets go. Does not know encodings.
 
+mod admission;
 mod bind;
 mod create;
 mod delete;
+mod events;
+mod evict;
+mod garbage;
 mod list;
 mod namespace;
 mod patch;
@@ -30,9 +34,10 @@ use std::time::Instant;
 pub(crate) use namespace::create_initial;
 
 /// Carries out a request.
-pub(crate) fn execute(store: &Store, call: Call) -> Reply {
+pub(crate) fn execute(store: &Arc<Store>, call: Call) -> Reply {
     let client = call.user.name.clone();
     let mut txn = store.begin(&client);
+    events::expire(&mut txn);
     txn.user = Some(call.user.clone());
     let (verb, began) = (call.verb, call.began);
     let mut path = call.target.path();
@@ -62,10 +67,13 @@ pub(crate) fn execute(store: &Store, call: Call) -> Reply {
         written.or(revision),
         began,
     ));
-    Reply {
-        outcome,
-        warnings: std::mem::take(&mut txn.warnings),
+    let warnings = std::mem::take(&mut txn.warnings);
+    let has_garbage = txn.has_garbage();
+    drop(txn);
+    if has_garbage {
+        garbage::collect(store);
     }
+    Reply { outcome, warnings }
 }
 
 /// Reports a request that was answered without a look at the store, such as one that was refused.
@@ -113,6 +121,7 @@ fn run(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
         }
         (Verb::Create, Part::Main) => create::create(txn, call),
         (Verb::Create, Part::Sub(Subresource::Binding)) => bind::bind(txn, &call),
+        (Verb::Create, Part::Sub(Subresource::Eviction)) => evict::evict(txn, &call),
         (Verb::Create, Part::Sub(Subresource::Token)) => token::create(txn, &call),
         (Verb::Update, Part::Sub(Subresource::Finalize)) => namespace::finalize(txn, call),
         (Verb::Get, Part::Main | Part::Status) => get(txn, &call),

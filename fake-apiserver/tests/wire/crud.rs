@@ -181,8 +181,8 @@ async fn what_is_not_served_yet_is_refused_by_name() {
             answer.text
         );
     }
-    let evict = wire.post(&format!("{PODS}/p/eviction"), json!({})).await;
-    assert_eq!((evict.code, evict.text.contains("pods/eviction")), (404, true));
+    let resize = wire.put(&format!("{PODS}/p/resize"), json!({})).await;
+    assert_eq!((resize.code, resize.text.contains("pods/resize")), (404, true));
 }
 
 #[tokio::test]

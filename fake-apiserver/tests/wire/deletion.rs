@@ -129,6 +129,7 @@ async fn a_bound_pod_waits_for_its_kubelet_only_where_there_are_kubelets() {
     for kubelet_less in [true, false] {
         let options = ServerOptions {
             kubelet_less,
+            default_service_accounts: true,
             ..ServerOptions::default()
         };
         let wire = Wire::with(options, None).await;

@@ -1,13 +1,16 @@
 //! Contract tests: what a client sees on the wire. One module per area; `client` and `envelope` are what they share.
 
 mod access;
+mod admission;
 mod client;
 mod crud;
 mod defaults;
 mod deletion;
 mod discovery;
 mod envelope;
+mod eviction;
 mod fields;
+mod garbage;
 mod health;
 mod informers;
 mod limits;

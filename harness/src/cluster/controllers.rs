@@ -57,7 +57,6 @@ impl Controllers {
         let gone = commit.change == Change::Deleted;
         match (&*commit.resource, gone) {
             ("pods", false) => self.create_ephemeral_claims(&commit.object),
-            ("pods", true) => self.delete_owned_claims(&commit.object),
             (VOLUMES, false) => self.bind_by_volume(&commit.object),
             (CLAIMS, false) => self.bind(&commit.name, &commit.object),
             (CLAIMS, true) => self.release(&commit.object),
@@ -82,20 +81,6 @@ impl Controllers {
                 "metadata": {"name": claim, "namespace": WORKLOADS, "ownerReferences": [owner]},
                 "spec": template["spec"],
             })));
-        }
-    }
-
-    /// Garbage collection of the claims that a pod owned.
-    fn delete_owned_claims(&self, pod: &Value) {
-        let is_owned = |claim: &Value| {
-            let owners = claim["metadata"]["ownerReferences"].as_array();
-            owners
-                .into_iter()
-                .flatten()
-                .any(|owner| owner["uid"] == pod["metadata"]["uid"])
-        };
-        for ((namespace, name), _) in self.world.objects(CLAIMS).filter(|(_, claim)| is_owned(claim)) {
-            self.write(self.client.delete(&at(CLAIMS, namespace.as_deref(), name)));
         }
     }
 

@@ -1,0 +1,121 @@
+//! Who owns what: an index from owners to their dependents, and the objects that garbage collection has to look at.
+//!
+//! Kept up to date by every commit. Decides nothing: `verbs::garbage` does.
+
+use super::object::Object;
+use crate::kinds::Kind;
+use crate::meta;
+use serde_json::Value;
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
+
+/// The finalizers by which dependents are dealt with before their owner goes.
+pub(crate) const FOREGROUND: &str = "foregroundDeletion";
+pub(crate) const ORPHAN: &str = "orphan";
+
+/// A stored object: number of its resource, and key.
+type Spot = (usize, Arc<str>);
+
+/// Owners, dependents, and what is to be looked at.
+#[derive(Default)]
+pub(super) struct Owners {
+    /// Dependents by the uid of their owner.
+    dependents: HashMap<String, BTreeSet<Spot>>,
+    /// What may have become garbage, or waits for its dependents; oldest first.
+    queue: VecDeque<Spot>,
+    queued: BTreeSet<Spot>,
+}
+
+impl Owners {
+    /// Takes in a change of an object.
+    pub(super) fn note(&mut self, shelf: usize, key: &str, old: Option<&Object>, new: Option<&Object>) {
+        let (before, after) = (references(old), references(new));
+        let spot = || (shelf, Arc::from(key));
+        if before != after {
+            for uid in uids(before) {
+                let gone = self.dependents.get_mut(uid).is_some_and(|dependents| {
+                    dependents.remove(&spot());
+                    dependents.is_empty()
+                });
+                if gone {
+                    self.dependents.remove(uid);
+                }
+            }
+            for uid in uids(after) {
+                self.dependents.entry(uid.to_owned()).or_default().insert(spot());
+            }
+            if !after.is_null() {
+                self.enqueue(spot());
+            }
+            // Owners may have waited for this.
+            for owner in owners(old, before) {
+                self.enqueue(owner);
+            }
+        }
+        match (old, new) {
+            (_, Some(new)) if waits(&new.value) => self.enqueue(spot()),
+            (Some(old), None) => {
+                for dependent in self.of(meta::text(&old.value, "uid")) {
+                    self.enqueue(dependent);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn enqueue(&mut self, spot: Spot) {
+        if self.queued.insert(spot.clone()) {
+            self.queue.push_back(spot);
+        }
+    }
+
+    /// What is to be looked at next.
+    pub(super) fn next(&mut self) -> Option<Spot> {
+        let spot = self.queue.pop_front()?;
+        self.queued.remove(&spot);
+        Some(spot)
+    }
+
+    pub(super) fn has_work(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
+    /// The dependents of an owner.
+    pub(super) fn of(&self, uid: &str) -> Vec<Spot> {
+        self.dependents.get(uid).into_iter().flatten().cloned().collect()
+    }
+}
+
+/// Whether an object is being deleted, but not before something was done to its dependents.
+pub(crate) fn waits(object: &Value) -> bool {
+    meta::is_deleting(object)
+        && meta::finalizers(object)
+            .iter()
+            .any(|finalizer| [FOREGROUND, ORPHAN].contains(finalizer))
+}
+
+fn references(object: Option<&Object>) -> &Value {
+    object.map_or(
+        &Value::Null,
+        |object| &object.value["metadata"]["ownerReferences"],
+    )
+}
+
+/// Where the owners are that an object refers to.
+fn owners<'a>(of: Option<&'a Object>, references: &'a Value) -> impl Iterator<Item = Spot> + 'a {
+    let namespace = of.map_or("", |object| meta::text(&object.value, "namespace"));
+    references
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(move |reference| {
+            let text = |field: &str| reference[field].as_str().unwrap_or_default();
+            let kind = Kind::find_kind(text("apiVersion"), text("kind"))?;
+            Some((kind.shelf(), kind.key(Some(namespace), text("name")).into()))
+        })
+}
+
+fn uids(references: &Value) -> impl Iterator<Item = &str> {
+    let list = references.as_array().into_iter().flatten();
+    list.filter_map(|reference| reference["uid"].as_str())
+}

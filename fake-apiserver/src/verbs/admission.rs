@@ -1,0 +1,67 @@
+//! Admission of new objects as far as it looks at other objects: ServiceAccount and DefaultStorageClass.
+//!
+//! What admission does to an object by itself is in the kind's hooks.
+
+use crate::kinds::{Kind, PERSISTENT_VOLUME_CLAIM, POD, SERVICE_ACCOUNT, STORAGE_CLASS};
+use crate::meta;
+use crate::status::Status;
+use crate::store::Txn;
+use serde_json::Value;
+use std::cmp::Reverse;
+
+/// Marks the classes that claims without one get.
+const IS_DEFAULT: &str = "storageclass.kubernetes.io/is-default-class";
+/// The older way to name a claim's class.
+const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
+
+pub(super) fn admit(txn: &Txn<'_>, kind: &'static Kind, object: &mut Value) -> Result<(), Status> {
+    if std::ptr::eq(kind, POD) {
+        return service_account(txn, object);
+    }
+    if std::ptr::eq(kind, PERSISTENT_VOLUME_CLAIM) {
+        default_class(txn, object);
+    }
+    Ok(())
+}
+
+/// A pod needs its service account. Where there are no kubelets there is nobody to make accounts, nor to use them.
+fn service_account(txn: &Txn<'_>, pod: &Value) -> Result<(), Status> {
+    if txn.options().kubelet_less {
+        return Ok(());
+    }
+    let namespace = meta::text(pod, "namespace");
+    let account = pod["spec"]["serviceAccountName"]
+        .as_str()
+        .filter(|name| !name.is_empty());
+    let account = account.unwrap_or("default");
+    if txn
+        .get(SERVICE_ACCOUNT, &SERVICE_ACCOUNT.key(Some(namespace), account))
+        .is_some()
+    {
+        return Ok(());
+    }
+    let why = format!(
+        "error looking up service account {namespace}/{account}: serviceaccount {account:?} not found"
+    );
+    Err(Status::forbidden(POD.resource(), meta::text(pod, "name"), &why))
+}
+
+/// A claim that names no class gets the default one: the newest, if there are several.
+fn default_class(txn: &Txn<'_>, claim: &mut Value) {
+    let named = !claim["spec"]["storageClassName"].is_null()
+        || claim["metadata"]["annotations"].get(CLASS_ANNOTATION).is_some();
+    if named {
+        return;
+    }
+    let classes = txn.snapshot(STORAGE_CLASS).objects;
+    let defaults = classes
+        .values()
+        .filter(|class| class.value["metadata"]["annotations"][IS_DEFAULT] == "true");
+    let newest = defaults.min_by_key(|class| {
+        let text = |field: &str| meta::text(&class.value, field).to_owned();
+        (Reverse(text("creationTimestamp")), text("name"))
+    });
+    if let Some(class) = newest {
+        claim["spec"]["storageClassName"] = meta::text(&class.value, "name").into();
+    }
+}

@@ -1,0 +1,153 @@
+//! pods/NAME/eviction: deletes a pod if its disruption budget allows it (policy/v1 Eviction).
+
+use super::create::no_body;
+use super::{delete, existing};
+use crate::call::{Answer, Call, Payload};
+use crate::decode::Undecodable;
+use crate::kinds::POD_DISRUPTION_BUDGET;
+use crate::meta;
+use crate::schema::{Type, conform};
+use crate::selector::LabelSelector;
+use crate::status::{Cause, Details, Status};
+use crate::store::{Object, Txn};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Seconds to wait for a budget that is still being worked out.
+const RETRY_SECONDS: u32 = 10;
+/// Evictions of a budget that may be under way.
+const DISRUPTED_MAX: usize = 2000;
+
+pub(super) fn evict(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
+    let Payload::Object(body) = &call.payload else {
+        return Err(no_body());
+    };
+    let mut eviction = body.value.clone();
+    let of = Type::find("policy/v1", "Eviction").expect("evictions are in the table of messages");
+    conform(of, &mut eviction).map_err(|why| Undecodable::Form(why).of_body(call.target.kind))?;
+    let named = meta::text(&eviction, "name");
+    if !named.is_empty() && named != call.target.name() {
+        return Err(Status::bad_request(
+            "name in URL does not match name in Eviction object",
+        ));
+    }
+    let pod = existing(txn, call)?;
+    let options = delete::DeleteOptions::read(&call.params, &eviction["deleteOptions"])?;
+    txn.dry_run = options.dry_run;
+    if is_protected(&pod.value) {
+        permit(txn, &pod)?;
+    }
+    delete::remove(txn, &call.target, &pod, &options)?;
+    Ok(Answer::Status(Status::created()))
+}
+
+/// Whether a budget has a say: not about pods that have ended, have not begun or are going already.
+fn is_protected(pod: &Value) -> bool {
+    let phase = pod["status"]["phase"].as_str().unwrap_or_default();
+    !["Succeeded", "Failed", "Pending"].contains(&phase) && !meta::is_deleting(pod)
+}
+
+/// Takes one disruption off the pod's budget, if it has one.
+fn permit(txn: &mut Txn<'_>, pod: &Object) -> Result<(), Status> {
+    let budgets = budgets(txn, &pod.value);
+    let [budget] = budgets.as_slice() else {
+        if budgets.is_empty() {
+            return Ok(());
+        }
+        let text = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
+        return Err(Status::internal(text));
+    };
+    let (spec, status) = (&budget.value["spec"], &budget.value["status"]);
+    let count = |field: &str| status[field].as_i64().unwrap_or_default();
+    let (healthy, desired) = (count("currentHealthy"), count("desiredHealthy"));
+    if !is_ready(&pod.value) {
+        // A pod that is not healthy does not count; whether it may go even so is for the budget to say.
+        let always = spec["unhealthyPodEvictionPolicy"] == "AlwaysAllow";
+        if always || (healthy >= desired && desired > 0) {
+            return Ok(());
+        }
+    }
+    check(budget, healthy, desired)?;
+    let mut changed = Value::clone(&budget.value);
+    changed["status"]["disruptionsAllowed"] = json!(count("disruptionsAllowed") - 1);
+    let name = meta::text(&pod.value, "name").to_owned();
+    let now = txn.now.as_str().into();
+    meta::member(&mut changed["status"], "disruptedPods").insert(name, now);
+    let key = POD_DISRUPTION_BUDGET.key(
+        Some(meta::text(&budget.value, "namespace")),
+        meta::text(&budget.value, "name"),
+    );
+    txn.put(POD_DISRUPTION_BUDGET, &key, changed);
+    Ok(())
+}
+
+fn check(budget: &Object, healthy: i64, desired: i64) -> Result<(), Status> {
+    let name = meta::text(&budget.value, "name");
+    let status = &budget.value["status"];
+    let generation = budget.value["metadata"]["generation"]
+        .as_i64()
+        .unwrap_or_default();
+    if status["observedGeneration"].as_i64().unwrap_or_default() < generation {
+        let why = format!("The disruption budget {name} is still being processed by the server.");
+        return Err(refusal(why, RETRY_SECONDS));
+    }
+    let forbidden = |why: &str| Status::forbidden(POD_DISRUPTION_BUDGET.resource(), name, why);
+    let allowed = status["disruptionsAllowed"].as_i64().unwrap_or_default();
+    if allowed < 0 {
+        return Err(forbidden("pdb disruptions allowed is negative"));
+    }
+    if status["disruptedPods"]
+        .as_object()
+        .is_some_and(|pods| pods.len() > DISRUPTED_MAX)
+    {
+        return Err(forbidden(
+            "DisruptedPods map too big - too many evictions not confirmed by PDB controller",
+        ));
+    }
+    if allowed == 0 {
+        let why =
+            format!("The disruption budget {name} needs {desired} healthy pods and has {healthy} currently");
+        return Err(refusal(why, 0));
+    }
+    Ok(())
+}
+
+/// 429, with the time to wait where waiting helps.
+fn refusal(why: String, retry_after_seconds: u32) -> Status {
+    let cause = Cause {
+        reason: "DisruptionBudget",
+        message: why,
+        field: String::new(),
+    };
+    let text = "Cannot evict pod as it would violate the pod's disruption budget.";
+    Status {
+        details: Some(Box::new(Details {
+            causes: vec![cause],
+            retry_after_seconds,
+            ..Details::default()
+        })),
+        ..Status::failure(429, "TooManyRequests", text)
+    }
+}
+
+/// The budgets that select a pod. One without a selector selects nothing.
+fn budgets(txn: &Txn<'_>, pod: &Value) -> Vec<Arc<Object>> {
+    let selects = |budget: &Value| {
+        let selector = &budget["spec"]["selector"];
+        !selector.is_null()
+            && LabelSelector::from_object(selector).is_some_and(|selector| selector.matches(pod))
+    };
+    txn.in_namespace(POD_DISRUPTION_BUDGET, meta::text(pod, "namespace"))
+        .into_iter()
+        .map(|(_, budget)| budget)
+        .filter(|budget| selects(&budget.value))
+        .collect()
+}
+
+fn is_ready(pod: &Value) -> bool {
+    let conditions = pod["status"]["conditions"].as_array();
+    conditions
+        .into_iter()
+        .flatten()
+        .any(|each| each["type"] == "Ready" && each["status"] == "True")
+}

@@ -1,0 +1,179 @@
+//! Garbage collection: what becomes of objects whose owners go.
+//!
+//! Plays the garbage collector of the controller manager, as the client `system:gc`: dependents of owners that are
+//! gone are deleted, references to such owners are taken out of dependents that have others, and owners that wait for
+//! their dependents (`foregroundDeletion`, `orphan`) are let go when these are dealt with. One transaction for each
+//! object, so that others come in between. Owners of kinds that are not served here count as present.
+
+use super::{delete, update};
+use crate::call::{Part, Target};
+use crate::kinds::Kind;
+use crate::meta;
+use crate::store::{FOREGROUND, ORPHAN, Object, Store, Txn, waits};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Who collects garbage.
+const CLIENT: &str = "system:gc";
+
+/// Collects what is due, in the background where there is a runtime to do so. The server is not quiet before it is
+/// done.
+pub(super) fn collect(store: &Arc<Store>) {
+    let (store, busy) = (store.clone(), store.activity().begin());
+    let work = move || {
+        let client: Arc<str> = CLIENT.into();
+        while step(&mut store.begin(&client)) {}
+        drop(busy);
+    };
+    match tokio::runtime::Handle::try_current() {
+        Ok(runtime) => drop(runtime.spawn(async move { work() })),
+        Err(_) => work(),
+    }
+}
+
+/// Looks at one object; whether there was one to look at.
+fn step(txn: &mut Txn<'_>) -> bool {
+    let Some((kind, key)) = txn.next_to_collect() else {
+        return false;
+    };
+    let Some(object) = txn.get(kind, &key) else {
+        return true;
+    };
+    if waits(&object.value) {
+        owner(txn, kind, &object);
+    } else if !meta::is_deleting(&object.value) {
+        dependent(txn, kind, &object);
+    }
+    true
+}
+
+/// What the owners of an object are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    /// There, and stays.
+    Solid,
+    /// There until its dependents are gone.
+    Waiting,
+    /// Not there, or another object of that name.
+    Absent,
+}
+
+fn dependent(txn: &mut Txn<'_>, kind: &'static Kind, object: &Arc<Object>) {
+    let references = object.value["metadata"]["ownerReferences"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    let states: Vec<Owner> = references
+        .iter()
+        .map(|reference| state(txn, &object.value, reference))
+        .collect();
+    if states.iter().all(|state| *state == Owner::Solid) {
+        return;
+    }
+    if states.contains(&Owner::Solid) {
+        let kept = references
+            .iter()
+            .zip(&states)
+            .filter(|(_, state)| **state == Owner::Solid);
+        let kept: Value = kept.map(|(reference, _)| reference.clone()).collect();
+        return write(txn, kind, object, "ownerReferences", kept);
+    }
+    // Whoever waits for this object waits for its dependents as well.
+    let blocks =
+        states.contains(&Owner::Waiting) && !txn.dependents(meta::text(&object.value, "uid")).is_empty();
+    let finalizers = meta::finalizers(&object.value);
+    let propagation = [ORPHAN, FOREGROUND]
+        .into_iter()
+        .find(|finalizer| finalizers.contains(finalizer));
+    let propagation = propagation.or(blocks.then_some(FOREGROUND));
+    delete::collect(txn, &target(kind, object), object, propagation);
+}
+
+fn state(txn: &Txn<'_>, object: &Value, reference: &Value) -> Owner {
+    let text = |field: &str| reference[field].as_str().unwrap_or_default();
+    let Some(kind) = Kind::find_kind(text("apiVersion"), text("kind")) else {
+        return Owner::Solid;
+    };
+    let namespace = meta::text(object, "namespace");
+    if kind.namespaced && namespace.is_empty() {
+        // An object without a namespace cannot be owned by one that has one; nobody knows what was meant.
+        return Owner::Solid;
+    }
+    match txn.get(kind, &kind.key(Some(namespace), text("name"))) {
+        Some(owner) if meta::text(&owner.value, "uid") == text("uid") => {
+            let deletes = meta::finalizers(&owner.value).contains(&FOREGROUND);
+            if deletes && meta::is_deleting(&owner.value) {
+                Owner::Waiting
+            } else {
+                Owner::Solid
+            }
+        }
+        _ => Owner::Absent,
+    }
+}
+
+/// An owner that is being deleted and waits for its dependents.
+fn owner(txn: &mut Txn<'_>, kind: &'static Kind, object: &Arc<Object>) {
+    let uid = meta::text(&object.value, "uid").to_owned();
+    let dependents = txn.dependents(&uid);
+    let owned = |reference: &Value| reference["uid"] == uid.as_str();
+    if meta::finalizers(&object.value).contains(&ORPHAN) {
+        for (kind, dependent) in &dependents {
+            let references = dependent.value["metadata"]["ownerReferences"].as_array();
+            let kept: Value = references
+                .into_iter()
+                .flatten()
+                .filter(|each| !owned(each))
+                .cloned()
+                .collect();
+            write(txn, kind, dependent, "ownerReferences", kept);
+        }
+        return release(txn, kind, object, ORPHAN);
+    }
+    let blocking: Vec<_> = dependents
+        .into_iter()
+        .filter(|(_, dependent)| {
+            let references = dependent.value["metadata"]["ownerReferences"].as_array();
+            references
+                .into_iter()
+                .flatten()
+                .any(|each| owned(each) && each["blockOwnerDeletion"] == true)
+        })
+        .collect();
+    if blocking.is_empty() {
+        return release(txn, kind, object, FOREGROUND);
+    }
+    for (kind, dependent) in blocking {
+        if !meta::is_deleting(&dependent.value) {
+            self::dependent(txn, kind, &dependent);
+        }
+    }
+}
+
+fn release(txn: &mut Txn<'_>, kind: &'static Kind, object: &Arc<Object>, finalizer: &str) {
+    let kept: Value = meta::finalizers(&object.value)
+        .into_iter()
+        .filter(|each| *each != finalizer)
+        .collect();
+    write(txn, kind, object, "finalizers", kept);
+}
+
+/// Writes a list of `metadata`; an empty one goes.
+fn write(txn: &mut Txn<'_>, kind: &'static Kind, object: &Arc<Object>, field: &str, list: Value) {
+    let mut changed = Value::clone(&object.value);
+    let empty = list.as_array().is_none_or(Vec::is_empty);
+    meta::set(&mut changed, field, Some(list).filter(|_| !empty));
+    // Nothing refuses a change of metadata that was valid before.
+    drop(update::store(txn, &target(kind, object), object, changed));
+}
+
+fn target(kind: &'static Kind, object: &Object) -> Target {
+    let text =
+        |field: &str| Some(meta::text(&object.value, field).to_owned()).filter(|text| !text.is_empty());
+    Target {
+        kind,
+        namespace: text("namespace"),
+        name: text("name"),
+        part: Part::Main,
+    }
+}
