@@ -4,7 +4,7 @@
 
 use crate::call::{Part, Patch, Payload, Target};
 use crate::document::{Document, summary};
-use crate::kinds::Kind;
+use crate::kinds::{Kind, Subresource};
 use crate::observe::Verb;
 use crate::protobuf::{self, MEDIA};
 use crate::status::Status;
@@ -233,7 +233,8 @@ impl Purpose<'_> {
     fn expected(self, version: &str) -> (&str, &'static str) {
         match self.target.part {
             _ if self.is_deletion() => ("v1", "DeleteOptions"),
-            Part::Main | Part::Status => (version, self.target.kind.kind),
+            Part::Main | Part::Status | Part::Sub(Subresource::Approval) => (version, self.target.kind.kind),
+            Part::Sub(Subresource::Scale) => ("autoscaling/v1", "Scale"),
             Part::Sub(_) => ("", ""),
         }
     }

@@ -52,6 +52,7 @@ pub(super) fn create(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
     if txn.get(kind, &key).is_some() {
         return Err(exists(kind, &object));
     }
+    txn.warnings.extend(kind.caveat.map(str::to_owned));
     let object = txn.put(kind, &key, object);
     if std::ptr::eq(kind, NAMESPACE) {
         namespace::add_account(txn, &key);

@@ -5,7 +5,7 @@
 
 use super::{delete, dry_run, existing, shown};
 use crate::call::{Answer, Call, Payload};
-use crate::kinds::{Generation, KINDS, Kind, NAMESPACE, SERVICE_ACCOUNT};
+use crate::kinds::{Generation, KINDS, Kind, NAMESPACE, PRIORITY_CLASS, SERVICE_ACCOUNT, system_classes};
 use crate::meta;
 use crate::status::{Cause, Status};
 use crate::store::{Store, Txn};
@@ -16,9 +16,16 @@ use std::sync::Arc;
 /// Namespaces that exist from the start.
 const INITIAL: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
 
-/// Creates the namespaces that every cluster has, as the server itself.
+/// Creates the namespaces and the priority classes that every cluster has, as the server itself.
 pub(crate) fn create_initial(store: &Store) {
     let client: Arc<str> = "system:apiserver".into();
+    for mut class in system_classes() {
+        let mut txn = store.begin(&client);
+        meta::set(&mut class, "uid", Some(uuid::Uuid::new_v4().to_string().into()));
+        meta::set(&mut class, "creationTimestamp", Some(txn.now.as_str().into()));
+        let name = meta::text(&class, "name").to_owned();
+        txn.put(PRIORITY_CLASS, &name, class);
+    }
     for name in INITIAL {
         let mut txn = store.begin(&client);
         let now = txn.now.clone();

@@ -13,6 +13,7 @@ mod fields;
 mod garbage;
 mod health;
 mod informers;
+mod kinds;
 mod limits;
 mod observer;
 mod peers;
