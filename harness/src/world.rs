@@ -19,6 +19,16 @@ pub(crate) struct Refusal {
     pub(crate) seq: u64,
     /// The text for users.
     pub(crate) text: String,
+    told: Told,
+    /// It was told in the other way too.
+    told_twice: bool,
+}
+
+/// Schedulers tell a refusal in two ways, in any order, the second perhaps much later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Condition,
+    Event,
 }
 
 /// The state at one point of the journal.
@@ -46,23 +56,24 @@ impl World {
     fn commit(&mut self, seq: u64, commit: &CommitFact) {
         let key = (commit.namespace.clone(), commit.name.clone());
         let objects = self.resources.entry(commit.resource.clone()).or_default();
-        match commit.change {
-            Change::Deleted => drop(objects.remove(&key)),
-            Change::Added | Change::Modified => drop(objects.insert(key, commit.object.clone())),
-        }
+        let before = match commit.change {
+            Change::Deleted => objects.remove(&key),
+            Change::Added | Change::Modified => objects.insert(key, commit.object.clone()),
+        };
         match &*commit.resource {
-            "pods" => self.pod(seq, commit),
+            "pods" => self.pod(seq, commit, before.as_deref()),
             "events" if commit.change != Change::Deleted => self.event(seq, &commit.object),
             _ => {}
         }
     }
 
-    fn pod(&mut self, seq: u64, commit: &CommitFact) {
+    fn pod(&mut self, seq: u64, commit: &CommitFact, before: Option<&Value>) {
         match commit.change {
             Change::Added | Change::Deleted => drop(self.refusals.remove(&commit.name)),
             Change::Modified => {
-                if let Some(text) = unschedulable(&commit.object) {
-                    self.refuse(seq, &commit.name, text);
+                let text = unschedulable(&commit.object);
+                if let Some(text) = text.filter(|_| text != before.and_then(unschedulable)) {
+                    self.refuse(seq, &commit.name, text, Told::Condition);
                 }
             }
         }
@@ -77,19 +88,28 @@ impl World {
             .or_else(|| event["involvedObject"]["name"].as_str());
         let text = event["note"].as_str().or_else(|| event["message"].as_str());
         if let (Some(pod), Some(text)) = (pod, text) {
-            self.refuse(seq, pod, text);
+            self.refuse(seq, pod, text, Told::Event);
         }
     }
 
-    fn refuse(&mut self, seq: u64, pod: &str, text: &str) {
+    fn refuse(&mut self, seq: u64, pod: &str, text: &str, told: Told) {
+        if let Some(last) = self.refusals.get_mut(pod)
+            && last.text == text
+            && last.told != told
+            && !last.told_twice
+        {
+            // The same refusal once more, not another one.
+            last.told_twice = true;
+            return;
+        }
         *self.rounds.entry(format!("pod {pod}")).or_default() += 1;
-        self.refusals.insert(
-            pod.to_owned(),
-            Refusal {
-                seq,
-                text: text.to_owned(),
-            },
-        );
+        let refusal = Refusal {
+            seq,
+            text: text.to_owned(),
+            told,
+            told_twice: false,
+        };
+        self.refusals.insert(pod.to_owned(), refusal);
     }
 
     /// All objects of a resource.
@@ -136,4 +156,63 @@ fn unschedulable(pod: &Value) -> Option<&str> {
             .as_str()
             .unwrap_or_default(),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn commit(seq: u64, resource: &str, change: Change, object: Value) -> Fact {
+        let what = What::Commit(CommitFact {
+            client: "scheduler".into(),
+            change,
+            resource: resource.into(),
+            namespace: Some("workloads".to_owned()),
+            name: "p".to_owned(),
+            revision: seq,
+            object: Arc::new(object),
+        });
+        Fact { seq, at_us: 0, what }
+    }
+
+    fn condition(seq: u64, text: &str) -> Fact {
+        let condition = json!({"type": "PodScheduled", "status": "False", "message": text});
+        let pod = json!({"status": {"conditions": [condition]}});
+        commit(seq, "pods", Change::Modified, pod)
+    }
+
+    fn event(seq: u64, text: &str) -> Fact {
+        let event = json!({"reason": "FailedScheduling", "regarding": {"name": "p"}, "note": text});
+        commit(seq, "events", Change::Added, event)
+    }
+
+    /// When the latest refusal was told first, and how many there were.
+    fn after(facts: &[Fact]) -> (u64, u64) {
+        let mut world = World::default();
+        facts.iter().for_each(|fact| world.apply(fact));
+        let refusal = world.refusal("p").expect("it was refused");
+        (refusal.seq, world.rounds_since(&BTreeMap::new()))
+    }
+
+    #[test]
+    fn an_event_and_a_condition_are_one_refusal() {
+        assert_eq!(after(&[condition(1, "full"), event(2, "full")]), (1, 1));
+        assert_eq!(after(&[event(1, "full"), condition(2, "full")]), (1, 1));
+    }
+
+    #[test]
+    fn a_second_attempt_is_another_refusal() {
+        let told = [event(1, "full"), condition(2, "full"), event(3, "full")];
+        assert_eq!(after(&told), (3, 2));
+        assert_eq!(after(&[condition(1, "full"), condition(2, "fuller")]), (2, 2));
+    }
+
+    #[test]
+    fn a_change_of_something_else_is_none() {
+        assert_eq!(
+            after(&[condition(1, "full"), event(2, "full"), condition(3, "full")]),
+            (1, 1)
+        );
+    }
 }

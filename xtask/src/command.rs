@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use suites::Selection;
 use suites::harness::scenario::Role;
 
+use crate::bench::{self, BenchArgs};
 use crate::built_in::Defect;
 use crate::up::{self, UpArgs};
 use crate::{Exit, e2e, inspect};
@@ -31,6 +32,8 @@ enum Command {
     Explain(SelectArgs),
     /// Serve the API server alone, for kubectl and other clients
     Up(UpArgs),
+    /// Measure how fast the API server is
+    Bench(BenchArgs),
     /// Judge a stored run again, from its journal alone
     Judge {
         /// The folder of the run, as a failure names it
@@ -114,6 +117,7 @@ pub fn run() -> Exit {
         Command::List(args) => inspect::list(&args),
         Command::Explain(args) => inspect::explain(&args),
         Command::Up(args) => up::run(&args),
+        Command::Bench(args) => bench::run(&args),
         Command::Judge { folder } => inspect::judge(&folder),
     }
 }

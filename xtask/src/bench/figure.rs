@@ -1,0 +1,85 @@
+//! Figures: rates and times, and how they are shown. Does not know where they come from.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+/// What was measured of one kind of request.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Figure {
+    pub(super) name: String,
+    pub(super) per_second: f64,
+    /// Half of the requests took no longer than this.
+    pub(super) p50_microseconds: f64,
+    /// 99 of 100 requests took no longer than this.
+    pub(super) p99_microseconds: f64,
+}
+
+/// All that was measured of one server.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Measured {
+    /// From the start of the process to its first answer; unknown of a server that ran before.
+    pub(super) ready_milliseconds: Option<f64>,
+    /// Resident memory before the load, and after it.
+    pub(super) rest_bytes: Option<u64>,
+    pub(super) loaded_bytes: Option<u64>,
+    pub(super) figures: Vec<Figure>,
+}
+
+impl Figure {
+    /// `count` in `elapsed`; `took` has the time that each took.
+    pub(super) fn new(name: String, count: usize, elapsed: Duration, mut took: Vec<Duration>) -> Self {
+        took.sort_unstable();
+        let at = |hundredth: usize| {
+            let index = (took.len() * hundredth / 100).min(took.len().saturating_sub(1));
+            took.get(index).map_or(0.0, |time| time.as_secs_f64() * 1e6)
+        };
+        Self {
+            name,
+            per_second: count as f64 / elapsed.as_secs_f64(),
+            p50_microseconds: at(50),
+            p99_microseconds: at(99),
+        }
+    }
+}
+
+/// A table: one server, or two and how many times faster the first is.
+pub(super) fn table(ours: &Measured, other: Option<&Measured>) -> String {
+    let mut text = String::new();
+    let number = |value: Option<f64>, unit: &str| value.map(|value| format!("{value:.1} {unit}"));
+    let megabytes = |bytes: Option<u64>| number(bytes.map(|bytes| bytes as f64 / 1e6), "MB");
+    for (name, value) in [
+        ("ready", number(ours.ready_milliseconds, "ms")),
+        ("memory at rest", megabytes(ours.rest_bytes)),
+        ("memory after the load", megabytes(ours.loaded_bytes)),
+    ] {
+        let value = value.unwrap_or_else(|| "unknown".to_owned());
+        text.push_str(&format!("{name:<26}{value:>14}\n"));
+    }
+    let against = if other.is_some() {
+        "       other/s   ratio"
+    } else {
+        ""
+    };
+    text.push_str(&format!(
+        "{:<26}{:>14}{:>12}{:>12}{against}\n",
+        "", "per second", "p50", "p99"
+    ));
+    for (n, figure) in ours.figures.iter().enumerate() {
+        let Figure { name, per_second, .. } = figure;
+        let milliseconds = |microseconds: f64| format!("{:.2} ms", microseconds / 1e3);
+        let (p50, p99) = (
+            milliseconds(figure.p50_microseconds),
+            milliseconds(figure.p99_microseconds),
+        );
+        text.push_str(&format!("{name:<26}{per_second:>14.0}{p50:>12}{p99:>12}"));
+        if let Some(other) = other.and_then(|other| other.figures.get(n)) {
+            let ratio = per_second / other.per_second;
+            text.push_str(&format!("{:>14.0}{ratio:>7.1}×", other.per_second));
+        }
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,99 @@
+//! The servers that are measured: ours in a process of its own, and any other that a kubeconfig names.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use kube::client::ConfigExt;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use secrecy::ExposeSecret;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::pki_types::ServerName;
+
+use super::BoxError;
+use super::connection::{Ask, Connection, Target};
+
+/// Our server in a process of its own, so that what is measured is not what measures. It ends with this value.
+pub(super) struct Ours {
+    pub(super) target: Arc<Target>,
+    /// From the start of the process to its first answer.
+    pub(super) ready: Duration,
+    process: Child,
+}
+
+impl Ours {
+    /// Starts `xtask up` and waits for the first answer of `/readyz`.
+    pub(super) async fn start() -> Result<Self, BoxError> {
+        let folder = std::env::temp_dir().join(format!("xtask-bench-{}", std::process::id()));
+        let kubeconfig = folder.join("kubeconfig");
+        let began = Instant::now();
+        let mut process = Command::new(std::env::current_exe()?)
+            .arg("up")
+            .arg("--kubeconfig")
+            .arg(&kubeconfig)
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()?;
+        let out = process.stdout.take().ok_or("the server has no output")?;
+        let mut lines = BufReader::new(out).lines();
+        while lines
+            .next_line()
+            .await?
+            .ok_or("the server ended before it was ready")?
+            != "ready"
+        {}
+        let target = target(&kubeconfig).await?;
+        Connection::open(&target)
+            .await?
+            .call(&Ask::bare("GET", "/readyz"), |_| {})
+            .await?;
+        let ready = began.elapsed();
+        std::fs::remove_dir_all(&folder)?;
+        Ok(Self {
+            target,
+            ready,
+            process,
+        })
+    }
+
+    /// Resident memory of the process, in bytes; only Linux tells.
+    pub(super) fn memory(&self) -> Option<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id()?)).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+        let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+        Some(kib * 1024)
+    }
+}
+
+/// The server of the current context of a kubeconfig.
+pub(super) async fn target(kubeconfig: &Path) -> Result<Arc<Target>, BoxError> {
+    let file = Kubeconfig::read_from(kubeconfig)?;
+    let config = kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await?;
+    let host = config.cluster_url.host().ok_or("the server has no host")?;
+    let is_tls = config.cluster_url.scheme_str() == Some("https");
+    let port = config
+        .cluster_url
+        .port_u16()
+        .unwrap_or(if is_tls { 443 } else { 80 });
+    let name = config.tls_server_name.as_deref().unwrap_or(host);
+    let tls = if is_tls {
+        let name = ServerName::try_from(name.trim_matches(['[', ']']))?.to_owned();
+        Some((TlsConnector::from(Arc::new(config.rustls_client_config()?)), name))
+    } else {
+        None
+    };
+    let auth = &config.auth_info;
+    let token = match (&auth.token, &auth.token_file) {
+        (Some(token), _) => Some(token.expose_secret().to_owned()),
+        (None, Some(file)) => Some(std::fs::read_to_string(file)?.trim().to_owned()),
+        (None, None) => None,
+    };
+    Ok(Arc::new(Target {
+        address: format!("{host}:{port}"),
+        token,
+        tls,
+    }))
+}

@@ -1,0 +1,133 @@
+//! `bench` with a load so small that it says nothing about speed: every phase is there, and nothing is left behind.
+
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use k8s_openapi::api::core::v1::Namespace;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Api, Client};
+
+const TINY: [&str; 11] = [
+    "bench",
+    "apiserver",
+    "--as-built",
+    "--clients=2",
+    "--objects=12",
+    "--listed=5",
+    "--lists=3",
+    "--watchers=3",
+    "--changes=20",
+    "--against",
+    "KUBECONFIG",
+];
+
+/// A server to measure ours against; it ends with this value.
+struct Other(Child);
+
+impl Other {
+    fn start(kubeconfig: &Path) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_xtask"))
+            .args(["up", "--kubeconfig"])
+            .arg(kubeconfig)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let ready = lines.map(Result::unwrap).any(|line| line == "ready");
+        assert!(ready, "it ended with {}", child.wait().unwrap());
+        Self(child)
+    }
+}
+
+impl Drop for Other {
+    fn drop(&mut self) {
+        self.0.kill().ok();
+    }
+}
+
+fn bench(kubeconfig: &Path, more: &[&str]) -> Output {
+    let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
+        .args(&TINY[..TINY.len() - 1])
+        .arg(kubeconfig)
+        .args(more)
+        .env("NO_COLOR", "1")
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{told}");
+    output
+}
+
+/// The names of the namespaces of a server.
+fn namespaces(kubeconfig: &Path) -> Vec<String> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let file = Kubeconfig::read_from(kubeconfig).unwrap();
+        let config = kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default());
+        let client = Client::try_from(config.await.unwrap()).unwrap();
+        let found = Api::<Namespace>::all(client).list(&Default::default()).await;
+        found
+            .unwrap()
+            .items
+            .into_iter()
+            .filter_map(|it| it.metadata.name)
+            .collect()
+    })
+}
+
+#[test]
+fn every_phase_has_figures_for_both_servers_and_nothing_is_left_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let kubeconfig = folder.path().join("kubeconfig");
+    let _other = Other::start(&kubeconfig);
+    let before = namespaces(&kubeconfig);
+    let output = bench(&kubeconfig, &["--json"]);
+    let measured: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    for server in ["server", "against"] {
+        let figures = measured[server]["figures"].as_array().unwrap();
+        let names: Vec<&str> = figures.iter().map(|it| it["name"].as_str().unwrap()).collect();
+        assert_eq!(
+            names,
+            [
+                "creates of 1 KB",
+                "gets",
+                "merge patches",
+                "lists of 5 objects",
+                "events to 3 watches",
+                "deletes"
+            ]
+        );
+        for figure in figures {
+            for value in ["perSecond", "p50Microseconds", "p99Microseconds"] {
+                assert!(figure[value].as_f64().unwrap() > 0.0, "{server}: {figure}");
+            }
+            assert!(
+                figure["p50Microseconds"].as_f64() <= figure["p99Microseconds"].as_f64(),
+                "{server}: {figure}"
+            );
+        }
+    }
+    assert!(measured["server"]["readyMilliseconds"].as_f64().unwrap() > 0.0);
+    assert_eq!(namespaces(&kubeconfig), before);
+}
+
+#[test]
+fn the_table_has_a_ratio_for_each_phase() {
+    let folder = tempfile::tempdir().unwrap();
+    let kubeconfig = folder.path().join("kubeconfig");
+    let _other = Other::start(&kubeconfig);
+    let table = String::from_utf8(bench(&kubeconfig, &[]).stdout).unwrap();
+    for phase in ["creates", "gets", "merge patches", "lists", "events", "deletes"] {
+        let line = table.lines().find(|line| line.starts_with(phase)).unwrap();
+        assert!(line.ends_with('×'), "{line}");
+    }
+    for line in ["ready", "memory at rest"] {
+        assert!(table.lines().any(|it| it.starts_with(line)), "{table}");
+    }
+}
