@@ -2,9 +2,9 @@
 
 use super::core::not_supported;
 use super::{Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Subresource};
+use crate::meta;
 use crate::printer;
 use crate::release::Life;
-use serde_json::json;
 
 pub(super) static CERTIFICATE_SIGNING_REQUEST: Kind = Kind {
     kind: "CertificateSigningRequest",
@@ -21,10 +21,10 @@ pub(super) static CERTIFICATE_SIGNING_REQUEST: Kind = Kind {
     }],
     unknown_label: not_supported,
     hooks: Hooks {
-        // Who asks is never taken from the request, and here it is nobody.
-        default: |object| {
-            if object["spec"]["usages"].is_null() {
-                object["spec"]["usages"] = json!(["digital signature", "key encipherment"]);
+        create: |object, _| {
+            // Who asks is never taken from the request. Hooks do not know who does, so it stays empty.
+            for field in ["username", "uid", "groups", "extra"] {
+                meta::member(object, "spec").remove(field);
             }
         },
         ..NO_HOOKS

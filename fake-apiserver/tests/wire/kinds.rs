@@ -387,8 +387,9 @@ async fn a_pod_has_the_priority_of_its_class() {
 async fn a_signing_request_is_approved_through_its_subresource() {
     let wire = Wire::start().await;
     let path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
-    let request = json!({"metadata": {"name": "r"}, "spec": {"request": "eA==", "signerName": "example.com/s", "usages": ["client auth"]}});
+    let request = json!({"metadata": {"name": "r"}, "spec": {"request": "eA==", "signerName": "example.com/s", "username": "somebody-else", "usages": ["client auth"]}});
     let mut made = wire.create(path, request).await;
+    assert!(made["spec"]["username"].is_null(), "nobody says who they are");
     made["status"] = json!({"conditions": [{"type": "Approved", "status": "True"}]});
     made["spec"]["signerName"] = "example.com/other".into();
     let approved = wire.put(&format!("{path}/r/approval"), made).await;
