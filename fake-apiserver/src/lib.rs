@@ -37,6 +37,7 @@
 mod activity;
 mod auth;
 mod call;
+mod clock;
 mod decode;
 mod document;
 mod faults;

@@ -106,7 +106,7 @@ fn prepare(txn: &mut Txn<'_>, kind: &'static Kind, object: &mut Value) -> Result
         .into_uuid()
         .to_string();
     meta::set(object, "uid", Some(uid.into()));
-    meta::set(object, "creationTimestamp", Some(txn.now.as_str().into()));
+    meta::set(object, "creationTimestamp", Some((*txn.now).into()));
     if kind.generation == Generation::FromCreation {
         meta::set(object, "generation", Some(1.into()));
     }
