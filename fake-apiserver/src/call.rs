@@ -5,6 +5,7 @@
 use crate::auth::User;
 use crate::document::Document;
 use crate::kinds::{Kind, Subresource};
+use crate::managed::{self, Writer};
 use crate::observe::{ResourcePath, Verb};
 use crate::status::Status;
 use crate::store::{Object, Selection, Snapshot, Watcher};
@@ -20,6 +21,8 @@ pub(crate) struct Call {
     pub(crate) payload: Payload,
     /// When the request had arrived.
     pub(crate) began: Instant,
+    /// What the client calls itself (`User-Agent`).
+    pub(crate) agent: String,
     /// A perturbation has it read the state at this revision.
     pub(crate) stale: Option<u64>,
 }
@@ -50,6 +53,8 @@ pub(crate) enum Payload {
     /// An object or options.
     Object(Document),
     Patch(Patch, Document),
+    /// The document of a server-side apply, or why it cannot be read; fields that come twice are told in full.
+    Apply(Result<Document, String>),
 }
 
 /// How a patch is to be read.
@@ -112,6 +117,30 @@ pub(crate) struct Reply {
     pub(crate) outcome: Result<Answer, Status>,
     /// Texts for `Warning` headers.
     pub(crate) warnings: Vec<String>,
+}
+
+impl Call {
+    /// The request as a write by a field manager: the one that it names, or what the client calls itself.
+    pub(crate) fn writer(&self) -> Writer<'_> {
+        let named = self.params.get("fieldManager");
+        Writer {
+            kind: self.target.kind,
+            manager: if named.is_empty() { self.client() } else { named },
+            part: self.target.part,
+        }
+    }
+
+    /// What the client calls itself, without its version.
+    fn client(&self) -> &str {
+        let name = self.agent.split('/').next().unwrap_or_default();
+        let end = name.find(|c: char| !is_print(c)).unwrap_or(name.len());
+        &name[..name.floor_char_boundary(end.min(managed::NAME_MAX))]
+    }
+}
+
+/// Whether Go counts a character as printable.
+pub(crate) fn is_print(c: char) -> bool {
+    c == ' ' || !(c.is_control() || c.is_whitespace() || ('\u{200b}'..='\u{200f}').contains(&c))
 }
 
 impl Target {

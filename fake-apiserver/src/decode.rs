@@ -8,7 +8,7 @@ use crate::kinds::Kind;
 use crate::meta;
 use crate::schema::{Type, conform};
 use crate::status::{Status, Subject};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A decoded object, in the form in which it is stored.
 pub(crate) struct Decoded {
@@ -32,14 +32,17 @@ pub(crate) fn decode(kind: &'static Kind, document: Document) -> Result<Decoded,
         duplicates,
     } = document;
     identify(kind, &mut object).map_err(Undecodable::Identity)?;
+    if object["metadata"]["managedFields"] == json!([]) {
+        // No entries at all say the same as an empty one, but would be lost with all that is empty.
+        meta::set(&mut object, "managedFields", Some(json!([{}])));
+    }
     let unknown = conform(Type::of(kind), &mut object).map_err(Undecodable::Form)?;
     let stored = kind.stored();
     if let Some(view) = kind.view {
         object = (view.to_stored)(&object);
         conform(Type::of(stored), &mut object).map_err(Undecodable::Form)?;
     }
-    // Field managers are not tracked here, and links went away in 1.20.
-    meta::set(&mut object, "managedFields", None);
+    // Links went away in 1.20.
     meta::set(&mut object, "selfLink", None);
     (stored.hooks.default)(&mut object);
     let flaws = said(&unknown, "unknown")

@@ -50,18 +50,23 @@ impl Document {
 impl Document {
     /// What Go says of a document that should be an object with a type.
     pub(crate) fn mismatch(&self) -> String {
-        let found = match self.value {
+        let found = self.form();
+        format!(
+            "json: cannot unmarshal {found} into Go value of type struct {{ APIVersion string \
+             \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}"
+        )
+    }
+
+    /// The form of the document, as Go's decoder calls it.
+    pub(crate) fn form(&self) -> &'static str {
+        match self.value {
             Value::Null => "null",
             Value::Bool(_) => "bool",
             Value::Number(_) => "number",
             Value::String(_) => "string",
             Value::Array(_) => "array",
             Value::Object(_) => "object",
-        };
-        format!(
-            "json: cannot unmarshal {found} into Go value of type struct {{ APIVersion string \
-             \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}"
-        )
+        }
     }
 }
 

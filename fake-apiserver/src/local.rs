@@ -231,6 +231,7 @@ impl LocalClient {
                 params,
                 payload,
                 began,
+                agent: self.user.name.to_string(),
                 stale: None,
             },
         );

@@ -7,7 +7,7 @@ use crate::names::{self, Complaints};
 use serde_json::{Map, Value};
 
 /// Bytes that all annotations of an object may have together.
-const ANNOTATIONS_BYTES_MAX: usize = 256 * 1024;
+pub(crate) const ANNOTATIONS_BYTES_MAX: usize = 256 * 1024;
 
 /// Finalizers that need no domain.
 const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
@@ -21,6 +21,11 @@ pub(crate) fn text<'a>(object: &'a Value, field: &str) -> &'a str {
 pub(crate) fn set(object: &mut Value, field: &str, value: Option<Value>) {
     edit(object);
     assign(&mut object["metadata"], field, value.unwrap_or_default());
+}
+
+/// Takes a member of `metadata` out.
+pub(crate) fn take(object: &mut Value, field: &str) -> Option<Value> {
+    object.get_mut("metadata")?.as_object_mut()?.remove(field)
 }
 
 /// Sets a member of an object; `null` removes it.

@@ -32,6 +32,25 @@ pub(crate) fn parse(body: &[u8]) -> Result<Document, String> {
     })
 }
 
+/// The first field that comes twice, with its line, as Go's strict parser tells it.
+pub(crate) fn first_duplicate(body: &[u8]) -> Option<String> {
+    let options = serde_saphyr::options! {
+        duplicate_keys: DuplicateKeyPolicy::Error,
+        legacy_octal_numbers: true,
+        with_snippet: false,
+    };
+    let text = std::str::from_utf8(body).ok()?;
+    let error = serde_saphyr::from_str_with_options::<Value>(text, options).err()?;
+    match error.without_snippet() {
+        serde_saphyr::Error::DuplicateMappingKey { key, location } => Some(format!(
+            "line {}: key {:?} already set in map",
+            location.line(),
+            key.as_deref().unwrap_or_default()
+        )),
+        _ => None,
+    }
+}
+
 /// Writes a document.
 pub(crate) fn write(value: &Value) -> Bytes {
     let options = serde_saphyr::ser_options! { compact_list_indent: true };

@@ -31,7 +31,7 @@ use body::Body;
 use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
-use hyper::header::{HOST, IF_NONE_MATCH};
+use hyper::header::{HOST, IF_NONE_MATCH, USER_AGENT};
 use hyper::{Method, Request, Response};
 use negotiate::{Accept, Form, Purpose};
 use route::{Route, Special};
@@ -227,6 +227,7 @@ async fn respond_to(
     let server = &endpoint.server;
     let refusal = match route {
         Ok(Route::Resource { verb, target }) => {
+            let agent = agent(&request, verb);
             match payload(request, verb, &target, server.store().limits().body).await {
                 Ok(payload) => {
                     await_revision(server, verb, &params).await;
@@ -237,6 +238,7 @@ async fn respond_to(
                         params,
                         payload,
                         began: Instant::now(),
+                        agent,
                         stale,
                     };
                     return carry_out(endpoint, &head, call, labels, busy);
@@ -260,6 +262,14 @@ async fn respond_to(
     };
     head.report(server, refusal.code, Some(&refusal));
     respond::status(&refusal, head.accept, head.pretty, &[]).with(busy)
+}
+
+/// What a client that writes calls itself.
+fn agent(request: &Request<Incoming>, verb: Verb) -> String {
+    let header = request.headers().get(USER_AGENT).filter(|_| !verb.only_reads());
+    header.map_or_else(String::new, |agent| {
+        String::from_utf8_lossy(agent.as_bytes()).into_owned()
+    })
 }
 
 /// Gives a revision that a reader asks for, and that is not written yet, the time to come.

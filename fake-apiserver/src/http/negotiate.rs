@@ -12,6 +12,7 @@ use crate::yaml;
 use bytes::Bytes;
 use hyper::HeaderMap;
 use hyper::header::{ACCEPT, CONTENT_TYPE};
+use serde_json::Value;
 
 /// What can be sent.
 const REPRESENTATIONS: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf, \
@@ -190,24 +191,16 @@ pub(super) struct Purpose<'a> {
 /// Turns a body into what a verb takes.
 pub(super) type Reader = fn(Purpose<'_>, &Bytes) -> Result<Payload, Status>;
 
-/// What patches there are: media type, and how to read them or why not.
-const PATCHES: [(&str, Result<Reader, &str>); 4] = [
-    (
-        "application/json-patch+json",
-        Ok(|_, body| patch(Patch::Json, body)),
-    ),
-    (
-        "application/merge-patch+json",
-        Ok(|_, body| patch(Patch::Merge, body)),
-    ),
-    (
-        "application/strategic-merge-patch+json",
-        Ok(|_, body| patch(Patch::Strategic, body)),
-    ),
-    (
-        "application/apply-patch+yaml",
-        Err("server-side apply is not supported here yet; send application/merge-patch+json"),
-    ),
+/// What patches there are: media type, and how to read them.
+const PATCHES: [(&str, Reader); 4] = [
+    ("application/json-patch+json", |_, body| patch(Patch::Json, body)),
+    ("application/merge-patch+json", |_, body| {
+        patch(Patch::Merge, body)
+    }),
+    ("application/strategic-merge-patch+json", |_, body| {
+        patch(Patch::Strategic, body)
+    }),
+    ("application/apply-patch+yaml", |_, body| Ok(apply(body))),
 ];
 
 /// How the body of a request is read.
@@ -216,8 +209,7 @@ pub(super) fn reader(verb: Verb, media: &str) -> Result<Reader, Status> {
         // Some clients send a body type, or even an empty object, with requests that have no body.
         Verb::Get | Verb::List | Verb::Watch => Ok(|_, _| Ok(Payload::None)),
         Verb::Patch => match PATCHES.iter().find(|(known, _)| *known == media) {
-            Some((_, Ok(reader))) => Ok(*reader),
-            Some((_, Err(why))) => Err(Status::unsupported_patch(*why)),
+            Some((_, reader)) => Ok(*reader),
             None => Err(Status::unsupported_patch("415: Unsupported Media Type")),
         },
         Verb::Create | Verb::Update | Verb::Delete | Verb::DeleteCollection => match media {
@@ -279,6 +271,28 @@ impl Purpose<'_> {
     fn is_deletion(self) -> bool {
         matches!(self.verb, Verb::Delete | Verb::DeleteCollection)
     }
+}
+
+/// Reads the document of a server-side apply: YAML, of which JSON is the simplest.
+///
+/// What is wrong with it is told later: it matters less than what else is wrong with the request.
+fn apply(body: &Bytes) -> Payload {
+    let parsed = Document::parse(body).or_else(|_| yaml::parse(body));
+    let document = parsed.and_then(|document| match document.value {
+        Value::Object(_) | Value::Null => Ok(document),
+        _ => Err(format!(
+            "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {} into Go value of type \
+             map[string]interface {{}}",
+            document.form()
+        )),
+    });
+    Payload::Apply(document.map(|document| match document.duplicates.as_slice() {
+        [] => document,
+        _ => Document {
+            duplicates: yaml::first_duplicate(body).into_iter().collect(),
+            ..document
+        },
+    }))
 }
 
 fn patch(style: Patch, body: &Bytes) -> Result<Payload, Status> {

@@ -65,7 +65,7 @@ pub(super) fn metadata_list(
     let items: Vec<Encoded> = listing
         .objects
         .iter()
-        .map(|object| partial(&object.value, version))
+        .map(|object| partial(&object.document(), version))
         .collect::<Result<_, Status>>()?;
     let encoded = list(
         &format!("meta.k8s.io/{version}"),

@@ -207,10 +207,10 @@ pub(super) fn object_body(kind: &'static Kind, object: &Object, form: &Form) -> 
     Ok(match form.accept {
         Accept::Json | Accept::Yaml | Accept::Aggregated(_) => object.bytes().clone(),
         Accept::Protobuf => protobuf::object(object)?,
-        Accept::ProtobufMetadata(version) => protobuf::metadata(&object.value, version)?,
-        Accept::Metadata(version) => bytes(&partial(&object.value, version)),
+        Accept::ProtobufMetadata(version) => protobuf::metadata(&object.document(), version)?,
+        Accept::Metadata(version) => bytes(&partial(&object.document(), version)),
         Accept::Table(version) => {
-            let rows = json!([row(kind, &object.value, form, version, Timestamp::now())]);
+            let rows = json!([row(kind, &object.document(), form, version, Timestamp::now())]);
             let metadata = json!({"resourceVersion": object.value["metadata"]["resourceVersion"]});
             bytes(&table(&columns(kind.printer), &rows, &metadata, version))
         }
@@ -225,7 +225,7 @@ pub(super) fn table_event(
     version: &str,
     first: bool,
 ) -> Bytes {
-    let rows = json!([row(kind, &object.value, form, version, Timestamp::now())]);
+    let rows = json!([row(kind, &object.document(), form, version, Timestamp::now())]);
     let metadata = json!({"resourceVersion": object.value["metadata"]["resourceVersion"]});
     let columns = if first { columns(kind.printer) } else { Value::Null };
     bytes(&table(&columns, &rows, &metadata, version))
@@ -248,14 +248,14 @@ fn list_body(kind: &'static Kind, listing: &Listing, form: &Form) -> Result<Byte
             "kind": "PartialObjectMetadataList",
             "apiVersion": format!("meta.k8s.io/{version}"),
             "metadata": metadata,
-            "items": listing.objects.iter().map(|o| partial(&o.value, version)).collect::<Value>(),
+            "items": listing.objects.iter().map(|o| partial(&o.document(), version)).collect::<Value>(),
         })),
         Accept::Table(version) => {
             let now = Timestamp::now();
             let rows: Vec<Value> = listing
                 .objects
                 .iter()
-                .map(|o| row(kind, &o.value, form, version, now))
+                .map(|o| row(kind, &o.document(), form, version, now))
                 .collect();
             let rows = if rows.is_empty() && kind.printer.null_when_empty {
                 Value::Null

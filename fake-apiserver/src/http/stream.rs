@@ -11,7 +11,7 @@ use crate::kinds::Kind;
 use crate::metrics::Flight;
 use crate::observe::WatchEnd;
 use crate::protobuf::watch_frame;
-use crate::schema::{Type, empty};
+use crate::schema::Type;
 use crate::status::Status;
 use crate::store::{Batch, Delivered, FrameForm, Store, Watcher};
 use crate::verbs::shown;
@@ -236,7 +236,7 @@ impl WatchBody {
                 "kind": "PartialObjectMetadata", "apiVersion": format!("meta.k8s.io/{version}"), "metadata": metadata,
             }),
             _ => {
-                let mut object = empty(Type::of(self.kind));
+                let mut object = Type::of(self.kind).nothing().clone();
                 object["kind"] = self.kind.kind.into();
                 object["apiVersion"] = self.kind.api_version().into();
                 object["metadata"] = metadata;

@@ -107,6 +107,7 @@ pub(super) static HORIZONTAL_POD_AUTOSCALER_V1: Kind = Kind {
         stored: &HORIZONTAL_POD_AUTOSCALER,
         from_stored: autoscaler_as_v1,
         to_stored: autoscaler_from_v1,
+        renamed: &[],
     }),
     ..ANY_AUTOSCALER
 };

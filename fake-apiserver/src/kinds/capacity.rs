@@ -43,6 +43,7 @@ pub(super) static V1BETA1: Kind = Kind {
         stored: &CSI_STORAGE_CAPACITY,
         from_stored: |object| versioned(object, &V1BETA1),
         to_stored: |object| versioned(object, &CSI_STORAGE_CAPACITY),
+        renamed: &[],
     }),
     ..ALL_VERSIONS
 };
@@ -55,6 +56,7 @@ pub(super) static V1ALPHA1: Kind = Kind {
         stored: &CSI_STORAGE_CAPACITY,
         from_stored: |object| versioned(object, &V1ALPHA1),
         to_stored: |object| versioned(object, &CSI_STORAGE_CAPACITY),
+        renamed: &[],
     }),
     ..ALL_VERSIONS
 };
@@ -67,6 +69,7 @@ pub(super) static V1ALPHA1_FIRST: Kind = Kind {
         stored: &CSI_STORAGE_CAPACITY,
         from_stored: |object| without_maximum(versioned(object, &V1ALPHA1_FIRST)),
         to_stored: |object| without_maximum(versioned(object, &CSI_STORAGE_CAPACITY)),
+        renamed: &[],
     }),
     ..ALL_VERSIONS
 };

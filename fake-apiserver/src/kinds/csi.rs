@@ -47,6 +47,7 @@ pub(super) static CSI_DRIVER_1_18: Kind = Kind {
             drop_tracking(&mut object);
             object
         },
+        renamed: &[],
         to_stored: Value::clone,
     }),
     ..ANY_CSI_DRIVER

@@ -135,6 +135,7 @@ pub(super) static EVENT_VIEW: Kind = Kind {
         stored: &EVENT,
         from_stored: to_view,
         to_stored: from_view,
+        renamed: &RENAMED,
     }),
     kind: "Event",
     plural: "events",

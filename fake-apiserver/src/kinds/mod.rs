@@ -160,6 +160,8 @@ pub(crate) struct View {
     pub(crate) stored: &'static Kind,
     pub(crate) from_stored: fn(&Value) -> Value,
     pub(crate) to_stored: fn(&Value) -> Value,
+    /// Fields of the first level that are called otherwise: as they are stored, and as they are shown.
+    pub(crate) renamed: &'static [(&'static str, &'static str)],
 }
 
 /// Hooks that do nothing.
@@ -306,6 +308,14 @@ impl Kind {
         }
     }
 
+    /// Whether objects of that version are in this row's version.
+    pub(crate) fn has_version(&self, api_version: &str) -> bool {
+        match api_version.split_once('/') {
+            Some((group, version)) => group == self.group && version == self.version,
+            None => self.group.is_empty() && api_version == self.version,
+        }
+    }
+
     /// The row whose objects are stored: this one, or the one that it is a view of.
     pub(crate) fn stored(&'static self) -> &'static Kind {
         self.view.map_or(self, |view| view.stored)
@@ -362,7 +372,7 @@ impl Kind {
         KINDS
             .iter()
             .copied()
-            .find(|k| k.kind == kind && k.api_version() == api_version)
+            .find(|k| k.kind == kind && k.has_version(api_version))
     }
 }
 

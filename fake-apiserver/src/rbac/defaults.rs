@@ -3,7 +3,9 @@
 //! Owns one table of roles and one of bindings. `admin`, `edit` and `view` are aggregated, as in the real server.
 
 use super::aggregate;
+use crate::call::Part;
 use crate::kinds::{CLUSTER_ROLE, CLUSTER_ROLE_BINDING, Kind};
+use crate::managed::Writer;
 use crate::store::{Store, Txn};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -363,6 +365,12 @@ fn put(txn: &mut Txn<'_>, kind: &'static Kind, name: &str, member_of: Option<&st
     for (field, value) in rest.as_object().into_iter().flatten() {
         object[field] = value.clone();
     }
+    let server = Writer {
+        kind,
+        manager: "kube-apiserver",
+        part: Part::Main,
+    };
+    server.track(&txn.now, None, &mut object);
     txn.put(kind, name, object);
 }
 

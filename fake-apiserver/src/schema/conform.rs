@@ -67,7 +67,7 @@ pub(crate) fn zero(form: &Form) -> Value {
 }
 
 /// An object of a type of which nothing was set.
-pub(crate) fn empty(of: &Type) -> Value {
+pub(super) fn empty(of: &Type) -> Value {
     let mut members = Map::new();
     fill(of, &mut members);
     members.into()

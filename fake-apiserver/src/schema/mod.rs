@@ -6,11 +6,12 @@
 mod conform;
 mod table;
 
-pub(crate) use conform::{conform, empty, zero};
+pub(crate) use conform::{conform, zero};
 
 use crate::kinds::Kind;
 use crate::protobuf::table::TABLE;
-use std::sync::LazyLock;
+use serde_json::Value;
+use std::sync::{LazyLock, OnceLock};
 
 /// All types, by the numbers that they have in the table of messages.
 static TYPES: LazyLock<Vec<Type>> = LazyLock::new(table::read);
@@ -22,6 +23,10 @@ pub(crate) struct Type {
     pub(crate) name: &'static str,
     /// Sorted by name.
     pub(crate) fields: Vec<Field>,
+    /// The struct has one owner: server-side apply does not look into it.
+    pub(crate) atomic: bool,
+    /// An object of which nothing was set, once somebody asked for it.
+    nothing: OnceLock<Value>,
 }
 
 /// A field of a struct.
@@ -118,6 +123,11 @@ impl Type {
         TABLE.kind(api_version, kind).map(|id| &TYPES[id])
     }
 
+    /// An object of which nothing was set.
+    pub(crate) fn nothing(&self) -> &Value {
+        self.nothing.get_or_init(|| conform::empty(self))
+    }
+
     pub(crate) fn field(&self, name: &str) -> Option<&Field> {
         let at = self.fields.binary_search_by(|field| field.name.cmp(name)).ok()?;
         Some(&self.fields[at])
@@ -135,6 +145,14 @@ impl Type {
 }
 
 impl Form {
+    /// The form of a list's entries or a map's values.
+    pub(crate) fn element(&self) -> Option<&Self> {
+        match self {
+            Self::List(inner) | Self::Map(inner) => Some(inner),
+            _ => None,
+        }
+    }
+
     /// The Go type, as decoding errors name it.
     fn go_name(&self) -> String {
         match self {

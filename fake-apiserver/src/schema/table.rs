@@ -10,6 +10,7 @@
 use super::{Field, Form, Ownership, Presence, Strategy, Type, TypeId};
 use crate::protobuf::table::{self as wire, Empty, Message, Shape, TABLE};
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 /// Notes by type and field; those on a type itself are under no field.
 type Notes = HashMap<(&'static str, &'static str), &'static str>;
@@ -22,9 +23,14 @@ pub(super) fn read() -> Vec<Type> {
         let mut fields = Vec::new();
         collect(message, message.name, &notes, &mut fields);
         fields.sort_by_key(|field| field.name);
+        let atomic = notes
+            .get(&(message.name, ""))
+            .is_some_and(|notes| *notes == "atomic");
         types.push(Type {
             name: message.name,
             fields,
+            atomic,
+            nothing: OnceLock::new(),
         });
     }
     types

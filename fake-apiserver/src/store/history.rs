@@ -147,7 +147,7 @@ impl History {
 pub(super) fn at_revision(object: &Object, revision: u64) -> Arc<Object> {
     let mut value = Value::clone(&object.value);
     meta::set(&mut value, "resourceVersion", Some(revision.to_string().into()));
-    Object::new(value, revision)
+    object.like(value, revision)
 }
 
 /// Namespace and name of an object.

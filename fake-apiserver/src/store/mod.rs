@@ -26,6 +26,7 @@ use crate::activity::Activity;
 use crate::auth::{Authenticated, Authenticator, Claim, User};
 use crate::clock::Clock;
 use crate::kinds::{EVENT, KINDS, Kind};
+use crate::managed;
 use crate::meta;
 use crate::observe::{Change, Event, Observer, WatchEnd};
 use crate::options::{Limits, ServerOptions};
@@ -339,8 +340,14 @@ impl Txn<'_> {
         Ok(Snapshot { objects, revision })
     }
 
-    /// Writes an object, new or changed. It gets its resourceVersion here.
+    /// Writes an object, new or changed. It gets its resourceVersion here, and unless it says who manages its fields,
+    /// that stays as it was.
     pub(crate) fn put(&mut self, kind: &'static Kind, key: &str, mut value: Value) -> Arc<Object> {
+        if value["metadata"].get("managedFields").is_none()
+            && let Some(old) = self.get(kind, key)
+        {
+            managed::mark(&mut value, old.managed().to_owned());
+        }
         if self.dry_run {
             let revision = meta::text(&value, "resourceVersion").parse().unwrap_or_default();
             return Object::new(value, revision);

@@ -2,15 +2,24 @@
 //!
 //! Owns rendering. An object is rendered once, when it is written; GET, LIST and all watches send the same bytes.
 //! Its protobuf form is made when the first reader asks for it.
+//!
+//! `metadata.managedFields` is in the bytes only: it is large, and whoever looks at objects here has no use for it.
 
+use crate::meta;
 use crate::protobuf::{self, Encoded, Fault};
 use bytes::{BufMut, Bytes, BytesMut};
 use serde_json::Value;
+use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
+
+/// The member of `metadata` that is kept as text.
+const MANAGED: &str = "managedFields";
 
 /// One state of one object.
 #[derive(Debug)]
 pub(crate) struct Object {
+    /// The object without `metadata.managedFields`.
     pub(crate) value: Arc<Value>,
     /// The whole object; `kind` and `apiVersion` come first.
     bytes: Bytes,
@@ -18,20 +27,28 @@ pub(crate) struct Object {
     protobuf: OnceLock<Box<Result<Encoded, Fault>>>,
     /// Where the members after `kind` and `apiVersion` begin in `bytes`.
     members_at: usize,
+    /// Where `metadata.managedFields` is in `bytes`; empty where there is none.
+    managed: Range<usize>,
     /// The revision that wrote it; 0 for an answer to a dry run.
     pub(crate) revision: u64,
 }
 
 impl Object {
-    /// Renders `value`, which carries its kind and its resourceVersion already.
-    pub(crate) fn new(value: Value, revision: u64) -> Arc<Self> {
-        let mut out = BytesMut::with_capacity(512);
+    /// Renders `value`, which carries its kind and its resourceVersion already. Its `metadata.managedFields`, if there
+    /// are any, are JSON text, as `managed` writes it.
+    pub(crate) fn new(mut value: Value, revision: u64) -> Arc<Self> {
+        let managed = match meta::take(&mut value, MANAGED) {
+            Some(Value::String(text)) => text,
+            _ => String::new(),
+        };
+        let mut out = BytesMut::with_capacity(512 + managed.len());
         out.put_slice(b"{");
         write_member(&mut out, "kind", &value["kind"]);
         out.put_slice(b",");
         write_member(&mut out, "apiVersion", &value["apiVersion"]);
         out.put_slice(b",");
         let members_at = out.len();
+        let mut place = 0..0;
         let mut first = true;
         for (name, member) in value.as_object().into_iter().flatten() {
             if name == "kind" || name == "apiVersion" {
@@ -42,6 +59,9 @@ impl Object {
             }
             first = false;
             write_member(&mut out, name, member);
+            if name == "metadata" && !managed.is_empty() && out.ends_with(b"}") {
+                place = write_managed(&mut out, &managed);
+            }
         }
         out.put_slice(b"}");
         Arc::new(Self {
@@ -49,8 +69,30 @@ impl Object {
             bytes: out.freeze(),
             protobuf: OnceLock::new(),
             members_at,
+            managed: place,
             revision,
         })
+    }
+
+    /// The same object with another content or form, and the same field managers.
+    pub(crate) fn like(&self, mut value: Value, revision: u64) -> Arc<Self> {
+        meta::set(&mut value, MANAGED, Some(self.managed().into()));
+        Self::new(value, revision)
+    }
+
+    /// `metadata.managedFields` as JSON; empty where there is none.
+    pub(crate) fn managed(&self) -> &str {
+        std::str::from_utf8(&self.bytes[self.managed.clone()]).expect("it was written as text")
+    }
+
+    /// The whole object, `metadata.managedFields` included.
+    pub(crate) fn document(&self) -> Cow<'_, Value> {
+        let Ok(managed) = serde_json::from_str::<Value>(self.managed()) else {
+            return Cow::Borrowed(&self.value);
+        };
+        let mut document = Value::clone(&self.value);
+        meta::set(&mut document, MANAGED, Some(managed));
+        Cow::Owned(document)
     }
 
     /// The object as GET and watches send it.
@@ -62,7 +104,7 @@ impl Object {
     pub(crate) fn protobuf(&self) -> Result<&Encoded, &Fault> {
         let encoded = self
             .protobuf
-            .get_or_init(|| Box::new(protobuf::encode(&self.value)));
+            .get_or_init(|| Box::new(protobuf::encode(&self.document())));
         (**encoded).as_ref()
     }
 
@@ -71,6 +113,20 @@ impl Object {
         out.put_slice(b"{");
         out.put_slice(&self.bytes[self.members_at..]);
     }
+}
+
+/// Adds a member to the object that has just been written, and returns where its value is.
+fn write_managed(out: &mut BytesMut, managed: &str) -> Range<usize> {
+    out.truncate(out.len() - 1);
+    if !out.ends_with(b"{") {
+        out.put_slice(b",");
+    }
+    out.put_slice(b"\"managedFields\":");
+    let begin = out.len();
+    out.put_slice(managed.as_bytes());
+    let end = out.len();
+    out.put_slice(b"}");
+    begin..end
 }
 
 fn write_member(out: &mut BytesMut, name: &str, value: &Value) {

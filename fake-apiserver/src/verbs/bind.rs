@@ -1,6 +1,7 @@
 //! pods/NAME/binding: assigns a pod to a node, once.
 
-use super::{dry_run, existing};
+use super::existing;
+use super::options::dry_run;
 use crate::call::{Answer, Call, Payload};
 use crate::faults::Faults;
 use crate::meta;

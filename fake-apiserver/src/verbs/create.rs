@@ -2,8 +2,9 @@
 //!
 //! The order of checks is the real server's: decoding, namespace, admission, preparation, validation, existence.
 
-use super::{admission, dry_run, field_validation, namespace, setting, shown};
-use crate::call::{Answer, Call, Payload};
+use super::options::WriteOptions;
+use super::{admission, namespace, setting, shown};
+use crate::call::{Answer, Call, Payload, Target};
 use crate::decode::decode;
 use crate::faults::Faults;
 use crate::kinds::{Generation, Kind, NAMESPACE};
@@ -22,15 +23,16 @@ const GENERATED_BASE: usize = 58;
 const GENERATED_SUFFIX: usize = 5;
 const GENERATE_ATTEMPTS: usize = 8;
 
-pub(super) fn create(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
+pub(super) fn create(txn: &mut Txn<'_>, mut call: Call) -> Result<Answer, Status> {
     let kind = call.target.kind;
-    let Payload::Object(body) = call.payload else {
+    let Payload::Object(body) = std::mem::replace(&mut call.payload, Payload::None) else {
         return Err(no_body());
     };
-    txn.dry_run = dry_run(&call.params, &Value::Null, "CreateOptions")?;
-    let validation = field_validation(&call.params, "CreateOptions")?;
+    let options = WriteOptions::read(&call.params, "CreateOptions")?;
+    txn.dry_run = options.dry_run;
     let decoded = decode(kind, body).map_err(|why| why.of_body(kind))?;
-    txn.warnings.extend(validation.of_body(kind, decoded.flaws)?);
+    txn.warnings
+        .extend(options.validation.of_body(kind, decoded.flaws)?);
     let mut object = decoded.object;
     if call
         .target
@@ -43,12 +45,19 @@ pub(super) fn create(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
         ));
     }
     place(kind, call.target.namespace.as_deref(), &mut object)?;
+    call.writer().track(&txn.now, None, &mut object);
+    insert(txn, &call.target, object)
+}
+
+/// Makes an object of one whose owners are recorded.
+pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> Result<Answer, Status> {
+    let kind = target.kind;
     namespace::admit(txn, kind, &object)?;
     admission::admit(txn, kind, &mut object)?;
     prepare(txn, kind, &mut object)?;
     rbac::check_escalation(txn, kind, None, &object)?;
     validate(kind, &object)?;
-    let key = kind.key(call.target.namespace.as_deref(), meta::text(&object, "name"));
+    let key = kind.key(target.namespace.as_deref(), meta::text(&object, "name"));
     if txn.get(kind, &key).is_some() {
         return Err(exists(kind, &object));
     }

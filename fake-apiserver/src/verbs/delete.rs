@@ -1,7 +1,8 @@
 //! delete and deletecollection: preconditions, grace, finalizers, and what is answered.
 
 use super::list::{selected, selection};
-use super::{dry_run, existing, namespace, shown};
+use super::options::dry_run;
+use super::{existing, namespace, shown};
 use crate::call::{Answer, Call, ListPlan, Params, Part, Payload, Target};
 use crate::faults::Faults;
 use crate::kinds::{Kind, NAMESPACE};
@@ -61,7 +62,7 @@ pub(super) fn delete_collection(txn: &mut Txn<'_>, call: &Call) -> Result<Answer
 fn body(payload: &Payload) -> &Value {
     match payload {
         Payload::Object(body) => &body.value,
-        Payload::None | Payload::Patch(..) => &Value::Null,
+        Payload::None | Payload::Patch(..) | Payload::Apply(_) => &Value::Null,
     }
 }
 
@@ -179,7 +180,7 @@ pub(super) fn remove(
     if kind.returns_deleted {
         return Ok(Answer::Object {
             code: 200,
-            object: Object::new(object, old.revision),
+            object: old.like(object, old.revision),
         });
     }
     Ok(Answer::Status(Status::deleted(

@@ -2,9 +2,10 @@
 
 use super::create::no_body;
 use super::{delete, existing};
-use crate::call::{Answer, Call, Payload};
+use crate::call::{Answer, Call, Part, Payload};
 use crate::decode::Undecodable;
 use crate::kinds::POD_DISRUPTION_BUDGET;
+use crate::managed::Writer;
 use crate::meta;
 use crate::schema::{Type, conform};
 use crate::selector::LabelSelector;
@@ -73,6 +74,12 @@ fn permit(txn: &mut Txn<'_>, pod: &Object) -> Result<(), Status> {
     let name = meta::text(&pod.value, "name").to_owned();
     let now = (*txn.now).into();
     meta::member(&mut changed["status"], "disruptedPods").insert(name, now);
+    let writer = Writer {
+        kind: POD_DISRUPTION_BUDGET,
+        manager: "kube-apiserver",
+        part: Part::Status,
+    };
+    writer.track(&txn.now, Some(budget), &mut changed);
     let key = POD_DISRUPTION_BUDGET.key(
         Some(meta::text(&budget.value, "namespace")),
         meta::text(&budget.value, "name"),

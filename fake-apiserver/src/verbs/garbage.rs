@@ -5,9 +5,11 @@
 //! their dependents (`foregroundDeletion`, `orphan`) are let go when these are dealt with. One transaction for each
 //! object, so that others come in between. Owners of kinds that are not served here count as present.
 
+use super::namespace::CONTROLLERS;
 use super::{delete, update};
 use crate::call::{Part, Target};
 use crate::kinds::Kind;
+use crate::managed::Writer;
 use crate::meta;
 use crate::store::{FOREGROUND, ORPHAN, Object, Store, Txn, waits};
 use serde_json::Value;
@@ -163,6 +165,12 @@ fn write(txn: &mut Txn<'_>, kind: &'static Kind, object: &Arc<Object>, field: &s
     let mut changed = Value::clone(&object.value);
     let empty = list.as_array().is_none_or(Vec::is_empty);
     meta::set(&mut changed, field, Some(list).filter(|_| !empty));
+    let writer = Writer {
+        kind,
+        manager: CONTROLLERS,
+        part: Part::Main,
+    };
+    writer.track(&txn.now, Some(object), &mut changed);
     // Nothing refuses a change of metadata that was valid before.
     drop(update::store(txn, &target(kind, object), object, changed));
 }

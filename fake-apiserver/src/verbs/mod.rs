@@ -4,6 +4,7 @@
 //! verb, and reports the answer before it lets go. Does not know encodings.
 
 mod admission;
+mod apply;
 mod bind;
 mod create;
 mod delete;
@@ -12,6 +13,7 @@ mod evict;
 mod garbage;
 mod list;
 mod namespace;
+mod options;
 mod patch;
 mod review;
 mod scale;
@@ -19,16 +21,13 @@ mod token;
 mod update;
 mod watch;
 
-use crate::call::{Answer, Call, Params, Part, Reply};
-use crate::decode::FieldValidation;
-use crate::faults::Faults;
+use crate::call::{Answer, Call, Part, Reply};
 use crate::kinds::{CLUSTER_ROLE, Kind, Setting, Subresource};
 use crate::meta;
 use crate::observe::{Event, ResourcePath, Verb};
 use crate::rbac;
-use crate::status::{Status, options};
+use crate::status::Status;
 use crate::store::{Object, Store, Txn};
-use serde_json::Value;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -175,7 +174,7 @@ fn existing(txn: &Txn<'_>, call: &Call) -> Result<Arc<Object>, Status> {
 pub(crate) fn shown(kind: &Kind, object: Arc<Object>) -> Arc<Object> {
     match kind.view {
         None => object,
-        Some(view) => Object::new((view.from_stored)(&object.value), object.revision),
+        Some(view) => object.like((view.from_stored)(&object.value), object.revision),
     }
 }
 
@@ -185,35 +184,5 @@ fn setting<'a>(txn: &'a Txn<'_>) -> Setting<'a> {
         now: &txn.now,
         options: txn.options(),
         profile: txn.profile(),
-    }
-}
-
-/// Reads `dryRun`: absent or `All`.
-fn dry_run(params: &Params, body: &Value, of: &'static str) -> Result<bool, Status> {
-    let mut values: Vec<&str> = params
-        .all("dryRun")
-        .into_iter()
-        .filter(|value| !value.is_empty())
-        .collect();
-    values.extend(meta::texts(&body["dryRun"]));
-    if values.iter().all(|value| *value == "All") {
-        return Ok(!values.is_empty());
-    }
-    let mut faults = Faults::default();
-    faults.not_supported("dryRun", values.into_iter().collect::<Value>(), &["All"]);
-    Err(Status::invalid(options(of), "", faults))
-}
-
-/// Reads `fieldValidation`; to warn is the default.
-fn field_validation(params: &Params, of: &'static str) -> Result<FieldValidation, Status> {
-    match params.get("fieldValidation") {
-        "" | "Warn" => Ok(FieldValidation::Warn),
-        "Ignore" => Ok(FieldValidation::Ignore),
-        "Strict" => Ok(FieldValidation::Strict),
-        other => {
-            let mut faults = Faults::default();
-            faults.not_supported("fieldValidation", other, &["", "Ignore", "Strict", "Warn"]);
-            Err(Status::invalid(options(of), "", faults))
-        }
     }
 }

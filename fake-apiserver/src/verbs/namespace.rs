@@ -3,9 +3,13 @@
 //! Plays the namespace lifecycle admission plugin and, for lack of a controller manager, the content deletion of its
 //! namespace controller.
 
-use super::{delete, dry_run, existing, shown};
-use crate::call::{Answer, Call, Payload};
-use crate::kinds::{Generation, KINDS, Kind, NAMESPACE, PRIORITY_CLASS, SERVICE_ACCOUNT, system_classes};
+use super::options::dry_run;
+use super::{delete, existing, shown};
+use crate::call::{Answer, Call, Part, Payload};
+use crate::kinds::{
+    Generation, KINDS, Kind, NAMESPACE, PRIORITY_CLASS, SERVICE_ACCOUNT, Subresource, system_classes,
+};
+use crate::managed::Writer;
 use crate::meta;
 use crate::status::{Cause, Status};
 use crate::store::{Store, Txn};
@@ -13,8 +17,19 @@ use crate::verbs::create::no_body;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
+/// The field manager of what the controller manager writes in a real cluster.
+pub(super) const CONTROLLERS: &str = "kube-controller-manager";
 /// Namespaces that exist from the start.
 const INITIAL: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
+
+/// A write to a namespace by a part of the control plane.
+fn writer(manager: &'static str, part: Part) -> Writer<'static> {
+    Writer {
+        kind: NAMESPACE,
+        manager,
+        part,
+    }
+}
 
 /// Creates the namespaces and the priority classes that every cluster has, as the server itself.
 pub(crate) fn create_initial(store: &Store) {
@@ -22,7 +37,7 @@ pub(crate) fn create_initial(store: &Store) {
     for mut class in system_classes() {
         let mut txn = store.begin(&client);
         meta::set(&mut class, "uid", Some(uuid::Uuid::new_v4().to_string().into()));
-        meta::set(&mut class, "creationTimestamp", Some(txn.now.as_str().into()));
+        meta::set(&mut class, "creationTimestamp", Some((&*txn.now).into()));
         let name = meta::text(&class, "name").to_owned();
         txn.put(PRIORITY_CLASS, &name, class);
     }
@@ -30,16 +45,19 @@ pub(crate) fn create_initial(store: &Store) {
         let mut txn = store.begin(&client);
         let now = txn.now.clone();
         let uid = uuid::Uuid::new_v4().to_string();
-        let object = json!({
+        let mut object = json!({
             "apiVersion": "v1", "kind": "Namespace",
             "metadata": {
                 "name": name, "uid": uid, "creationTimestamp": now,
                 "labels": {"kubernetes.io/metadata.name": name},
             },
-            "spec": {"finalizers": ["kubernetes"]},
+            "spec": {},
             "status": {"phase": "Active"},
         });
         debug_assert_eq!(NAMESPACE.generation, Generation::None);
+        writer("kube-apiserver", Part::Main).track(&now, None, &mut object);
+        // The server's strategy adds it, so that nobody owns it.
+        object["spec"] = json!({"finalizers": ["kubernetes"]});
         txn.put(NAMESPACE, name, object);
         add_account(&mut txn, name);
     }
@@ -119,6 +137,7 @@ fn finish(txn: &mut Txn<'_>, namespace: &str) {
     if delete::is_finished(NAMESPACE, &object) {
         txn.remove(NAMESPACE, namespace);
     } else if object != *found.value {
+        writer(CONTROLLERS, Part::Sub(Subresource::Finalize)).track(&txn.now, Some(&found), &mut object);
         txn.put(NAMESPACE, namespace, object);
     }
 }
@@ -127,15 +146,18 @@ fn finish(txn: &mut Txn<'_>, namespace: &str) {
 pub(super) fn finalize(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
     txn.dry_run = dry_run(&call.params, &Value::Null, "UpdateOptions")?;
     let old = existing(txn, &call)?;
-    let Payload::Object(body) = call.payload else {
+    let Payload::Object(body) = &call.payload else {
         return Err(no_body());
     };
-    let body = body.value;
+    let body = &body.value;
     let mut object = Value::clone(&old.value);
     object["spec"] = match body["spec"]["finalizers"].as_array() {
         Some(finalizers) if !finalizers.is_empty() => json!({"finalizers": finalizers}),
         _ => json!({}),
     };
+    let sent = body["metadata"].get("managedFields").cloned();
+    meta::set(&mut object, "managedFields", sent);
+    call.writer().track(&txn.now, Some(&old), &mut object);
     let object = super::update::store(txn, &call.target, &old, object)?;
     Ok(Answer::Object {
         code: 200,

@@ -3,7 +3,7 @@
 //! Owns their rules and answers. Who a token stands for is `auth`'s business, who may do what that of `rbac`.
 
 use super::create::{no_body, place};
-use super::{dry_run, field_validation};
+use super::options::WriteOptions;
 use crate::auth::{API_AUDIENCE, User};
 use crate::call::{Answer, Call, Payload};
 use crate::decode::decode;
@@ -21,8 +21,7 @@ pub(super) fn review(txn: &mut Txn<'_>, review: Review, call: Call) -> Result<An
     let Payload::Object(body) = call.payload else {
         return Err(no_body());
     };
-    dry_run(&call.params, &Value::Null, "CreateOptions")?;
-    let validation = field_validation(&call.params, "CreateOptions")?;
+    let validation = WriteOptions::read(&call.params, "CreateOptions")?.validation;
     let decoded = decode(kind, body).map_err(|why| why.of_body(kind))?;
     txn.warnings.extend(validation.of_body(kind, decoded.flaws)?);
     let mut object = decoded.object;

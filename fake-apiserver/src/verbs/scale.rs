@@ -3,8 +3,9 @@
 //! Owns the conversion. The workload is written as by an update of it; nothing here makes pods.
 
 use super::create::no_body;
+use super::existing;
+use super::options::WriteOptions;
 use super::update::{check_name, replace};
-use super::{dry_run, existing, field_validation};
 use crate::call::{Answer, Call, Part, Patch, Payload, Target};
 use crate::decode::{FieldValidation, said};
 use crate::faults::Faults;
@@ -17,6 +18,7 @@ use crate::strategic::{self, Misuse};
 use serde_json::{Value, json};
 
 const VERSION: &str = "autoscaling/v1";
+const NO_APPLY: &str = "a scale cannot be applied here; apply the workload, or patch the scale";
 const SCALE: Subject<'static> = Subject {
     group: "autoscaling",
     kind: "Scale",
@@ -24,24 +26,26 @@ const SCALE: Subject<'static> = Subject {
 
 /// Reads or writes the scale of a workload.
 pub(super) fn scale(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
-    let (old, changed) = match (call.verb, &call.payload) {
+    let (old, options, changed) = match (call.verb, &call.payload) {
         (Verb::Get, _) => {
             let found = existing(txn, call)?;
             return Ok(answer(&found));
         }
         (Verb::Update, Payload::Object(body)) => {
-            txn.dry_run = dry_run(&call.params, &Value::Null, "UpdateOptions")?;
-            (existing(txn, call)?, body.value.clone())
+            let options = WriteOptions::read(&call.params, "UpdateOptions")?;
+            (existing(txn, call)?, options, body.value.clone())
         }
         (Verb::Patch, Payload::Patch(style, body)) => {
-            txn.dry_run = dry_run(&call.params, &Value::Null, "PatchOptions")?;
+            let options = WriteOptions::of_patch(&call.params, false)?;
             let old = existing(txn, call)?;
             let changed = patched(&old, *style, &body.value)?;
-            (old, changed)
+            (old, options, changed)
         }
+        (_, Payload::Apply(_)) => return Err(Status::bad_request(NO_APPLY)),
         _ => return Err(no_body()),
     };
-    let changed = decode(txn, call, changed)?;
+    txn.dry_run = options.dry_run;
+    let changed = decode(txn, options.validation, changed)?;
     check_name(&call.target, &changed)?;
     let replicas = changed["spec"]["replicas"].as_i64().unwrap_or_default();
     if replicas < 0 {
@@ -59,13 +63,12 @@ pub(super) fn scale(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
         part: Part::Main,
         ..call.target.clone()
     };
-    let written = replace(txn, &whole, &old, new)?;
+    let written = replace(txn, &whole, &old, new, Some(call.writer()))?;
     Ok(answer(&written))
 }
 
 /// Checks that a document is a scale.
-fn decode(txn: &mut Txn<'_>, call: &Call, mut document: Value) -> Result<Value, Status> {
-    let validation = field_validation(&call.params, "UpdateOptions")?;
+fn decode(txn: &mut Txn<'_>, validation: FieldValidation, mut document: Value) -> Result<Value, Status> {
     for (field, known) in [("apiVersion", VERSION), ("kind", SCALE.kind)] {
         let sent = document[field].as_str().unwrap_or_default();
         if !["", known].contains(&sent) {

@@ -1,7 +1,8 @@
 //! serviceaccounts/NAME/token: issues a token for a service account (`TokenRequest` of authentication.k8s.io/v1).
 
 use super::create::no_body;
-use super::{dry_run, existing};
+use super::existing;
+use super::options::dry_run;
 use crate::auth::{API_AUDIENCE, BINDABLE, Bound, Claim};
 use crate::call::{Answer, Call, Payload};
 use crate::faults::Faults;

@@ -1,13 +1,15 @@
 //! update: a whole object replaces an older one. `replace` serves patches as well.
 
 use super::create::{create, no_body, place};
-use super::{delete, dry_run, existing, field_validation, namespace, setting, shown};
+use super::options::WriteOptions;
+use super::{delete, existing, namespace, setting, shown};
 use crate::call::{Answer, Call, Part, Payload, Target};
 use crate::decode::decode;
 use crate::faults::Faults;
 use crate::kinds::{Generation, Kind};
+use crate::managed::{self, Writer};
 use crate::meta;
-use crate::rbac;
+use crate::rbac::{self, Asked, Attributes};
 use crate::release::Profile;
 use crate::status::Status;
 use crate::store::{Object, Txn};
@@ -30,10 +32,10 @@ pub(super) fn update(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
     let Payload::Object(body) = &call.payload else {
         return Err(no_body());
     };
-    txn.dry_run = dry_run(&call.params, &Value::Null, "UpdateOptions")?;
-    let validation = field_validation(&call.params, "UpdateOptions")?;
+    let options = WriteOptions::read(&call.params, "UpdateOptions")?;
+    txn.dry_run = options.dry_run;
     let decoded = decode(kind, body.clone()).map_err(|why| why.of_body(kind))?;
-    let warnings = validation.of_body(kind, decoded.flaws)?;
+    let warnings = options.validation.of_body(kind, decoded.flaws)?;
     let mut object = decoded.object;
     check_name(&call.target, &object)?;
     place(kind, call.target.namespace.as_deref(), &mut object)?;
@@ -44,7 +46,7 @@ pub(super) fn update(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
         found => found?,
     };
     txn.warnings.extend(warnings);
-    let object = replace(txn, &call.target, &old, object)?;
+    let object = replace(txn, &call.target, &old, object, Some(call.writer()))?;
     Ok(Answer::Object {
         code: 200,
         object: shown(kind, object),
@@ -56,13 +58,39 @@ fn create_instead(txn: &mut Txn<'_>, mut call: Call) -> Result<Answer, Status> {
     if let Payload::Object(body) = &mut call.payload {
         meta::set(&mut body.value, "resourceVersion", None);
     }
+    may_create(txn, &call.target)?;
     create(txn, call)
+}
+
+/// Whether the user who may change an object may also make it, where it is not there.
+pub(super) fn may_create(txn: &Txn<'_>, target: &Target) -> Result<(), Status> {
+    let Some(user) = &txn.user else { return Ok(()) };
+    let attributes = Attributes {
+        verb: "create",
+        asked: Asked::Resource {
+            group: target.kind.group,
+            resource: target.kind.plural,
+            subresource: "",
+            namespace: target.namespace.as_deref().unwrap_or_default(),
+            name: target.name(),
+        },
+    };
+    let decision = txn.authorize(user, attributes);
+    if decision.allowed {
+        return Ok(());
+    }
+    Err(attributes.forbidden(user, &decision.reason))
 }
 
 pub(super) fn check_name(target: &Target, object: &Value) -> Result<(), Status> {
     let (name, requested) = (meta::text(object, "name"), target.name());
     if name == requested {
         return Ok(());
+    }
+    if name.is_empty() {
+        return Err(Status::bad_request(format!(
+            "the name of the object ({requested} based on URL) was undeterminable: name must be provided"
+        )));
     }
     let text = format!("the name of the object ({name}) does not match the name on the URL ({requested})");
     Err(Status::bad_request(text))
@@ -84,12 +112,14 @@ fn precondition(kind: &'static Kind, new: &Value, old: &Object) -> Result<(), St
     Err(Status::conflict(kind.resource(), name, &why))
 }
 
-/// Puts `new` in the place of `old`: the common end of PUT and PATCH.
+/// Puts `new` in the place of `old`: the common end of PUT and PATCH. `by` is who changes it, unless that is recorded
+/// already.
 pub(super) fn replace(
     txn: &mut Txn<'_>,
     target: &Target,
     old: &Arc<Object>,
     mut new: Value,
+    by: Option<Writer<'_>>,
 ) -> Result<Arc<Object>, Status> {
     let kind = target.kind;
     precondition(kind, &new, old)?;
@@ -103,6 +133,9 @@ pub(super) fn replace(
         let why =
             "the object has been modified; please apply your changes to the latest version and try again";
         return Err(Status::conflict(kind.resource(), target.name(), why));
+    }
+    if let Some(by) = by {
+        by.track(&txn.now, Some(old), &mut new);
     }
     carry_over(&mut new, &old.value);
     separate(kind, target.part, &mut new, &old.value);
@@ -118,7 +151,7 @@ pub(super) fn store(
     txn: &mut Txn<'_>,
     target: &Target,
     old: &Arc<Object>,
-    new: Value,
+    mut new: Value,
 ) -> Result<Arc<Object>, Status> {
     let kind = target.kind;
     let key = target.key();
@@ -128,9 +161,16 @@ pub(super) fn store(
         namespace::settle(txn, &new);
         return Ok(Object::new(new, old.revision));
     }
+    let managed = meta::take(&mut new, "managedFields");
     if new == *old.value {
-        return Ok(old.clone());
+        let managed = managed.as_ref().and_then(Value::as_str);
+        // Times alone are no change.
+        let same = |now: &str| now == old.managed() || managed::differ_in_times(kind, now, old.managed());
+        if managed.is_none_or(same) {
+            return Ok(old.clone());
+        }
     }
+    meta::set(&mut new, "managedFields", managed);
     Ok(txn.put(kind, &key, new))
 }
 

@@ -1,0 +1,200 @@
+//! Which fields a value has, and which differ between two.
+
+use super::nature::{Nature, is_hollow};
+use super::set::{Element, Node, Set};
+use serde_json::{Map, Value};
+
+/// What differs between two objects.
+#[derive(Debug, Default)]
+pub(super) struct Changes<'a> {
+    pub(super) added: Set<'a>,
+    pub(super) modified: Set<'a>,
+    pub(super) removed: Set<'a>,
+}
+
+/// The fields that a value has.
+pub(super) fn fields(nature: Nature, value: &Value) -> Set<'_> {
+    let node = |element, inner: Nature, value, named| Node {
+        element,
+        // Structs are there because their fields are; what is in a map or a list is there by itself.
+        member: named || matches!(inner, Nature::Leaf) || is_nothing(value),
+        inner: fields(inner, value),
+    };
+    let nodes = match (nature, value) {
+        (Nature::Struct(_) | Nature::Map(_), Value::Object(members)) => members
+            .iter()
+            .filter_map(|(name, value)| {
+                let inner = nature.member(name)?;
+                Some(node(
+                    Element::Field(name.into()),
+                    inner,
+                    value,
+                    matches!(nature, Nature::Map(_)),
+                ))
+            })
+            .collect(),
+        (Nature::Keyed(..) | Nature::Set, Value::Array(items)) => group(nature, Some(value))
+            .into_iter()
+            .map(|(element, entries)| match entries.as_slice() {
+                [one] => node(element, nature.entry(), one, true),
+                _ => Node {
+                    element,
+                    member: true,
+                    inner: Set::default(),
+                },
+            })
+            .take(items.len())
+            .collect(),
+        _ => Vec::new(),
+    };
+    Set::new(nodes)
+}
+
+fn is_nothing(value: &Value) -> bool {
+    value.is_null() || value.as_object().is_some_and(Map::is_empty)
+}
+
+/// What differs between two values of a kind.
+pub(super) fn compare<'a>(nature: Nature, old: &'a Value, new: &'a Value) -> Changes<'a> {
+    let difference = between(nature, Some(old), Some(new));
+    Changes {
+        added: difference.added.1,
+        modified: difference.modified.1,
+        removed: difference.removed.1,
+    }
+}
+
+/// What differs at one place: whether the place itself, and what below it.
+#[derive(Default)]
+struct Difference<'a> {
+    added: (bool, Set<'a>),
+    modified: (bool, Set<'a>),
+    removed: (bool, Set<'a>),
+}
+
+fn between<'a>(nature: Nature, old: Option<&'a Value>, new: Option<&'a Value>) -> Difference<'a> {
+    let mut out = Difference::default();
+    let leaf = matches!(nature, Nature::Leaf) || (is_hollow(old) && is_hollow(new));
+    match (old, new) {
+        (None, _) => out.added.0 = true,
+        (_, None) => out.removed.0 = true,
+        _ => out.modified.0 = leaf && old != new,
+    }
+    if !leaf {
+        let mut level = Level::default();
+        match nature {
+            Nature::Keyed(..) | Nature::Set => entries(nature, old, new, &mut level),
+            _ => members(nature, old, new, &mut level),
+        }
+        out.added.1 = Set::new(level.added);
+        out.modified.1 = Set::new(level.modified);
+        out.removed.1 = Set::new(level.removed);
+    }
+    out
+}
+
+/// The nodes of one level of differences.
+#[derive(Default)]
+struct Level<'a> {
+    added: Vec<Node<'a>>,
+    modified: Vec<Node<'a>>,
+    removed: Vec<Node<'a>>,
+}
+
+impl<'a> Level<'a> {
+    fn take(&mut self, element: &Element<'a>, difference: Difference<'a>) {
+        for (nodes, (member, inner)) in [
+            (&mut self.added, difference.added),
+            (&mut self.modified, difference.modified),
+            (&mut self.removed, difference.removed),
+        ] {
+            if member || !inner.is_empty() {
+                nodes.push(Node {
+                    element: element.clone(),
+                    member,
+                    inner,
+                });
+            }
+        }
+    }
+
+    fn mark(nodes: &mut Vec<Node<'a>>, element: Element<'a>) {
+        nodes.push(Node {
+            element,
+            member: true,
+            inner: Set::default(),
+        });
+    }
+}
+
+fn members<'a>(nature: Nature, old: Option<&'a Value>, new: Option<&'a Value>, level: &mut Level<'a>) {
+    let (before, after) = (old.and_then(Value::as_object), new.and_then(Value::as_object));
+    for (name, value) in after.into_iter().flatten() {
+        let was = before.and_then(|before| before.get(name));
+        if let Some(inner) = nature.member(name) {
+            level.take(&Element::Field(name.into()), between(inner, was, Some(value)));
+        }
+    }
+    for (name, value) in before.into_iter().flatten() {
+        let gone = after.is_none_or(|after| !after.contains_key(name));
+        if let Some(inner) = nature.member(name).filter(|_| gone) {
+            level.take(&Element::Field(name.into()), between(inner, Some(value), None));
+        }
+    }
+}
+
+/// Entries that have the same name are one field, and change together.
+fn entries<'a>(nature: Nature, old: Option<&'a Value>, new: Option<&'a Value>, level: &mut Level<'a>) {
+    let (mut before, after) = (group(nature, old), group(nature, new));
+    let inner = nature.entry();
+    for (element, is) in after {
+        let at = before.binary_search_by(|(other, _)| other.cmp(&element));
+        let was = at.map(|at| std::mem::take(&mut before[at].1)).unwrap_or_default();
+        level.entry(inner, element, &was, &is);
+    }
+    for (element, was) in before.into_iter().filter(|(_, was)| !was.is_empty()) {
+        level.entry(inner, element, &was, &[]);
+    }
+}
+
+impl<'a> Level<'a> {
+    fn entry(&mut self, inner: Nature, element: Element<'a>, was: &[&'a Value], is: &[&'a Value]) {
+        match (was, is) {
+            ([] | [_], [] | [_]) => {
+                let difference = between(inner, was.first().copied(), is.first().copied());
+                self.take(&element, difference);
+            }
+            ([_, _, ..], [_, _, ..]) if was == is => {}
+            ([_, _, ..], [_, _, ..]) => Self::mark(&mut self.modified, element),
+            (_, [] | [_]) => {
+                if let [one] = is {
+                    self.take(&element, between(inner, None, Some(one)));
+                }
+                Self::mark(&mut self.removed, element);
+            }
+            _ => {
+                if let [one] = was {
+                    self.take(&element, between(inner, Some(one), None));
+                }
+                Self::mark(&mut self.added, element);
+            }
+        }
+    }
+}
+
+/// The entries of a list by name, sorted; what has no name is passed over.
+fn group(nature: Nature, list: Option<&Value>) -> Vec<(Element<'static>, Vec<&Value>)> {
+    let items = list.and_then(Value::as_array).into_iter().flatten();
+    let mut named: Vec<(Element<'static>, Vec<&Value>)> = items
+        .filter_map(|item| Some((nature.name(item).ok()?, vec![item])))
+        .collect();
+    named.sort_by(|a, b| a.0.cmp(&b.0));
+    named.dedup_by(|later, first| {
+        let same = later.0 == first.0;
+        if same {
+            first.1.append(&mut later.1);
+        }
+        same
+    });
+    named
+}

@@ -1,0 +1,170 @@
+//! FieldsV1: how sets of fields are written.
+//!
+//! An object with a member for each path element, whose name says what it is (`f:` a field, `k:` a key, `v:` a value,
+//! `i:` a place). An empty object is an element that is in the set itself; where there is something below it as well,
+//! the member `.` says so.
+
+use super::set::{Element, Node, Set};
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
+use serde_json::{Map, Value};
+use std::borrow::Cow;
+use std::fmt;
+
+/// Levels that a set may have: it comes from clients.
+const DEPTH_MAX: usize = 64;
+
+/// Writes a set as JSON.
+pub(super) fn write(set: &Set<'_>, member: bool, out: &mut Vec<u8>) {
+    out.push(b'{');
+    let mut first = true;
+    if member && !set.is_empty() {
+        out.extend(br#"".":{}"#);
+        first = false;
+    }
+    for node in set.nodes() {
+        if !first {
+            out.push(b',');
+        }
+        first = false;
+        write_name(&node.element, out);
+        out.push(b':');
+        write(&node.inner, node.member, out);
+    }
+    out.push(b'}');
+}
+
+fn write_name(element: &Element<'_>, out: &mut Vec<u8>) {
+    let (letter, text) = match element {
+        Element::Field(text) => (b'f', text),
+        Element::Key(text) => (b'k', text),
+        Element::Value(text) => (b'v', text),
+        Element::Index(text) => (b'i', text),
+    };
+    out.extend([b'"', letter, b':']);
+    if text
+        .bytes()
+        .all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\')
+    {
+        out.extend(text.as_bytes());
+        out.push(b'"');
+        return;
+    }
+    let begin = out.len();
+    write_text(text, out);
+    // The quote that this writes first is in front of the letter already.
+    out.remove(begin);
+}
+
+/// Writes a JSON string.
+pub(super) fn write_text(text: &str, out: &mut Vec<u8>) {
+    serde_json::to_writer(out, text).expect("strings always serialize into memory");
+}
+
+/// Reads a set: for `#[serde(deserialize_with)]`.
+pub(super) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Set<'de>, D::Error> {
+    let (_, set) = Level(DEPTH_MAX).deserialize(deserializer)?;
+    Ok(set)
+}
+
+/// One level, and how many may follow. It yields whether it says that its own element is in the set.
+struct Level(usize);
+
+impl<'de> DeserializeSeed<'de> for Level {
+    type Value = (bool, Set<'de>);
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Level {
+    type Value = (bool, Set<'de>);
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a set of fields")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
+        Ok((true, Set::default()))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Self::Value, A::Error> {
+        let rest = self.0.checked_sub(1);
+        let rest = rest.ok_or_else(|| A::Error::custom("the set of fields is too deep"))?;
+        let (mut member, mut nodes) = (true, Vec::new());
+        let mut dotted = false;
+        while let Some(name) = members.next_key_seed(Name)? {
+            member = false;
+            if name == "." {
+                dotted = true;
+                members.next_value::<IgnoredAny>()?;
+                continue;
+            }
+            let Some(element) = element(name).map_err(A::Error::custom)? else {
+                members.next_value::<IgnoredAny>()?;
+                continue;
+            };
+            let (member, inner) = members.next_value_seed(Level(rest))?;
+            nodes.push(Node {
+                element,
+                member,
+                inner,
+            });
+        }
+        Ok((member || dotted, Set::new(nodes)))
+    }
+}
+
+/// What a name stands for. Kinds of elements that are not known yet are passed over.
+fn element(name: Cow<'_, str>) -> Result<Option<Element<'_>>, String> {
+    let bad = || format!("{name:?} is no path element");
+    if name.as_bytes().get(1) != Some(&b':') {
+        return Err(bad());
+    }
+    let letter = name.as_bytes()[0];
+    let text = match &name {
+        Cow::Borrowed(name) => Cow::Borrowed(&name[2..]),
+        Cow::Owned(name) => Cow::Owned(name[2..].to_owned()),
+    };
+    Ok(Some(match letter {
+        b'f' => Element::Field(text),
+        b'k' => {
+            let keys: Map<String, Value> = serde_json::from_str(&text).map_err(|_| bad())?;
+            Element::Key(Value::Object(keys).to_string().into())
+        }
+        b'v' => {
+            let value: Value = serde_json::from_str(&text).map_err(|_| bad())?;
+            Element::Value(value.to_string().into())
+        }
+        b'i' if text.parse::<i64>().is_ok() => Element::Index(text),
+        b'i' => return Err(bad()),
+        _ => return Ok(None),
+    }))
+}
+
+/// A name, borrowed where it is written without escapes.
+struct Name;
+
+impl<'de> DeserializeSeed<'de> for Name {
+    type Value = Cow<'de, str>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Name {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a path element")
+    }
+
+    fn visit_borrowed_str<E: Error>(self, name: &'de str) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(name))
+    }
+
+    fn visit_str<E: Error>(self, name: &str) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(name.to_owned()))
+    }
+}

@@ -1,0 +1,88 @@
+//! Server-side apply: a patch that says what a manager wants, and makes the object where there is none.
+//!
+//! Owns the order of what is checked. What is merged, and who owns it then, is for `managed`.
+
+use super::create::{insert, place};
+use super::existing;
+use super::shown;
+use super::update::{check_name, may_create, replace};
+use crate::call::{Answer, Call, Part};
+use crate::decode::{FieldValidation, Undecodable, decode};
+use crate::document::Document;
+use crate::managed;
+use crate::meta;
+use crate::status::Status;
+use crate::store::Txn;
+use serde_json::Value;
+
+pub(super) fn apply(
+    txn: &mut Txn<'_>,
+    call: &Call,
+    body: &Result<Document, String>,
+    validation: FieldValidation,
+) -> Result<Answer, Status> {
+    let kind = call.target.kind;
+    let live = match existing(txn, call) {
+        Err(_) if call.target.part == Part::Main => None,
+        found => Some(found?),
+    };
+    let document = body.as_ref();
+    let document = document.map_err(|why| Status::bad_request(format!("error decoding YAML: {why}")))?;
+    let writer = call.writer();
+    let force = call.params.flag("force").unwrap_or_default();
+    let (object, owners) = writer.apply(&txn.now, live.as_deref(), &document.value, force)?;
+    let decoded = decode(kind.stored(), object.into()).map_err(|why| match why {
+        Undecodable::Identity(status) => status,
+        Undecodable::Form(why) => Status::internal(format!(
+            "failed to convert new object ({}) to proper version: unable to convert unstructured object to {}: {why}",
+            writer.subject(&document.value),
+            writer.version_and_kind()
+        )),
+    })?;
+    txn.warnings.extend(judge(validation, &document.duplicates)?);
+    let mut object = decoded.object;
+    managed::mark(&mut object, owners);
+    if live.is_none() {
+        refuse_uid(call, &object)?;
+    }
+    place(kind, call.target.namespace.as_deref(), &mut object)?;
+    check_name(&call.target, &object)?;
+    let Some(live) = live else {
+        may_create(txn, &call.target)?;
+        meta::set(&mut object, "resourceVersion", None);
+        return insert(txn, &call.target, object);
+    };
+    let object = replace(txn, &call.target, &live, object, None)?;
+    Ok(Answer::Object {
+        code: 200,
+        object: shown(kind, object),
+    })
+}
+
+/// Whoever names a uid means an object that is there.
+fn refuse_uid(call: &Call, object: &Value) -> Result<(), Status> {
+    let uid = meta::text(object, "uid");
+    if uid.is_empty() {
+        return Ok(());
+    }
+    let why =
+        format!("uid mismatch: the provided object specified uid {uid}, and no existing object was found");
+    Err(Status::conflict(
+        call.target.kind.resource(),
+        call.target.name(),
+        &why,
+    ))
+}
+
+/// Judges fields that come twice; the other flaws of a document are errors anyway. Returns the warnings.
+fn judge(validation: FieldValidation, duplicates: &[String]) -> Result<Option<String>, Status> {
+    if duplicates.is_empty() || validation == FieldValidation::Ignore {
+        return Ok(None);
+    }
+    let lines = duplicates.join("\n  ");
+    let text = format!("error converting YAML to JSON: yaml: unmarshal errors:\n  {lines}");
+    match validation {
+        FieldValidation::Strict => Err(Status::bad_request(format!("error strict decoding YAML: {text}"))),
+        _ => Ok(Some(text)),
+    }
+}

@@ -1,0 +1,97 @@
+//! The options of writes: `dryRun`, `fieldValidation`, `fieldManager`, `force`.
+//!
+//! Owns how they are read and the texts of what is wrong with them. What is wrong is told all at once.
+
+use crate::call::{Params, is_print};
+use crate::decode::FieldValidation;
+use crate::faults::Faults;
+use crate::managed::NAME_MAX;
+use crate::meta;
+use crate::status::{Status, options};
+use serde_json::Value;
+
+/// The values of `fieldValidation`; to warn is the default.
+const VALIDATIONS: [(&str, FieldValidation); 4] = [
+    ("", FieldValidation::Warn),
+    ("Ignore", FieldValidation::Ignore),
+    ("Strict", FieldValidation::Strict),
+    ("Warn", FieldValidation::Warn),
+];
+
+/// The options of a create, update or patch.
+pub(super) struct WriteOptions {
+    pub(super) dry_run: bool,
+    pub(super) validation: FieldValidation,
+}
+
+impl WriteOptions {
+    /// Reads the options of a create or update, which are called `of`.
+    pub(super) fn read(params: &Params, of: &'static str) -> Result<Self, Status> {
+        Self::after(Faults::default(), params, of)
+    }
+
+    /// Reads the options of a patch. Who applies must say who they are; only who applies can use force.
+    pub(super) fn of_patch(params: &Params, applies: bool) -> Result<Self, Status> {
+        let mut faults = Faults::default();
+        if applies {
+            if params.get("fieldManager").is_empty() {
+                faults.required("fieldManager", "is required for apply patch");
+            }
+        } else if params.flag("force").is_some() {
+            faults.forbidden("force", "may not be specified for non-apply patch");
+        }
+        Self::after(faults, params, "PatchOptions")
+    }
+
+    fn after(mut faults: Faults, params: &Params, of: &'static str) -> Result<Self, Status> {
+        manager(params.get("fieldManager"), &mut faults);
+        let dry = values(params, &Value::Null);
+        judge_dry_run(&dry, &mut faults);
+        let wanted = params.get("fieldValidation");
+        let found = VALIDATIONS.iter().find(|(name, _)| *name == wanted);
+        if found.is_none() {
+            faults.not_supported("fieldValidation", wanted, &VALIDATIONS.map(|(name, _)| name));
+        }
+        match found {
+            Some((_, validation)) if faults.is_empty() => Ok(Self {
+                dry_run: !dry.is_empty(),
+                validation: *validation,
+            }),
+            _ => Err(Status::invalid(options(of), "", faults)),
+        }
+    }
+}
+
+/// Reads `dryRun`, from the query and from options in the body: absent or `All`.
+pub(super) fn dry_run(params: &Params, body: &Value, of: &'static str) -> Result<bool, Status> {
+    let values = values(params, body);
+    let mut faults = Faults::default();
+    judge_dry_run(&values, &mut faults);
+    if faults.is_empty() {
+        Ok(!values.is_empty())
+    } else {
+        Err(Status::invalid(options(of), "", faults))
+    }
+}
+
+fn values<'a>(params: &'a Params, body: &'a Value) -> Vec<&'a str> {
+    let query = params.all("dryRun").into_iter().filter(|value| !value.is_empty());
+    query.chain(meta::texts(&body["dryRun"])).collect()
+}
+
+fn judge_dry_run(values: &[&str], faults: &mut Faults) {
+    if values.iter().any(|value| *value != "All") {
+        faults.not_supported("dryRun", values.iter().copied().collect::<Value>(), &["All"]);
+    }
+}
+
+/// The rules for the name of a field manager.
+fn manager(name: &str, faults: &mut Faults) {
+    if name.len() > NAME_MAX {
+        faults.too_long("fieldManager", NAME_MAX);
+    }
+    for (at, c) in name.char_indices().filter(|(_, c)| !is_print(*c)) {
+        let text = format!("invalid character U+{:04X} (at position {at})", u32::from(c));
+        faults.invalid("fieldManager", name, &text);
+    }
+}
