@@ -103,7 +103,7 @@ impl LocalClient {
                 let items = listing
                     .objects
                     .iter()
-                    .map(|object| object.value.clone())
+                    .map(|object| object.shared())
                     .collect();
                 Ok(Listed {
                     items,
@@ -208,7 +208,7 @@ impl LocalClient {
 
     fn object(&self, verb: Verb, target: Target, payload: Payload) -> Result<Arc<Value>, Status> {
         match self.call(verb, target, payload)? {
-            Answer::Object { object, .. } => Ok(object.value.clone()),
+            Answer::Object { object, .. } => Ok(object.shared()),
             _ => Err(unexpected(verb)),
         }
     }
