@@ -100,11 +100,7 @@ impl LocalClient {
         match self.call(Verb::List, self.target(at, Part::Main)?, Payload::None)? {
             Answer::List(plan) => {
                 let listing = plan.cut();
-                let items = listing
-                    .objects
-                    .iter()
-                    .map(|object| object.shared())
-                    .collect();
+                let items = listing.objects.iter().map(|object| object.shared()).collect();
                 Ok(Listed {
                     items,
                     revision: listing.revision,

@@ -98,7 +98,9 @@ fn any_data() -> impl Strategy<Value = Value> {
 fn names() -> impl Strategy<Value = Vec<String>> {
     Just(vec!["a", "b", "c", "d", "e", "f"])
         .prop_shuffle()
-        .prop_flat_map(|names| (0..=names.len()).prop_map(move |n| names[..n].iter().map(|n| (*n).to_owned()).collect()))
+        .prop_flat_map(|names| {
+            (0..=names.len()).prop_map(move |n| names[..n].iter().map(|n| (*n).to_owned()).collect())
+        })
 }
 
 fn finalizers(names: &[String]) -> Value {
@@ -126,10 +128,20 @@ fn sets_are_written_as_the_real_server_writes_them() {
 
 #[test]
 fn what_is_no_set_is_refused() {
-    for text in [r#"{"spec":{}}"#, r#"{"f:a":1}"#, r#"{"f:a":{"b":{}}}"#, r#"{"k:x":{}}"#, "[]"] {
+    for text in [
+        r#"{"spec":{}}"#,
+        r#"{"f:a":1}"#,
+        r#"{"f:a":{"b":{}}}"#,
+        r#"{"k:x":{}}"#,
+        "[]",
+    ] {
         assert_eq!(parsed(text), None, "{text}");
     }
-    let deep = format!("{}{}", r#"{"f:a":"#.repeat(100), "{}".to_owned() + &"}".repeat(100));
+    let deep = format!(
+        "{}{}",
+        r#"{"f:a":"#.repeat(100),
+        "{}".to_owned() + &"}".repeat(100)
+    );
     assert_eq!(parsed(&deep), None, "nobody nests that deep");
 }
 
@@ -217,7 +229,11 @@ fn the_oldest_of_too_many_updaters_become_one() {
     assert_eq!(managers.len(), 10);
     assert_eq!(managers[..2], ["ancient-changes", "m5"]);
     let ancient = owned(&object, "ancient-changes");
-    assert_eq!(ancient["f:data"].as_object().map(Map::len), Some(6), "five keys and the map: {ancient}");
+    assert_eq!(
+        ancient["f:data"].as_object().map(Map::len),
+        Some(6),
+        "five keys and the map: {ancient}"
+    );
 }
 
 proptest! {

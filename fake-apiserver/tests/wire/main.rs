@@ -2,6 +2,7 @@
 
 mod access;
 mod admission;
+mod apply;
 mod client;
 mod crud;
 mod defaults;
@@ -14,6 +15,7 @@ mod garbage;
 mod health;
 mod informers;
 mod limits;
+mod managed;
 mod observer;
 mod peers;
 mod perturb;
