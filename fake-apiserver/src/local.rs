@@ -100,11 +100,7 @@ impl LocalClient {
         match self.call(Verb::List, self.target(at, Part::Main)?, Payload::None)? {
             Answer::List(plan) => {
                 let listing = plan.cut();
-                let items = listing
-                    .objects
-                    .iter()
-                    .map(|object| object.value.clone())
-                    .collect();
+                let items = listing.objects.iter().map(|object| object.shared()).collect();
                 Ok(Listed {
                     items,
                     revision: listing.revision,
@@ -208,7 +204,7 @@ impl LocalClient {
 
     fn object(&self, verb: Verb, target: Target, payload: Payload) -> Result<Arc<Value>, Status> {
         match self.call(verb, target, payload)? {
-            Answer::Object { object, .. } => Ok(object.value.clone()),
+            Answer::Object { object, .. } => Ok(object.shared()),
             _ => Err(unexpected(verb)),
         }
     }

@@ -56,7 +56,7 @@ pub enum Event {
         name: Arc<str>,
         /// The revision that this change made.
         revision: u64,
-        /// The new state; for a deletion the last state.
+        /// The new state; for a deletion the last state. Without `metadata.managedFields`, which would double its size.
         object: Arc<Value>,
     },
     /// One event of a watch was handed to the client's connection. Bookmarks are not reported.

@@ -108,6 +108,14 @@ impl Object {
         (**encoded).as_ref()
     }
 
+    /// The whole object, for a program in the server's own process.
+    pub(crate) fn shared(&self) -> Arc<Value> {
+        match self.document() {
+            Cow::Borrowed(_) => self.value.clone(),
+            Cow::Owned(document) => Arc::new(document),
+        }
+    }
+
     /// Appends the object as lists hold it: without kind and apiVersion.
     pub(crate) fn write_item(&self, out: &mut BytesMut) {
         out.put_slice(b"{");

@@ -39,7 +39,8 @@ pub(super) fn apply(
             writer.version_and_kind()
         )),
     })?;
-    txn.warnings.extend(judge(validation, &document.duplicates)?);
+    txn.warnings
+        .extend_from_slice(judge(validation, &document.duplicates)?);
     let mut object = decoded.object;
     managed::mark(&mut object, owners);
     if live.is_none() {
@@ -75,14 +76,13 @@ fn refuse_uid(call: &Call, object: &Value) -> Result<(), Status> {
 }
 
 /// Judges fields that come twice; the other flaws of a document are errors anyway. Returns the warnings.
-fn judge(validation: FieldValidation, duplicates: &[String]) -> Result<Option<String>, Status> {
-    if duplicates.is_empty() || validation == FieldValidation::Ignore {
-        return Ok(None);
-    }
-    let lines = duplicates.join("\n  ");
-    let text = format!("error converting YAML to JSON: yaml: unmarshal errors:\n  {lines}");
+fn judge(validation: FieldValidation, duplicates: &[String]) -> Result<&[String], Status> {
     match validation {
-        FieldValidation::Strict => Err(Status::bad_request(format!("error strict decoding YAML: {text}"))),
-        _ => Ok(Some(text)),
+        FieldValidation::Ignore => Ok(&[]),
+        FieldValidation::Strict if !duplicates.is_empty() => Err(Status::bad_request(format!(
+            "error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  {}",
+            duplicates.join("\n  ")
+        ))),
+        FieldValidation::Strict | FieldValidation::Warn => Ok(duplicates),
     }
 }

@@ -166,26 +166,6 @@ async fn patches_are_applied_or_refused_as_a_whole() {
 }
 
 #[tokio::test]
-async fn what_is_not_served_yet_is_refused_by_name() {
-    let wire = Wire::start().await;
-    wire.create(CAPACITIES, capacity("c1", "1Gi")).await;
-    let path = format!("{CAPACITIES}/c1");
-    for (media, named) in [("application/apply-patch+yaml", "server-side apply")] {
-        let answer = wire
-            .send("PATCH", &path, &[("content-type", media)], "{}".to_owned())
-            .await;
-        assert_eq!(
-            (answer.code, answer.text.contains(named)),
-            (415, true),
-            "{}",
-            answer.text
-        );
-    }
-    let resize = wire.put(&format!("{PODS}/p/resize"), json!({})).await;
-    assert_eq!((resize.code, resize.text.contains("pods/resize")), (404, true));
-}
-
-#[tokio::test]
 async fn a_dry_run_checks_everything_and_keeps_nothing() {
     let wire = Wire::start().await;
     let before = wire.server.revision();
@@ -307,6 +287,13 @@ async fn only_clients_with_a_token_are_served() {
             .status(),
         200
     );
+}
+
+#[tokio::test]
+async fn what_is_not_served_yet_is_refused_by_name() {
+    let wire = Wire::start().await;
+    let resize = wire.put(&format!("{PODS}/p/resize"), json!({})).await;
+    assert_eq!((resize.code, resize.text.contains("pods/resize")), (404, true));
 }
 
 #[tokio::test]

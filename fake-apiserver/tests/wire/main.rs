@@ -2,6 +2,7 @@
 
 mod access;
 mod admission;
+mod apply;
 mod client;
 mod crud;
 mod defaults;
@@ -15,6 +16,7 @@ mod health;
 mod informers;
 mod kinds;
 mod limits;
+mod managed;
 mod observer;
 mod peers;
 mod perturb;
