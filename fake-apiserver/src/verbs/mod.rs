@@ -123,7 +123,7 @@ fn run(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
         (Verb::Create, Part::Sub(Subresource::Binding)) => bind::bind(txn, &call),
         (Verb::Create, Part::Sub(Subresource::Eviction)) => evict::evict(txn, &call),
         (Verb::Create, Part::Sub(Subresource::Token)) => token::create(txn, &call),
-        (Verb::Update, Part::Sub(Subresource::Finalize)) => namespace::finalize(txn, call),
+        (Verb::Update, Part::Sub(Subresource::Finalize)) => namespace::finalize(txn, &call),
         (_, Part::Sub(Subresource::Scale)) => scale::scale(txn, &call),
         (Verb::Get, Part::Main | Part::Status | Part::Sub(Subresource::Approval)) => get(txn, &call),
         (Verb::List, Part::Main) => list::list(txn, &call),

@@ -143,9 +143,9 @@ fn finish(txn: &mut Txn<'_>, namespace: &str) {
 }
 
 /// PUT namespaces/NAME/finalize: sets `spec.finalizers`.
-pub(super) fn finalize(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
+pub(super) fn finalize(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     txn.dry_run = dry_run(&call.params, &Value::Null, "UpdateOptions")?;
-    let old = existing(txn, &call)?;
+    let old = existing(txn, call)?;
     let Payload::Object(body) = &call.payload else {
         return Err(no_body());
     };
