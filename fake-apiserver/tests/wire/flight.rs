@@ -26,23 +26,34 @@ async fn limited(reading: usize, changing: usize) -> Wire {
 /// Begins a request whose body the server is waiting for when this returns.
 async fn begun(wire: &Wire, method: &str, path: &str, length: usize) -> TcpStream {
     let token = wire.server.add_client("slow");
-    let mut socket = TcpStream::connect(wire.running.address()).await.unwrap();
+    let mut socket = TcpStream::connect(wire.running.address())
+        .await
+        .expect("the server goes on");
     let head = format!(
         "{method} {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\nexpect: 100-continue\r\n\
          connection: close\r\ncontent-length: {length}\r\n\r\n"
     );
-    socket.write_all(head.as_bytes()).await.unwrap();
+    socket
+        .write_all(head.as_bytes())
+        .await
+        .expect("the server goes on");
     let mut go_on = [0; 25];
-    socket.read_exact(&mut go_on).await.unwrap();
+    socket.read_exact(&mut go_on).await.expect("the server goes on");
     assert_eq!(&go_on, b"HTTP/1.1 100 Continue\r\n\r\n");
     socket
 }
 
 /// Sends the body and returns the status line of the answer.
 async fn ended(mut socket: TcpStream, body: &str) -> String {
-    socket.write_all(body.as_bytes()).await.unwrap();
+    socket
+        .write_all(body.as_bytes())
+        .await
+        .expect("the server goes on");
     let mut text = String::new();
-    socket.read_to_string(&mut text).await.unwrap();
+    socket
+        .read_to_string(&mut text)
+        .await
+        .expect("the server goes on");
     text.lines().next().unwrap_or_default().to_owned()
 }
 

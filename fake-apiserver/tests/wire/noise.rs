@@ -27,7 +27,12 @@ fn is_clean(answer: &Answer, sent: &str) {
             "{sent}: {}",
             answer.text
         );
-        assert!(!answer.body["message"].as_str().unwrap().is_empty(), "{sent}");
+        assert!(
+            answer.body["message"]
+                .as_str()
+                .is_some_and(|text| !text.is_empty()),
+            "{sent}"
+        );
     }
 }
 
@@ -51,11 +56,11 @@ fn spoilt(good: &'static [u8]) -> impl Strategy<Value = Vec<u8>> {
 }
 
 /// Runs an asynchronous check over random inputs, against one server.
-fn check<T: std::fmt::Debug>(inputs: impl Strategy<Value = T>, check: impl AsyncFn(&Wire, T)) {
+fn check<T: std::fmt::Debug>(inputs: impl Strategy<Value = T>, check: &impl AsyncFn(&Wire, T)) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .unwrap();
+        .expect("a runtime starts");
     let wire = runtime.block_on(Wire::start());
     let mut runner = TestRunner::new(ProptestConfig {
         cases: 192,
@@ -66,7 +71,7 @@ fn check<T: std::fmt::Debug>(inputs: impl Strategy<Value = T>, check: impl Async
         runtime.block_on(check(&wire, input));
         Ok(())
     });
-    ran.unwrap();
+    ran.expect("no input breaks the law");
     assert_eq!(runtime.block_on(wire.get("/readyz")).text, "ok");
 }
 
@@ -77,7 +82,7 @@ const CAPACITY_PROTOBUF: &[u8] =
 
 #[test]
 fn json_that_is_spoilt() {
-    check(spoilt(CAPACITY), async |wire, body| {
+    check(spoilt(CAPACITY), &async |wire, body| {
         for method in ["POST", "DELETE"] {
             is_clean(
                 &send(wire, method, CAPACITIES, JSON, &body).await,
@@ -89,7 +94,7 @@ fn json_that_is_spoilt() {
 
 #[test]
 fn yaml_that_is_spoilt() {
-    check(spoilt(CAPACITY_YAML), async |wire, body| {
+    check(spoilt(CAPACITY_YAML), &async |wire, body| {
         is_clean(
             &send(wire, "POST", CAPACITIES, YAML, &body).await,
             &String::from_utf8_lossy(&body),
@@ -99,7 +104,7 @@ fn yaml_that_is_spoilt() {
 
 #[test]
 fn protobuf_that_is_spoilt() {
-    check(spoilt(CAPACITY_PROTOBUF), async |wire, body| {
+    check(spoilt(CAPACITY_PROTOBUF), &async |wire, body| {
         is_clean(
             &send(wire, "POST", CAPACITIES, PROTOBUF, &body).await,
             &format!("{body:?}"),
@@ -116,7 +121,7 @@ fn patches_that_are_spoilt() {
         spoilt(merge).prop_map(|body| (STRATEGIC, body)),
         spoilt(operations).prop_map(|body| (JSON_PATCH, body)),
     ];
-    check(patches, async |wire, (media, body)| {
+    check(patches, &async |wire, (media, body)| {
         let map = json!({"metadata": {"name": "m"}, "data": {"a": "z"}});
         wire.post(CONFIG_MAPS, map).await;
         let path = format!("{CONFIG_MAPS}/m");
@@ -148,19 +153,20 @@ fn parameters_of_any_text() {
         "-?[0-9]{1,30}",
         "[A-Za-z0-9_=-]{0,60}",
     ];
-    check(
-        (prop::sample::select(names.to_vec()), texts),
-        async |wire, (name, text)| {
-            let mut query = form_urlencoded::Serializer::new(String::new());
-            let query = query.append_pair(name, &text).finish();
-            let path = format!("{CONFIG_MAPS}?{query}");
-            let seen = wire.get(&path).await;
-            // A revision that is not written yet is waited for, and then answered 504 as in the real server.
-            if seen.body["reason"] != "Timeout" {
-                is_clean(&seen, &path);
-            }
-        },
-    );
+    check((prop::sample::select(names.to_vec()), texts), &async |wire,
+                                                                 (
+        name,
+        text,
+    )| {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        let query = query.append_pair(name, &text).finish();
+        let path = format!("{CONFIG_MAPS}?{query}");
+        let seen = wire.get(&path).await;
+        // A revision that is not written yet is waited for, and then answered 504 as in the real server.
+        if seen.body["reason"] != "Timeout" {
+            is_clean(&seen, &path);
+        }
+    });
 }
 
 #[test]
@@ -176,7 +182,7 @@ fn paths_and_accept_headers_of_any_text() {
     ];
     let paths = prop::collection::vec(segments, 0..8).prop_map(|it| format!("/{}", it.join("/")));
     let ranges = "[a-z*/;=,. 0-9]{0,30}|application/json;as=[A-Za-z]{0,9};g=meta[.]k8s[.]io;v=v[0-9]|\\*/\\*;q=[-0-9.e]{0,6}";
-    check((paths, ranges), async |wire, (path, accept)| {
+    check((paths, ranges), &async |wire, (path, accept)| {
         // Watches have no end; that they begin is enough.
         let headers = [("accept", accept.as_str())];
         let response = request(&wire.client, "GET", &path, &headers, "").await;
