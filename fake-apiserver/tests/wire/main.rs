@@ -16,6 +16,7 @@ mod informers;
 mod kinds;
 mod limits;
 mod observer;
+mod openapi;
 mod peers;
 mod perturb;
 mod property;
