@@ -10,6 +10,7 @@ mod impersonate;
 mod inflight;
 mod listener;
 mod negotiate;
+mod openapi;
 mod patience;
 mod pieces;
 mod protobuf;
@@ -361,6 +362,10 @@ fn special_answer(
         Special::Metrics => respond::typed(200, metrics::MEDIA, endpoint.server.metrics().text()),
         Special::Version => respond::json(200, &discovery::version(profile), head.pretty),
         Special::Paths => respond::json(200, &discovery::paths(profile), head.pretty),
+        Special::OpenApi(None) => openapi::index(profile),
+        Special::OpenApi(Some(place)) => {
+            openapi::answer(place, profile, params, request.headers()).unwrap_or_else(respond::not_found_text)
+        }
         Special::Discovery(document) => {
             let address = request.headers().get(HOST).and_then(|host| host.to_str().ok());
             let found = discovery::document(document, head.accept, address.unwrap_or("127.0.0.1"), profile);

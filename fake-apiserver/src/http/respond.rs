@@ -47,6 +47,12 @@ impl Plain {
         self.code
     }
 
+    /// The same with one more header.
+    pub(super) fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.push((name, value));
+        self
+    }
+
     /// The response; the request is in flight until its body is taken.
     pub(super) fn with(self, hold: Hold) -> Response<Body> {
         let mut response = Response::new(match self.list {
@@ -175,7 +181,7 @@ pub(super) fn text(code: u16, text: impl Into<Bytes>) -> Plain {
 }
 
 /// A text of a media type of its own.
-pub(super) fn typed(code: u16, media: &'static str, text: String) -> Plain {
+pub(super) fn typed(code: u16, media: &'static str, text: impl Into<Bytes>) -> Plain {
     Plain {
         code,
         headers: vec![(CONTENT_TYPE, HeaderValue::from_static(media))],
@@ -192,6 +198,16 @@ pub(super) fn too_many() -> Plain {
         .headers
         .push((X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")));
     plain
+}
+
+/// No body.
+pub(super) fn empty(code: StatusCode) -> Plain {
+    Plain {
+        code: code.as_u16(),
+        headers: Vec::new(),
+        body: Bytes::new(),
+        list: None,
+    }
 }
 
 /// What paths outside the API are answered.

@@ -20,6 +20,7 @@ mod limits;
 mod managed;
 mod noise;
 mod observer;
+mod openapi;
 mod peers;
 mod perturb;
 mod property;
