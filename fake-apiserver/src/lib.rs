@@ -38,6 +38,7 @@
 mod activity;
 mod auth;
 mod call;
+mod clock;
 mod decode;
 mod document;
 mod faults;

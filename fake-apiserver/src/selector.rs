@@ -91,6 +91,9 @@ impl LabelSelector {
     }
 
     pub(crate) fn matches(&self, object: &Value) -> bool {
+        if self.0.is_empty() {
+            return true;
+        }
         let labels = &object["metadata"]["labels"];
         self.0
             .iter()
@@ -260,6 +263,13 @@ impl FieldSelector {
         self.0
             .iter()
             .all(|term| (read(object, term.pointers) == term.value) == term.equal)
+    }
+
+    /// The value that a field must have, where there is only one that it may have.
+    pub(crate) fn only(&self, pointer: &str) -> Option<&str> {
+        let mut terms = self.0.iter();
+        let exact = terms.find(|term| term.equal && *term.pointers == [pointer])?;
+        Some(&exact.value)
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -180,12 +180,17 @@ fn parts(kind: &Kind) -> Vec<Subentry> {
         .subresources
         .iter()
         .map(|sub| match sub {
+            Subresource::Approval => own(sub.as_str(), kind.kind, STATUS_VERBS.to_vec()),
             Subresource::Binding => own(sub.as_str(), "Binding", vec!["create"]),
             Subresource::Eviction => Subentry {
                 home: Some(("policy", "v1")),
                 ..own(sub.as_str(), "Eviction", vec!["create"])
             },
             Subresource::Finalize => own(sub.as_str(), kind.kind, vec!["update"]),
+            Subresource::Scale => Subentry {
+                home: Some(("autoscaling", "v1")),
+                ..own(sub.as_str(), "Scale", STATUS_VERBS.to_vec())
+            },
             Subresource::Token => Subentry {
                 home: Some(("authentication.k8s.io", "v1")),
                 ..own(sub.as_str(), "TokenRequest", vec!["create"])

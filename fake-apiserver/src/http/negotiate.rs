@@ -4,7 +4,7 @@
 
 use crate::call::{Part, Patch, Payload, Target};
 use crate::document::{Document, summary};
-use crate::kinds::Kind;
+use crate::kinds::{Kind, Subresource};
 use crate::observe::Verb;
 use crate::protobuf::{self, MEDIA};
 use crate::status::Status;
@@ -67,10 +67,32 @@ pub(super) struct Form {
     pub(super) pretty: bool,
 }
 
+impl Form {
+    /// The form in words from tables: forms with the same words look the same.
+    pub(super) fn words(&self) -> [&'static str; 3] {
+        let [media, version] = match self.accept {
+            Accept::Json => ["json", ""],
+            Accept::Table(version) => ["table", version],
+            Accept::Metadata(version) => ["metadata", version],
+            Accept::Aggregated(version) => ["aggregated", version],
+            Accept::Yaml => ["yaml", ""],
+            Accept::Protobuf => ["protobuf", ""],
+            Accept::ProtobufMetadata(version) => ["protobuf metadata", version],
+        };
+        let included = match self.include_object.as_str() {
+            "None" => "None",
+            "Object" => "Object",
+            _ => "Metadata",
+        };
+        [media, version, included]
+    }
+}
+
 impl Accept {
-    /// Picks the first media range that is served.
+    /// Picks the media range that the client likes best among those that are served: the greatest `q` first, and those
+    /// without wildcards before those with them, as in the real server.
     pub(super) fn parse(headers: &HeaderMap, offer: Offer) -> Result<Self, Status> {
-        let ranges: Vec<&str> = headers
+        let mut ranges: Vec<&str> = headers
             .get_all(ACCEPT)
             .iter()
             .filter_map(|v| v.to_str().ok())
@@ -79,6 +101,8 @@ impl Accept {
         if ranges.is_empty() || offer.text {
             return Ok(Self::Json);
         }
+        // The sort is stable: otherwise the order of the client counts.
+        ranges.sort_by(|one, other| preference(other).total_cmp(&preference(one)));
         let chosen = ranges.iter().find_map(|range| Self::of(range.trim(), offer));
         chosen.ok_or_else(|| Status::not_acceptable(REPRESENTATIONS))
     }
@@ -129,6 +153,18 @@ impl Accept {
             _ => None,
         }
     }
+}
+
+/// How much a client likes a media range: its `q`, 1 where there is none and 0 where it is no number. Among equals,
+/// wildcards come last.
+fn preference(range: &str) -> f64 {
+    let mut parts = range.split(';').map(str::trim);
+    let wildcards = parts.next().map_or(0, |media| media.matches('*').count());
+    let weight = parts.find_map(|part| part.strip_prefix("q="));
+    let weight = weight.map_or(1.0, |text| text.trim().parse::<f64>().unwrap_or(0.0));
+    let weight = if weight.is_finite() { weight } else { 0.0 };
+    // Weights have three decimals, so this cannot turn one into another.
+    weight - wildcards as f64 * 1e-6
 }
 
 /// The media type of a request body; JSON where the client does not say.
@@ -225,7 +261,8 @@ impl Purpose<'_> {
     fn expected(self, version: &str) -> (&str, &'static str) {
         match self.target.part {
             _ if self.is_deletion() => ("v1", "DeleteOptions"),
-            Part::Main | Part::Status => (version, self.target.kind.kind),
+            Part::Main | Part::Status | Part::Sub(Subresource::Approval) => (version, self.target.kind.kind),
+            Part::Sub(Subresource::Scale) => ("autoscaling/v1", "Scale"),
             Part::Sub(_) => ("", ""),
         }
     }

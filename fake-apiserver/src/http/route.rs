@@ -311,6 +311,11 @@ fn target_verb(method: &Method, params: &Params, target: &Target) -> Option<Verb
     if kind.review.is_some() {
         return (method == Method::POST && target.name.is_none() && scoped).then_some(Verb::Create);
     }
+    // These are read and written as objects are.
+    let whole = matches!(
+        target.part,
+        Part::Main | Part::Status | Part::Sub(Subresource::Approval | Subresource::Scale)
+    );
     match (method, target.part, target.name.is_some()) {
         (&Method::GET, Part::Main, false) if watch => Some(Verb::Watch),
         (&Method::GET, Part::Main, false) => Some(Verb::List),
@@ -318,9 +323,9 @@ fn target_verb(method: &Method, params: &Params, target: &Target) -> Option<Verb
         (&Method::DELETE, Part::Main, false) if scoped && kind.deletes_collection => {
             Some(Verb::DeleteCollection)
         }
-        (&Method::GET, Part::Main | Part::Status, true) => Some(Verb::Get),
-        (&Method::PUT, Part::Main | Part::Status, true) => Some(Verb::Update),
-        (&Method::PATCH, Part::Main | Part::Status, true) => Some(Verb::Patch),
+        (&Method::GET, _, true) if whole => Some(Verb::Get),
+        (&Method::PUT, _, true) if whole => Some(Verb::Update),
+        (&Method::PATCH, _, true) if whole => Some(Verb::Patch),
         (&Method::DELETE, Part::Main, true) => Some(Verb::Delete),
         (
             &Method::POST,

@@ -13,7 +13,7 @@ use crate::observe::WatchEnd;
 use crate::protobuf::watch_frame;
 use crate::schema::Type;
 use crate::status::Status;
-use crate::store::{Batch, Delivered, Store, Watcher};
+use crate::store::{Batch, Delivered, FrameForm, Store, Watcher};
 use crate::verbs::shown;
 use bytes::{BufMut, Bytes, BytesMut};
 use hyper::Response;
@@ -175,25 +175,46 @@ impl WatchBody {
 
     /// Events in one piece, and how many of them. Where one has no such form, the rest is an ERROR event.
     fn frame(&mut self, events: &[Delivered]) -> (Bytes, usize) {
-        let mut out = BytesMut::with_capacity(events.iter().map(|e| e.object.bytes().len() + 40).sum());
-        for (sent, event) in events.iter().enumerate() {
-            let object = shown(self.kind, event.object.clone());
-            let body = match self.form.accept {
-                Accept::Table(version) => Ok(respond::table_event(
-                    self.kind, &object, &self.form, version, self.first,
-                )),
-                _ => respond::object_body(self.kind, &object, &self.form),
-            };
-            self.first = false;
-            match body {
-                Ok(body) => put(&mut out, self.form.accept, event.change.as_str(), &body),
+        let mut pieces = Vec::with_capacity(events.len());
+        for event in events {
+            match self.event(event) {
+                Ok(piece) => pieces.push(piece),
                 Err(failure) => {
-                    out.put_slice(&one("ERROR", &failure.to_value(), self.form.accept));
-                    return (out.freeze(), sent);
+                    let sent = pieces.len();
+                    pieces.push(one("ERROR", &failure.to_value(), self.form.accept));
+                    return (joined(pieces), sent);
                 }
             }
         }
-        (out.freeze(), events.len())
+        (joined(pieces), events.len())
+    }
+
+    /// One event; watches that take the same form share it.
+    fn event(&mut self, event: &Delivered) -> Result<Bytes, Status> {
+        let (kind, form) = (self.kind, &self.form);
+        let first = std::mem::replace(&mut self.first, false);
+        let render = || {
+            let object = shown(kind, event.object.clone());
+            let body = match form.accept {
+                Accept::Table(version) => respond::table_event(kind, &object, form, version, first),
+                _ => respond::object_body(kind, &object, form)?,
+            };
+            let mut out = BytesMut::with_capacity(body.len() + 40);
+            put(&mut out, form.accept, event.change.as_str(), &body);
+            Ok(out.freeze())
+        };
+        match &event.frames {
+            // Only the first table of a stream says what its columns are.
+            Some(frames) if !(first && matches!(form.accept, Accept::Table(_))) => {
+                let form = FrameForm {
+                    served: (kind.group, kind.version),
+                    change: event.change,
+                    form: form.words(),
+                };
+                frames.get(form, render)
+            }
+            _ => render(),
+        }
     }
 
     /// A BOOKMARK event: an object with nothing but kind and revision, and the mark that the initial state is complete.
@@ -246,6 +267,16 @@ impl Drop for WatchBody {
     fn drop(&mut self) {
         self.end(WatchEnd::Client);
     }
+}
+
+/// Pieces as one: what is alone need not be copied.
+fn joined(mut pieces: Vec<Bytes>) -> Bytes {
+    if pieces.len() == 1 {
+        return pieces.pop().unwrap_or_default();
+    }
+    let mut out = BytesMut::with_capacity(pieces.iter().map(Bytes::len).sum());
+    pieces.iter().for_each(|piece| out.put_slice(piece));
+    out.freeze()
 }
 
 /// An event that is made for this watch alone.

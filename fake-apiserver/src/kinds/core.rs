@@ -12,15 +12,6 @@ pub(super) fn not_supported(label: &str) -> String {
     format!("field label not supported: {label}")
 }
 
-pub(super) static CONFIG_MAP: Kind = Kind {
-    kind: "ConfigMap",
-    plural: "configmaps",
-    singular: "configmap",
-    short_names: &["cm"],
-    printer: &printer::CONFIG_MAP,
-    ..PLAIN
-};
-
 pub(super) static NAMESPACE: Kind = Kind {
     kind: "Namespace",
     plural: "namespaces",

@@ -3,16 +3,25 @@
 //! Routing, discovery, decoding, defaulting, validation, field selectors and printing read this table; a new kind
 //! is a new row. Does not know requests or storage.
 
+mod admission;
+mod batch;
 mod capacity;
+mod certificates;
 mod claim_diff;
 mod claim_source;
+mod config;
 mod core;
 mod csi;
 mod event;
+mod extension;
+mod flow;
+mod network;
 mod pod;
 mod pod_defaults;
 mod rbac;
+mod resource;
 mod review;
+mod scheduling;
 mod storage;
 mod volume;
 mod workload;
@@ -23,6 +32,7 @@ use crate::names::{self, Complaints};
 use crate::options::ServerOptions;
 use crate::printer::{NAME_AND_AGE, Printer};
 use crate::release::{Life, Profile};
+pub(crate) use scheduling::system_classes;
 use serde_json::Value;
 
 /// One resource.
@@ -60,6 +70,8 @@ pub(crate) struct Kind {
     pub(crate) review: Option<Review>,
     /// This resource shows another one's objects in its own form.
     pub(crate) view: Option<View>,
+    /// What is told to whoever creates an object: that it does less here than in a cluster.
+    pub(crate) caveat: Option<&'static str>,
     /// The releases in which the row is served. Several rows may have the same place in the API, in different ones.
     pub(crate) life: Life,
 }
@@ -67,12 +79,16 @@ pub(crate) struct Kind {
 /// A subresource with behaviour of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Subresource {
+    /// `certificatesigningrequests/approval`: the conditions that say whether a request is granted.
+    Approval,
     /// `pods/binding`.
     Binding,
     /// `pods/eviction`.
     Eviction,
     /// `namespaces/finalize`.
     Finalize,
+    /// `scale` of workloads, as a `Scale` of autoscaling/v1.
+    Scale,
     /// `serviceaccounts/token`.
     Token,
 }
@@ -186,34 +202,52 @@ pub(crate) const PLAIN: Kind = Kind {
     printer: &NAME_AND_AGE,
     review: None,
     view: None,
+    caveat: None,
     life: Life::ALWAYS,
 };
 
-/// All resources, in the order of discovery.
+/// All resources, in the order of discovery: that of the real server's groups, and of the names in them. Where a group
+/// has several versions, the preferred one is first.
 pub(crate) static KINDS: &[&Kind] = &[
-    &core::CONFIG_MAP,
+    &config::CONFIG_MAP,
+    &config::ENDPOINTS,
     &event::EVENT,
+    &config::LIMIT_RANGE,
     &core::NAMESPACE,
     &core::NODE,
     &volume::PERSISTENT_VOLUME_CLAIM,
     &volume::PERSISTENT_VOLUME,
     &pod::POD,
+    &config::POD_TEMPLATE,
     &workload::REPLICATION_CONTROLLER,
+    &config::RESOURCE_QUOTA,
+    &config::SECRET,
     &core::SERVICE_ACCOUNT,
     &workload::SERVICE,
+    &extension::API_SERVICE,
+    &workload::CONTROLLER_REVISION,
     &workload::DAEMON_SET,
     &workload::DEPLOYMENT,
     &workload::REPLICA_SET,
     &workload::STATEFUL_SET,
+    &event::EVENT_VIEW,
     &review::SELF_SUBJECT_REVIEW,
     &review::TOKEN_REVIEW,
     &review::LOCAL_SUBJECT_ACCESS_REVIEW,
     &review::SELF_SUBJECT_ACCESS_REVIEW,
     &review::SELF_SUBJECT_RULES_REVIEW,
     &review::SUBJECT_ACCESS_REVIEW,
-    &core::LEASE,
-    &event::EVENT_VIEW,
-    &workload::POD_DISRUPTION_BUDGET,
+    &batch::HORIZONTAL_POD_AUTOSCALER,
+    &batch::HORIZONTAL_POD_AUTOSCALER_V1,
+    &batch::CRON_JOB,
+    &batch::JOB,
+    &certificates::CERTIFICATE_SIGNING_REQUEST,
+    &network::INGRESS_CLASS,
+    &network::INGRESS,
+    &network::IP_ADDRESS,
+    &network::NETWORK_POLICY,
+    &network::SERVICE_CIDR,
+    &scheduling::POD_DISRUPTION_BUDGET,
     &rbac::CLUSTER_ROLE_BINDING,
     &rbac::CLUSTER_ROLE,
     &rbac::ROLE_BINDING,
@@ -227,6 +261,24 @@ pub(crate) static KINDS: &[&Kind] = &[
     &capacity::V1ALPHA1_FIRST,
     &storage::STORAGE_CLASS,
     &storage::VOLUME_ATTACHMENT,
+    &storage::VOLUME_ATTRIBUTES_CLASS,
+    &admission::MUTATING_ADMISSION_POLICY,
+    &admission::MUTATING_ADMISSION_POLICY_BINDING,
+    &admission::MUTATING_WEBHOOK_CONFIGURATION,
+    &admission::VALIDATING_ADMISSION_POLICY,
+    &admission::VALIDATING_ADMISSION_POLICY_BINDING,
+    &admission::VALIDATING_WEBHOOK_CONFIGURATION,
+    &extension::CUSTOM_RESOURCE_DEFINITION,
+    &scheduling::PRIORITY_CLASS,
+    &core::LEASE,
+    &scheduling::RUNTIME_CLASS,
+    &network::ENDPOINT_SLICE,
+    &flow::FLOW_SCHEMA,
+    &flow::PRIORITY_LEVEL_CONFIGURATION,
+    &resource::DEVICE_CLASS,
+    &resource::RESOURCE_CLAIM,
+    &resource::RESOURCE_CLAIM_TEMPLATE,
+    &resource::RESOURCE_SLICE,
 ];
 
 /// The row of namespaces, which the server itself writes.
@@ -235,7 +287,8 @@ pub(crate) static NAMESPACE: &Kind = &core::NAMESPACE;
 pub(crate) static EVENT: &Kind = &event::EVENT;
 pub(crate) static PERSISTENT_VOLUME_CLAIM: &Kind = &volume::PERSISTENT_VOLUME_CLAIM;
 pub(crate) static POD: &Kind = &pod::POD;
-pub(crate) static POD_DISRUPTION_BUDGET: &Kind = &workload::POD_DISRUPTION_BUDGET;
+pub(crate) static POD_DISRUPTION_BUDGET: &Kind = &scheduling::POD_DISRUPTION_BUDGET;
+pub(crate) static PRIORITY_CLASS: &Kind = &scheduling::PRIORITY_CLASS;
 pub(crate) static STORAGE_CLASS: &Kind = &storage::STORAGE_CLASS;
 /// The row of service accounts, which tokens are about.
 pub(crate) static SERVICE_ACCOUNT: &Kind = &core::SERVICE_ACCOUNT;
@@ -335,7 +388,14 @@ impl Kind {
 }
 
 impl Subresource {
-    const ALL: [Self; 4] = [Self::Binding, Self::Eviction, Self::Finalize, Self::Token];
+    const ALL: [Self; 6] = [
+        Self::Approval,
+        Self::Binding,
+        Self::Eviction,
+        Self::Finalize,
+        Self::Scale,
+        Self::Token,
+    ];
 
     /// The subresource of that name.
     pub(crate) fn find(name: &str) -> Option<Self> {
@@ -345,9 +405,11 @@ impl Subresource {
     /// The last segment of its path.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
+            Self::Approval => "approval",
             Self::Binding => "binding",
             Self::Finalize => "finalize",
             Self::Eviction => "eviction",
+            Self::Scale => "scale",
             Self::Token => "token",
         }
     }

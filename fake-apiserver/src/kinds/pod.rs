@@ -79,6 +79,11 @@ fn pod_default(object: &mut Value) {
     meta::member(object, "status")
         .entry("phase")
         .or_insert_with(|| "Pending".into());
+    template_default(object);
+}
+
+/// Fills in the spec of a pod, or of a template for pods.
+pub(super) fn template_default(object: &mut Value) {
     let spec = meta::member(object, "spec");
     for (name, value) in [
         ("dnsPolicy", json!("ClusterFirst")),

@@ -1,10 +1,11 @@
-//! StorageClass and VolumeAttachment.
+//! StorageClass, VolumeAttachment and VolumeAttributesClass.
 
 use super::{Hooks, Kind, NO_HOOKS, PLAIN, Setting};
 use crate::faults::Faults;
 use crate::meta;
 use crate::names;
 use crate::printer;
+use crate::release::Life;
 use serde_json::{Value, json};
 
 pub(super) static STORAGE_CLASS: Kind = Kind {
@@ -105,3 +106,26 @@ pub(super) static VOLUME_ATTACHMENT: Kind = Kind {
 fn attachment_create(object: &mut Value, _: &Setting<'_>) {
     object["status"] = json!({"attached": false});
 }
+
+pub(super) static VOLUME_ATTRIBUTES_CLASS: Kind = Kind {
+    group: "storage.k8s.io",
+    kind: "VolumeAttributesClass",
+    plural: "volumeattributesclasses",
+    singular: "volumeattributesclass",
+    short_names: &["vac"],
+    namespaced: false,
+    unconditional_update: false,
+    returns_deleted: true,
+    hooks: Hooks {
+        validate: |object, faults| {
+            if object["driverName"].as_str().is_none_or(str::is_empty) {
+                faults.required("driverName", "");
+            }
+        },
+        validate_update: |new, old, faults| faults.members_unchanged(new, old, &["driverName", "parameters"]),
+        ..NO_HOOKS
+    },
+    printer: &printer::VOLUME_ATTRIBUTES_CLASS,
+    life: Life::since(34),
+    ..PLAIN
+};

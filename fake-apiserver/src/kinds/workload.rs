@@ -1,8 +1,9 @@
-//! Owners of pods and their companions: stored and shown, with defaults and rules left out.
+//! Owners of pods and their companions: stored and shown, with their defaults but without rules; nothing runs them.
 
-use super::{Generation, Kind, PLAIN};
+use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Subresource, pod};
+use crate::meta;
 use crate::printer;
-use crate::release::Life;
+use serde_json::{Value, json};
 
 /// A row with a status and a generation, as all workloads have them.
 const WORKLOAD: Kind = Kind {
@@ -13,12 +14,37 @@ const WORKLOAD: Kind = Kind {
     ..PLAIN
 };
 
+/// What replica sets and their predecessors can be selected by.
+const REPLICAS: &[Selectable] = &[Selectable {
+    label: "status.replicas",
+    pointers: &["/status/replicas"],
+}];
+
+pub(super) static CONTROLLER_REVISION: Kind = Kind {
+    kind: "ControllerRevision",
+    plural: "controllerrevisions",
+    singular: "controllerrevision",
+    categories: &[],
+    status: false,
+    generation: Generation::None,
+    hooks: Hooks {
+        validate_update: |new, old, faults| faults.unchanged("data", &new["data"], &old["data"]),
+        ..NO_HOOKS
+    },
+    printer: &printer::CONTROLLER_REVISION,
+    ..WORKLOAD
+};
+
 pub(super) static DAEMON_SET: Kind = Kind {
     kind: "DaemonSet",
     plural: "daemonsets",
     singular: "daemonset",
     short_names: &["ds"],
     printer: &printer::DAEMON_SET,
+    hooks: Hooks {
+        default: daemon_set_default,
+        ..NO_HOOKS
+    },
     ..WORKLOAD
 };
 
@@ -28,6 +54,11 @@ pub(super) static DEPLOYMENT: Kind = Kind {
     singular: "deployment",
     short_names: &["deploy"],
     printer: &printer::DEPLOYMENT,
+    subresources: &[Subresource::Scale],
+    hooks: Hooks {
+        default: deployment_default,
+        ..NO_HOOKS
+    },
     ..WORKLOAD
 };
 
@@ -37,6 +68,12 @@ pub(super) static REPLICA_SET: Kind = Kind {
     singular: "replicaset",
     short_names: &["rs"],
     printer: &printer::REPLICA_SET,
+    subresources: &[Subresource::Scale],
+    hooks: Hooks {
+        default: replicated_default,
+        ..NO_HOOKS
+    },
+    selectable: REPLICAS,
     ..WORKLOAD
 };
 
@@ -46,6 +83,11 @@ pub(super) static STATEFUL_SET: Kind = Kind {
     singular: "statefulset",
     short_names: &["sts"],
     printer: &printer::STATEFUL_SET,
+    subresources: &[Subresource::Scale],
+    hooks: Hooks {
+        default: stateful_set_default,
+        ..NO_HOOKS
+    },
     ..WORKLOAD
 };
 
@@ -56,6 +98,12 @@ pub(super) static REPLICATION_CONTROLLER: Kind = Kind {
     singular: "replicationcontroller",
     short_names: &["rc"],
     printer: &printer::REPLICA_SET,
+    subresources: &[Subresource::Scale],
+    hooks: Hooks {
+        default: replication_controller_default,
+        ..NO_HOOKS
+    },
+    selectable: REPLICAS,
     ..WORKLOAD
 };
 
@@ -72,16 +120,76 @@ pub(super) static SERVICE: Kind = Kind {
     ..PLAIN
 };
 
-pub(super) static POD_DISRUPTION_BUDGET: Kind = Kind {
-    group: "policy",
-    kind: "PodDisruptionBudget",
-    plural: "poddisruptionbudgets",
-    singular: "poddisruptionbudget",
-    short_names: &["pdb"],
-    status: true,
-    generation: Generation::FromCreation,
-    unconditional_update: false,
-    printer: &printer::POD_DISRUPTION_BUDGET,
-    life: Life::since(21),
-    ..PLAIN
-};
+/// Fills in members of the spec, and the template of its pods.
+fn spec_default(object: &mut Value, members: &[(&str, Value)]) {
+    for (name, value) in members {
+        meta::default_member(&mut object["spec"], name, value.clone());
+    }
+    if let Some(template) = object.pointer_mut("/spec/template") {
+        pod::template_default(template);
+    }
+}
+
+fn daemon_set_default(object: &mut Value) {
+    let strategy = json!({"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0}});
+    spec_default(
+        object,
+        &[("updateStrategy", strategy), ("revisionHistoryLimit", json!(10))],
+    );
+}
+
+fn deployment_default(object: &mut Value) {
+    let rolling = json!({"maxUnavailable": "25%", "maxSurge": "25%"});
+    let strategy = &object["spec"]["strategy"];
+    let strategy = match strategy["type"].as_str() {
+        None | Some("" | "RollingUpdate") => {
+            let given = strategy["rollingUpdate"].as_object().cloned().unwrap_or_default();
+            let mut merged = rolling;
+            merged
+                .as_object_mut()
+                .into_iter()
+                .for_each(|members| members.extend(given.clone()));
+            json!({"type": "RollingUpdate", "rollingUpdate": merged})
+        }
+        Some(_) => strategy.clone(),
+    };
+    meta::assign(&mut object["spec"], "strategy", strategy);
+    spec_default(
+        object,
+        &[
+            ("replicas", json!(1)),
+            ("revisionHistoryLimit", json!(10)),
+            ("progressDeadlineSeconds", json!(600)),
+        ],
+    );
+}
+
+fn replicated_default(object: &mut Value) {
+    spec_default(object, &[("replicas", json!(1))]);
+}
+
+/// What is not selected by labels of its own is selected by those of the template.
+fn replication_controller_default(object: &mut Value) {
+    let labels = object["spec"]["template"]["metadata"]["labels"].clone();
+    if labels.is_object() {
+        meta::default_member(&mut object["spec"], "selector", labels);
+    }
+    replicated_default(object);
+}
+
+fn stateful_set_default(object: &mut Value) {
+    let keep = json!({"whenDeleted": "Retain", "whenScaled": "Retain"});
+    spec_default(
+        object,
+        &[
+            ("replicas", json!(1)),
+            ("podManagementPolicy", json!("OrderedReady")),
+            (
+                "updateStrategy",
+                json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 0}}),
+            ),
+            ("revisionHistoryLimit", json!(10)),
+            ("persistentVolumeClaimRetentionPolicy", keep),
+        ],
+    );
+}

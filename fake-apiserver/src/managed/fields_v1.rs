@@ -100,7 +100,7 @@ impl<'de> Visitor<'de> for Level {
                 members.next_value::<IgnoredAny>()?;
                 continue;
             }
-            let Some(element) = element(name).map_err(A::Error::custom)? else {
+            let Some(element) = element(&name).map_err(A::Error::custom)? else {
                 members.next_value::<IgnoredAny>()?;
                 continue;
             };
@@ -116,13 +116,13 @@ impl<'de> Visitor<'de> for Level {
 }
 
 /// What a name stands for. Kinds of elements that are not known yet are passed over.
-fn element(name: Cow<'_, str>) -> Result<Option<Element<'_>>, String> {
+fn element<'a>(name: &Cow<'a, str>) -> Result<Option<Element<'a>>, String> {
     let bad = || format!("{name:?} is no path element");
     if name.as_bytes().get(1) != Some(&b':') {
         return Err(bad());
     }
     let letter = name.as_bytes()[0];
-    let text = match &name {
+    let text = match name {
         Cow::Borrowed(name) => Cow::Borrowed(&name[2..]),
         Cow::Owned(name) => Cow::Owned(name[2..].to_owned()),
     };

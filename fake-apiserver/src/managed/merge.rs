@@ -85,9 +85,9 @@ fn list(nature: Nature, live: Vec<Value>, applied: &[Value]) -> Vec<Value> {
 }
 
 /// Takes out what a manager no longer applies: what it applied `last`, unless somebody manages it still.
-pub(super) fn prune(nature: Nature, merged: Value, last: &Set<'_>, managed: &Set<'_>) -> Value {
+pub(super) fn prune(nature: Nature, merged: &Value, last: &Set<'_>, managed: &Set<'_>) -> Value {
     let last = with_structs(nature, last);
-    let everything = fields(nature, &merged);
+    let everything = fields(nature, merged);
     let everything = with_structs(nature, &everything);
     let mut pruned = merged.clone();
     remove(nature, &mut pruned, &last);

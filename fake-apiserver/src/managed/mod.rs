@@ -164,7 +164,7 @@ impl Writer<'_> {
         let mut object = live.clone();
         merge::merge(self.nature(), &mut object, document);
         if !last.is_empty() {
-            object = merge::prune(self.nature(), object, &last, &entries.all());
+            object = merge::prune(self.nature(), &object, &last, &entries.all());
         }
         let mut changes = compare(self.nature(), live, &object);
         self.reset(&mut changes.added);

@@ -3,12 +3,24 @@
 //! Owns the cells; one file per family of kinds. The envelope of a table is made where answers are rendered. Ages are
 //! relative to the time of the request, as in the real server.
 
+mod batch;
+mod config;
 mod core;
+mod network;
+mod policy;
 mod rbac;
 mod storage;
 mod workload;
 
+pub(crate) use batch::{AUTOSCALER, CRON_JOB, JOB};
+pub(crate) use config::{CONTROLLER_REVISION, ENDPOINTS, POD_TEMPLATE, RESOURCE_QUOTA, SECRET};
 pub(crate) use core::{CONFIG_MAP, EVENT, LEASE, NAMESPACE, NODE, POD};
+pub(crate) use network::{ENDPOINT_SLICE, INGRESS, INGRESS_CLASS, IP_ADDRESS, NETWORK_POLICY, SERVICE_CIDR};
+pub(crate) use policy::{
+    API_SERVICE, FLOW_SCHEMA, MUTATING_POLICY, POLICY_BINDING, PRIORITY_CLASS, PRIORITY_LEVEL,
+    RESOURCE_CLAIM, RESOURCE_SLICE, RUNTIME_CLASS, SIGNING_REQUEST, VALIDATING_POLICY,
+    VOLUME_ATTRIBUTES_CLASS, WEBHOOKS,
+};
 pub(crate) use rbac::BINDING;
 pub(crate) use storage::{CLAIM, CSI_DRIVER, CSI_NODE, STORAGE_CLASS, VOLUME, VOLUME_ATTACHMENT};
 pub(crate) use workload::{
@@ -87,6 +99,13 @@ fn or(text: &str, instead: &str) -> Value {
     } else {
         text.into()
     }
+}
+
+/// A selector of labels, or its labels alone, as one text.
+fn selector_text(selector: &Value) -> Value {
+    let labels = selector.get("matchLabels").unwrap_or(selector);
+    let text: Vec<String> = meta::pairs(labels).map(|(k, v)| format!("{k}={v}")).collect();
+    or(&text.join(","), "<none>")
 }
 
 fn count(value: &Value) -> usize {

@@ -1,6 +1,6 @@
 //! Rows of workloads and their companions.
 
-use super::{AGE, Column, NAME, Printer, age, integer, name, or, text, wide};
+use super::{AGE, Column, NAME, Printer, age, integer, name, or, selector_text, text, wide};
 use crate::meta;
 use serde_json::{Value, json};
 
@@ -14,7 +14,8 @@ fn number(object: &Value, pointer: &str) -> Value {
     )
 }
 
-fn containers(object: &Value, field: &str) -> Value {
+/// One field of all containers of the template.
+pub(super) fn containers_of(object: &Value, field: &str) -> Value {
     let list = object["spec"]["template"]["spec"]["containers"]
         .as_array()
         .into_iter()
@@ -27,15 +28,12 @@ fn containers(object: &Value, field: &str) -> Value {
 }
 
 fn selector(object: &Value) -> Value {
-    let selector = &object["spec"]["selector"];
-    let labels = selector.get("matchLabels").unwrap_or(selector);
-    let text: Vec<String> = meta::pairs(labels).map(|(k, v)| format!("{k}={v}")).collect();
-    or(&text.join(","), "<none>")
+    selector_text(&object["spec"]["selector"])
 }
 
-const CONTAINERS: Column = wide("Containers");
-const IMAGES: Column = wide("Images");
-const SELECTOR: Column = wide("Selector");
+pub(super) const CONTAINERS: Column = wide("Containers");
+pub(super) const IMAGES: Column = wide("Images");
+pub(super) const SELECTOR: Column = wide("Selector");
 
 pub(crate) static REPLICA_SET: Printer = Printer {
     columns: &[
@@ -55,8 +53,8 @@ pub(crate) static REPLICA_SET: Printer = Printer {
             number(o, "/status/replicas"),
             number(o, "/status/readyReplicas"),
             age(o, now),
-            containers(o, "name"),
-            containers(o, "image"),
+            containers_of(o, "name"),
+            containers_of(o, "image"),
             selector(o),
         ]
     },
@@ -85,8 +83,8 @@ pub(crate) static DEPLOYMENT: Printer = Printer {
             number(o, "/status/updatedReplicas"),
             number(o, "/status/availableReplicas"),
             age(o, now),
-            containers(o, "name"),
-            containers(o, "image"),
+            containers_of(o, "name"),
+            containers_of(o, "image"),
             selector(o),
         ]
     },
@@ -104,8 +102,8 @@ pub(crate) static STATEFUL_SET: Printer = Printer {
                 number(o, "/spec/replicas")
             )),
             age(o, now),
-            containers(o, "name"),
-            containers(o, "image"),
+            containers_of(o, "name"),
+            containers_of(o, "image"),
         ]
     },
     null_when_empty: false,
@@ -137,8 +135,8 @@ pub(crate) static DAEMON_SET: Printer = Printer {
             number(o, "/status/numberAvailable"),
             or(&nodes.join(","), "<none>"),
             age(o, now),
-            containers(o, "name"),
-            containers(o, "image"),
+            containers_of(o, "name"),
+            containers_of(o, "image"),
             selector(o),
         ]
     },

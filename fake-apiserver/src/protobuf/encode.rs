@@ -40,7 +40,7 @@ pub(crate) fn encode(object: &Value) -> Result<Encoded, Fault> {
         text("apiVersion")
     };
     let kind = text("kind");
-    let Some(message) = TABLE.kind(api_version, kind) else {
+    let Some(message) = TABLE.wire(api_version, kind) else {
         return Err(unknown(api_version, kind));
     };
     let mut raw = Vec::with_capacity(512);
@@ -62,7 +62,7 @@ pub(crate) fn list<'a>(
     metadata: Map<String, Value>,
     items: impl Iterator<Item = &'a [u8]> + Clone,
 ) -> Result<Bytes, Fault> {
-    let Some(message) = TABLE.kind(api_version, kind) else {
+    let Some(message) = TABLE.wire(api_version, kind) else {
         return Err(unknown(api_version, kind));
     };
     let mut head = Vec::new();

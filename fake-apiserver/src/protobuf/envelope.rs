@@ -79,7 +79,7 @@ pub(super) fn object(
         return Err(Fault::new(text));
     }
     let mut members = Map::new();
-    if let Some(message) = TABLE.kind(&envelope.api_version, &envelope.kind) {
+    if let Some(message) = TABLE.wire(&envelope.api_version, &envelope.kind) {
         merge(TABLE.message(message), envelope.raw, &mut members, budget)?;
     }
     members.insert("apiVersion".to_owned(), envelope.api_version.into());

@@ -29,7 +29,7 @@ impl Maker {
     }
 
     pub(super) fn object(&mut self, api_version: &str, kind: &str) -> Value {
-        let message = TABLE.kind(api_version, kind).expect("the kind is in the table");
+        let message = TABLE.wire(api_version, kind).expect("the kind is in the table");
         let mut members = self.message(TABLE.message(message));
         members.insert("apiVersion".to_owned(), api_version.into());
         members.insert("kind".to_owned(), kind.into());

@@ -38,5 +38,5 @@ impl Fault {
 
 /// Whether objects of a kind have a protobuf form.
 pub(crate) fn is_known(api_version: &str, kind: &str) -> bool {
-    table::TABLE.kind(api_version, kind).is_some()
+    table::TABLE.wire(api_version, kind).is_some()
 }

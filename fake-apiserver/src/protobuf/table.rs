@@ -21,6 +21,10 @@ const META_KINDS: [&str; 8] = [
     "Status",
 ];
 
+/// Types of this group are listed for the sake of their JSON only: schemas of custom resources have forms on the wire
+/// that nothing else has, and every client of them takes JSON.
+const JSON_ONLY: &str = "apiextensions.k8s.io/";
+
 /// All messages.
 pub(crate) struct Table {
     pub(crate) messages: Vec<Message>,
@@ -105,7 +109,7 @@ const TYPES: [(&str, Type); 11] = [
 ];
 
 impl Table {
-    /// The message of a kind; `None` for kinds that have no protobuf form.
+    /// The message of a kind; `None` for kinds that are not listed.
     pub(crate) fn kind(&self, api_version: &str, kind: &str) -> Option<usize> {
         if META_KINDS.contains(&kind) {
             return self.names.get(format!("meta.v1.{kind}").as_str()).copied();
@@ -115,6 +119,12 @@ impl Table {
         self.names
             .get(format!("{package}.{version}.{kind}").as_str())
             .copied()
+    }
+
+    /// The message of a kind in bodies; `None` for kinds that have no protobuf form here.
+    pub(crate) fn wire(&self, api_version: &str, kind: &str) -> Option<usize> {
+        let listed = META_KINDS.contains(&kind) || !api_version.starts_with(JSON_ONLY);
+        listed.then(|| self.kind(api_version, kind)).flatten()
     }
 
     pub(crate) fn message(&self, number: usize) -> &Message {

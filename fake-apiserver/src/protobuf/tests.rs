@@ -23,7 +23,10 @@ fn kinds() -> Vec<(String, String)> {
     ]
     .map(|(version, kind)| (version.to_owned(), kind.to_owned()))
     .to_vec();
-    for kind in KINDS {
+    for kind in KINDS
+        .iter()
+        .filter(|kind| is_known(&kind.api_version(), kind.kind))
+    {
         kinds.push((kind.api_version(), kind.kind.to_owned()));
         // What is answered and not stored has no list.
         if kind.review.is_none() {

@@ -4,22 +4,27 @@
 //! does not know what a valid object is; `verbs` decides that while holding a transaction.
 
 mod expiry;
+mod frames;
 mod history;
 mod object;
 mod owners;
 mod perturbed;
 mod watcher;
+mod watchers;
 
 use expiry::Expiry;
+pub(crate) use frames::{FrameForm, Frames};
 pub(crate) use history::{Gone, History, Logged};
 pub(crate) use object::{Object, write_json};
 use owners::Owners;
 pub(crate) use owners::{FOREGROUND, ORPHAN, waits};
 pub(crate) use watcher::{Batch, Delivered, Selection, Start, Watcher};
 use watcher::{Head, Inbox};
+use watchers::Watchers;
 
 use crate::activity::Activity;
 use crate::auth::{Authenticated, Authenticator, Claim, User};
+use crate::clock::Clock;
 use crate::kinds::{EVENT, KINDS, Kind};
 use crate::managed;
 use crate::meta;
@@ -30,7 +35,6 @@ use crate::rbac::{self, Attributes, Authorizer, Decision, Rule, Sources};
 use crate::release::Profile;
 use crate::status::Status;
 use imbl::OrdMap;
-use jiff::Timestamp;
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -38,6 +42,7 @@ use serde_json::Value;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::task::Waker;
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
@@ -55,6 +60,7 @@ pub(crate) struct Store {
     options: ServerOptions,
     authenticator: Authenticator,
     authorizer: Authorizer,
+    clock: Clock,
     /// Wakes those who wait for a revision.
     committed: Notify,
     /// Whether any perturbation is installed.
@@ -79,7 +85,7 @@ struct State {
 #[derive(Default)]
 struct Shelf {
     objects: Objects,
-    watchers: Vec<Arc<Watcher>>,
+    watchers: Watchers,
 }
 
 /// A consistent view of one resource, free of the lock.
@@ -109,6 +115,7 @@ impl Store {
             authorizer: Authorizer::new(options.authorization),
             profile: RwLock::new(Profile::new(options.release, &options.gates)),
             options,
+            clock: Clock::default(),
             committed: Notify::new(),
             perturbed: AtomicBool::new(false),
         }
@@ -136,10 +143,11 @@ impl Store {
 
     /// Takes the lock for one request of `client`.
     pub(crate) fn begin<'a>(&'a self, client: &'a Arc<str>) -> Txn<'a> {
-        let now = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        let now = self.clock.now();
         Txn {
             store: self,
             state: self.state.lock(),
+            sleepers: Sleepers::default(),
             client,
             user: None,
             now,
@@ -182,7 +190,7 @@ impl Store {
     pub(crate) fn set_profile(&self, profile: Profile) {
         let state = self.state.lock();
         *self.profile.write() = profile;
-        let watchers = state.shelves.iter().flat_map(|shelf| &shelf.watchers);
+        let watchers = state.shelves.iter().flat_map(|shelf| shelf.watchers.all());
         for watcher in watchers.filter(|watcher| !watcher.kind.life.contains(profile)) {
             watcher.end(WatchEnd::Unserved, &self.activity);
         }
@@ -226,10 +234,7 @@ impl Store {
     /// Takes a watch out of the index.
     pub(crate) fn unwatch(&self, watcher: &Arc<Watcher>, why: WatchEnd) {
         let mut state = self.state.lock();
-        let watchers = &mut state.shelves[watcher.kind.shelf()].watchers;
-        if let Some(at) = watchers.iter().position(|w| Arc::ptr_eq(w, watcher)) {
-            watchers.swap_remove(at);
-        }
+        state.shelves[watcher.kind.shelf()].watchers.remove(watcher);
         let why = watcher.close(why);
         self.activity.done(watcher.discard());
         if let Some(observer) = &self.observer {
@@ -253,15 +258,27 @@ impl State {
 pub(crate) struct Txn<'a> {
     store: &'a Store,
     state: MutexGuard<'a, State>,
+    /// After the state, so that the lock is free when they wake.
+    sleepers: Sleepers,
     client: &'a Arc<str>,
     /// Who asks; nobody where the server itself does.
     pub(crate) user: Option<Arc<User>>,
     /// The time of the request, as `metadata` writes it.
-    pub(crate) now: String,
+    pub(crate) now: Arc<str>,
     /// Nothing is kept: commits only render.
     pub(crate) dry_run: bool,
     /// Texts for `Warning` headers.
     pub(crate) warnings: Vec<String>,
+}
+
+/// Readers of watches that have something to send; they wake when this is dropped.
+#[derive(Default)]
+struct Sleepers(Vec<Waker>);
+
+impl Drop for Sleepers {
+    fn drop(&mut self) {
+        self.0.drain(..).for_each(Waker::wake);
+    }
 }
 
 impl Txn<'_> {
@@ -390,9 +407,15 @@ impl Txn<'_> {
             self.store.authorizer.outdate();
         }
         self.store.committed.notify_waiters();
-        for watcher in &shelf.watchers {
-            watcher.offer(&logged, &self.store.activity);
-        }
+        let (namespace, name) = (
+            meta::text(&logged.object.value, "namespace"),
+            meta::text(&logged.object.value, "name"),
+        );
+        let (frames, activity) = (Arc::new(Frames::default()), &self.store.activity);
+        let watchers = shelf.watchers.of(namespace, name);
+        self.sleepers
+            .0
+            .extend(watchers.filter_map(|watcher| watcher.offer(&logged, &frames, activity)));
         if let Some(observer) = &self.store.observer {
             observer.observe(logged.committed(kind.stored(), self.client));
         }
@@ -437,7 +460,7 @@ impl Txn<'_> {
             limit: self.store.options.watch_queue,
             inbox: Mutex::new(Inbox::new(head, self.store.activity.begin())),
         });
-        self.state.shelves[shelf].watchers.push(watcher.clone());
+        self.state.shelves[shelf].watchers.add(watcher.clone());
         self.store.perturb_new(&mut self.state, &watcher);
         Ok(watcher)
     }

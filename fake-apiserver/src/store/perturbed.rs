@@ -36,7 +36,7 @@ impl Store {
         let removed = state.perturbations.remove(id);
         self.perturbed
             .store(!state.perturbations.is_empty(), Ordering::Release);
-        for watcher in state.shelves.iter().flat_map(|shelf| &shelf.watchers) {
+        for watcher in state.shelves.iter().flat_map(|shelf| shelf.watchers.all()) {
             watcher.release(id, &self.activity);
         }
         removed
@@ -92,7 +92,7 @@ impl Store {
         let watchers: Vec<Arc<Watcher>> = state
             .shelves
             .iter()
-            .flat_map(|shelf| &shelf.watchers)
+            .flat_map(|shelf| shelf.watchers.all())
             .cloned()
             .collect();
         for watcher in watchers {

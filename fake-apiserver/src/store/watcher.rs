@@ -3,6 +3,7 @@
 //! Owns the bounded queue between writers and one reader. Writers never wait: a watch whose queue is full is closed.
 //! Does not know HTTP; the reader turns batches into frames and waits through a waker.
 
+use super::frames::Frames;
 use super::history::{Log, Logged, place};
 use super::object::Object;
 use super::{Objects, namespace_range};
@@ -94,6 +95,8 @@ pub(super) enum Head {
 pub(crate) struct Delivered {
     pub(crate) change: Change,
     pub(crate) object: Arc<Object>,
+    /// What the watches that were open when it happened share.
+    pub(crate) frames: Option<Arc<Frames>>,
 }
 
 /// What a reader gets.
@@ -116,19 +119,33 @@ pub(crate) enum Batch {
 
 impl Selection {
     pub(crate) fn matches(&self, object: &Object) -> bool {
-        let is = |field: &str, wanted: &Option<String>| {
-            wanted
-                .as_ref()
-                .is_none_or(|w| meta::text(&object.value, field) == w)
-        };
-        is("namespace", &self.namespace)
-            && is("name", &self.name)
+        let namespace = self.namespace.as_ref();
+        namespace.is_none_or(|namespace| meta::text(&object.value, "namespace") == namespace)
+            && self.matches_within(object)
+    }
+
+    /// Like `matches`, for an object of the namespace that is selected.
+    pub(crate) fn matches_within(&self, object: &Object) -> bool {
+        let name = self.name.as_ref();
+        name.is_none_or(|name| meta::text(&object.value, "name") == name)
             && self.labels.matches(&object.value)
             && self.fields.matches(&object.value)
     }
 
+    /// The only namespace whose objects can match.
+    pub(super) fn only_namespace(&self) -> Option<&str> {
+        let own = self.namespace.as_deref();
+        own.or_else(|| self.fields.only("/metadata/namespace"))
+    }
+
+    /// The only name that objects that match can have.
+    pub(super) fn only_name(&self) -> Option<&str> {
+        let own = self.name.as_deref();
+        own.or_else(|| self.fields.only("/metadata/name"))
+    }
+
     /// What a watch with this selection sees of a change.
-    fn sees(&self, logged: &Logged) -> Option<Delivered> {
+    fn sees(&self, logged: &Logged, frames: Option<&Arc<Frames>>) -> Option<Delivered> {
         let before = logged.old.as_ref().is_some_and(|old| self.matches(old));
         let after = logged.change != Change::Deleted && self.matches(&logged.object);
         let (change, object) = match (before, after) {
@@ -138,21 +155,25 @@ impl Selection {
             (true, false) => (Change::Deleted, logged.left()),
             (false, false) => return None,
         };
-        Some(Delivered { change, object })
+        Some(Delivered {
+            change,
+            object,
+            frames: frames.cloned(),
+        })
     }
 }
 
 impl Watcher {
-    /// Takes a change into the queue, if the watch is meant to see it.
-    pub(super) fn offer(&self, logged: &Arc<Logged>, activity: &Activity) {
+    /// Takes a change into the queue, if the watch is meant to see it, and returns whom to wake: waking takes longer
+    /// than everything else here, and can be done without the lock of the store.
+    pub(super) fn offer(&self, logged: &Logged, frames: &Arc<Frames>, activity: &Activity) -> Option<Waker> {
         if logged.revision <= self.after {
-            return;
+            return None;
         }
-        let seen = self.selection.sees(logged);
+        let event = self.selection.sees(logged, Some(frames))?;
         let mut inbox = self.inbox.lock();
-        let Some(event) = seen else { return };
         if inbox.closed.is_some() {
-            return;
+            return None;
         }
         if inbox.queue.len() >= self.limit {
             activity.done(inbox.discard());
@@ -161,7 +182,7 @@ impl Watcher {
             activity.add(usize::from(inbox.held.is_none()));
             inbox.queue.push_back(event);
         }
-        inbox.wake();
+        inbox.waker.take()
     }
 
     /// Ends the watch when it has delivered so many events more.
@@ -330,6 +351,7 @@ impl Inbox {
                         events.push(Delivered {
                             change: Change::Added,
                             object: object.clone(),
+                            frames: None,
                         });
                     }
                 }
@@ -339,7 +361,7 @@ impl Inbox {
                 let mut rest = log.range(*last + 1..);
                 for (revision, logged) in rest.by_ref().take(most) {
                     *last = *revision;
-                    events.extend(selection.sees(logged));
+                    events.extend(selection.sees(logged, None));
                 }
                 rest.next().is_none().then_some(Head::Done)
             }

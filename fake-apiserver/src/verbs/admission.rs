@@ -1,8 +1,9 @@
-//! Admission of new objects as far as it looks at other objects: ServiceAccount and DefaultStorageClass.
+//! Admission of new objects as far as it looks at other objects: Priority, ServiceAccount and
+//! DefaultStorageClass.
 //!
 //! What admission does to an object by itself is in the kind's hooks.
 
-use crate::kinds::{Kind, PERSISTENT_VOLUME_CLAIM, POD, SERVICE_ACCOUNT, STORAGE_CLASS};
+use crate::kinds::{Kind, PERSISTENT_VOLUME_CLAIM, POD, PRIORITY_CLASS, SERVICE_ACCOUNT, STORAGE_CLASS};
 use crate::meta;
 use crate::status::Status;
 use crate::store::Txn;
@@ -16,10 +17,48 @@ const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
 
 pub(super) fn admit(txn: &Txn<'_>, kind: &'static Kind, object: &mut Value) -> Result<(), Status> {
     if std::ptr::eq(kind, POD) {
+        priority(txn, object)?;
         return service_account(txn, object);
     }
     if std::ptr::eq(kind, PERSISTENT_VOLUME_CLAIM) {
         default_class(txn, object);
+    }
+    Ok(())
+}
+
+/// A pod has the priority of its class, or of the default one, or none.
+fn priority(txn: &Txn<'_>, pod: &mut Value) -> Result<(), Status> {
+    let refuse = |pod: &Value, why: &str| Status::forbidden(POD.resource(), meta::text(pod, "name"), why);
+    let name = pod["spec"]["priorityClassName"].as_str().unwrap_or_default();
+    let class = if name.is_empty() {
+        let classes = txn.snapshot(PRIORITY_CLASS).objects;
+        let defaults = classes
+            .values()
+            .filter(|class| class.value["globalDefault"] == true);
+        defaults
+            .min_by_key(|class| class.value["value"].as_i64())
+            .cloned()
+    } else {
+        let found = txn.get(PRIORITY_CLASS, name);
+        Some(found.ok_or_else(|| refuse(pod, &format!("no PriorityClass with name {name} was found")))?)
+    };
+    let class = class.as_ref().map(|class| &class.value);
+    let value = class
+        .and_then(|class| class["value"].as_i64())
+        .unwrap_or_default();
+    if let Some(given) = pod["spec"]["priority"].as_i64().filter(|given| *given != value) {
+        let why = format!(
+            "the integer value of priority ({given}) must not be provided in pod spec; priority admission controller \
+             computed {value} from the given PriorityClass name"
+        );
+        return Err(refuse(pod, &why));
+    }
+    let spec = meta::member(pod, "spec");
+    spec.insert("priority".to_owned(), value.into());
+    if let Some(class) = class {
+        spec.insert("priorityClassName".to_owned(), meta::text(class, "name").into());
+        spec.entry("preemptionPolicy")
+            .or_insert_with(|| class["preemptionPolicy"].clone());
     }
     Ok(())
 }

@@ -61,6 +61,7 @@ pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> R
     if txn.get(kind, &key).is_some() {
         return Err(exists(kind, &object));
     }
+    txn.warnings.extend(kind.caveat.map(str::to_owned));
     let object = txn.put(kind, &key, object);
     if std::ptr::eq(kind, NAMESPACE) {
         namespace::add_account(txn, &key);
@@ -114,7 +115,7 @@ fn prepare(txn: &mut Txn<'_>, kind: &'static Kind, object: &mut Value) -> Result
         .into_uuid()
         .to_string();
     meta::set(object, "uid", Some(uid.into()));
-    meta::set(object, "creationTimestamp", Some(txn.now.as_str().into()));
+    meta::set(object, "creationTimestamp", Some((*txn.now).into()));
     if kind.generation == Generation::FromCreation {
         meta::set(object, "generation", Some(1.into()));
     }

@@ -72,7 +72,7 @@ fn permit(txn: &mut Txn<'_>, pod: &Object) -> Result<(), Status> {
     let mut changed = Value::clone(&budget.value);
     changed["status"]["disruptionsAllowed"] = json!(count("disruptionsAllowed") - 1);
     let name = meta::text(&pod.value, "name").to_owned();
-    let now = txn.now.as_str().into();
+    let now = (*txn.now).into();
     meta::member(&mut changed["status"], "disruptedPods").insert(name, now);
     let writer = Writer {
         kind: POD_DISRUPTION_BUDGET,

@@ -143,12 +143,24 @@ fn keyed<'a>(
     selection: &'a Selection,
     after: Option<&str>,
 ) -> Box<dyn Iterator<Item = (&'a Arc<str>, &'a Arc<Object>)> + 'a> {
-    let matches = |entry: &(&'a Arc<str>, &'a Arc<Object>)| selection.matches(entry.1);
+    let matches = |entry: &(&'a Arc<str>, &'a Arc<Object>)| selection.matches_within(entry.1);
+    let namespace = selection.namespace.as_deref();
     match after {
-        None => Box::new(namespace_range(objects, selection.namespace.as_deref()).filter(matches)),
+        None => Box::new(namespace_range(objects, namespace).filter(matches)),
         Some(after) => {
-            let rest = objects.range((Bound::Excluded(Arc::from(after)), Bound::<Arc<str>>::Unbounded));
-            Box::new(rest.filter(matches))
+            let prefix = namespace
+                .map(|namespace| format!("{namespace}/"))
+                .unwrap_or_default();
+            // A token may have been made by hand: it never leads out of the namespace.
+            let start = match after < prefix.as_str() {
+                true => Bound::Included(Arc::from(prefix.as_str())),
+                false => Bound::Excluded(Arc::from(after)),
+            };
+            let rest = objects.range((start, Bound::<Arc<str>>::Unbounded));
+            Box::new(
+                rest.take_while(move |(key, _)| key.starts_with(&prefix))
+                    .filter(matches),
+            )
         }
     }
 }

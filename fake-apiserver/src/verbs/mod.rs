@@ -16,6 +16,7 @@ mod namespace;
 mod options;
 mod patch;
 mod review;
+mod scale;
 mod token;
 mod update;
 mod watch;
@@ -122,12 +123,17 @@ fn run(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
         (Verb::Create, Part::Sub(Subresource::Binding)) => bind::bind(txn, &call),
         (Verb::Create, Part::Sub(Subresource::Eviction)) => evict::evict(txn, &call),
         (Verb::Create, Part::Sub(Subresource::Token)) => token::create(txn, &call),
-        (Verb::Update, Part::Sub(Subresource::Finalize)) => namespace::finalize(txn, call),
-        (Verb::Get, Part::Main | Part::Status) => get(txn, &call),
+        (Verb::Update, Part::Sub(Subresource::Finalize)) => namespace::finalize(txn, &call),
+        (_, Part::Sub(Subresource::Scale)) => scale::scale(txn, &call),
+        (Verb::Get, Part::Main | Part::Status | Part::Sub(Subresource::Approval)) => get(txn, &call),
         (Verb::List, Part::Main) => list::list(txn, &call),
         (Verb::Watch, Part::Main) => watch::watch(txn, &call),
-        (Verb::Update, Part::Main | Part::Status) => update::update(txn, call),
-        (Verb::Patch, Part::Main | Part::Status) => patch::patch(txn, &call),
+        (Verb::Update, Part::Main | Part::Status | Part::Sub(Subresource::Approval)) => {
+            update::update(txn, call)
+        }
+        (Verb::Patch, Part::Main | Part::Status | Part::Sub(Subresource::Approval)) => {
+            patch::patch(txn, &call)
+        }
         (Verb::Delete, Part::Main) => delete::delete(txn, &call),
         (Verb::DeleteCollection, Part::Main) => delete::delete_collection(txn, &call),
         _ => Err(Status::method_not_allowed()),

@@ -6,7 +6,9 @@
 use super::options::dry_run;
 use super::{delete, existing, shown};
 use crate::call::{Answer, Call, Part, Payload};
-use crate::kinds::{Generation, KINDS, Kind, NAMESPACE, SERVICE_ACCOUNT, Subresource};
+use crate::kinds::{
+    Generation, KINDS, Kind, NAMESPACE, PRIORITY_CLASS, SERVICE_ACCOUNT, Subresource, system_classes,
+};
 use crate::managed::Writer;
 use crate::meta;
 use crate::status::{Cause, Status};
@@ -15,23 +17,29 @@ use crate::verbs::create::no_body;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
+/// The field manager of what the server writes by itself.
+const SERVER: &str = "kube-apiserver";
 /// The field manager of what the controller manager writes in a real cluster.
 pub(super) const CONTROLLERS: &str = "kube-controller-manager";
 /// Namespaces that exist from the start.
 const INITIAL: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
 
-/// A write to a namespace by a part of the control plane.
-fn writer(manager: &'static str, part: Part) -> Writer<'static> {
-    Writer {
-        kind: NAMESPACE,
-        manager,
-        part,
-    }
+/// A write by the server itself, or by a part of the control plane.
+fn writer(kind: &'static Kind, manager: &'static str, part: Part) -> Writer<'static> {
+    Writer { kind, manager, part }
 }
 
-/// Creates the namespaces that every cluster has, as the server itself.
+/// Creates the namespaces and the priority classes that every cluster has, as the server itself.
 pub(crate) fn create_initial(store: &Store) {
     let client: Arc<str> = "system:apiserver".into();
+    for mut class in system_classes() {
+        let mut txn = store.begin(&client);
+        meta::set(&mut class, "uid", Some(uuid::Uuid::new_v4().to_string().into()));
+        meta::set(&mut class, "creationTimestamp", Some((*txn.now).into()));
+        let name = meta::text(&class, "name").to_owned();
+        writer(PRIORITY_CLASS, SERVER, Part::Main).track(&txn.now, None, &mut class);
+        txn.put(PRIORITY_CLASS, &name, class);
+    }
     for name in INITIAL {
         let mut txn = store.begin(&client);
         let now = txn.now.clone();
@@ -46,7 +54,7 @@ pub(crate) fn create_initial(store: &Store) {
             "status": {"phase": "Active"},
         });
         debug_assert_eq!(NAMESPACE.generation, Generation::None);
-        writer("kube-apiserver", Part::Main).track(&now, None, &mut object);
+        writer(NAMESPACE, SERVER, Part::Main).track(&now, None, &mut object);
         // The server's strategy adds it, so that nobody owns it.
         object["spec"] = json!({"finalizers": ["kubernetes"]});
         txn.put(NAMESPACE, name, object);
@@ -128,15 +136,19 @@ fn finish(txn: &mut Txn<'_>, namespace: &str) {
     if delete::is_finished(NAMESPACE, &object) {
         txn.remove(NAMESPACE, namespace);
     } else if object != *found.value {
-        writer(CONTROLLERS, Part::Sub(Subresource::Finalize)).track(&txn.now, Some(&found), &mut object);
+        writer(NAMESPACE, CONTROLLERS, Part::Sub(Subresource::Finalize)).track(
+            &txn.now,
+            Some(&found),
+            &mut object,
+        );
         txn.put(NAMESPACE, namespace, object);
     }
 }
 
 /// PUT namespaces/NAME/finalize: sets `spec.finalizers`.
-pub(super) fn finalize(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
+pub(super) fn finalize(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     txn.dry_run = dry_run(&call.params, &Value::Null, "UpdateOptions")?;
-    let old = existing(txn, &call)?;
+    let old = existing(txn, call)?;
     let Payload::Object(body) = &call.payload else {
         return Err(no_body());
     };

@@ -28,7 +28,7 @@ pub(super) fn review(txn: &mut Txn<'_>, review: Review, call: Call) -> Result<An
     place(kind, call.target.namespace.as_deref(), &mut object)?;
     let status = match review {
         Review::SelfSubject => {
-            meta::set(&mut object, "creationTimestamp", Some(txn.now.as_str().into()));
+            meta::set(&mut object, "creationTimestamp", Some((*txn.now).into()));
             json!({"userInfo": user_info(&call.user)})
         }
         Review::Token => token(txn, &object)?,

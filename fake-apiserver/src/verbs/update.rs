@@ -24,6 +24,9 @@ const SYSTEM: [&str; 4] = [
     "generation",
 ];
 
+/// Members that say what is wanted, so that their change makes a new generation.
+const SUBSTANCE: [&str; 5] = ["spec", "endpoints", "ports", "template", "webhooks"];
+
 pub(super) fn update(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
     let kind = call.target.kind;
     let Payload::Object(body) = &call.payload else {
@@ -181,12 +184,13 @@ fn carry_over(new: &mut Value, old: &Value) {
     }
 }
 
-/// The main path leaves the status alone, `/status` leaves all else alone but metadata.
+/// The main path leaves the status alone; `/status`, and `/approval`, which is a part of it, leave all else alone but
+/// metadata.
 fn separate(kind: &'static Kind, part: Part, new: &mut Value, old: &Value) {
     let (Some(new), Some(old), true) = (new.as_object_mut(), old.as_object(), kind.status) else {
         return;
     };
-    if part == Part::Status {
+    if part != Part::Main {
         let from_old = |name: &str| name != "status" && name != "metadata";
         new.retain(|name, _| !from_old(name));
         new.extend(
@@ -203,7 +207,7 @@ fn separate(kind: &'static Kind, part: Part, new: &mut Value, old: &Value) {
 }
 
 fn count_generation(kind: &'static Kind, new: &mut Value, old: &Value) {
-    if kind.generation == Generation::None || new["spec"] == old["spec"] {
+    if kind.generation == Generation::None || SUBSTANCE.iter().all(|field| new[*field] == old[*field]) {
         return;
     }
     let generation = old["metadata"]["generation"].as_i64().unwrap_or_default() + 1;

@@ -22,7 +22,9 @@ async fn applied(wire: &Wire, path: &str, document: &Value) -> Value {
 }
 
 fn map(data: Value) -> Value {
-    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": data})
+    let mut object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}});
+    object["data"] = data;
+    object
 }
 
 fn at(manager: &str) -> String {

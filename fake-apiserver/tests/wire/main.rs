@@ -14,6 +14,7 @@ mod fields;
 mod garbage;
 mod health;
 mod informers;
+mod kinds;
 mod limits;
 mod managed;
 mod observer;

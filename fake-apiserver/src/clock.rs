@@ -1,0 +1,41 @@
+//! The time as `metadata` writes it, in seconds.
+//!
+//! Owns one text that all requests of a second share: writing it out costs more than looking a small object up.
+
+use jiff::Timestamp;
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// A clock of whole seconds.
+#[derive(Default)]
+pub(crate) struct Clock(Mutex<Option<(i64, Arc<str>)>>);
+
+impl Clock {
+    /// The present second, such as `2026-01-02T03:04:05Z`.
+    pub(crate) fn now(&self) -> Arc<str> {
+        let now = Timestamp::now();
+        let mut known = self.0.lock();
+        match &*known {
+            Some((second, text)) if *second == now.as_second() => text.clone(),
+            _ => {
+                let text: Arc<str> = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string().into();
+                *known = Some((now.as_second(), text.clone()));
+                text
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_tells_the_present_second_and_goes_on() {
+        let clock = Clock::default();
+        *clock.0.lock() = Some((0, "1970-01-01T00:00:00Z".into()));
+        let before = Timestamp::now().as_second();
+        let told: Timestamp = clock.now().parse().expect("it is a time");
+        assert!((before..=Timestamp::now().as_second()).contains(&told.as_second()));
+    }
+}

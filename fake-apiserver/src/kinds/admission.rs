@@ -1,0 +1,68 @@
+//! admissionregistration.k8s.io: policies and webhooks, stored and shown. None of them is ever asked.
+
+use super::{Generation, Kind, PLAIN};
+use crate::printer;
+use crate::release::Life;
+
+const REGISTRATION: Kind = Kind {
+    group: "admissionregistration.k8s.io",
+    categories: &["api-extensions"],
+    namespaced: false,
+    generation: Generation::FromCreation,
+    unconditional_update: false,
+    caveat: Some("admission policies and webhooks are stored here, and never asked"),
+    ..PLAIN
+};
+
+pub(super) static MUTATING_ADMISSION_POLICY: Kind = Kind {
+    kind: "MutatingAdmissionPolicy",
+    plural: "mutatingadmissionpolicies",
+    singular: "mutatingadmissionpolicy",
+    printer: &printer::MUTATING_POLICY,
+    life: Life::since(36),
+    ..REGISTRATION
+};
+
+pub(super) static MUTATING_ADMISSION_POLICY_BINDING: Kind = Kind {
+    kind: "MutatingAdmissionPolicyBinding",
+    plural: "mutatingadmissionpolicybindings",
+    singular: "mutatingadmissionpolicybinding",
+    printer: &printer::POLICY_BINDING,
+    life: Life::since(36),
+    ..REGISTRATION
+};
+
+pub(super) static MUTATING_WEBHOOK_CONFIGURATION: Kind = Kind {
+    kind: "MutatingWebhookConfiguration",
+    plural: "mutatingwebhookconfigurations",
+    singular: "mutatingwebhookconfiguration",
+    printer: &printer::WEBHOOKS,
+    ..REGISTRATION
+};
+
+pub(super) static VALIDATING_ADMISSION_POLICY: Kind = Kind {
+    kind: "ValidatingAdmissionPolicy",
+    plural: "validatingadmissionpolicies",
+    singular: "validatingadmissionpolicy",
+    status: true,
+    printer: &printer::VALIDATING_POLICY,
+    life: Life::since(30),
+    ..REGISTRATION
+};
+
+pub(super) static VALIDATING_ADMISSION_POLICY_BINDING: Kind = Kind {
+    kind: "ValidatingAdmissionPolicyBinding",
+    plural: "validatingadmissionpolicybindings",
+    singular: "validatingadmissionpolicybinding",
+    printer: &printer::POLICY_BINDING,
+    life: Life::since(30),
+    ..REGISTRATION
+};
+
+pub(super) static VALIDATING_WEBHOOK_CONFIGURATION: Kind = Kind {
+    kind: "ValidatingWebhookConfiguration",
+    plural: "validatingwebhookconfigurations",
+    singular: "validatingwebhookconfiguration",
+    printer: &printer::WEBHOOKS,
+    ..REGISTRATION
+};

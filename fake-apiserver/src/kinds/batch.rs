@@ -1,0 +1,217 @@
+//! batch and autoscaling: stored and shown; nothing runs them.
+//!
+//! Autoscalers are stored as autoscaling/v2. What autoscaling/v1 has no fields for goes into annotations there, as in
+//! the real server.
+
+use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, View, pod};
+use crate::meta;
+use crate::printer;
+use crate::release::Life;
+use serde_json::{Value, json};
+
+const BATCH: Kind = Kind {
+    group: "batch",
+    categories: &["all"],
+    status: true,
+    generation: Generation::FromCreation,
+    ..PLAIN
+};
+
+pub(super) static CRON_JOB: Kind = Kind {
+    kind: "CronJob",
+    plural: "cronjobs",
+    singular: "cronjob",
+    short_names: &["cj"],
+    hooks: Hooks {
+        default: cron_job_default,
+        ..NO_HOOKS
+    },
+    printer: &printer::CRON_JOB,
+    life: Life::since(21),
+    ..BATCH
+};
+
+fn cron_job_default(object: &mut Value) {
+    for (name, value) in [
+        ("concurrencyPolicy", json!("Allow")),
+        ("suspend", json!(false)),
+        ("successfulJobsHistoryLimit", json!(3)),
+        ("failedJobsHistoryLimit", json!(1)),
+    ] {
+        meta::default_member(&mut object["spec"], name, value);
+    }
+    if let Some(template) = object.pointer_mut("/spec/jobTemplate/spec/template") {
+        pod::template_default(template);
+    }
+}
+
+pub(super) static JOB: Kind = Kind {
+    kind: "Job",
+    plural: "jobs",
+    singular: "job",
+    hooks: Hooks {
+        default: job_default,
+        ..NO_HOOKS
+    },
+    selectable: &[Selectable {
+        label: "status.successful",
+        pointers: &["/status/succeeded"],
+    }],
+    printer: &printer::JOB,
+    ..BATCH
+};
+
+fn job_default(object: &mut Value) {
+    let spec = &object["spec"];
+    let once = spec["completions"].is_null() && spec["parallelism"].is_null();
+    if once {
+        meta::default_member(&mut object["spec"], "completions", 1);
+    }
+    for (name, value) in [
+        ("parallelism", json!(1)),
+        ("backoffLimit", json!(6)),
+        ("completionMode", json!("NonIndexed")),
+        ("suspend", json!(false)),
+        ("podReplacementPolicy", json!("TerminatingOrFailed")),
+    ] {
+        meta::default_member(&mut object["spec"], name, value);
+    }
+    if let Some(template) = object.pointer_mut("/spec/template") {
+        pod::template_default(template);
+    }
+}
+
+const ANY_AUTOSCALER: Kind = Kind {
+    kind: "HorizontalPodAutoscaler",
+    plural: "horizontalpodautoscalers",
+    singular: "horizontalpodautoscaler",
+    group: "autoscaling",
+    short_names: &["hpa"],
+    generation: Generation::None,
+    hooks: Hooks {
+        default: |object| meta::default_member(&mut object["spec"], "minReplicas", 1),
+        ..NO_HOOKS
+    },
+    printer: &printer::AUTOSCALER,
+    ..BATCH
+};
+
+pub(super) static HORIZONTAL_POD_AUTOSCALER: Kind = Kind {
+    version: "v2",
+    life: Life::since(23),
+    ..ANY_AUTOSCALER
+};
+
+pub(super) static HORIZONTAL_POD_AUTOSCALER_V1: Kind = Kind {
+    view: Some(View {
+        stored: &HORIZONTAL_POD_AUTOSCALER,
+        from_stored: autoscaler_as_v1,
+        to_stored: autoscaler_from_v1,
+        renamed: &[],
+    }),
+    ..ANY_AUTOSCALER
+};
+
+/// Fields of autoscaling/v2 without a counterpart in v1: where they are, and the annotation that holds them there.
+const ONLY_V2: [(&str, &str, &str); 4] = [
+    ("spec", "metrics", "autoscaling.alpha.kubernetes.io/metrics"),
+    ("spec", "behavior", "autoscaling.alpha.kubernetes.io/behavior"),
+    (
+        "status",
+        "currentMetrics",
+        "autoscaling.alpha.kubernetes.io/current-metrics",
+    ),
+    (
+        "status",
+        "conditions",
+        "autoscaling.alpha.kubernetes.io/conditions",
+    ),
+];
+/// The one metric that v1 has fields for: where it is, what it is called in v1, and its value in v2.
+const CPU: [(&str, &str, &str, &str, &str); 2] = [
+    (
+        "spec",
+        "metrics",
+        "targetCPUUtilizationPercentage",
+        "target",
+        "/resource/target/averageUtilization",
+    ),
+    (
+        "status",
+        "currentMetrics",
+        "currentCPUUtilizationPercentage",
+        "current",
+        "/resource/current/averageUtilization",
+    ),
+];
+
+fn is_cpu(metric: &Value, value: &str) -> bool {
+    metric["type"] == "Resource"
+        && metric["resource"]["name"] == "cpu"
+        && !metric.pointer(value).is_none_or(Value::is_null)
+}
+
+fn autoscaler_as_v1(stored: &Value) -> Value {
+    let mut object = stored.clone();
+    object["apiVersion"] = "autoscaling/v1".into();
+    for (part, list, field, _, value) in CPU {
+        let metrics = object[part].get_mut(list).and_then(Value::as_array_mut);
+        let found = metrics.and_then(|metrics| {
+            let at = metrics.iter().position(|metric| is_cpu(metric, value))?;
+            metrics.remove(at).pointer(value).cloned()
+        });
+        if let Some(found) = found {
+            object[part][field] = found;
+        }
+    }
+    for (part, field, annotation) in ONLY_V2 {
+        let taken = object[part].as_object_mut().and_then(|part| part.remove(field));
+        if let Some(taken) = taken.filter(|taken| taken.as_array().is_none_or(|list| !list.is_empty())) {
+            meta::member(&mut object["metadata"], "annotations")
+                .insert(annotation.to_owned(), taken.to_string().into());
+        }
+    }
+    object
+}
+
+fn autoscaler_from_v1(shown: &Value) -> Value {
+    let mut object = shown.clone();
+    object["apiVersion"] = "autoscaling/v2".into();
+    for (part, field, annotation) in ONLY_V2 {
+        let annotations = object["metadata"]
+            .get_mut("annotations")
+            .and_then(Value::as_object_mut);
+        let text = annotations.and_then(|annotations| annotations.remove(annotation));
+        let held = text
+            .as_ref()
+            .and_then(Value::as_str)
+            .and_then(|text| serde_json::from_str::<Value>(text).ok());
+        if let Some(held) = held {
+            meta::member(&mut object, part).insert(field.to_owned(), held);
+        }
+    }
+    if object["metadata"]["annotations"]
+        .as_object()
+        .is_some_and(serde_json::Map::is_empty)
+    {
+        meta::set(&mut object, "annotations", None);
+    }
+    for (part, list, field, side, _) in CPU {
+        let taken = object[part].as_object_mut().and_then(|part| part.remove(field));
+        if let Some(percent) = taken.filter(|percent| !percent.is_null()) {
+            let mut metric = json!({"type": "Resource", "resource": {"name": "cpu"}});
+            metric["resource"][side] = json!({"averageUtilization": percent});
+            if side == "target" {
+                metric["resource"][side]["type"] = "Utilization".into();
+            }
+            if let Some(metrics) = meta::member(&mut object, part)
+                .entry(list)
+                .or_insert_with(|| json!([]))
+                .as_array_mut()
+            {
+                metrics.insert(0, metric);
+            }
+        }
+    }
+    object
+}

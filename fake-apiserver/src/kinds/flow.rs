@@ -1,0 +1,30 @@
+//! flowcontrol.apiserver.k8s.io: stored and shown. Requests are never queued.
+
+use super::{Generation, Kind, PLAIN};
+use crate::printer;
+use crate::release::Life;
+
+const FLOW_CONTROL: Kind = Kind {
+    group: "flowcontrol.apiserver.k8s.io",
+    namespaced: false,
+    status: true,
+    generation: Generation::FromCreation,
+    life: Life::since(29),
+    ..PLAIN
+};
+
+pub(super) static FLOW_SCHEMA: Kind = Kind {
+    kind: "FlowSchema",
+    plural: "flowschemas",
+    singular: "flowschema",
+    printer: &printer::FLOW_SCHEMA,
+    ..FLOW_CONTROL
+};
+
+pub(super) static PRIORITY_LEVEL_CONFIGURATION: Kind = Kind {
+    kind: "PriorityLevelConfiguration",
+    plural: "prioritylevelconfigurations",
+    singular: "prioritylevelconfiguration",
+    printer: &printer::PRIORITY_LEVEL,
+    ..FLOW_CONTROL
+};

@@ -1,0 +1,82 @@
+//! The open watches of one resource, by the namespace and the name that they are narrowed to.
+//!
+//! Owns the index that keeps a write from looking at watches of other objects. What else a watch selects is its own
+//! business.
+
+use super::watcher::Watcher;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The watches of a resource.
+#[derive(Default)]
+pub(super) struct Watchers {
+    everywhere: Names,
+    by_namespace: HashMap<Box<str>, Names>,
+}
+
+/// Watches of the same place: of every name, and of one.
+#[derive(Default)]
+struct Names {
+    every: Vec<Arc<Watcher>>,
+    by_name: HashMap<Box<str>, Vec<Arc<Watcher>>>,
+}
+
+impl Watchers {
+    pub(super) fn add(&mut self, watcher: Arc<Watcher>) {
+        let names = match watcher.selection.only_namespace() {
+            None => &mut self.everywhere,
+            Some(namespace) => self.by_namespace.entry(namespace.into()).or_default(),
+        };
+        match watcher.selection.only_name().map(Box::from) {
+            None => names.every.push(watcher),
+            Some(name) => names.by_name.entry(name).or_default().push(watcher),
+        }
+    }
+
+    pub(super) fn remove(&mut self, watcher: &Arc<Watcher>) {
+        let (namespace, name) = (watcher.selection.only_namespace(), watcher.selection.only_name());
+        let Some(namespace) = namespace else {
+            return self.everywhere.remove(watcher, name);
+        };
+        if let Some(names) = self.by_namespace.get_mut(namespace) {
+            names.remove(watcher, name);
+            if names.every.is_empty() && names.by_name.is_empty() {
+                self.by_namespace.remove(namespace);
+            }
+        }
+    }
+
+    /// All watches that may see an object.
+    pub(super) fn of<'a>(&'a self, namespace: &str, name: &'a str) -> impl Iterator<Item = &'a Arc<Watcher>> {
+        let places = [Some(&self.everywhere), self.by_namespace.get(namespace)];
+        places.into_iter().flatten().flat_map(move |names| {
+            let named = names.by_name.get(name).into_iter().flatten();
+            names.every.iter().chain(named)
+        })
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = &Arc<Watcher>> {
+        let places = std::iter::once(&self.everywhere).chain(self.by_namespace.values());
+        places.flat_map(|names| names.every.iter().chain(names.by_name.values().flatten()))
+    }
+}
+
+impl Names {
+    fn remove(&mut self, watcher: &Arc<Watcher>, name: Option<&str>) {
+        let Some(name) = name else {
+            return take_out(&mut self.every, watcher);
+        };
+        if let Some(named) = self.by_name.get_mut(name) {
+            take_out(named, watcher);
+            if named.is_empty() {
+                self.by_name.remove(name);
+            }
+        }
+    }
+}
+
+fn take_out(watchers: &mut Vec<Arc<Watcher>>, watcher: &Arc<Watcher>) {
+    if let Some(at) = watchers.iter().position(|it| Arc::ptr_eq(it, watcher)) {
+        watchers.swap_remove(at);
+    }
+}

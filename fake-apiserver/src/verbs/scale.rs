@@ -1,0 +1,182 @@
+//! scale: how many pods a workload is to have, read and written as a `Scale` of autoscaling/v1.
+//!
+//! Owns the conversion. The workload is written as by an update of it; nothing here makes pods.
+
+use super::create::no_body;
+use super::existing;
+use super::options::WriteOptions;
+use super::update::{check_name, replace};
+use crate::call::{Answer, Call, Part, Patch, Payload, Target};
+use crate::decode::{FieldValidation, said};
+use crate::faults::Faults;
+use crate::meta;
+use crate::observe::Verb;
+use crate::schema::{Type, conform};
+use crate::status::{Status, Subject};
+use crate::store::{Object, Txn};
+use crate::strategic::{self, Misuse};
+use serde_json::{Value, json};
+
+const VERSION: &str = "autoscaling/v1";
+const SCALE: Subject<'static> = Subject {
+    group: "autoscaling",
+    kind: "Scale",
+};
+
+/// Reads or writes the scale of a workload.
+pub(super) fn scale(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
+    let options;
+    let (old, changed) = match (call.verb, &call.payload) {
+        (Verb::Get, _) => {
+            let found = existing(txn, call)?;
+            return Ok(answer(&found));
+        }
+        (Verb::Update, Payload::Object(body)) => {
+            options = WriteOptions::read(&call.params, "UpdateOptions")?;
+            (existing(txn, call)?, body.value.clone())
+        }
+        (Verb::Patch, Payload::Patch(style, body)) => {
+            options = WriteOptions::of_patch(&call.params, false)?;
+            let old = existing(txn, call)?;
+            let changed = patched(&old, *style, &body.value)?;
+            (old, changed)
+        }
+        (_, Payload::Apply(_)) => {
+            let text = "server-side apply of a scale is not supported here; apply the workload itself";
+            return Err(Status::unsupported_patch(text));
+        }
+        _ => return Err(no_body()),
+    };
+    txn.dry_run = options.dry_run;
+    let changed = decode(txn, options.validation, changed)?;
+    check_name(&call.target, &changed)?;
+    let replicas = changed["spec"]["replicas"].as_i64().unwrap_or_default();
+    if replicas < 0 {
+        let mut faults = Faults::default();
+        faults.invalid("spec.replicas", replicas, "must be greater than or equal to 0");
+        return Err(Status::invalid(SCALE, call.target.name(), faults));
+    }
+    let mut new = Value::clone(&old.value);
+    meta::member(&mut new, "spec").insert("replicas".to_owned(), replicas.into());
+    for precondition in ["resourceVersion", "uid"] {
+        let wanted = changed["metadata"].get(precondition).cloned();
+        meta::set(&mut new, precondition, wanted);
+    }
+    let whole = Target {
+        part: Part::Main,
+        ..call.target.clone()
+    };
+    let written = replace(txn, &whole, &old, new, Some(call.writer()))?;
+    Ok(answer(&written))
+}
+
+/// Checks that a document is a scale.
+fn decode(txn: &mut Txn<'_>, validation: FieldValidation, mut document: Value) -> Result<Value, Status> {
+    for (field, known) in [("apiVersion", VERSION), ("kind", SCALE.kind)] {
+        let sent = document[field].as_str().unwrap_or_default();
+        if !["", known].contains(&sent) {
+            let text = format!("a scale has the {field} {known:?}, not {sent:?}");
+            return Err(Status::bad_request(text));
+        }
+    }
+    let refuse = |why: &str| {
+        Status::bad_request(format!(
+            "Scale in version \"v1\" cannot be handled as a Scale: {why}"
+        ))
+    };
+    let Some(of) = Type::find(VERSION, SCALE.kind) else {
+        return Err(Status::internal("the type of scales is missing"));
+    };
+    let unknown = conform(of, &mut document).map_err(|why| refuse(&why))?;
+    let flaws: Vec<String> = said(&unknown, "unknown").collect();
+    match validation {
+        FieldValidation::Ignore => {}
+        FieldValidation::Warn => txn.warnings.extend(flaws),
+        FieldValidation::Strict if flaws.is_empty() => {}
+        FieldValidation::Strict => {
+            return Err(refuse(&format!("strict decoding error: {}", flaws.join(", "))));
+        }
+    }
+    Ok(document)
+}
+
+fn patched(old: &Object, style: Patch, patch: &Value) -> Result<Value, Status> {
+    let mut document = scale_of(&old.value);
+    match style {
+        Patch::Json => {
+            let operations: json_patch::Patch = serde_json::from_value(patch.clone())
+                .map_err(|error| Status::bad_request(format!("error decoding patch: {error}")))?;
+            json_patch::patch(&mut document, &operations).map_err(|_| Status::patch_does_not_apply())?;
+        }
+        Patch::Merge => json_patch::merge(&mut document, patch),
+        Patch::Strategic => {
+            let of = Type::find(VERSION, SCALE.kind);
+            let of = of.ok_or_else(|| Status::internal("the type of scales is missing"))?;
+            strategic::apply(of, &mut document, patch).map_err(|misuse| match misuse {
+                Misuse::Form(text) => Status::bad_request(text),
+                Misuse::Fit(text) => Status::internal(text),
+            })?;
+        }
+    }
+    Ok(document)
+}
+
+fn answer(object: &Object) -> Answer {
+    Answer::Object {
+        code: 200,
+        object: Object::new(scale_of(&object.value), object.revision),
+    }
+}
+
+/// The scale of a workload.
+fn scale_of(workload: &Value) -> Value {
+    let mut metadata = json!({});
+    for field in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
+        if let Some(value) = workload["metadata"].get(field) {
+            metadata[field] = value.clone();
+        }
+    }
+    let mut spec = json!({});
+    if let Some(replicas) = workload["spec"]["replicas"]
+        .as_i64()
+        .filter(|replicas| *replicas != 0)
+    {
+        spec["replicas"] = replicas.into();
+    }
+    let mut status = json!({"replicas": workload["status"]["replicas"].as_i64().unwrap_or_default()});
+    let selector = selector(&workload["spec"]["selector"]);
+    if !selector.is_empty() {
+        status["selector"] = selector.into();
+    }
+    json!({"kind": SCALE.kind, "apiVersion": VERSION, "metadata": metadata, "spec": spec, "status": status})
+}
+
+/// A selector as one text, as requests spell it.
+fn selector(selector: &Value) -> String {
+    let labels = selector.get("matchLabels");
+    let expressions = selector.get("matchExpressions");
+    // The oldest workload has nothing but labels.
+    let labels = if labels.is_none() && expressions.is_none() {
+        selector
+    } else {
+        labels.unwrap_or(&Value::Null)
+    };
+    let equal = meta::pairs(labels).map(|(key, value)| format!("{key}={value}"));
+    let rest = expressions
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .map(|one| {
+            let key = one["key"].as_str().unwrap_or_default();
+            let values = meta::texts(&one["values"]).join(",");
+            match one["operator"].as_str() {
+                Some("In") => format!("{key} in ({values})"),
+                Some("NotIn") => format!("{key} notin ({values})"),
+                Some("DoesNotExist") => format!("!{key}"),
+                _ => key.to_owned(),
+            }
+        });
+    let mut all: Vec<String> = equal.chain(rest).collect();
+    all.sort();
+    all.join(",")
+}
