@@ -49,6 +49,11 @@ pub enum Authorization {
 pub struct Limits {
     /// Connections at the same time; further ones are closed at once.
     pub connections: usize,
+    /// Reading requests that are answered at the same time, watches excepted; further ones are answered 429. 0 is no
+    /// limit.
+    pub reading: usize,
+    /// The same for requests that change something.
+    pub changing: usize,
     /// How long a peer may take for the TLS handshake.
     pub handshake: Duration,
     /// How long a peer may take to send the headers of a request, the first one included.
@@ -63,6 +68,8 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 4096,
+            reading: 400,
+            changing: 200,
             handshake: Duration::from_secs(10),
             headers: Duration::from_secs(30),
             body: Duration::from_secs(60),

@@ -3,7 +3,7 @@
 //! Does not know requests: `http` and `local` carry them to `verbs`.
 
 use crate::auth::{TokenFileError, User};
-use crate::http::{self, Listening};
+use crate::http::{self, InFlight, Listening};
 use crate::kinds::Kind;
 use crate::kubeconfig::Kubeconfig;
 use crate::local::LocalClient;
@@ -34,6 +34,7 @@ struct Shared {
     store: Arc<Store>,
     metrics: Metrics,
     usage: UsageLog,
+    in_flight: InFlight,
 }
 
 /// A server that listens on a loopback port; dropping it, or `stop`, ends that.
@@ -47,7 +48,7 @@ pub struct Running {
 impl ApiServer {
     /// A server with the namespaces that every cluster has, and nothing else.
     pub fn new(options: ServerOptions, observer: Option<Arc<dyn Observer>>) -> Self {
-        let authorization = options.authorization;
+        let (authorization, in_flight) = (options.authorization, InFlight::new(options.limits));
         let store = Arc::new(Store::new(options, observer));
         verbs::create_initial(&store);
         if authorization == Authorization::Rbac {
@@ -57,6 +58,7 @@ impl ApiServer {
             store,
             metrics: Metrics::new(),
             usage: UsageLog::default(),
+            in_flight,
         }))
     }
 
@@ -216,6 +218,10 @@ impl ApiServer {
 
     pub(crate) fn usage_log(&self) -> &UsageLog {
         &self.0.usage
+    }
+
+    pub(crate) fn in_flight(&self) -> &InFlight {
+        &self.0.in_flight
     }
 
     pub(crate) fn metrics(&self) -> &Metrics {

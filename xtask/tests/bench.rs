@@ -69,8 +69,9 @@ fn namespaces(kubeconfig: &Path) -> Vec<String> {
         .unwrap();
     runtime.block_on(async {
         let file = Kubeconfig::read_from(kubeconfig).unwrap();
-        let config = kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default());
-        let client = Client::try_from(config.await.unwrap()).unwrap();
+        let options = KubeConfigOptions::default();
+        let config = kube::Config::from_custom_kubeconfig(file, &options).await;
+        let client = Client::try_from(config.unwrap()).unwrap();
         let found = Api::<Namespace>::all(client).list(&Default::default()).await;
         found
             .unwrap()

@@ -1,7 +1,8 @@
-//! Response bodies: bytes that are there, and watch streams.
+//! Response bodies: bytes that are there, lists, and watch streams.
 
+use super::inflight::Hold;
+use super::pieces::Pieces;
 use super::stream::WatchBody;
-use crate::activity::Busy;
 use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
 use std::convert::Infallible;
@@ -11,7 +12,9 @@ use std::task::{Context, Poll};
 /// The body of a response.
 pub(super) enum Body {
     /// All of it at once. The request counts as in flight until the connection has taken it.
-    Whole { bytes: Option<Bytes>, _busy: Busy },
+    Whole { bytes: Option<Bytes>, _hold: Hold },
+    /// A list, piece by piece.
+    List { pieces: Box<Pieces>, _hold: Hold },
     /// Events as they come.
     Watch(Box<WatchBody>),
 }
@@ -26,6 +29,7 @@ impl hyper::body::Body for Body {
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         match &mut *self {
             Self::Whole { bytes, .. } => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+            Self::List { pieces, .. } => Poll::Ready(pieces.next().map(|bytes| Ok(Frame::data(bytes)))),
             Self::Watch(watch) => watch
                 .poll_bytes(cx)
                 .map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes)))),
@@ -33,12 +37,17 @@ impl hyper::body::Body for Body {
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self, Self::Whole { bytes: None, .. })
+        match self {
+            Self::Whole { bytes, .. } => bytes.is_none(),
+            Self::List { pieces, .. } => pieces.left() == 0,
+            Self::Watch(_) => false,
+        }
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
             Self::Whole { bytes, .. } => SizeHint::with_exact(bytes.as_ref().map_or(0, |b| b.len() as u64)),
+            Self::List { pieces, .. } => SizeHint::with_exact(pieces.left() as u64),
             Self::Watch(_) => SizeHint::default(),
         }
     }

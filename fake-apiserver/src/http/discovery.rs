@@ -3,6 +3,7 @@
 //! Everything is read off the kind table.
 
 use super::negotiate::Accept;
+use super::openapi;
 use super::respond::Cached;
 use super::route::Document;
 use crate::kinds::{KINDS, Kind};
@@ -45,7 +46,12 @@ pub(super) fn paths(profile: Profile) -> Value {
         paths.push(format!("/apis/{group}"));
         paths.extend(versions.iter().map(|version| format!("/apis/{group}/{version}")));
     }
-    paths.extend(["/healthz", "/livez", "/metrics", "/readyz", "/version"].map(str::to_owned));
+    paths.extend(["/healthz", "/livez", "/metrics"].map(str::to_owned));
+    paths.push("/openapi/v3".to_owned());
+    for (group, version) in versions(profile) {
+        paths.push(format!("/openapi/v3/{}", openapi::place(group, version)));
+    }
+    paths.extend(["/readyz", "/version"].map(str::to_owned));
     json!({ "paths": paths })
 }
 
@@ -138,7 +144,16 @@ fn served(profile: Profile) -> impl Iterator<Item = &'static Kind> {
         .filter(move |kind| kind.life.contains(profile))
 }
 
-fn of_group(group: &str, version: &str, profile: Profile) -> impl Iterator<Item = &'static Kind> {
+/// All versions of all groups, in the order of discovery.
+pub(super) fn versions(profile: Profile) -> Vec<(&'static str, &'static str)> {
+    let core = [("", vec!["v1"])];
+    let groups = core.into_iter().chain(groups(profile));
+    groups
+        .flat_map(|(group, versions)| versions.into_iter().map(move |version| (group, version)))
+        .collect()
+}
+
+pub(super) fn of_group(group: &str, version: &str, profile: Profile) -> impl Iterator<Item = &'static Kind> {
     served(profile).filter(move |kind| kind.group == group && kind.version == version)
 }
 
@@ -147,7 +162,7 @@ pub(super) fn has(group: &str, version: Option<&str>, profile: Profile) -> bool 
     served(profile).any(|kind| kind.group == group && version.is_none_or(|version| kind.version == version))
 }
 
-fn verbs(kind: &Kind) -> Vec<&'static str> {
+pub(super) fn verbs(kind: &Kind) -> Vec<&'static str> {
     if kind.review.is_some() {
         return vec!["create"];
     }
@@ -158,17 +173,17 @@ fn verbs(kind: &Kind) -> Vec<&'static str> {
 }
 
 /// A subresource.
-struct Subentry {
-    name: &'static str,
+pub(super) struct Subentry {
+    pub(super) name: &'static str,
     /// The kind of what is sent to it and comes back.
-    body: &'static str,
+    pub(super) body: &'static str,
     /// Group and version of that kind, where they are not those of the resource.
-    home: Option<(&'static str, &'static str)>,
-    verbs: Vec<&'static str>,
+    pub(super) home: Option<(&'static str, &'static str)>,
+    pub(super) verbs: Vec<&'static str>,
 }
 
 /// Subresources of a kind.
-fn parts(kind: &Kind) -> Vec<Subentry> {
+pub(super) fn parts(kind: &Kind) -> Vec<Subentry> {
     use crate::kinds::Subresource;
     let own = |name, body, verbs| Subentry {
         name,

@@ -76,6 +76,7 @@ pub(crate) async fn serve(
     let endpoint = Endpoint {
         server: server.clone(),
         tokenless: listening.tokenless,
+        in_flight: server.in_flight().clone(),
         stop: stop.clone(),
     };
     let (tasks, places) = (TaskTracker::new(), Arc::new(Semaphore::new(limits.connections)));

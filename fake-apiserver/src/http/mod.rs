@@ -7,17 +7,20 @@ mod body;
 mod discovery;
 mod health;
 mod impersonate;
+mod inflight;
 mod listener;
 mod negotiate;
+mod openapi;
 mod patience;
+mod pieces;
 mod protobuf;
 mod respond;
 mod route;
 mod stream;
 
+pub(crate) use inflight::InFlight;
 pub(crate) use listener::{Listening, serve};
 
-use crate::activity::Busy;
 use crate::auth::User;
 use crate::call::{Answer, Call, Params, Payload, Reply, Target, WatchPlan};
 use crate::metrics::{self, Labels};
@@ -33,6 +36,7 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use hyper::header::{HOST, IF_NONE_MATCH, USER_AGENT};
 use hyper::{Method, Request, Response};
+use inflight::{Hold, TooMany};
 use negotiate::{Accept, Form, Purpose};
 use route::{Route, Special};
 use std::sync::Arc;
@@ -41,12 +45,14 @@ use tokio_util::sync::CancellationToken;
 
 /// Bytes that a request body may have, as in the real server.
 const BODY_BYTES_MAX: usize = 3 * 1024 * 1024;
+
 /// What all requests of a listener share.
 #[derive(Clone)]
 struct Endpoint {
     server: ApiServer,
     /// Who sends requests without a token; nobody in particular by default.
     tokenless: Option<Arc<User>>,
+    in_flight: InFlight,
     /// Ends watches and connections.
     stop: CancellationToken,
 }
@@ -121,13 +127,13 @@ struct Cut;
 /// Answers a request and counts it; a perturbation may cut the connection instead.
 async fn answer(endpoint: &Endpoint, request: Request<Incoming>) -> Result<Response<Body>, Cut> {
     let (metrics, began) = (endpoint.server.metrics(), Instant::now());
-    let busy = endpoint.server.store().activity().begin();
+    let hold = Hold::new(endpoint.server.store().activity().begin());
     let params = Params::parse(request.uri().query().unwrap_or_default());
     let route = Route::parse(request.method(), request.uri().path(), &params);
     let route = route.served_by(endpoint.server.store().profile());
     let labels = route.labels(&params);
     let flight = metrics.begin(route.verb().only_reads());
-    let response = perturbed(endpoint, request, route, params, labels, busy).await;
+    let response = perturbed(endpoint, request, route, params, labels, hold).await;
     drop(flight);
     let code = response.as_ref().map_or(0, |response| response.status().as_u16());
     metrics.answered(labels, code, began.elapsed());
@@ -141,9 +147,16 @@ async fn perturbed(
     route: Route,
     params: Params,
     labels: Labels,
-    busy: Busy,
+    hold: Hold,
 ) -> Result<Response<Body>, Cut> {
     let (head, admitted) = Head::read(endpoint, &request, &route, &params);
+    let hold = match endpoint.in_flight.enter(head.verb, &head.user, hold) {
+        Ok(hold) => hold,
+        Err(TooMany(hold)) => {
+            head.report(&endpoint.server, 429, None);
+            return Ok(respond::too_many().with(hold));
+        }
+    };
     let revision = params.get("resourceVersion");
     let store = endpoint.server.store();
     let fate = store.meet(&head.user.name, head.verb, head.resource.as_ref(), revision);
@@ -153,7 +166,7 @@ async fn perturbed(
     let mut context = Context {
         labels,
         stale: None,
-        busy,
+        hold,
     };
     let admitted = match fate.blow {
         None => admitted,
@@ -213,7 +226,7 @@ struct Context {
     labels: Labels,
     /// Answer from this older revision.
     stale: Option<u64>,
-    busy: Busy,
+    hold: Hold,
 }
 
 async fn respond_to(
@@ -223,7 +236,7 @@ async fn respond_to(
     route: Result<Route, Status>,
     context: Context,
 ) -> Response<Body> {
-    let Context { labels, stale, busy } = context;
+    let Context { labels, stale, hold } = context;
     let server = &endpoint.server;
     let refusal = match route {
         Ok(Route::Resource { verb, target }) => {
@@ -241,7 +254,7 @@ async fn respond_to(
                         agent,
                         stale,
                     };
-                    return carry_out(endpoint, &head, call, labels, busy);
+                    return carry_out(endpoint, &head, call, labels, hold);
                 }
                 Err(status) => status,
             }
@@ -249,19 +262,19 @@ async fn respond_to(
         Ok(Route::Special(special)) => match special_answer(endpoint, &head, &request, &special, &params) {
             Ok(response) => {
                 head.report(server, response.code(), None);
-                return response.with(busy);
+                return response.with(hold);
             }
             Err(status) => status,
         },
         Ok(Route::Unknown) => {
             head.report(server, 404, None);
-            return respond::not_found_text().with(busy);
+            return respond::not_found_text().with(hold);
         }
         Ok(Route::Refused { status, .. }) => status,
         Err(status) => status,
     };
     head.report(server, refusal.code, Some(&refusal));
-    respond::status(&refusal, head.accept, head.pretty, &[]).with(busy)
+    respond::status(&refusal, head.accept, head.pretty, &[]).with(hold)
 }
 
 /// What a client that writes calls itself.
@@ -284,7 +297,7 @@ async fn await_revision(server: &ApiServer, verb: Verb, params: &Params) {
 }
 
 /// Runs a request for a resource and renders what comes of it.
-fn carry_out(endpoint: &Endpoint, head: &Head, call: Call, labels: Labels, busy: Busy) -> Response<Body> {
+fn carry_out(endpoint: &Endpoint, head: &Head, call: Call, labels: Labels, hold: Hold) -> Response<Body> {
     let store = endpoint.server.store();
     let kind = call.target.kind;
     let object = call.params.get("includeObject").to_owned();
@@ -300,8 +313,8 @@ fn carry_out(endpoint: &Endpoint, head: &Head, call: Call, labels: Labels, busy:
             head.user.name.clone(),
             endpoint.server.metrics().watch(labels),
         ),
-        Ok(answer) => respond::answer(kind, answer, &form, &warnings).with(busy),
-        Err(status) => respond::status(&status, head.accept, head.pretty, &warnings).with(busy),
+        Ok(answer) => respond::answer(kind, answer, &form, &warnings).with(hold),
+        Err(status) => respond::status(&status, head.accept, head.pretty, &warnings).with(hold),
     }
 }
 
@@ -349,6 +362,10 @@ fn special_answer(
         Special::Metrics => respond::typed(200, metrics::MEDIA, endpoint.server.metrics().text()),
         Special::Version => respond::json(200, &discovery::version(profile), head.pretty),
         Special::Paths => respond::json(200, &discovery::paths(profile), head.pretty),
+        Special::OpenApi(None) => openapi::index(profile),
+        Special::OpenApi(Some(place)) => {
+            openapi::answer(place, profile, params, request.headers()).unwrap_or_else(respond::not_found_text)
+        }
         Special::Discovery(document) => {
             let address = request.headers().get(HOST).and_then(|host| host.to_str().ok());
             let found = discovery::document(document, head.accept, address.unwrap_or("127.0.0.1"), profile);

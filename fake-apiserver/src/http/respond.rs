@@ -3,9 +3,10 @@
 //! Owns envelopes and headers. What is inside comes rendered from the store.
 
 use super::body::Body;
+use super::inflight::Hold;
 use super::negotiate::{Accept, Form};
+use super::pieces::Pieces;
 use super::protobuf;
-use crate::activity::Busy;
 use crate::call::{Answer, Listing, Params};
 use crate::kinds::Kind;
 use crate::printer::{Column, Printer};
@@ -15,6 +16,7 @@ use crate::yaml;
 use bytes::{BufMut, Bytes, BytesMut};
 use hyper::header::{
     CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, RETRY_AFTER, USER_AGENT, VARY, WARNING,
+    X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::{HeaderMap, Response, StatusCode};
 use jiff::Timestamp;
@@ -30,6 +32,8 @@ pub(super) struct Plain {
     code: u16,
     headers: Vec<(HeaderName, HeaderValue)>,
     body: Bytes,
+    /// A list that is sent in pieces instead of the body.
+    list: Option<Box<Pieces>>,
 }
 
 /// A discovery document with the media type that says which form it has.
@@ -43,11 +47,20 @@ impl Plain {
         self.code
     }
 
+    /// The same with one more header.
+    pub(super) fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.push((name, value));
+        self
+    }
+
     /// The response; the request is in flight until its body is taken.
-    pub(super) fn with(self, busy: Busy) -> Response<Body> {
-        let mut response = Response::new(Body::Whole {
-            bytes: Some(self.body),
-            _busy: busy,
+    pub(super) fn with(self, hold: Hold) -> Response<Body> {
+        let mut response = Response::new(match self.list {
+            Some(pieces) => Body::List { pieces, _hold: hold },
+            None => Body::Whole {
+                bytes: Some(self.body),
+                _hold: hold,
+            },
         });
         *response.status_mut() = StatusCode::from_u16(self.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         for (name, value) in self.headers {
@@ -59,10 +72,16 @@ impl Plain {
 
 /// Renders a success.
 pub(super) fn answer(kind: &'static Kind, answer: Answer, form: &Form, warnings: &[String]) -> Plain {
+    let is_plain = matches!(form.accept, Accept::Json | Accept::Aggregated(_)) && !form.pretty;
+    let mut list = None;
     let (code, body) = match answer {
+        Answer::List(plan) if is_plain => {
+            list = Some(Box::new(plain_list(kind, plan.cut())));
+            (200, Ok(Bytes::new()))
+        }
         Answer::Object { code, object } => (code, object_body(kind, &object, form)),
         Answer::Status(success) => (success.code, Ok(document_body(&success.to_value(), form.accept))),
-        Answer::List(plan) => (200, list_body(kind, &plan.cut(), form)),
+        Answer::List(plan) => (200, list_body(kind, plan.cut(), form)),
         // Watches are streamed; they do not come here.
         Answer::Watch(_) => (500, Ok(Bytes::new())),
     };
@@ -77,7 +96,12 @@ pub(super) fn answer(kind: &'static Kind, answer: Answer, form: &Form, warnings:
         (CACHE_CONTROL, HeaderValue::from_static("no-cache, private")),
     ];
     headers.extend(warning_headers(warnings));
-    Plain { code, headers, body }
+    Plain {
+        code,
+        headers,
+        body,
+        list,
+    }
 }
 
 /// Renders a status.
@@ -112,11 +136,13 @@ fn document(code: u16, value: &Value, accept: Accept, pretty: bool) -> Plain {
             code,
             headers: vec![(CONTENT_TYPE, protobuf::WHOLE)],
             body,
+            list: None,
         },
         Some(Err(_)) | None if accept == Accept::Yaml => Plain {
             code,
             headers: vec![(CONTENT_TYPE, YAML)],
             body: yaml::write(value),
+            list: None,
         },
         Some(Err(_)) | None => json(code, value, pretty),
     }
@@ -141,6 +167,7 @@ pub(super) fn json(code: u16, value: &Value, pretty: bool) -> Plain {
         code,
         headers: vec![(CONTENT_TYPE, JSON)],
         body,
+        list: None,
     }
 }
 
@@ -149,15 +176,37 @@ pub(super) fn text(code: u16, text: impl Into<Bytes>) -> Plain {
         code,
         headers: vec![(CONTENT_TYPE, TEXT)],
         body: text.into(),
+        list: None,
     }
 }
 
 /// A text of a media type of its own.
-pub(super) fn typed(code: u16, media: &'static str, text: String) -> Plain {
+pub(super) fn typed(code: u16, media: &'static str, text: impl Into<Bytes>) -> Plain {
     Plain {
         code,
         headers: vec![(CONTENT_TYPE, HeaderValue::from_static(media))],
         body: text.into(),
+        list: None,
+    }
+}
+
+/// What is answered while too many requests are being answered, in the words of the real server's filter.
+pub(super) fn too_many() -> Plain {
+    let mut plain = text(429, "Too many requests, please try again later.\n");
+    plain.headers.push((RETRY_AFTER, HeaderValue::from_static("1")));
+    plain
+        .headers
+        .push((X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")));
+    plain
+}
+
+/// No body.
+pub(super) fn empty(code: StatusCode) -> Plain {
+    Plain {
+        code: code.as_u16(),
+        headers: Vec::new(),
+        body: Bytes::new(),
+        list: None,
     }
 }
 
@@ -231,19 +280,12 @@ pub(super) fn table_event(
     bytes(&table(&columns, &rows, &metadata, version))
 }
 
-fn list_body(kind: &'static Kind, listing: &Listing, form: &Form) -> Result<Bytes, Status> {
-    let mut metadata = Map::new();
-    metadata.insert("resourceVersion".to_owned(), listing.revision.to_string().into());
-    if let Some(token) = &listing.continue_token {
-        metadata.insert("continue".to_owned(), token.as_str().into());
-    }
-    if let Some(remaining) = listing.remaining {
-        metadata.insert("remainingItemCount".to_owned(), remaining.into());
-    }
+fn list_body(kind: &'static Kind, listing: Listing, form: &Form) -> Result<Bytes, Status> {
+    let metadata = list_metadata(&listing);
     Ok(match form.accept {
-        Accept::Json | Accept::Yaml | Accept::Aggregated(_) => plain_list(kind, listing, metadata),
-        Accept::Protobuf => protobuf::objects(kind, listing, metadata)?,
-        Accept::ProtobufMetadata(version) => protobuf::metadata_list(listing, version, metadata)?,
+        Accept::Json | Accept::Yaml | Accept::Aggregated(_) => plain_list(kind, listing).whole(),
+        Accept::Protobuf => protobuf::objects(kind, &listing, metadata)?,
+        Accept::ProtobufMetadata(version) => protobuf::metadata_list(&listing, version, metadata)?,
         Accept::Metadata(version) => bytes(&json!({
             "kind": "PartialObjectMetadataList",
             "apiVersion": format!("meta.k8s.io/{version}"),
@@ -267,25 +309,29 @@ fn list_body(kind: &'static Kind, listing: &Listing, form: &Form) -> Result<Byte
     })
 }
 
-/// A list whose items are the shared bytes of the objects.
-fn plain_list(kind: &Kind, listing: &Listing, metadata: Map<String, Value>) -> Bytes {
-    let size: usize = listing.objects.iter().map(|object| object.bytes().len()).sum();
-    let mut out = BytesMut::with_capacity(size + 256);
-    out.put_slice(b"{\"kind\":");
-    write_json(&mut out, &format!("{}List", kind.kind).into());
-    out.put_slice(b",\"apiVersion\":");
-    write_json(&mut out, &kind.api_version().into());
-    out.put_slice(b",\"metadata\":");
-    write_json(&mut out, &metadata.into());
-    out.put_slice(b",\"items\":[");
-    for (i, object) in listing.objects.iter().enumerate() {
-        if i > 0 {
-            out.put_slice(b",");
-        }
-        object.write_item(&mut out);
+fn list_metadata(listing: &Listing) -> Map<String, Value> {
+    let mut metadata = Map::new();
+    metadata.insert("resourceVersion".to_owned(), listing.revision.to_string().into());
+    if let Some(token) = &listing.continue_token {
+        metadata.insert("continue".to_owned(), token.as_str().into());
     }
-    out.put_slice(b"]}\n");
-    out.freeze()
+    if let Some(remaining) = listing.remaining {
+        metadata.insert("remainingItemCount".to_owned(), remaining.into());
+    }
+    metadata
+}
+
+/// A list whose items are the shared bytes of the objects.
+fn plain_list(kind: &Kind, listing: Listing) -> Pieces {
+    let mut head = BytesMut::with_capacity(256);
+    head.put_slice(b"{\"kind\":");
+    write_json(&mut head, &format!("{}List", kind.kind).into());
+    head.put_slice(b",\"apiVersion\":");
+    write_json(&mut head, &kind.api_version().into());
+    head.put_slice(b",\"metadata\":");
+    write_json(&mut head, &list_metadata(&listing).into());
+    head.put_slice(b",\"items\":[");
+    Pieces::new(head, listing.objects)
 }
 
 fn partial(object: &Value, version: &str) -> Value {

@@ -38,6 +38,8 @@ pub(super) enum Special {
     Version,
     Paths,
     Discovery(Document),
+    /// `/openapi/v3`, or a document below it.
+    OpenApi(Option<String>),
 }
 
 /// The endpoints that tell how the server is.
@@ -80,6 +82,8 @@ impl Route {
             }
             ["metrics"] => Self::Special(Special::Metrics),
             ["version"] => Self::Special(Special::Version),
+            ["openapi", "v3"] => Self::Special(Special::OpenApi(None)),
+            ["openapi", "v3", rest @ ..] => Self::Special(Special::OpenApi(Some(rest.join("/")))),
             ["api"] => Self::Special(Special::Discovery(Document::Core)),
             ["apis"] => Self::Special(Special::Discovery(Document::Groups)),
             ["api", version, rest @ ..] => Self::versioned(method, params, "", version, rest),

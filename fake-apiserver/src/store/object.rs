@@ -116,6 +116,11 @@ impl Object {
         }
     }
 
+    /// How many bytes `write_item` appends.
+    pub(crate) fn item_bytes(&self) -> usize {
+        1 + self.bytes.len() - self.members_at
+    }
+
     /// Appends the object as lists hold it: without kind and apiVersion.
     pub(crate) fn write_item(&self, out: &mut BytesMut) {
         out.put_slice(b"{");

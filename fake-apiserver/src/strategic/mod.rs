@@ -141,9 +141,10 @@ fn retain_keys(original: &mut Map<String, Value>, patch: &mut Map<String, Value>
         .iter()
         .filter_map(Value::as_str)
         .collect();
+    // What the patch takes away need not be kept: clients both say that it goes and leave it out of the list.
     if patch
-        .keys()
-        .any(|name| !name.starts_with('$') && !kept.contains(&name.as_str()))
+        .iter()
+        .any(|(name, value)| !value.is_null() && !name.starts_with('$') && !kept.contains(&name.as_str()))
     {
         return Err(bad());
     }

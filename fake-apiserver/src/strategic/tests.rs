@@ -115,7 +115,7 @@ fn lists_without_a_key_are_replaced() {
 fn keys_may_be_retained() {
     let object = json!({"spec": {"volumes": [{"name": "v", "emptyDir": {}}]}});
     let patch = json!({"spec": {"volumes": [
-        {"name": "v", "hostPath": {"path": "/x"}, "$retainKeys": ["name", "hostPath"]}]}});
+        {"name": "v", "emptyDir": null, "hostPath": {"path": "/x"}, "$retainKeys": ["name", "hostPath"]}]}});
     assert_eq!(
         patched("Pod", &object, &patch).expect("it applies")["spec"]["volumes"],
         json!([{"name": "v", "hostPath": {"path": "/x"}}])

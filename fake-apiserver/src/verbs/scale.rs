@@ -18,6 +18,7 @@ use crate::strategic::{self, Misuse};
 use serde_json::{Value, json};
 
 const VERSION: &str = "autoscaling/v1";
+const NO_APPLY: &str = "a scale cannot be applied here; apply the workload, or patch the scale";
 const SCALE: Subject<'static> = Subject {
     group: "autoscaling",
     kind: "Scale",
@@ -25,26 +26,22 @@ const SCALE: Subject<'static> = Subject {
 
 /// Reads or writes the scale of a workload.
 pub(super) fn scale(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
-    let options;
-    let (old, changed) = match (call.verb, &call.payload) {
+    let (old, options, changed) = match (call.verb, &call.payload) {
         (Verb::Get, _) => {
             let found = existing(txn, call)?;
             return Ok(answer(&found));
         }
         (Verb::Update, Payload::Object(body)) => {
-            options = WriteOptions::read(&call.params, "UpdateOptions")?;
-            (existing(txn, call)?, body.value.clone())
+            let options = WriteOptions::read(&call.params, "UpdateOptions")?;
+            (existing(txn, call)?, options, body.value.clone())
         }
         (Verb::Patch, Payload::Patch(style, body)) => {
-            options = WriteOptions::of_patch(&call.params, false)?;
+            let options = WriteOptions::of_patch(&call.params, false)?;
             let old = existing(txn, call)?;
             let changed = patched(&old, *style, &body.value)?;
-            (old, changed)
+            (old, options, changed)
         }
-        (_, Payload::Apply(_)) => {
-            let text = "server-side apply of a scale is not supported here; apply the workload itself";
-            return Err(Status::unsupported_patch(text));
-        }
+        (_, Payload::Apply(_)) => return Err(Status::bad_request(NO_APPLY)),
         _ => return Err(no_body()),
     };
     txn.dry_run = options.dry_run;

@@ -21,10 +21,8 @@ async fn applied(wire: &Wire, path: &str, document: &Value) -> Value {
     answer.body
 }
 
-fn map(data: Value) -> Value {
-    let mut object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}});
-    object["data"] = data;
-    object
+fn map(data: &Value) -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": data})
 }
 
 fn at(manager: &str) -> String {
@@ -76,8 +74,8 @@ async fn an_apply_creates_and_owns_what_it_names() {
 #[tokio::test]
 async fn what_another_owns_is_only_taken_by_force() {
     let wire = Wire::start().await;
-    applied(&wire, &at("one"), &map(json!({"a": "1", "b": "1"}))).await;
-    let refused = apply(&wire, &at("two"), &map(json!({"a": "2"}))).await;
+    applied(&wire, &at("one"), &map(&json!({"a": "1", "b": "1"}))).await;
+    let refused = apply(&wire, &at("two"), &map(&json!({"a": "2"}))).await;
     assert_eq!(
         (refused.code, &refused.body["message"], &refused.body["details"]),
         (
@@ -87,13 +85,13 @@ async fn what_another_owns_is_only_taken_by_force() {
                 "field": ".data.a"}]})
         )
     );
-    let refused = apply(&wire, &at("two"), &map(json!({"a": "2", "b": "2"}))).await;
+    let refused = apply(&wire, &at("two"), &map(&json!({"a": "2", "b": "2"}))).await;
     let text = "Apply failed with 2 conflicts: conflicts with \"one\":\n- .data.a\n- .data.b";
     assert_eq!(refused.body["message"], text);
     let taken = applied(
         &wire,
         &format!("{}&force=true", at("two")),
-        &map(json!({"a": "2"})),
+        &map(&json!({"a": "2"})),
     )
     .await;
     assert_eq!(taken["data"], json!({"a": "2", "b": "1"}));
@@ -107,7 +105,7 @@ async fn an_updater_is_named_with_its_version_and_part() {
     let object = json!({"metadata": {"name": "c"}, "data": {"a": "1"}});
     wire.post(&format!("{CONFIG_MAPS}?fieldManager=upd"), object)
         .await;
-    let refused = apply(&wire, &at("two"), &map(json!({"a": "2"}))).await;
+    let refused = apply(&wire, &at("two"), &map(&json!({"a": "2"}))).await;
     let text = "Apply failed with 1 conflict: conflict with \"upd\" using v1: .data.a";
     assert_eq!(refused.body["message"], text);
 
@@ -132,19 +130,19 @@ async fn an_updater_is_named_with_its_version_and_part() {
 #[tokio::test]
 async fn what_is_no_longer_applied_goes_with_its_last_owner() {
     let wire = Wire::start().await;
-    applied(&wire, &at("one"), &map(json!({"a": "1", "b": "1"}))).await;
-    let shared = applied(&wire, &at("two"), &map(json!({"a": "1"}))).await;
+    applied(&wire, &at("one"), &map(&json!({"a": "1", "b": "1"}))).await;
+    let shared = applied(&wire, &at("two"), &map(&json!({"a": "1"}))).await;
     assert_eq!(fields(&shared, "one")["f:data"], json!({"f:a": {}, "f:b": {}}));
-    let after = applied(&wire, &at("one"), &map(json!({}))).await;
+    let after = applied(&wire, &at("one"), &map(&json!({}))).await;
     assert_eq!(after["data"], json!({"a": "1"}), "two still wants a");
-    let after = applied(&wire, &at("two"), &map(json!({}))).await;
+    let after = applied(&wire, &at("two"), &map(&json!({}))).await;
     assert_eq!(after.get("data"), None);
 }
 
 #[tokio::test]
 async fn an_update_takes_fields_from_appliers() {
     let wire = Wire::start().await;
-    applied(&wire, &at("one"), &map(json!({"a": "1", "b": "1"}))).await;
+    applied(&wire, &at("one"), &map(&json!({"a": "1", "b": "1"}))).await;
     let after = wire
         .merge(&at("upd"), json!({"data": {"a": "2", "b": null}}))
         .await
@@ -155,7 +153,7 @@ async fn an_update_takes_fields_from_appliers() {
         "nothing is left to own: {after}"
     );
     assert_eq!(fields(&after, "upd"), &json!({"f:data": {"f:a": {}}}));
-    let after = applied(&wire, &at("one"), &map(json!({}))).await;
+    let after = applied(&wire, &at("one"), &map(&json!({}))).await;
     assert_eq!(after["data"], json!({"a": "2"}), "it is no longer one's to drop");
 }
 
@@ -169,10 +167,10 @@ async fn what_nobody_tracked_belongs_to_whoever_was_there_before() {
     .await;
     wire.merge(&at("x"), json!({"metadata": {"managedFields": [{}]}}))
         .await;
-    let refused = apply(&wire, &at("one"), &map(json!({"a": "2"}))).await;
+    let refused = apply(&wire, &at("one"), &map(&json!({"a": "2"}))).await;
     let text = "Apply failed with 1 conflict: conflict with \"before-first-apply\" using v1: .data.a";
     assert_eq!(refused.body["message"], text);
-    let after = applied(&wire, &at("one"), &map(json!({"a": "1"}))).await;
+    let after = applied(&wire, &at("one"), &map(&json!({"a": "1"}))).await;
     assert_eq!(managers(&after), ["one", "before-first-apply"]);
 }
 
@@ -214,7 +212,7 @@ async fn lists_merge_by_key_and_by_value_and_as_a_whole() {
 #[tokio::test]
 async fn an_apply_says_what_and_who() {
     let wire = Wire::start().await;
-    let document = map(json!({"a": "1"}));
+    let document = map(&json!({"a": "1"}));
     let nobody = apply(&wire, &format!("{CONFIG_MAPS}/c"), &document).await;
     let text =
         "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required value: is required for apply patch";
@@ -346,9 +344,9 @@ async fn fields_that_come_twice_are_told_with_their_line() {
 #[tokio::test]
 async fn a_revision_or_uid_in_the_document_must_be_right() {
     let wire = Wire::start().await;
-    let made = applied(&wire, &at("one"), &map(json!({"a": "1"}))).await;
+    let made = applied(&wire, &at("one"), &map(&json!({"a": "1"}))).await;
     for (field, wrong) in [("resourceVersion", "1"), ("uid", "other")] {
-        let mut document = map(json!({"a": "2"}));
+        let mut document = map(&json!({"a": "2"}));
         document["metadata"][field] = json!(wrong);
         assert_eq!(apply(&wire, &at("one"), &document).await.code, 409, "{field}");
         document["metadata"][field] = made["metadata"][field].clone();
@@ -468,18 +466,18 @@ async fn kubectl_takes_over_what_it_applied_on_its_own_side() {
     )
     .await;
     assert_eq!(
-        apply(&wire, &at("other"), &map(json!({"a": "2"}))).await.code,
+        apply(&wire, &at("other"), &map(&json!({"a": "2"}))).await.code,
         409
     );
-    let taken = applied(&wire, &at("kubectl"), &map(json!({"a": "2"}))).await;
+    let taken = applied(&wire, &at("kubectl"), &map(&json!({"a": "2"}))).await;
     let annotation = taken["metadata"]["annotations"][key].as_str().unwrap_or_default();
     assert_eq!(
         annotation,
-        format!("{}\n", map(json!({"a": "2"}))),
+        format!("{}\n", map(&json!({"a": "2"}))),
         "the annotation follows"
     );
     wire.merge(&at("upd"), json!({"data": {"a": "3"}})).await;
-    let refused = apply(&wire, &at("kubectl"), &map(json!({"a": "4"}))).await;
+    let refused = apply(&wire, &at("kubectl"), &map(&json!({"a": "4"}))).await;
     assert_eq!(refused.code, 409, "somebody else has changed it since");
 }
 
@@ -497,10 +495,10 @@ async fn who_may_not_create_cannot_by_applying() {
         .await;
     let token = wire.server.add_client("limited");
     let limited = client(&wire.running, Some(token));
-    let body = map(json!({})).to_string();
+    let body = map(&json!({})).to_string();
     let refused = request(&limited, "PATCH", &at("one"), &MEDIA, body.clone()).await;
     assert_eq!(refused.status(), 403);
-    applied(&wire, &at("one"), &map(json!({}))).await;
+    applied(&wire, &at("one"), &map(&json!({}))).await;
     assert_eq!(
         request(&limited, "PATCH", &at("one"), &MEDIA, body)
             .await

@@ -1,0 +1,95 @@
+//! A list on its way out: cut into pieces from the objects' own bytes as the connection takes them.
+//!
+//! Owns the bound on how much of a list is in memory a second time. Does not know what a list looks like.
+
+use crate::store::Object;
+use bytes::{BufMut, Bytes, BytesMut};
+use std::sync::Arc;
+use std::vec::IntoIter;
+
+/// Bytes of a piece: enough for a few records of TLS, little enough to stay in the processor's cache.
+const PIECE_BYTES: usize = 64 * 1024;
+const END: &[u8] = b"]}\n";
+
+/// What is still to be sent of a list in JSON.
+pub(super) struct Pieces {
+    /// What was cut last, or what precedes the first object.
+    ahead: BytesMut,
+    objects: IntoIter<Arc<Object>>,
+    is_first: bool,
+    left: usize,
+}
+
+impl Pieces {
+    /// A list that begins with `head`, up to the bracket before the first object.
+    pub(super) fn new(head: BytesMut, objects: Vec<Arc<Object>>) -> Self {
+        let items: usize = objects.iter().map(|object| object.item_bytes()).sum();
+        let commas = objects.len().saturating_sub(1);
+        Self {
+            left: head.len() + items + commas + END.len(),
+            ahead: head,
+            objects: objects.into_iter(),
+            is_first: true,
+        }
+    }
+
+    /// How many bytes are still to come.
+    pub(super) fn left(&self) -> usize {
+        self.left
+    }
+
+    /// The next piece; none at the end.
+    pub(super) fn next(&mut self) -> Option<Bytes> {
+        if self.left == 0 {
+            return None;
+        }
+        let mut piece = std::mem::take(&mut self.ahead);
+        piece.reserve(PIECE_BYTES.min(self.left));
+        while piece.len() < PIECE_BYTES {
+            let Some(object) = self.objects.next() else {
+                piece.put_slice(END);
+                break;
+            };
+            if !std::mem::replace(&mut self.is_first, false) {
+                piece.put_slice(b",");
+            }
+            object.write_item(&mut piece);
+        }
+        self.left -= piece.len();
+        Some(piece.freeze())
+    }
+
+    /// The whole list at once.
+    pub(super) fn whole(mut self) -> Bytes {
+        let mut out = BytesMut::with_capacity(self.left);
+        while let Some(piece) = self.next() {
+            out.put_slice(&piece);
+        }
+        out.freeze()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    proptest! {
+        #[test]
+        fn pieces_add_up_to_the_list_and_its_length(sizes in prop::collection::vec(0..90_000_usize, 0..6)) {
+            let object = |size: &usize| json!({"kind": "K", "apiVersion": "v1", "data": "x".repeat(*size)});
+            let objects: Vec<_> = sizes.iter().map(|size| Object::new(object(size), 1)).collect();
+            let mut pieces = Pieces::new(BytesMut::from(&b"{\"items\":["[..]), objects);
+            let (promised, mut all) = (pieces.left(), Vec::new());
+            while let Some(piece) = pieces.next() {
+                prop_assert!(!piece.is_empty() && piece.len() < PIECE_BYTES + 100_000);
+                all.extend_from_slice(&piece);
+                prop_assert_eq!(all.len() + pieces.left(), promised);
+            }
+            let list: Value = serde_json::from_slice(&all).unwrap();
+            let found = list["items"].as_array().unwrap().iter().map(|item| item["data"].as_str().unwrap().len());
+            prop_assert_eq!(found.collect::<Vec<_>>(), sizes);
+        }
+    }
+}
