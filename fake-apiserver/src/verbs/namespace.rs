@@ -17,18 +17,16 @@ use crate::verbs::create::no_body;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
+/// The field manager of what the server writes by itself.
+const SERVER: &str = "kube-apiserver";
 /// The field manager of what the controller manager writes in a real cluster.
 pub(super) const CONTROLLERS: &str = "kube-controller-manager";
 /// Namespaces that exist from the start.
 const INITIAL: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
 
-/// A write to a namespace by a part of the control plane.
-fn writer(manager: &'static str, part: Part) -> Writer<'static> {
-    Writer {
-        kind: NAMESPACE,
-        manager,
-        part,
-    }
+/// A write by the server itself, or by a part of the control plane.
+fn writer(kind: &'static Kind, manager: &'static str, part: Part) -> Writer<'static> {
+    Writer { kind, manager, part }
 }
 
 /// Creates the namespaces and the priority classes that every cluster has, as the server itself.
@@ -37,8 +35,9 @@ pub(crate) fn create_initial(store: &Store) {
     for mut class in system_classes() {
         let mut txn = store.begin(&client);
         meta::set(&mut class, "uid", Some(uuid::Uuid::new_v4().to_string().into()));
-        meta::set(&mut class, "creationTimestamp", Some((&*txn.now).into()));
+        meta::set(&mut class, "creationTimestamp", Some((*txn.now).into()));
         let name = meta::text(&class, "name").to_owned();
+        writer(PRIORITY_CLASS, SERVER, Part::Main).track(&txn.now, None, &mut class);
         txn.put(PRIORITY_CLASS, &name, class);
     }
     for name in INITIAL {
@@ -55,7 +54,7 @@ pub(crate) fn create_initial(store: &Store) {
             "status": {"phase": "Active"},
         });
         debug_assert_eq!(NAMESPACE.generation, Generation::None);
-        writer("kube-apiserver", Part::Main).track(&now, None, &mut object);
+        writer(NAMESPACE, SERVER, Part::Main).track(&now, None, &mut object);
         // The server's strategy adds it, so that nobody owns it.
         object["spec"] = json!({"finalizers": ["kubernetes"]});
         txn.put(NAMESPACE, name, object);
@@ -137,7 +136,11 @@ fn finish(txn: &mut Txn<'_>, namespace: &str) {
     if delete::is_finished(NAMESPACE, &object) {
         txn.remove(NAMESPACE, namespace);
     } else if object != *found.value {
-        writer(CONTROLLERS, Part::Sub(Subresource::Finalize)).track(&txn.now, Some(&found), &mut object);
+        writer(NAMESPACE, CONTROLLERS, Part::Sub(Subresource::Finalize)).track(
+            &txn.now,
+            Some(&found),
+            &mut object,
+        );
         txn.put(NAMESPACE, namespace, object);
     }
 }

@@ -506,3 +506,38 @@ async fn who_may_not_create_cannot_by_applying() {
         200
     );
 }
+
+/// API-33: what a new manifest of a driver adds, however it is applied, is refused or taken as any other change is.
+#[tokio::test]
+async fn a_driver_manifest_that_gains_the_flag_is_accepted_since_1_23() {
+    const DRIVERS: &str = "/apis/storage.k8s.io/v1/csidrivers";
+    for (minor, code) in [(21, 422), (22, 422), (23, 200), (36, 200)] {
+        let options = ServerOptions {
+            release: fake_apiserver::Release::new(minor).expect("it is known"),
+            ..ServerOptions::default()
+        };
+        let wire = Wire::with(options, None).await;
+        let driver = |name: &str, spec: &Value| json!({"apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver", "metadata": {"name": name}, "spec": spec});
+        let (first, second) = (
+            json!({"attachRequired": false}),
+            json!({"attachRequired": false, "storageCapacity": true}),
+        );
+        let path = format!("{DRIVERS}/server?fieldManager=installer");
+        applied(&wire, &path, &driver("server", &first)).await;
+        let same = apply(&wire, &path, &driver("server", &first)).await;
+        assert_eq!(same.code, 200, "1.{minor}: {}", same.text);
+        let server_side = apply(&wire, &path, &driver("server", &second)).await;
+
+        wire.create(DRIVERS, driver("client", &first)).await;
+        let patch = json!({"spec": {"storageCapacity": true}}).to_string();
+        let media = [("content-type", "application/strategic-merge-patch+json")];
+        let client_side = wire
+            .send("PATCH", &format!("{DRIVERS}/client"), &media, patch)
+            .await;
+        for (answer, name) in [(server_side, "server"), (client_side, "client")] {
+            assert_eq!(answer.code, code, "1.{minor}, {name}: {}", answer.text);
+            let kept = wire.get(&format!("{DRIVERS}/{name}")).await.body;
+            assert_eq!(kept["spec"]["storageCapacity"], code == 200, "1.{minor}, {name}");
+        }
+    }
+}
