@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::Namespace;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client};
 
-const TINY: [&str; 11] = [
+const TINY: [&str; 14] = [
     "bench",
     "apiserver",
     "--as-built",
@@ -20,6 +20,9 @@ const TINY: [&str; 11] = [
     "--lists=3",
     "--watchers=3",
     "--changes=20",
+    "--few=2",
+    "--held=30",
+    "--idle-watches=4",
     "--against",
     "KUBECONFIG",
 ];
@@ -114,6 +117,20 @@ fn every_phase_has_figures_for_both_servers_and_nothing_is_left_behind() {
             );
         }
     }
+    let held = measured["server"]["held"].as_array().unwrap();
+    let names: Vec<&str> = held.iter().map(|it| it["name"].as_str().unwrap()).collect();
+    assert_eq!(
+        names,
+        [
+            "events among 2 objects",
+            "events among 30 objects",
+            "events beside 4 watches"
+        ]
+    );
+    assert!(
+        held.iter().all(|it| it["perSecond"].as_f64().unwrap() > 0.0),
+        "{held:?}"
+    );
     assert!(measured["server"]["readyMilliseconds"].as_f64().unwrap() > 0.0);
     assert_eq!(namespaces(&kubeconfig), before);
 }

@@ -14,6 +14,9 @@ pub(super) struct Figure {
     pub(super) p50_microseconds: f64,
     /// 99 of 100 requests took no longer than this.
     pub(super) p99_microseconds: f64,
+    /// Time of the server's processors for each; known of our own server only. Other work on the machine does not
+    /// change it much, so it is what to compare from day to day.
+    pub(super) processor_microseconds: Option<f64>,
 }
 
 /// All that was measured of one server.
@@ -25,7 +28,11 @@ pub(super) struct Measured {
     /// Resident memory before the load, and after it.
     pub(super) rest_bytes: Option<u64>,
     pub(super) loaded_bytes: Option<u64>,
+    /// Resident memory with the objects and watches that were held at once.
+    pub(super) held_bytes: Option<u64>,
     pub(super) figures: Vec<Figure>,
+    /// The same work with few objects in the server, and with many.
+    pub(super) held: Vec<Figure>,
 }
 
 impl Figure {
@@ -41,7 +48,24 @@ impl Figure {
             per_second: count as f64 / elapsed.as_secs_f64(),
             p50_microseconds: at(50),
             p99_microseconds: at(99),
+            processor_microseconds: None,
         }
+    }
+}
+
+impl Figure {
+    /// Adds what the server's processors were busy between two readings, spread over `count` requests.
+    pub(super) fn with_processor(
+        mut self,
+        before: Option<Duration>,
+        after: Option<Duration>,
+        count: usize,
+    ) -> Self {
+        let spent = before
+            .zip(after)
+            .map(|(before, after)| after.saturating_sub(before));
+        self.processor_microseconds = spent.map(|spent| spent.as_secs_f64() * 1e6 / count as f64);
+        self
     }
 }
 
@@ -54,6 +78,7 @@ pub(super) fn table(ours: &Measured, other: Option<&Measured>) -> String {
         ("ready", number(ours.ready_milliseconds, "ms")),
         ("memory at rest", megabytes(ours.rest_bytes)),
         ("memory after the load", megabytes(ours.loaded_bytes)),
+        ("memory with all held", megabytes(ours.held_bytes)),
     ] {
         let value = value.unwrap_or_else(|| "unknown".to_owned());
         text.push_str(&format!("{name:<26}{value:>14}\n"));
@@ -64,17 +89,22 @@ pub(super) fn table(ours: &Measured, other: Option<&Measured>) -> String {
         ""
     };
     text.push_str(&format!(
-        "{:<26}{:>14}{:>12}{:>12}{against}\n",
-        "", "per second", "p50", "p99"
+        "{:<26}{:>14}{:>12}{:>12}{:>12}{against}\n",
+        "", "per second", "p50", "p99", "processor"
     ));
-    for (n, figure) in ours.figures.iter().enumerate() {
+    for (n, figure) in ours.figures.iter().chain(&ours.held).enumerate() {
         let Figure { name, per_second, .. } = figure;
         let milliseconds = |microseconds: f64| format!("{:.2} ms", microseconds / 1e3);
         let (p50, p99) = (
             milliseconds(figure.p50_microseconds),
             milliseconds(figure.p99_microseconds),
         );
-        text.push_str(&format!("{name:<26}{per_second:>14.0}{p50:>12}{p99:>12}"));
+        let processor = figure
+            .processor_microseconds
+            .map_or_else(String::new, |time| format!("{time:.1} µs"));
+        text.push_str(&format!(
+            "{name:<26}{per_second:>14.0}{p50:>12}{p99:>12}{processor:>12}"
+        ));
         if let Some(other) = other.and_then(|other| other.figures.get(n)) {
             let ratio = per_second / other.per_second;
             text.push_str(&format!("{:>14.0}{ratio:>7.1}×", other.per_second));

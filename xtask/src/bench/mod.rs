@@ -4,10 +4,12 @@
 
 mod connection;
 mod figure;
+mod held;
 mod load;
 mod server;
+mod watch;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anstream::{eprintln, println};
@@ -15,8 +17,8 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use crate::Exit;
-use figure::Measured;
-use load::Load;
+use figure::{Figure, Measured};
+use load::{Load, Unknown};
 use server::Ours;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -96,7 +98,9 @@ async fn measure(args: &ApiserverArgs) -> Result<String, BoxError> {
             ready_milliseconds: None,
             rest_bytes: None,
             loaded_bytes: None,
-            figures: load::run(&server::target(kubeconfig).await?, args.load).await?,
+            held_bytes: None,
+            figures: measure_other(kubeconfig, args.load).await?,
+            held: Vec::new(),
         }),
     };
     if args.json {
@@ -107,14 +111,31 @@ async fn measure(args: &ApiserverArgs) -> Result<String, BoxError> {
     Ok(figure::table(&ours, other.as_ref()).trim_end().to_owned())
 }
 
+async fn measure_other(kubeconfig: &Path, load: Load) -> Result<Vec<Figure>, BoxError> {
+    let target = server::target(kubeconfig).await?;
+    load::within(&target, load, &Unknown, async |bench| bench.all().await).await
+}
+
+/// Measures our server, and once more one that holds much, so that what the load left behind does not count.
 async fn measure_ours(load: Load) -> Result<Measured, BoxError> {
     let server = Ours::start().await?;
     let rest_bytes = server.memory();
-    let figures = load::run(&server.target, load).await?;
+    let figures = load::within(&server.target, load, &server, async |bench| bench.all().await).await?;
+    let loaded_bytes = server.memory();
+    let ready = server.ready;
+    drop(server);
+    let server = Ours::start().await?;
+    let (held, held_bytes) = load::within(&server.target, load, &server, async |bench| {
+        let held = bench.hold().await?;
+        Ok((held.figures, server.memory()))
+    })
+    .await?;
     Ok(Measured {
-        ready_milliseconds: Some(server.ready.as_secs_f64() * 1e3),
+        ready_milliseconds: Some(ready.as_secs_f64() * 1e3),
         rest_bytes,
-        loaded_bytes: server.memory(),
+        loaded_bytes,
+        held_bytes,
         figures,
+        held,
     })
 }

@@ -15,6 +15,7 @@ use tokio_rustls::rustls::pki_types::ServerName;
 
 use super::BoxError;
 use super::connection::{Ask, Connection, Target};
+use super::load::Meter;
 
 /// Our server in a process of its own, so that what is measured is not what measures. It ends with this value.
 pub(super) struct Ours {
@@ -65,6 +66,19 @@ impl Ours {
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
         let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
         Some(kib * 1024)
+    }
+}
+
+impl Meter for Ours {
+    /// The time of all threads; only Linux tells.
+    fn processor(&self) -> Option<Duration> {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.process.id()?)).ok()?;
+        let mut nanoseconds = 0;
+        for task in tasks {
+            let text = std::fs::read_to_string(task.ok()?.path().join("schedstat")).ok()?;
+            nanoseconds += text.split(' ').next()?.parse::<u64>().ok()?;
+        }
+        Some(Duration::from_nanos(nanoseconds))
     }
 }
 

@@ -1,0 +1,50 @@
+//! Many objects and watches held at once: what they take, and that a change costs the same among few and among many.
+
+use super::BoxError;
+use super::connection::{Ask, Connection};
+use super::figure::Figure;
+use super::load::{Bench, create};
+
+/// Watches that every change is sent to meanwhile.
+const WATCHERS: usize = 10;
+
+/// What is held until the memory was read.
+pub(super) struct Held {
+    pub(super) figures: Vec<Figure>,
+    /// Each watch has a connection of its own and waits for one object.
+    _watches: Vec<Connection>,
+}
+
+impl Bench<'_> {
+    /// Changes objects among few and among many, and leaves the many there, with watches.
+    pub(super) async fn hold(&self) -> Result<Held, BoxError> {
+        let (few, held) = (self.load.few, self.load.held);
+        let mut figures = Vec::new();
+        for (from, to) in [(0, few), (few, held)] {
+            let more = to.saturating_sub(from);
+            self.rate(String::new(), more, create(&self.objects, from))
+                .await?;
+            let name = format!("events among {to} objects");
+            figures.push(self.watch(name, WATCHERS, few).await?);
+        }
+        let mut watches = Vec::new();
+        for number in 0..self.load.idle_watches {
+            let mut connection = Connection::open(&self.target).await?;
+            let path = format!(
+                "{}?watch=1&fieldSelector=metadata.name%3Ditem-{number}",
+                self.objects
+            );
+            let code = connection.send(&Ask::bare("GET", path)).await?;
+            if code != 200 {
+                return Err(format!("a watch is answered {code}").into());
+            }
+            watches.push(connection);
+        }
+        let name = format!("events beside {} watches", watches.len());
+        figures.push(self.watch(name, WATCHERS, few).await?);
+        Ok(Held {
+            figures,
+            _watches: watches,
+        })
+    }
+}
