@@ -2,11 +2,13 @@
 //!
 //! Lowering is pure: it reads a [`Scenario`] and yields a [`Plan`] or an error that points into the file. Nothing here runs.
 
+mod actions;
 mod bound;
 mod expect;
 mod fault;
 mod lower;
 pub(crate) mod objects;
+mod script;
 
 use std::collections::BTreeMap;
 
