@@ -4,6 +4,7 @@
 
 mod act;
 mod address;
+mod attach;
 mod controllers;
 mod observe;
 mod owner;

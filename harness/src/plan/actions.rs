@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use fake_apiserver::ResourceRef;
 use serde_json::{Value, json};
 
 use super::lower::{Lowering, names, pool};
@@ -29,7 +30,7 @@ impl Lowering<'_> {
                 )])
             }
             ActionSpec::Capacity(action) => self.capacity_action(action),
-            ActionSpec::Delete(action) => Ok(vec![delete(action)]),
+            ActionSpec::Delete(action) => delete(action),
             ActionSpec::Csi(spec) => self.script(spec),
             ActionSpec::Stop(role) => Ok(vec![(Action::Stop(*role), format!("stop the {}", role.as_str()))]),
             ActionSpec::Start(role) => Ok(vec![(
@@ -39,7 +40,7 @@ impl Lowering<'_> {
             ActionSpec::Fault(spec) => self.fault(spec),
             ActionSpec::Unfault(id) => self.unfault(id),
             ActionSpec::Release(spec) => Ok(vec![self.release(spec)]),
-            ActionSpec::Merge(spec) => Ok(vec![merge(spec)]),
+            ActionSpec::Merge(spec) => merge(spec),
             ActionSpec::Attempt(inner) => {
                 let attempted =
                     |(action, note)| (Action::Attempt(Box::new(action)), format!("attempt: {note}"));
@@ -228,14 +229,32 @@ fn create(object: Value, kind: &str, name: &str) -> (Action, String) {
     (Action::Create(object), format!("create {kind} {name}"))
 }
 
-fn merge(spec: &MergeSpec) -> (Action, String) {
-    let target = Target::Named {
-        resource: spec.resource.clone(),
-        namespace: spec.namespace.clone(),
-        name: spec.name.clone(),
-    };
+fn merge(spec: &MergeSpec) -> Result<Vec<(Action, String)>, String> {
+    let target = named(&spec.resource, spec.namespace.as_deref(), &spec.name)?;
     let note = format!("change {} {}: {}", spec.resource, spec.name, spec.merge);
-    (Action::Merge(target, spec.merge.clone()), note)
+    Ok(vec![(Action::Merge(target, spec.merge.clone()), note)])
+}
+
+/// An object that the case names itself.
+fn named(resource: &str, namespace: Option<&str>, name: &str) -> Result<Target, String> {
+    let Some((_, namespaced)) = ResourceRef::by_plural(resource) else {
+        return Err(format!(
+            "resource `{resource}` is not known; give its plural name, such as `replicasets`"
+        ));
+    };
+    match (namespaced, namespace) {
+        (true, None) => Err(format!(
+            "objects of `{resource}` are in a namespace; add `namespace`"
+        )),
+        (false, Some(_)) => Err(format!(
+            "objects of `{resource}` are not in a namespace; remove `namespace`"
+        )),
+        _ => Ok(Target::Named {
+            resource: resource.to_owned(),
+            namespace: namespace.map(str::to_owned),
+            name: name.to_owned(),
+        }),
+    }
 }
 
 fn cluster_wide(resource: &str, name: &str) -> Target {
@@ -246,17 +265,21 @@ fn cluster_wide(resource: &str, name: &str) -> Target {
     }
 }
 
-fn delete(action: &DeleteAction) -> (Action, String) {
-    let (resource, name) = match action {
-        DeleteAction::Pod(name) => ("pods", name),
-        DeleteAction::Claim(name) => ("persistentvolumeclaims", name),
+fn delete(action: &DeleteAction) -> Result<Vec<(Action, String)>, String> {
+    let (resource, namespace, name) = match action {
+        DeleteAction::Pod(name) => ("pods", Some(WORKLOADS), name),
+        DeleteAction::Claim(name) => ("persistentvolumeclaims", Some(WORKLOADS), name),
+        DeleteAction::Object {
+            resource,
+            namespace,
+            name,
+        } => (resource.as_str(), namespace.as_deref(), name),
     };
-    let target = Target::Named {
-        resource: resource.to_owned(),
-        namespace: Some(WORKLOADS.to_owned()),
-        name: name.clone(),
-    };
-    (Action::Delete(target), format!("delete {resource} {name}"))
+    let target = named(resource, namespace, name)?;
+    Ok(vec![(
+        Action::Delete(target),
+        format!("delete {resource} {name}"),
+    )])
 }
 
 /// The pod and the claims that it brings along; claims first, as users do.

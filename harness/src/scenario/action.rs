@@ -27,7 +27,7 @@ pub enum ActionSpec {
     Claim(ClaimSpec),
     /// Create, edit or delete a CSIStorageCapacity object as somebody else.
     Capacity(CapacityAction),
-    /// Delete a pod or a claim.
+    /// Delete a pod, a claim, or any other object.
     Delete(DeleteAction),
     /// Script what the driver answers.
     Csi(ScriptSpec),
@@ -156,7 +156,7 @@ pub enum CapacityAction {
     },
 }
 
-/// Delete a pod or a claim by name.
+/// Delete something by name.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum DeleteAction {
@@ -164,6 +164,15 @@ pub enum DeleteAction {
     Pod(String),
     /// The claim.
     Claim(String),
+    /// Any other object.
+    Object {
+        /// Plural resource name, such as `replicasets`.
+        resource: String,
+        /// Namespace, where there is one.
+        namespace: Option<String>,
+        /// metadata.name.
+        name: String,
+    },
 }
 
 /// Script what the driver answers.
