@@ -8,7 +8,7 @@ use std::path::Path;
 use fake_apiserver::Release;
 use serde_json::Value;
 
-use super::{DriverPlan, Plan, PoolPlan, Step, WORKLOADS, expect, objects, raw_bytes};
+use super::{DriverPlan, Plan, PoolPlan, Step, WORKLOADS, expect, feature, objects, raw_bytes};
 use crate::scenario::{
     CapacitySpec, ClusterSpec, Mode, NodeSpec, PoolSpec, Role, Scenario, ScenarioError, Short, Spanned,
     StepSpec,
@@ -47,6 +47,9 @@ pub fn lower(scenario: &Scenario) -> Result<Plan, ScenarioError> {
             return Err(scenario.error(spec.defined, message));
         }
         steps.push(lowering.step(spec, scenario, polls)?);
+    }
+    for name in &scenario.file.features {
+        feature(&name.value).map_err(|message| scenario.error(name.defined, message))?;
     }
     if steps.is_empty() {
         return Err(whole(

@@ -6,6 +6,7 @@ mod actions;
 mod bound;
 mod expect;
 mod fault;
+mod features;
 mod lower;
 pub(crate) mod objects;
 mod script;
@@ -16,7 +17,9 @@ use fake_apiserver::Release;
 use serde_json::Value;
 
 pub use bound::Bound;
+pub(crate) use bound::duration;
 pub use expect::{Count, Expect, Objects, Pattern, PatternKind, Place, Predicate, Row, Rows};
+pub use features::{FEATURES, Feature, feature};
 pub use lower::lower;
 
 use crate::scenario::{Level, Mode, PublisherSpec, Role, Scenario, SchedulerSpec, Size};

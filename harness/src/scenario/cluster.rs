@@ -19,6 +19,16 @@ pub enum Mode {
     Distributed,
 }
 
+impl Mode {
+    /// The word used in case files and manifests.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Mode::Central => "central",
+            Mode::Distributed => "distributed",
+        }
+    }
+}
+
 /// What exists before the systems under test start.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -27,6 +27,7 @@ pub use cluster::{
 };
 pub use expect::{ClaimState, CountSpec, ExpectSpec, ObjectSpec, PatternSpec, PlaceSpec, RowSpec};
 pub use fault::{ChanceSpec, CutSpec, FaultSpec, HoldSpec, StaleSpec};
+pub(crate) use load::read;
 pub use load::{ScenarioError, load_file, load_row, load_tree, parse};
 pub use server::{MergeSpec, ReleaseSpec};
 pub use short::{FromShort, Short};
@@ -68,7 +69,7 @@ pub struct ScenarioFile {
     pub level: Level,
     /// What a system must support for the case to apply.
     #[serde(default)]
-    pub features: Vec<String>,
+    pub features: Vec<Spanned<String>>,
     /// Public reports of the bug that this case would have caught.
     #[serde(default)]
     pub catches: Vec<String>,
