@@ -173,7 +173,7 @@ impl Session {
             return ended;
         };
         match ended {
-            Ended::Passed => Ended::Surprising(known.clone()),
+            Ended::Passed if !known.sometimes => Ended::Surprising(known.clone()),
             Ended::Failed(explained) if known.is_excused() => Ended::Known(known.clone(), explained),
             other => other,
         }

@@ -52,6 +52,8 @@ struct KnownFile {
     why: String,
     issue: String,
     until: Spanned<String>,
+    #[serde(default)]
+    sometimes: bool,
 }
 
 /// The settings that feature names stand for, with the value that needs a mapping.
@@ -132,12 +134,12 @@ impl Reader<'_> {
             let message = format!("`{}` is no day; write one such as 2027-06-30", known.until.value);
             self.error(&known.until, message)
         })?;
-        let KnownFile { case, why, issue, .. } = known;
         Ok(KnownFailure {
-            case,
-            why,
-            issue,
+            case: known.case,
+            why: known.why,
+            issue: known.issue,
             until,
+            sometimes: known.sometimes,
         })
     }
 

@@ -44,6 +44,8 @@ pub struct KnownFailure {
     pub issue: String,
     /// The last day on which it is excused.
     pub until: Date,
+    /// Whether it depends on chance, so that a pass is no surprise.
+    pub sometimes: bool,
 }
 
 /// A manifest can't be used.
