@@ -17,6 +17,8 @@ pub struct Feature {
 
 /// The release since which `storage.k8s.io/v1` has the type.
 const GENERAL: u8 = 24;
+/// The release since which `resource.k8s.io/v1` is there.
+const RESOURCE_CLAIMS: u8 = 34;
 
 /// All features.
 pub const FEATURES: [Feature; 12] = [
@@ -58,12 +60,12 @@ pub const FEATURES: [Feature; 12] = [
     Feature {
         name: "publisher.old-releases",
         text: "it works with API servers that serve the type as v1alpha1 or v1beta1, or not at all",
-        needed: |plan| plays(plan, Role::Publisher) && meets_old_release(plan),
+        needed: |plan| plays(plan, Role::Publisher) && meets_older(plan, GENERAL),
     },
     Feature {
         name: "scheduler.old-releases",
-        text: "it works with API servers that serve the type as v1alpha1 or v1beta1, or not at all",
-        needed: |plan| plays(plan, Role::Scheduler) && meets_old_release(plan),
+        text: "it works with API servers older than 1.34, which lack kinds that a scheduler of today lists",
+        needed: |plan| plays(plan, Role::Scheduler) && meets_older(plan, RESOURCE_CLAIMS),
     },
     Feature {
         name: "scheduler.gate",
@@ -123,9 +125,9 @@ fn has_claims(plan: &Plan) -> bool {
     })
 }
 
-/// Whether the type is at any time served otherwise than today.
-fn meets_old_release(plan: &Plan) -> bool {
-    let becomes_old =
-        |action: &Action| matches!(action, Action::Release(release, _) if release.minor() < GENERAL);
-    plan.release.minor() < GENERAL || actions(plan).any(becomes_old)
+/// Whether the API server is at any time older than a release.
+fn meets_older(plan: &Plan, minor: u8) -> bool {
+    let becomes_older =
+        |action: &Action| matches!(action, Action::Release(release, _) if release.minor() < minor);
+    plan.release.minor() < minor || actions(plan).any(becomes_older)
 }
