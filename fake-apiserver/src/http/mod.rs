@@ -362,9 +362,10 @@ fn special_answer(
         Special::Metrics => respond::typed(200, metrics::MEDIA, endpoint.server.metrics().text()),
         Special::Version => respond::json(200, &discovery::version(profile), head.pretty),
         Special::Paths => respond::json(200, &discovery::paths(profile), head.pretty),
-        Special::OpenApi(None) => openapi::index(profile),
+        Special::Swagger => openapi::swagger(profile, request.headers()),
+        Special::OpenApi(None) => openapi::index(profile, request.headers()),
         Special::OpenApi(Some(place)) => {
-            openapi::answer(place, profile, params, request.headers()).unwrap_or_else(respond::not_found_text)
+            openapi::group(place, profile, params, request.headers()).unwrap_or_else(respond::not_found_text)
         }
         Special::Discovery(document) => {
             let address = request.headers().get(HOST).and_then(|host| host.to_str().ok());

@@ -30,6 +30,7 @@ mod release;
 mod selectors;
 mod status;
 mod strategic;
+mod swagger;
 mod tls;
 mod usage;
 mod validation;
