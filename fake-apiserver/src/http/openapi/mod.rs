@@ -32,7 +32,10 @@ use std::sync::{Arc, LazyLock, OnceLock};
 const KEPT_MAX: usize = 80;
 
 /// The documents that were asked for last.
-static KEPT: LazyLock<Mutex<VecDeque<(Subject, Arc<Document>)>>> = LazyLock::new(Mutex::default);
+static KEPT: LazyLock<Mutex<Kept>> = LazyLock::new(Mutex::default);
+
+/// The last one that was made is first.
+type Kept = VecDeque<(Subject, Arc<Document>)>;
 
 /// What a document depends on: the version of OpenAPI, the release, the place that it describes, and the resources there.
 #[derive(Clone, PartialEq, Eq)]
@@ -157,7 +160,7 @@ fn kept(
         place: place.to_owned(),
         rows: rows.iter().map(|kind| (kind.group, kind.plural)).collect(),
     };
-    let find = |kept: &VecDeque<(Subject, Arc<Document>)>| {
+    let find = |kept: &Kept| {
         let found = kept.iter().find(|(known, _)| *known == subject);
         found.map(|(_, document)| document.clone())
     };

@@ -111,7 +111,6 @@ const DELETE: Action = Action {
     sends: Content::Options,
     returns: Content::Deleted,
     codes: &[OK, ACCEPTED],
-    ..READ
 };
 /// A watch of one object, in the old way: by its path.
 pub(super) const WATCH: Action = Action {

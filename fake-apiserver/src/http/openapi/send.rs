@@ -15,7 +15,7 @@ use hyper::{HeaderMap, StatusCode};
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 
 /// How long a client may keep a document that it asked for by its hash, in hours: a year.
 const LIFETIME_HOURS: i64 = 365 * 24;
@@ -53,7 +53,7 @@ pub(in crate::http) fn index(profile: Profile, headers: &HeaderMap) -> Plain {
         let url = address(&place, &document);
         paths.insert(place, json!({"serverRelativeURL": url}));
     }
-    let mut answer = respond::text(200, Value::from(json!({ "paths": paths })).to_string());
+    let mut answer = respond::text(200, json!({ "paths": paths }).to_string());
     if is_unchanged_since(headers, last) {
         answer = respond::empty(StatusCode::NOT_MODIFIED);
     }
