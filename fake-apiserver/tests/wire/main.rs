@@ -13,6 +13,7 @@ mod eviction;
 mod fields;
 mod flight;
 mod garbage;
+mod gzip;
 mod health;
 mod informers;
 mod kinds;
