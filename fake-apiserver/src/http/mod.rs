@@ -305,18 +305,26 @@ fn carry_out(endpoint: &Endpoint, head: &Head, call: Call, labels: Labels, hold:
     let store = endpoint.server.store();
     let kind = call.target.kind;
     let object = call.params.get("includeObject").to_owned();
-    let Reply { outcome, warnings } = verbs::execute(store, call);
+    let Reply {
+        outcome,
+        mut warnings,
+    } = verbs::execute(store, call);
+    warnings.splice(0..0, kind.advice(store.profile()));
     let form = head.form(object);
     match outcome {
-        Ok(Answer::Watch(plan)) => stream::response(
-            store.clone(),
-            kind,
-            plan,
-            form,
-            endpoint.stop.clone(),
-            head.user.name.clone(),
-            endpoint.server.metrics().watch(labels),
-        ),
+        Ok(Answer::Watch(plan)) => {
+            let mut response = stream::response(
+                store.clone(),
+                kind,
+                plan,
+                form,
+                endpoint.stop.clone(),
+                head.user.name.clone(),
+                endpoint.server.metrics().watch(labels),
+            );
+            response.headers_mut().extend(respond::warning_headers(&warnings));
+            response
+        }
         Ok(answer) => {
             let plain = respond::answer(kind, answer, &form, &warnings);
             plain.zipped(head.unzips, gzip::OBJECT_BYTES_MIN).with(hold)

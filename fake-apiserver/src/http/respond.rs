@@ -10,7 +10,7 @@ use super::pieces::Pieces;
 use super::protobuf;
 use crate::call::{Answer, Listing, Params};
 use crate::kinds::Kind;
-use crate::printer::{Column, Printer};
+use crate::printer::{self, Column, Printer};
 use crate::status::Status;
 use crate::store::{Object, write_json};
 use crate::yaml;
@@ -290,7 +290,12 @@ pub(super) fn object_body(kind: &'static Kind, object: &Object, form: &Form) -> 
         Accept::Table(version) => {
             let rows = json!([row(kind, &object.document(), form, version, Timestamp::now())]);
             let metadata = json!({"resourceVersion": object.value["metadata"]["resourceVersion"]});
-            bytes(&table(&columns(kind.printer), &rows, &metadata, version))
+            bytes(&table(
+                &columns(printer(kind, &object.value)),
+                &rows,
+                &metadata,
+                version,
+            ))
         }
     })
 }
@@ -379,10 +384,19 @@ fn columns(printer: &Printer) -> Value {
     printer.columns.iter().map(definition).collect()
 }
 
+/// What prints an object: a subresource may have a form of its own.
+fn printer(kind: &'static Kind, object: &Value) -> &'static Printer {
+    match object["kind"].as_str() {
+        Some("Scale") => &printer::SCALE,
+        _ => kind.printer,
+    }
+}
+
 fn row(kind: &'static Kind, object: &Value, form: &Form, version: &str, now: Timestamp) -> Value {
     // Printers read the stored form.
     let stored = kind.view.map(|view| (view.to_stored)(object));
-    let mut row = json!({"cells": (kind.printer.row)(stored.as_ref().unwrap_or(object), now)});
+    let stored = stored.as_ref().unwrap_or(object);
+    let mut row = json!({"cells": (printer(kind, object).row)(stored, now)});
     match form.include_object.as_str() {
         "None" => {}
         "Object" => row["object"] = object.clone(),
@@ -401,7 +415,8 @@ fn table(columns: &Value, rows: &Value, metadata: &Value, version: &str) -> Valu
     })
 }
 
-fn warning_headers(warnings: &[String]) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
+/// Warnings, as headers.
+pub(super) fn warning_headers(warnings: &[String]) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
     let quoted = |text: &String| {
         let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
         HeaderValue::try_from(format!("299 - \"{escaped}\"")).ok()
