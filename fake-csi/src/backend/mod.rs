@@ -1,39 +1,22 @@
-//! The books: pools of raw storage, the volumes that take from them, and what a byte of a volume costs. Pure arithmetic, exact at the
-//! byte. Knows neither sockets nor messages.
+//! The books: pools of raw storage and what volumes take from them. Pure arithmetic, exact at the byte. Knows neither sockets nor
+//! messages.
+
+mod cost;
+mod pool;
+mod reservation;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 
+pub use cost::CostFactor;
+pub use pool::{Access, Device, GROUP_VOLUME_BYTES_MIN, Pool, Storage};
+pub use reservation::{Held, Reservation, ReserveError, ReservedVolume};
+
 use crate::{Segment, contains};
-
-/// Raw storage that is reachable from one topology segment.
-///
-/// A pool serves a request if every pair of its segment is in the requested topology, so that a request that is finer than the pool still
-/// finds it. A request without topology finds all pools, and a pool with an empty segment is found by all requests.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pool {
-    /// Where the storage is reachable; there is one pool for each segment.
-    pub segment: Segment,
-    /// Raw storage in bytes, including what volumes take.
-    pub capacity: u64,
-    /// The largest single extent in bytes of raw storage: no volume can take more. `None`: the driver reports no maximum volume size.
-    pub largest: Option<u64>,
-}
-
-/// The cost of one byte of a volume, by a class parameter: `numerator / denominator` bytes of raw storage.
-///
-/// With parameter `kind`, value `mirrored`, 2 / 1, each byte of a volume of such a class takes two raw bytes. If several factors apply to
-/// a volume they multiply.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CostFactor {
-    /// Name of the class parameter.
-    pub parameter: String,
-    /// Value of the class parameter that makes the factor apply.
-    pub value: String,
-    /// Raw bytes for `denominator` bytes of a volume; not 0.
-    pub numerator: u64,
-    /// Bytes of a volume for `numerator` raw bytes; not 0.
-    pub denominator: u64,
-}
+use cost::Cost;
+use pool::{Extent, PoolKey};
+use reservation::Reservations;
 
 /// A volume as the driver keeps it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,8 +31,26 @@ pub struct VolumeInfo {
     pub raw_bytes: u64,
     /// Segment of its pool.
     pub segment: Segment,
+    /// The device that it is on, if its pool has devices.
+    pub device: Option<String>,
     /// The parameters that it was created with.
     pub parameters: BTreeMap<String, String>,
+}
+
+/// What a volume must be able to do, wherever it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ask<'a> {
+    /// Class parameters.
+    pub(crate) parameters: &'a BTreeMap<String, String>,
+    /// For each way of use, whether it is raw; empty restricts nothing.
+    pub(crate) blocks: &'a [bool],
+}
+
+/// Bounds for the size of a volume in bytes; `None` is no bound.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SizeRange {
+    pub(crate) required: Option<u64>,
+    pub(crate) limit: Option<u64>,
 }
 
 /// Room for volumes, in bytes of volume.
@@ -59,261 +60,284 @@ pub(crate) struct Room {
     pub(crate) available: u64,
     /// The largest volume that can be created; `None` if a pool does not report it, or if no pool serves the request.
     pub(crate) maximum: Option<u64>,
+    /// The smallest volume that can be created; `None` if a pool has no such bound, or if none has room.
+    pub(crate) minimum: Option<u64>,
 }
 
-/// A ratio of raw bytes to bytes of volume.
-#[derive(Clone, Copy, Debug)]
-struct Cost {
-    numerator: u128,
-    denominator: u128,
+/// Where something was taken: a pool, and the device if it has any.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    pool: PoolKey,
+    device: Option<String>,
 }
 
-/// Pools, what is taken from each, and the cost factors.
+/// What a new or grown volume has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Taken {
+    pub(crate) place: Place,
+    /// Size of the volume in bytes.
+    pub(crate) bytes: u64,
+    /// What it takes of the pool.
+    pub(crate) raw_bytes: u64,
+}
+
+/// Why a volume cannot be had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Shortage {
+    /// There is no room, for now at least.
+    NoRoom,
+    /// There is room, but not for a volume as small as the limit wants it, or a volume can never be so large.
+    Range,
+}
+
+/// Pools, what is taken from each, the cost factors, and what is reserved.
 #[derive(Debug, Default)]
 pub(crate) struct Backend {
-    pools: BTreeMap<Segment, Pool>,
+    pools: BTreeMap<PoolKey, Pool>,
     /// Raw bytes that volumes take, also of pools that were removed: the volumes outlive them.
-    taken: BTreeMap<Segment, u64>,
+    taken: BTreeMap<Place, u64>,
     factors: Vec<CostFactor>,
+    reservations: Reservations,
+}
+
+impl SizeRange {
+    pub(crate) fn contains(self, bytes: u64) -> bool {
+        self.required.is_none_or(|required| bytes >= required)
+            && self.limit.is_none_or(|limit| bytes <= limit)
+    }
+
+    pub(crate) fn is_crossed(self) -> bool {
+        matches!((self.required, self.limit), (Some(required), Some(limit)) if required > limit)
+    }
+}
+
+impl Place {
+    pub(crate) fn segment(&self) -> &Segment {
+        &self.pool.0
+    }
+
+    pub(crate) fn device(&self) -> Option<&String> {
+        self.device.as_ref()
+    }
 }
 
 impl Backend {
     pub(crate) fn set_pool(&mut self, pool: Pool) {
-        self.pools.insert(pool.segment.clone(), pool);
+        self.pools.insert(pool.key(), pool);
     }
 
     pub(crate) fn remove_pool(&mut self, segment: &Segment) {
-        self.pools.remove(segment);
+        self.pools.retain(|(of, _), _| of != segment);
+    }
+
+    pub(crate) fn pools(&self) -> impl Iterator<Item = &Pool> {
+        self.pools.values()
     }
 
     pub(crate) fn add_cost(&mut self, factor: CostFactor) {
         self.factors.push(factor);
     }
 
-    /// The room for volumes with these parameters that are reachable from `topology` (`None`: from anywhere).
-    pub(crate) fn room(&self, topology: Option<&Segment>, parameters: &BTreeMap<String, String>) -> Room {
-        let cost = self.cost(parameters);
-        let pools: Vec<&Pool> = self.serving(topology).collect();
-        let available = pools.iter().map(|pool| cost.volume_bytes(self.free(pool)));
-        let maxima: Option<Vec<u64>> = pools
-            .iter()
-            .map(|pool| pool.largest.map(|_| cost.volume_bytes(self.largest_free(pool))))
-            .collect();
-        Room {
-            available: available.fold(0, u64::saturating_add),
-            maximum: maxima.and_then(|maxima| maxima.into_iter().max()),
+    /// The room for such volumes that are reachable from `topology` (`None`: from anywhere). What is reserved counts as room: an
+    /// extender that reserves for a pod must not take the node away from it.
+    pub(crate) fn room(&self, topology: Option<&Segment>, ask: Ask<'_>) -> Room {
+        let cost = Cost::of(&self.factors, ask.parameters);
+        let mut room = Room::default();
+        let (mut told, mut bounded) = (true, true);
+        for (pool, extent) in self.serving(topology, ask) {
+            let free = self.free(pool, &extent);
+            told &= extent.tells_maximum;
+            let largest = cost.volume_bytes(free.min(extent.largest));
+            let minimum = minimum(cost, &extent);
+            if extent.device.is_some() && (largest == 0 || minimum.is_some_and(|minimum| largest < minimum)) {
+                // A device that is full is no choice any more, so it does not bound the size either.
+                room.maximum = room.maximum.or(Some(0));
+                continue;
+            }
+            bounded &= minimum.is_some();
+            room.available = room.available.saturating_add(cost.volume_bytes(free));
+            room.maximum = room.maximum.max(Some(largest));
+            room.minimum = match (room.minimum, minimum) {
+                (Some(one), Some(other)) => Some(one.min(other)),
+                (one, other) => one.or(other),
+            };
         }
+        room.maximum = room.maximum.filter(|_| told);
+        room.minimum = room.minimum.filter(|_| bounded);
+        room
     }
 
-    /// Takes storage for a volume of `bytes` from the first pool that serves the topology and has room; its segment and the raw bytes
-    /// taken, or `None` if no pool has room.
+    /// Takes storage for a volume from the first pool that serves the topology and has room; there from the smallest extent that fits.
+    /// `default` is the size where nothing is required.
     pub(crate) fn take(
         &mut self,
         topology: Option<&Segment>,
-        parameters: &BTreeMap<String, String>,
-        bytes: u64,
-    ) -> Option<(Segment, u64)> {
-        let raw = self.cost(parameters).raw_bytes(bytes)?;
-        let pool = self
-            .serving(topology)
-            .find(|pool| self.largest_free(pool) >= raw)?;
-        let segment = pool.segment.clone();
-        *self.taken.entry(segment.clone()).or_default() += raw;
-        Some((segment, raw))
+        ask: Ask<'_>,
+        size: SizeRange,
+        default: u64,
+    ) -> Result<Taken, Shortage> {
+        let taken = self.find(topology, ask, size, default)?;
+        *self.taken.entry(taken.place.clone()).or_default() += taken.raw_bytes;
+        self.reservations.redeem(&taken.place, ask.parameters);
+        Ok(taken)
     }
 
     /// Gives back what [`Backend::take`] took.
-    pub(crate) fn give_back(&mut self, segment: &Segment, raw: u64) {
-        if let Some(taken) = self.taken.get_mut(segment) {
+    pub(crate) fn give_back(&mut self, place: &Place, raw: u64) {
+        if let Some(taken) = self.taken.get_mut(place) {
             *taken = taken.saturating_sub(raw);
+            if *taken == 0 {
+                self.taken.remove(place);
+            }
         }
     }
 
-    fn serving(&self, topology: Option<&Segment>) -> impl Iterator<Item = &Pool> {
+    /// Makes room for a volume at its place to grow to `bytes`; the raw bytes that it has then.
+    pub(crate) fn grow(
+        &mut self,
+        place: &Place,
+        ask: Ask<'_>,
+        raw: u64,
+        bytes: u64,
+    ) -> Result<u64, Shortage> {
+        let wanted = Cost::of(&self.factors, ask.parameters)
+            .raw_bytes(bytes)
+            .ok_or(Shortage::Range)?;
+        let more = wanted.saturating_sub(raw);
+        let pool = self.pools.get(&place.pool).ok_or(Shortage::NoRoom)?;
+        let extents = pool.extents();
+        let extent = extents
+            .iter()
+            .find(|extent| extent.name == place.device.as_deref())
+            .ok_or(Shortage::NoRoom)?;
+        if wanted > extent.largest.min(extent.capacity) {
+            return Err(Shortage::Range);
+        }
+        if more > extent.capacity.saturating_sub(self.taken_at(place)) {
+            return Err(Shortage::NoRoom);
+        }
+        *self.taken.entry(place.clone()).or_default() += more;
+        Ok(raw + more)
+    }
+
+    /// Raw bytes of all pools, and those that volumes take of them.
+    pub(crate) fn raw_sums(&self, pool: &Pool) -> (u64, u64) {
+        let taken = pool.extents().iter().fold(0_u64, |sum, extent| {
+            sum.saturating_add(self.taken_at(&place(pool, extent)))
+        });
+        (pool.total(), taken)
+    }
+
+    fn find(
+        &self,
+        topology: Option<&Segment>,
+        ask: Ask<'_>,
+        size: SizeRange,
+        default: u64,
+    ) -> Result<Taken, Shortage> {
+        let cost = Cost::of(&self.factors, ask.parameters);
+        let mut shortage = Shortage::NoRoom;
+        let mut best: Option<(bool, PoolKey, u64, Taken)> = None;
+        for (pool, extent) in self.serving(topology, ask) {
+            let place = place(pool, &extent);
+            let Some(is_foreign) = self.reservations.is_foreign(&place, ask.parameters) else {
+                continue;
+            };
+            let free = self.free(pool, &extent);
+            match fit(cost, &extent, free, size, default) {
+                Ok((bytes, raw_bytes)) => {
+                    // What was reserved for this very volume comes first, then the first pool, there the smallest extent.
+                    let rank = (is_foreign, pool.key(), free);
+                    let is_better = best
+                        .as_ref()
+                        .is_none_or(|(foreign, key, least, _)| rank < (*foreign, key.clone(), *least));
+                    if is_better {
+                        let taken = Taken {
+                            place,
+                            bytes,
+                            raw_bytes,
+                        };
+                        best = Some((rank.0, rank.1, rank.2, taken));
+                    }
+                }
+                Err(why) => shortage = shortage.max(why),
+            }
+        }
+        best.map(|(.., taken)| taken).ok_or(shortage)
+    }
+
+    fn serving<'b>(
+        &'b self,
+        topology: Option<&'b Segment>,
+        ask: Ask<'b>,
+    ) -> impl Iterator<Item = (&'b Pool, Extent<'b>)> {
+        let reachable = move |pool: &&Pool| topology.is_none_or(|asked| contains(asked, &pool.segment));
         self.pools
             .values()
-            .filter(move |pool| topology.is_none_or(|asked| contains(asked, &pool.segment)))
+            .filter(reachable)
+            .filter(move |pool| pool.is_for(ask.parameters))
+            .flat_map(|pool| pool.extents().into_iter().map(move |extent| (pool, extent)))
+            .filter(move |(_, extent)| extent.is_for(ask.parameters, ask.blocks))
     }
 
-    /// Raw bytes that nobody takes; 0 if the pool shrank below what is taken.
-    fn free(&self, pool: &Pool) -> u64 {
-        pool.capacity
-            .saturating_sub(self.taken.get(&pool.segment).copied().unwrap_or(0))
+    fn taken_at(&self, place: &Place) -> u64 {
+        self.taken.get(place).copied().unwrap_or(0)
     }
 
-    /// Raw bytes that a single volume can take.
-    fn largest_free(&self, pool: &Pool) -> u64 {
-        self.free(pool).min(pool.largest.unwrap_or(u64::MAX))
-    }
-
-    fn cost(&self, parameters: &BTreeMap<String, String>) -> Cost {
-        let applies = |factor: &&CostFactor| parameters.get(&factor.parameter) == Some(&factor.value);
-        self.factors.iter().filter(applies).fold(
-            Cost {
-                numerator: 1,
-                denominator: 1,
-            },
-            Cost::times,
-        )
-    }
-}
-
-impl Cost {
-    /// Multiplies and cancels, so that the ratio stays as small as it can be.
-    fn times(self, factor: &CostFactor) -> Cost {
-        let numerator = self.numerator.saturating_mul(u128::from(factor.numerator));
-        let denominator = self.denominator.saturating_mul(u128::from(factor.denominator));
-        let divisor = greatest_common_divisor(numerator, denominator);
-        Cost {
-            numerator: numerator / divisor,
-            denominator: denominator / divisor,
+    /// Raw bytes that a volume could take; 0 if the pool shrank below what is taken.
+    fn free(&self, pool: &Pool, extent: &Extent<'_>) -> u64 {
+        match self.taken_at(&place(pool, extent)) {
+            0 => extent.capacity,
+            _ if extent.is_indivisible() => 0,
+            taken => extent.capacity.saturating_sub(taken),
         }
     }
+}
 
-    /// The most bytes of volume that `raw` bytes can hold, rounded down.
-    fn volume_bytes(self, raw: u64) -> u64 {
-        let bytes = u128::from(raw).saturating_mul(self.denominator) / self.numerator;
-        u64::try_from(bytes).unwrap_or(u64::MAX)
+/// The smallest volume on an extent, in bytes of volume; `None` is no bound.
+fn minimum(cost: Cost, extent: &Extent<'_>) -> Option<u64> {
+    if extent.is_indivisible() {
+        return Some(cost.volume_bytes(extent.capacity));
     }
+    extent.group_minimum()
+}
 
-    /// What a volume of `bytes` takes, rounded up; `None` if that is more than any pool can have.
-    fn raw_bytes(self, bytes: u64) -> Option<u64> {
-        let raw = u128::from(bytes)
-            .checked_mul(self.numerator)?
-            .div_ceil(self.denominator);
-        u64::try_from(raw).ok()
+fn place(pool: &Pool, extent: &Extent<'_>) -> Place {
+    Place {
+        pool: pool.key(),
+        device: extent.name.map(str::to_owned),
     }
 }
 
-fn greatest_common_divisor(a: u128, b: u128) -> u128 {
-    if b == 0 {
-        a.max(1)
+/// The size and the raw bytes of a volume within the bounds on an extent of which `free` raw bytes are free.
+fn fit(
+    cost: Cost,
+    extent: &Extent<'_>,
+    free: u64,
+    size: SizeRange,
+    default: u64,
+) -> Result<(u64, u64), Shortage> {
+    let largest = cost.volume_bytes(free.min(extent.largest));
+    let exact = size
+        .required
+        .unwrap_or(default.min(size.limit.unwrap_or(default)));
+    let bytes = if extent.is_indivisible() {
+        largest
     } else {
-        greatest_common_divisor(b, a % b)
+        exact.max(extent.group_minimum().unwrap_or(0))
+    };
+    let is_small = size.required.is_some_and(|required| bytes < required);
+    let is_gone = bytes == 0 && extent.is_indivisible();
+    if bytes > largest || is_small || is_gone {
+        return Err(Shortage::NoRoom);
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn pairs(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
-        pairs
-            .iter()
-            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
-            .collect()
+    if size.limit.is_some_and(|limit| bytes > limit) {
+        return Err(Shortage::Range);
     }
-
-    /// Segment, capacity, largest extent.
-    type Row<'a> = (&'a [(&'a str, &'a str)], u64, Option<u64>);
-
-    fn backend(pools: &[Row<'_>]) -> Backend {
-        let mut backend = Backend::default();
-        for (segment, capacity, largest) in pools {
-            backend.set_pool(Pool {
-                segment: pairs(segment),
-                capacity: *capacity,
-                largest: *largest,
-            });
-        }
-        backend.add_cost(CostFactor {
-            parameter: "kind".into(),
-            value: "mirrored".into(),
-            numerator: 2,
-            denominator: 1,
-        });
-        backend
-    }
-
-    #[test]
-    fn pools_serve_finer_requests_and_all_pools_serve_no_topology() {
-        let backend = backend(&[
-            (&[("region", "r1")], 100, None),
-            (&[("region", "r2")], 10, None),
-            (&[], 1, None),
-        ]);
-        let room =
-            |asked: Option<&[(&str, &str)]>| backend.room(asked.map(pairs).as_ref(), &pairs(&[])).available;
-        assert_eq!(room(Some(&[("region", "r1"), ("rack", "7")])), 101);
-        assert_eq!(room(Some(&[("region", "r2")])), 11);
-        assert_eq!(room(Some(&[("rack", "7")])), 1);
-        assert_eq!(room(None), 111);
-    }
-
-    #[test]
-    fn a_maximum_is_told_only_if_every_serving_pool_tells_it() {
-        let zones: &[Row<'_>] = &[
-            (&[("z", "a")], 100, Some(40)),
-            (&[("z", "b")], 30, Some(50)),
-            (&[("z", "c")], 5, None),
-        ];
-        let backend = backend(zones);
-        let maximum = |zone: &str| backend.room(Some(&pairs(&[("z", zone)])), &pairs(&[])).maximum;
-        assert_eq!(
-            [maximum("a"), maximum("b"), maximum("c"), maximum("d")],
-            [Some(40), Some(30), None, None]
-        );
-        assert_eq!(backend.room(None, &pairs(&[])).maximum, None);
-    }
-
-    #[test]
-    fn mirrored_volumes_take_twice_their_size() {
-        let mut backend = backend(&[(&[], 256, None)]);
-        let mirrored = pairs(&[("kind", "mirrored")]);
-        assert_eq!(backend.room(None, &mirrored).available, 128);
-        assert_eq!(backend.take(None, &mirrored, 100), Some((pairs(&[]), 200)));
-        assert_eq!(backend.room(None, &mirrored).available, 28);
-        assert_eq!(backend.room(None, &pairs(&[])).available, 56);
-    }
-
-    #[test]
-    fn a_pool_that_shrinks_below_its_volumes_or_comes_back_keeps_the_books() {
-        let mut backend = backend(&[(&[], 100, None)]);
-        backend.take(None, &pairs(&[]), 60);
-        backend.set_pool(Pool {
-            segment: pairs(&[]),
-            capacity: 50,
-            largest: None,
-        });
-        assert_eq!(backend.room(None, &pairs(&[])).available, 0);
-        backend.remove_pool(&pairs(&[]));
-        backend.set_pool(Pool {
-            segment: pairs(&[]),
-            capacity: 100,
-            largest: None,
-        });
-        assert_eq!(backend.room(None, &pairs(&[])).available, 40);
-        backend.give_back(&pairs(&[]), 60);
-        assert_eq!(backend.room(None, &pairs(&[])).available, 100);
-    }
-
-    proptest! {
-        /// CSI: maximum_volume_size is the largest size that CreateVolume accepts; one byte more fails.
-        #[test]
-        fn the_maximum_fits_and_one_byte_more_does_not(
-            capacity in 0..u64::MAX / 2, largest in 0..u64::MAX / 2, numerator in 1..1000u64, denominator in 1..1000u64,
-        ) {
-            let mut backend = backend(&[(&[], capacity, Some(largest))]);
-            backend.add_cost(CostFactor { parameter: "k".into(), value: "v".into(), numerator, denominator });
-            let parameters = pairs(&[("k", "v")]);
-            let maximum = backend.room(None, &parameters).maximum.unwrap();
-            prop_assert!(maximum == u64::MAX || backend.take(None, &parameters, maximum + 1).is_none());
-            prop_assert!(backend.take(None, &parameters, maximum).is_some());
-        }
-
-        /// What is taken and given back leaves no trace.
-        #[test]
-        fn taking_and_giving_back_balances(capacity: u64, sizes in proptest::collection::vec(any::<u32>(), 0..20)) {
-            let mut backend = backend(&[(&[], capacity, None)]);
-            let taken: Vec<_> = sizes.iter().filter_map(|size| backend.take(None, &pairs(&[]), u64::from(*size))).collect();
-            let sum: u64 = taken.iter().map(|(_, raw)| raw).sum();
-            prop_assert_eq!(backend.room(None, &pairs(&[])).available, capacity - sum);
-            for (segment, raw) in taken {
-                backend.give_back(&segment, raw);
-            }
-            prop_assert_eq!(backend.room(None, &pairs(&[])).available, capacity);
-        }
-    }
+    let raw = if extent.is_indivisible() {
+        Some(free)
+    } else {
+        cost.raw_bytes(bytes)
+    };
+    raw.map(|raw| (bytes, raw)).ok_or(Shortage::NoRoom)
 }

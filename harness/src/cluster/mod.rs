@@ -198,11 +198,8 @@ impl Cluster {
 
     fn set_pool(&self, segment: &Segment, pool: PoolPlan) {
         let (capacity, largest) = (pool.capacity, pool.largest);
-        self.driver.set_pool(Pool {
-            segment: segment.clone(),
-            capacity,
-            largest,
-        });
+        self.driver
+            .set_pool(Pool::linear(segment.clone(), capacity, largest));
     }
 
     async fn listen(&mut self, node: Option<(&String, &Segment)>) -> std::io::Result<()> {
@@ -308,9 +305,9 @@ fn publisher_client(node: Option<&str>) -> String {
 
 fn driver_spec(plan: &Plan) -> DriverSpec {
     DriverSpec {
-        name: plan.driver.name.clone(),
         topology_keys: plan.segments.keys().to_vec(),
         advertise_get_capacity: plan.driver.get_capacity,
+        ..DriverSpec::new(plan.driver.name.clone())
     }
 }
 
