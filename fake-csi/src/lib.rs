@@ -12,13 +12,18 @@
 //! endpoint   one socket: starts and stops         connection one caller, and cutting it off
 //! call       what every call has in common        arguments  what requests must look like
 //! identity, controller, node: the three services, one file each
+//! description  pools and rules as text            control    the HTTP control (both with the feature `control`)
 //! ```
 
 mod arguments;
 mod backend;
 mod call;
 mod connection;
+#[cfg(feature = "control")]
+pub mod control;
 mod controller;
+#[cfg(feature = "control")]
+pub mod description;
 mod driver;
 mod endpoint;
 mod event;
