@@ -252,3 +252,17 @@ fn help_shows_every_flag_and_a_file_that_works() {
     let example = example.replace("/tmp/csi.sock", "$DIR/csi");
     assert!(Program::start(Some(&example), &[]).is_ok(), "{example}");
 }
+
+#[test]
+fn the_file_in_the_readme_works() {
+    let readme = include_str!("../../README.md");
+    let example = readme
+        .split("```yaml\n")
+        .nth(1)
+        .and_then(|rest| rest.split("```").next())
+        .unwrap();
+    let program = Program::start(Some(&example.replace("/tmp/", "$DIR/")), &[])
+        .ok()
+        .expect("it runs");
+    assert_eq!(program.lines.len(), 2, "two sockets");
+}
