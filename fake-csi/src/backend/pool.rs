@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::Segment;
 
-/// The smallest volume on a [`Device`] that is divided: 10 MiB (KEP-003 of the bare-metal driver, minimum of LVM groups).
+/// The smallest volume on a [`Device`] that is divided: 10 MiB (Dell CSI bare-metal proposal, minimum of LVM groups).
 pub const GROUP_VOLUME_BYTES_MIN: u64 = 10 << 20;
 
 /// Storage that is reachable from one topology segment.

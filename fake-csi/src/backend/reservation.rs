@@ -1,4 +1,4 @@
-//! Devices that an extender holds for volumes to come (KEP-003, available-capacity reservations). Does not know sizes: whether something
+//! Devices that an extender holds for volumes to come (Dell CSI bare-metal proposal, available-capacity reservations). Does not know sizes: whether something
 //! fits is asked of the books.
 
 use std::collections::{BTreeMap, BTreeSet};

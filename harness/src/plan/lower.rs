@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use fake_apiserver::Release;
+use fake_csi::{SpecVersion, Storage};
 use serde_json::{Value, json};
 
 use super::{
-    Action, DriverPlan, Effect, Plan, PoolPlan, Script, Step, Target, WORKLOADS, expect, fault, objects,
-    raw_bytes,
+    Action, DriverPlan, Effect, Plan, Script, Step, Target, WORKLOADS, backend, expect, fault, objects,
 };
 use crate::scenario::{
-    ActionSpec, CapacityAction, CapacitySpec, ClaimSpec, ClassAction, ClusterSpec, DeleteAction,
+    ActionSpec, CapacityAction, CapacitySpec, ClaimSpec, ClassAction, ClusterSpec, CutSpec, DeleteAction,
     DriverAction, FaultSpec, MergeSpec, Mode, NodeAction, NodeSpec, PodSpec, PoolSpec, ReleaseSpec, Role,
     Scenario, ScenarioError, ScriptSpec, Short, Spanned, StepSpec,
 };
@@ -39,6 +39,7 @@ pub fn lower(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     let roles = roles(cluster, &scenario.id);
     let objects = lowering.initial_objects().map_err(whole)?;
     let pools = lowering.pools().map_err(whole)?;
+    let version = version(cluster).map_err(whole)?;
     let driver_nodes = lowering.driver_nodes();
     let mut steps = Vec::new();
     let mut step_ids = BTreeSet::new();
@@ -72,6 +73,7 @@ pub fn lower(scenario: &Scenario) -> Result<Plan, ScenarioError> {
                 .iter()
                 .map(|c| (c.parameter.clone(), c.value.clone(), c.factor))
                 .collect(),
+            version,
             pools,
         },
         objects,
@@ -92,6 +94,19 @@ fn roles(cluster: &ClusterSpec, id: &str) -> Vec<Role> {
         Some("scheduler") => vec![Role::Scheduler],
         _ => vec![Role::Publisher, Role::Scheduler],
     }
+}
+
+/// The release of CSI that the driver is made for.
+fn version(cluster: &ClusterSpec) -> Result<SpecVersion, String> {
+    let parse = |text: &String| {
+        text.parse()
+            .map_err(|error| format!("driver.csiVersion: {error}"))
+    };
+    cluster
+        .driver
+        .csi_version
+        .as_ref()
+        .map_or(Ok(SpecVersion::NEWEST), parse)
 }
 
 struct Lowering<'s> {
@@ -174,8 +189,10 @@ impl Lowering<'_> {
         ))
     }
 
-    fn pools(&self) -> Result<Vec<(Segment, PoolPlan)>, String> {
-        let pool = |(text, spec): (&String, &Short<PoolSpec>)| Ok((self.segments.parse(text)?, pool(spec)?));
+    fn pools(&self) -> Result<Vec<(Segment, Storage)>, String> {
+        let pool = |(text, spec): (&String, &Short<PoolSpec>)| {
+            Ok((self.segments.parse(text)?, backend::storage(spec)?))
+        };
         self.cluster.backend.iter().map(pool).collect()
     }
 
@@ -328,8 +345,8 @@ impl Lowering<'_> {
             let segment = self.segments.parse(text)?;
             let (plan, note) = match spec {
                 Some(spec) => (
-                    Some(pool(spec)?),
-                    format!("backend {text} is now {}", spec.capacity),
+                    Some(backend::storage(spec)?),
+                    format!("backend {text} is now {}", backend::note(spec)),
                 ),
                 None => (None, format!("backend {text} is gone")),
             };
@@ -497,14 +514,6 @@ impl Lowering<'_> {
     }
 }
 
-fn pool(spec: &PoolSpec) -> Result<PoolPlan, String> {
-    let largest = spec.largest.as_ref().map(raw_bytes).transpose()?;
-    Ok(PoolPlan {
-        capacity: raw_bytes(&spec.capacity)?,
-        largest,
-    })
-}
-
 fn names<T>(map: &BTreeMap<String, T>) -> String {
     map.keys().map(String::as_str).collect::<Vec<_>>().join(", ")
 }
@@ -612,6 +621,10 @@ fn effect(spec: &ScriptSpec) -> Result<Effect, String> {
             .as_ref()
             .map(|text| expect::delay(text).map(Effect::Delay)),
         spec.hang.then_some(Ok(Effect::Hang)),
+        spec.cut.map(|cut| match cut {
+            CutSpec::Before => Ok(Effect::Disconnect),
+            CutSpec::After => Ok(Effect::LoseAnswer),
+        }),
         spec.available.map(|available| {
             Ok(Effect::Answer {
                 available,
@@ -622,7 +635,7 @@ fn effect(spec: &ScriptSpec) -> Result<Effect, String> {
     let mut given = candidates.into_iter().flatten();
     match (given.next(), given.next()) {
         (Some(effect), None) => effect,
-        _ => Err("a script has exactly one of `code`, `delay`, `hang`, `available`".to_owned()),
+        _ => Err("a script has exactly one of `code`, `delay`, `hang`, `cut`, `available`".to_owned()),
     }
 }
 

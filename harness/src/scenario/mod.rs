@@ -3,6 +3,7 @@
 //! One file is one [`ScenarioFile`]; a file with a `table:` expands to one [`Scenario`] per row (see [`table`]).
 //! Names are checked and turned into Kubernetes objects later, in [`crate::plan`].
 
+mod backend;
 mod fault;
 mod load;
 mod server;
@@ -18,6 +19,7 @@ use serde_json::Value;
 use serde_saphyr::Location;
 pub use serde_saphyr::Spanned;
 
+pub use backend::{AccessSpec, DeviceSpec, FilesystemSpec, PoolSpec};
 pub use fault::{ChanceSpec, CutSpec, FaultSpec, HoldSpec, StaleSpec};
 pub use load::{ScenarioError, load_file, load_row, load_tree, parse};
 pub use server::{MergeSpec, ReleaseSpec};
@@ -231,6 +233,9 @@ pub struct DriverSpec {
     /// Whether the driver advertises GET_CAPACITY.
     #[serde(default = "DriverSpec::default_object")]
     pub get_capacity: bool,
+    /// The release of the CSI specification that the driver is made for, such as `"1.3"`; unset: the newest. Before 1.4 no maximum is
+    /// reported.
+    pub csi_version: Option<String>,
     /// Raw bytes per volume byte, by class parameter.
     #[serde(default)]
     pub costs: Vec<CostSpec>,
@@ -263,6 +268,7 @@ impl Default for DriverSpec {
             storage_capacity: Self::default_tracking(),
             object: true,
             get_capacity: true,
+            csi_version: None,
             costs: Vec::new(),
         }
     }
@@ -346,26 +352,6 @@ pub enum Binding {
     WaitForFirstConsumer,
     /// A claim is provisioned at once.
     Immediate,
-}
-
-/// Raw storage that the nodes of one segment reach.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct PoolSpec {
-    /// Raw bytes.
-    pub capacity: Size,
-    /// Bytes of the largest single volume, reported as maximum_volume_size; unset: not reported.
-    pub largest: Option<Size>,
-}
-
-impl FromShort for PoolSpec {
-    const EXPECTING: &'static str = "a size such as 100Gi, or a map with `capacity`, `largest`";
-    fn from_short(text: &str) -> Result<Self, String> {
-        Ok(PoolSpec {
-            capacity: Size::parse(text)?,
-            largest: None,
-        })
-    }
 }
 
 /// A CSIStorageCapacity object written by somebody else than the publisher under test.
@@ -602,6 +588,8 @@ pub struct ScriptSpec {
     /// Never answer.
     #[serde(default)]
     pub hang: bool,
+    /// Cut the connection: `before` the call is carried out, or `after`, so that the answer is lost.
+    pub cut: Option<CutSpec>,
     /// Answer GetCapacity with that available_capacity, in bytes.
     pub available: Option<i64>,
     /// … and that maximum_volume_size.
