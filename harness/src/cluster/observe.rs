@@ -133,7 +133,10 @@ pub(super) struct CsiObserver {
 impl csi::Observer for CsiObserver {
     fn observe(&self, event: csi::Event) {
         let (code, message) = match &event.outcome {
-            Ok(_) => ("OK".to_owned(), None),
+            Ok(_) => (
+                "OK".to_owned(),
+                event.lost.then(|| "the answer was lost".to_owned()),
+            ),
             Err(failure) => (failure.code.to_owned(), Some(failure.message.clone())),
         };
         let (available, maximum) = match event.outcome {
