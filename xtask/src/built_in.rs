@@ -114,7 +114,7 @@ fn publisher_options(access: Access, defect: Option<publisher::Defect>) -> publi
         capacity_poll_interval: settings.refresh,
         capacity_ownerref_level: settings.owner_level.map_or(-1, i32::from),
         capacity_for_immediate_binding: settings.immediate,
-        publish_zero: settings.zero,
+        publish_zero: Some(settings.zero),
         capacity_threads: 4,
         node_deployment: settings.mode == Mode::Distributed,
         strict_topology: settings.strict_topology,

@@ -30,6 +30,6 @@ mod watch;
 
 pub use csi::DriverError;
 pub use defect::{Defect, UnknownDefect};
-pub use options::{Options, OptionsError};
+pub use options::{Options, OptionsError, Profile};
 pub use owner::OwnerError;
 pub use run::{Error, run};

@@ -35,9 +35,13 @@ pub struct Options {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false)]
     pub capacity_for_immediate_binding: bool,
 
-    /// Publish zero capacity as an object with "0", as external-provisioner does; otherwise there is no object then.
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false)]
-    pub publish_zero: bool,
+    /// What to do where KEP-1472 leaves a choice.
+    #[arg(long, value_enum, value_name = "NAME", default_value_t = Profile::Kep)]
+    pub profile: Profile,
+
+    /// Publish zero capacity as an object with "0" [default: as the profile says].
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub publish_zero: Option<bool>,
 
     /// How many objects are looked after at once.
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
@@ -92,6 +96,16 @@ pub struct Options {
     pub defect: Option<Defect>,
 }
 
+/// What to do where KEP-1472 leaves a choice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Profile {
+    /// As the text of the KEP has it first: no object where there is no capacity.
+    #[default]
+    Kep,
+    /// As external-provisioner does: zero capacity is an object with "0".
+    Upstream,
+}
+
 /// Options contradict each other.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionsError {
@@ -121,7 +135,8 @@ impl Default for Options {
             capacity_poll_interval: Duration::from_secs(60),
             capacity_ownerref_level: -1,
             capacity_for_immediate_binding: false,
-            publish_zero: false,
+            profile: Profile::Kep,
+            publish_zero: None,
             capacity_threads: 1,
             worker_threads: 100,
             node_deployment: false,
@@ -209,6 +224,11 @@ impl Options {
 
     pub(crate) fn has(&self, defect: Defect) -> bool {
         self.defect == Some(defect)
+    }
+
+    /// Whether zero capacity is an object with "0"; otherwise there is no object then.
+    pub(crate) fn publishes_zero(&self) -> bool {
+        self.publish_zero.unwrap_or(self.profile == Profile::Upstream)
     }
 
     /// The node that this instance is alone responsible for, in distributed mode.

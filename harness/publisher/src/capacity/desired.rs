@@ -43,7 +43,7 @@ pub(crate) struct Key {
 pub(crate) enum Place {
     /// Exactly the nodes of a segment; the empty segment is all nodes.
     Segment(Segment),
-    /// Anything else: no selector at all (no nodes), or one that no segment can have. Nobody wants such an object.
+    /// Anything else: no selector at all (no nodes), or one that we never write. Nobody wants such an object.
     Other(String),
 }
 
@@ -128,23 +128,16 @@ impl Key {
 }
 
 impl Place {
-    /// The meaning of a selector: `In` with one value says the same as a label.
+    /// What a selector says. Only labels make a segment: one with expressions is replaced by one that says the same in labels, because
+    /// whoever reads objects may rely on the form that external-provisioner writes.
     fn of(selector: Option<&LabelSelector>) -> Place {
-        let other = || Place::Other(format!("{selector:?}"));
-        let Some(selector) = selector else { return other() };
-        let mut segment = selector.match_labels.clone().unwrap_or_default();
-        for expression in selector.match_expressions.iter().flatten() {
-            let ("In", Some([value])) = (expression.operator.as_str(), expression.values.as_deref()) else {
-                return other();
-            };
-            let known = segment
-                .entry(expression.key.clone())
-                .or_insert_with(|| value.clone());
-            if known != value {
-                return other();
-            }
+        match selector {
+            Some(LabelSelector {
+                match_labels,
+                match_expressions: None,
+            }) => Place::Segment(match_labels.clone().unwrap_or_default()),
+            other => Place::Other(format!("{other:?}")),
         }
-        Place::Segment(segment)
     }
 }
 
@@ -240,15 +233,6 @@ mod tests {
         }
     }
 
-    fn expression(key: &str, operator: &str, values: &[&str]) -> LabelSelectorRequirement {
-        let values = values.iter().map(|value| (*value).to_owned()).collect();
-        LabelSelectorRequirement {
-            key: key.to_owned(),
-            operator: operator.to_owned(),
-            values: Some(values),
-        }
-    }
-
     fn central() -> ManagedBy {
         ManagedBy::new("disk.example.com", None)
     }
@@ -280,32 +264,22 @@ mod tests {
     }
 
     #[test]
-    fn selectors_are_read_by_meaning() {
-        let of = |labels: &[(&str, &str)], expressions| {
-            let match_labels = Some(segment(labels));
-            Place::of(Some(&LabelSelector {
-                match_labels,
-                match_expressions: Some(expressions),
-            }))
-        };
-        let zone_a = Place::Segment(segment(&[("zone", "a")]));
-        assert_eq!(of(&[], vec![expression("zone", "In", &["a"])]), zone_a);
-        assert_eq!(
-            of(&[("zone", "a")], vec![expression("zone", "In", &["a"])]),
-            zone_a
-        );
+    fn only_labels_make_a_segment() {
         assert_eq!(
             Place::of(Some(&LabelSelector::default())),
             Place::Segment(segment(&[]))
         );
-        for other in [
-            Place::of(None),
-            of(&[("zone", "a")], vec![expression("zone", "In", &["b"])]),
-            of(&[], vec![expression("zone", "In", &["a", "b"])]),
-            of(&[], vec![expression("zone", "NotIn", &["a"])]),
-            of(&[], vec![expression("zone", "Exists", &[])]),
-        ] {
-            assert!(matches!(other, Place::Other(_)), "{other:?}");
+        let expression = LabelSelectorRequirement {
+            key: "zone".to_owned(),
+            operator: "In".to_owned(),
+            values: Some(vec!["a".to_owned()]),
+        };
+        let with_expression = LabelSelector {
+            match_labels: Some(segment(&[("zone", "a")])),
+            match_expressions: Some(vec![expression]),
+        };
+        for other in [None, Some(&with_expression)] {
+            assert!(matches!(Place::of(other), Place::Other(_)), "{other:?}");
         }
     }
 

@@ -240,7 +240,7 @@ impl Publisher {
 
     /// KEP-1472: no object means the same as an object with zero.
     fn is_published(&self, values: Values) -> bool {
-        values.capacity > 0 || self.options.publish_zero
+        values.capacity > 0 || self.options.publishes_zero()
     }
 
     async fn ask(
