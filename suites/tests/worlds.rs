@@ -307,6 +307,7 @@ impl<'w> Replay<'w> {
             namespace: Some(self.recording.namespace.clone()),
             // No polling within the run, as in the recordings.
             capacity_poll_interval: Duration::from_secs(3600),
+            kube_api_capacity_qps: 0.0,
             ..Options::default()
         }
     }

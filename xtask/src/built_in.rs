@@ -106,6 +106,9 @@ fn client(access: &Access) -> Result<kube::Client, BoxError> {
 const RETRY_START: Duration = Duration::from_millis(10);
 const RETRY_MAX: Duration = Duration::from_secs(1);
 
+/// How long a driver may be away in a case without losing its objects.
+const UNREGISTRATION_GRACE: Duration = Duration::from_millis(200);
+
 fn publisher_options(access: Access, defect: Option<publisher::Defect>) -> publisher::Options {
     let settings = access.settings;
     publisher::Options {
@@ -116,6 +119,11 @@ fn publisher_options(access: Access, defect: Option<publisher::Defect>) -> publi
         capacity_for_immediate_binding: settings.immediate,
         publish_zero: Some(settings.zero),
         capacity_threads: 4,
+        // What limits a program in a cluster only makes cases slow.
+        kube_api_capacity_qps: 0.0,
+        unregistration_grace: Some(UNREGISTRATION_GRACE),
+        node_deployment_base_delay: Duration::from_millis(20),
+        node_deployment_max_delay: Duration::from_millis(200),
         node_deployment: settings.mode == Mode::Distributed,
         strict_topology: settings.strict_topology,
         retry_interval_start: RETRY_START,
