@@ -22,7 +22,7 @@ use crate::journal::{Journal, What};
 use crate::plan::{NAMESPACE, Plan, PoolPlan};
 use crate::scenario::Role;
 use crate::segment::Segment;
-use crate::system::{Access, Fleet, HARNESS, Settings, Systems};
+use crate::system::{Access, Fleet, HARNESS, Killer, Settings, Systems};
 use crate::world::World;
 use observe::{ApiObserver, CsiObserver};
 
@@ -76,6 +76,8 @@ pub(crate) struct Cluster {
     /// Roles that the case has not stopped.
     active: Vec<Role>,
     settings: Settings,
+    /// Instances of the central publisher, if they elect a leader.
+    replicas: Option<u8>,
     /// Pod of the publisher, where the case wants an owner.
     pod: Option<String>,
     /// Faults in force, by the case's names.
@@ -107,7 +109,9 @@ impl Cluster {
             gates: plan.gates.clone(),
             ..ServerOptions::default()
         };
-        let api = ApiServer::new(options, Some(Arc::new(ApiObserver(journal.clone()))));
+        let killer = Killer::default();
+        let observer = ApiObserver(journal.clone(), killer.clone());
+        let api = ApiServer::new(options, Some(Arc::new(observer)));
         let server = api.start().await.map_err(io("start the API server"))?;
         let observer = CsiObserver {
             journal: journal.clone(),
@@ -130,12 +134,13 @@ impl Cluster {
             driver,
             endpoints: BTreeMap::new(),
             folder,
-            fleet: Fleet::new(systems.clone(), journal.clone()),
+            fleet: Fleet::new(systems.clone(), journal.clone(), killer),
             journal: journal.clone(),
             world: World::default(),
             world_seen: 0,
             active: Vec::new(),
             settings: settings(plan, refresh),
+            replicas: plan.publisher.replicas,
             pod: None,
             faults: BTreeMap::new(),
         };
@@ -227,7 +232,7 @@ impl Cluster {
         if !self.active.contains(&role) {
             self.active.push(role);
         }
-        if role == Role::Scheduler {
+        if role != Role::Publisher {
             let access = self.access(role.as_str(), None, None);
             return self
                 .fleet
@@ -241,14 +246,22 @@ impl Cluster {
         Ok(())
     }
 
-    /// Starts the publisher of a node, or the central one.
+    /// Starts the publisher of a node, or the central one, or all candidates for it.
     fn start_publisher(&mut self, node: Option<String>) -> Result<(), StartError> {
-        let client = publisher_client(node.as_deref());
+        let clients = match (&node, self.replicas) {
+            (None, Some(replicas)) => (1..=replicas)
+                .map(|number| format!("publisher@{number}"))
+                .collect(),
+            _ => vec![publisher_client(node.as_deref())],
+        };
         let socket = self.endpoints.get(&node).map(|endpoint| endpoint.socket.clone());
-        let access = self.access(&client, node, socket);
-        self.fleet
-            .start(Role::Publisher, &client, access)
-            .map_err(StartError::NoSystem)
+        for client in clients {
+            let access = self.access(&client, node.clone(), socket.clone());
+            self.fleet
+                .start(Role::Publisher, &client, access)
+                .map_err(StartError::NoSystem)?;
+        }
+        Ok(())
     }
 
     fn access(&self, client: &str, node: Option<String>, csi_socket: Option<PathBuf>) -> Access {
@@ -335,5 +348,9 @@ fn settings(plan: &Plan, refresh: Duration) -> Settings {
         capacity: plan.scheduler.capacity,
         scoring: plan.scheduler.scoring,
         shape: plan.scheduler.shape.clone(),
+        withdraw: plan.publisher.withdraw,
+        election: plan.publisher.replicas.is_some(),
+        driver: plan.driver.name.clone(),
+        orphan_after: plan.orphan_after,
     }
 }

@@ -7,8 +7,8 @@ use fake_apiserver::Release;
 use serde_json::{Value, json};
 
 use super::{
-    Action, DriverPlan, Effect, Plan, PoolPlan, Script, Step, Target, WORKLOADS, expect, fault, objects,
-    raw_bytes,
+    Action, DriverPlan, Effect, Plan, PoolPlan, Script, Step, Target, WORKLOADS, bound, expect, fault,
+    objects, raw_bytes,
 };
 use crate::scenario::{
     ActionSpec, CapacityAction, CapacitySpec, ClaimSpec, ClassAction, ClusterSpec, DeleteAction,
@@ -40,6 +40,7 @@ pub fn lower(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     let objects = lowering.initial_objects().map_err(whole)?;
     let pools = lowering.pools().map_err(whole)?;
     let driver_nodes = lowering.driver_nodes();
+    let orphan_after = bound::duration(cluster.orphan_after.as_deref().unwrap_or("200ms")).map_err(whole)?;
     let mut steps = Vec::new();
     let mut step_ids = BTreeSet::new();
     let polls = roles.contains(&Role::Publisher);
@@ -63,6 +64,7 @@ pub fn lower(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         mode: cluster.mode,
         publisher: cluster.publisher,
         scheduler: cluster.scheduler.clone(),
+        orphan_after,
         driver: DriverPlan {
             name: driver.clone(),
             get_capacity: cluster.driver.get_capacity,
@@ -90,6 +92,7 @@ fn roles(cluster: &ClusterSpec, id: &str) -> Vec<Role> {
     match id.split('/').next() {
         Some("publisher") => vec![Role::Publisher],
         Some("scheduler") => vec![Role::Scheduler],
+        Some("cleaner") => vec![Role::Publisher, Role::Cleaner],
         _ => vec![Role::Publisher, Role::Scheduler],
     }
 }
@@ -297,8 +300,14 @@ impl Lowering<'_> {
         if !self.faults.insert(id.clone()) {
             return Err(format!("fault `{id}` was used before; give it another `id`"));
         }
-        let note = format!("fault: {} is {}", spec.api, rule.effect);
-        Ok(vec![(Action::Fault(id, rule), note)])
+        let kills = spec.kill;
+        let then = if kills {
+            ", and whoever meets it is killed"
+        } else {
+            ""
+        };
+        let note = format!("fault: {} is {}{then}", spec.api, rule.effect);
+        Ok(vec![(Action::Fault { id, rule, kills }, note)])
     }
 
     fn release(&mut self, spec: &ReleaseSpec) -> (Action, String) {

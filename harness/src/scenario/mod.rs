@@ -95,14 +95,20 @@ pub enum Role {
     Publisher,
     /// Filters and scores nodes with them.
     Scheduler,
+    /// Removes the objects of publishers whose nodes are gone.
+    Cleaner,
 }
 
 impl Role {
+    /// All roles.
+    pub const ALL: [Role; 3] = [Role::Publisher, Role::Scheduler, Role::Cleaner];
+
     /// The word used in case files, journals and reports.
     pub fn as_str(self) -> &'static str {
         match self {
             Role::Publisher => "publisher",
             Role::Scheduler => "scheduler",
+            Role::Cleaner => "cleaner",
         }
     }
 }
@@ -139,6 +145,8 @@ pub struct ClusterSpec {
     /// Settings of the scheduler.
     #[serde(default)]
     pub scheduler: SchedulerSpec,
+    /// How long the driver must be absent from a node before the cleaner acts, such as `300ms`; unset: `200ms`.
+    pub orphan_after: Option<String>,
     /// The CSI driver.
     #[serde(default)]
     pub driver: DriverSpec,
@@ -177,6 +185,11 @@ pub struct PublisherSpec {
     /// Ask for the selected node's topology only, instead of preferring it.
     #[serde(default)]
     pub strict_topology: bool,
+    /// Remove an object whose figure the driver does not tell any more, instead of keeping the last one.
+    #[serde(default)]
+    pub withdraw: bool,
+    /// Instances of the central publisher, of which one leads; unset: a single one without an election.
+    pub replicas: Option<u8>,
 }
 
 /// Settings of the scheduler.
