@@ -243,6 +243,20 @@ async fn get(address: SocketAddr, path: &str) -> (String, String) {
     )
 }
 
+/// Waits until a series has that value: what was done a moment ago may not be counted yet.
+async fn reads(address: SocketAddr, series: &str, expected: f64) {
+    let reading = async { while value(&get(address, "/metrics").await.1, series) != Some(expected) {} };
+    if tokio::time::timeout(Duration::from_secs(20), reading)
+        .await
+        .is_err()
+    {
+        panic!(
+            "{series} is not {expected} in {}",
+            get(address, "/metrics").await.1
+        );
+    }
+}
+
 /// The value of a series, by the text before the value.
 fn value(text: &str, series: &str) -> Option<f64> {
     let line = text
@@ -265,6 +279,14 @@ async fn each_class_and_segment_is_asked_for_and_written_exactly_once_at_the_sta
     publisher.stop().await;
 }
 
+/// The series of GetCapacity calls that ended with a code.
+fn calls(code: &str) -> String {
+    let method = "/csi.v1.Controller/GetCapacity";
+    format!(
+        "csi_sidecar_operations_seconds_count{{driver_name=\"{DRIVER}\",method_name=\"{method}\",grpc_status_code=\"{code}\"}}"
+    )
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn metrics_tell_objects_calls_queues_and_ages_of_a_driver() {
     let cluster = Cluster::start(3, 2, Authorization::AlwaysAllow).await;
@@ -283,27 +305,20 @@ async fn metrics_tell_objects_calls_queues_and_ages_of_a_driver() {
     };
     let publisher = cluster.publish("publisher", options);
     cluster.until_published(6).await;
-    let (status, text) = get(address, "/metrics").await;
-    assert!(status.contains("200"), "{status}");
     let of_driver = format!("{{driver_name=\"{DRIVER}\"}}");
     for (name, expected) in [("desired_goal", 6.0), ("desired_current", 6.0), ("obsolete", 0.0)] {
-        let series = format!("csistoragecapacities_{name}{of_driver}");
-        assert_eq!(value(&text, &series), Some(expected), "{series} in {text}");
+        reads(
+            address,
+            &format!("csistoragecapacities_{name}{of_driver}"),
+            expected,
+        )
+        .await;
     }
-    let calls = format!(
-        "csi_sidecar_operations_seconds_count{{driver_name=\"{DRIVER}\",method_name=\"/csi.v1.Controller/GetCapacity\",grpc_status_code=\"OK\"}}"
-    );
-    assert_eq!(value(&text, &calls), Some(6.0), "{text}");
-    assert_eq!(
-        value(&text, "workqueue_adds_total{name=\"csistoragecapacity\"}"),
-        Some(6.0),
-        "{text}"
-    );
-    assert_eq!(
-        value(&text, "workqueue_depth{name=\"csistoragecapacity\"}"),
-        Some(0.0),
-        "{text}"
-    );
+    reads(address, &calls("OK"), 6.0).await;
+    reads(address, "workqueue_adds_total{name=\"csistoragecapacity\"}", 6.0).await;
+    reads(address, "workqueue_depth{name=\"csistoragecapacity\"}", 0.0).await;
+    let (status, text) = get(address, "/metrics").await;
+    assert!(status.contains("200"), "{status}");
     let ages = text
         .lines()
         .filter(|line| line.starts_with("csistoragecapacities_age_seconds{"));
@@ -345,21 +360,14 @@ async fn failures_are_counted_by_their_code_and_the_upstream_profile_has_no_labe
     };
     let publisher = cluster.publish("publisher", options);
     cluster.until_published(1).await;
-    let (_, text) = get(address, "/metrics").await;
-    let calls = format!(
-        "csi_sidecar_operations_seconds_count{{driver_name=\"{DRIVER}\",method_name=\"/csi.v1.Controller/GetCapacity\",grpc_status_code=\"Unavailable\"}}"
-    );
-    assert_eq!(value(&text, &calls), Some(3.0), "{text}");
-    assert_eq!(
-        value(&text, "workqueue_retries_total{name=\"csistoragecapacity\"}"),
-        Some(3.0),
-        "{text}"
-    );
-    assert_eq!(
-        value(&text, "csistoragecapacities_desired_goal"),
-        Some(1.0),
-        "{text}"
-    );
+    reads(address, &calls("Unavailable"), 3.0).await;
+    reads(
+        address,
+        "workqueue_retries_total{name=\"csistoragecapacity\"}",
+        3.0,
+    )
+    .await;
+    reads(address, "csistoragecapacities_desired_goal", 1.0).await;
     publisher.stop().await;
 }
 
@@ -390,12 +398,12 @@ async fn obsolete_objects_count_until_they_are_deleted() {
         .unwrap();
     let of_driver = format!("{{driver_name=\"{DRIVER}\"}}");
     let obsolete = format!("csistoragecapacities_obsolete{of_driver}");
-    while value(&get(address, "/metrics").await.1, &obsolete) != Some(3.0) {}
+    reads(address, &obsolete, 3.0).await;
     cluster.api.unperturb(refused);
     cluster
         .until(|cluster| cluster.count("DELETED csistoragecapacities") == 3)
         .await;
-    while value(&get(address, "/metrics").await.1, &obsolete) != Some(0.0) {}
+    reads(address, &obsolete, 0.0).await;
     publisher.stop().await;
 }
 

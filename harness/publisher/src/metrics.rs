@@ -181,7 +181,8 @@ impl Metrics {
         let mut text = String::new();
         // A String takes all that is written to it.
         let _ = encode(&mut text, &registry);
-        text
+        // Series without labels are written like those of Go programs; no name or label value here has braces.
+        text.replace("{} ", " ")
     }
 }
 
