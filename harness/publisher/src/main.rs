@@ -41,7 +41,8 @@ struct Arguments {
     options: capacity_publisher::Options,
 }
 
-#[tokio::main]
+// Almost everything is waiting for others: a second thread would only cost wake-ups.
+#[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
     tracing_subscriber::fmt()

@@ -126,8 +126,10 @@ impl Start {
         if self.options.cleaner.clean_orphans {
             let driver = self.options.cleaner.driver_name.as_deref().unwrap_or_default();
             let election = self.election(&format!("{driver}-cleaner"));
-            let work =
-                async { Ok(cleaner::run(&self.options, &self.client, &self.publishing, &self.health).await) };
+            let work = async {
+                let cleaned = cleaner::run(&self.options, &self.client, &self.publishing, &self.health);
+                Ok(Box::pin(cleaned).await)
+            };
             return while_leading(election.as_deref(), work).await;
         }
         let driver = Arc::new(Driver::connect(&self.options, &self.metrics).await?);
@@ -193,7 +195,7 @@ impl Start {
             client.clone(),
             Arc::clone(&cluster),
             publisher.clone(),
-            Arc::clone(&self.metrics),
+            &self.metrics,
         );
         let watches_nodes =
             options.own_node().is_none() && (driver.abilities.topology || publisher.is_some());

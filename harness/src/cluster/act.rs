@@ -56,7 +56,7 @@ impl Cluster {
                 let listened = self.listen(Some((node, segment))).await;
                 listened.map_err(|source| StartError::Io { what, source })?;
                 if self.active.contains(&Role::Publisher) {
-                    self.start_publisher(Some(node.clone()))?;
+                    self.start_publisher(Some(node))?;
                 }
             }
             Action::DriverDown(node) if plan.is_distributed() => {

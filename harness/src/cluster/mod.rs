@@ -241,19 +241,20 @@ impl Cluster {
         }
         let nodes: Vec<Option<String>> = self.endpoints.keys().cloned().collect();
         for node in nodes {
-            self.start_publisher(node)?;
+            self.start_publisher(node.as_ref())?;
         }
         Ok(())
     }
 
     /// Starts the publisher of a node, or the central one, or all candidates for it.
-    fn start_publisher(&mut self, node: Option<String>) -> Result<(), StartError> {
-        let clients = match (&node, self.replicas) {
+    fn start_publisher(&mut self, node: Option<&String>) -> Result<(), StartError> {
+        let clients = match (node, self.replicas) {
             (None, Some(replicas)) => (1..=replicas)
                 .map(|number| format!("publisher@{number}"))
                 .collect(),
-            _ => vec![publisher_client(node.as_deref())],
+            _ => vec![publisher_client(node.map(String::as_str))],
         };
+        let node = node.cloned();
         let socket = self.endpoints.get(&node).map(|endpoint| endpoint.socket.clone());
         for client in clients {
             let access = self.access(&client, node.clone(), socket.clone());

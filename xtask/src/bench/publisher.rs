@@ -6,8 +6,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use anstream::eprintln;
 use capacity_publisher::Options;
 use clap::Args;
 use serde::Serialize;
@@ -16,7 +18,7 @@ use suites::harness::standalone::{
     ApiEvent, ApiObserver, ApiServer, CsiEffect, CsiEvent, CsiMethod, CsiObserver, CsiRule, DriverSpec,
     FakeDriver, LocalClient, ResourceRef, ServerOptions,
 };
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Builder;
 use tokio::sync::{Notify, oneshot};
 
 use super::BoxError;
@@ -147,12 +149,12 @@ async fn measure_one(objects: u64, changes: u64) -> Result<Cost, BoxError> {
         .until(|counts| counts.creates.load(Ordering::Relaxed) >= nodes * 2)
         .await;
     let elapsed = began.elapsed();
-    let published = publisher.processor()?.saturating_sub(before);
-    let before = publisher.processor()?;
+    let published = processor()?.saturating_sub(before);
+    let before = processor()?;
     for node in 0..changes {
         change(&admin, &counts, node % nodes).await?;
     }
-    let change = publisher.processor()?.saturating_sub(before);
+    let change = processor()?.saturating_sub(before);
     drop(publisher);
     let (poll, poll_writes) = poll(&counts, nodes * 2, &server.url(), &token, &socket).await?;
     server.stop().await;
@@ -234,15 +236,15 @@ async fn poll(
     let asked = counts.asked.load(Ordering::Relaxed);
     // Long enough that the look at the start is over when the refresh begins.
     let interval = Duration::from_millis(2000 + objects / 2);
-    let publisher = Publisher::start(url, token, socket, interval)?;
+    let _publisher = Publisher::start(url, token, socket, interval)?;
     counts
         .until(|counts| counts.asked.load(Ordering::Relaxed) >= asked + objects)
         .await;
-    let (before, writes) = (publisher.processor()?, counts.writes.load(Ordering::Relaxed));
+    let (before, writes) = (processor()?, counts.writes.load(Ordering::Relaxed));
     counts
         .until(|counts| counts.asked.load(Ordering::Relaxed) >= asked + 2 * objects)
         .await;
-    let poll = publisher.processor()?.saturating_sub(before);
+    let poll = processor()?.saturating_sub(before);
     Ok((poll, counts.writes.load(Ordering::Relaxed) - writes))
 }
 
@@ -258,19 +260,15 @@ impl Counts {
     }
 }
 
-/// A publisher on threads of its own; it ends with this value.
+/// A publisher on a thread of its own, as its program has one; it ends with this value.
 struct Publisher {
-    runtime: Option<Runtime>,
-    _stop: oneshot::Sender<()>,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl Publisher {
     fn start(url: &str, token: &str, socket: &Path, interval: Duration) -> Result<Self, BoxError> {
-        let runtime = Builder::new_multi_thread()
-            .worker_threads(2)
-            .thread_name(THREADS)
-            .enable_all()
-            .build()?;
+        let runtime = Builder::new_current_thread().enable_all().build()?;
         let mut config = kube::Config::new(url.parse()?);
         config.auth_info.token = Some(token.to_owned().into());
         config.default_retry = false;
@@ -285,7 +283,7 @@ impl Publisher {
             ..Options::default()
         };
         let (stop, stopped) = oneshot::channel();
-        runtime.spawn(async move {
+        let publish = async move {
             let client = kube::Client::try_from(config)?;
             let shutdown = async {
                 // A dropped sender stops it as well.
@@ -293,28 +291,32 @@ impl Publisher {
             };
             capacity_publisher::run(options, client, shutdown).await?;
             Ok::<(), BoxError>(())
-        });
+        };
+        let thread = std::thread::Builder::new()
+            .name(THREADS.to_owned())
+            .spawn(move || {
+                if let Err(error) = runtime.block_on(publish) {
+                    eprintln!("error: the publisher ended: {error}");
+                }
+            })?;
         Ok(Publisher {
-            runtime: Some(runtime),
-            _stop: stop,
+            stop: Some(stop),
+            thread: Some(thread),
         })
-    }
-
-    /// Time of its processors so far.
-    fn processor(&self) -> Result<Duration, BoxError> {
-        processor()
     }
 }
 
 impl Drop for Publisher {
     fn drop(&mut self) {
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // Its panic was told already.
+            let _ = thread.join();
         }
     }
 }
 
-/// Time of all threads that are called like the publisher's; only Linux tells.
+/// Time of all threads that are called like the publisher's, while they run; only Linux tells.
 fn processor() -> Result<Duration, BoxError> {
     let mut nanoseconds = 0;
     for task in std::fs::read_dir("/proc/self/task")? {

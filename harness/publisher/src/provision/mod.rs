@@ -72,7 +72,7 @@ impl Provisioner {
         client: Client,
         cluster: Arc<Mutex<Cluster>>,
         publisher: Option<Arc<Publisher>>,
-        metrics: Arc<Metrics>,
+        metrics: &Arc<Metrics>,
     ) -> Arc<Provisioner> {
         let events = Recorder::new(client.clone(), &driver.name, &options.place());
         let identity = volume::identity(&driver.name, options.own_node());
@@ -92,7 +92,7 @@ impl Provisioner {
             undecided: Mutex::default(),
             identity,
             options,
-            metrics: Arc::clone(&metrics),
+            metrics: Arc::clone(metrics),
         });
         let measured = Arc::downgrade(&provisioner);
         metrics.before_reading(move || {
