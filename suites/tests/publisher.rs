@@ -383,7 +383,7 @@ async fn obsolete_objects_count_until_they_are_deleted() {
     cluster.until_published(3).await;
     let refusal = fake_apiserver::Rule::new(
         fake_apiserver::Match {
-            verb: Some(fake_apiserver::Verb::Delete),
+            verbs: vec![fake_apiserver::Verb::Delete],
             ..Default::default()
         },
         fake_apiserver::Effect::Status {

@@ -358,6 +358,16 @@ impl Kind {
         rows.find(|k| k.group == group && k.plural == plural)
     }
 
+    /// The first row of that plural name in any group, served or not.
+    pub(crate) fn find_plural(plural: &str) -> Option<&'static Kind> {
+        KINDS.iter().copied().find(|k| k.plural == plural)
+    }
+
+    /// Whether the resource can be reached in any version.
+    pub(crate) fn is_reachable(&self, profile: Profile) -> bool {
+        Kind::find_served(self.group, self.plural, profile).is_some()
+    }
+
     /// The row that is served in the place of this one.
     pub(crate) fn served(&'static self, profile: Profile) -> Option<&'static Kind> {
         if self.life.contains(profile) {
