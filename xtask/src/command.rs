@@ -35,7 +35,7 @@ enum Command {
     Explain(SelectArgs),
     /// Serve the API server alone, for kubectl and other clients
     Up(UpArgs),
-    /// Measure how fast the API server is
+    /// Measure how fast the API server is, or what publishing costs
     Bench(BenchArgs),
     /// Judge a stored run again, from its journal alone
     Judge {
@@ -128,10 +128,10 @@ fn patience(text: &str) -> Result<f64, String> {
 }
 
 fn role(text: &str) -> Result<Role, String> {
-    [Role::Publisher, Role::Scheduler]
+    Role::ALL
         .into_iter()
         .find(|role| role.as_str() == text)
-        .ok_or_else(|| format!("`{text}` is no role; roles: publisher, scheduler"))
+        .ok_or_else(|| format!("`{text}` is no role; roles: publisher, scheduler, cleaner"))
 }
 
 /// Parses the arguments of the process and does what they say.

@@ -56,7 +56,7 @@ impl Cluster {
                 let listened = self.listen(Some((node, segment))).await;
                 listened.map_err(|source| StartError::Io { what, source })?;
                 if self.active.contains(&Role::Publisher) {
-                    self.start_publisher(Some(node.clone()))?;
+                    self.start_publisher(Some(node))?;
                 }
             }
             Action::DriverDown(node) if plan.is_distributed() => {
@@ -79,9 +79,12 @@ impl Cluster {
                 self.fleet.stop(*role).await;
             }
             Action::Start(role) => self.start_role(*role)?,
-            Action::Fault(id, rule) => {
+            Action::Fault { id, rule, kills } => {
                 let installed = self.api.perturb(rule.clone());
                 let rule = installed.map_err(|error| Problem::Refused(error.to_string()))?;
+                if *kills {
+                    self.fleet.killer.arm(rule.0);
+                }
                 self.faults.insert(id.clone(), rule);
             }
             Action::Release(release, gates) => self.api.set_release(*release, gates),

@@ -56,8 +56,14 @@ impl Lowering<'_> {
         if !self.faults.insert(id.clone()) {
             return Err(format!("fault `{id}` was used before; give it another `id`"));
         }
-        let note = format!("fault: {} is {}", spec.api, rule.effect);
-        Ok(vec![(Action::Fault(id, rule), note)])
+        let kills = spec.kill;
+        let then = if kills {
+            ", and whoever meets it is killed"
+        } else {
+            ""
+        };
+        let note = format!("fault: {} is {}{then}", spec.api, rule.effect);
+        Ok(vec![(Action::Fault { id, rule, kills }, note)])
     }
 
     fn release(&mut self, spec: &ReleaseSpec) -> (Action, String) {

@@ -21,7 +21,7 @@ const GENERAL: u8 = 24;
 const RESOURCE_CLAIMS: u8 = 34;
 
 /// All features.
-pub const FEATURES: [Feature; 13] = [
+pub const FEATURES: [Feature; 16] = [
     Feature {
         name: "publisher.central",
         text: "one instance publishes for all nodes",
@@ -61,6 +61,21 @@ pub const FEATURES: [Feature; 13] = [
         name: "publisher.strict-topology",
         text: "it can ask for the selected node's topology only",
         needed: |plan| plan.publisher.strict_topology,
+    },
+    Feature {
+        name: "publisher.withdraw",
+        text: "it can remove an object whose figure the driver does not tell any more",
+        needed: |plan| plan.publisher.withdraw,
+    },
+    Feature {
+        name: "publisher.election",
+        text: "of several instances of it, one works",
+        needed: |plan| plan.publisher.replicas.is_some(),
+    },
+    Feature {
+        name: "publisher.registration-grace",
+        text: "a driver that unregisters for a moment keeps its objects",
+        needed: |_| false,
     },
     Feature {
         name: "publisher.old-releases",

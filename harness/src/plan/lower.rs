@@ -9,7 +9,7 @@ use fake_apiserver::Release;
 use fake_csi::{SpecVersion, Storage};
 use serde_json::Value;
 
-use super::{DriverPlan, Plan, Step, WORKLOADS, backend, expect, feature, objects};
+use super::{DriverPlan, Plan, Step, WORKLOADS, backend, bound, expect, feature, objects};
 use crate::scenario::{
     CapacitySpec, ClusterSpec, Mode, NodeSpec, PoolSpec, Role, Scenario, ScenarioError, Short, Spanned,
     StepSpec,
@@ -40,6 +40,7 @@ pub fn lower(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     let pools = lowering.pools().map_err(whole)?;
     let version = version(cluster).map_err(whole)?;
     let driver_nodes = lowering.driver_nodes();
+    let orphan_after = bound::duration(cluster.orphan_after.as_deref().unwrap_or("200ms")).map_err(whole)?;
     let mut steps = Vec::new();
     let mut step_ids = BTreeSet::new();
     let polls = roles.contains(&Role::Publisher);
@@ -66,6 +67,7 @@ pub fn lower(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         mode: cluster.mode,
         publisher: cluster.publisher,
         scheduler: cluster.scheduler.clone(),
+        orphan_after,
         driver: DriverPlan {
             name: driver.clone(),
             get_capacity: cluster.driver.get_capacity,
@@ -94,6 +96,7 @@ fn roles(cluster: &ClusterSpec, id: &str) -> Vec<Role> {
     match id.split('/').next() {
         Some("publisher") => vec![Role::Publisher],
         Some("scheduler") => vec![Role::Scheduler],
+        Some("cleaner") => vec![Role::Publisher, Role::Cleaner],
         _ => vec![Role::Publisher, Role::Scheduler],
     }
 }

@@ -53,6 +53,8 @@ pub struct Plan {
     pub publisher: PublisherSpec,
     /// Settings of the scheduler.
     pub scheduler: SchedulerSpec,
+    /// How long the driver must be absent before the cleaner acts.
+    pub orphan_after: std::time::Duration,
     /// The driver.
     pub driver: DriverPlan,
     /// Spelling of segments.
@@ -140,8 +142,15 @@ pub enum Action {
     Stop(Role),
     /// Start a role again.
     Start(Role),
-    /// The API server fails by a rule, under the case's name for it.
-    Fault(String, fake_apiserver::Rule),
+    /// The API server fails by a rule, under the case's name for it; perhaps whoever meets it is killed.
+    Fault {
+        /// The case's name for it.
+        id: String,
+        /// What fails.
+        rule: fake_apiserver::Rule,
+        /// Whether whoever meets it is killed.
+        kills: bool,
+    },
     /// The fault of that name is over.
     Unfault(String),
     /// The API server becomes a release with these gates.

@@ -50,6 +50,8 @@ pub struct ClusterSpec {
     /// Settings of the scheduler.
     #[serde(default)]
     pub scheduler: SchedulerSpec,
+    /// How long the driver must be absent from a node before the cleaner acts, such as `300ms`; unset: `200ms`.
+    pub orphan_after: Option<String>,
     /// The CSI driver.
     #[serde(default)]
     pub driver: DriverSpec,
@@ -88,6 +90,11 @@ pub struct PublisherSpec {
     /// Ask for the selected node's topology only, instead of preferring it.
     #[serde(default)]
     pub strict_topology: bool,
+    /// Remove an object whose figure the driver does not tell any more, instead of keeping the last one.
+    #[serde(default)]
+    pub withdraw: bool,
+    /// Instances of the central publisher, of which one leads; unset: a single one without an election.
+    pub replicas: Option<u8>,
 }
 
 /// Settings of the scheduler.

@@ -106,14 +106,20 @@ pub enum Role {
     Publisher,
     /// Filters and scores nodes with them.
     Scheduler,
+    /// Removes the objects of publishers whose nodes are gone.
+    Cleaner,
 }
 
 impl Role {
+    /// All roles.
+    pub const ALL: [Role; 3] = [Role::Publisher, Role::Scheduler, Role::Cleaner];
+
     /// The word used in case files, journals and reports.
     pub fn as_str(self) -> &'static str {
         match self {
             Role::Publisher => "publisher",
             Role::Scheduler => "scheduler",
+            Role::Cleaner => "cleaner",
         }
     }
 }
