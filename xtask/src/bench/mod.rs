@@ -1,4 +1,4 @@
-//! `bench`: how fast the API server is, and how much memory it takes.
+//! `bench`: how fast the API server and the scheduler are, and how much memory they take.
 //!
 //! Thin: what is typed, and which servers are measured. Judges nothing: figures depend on the machine.
 
@@ -6,6 +6,7 @@ mod connection;
 mod figure;
 mod held;
 mod load;
+mod scheduler;
 mod server;
 mod watch;
 
@@ -19,6 +20,7 @@ use serde_json::json;
 use crate::Exit;
 use figure::{Figure, Measured};
 use load::{Load, Unknown};
+use scheduler::SchedulerArgs;
 use server::Ours;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -34,6 +36,8 @@ pub(crate) struct BenchArgs {
 enum What {
     /// Measure the API server over TLS, perhaps against another one
     Apiserver(ApiserverArgs),
+    /// Measure one attempt of the scheduler over nodes and objects, beside a scan of every object
+    Scheduler(SchedulerArgs),
 }
 
 #[derive(Args)]
@@ -53,21 +57,29 @@ struct ApiserverArgs {
 
 /// Measures.
 pub(crate) fn run(args: &BenchArgs) -> Exit {
-    let What::Apiserver(args) = &args.what;
-    if cfg!(debug_assertions) && !args.as_built {
+    let as_built = match &args.what {
+        What::Apiserver(args) => args.as_built,
+        What::Scheduler(args) => args.as_built,
+    };
+    if cfg!(debug_assertions) && !as_built {
         return optimised();
     }
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
-        Ok(runtime) => runtime,
-        Err(error) => return environment(&error.into()),
+    let measured = match &args.what {
+        What::Apiserver(args) => run_apiserver(args),
+        What::Scheduler(args) => scheduler::run(args),
     };
-    match runtime.block_on(measure(args)) {
+    match measured {
         Ok(text) => {
             println!("{text}");
             Exit::Passed
         }
         Err(error) => environment(&error),
     }
+}
+
+fn run_apiserver(args: &ApiserverArgs) -> Result<String, BoxError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(measure(args))
 }
 
 fn environment(error: &BoxError) -> Exit {
