@@ -45,7 +45,18 @@ fn a_case_is_run_and_its_pending_pod_explained() {
 
 #[test]
 fn json_has_the_same_for_programs() {
-    let text = told(&["claim", "--class", "fast", "--size", "6Gi", "--node", "n1", "--json", "--scenario", CASE]);
+    let text = told(&[
+        "claim",
+        "--class",
+        "fast",
+        "--size",
+        "6Gi",
+        "--node",
+        "n1",
+        "--json",
+        "--scenario",
+        CASE,
+    ]);
     let found: Value = serde_json::from_str(&text).unwrap();
     let node = &found["nodes"][0];
     assert_eq!((&node["node"], &node["fits"]), (&json!("n1"), &json!(false)));
@@ -77,10 +88,18 @@ fn files_are_linted_and_explained() {
         "{kind: CSIStorageCapacity, metadata: {name: c, namespace: d}, storageClassName: fast, capacity: 5Gi}\n",
     );
     let text = told(&["objects", "--file", &cluster, &objects]);
-    assert!(text.contains("csistoragecapacity d/c: nodeTopology is unset"), "{text}");
-    let text = told(&["claim", "--class", "fast", "--size", "1Gi", "--file", &cluster, &objects]);
+    assert!(
+        text.contains("csistoragecapacity d/c: nodeTopology is unset"),
+        "{text}"
+    );
+    let text = told(&[
+        "claim", "--class", "fast", "--size", "1Gi", "--file", &cluster, &objects,
+    ]);
     assert!(text.contains("nodeTopology is unset: no node"), "{text}");
-    assert!(text.contains("[topology-unset]"), "the lint tells of it too: {text}");
+    assert!(
+        text.contains("[topology-unset]"),
+        "the lint tells of it too: {text}"
+    );
 }
 
 #[test]
@@ -91,12 +110,24 @@ fn what_does_not_exist_is_said_with_what_to_do() {
     let bad = path.to_str().unwrap();
     for (args, words) in [
         (vec!["pod", "q", "--scenario", CASE], "no pod is named default/q"),
-        (vec!["pod", "p", "--scenario", "no/case"], "no case is named no/case"),
-        (vec!["claim", "--class", "x", "--size", "1", "--scenario", CASE], "no StorageClass is named"),
-        (vec!["claim", "--class", "fast", "--size", "x", "--scenario", CASE], "is malformed"),
+        (
+            vec!["pod", "p", "--scenario", "no/case"],
+            "no case is named no/case",
+        ),
+        (
+            vec!["claim", "--class", "x", "--size", "1", "--scenario", CASE],
+            "no StorageClass is named",
+        ),
+        (
+            vec!["claim", "--class", "fast", "--size", "x", "--scenario", CASE],
+            "is malformed",
+        ),
         (vec!["objects", "--file", bad], "bad.yaml: Node"),
         (vec!["objects", "--file", "missing.yaml"], "missing.yaml"),
-        (vec!["objects", "--file", bad, "--scenario", CASE], "cannot be used with"),
+        (
+            vec!["objects", "--file", bad, "--scenario", CASE],
+            "cannot be used with",
+        ),
         (vec!["objects", "--run", "missing"], "missing"),
     ] {
         let output = xtask(&args);
@@ -155,7 +186,15 @@ fn a_running_cluster_is_explained() {
         }
     });
     let text = told(&[
-        "claim", "--class", "fast", "--size", "1Gi", "--node", "n500", "--kubeconfig", kubeconfig.to_str().unwrap(),
+        "claim",
+        "--class",
+        "fast",
+        "--size",
+        "1Gi",
+        "--node",
+        "n500",
+        "--kubeconfig",
+        kubeconfig.to_str().unwrap(),
     ]);
     assert!(text.contains("fits 501 of 501 nodes"), "{text}");
     assert!(text.contains("no CSIDriver is named d"), "{text}");

@@ -24,7 +24,7 @@ pub enum Sufficiency {
     Unchecked(Unchecked),
     /// This object is accessible and large enough.
     Enough(Arc<Capacity>),
-    /// No accessible object is large enough; [`considered`] tells why each is not.
+    /// No accessible object is large enough; [`shortcoming`] tells why each is not.
     NotEnough,
 }
 
@@ -140,25 +140,6 @@ pub fn check(
         Some(object) => Sufficiency::Enough(Arc::clone(object)),
         None => Sufficiency::NotEnough,
     }
-}
-
-/// Every object of the claim's class with its shortcoming on a node with these labels, for an explanation. `None` for
-/// the objects that suffice.
-pub fn considered<'a>(
-    snapshot: &'a Snapshot,
-    rules: &Rules,
-    claim: &Claim,
-    class: &Class,
-    labels: &Labels,
-) -> Vec<(&'a Arc<Capacity>, Option<Shortcoming>)> {
-    let Some(request) = claim.request else {
-        return Vec::new();
-    };
-    let objects = snapshot.capacities.iter();
-    objects
-        .filter(|object| object.class == class.key.name)
-        .map(|object| (object, shortcoming(rules, object, request, labels)))
-        .collect()
 }
 
 /// Whether the index keeps objects in the order in which these rules compare them.

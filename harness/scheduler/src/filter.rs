@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::capacity_check::{self, Sufficiency};
 use crate::claims::{Delayed, PodClaims};
 use crate::objects::{Capacity, Claim, Class, Node, ObjectKey, Volume};
+use crate::quantity::{Arithmetic, human};
 use crate::rules::Rules;
 use crate::snapshot::Snapshot;
 
@@ -81,17 +82,41 @@ pub enum Refusal {
 }
 
 /// Why a claim cannot be had on a node, capacity apart.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BindConflict {
     /// An earlier attempt selected this other node.
+    #[error("node {0:?} is selected for it until the provisioner gives that back")]
     OtherNodeSelected(String),
     /// No volume suits, and the class has no provisioner.
+    #[error("no volume suits, and the class has no provisioner")]
     NoProvisioner,
     /// The class does not allow provisioning for the node.
+    #[error("allowedTopologies of the class does not allow this node")]
     TopologyNotAllowed,
 }
 
 impl Refusal {
+    /// The claim that it is about, with what is asked for it.
+    pub fn about(&self) -> String {
+        match self {
+            Self::NotEnoughSpace { claim } => {
+                let size = claim
+                    .request
+                    .map(|request| human(request.bytes(Arithmetic::Exact)));
+                format!(
+                    "{} of class {}, {}",
+                    claim.key,
+                    claim.class,
+                    size.unwrap_or_default()
+                )
+            }
+            Self::NodeConflict { claim, volume } | Self::VolumeMissing { claim, volume } => {
+                format!("{claim}, bound to {volume}")
+            }
+            Self::BindConflict { claim, cause } => format!("{claim}: {cause}"),
+        }
+    }
+
     /// The reason in kube-scheduler's words.
     pub fn reason(&self) -> &'static str {
         match self {

@@ -102,7 +102,7 @@ impl Shape {
 }
 
 fn main() -> ExitCode {
-    match start(Arguments::parse()) {
+    match start(&Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // Nothing is left to do about a closed stderr.
@@ -113,7 +113,7 @@ fn main() -> ExitCode {
 }
 
 #[tokio::main]
-async fn start(arguments: Arguments) -> Result<(), Failure> {
+async fn start(arguments: &Arguments) -> Result<(), Failure> {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     tracing_subscriber::fmt()
@@ -121,12 +121,12 @@ async fn start(arguments: Arguments) -> Result<(), Failure> {
         .with_ansi(!plain && io::stderr().is_terminal())
         .with_writer(io::stderr)
         .init();
-    let started = Start::of(&arguments)?;
+    let started = Start::of(arguments)?;
     let kubeconfig = arguments.kubeconfig.as_ref().or(started.kubeconfig.as_ref());
     let client = client(kubeconfig).await?;
     let stopping = stopping()?;
     if let Some(address) = arguments.extender {
-        return serve(&arguments, started, client, address, stopping).await;
+        return serve(arguments, started, client, address, stopping).await;
     }
     let runs = started.options.into_iter().map(|options| {
         let stopping = stopping.clone();
@@ -204,6 +204,8 @@ struct Start {
 impl Start {
     fn of(arguments: &Arguments) -> Result<Self, Failure> {
         let flags = options(arguments)?;
+        // Before anything is connected to.
+        flags.rules()?;
         let Some(file) = &arguments.config else {
             return Ok(Self {
                 kubeconfig: None,

@@ -20,15 +20,33 @@ fn refused(arguments: &[&str]) -> String {
 #[test]
 fn wrong_settings_are_refused() {
     for (arguments, words) in [
-        (&["--feature-gates", "CSIStorageCapacity=false"][..], "unrecognized feature gate: CSIStorageCapacity"),
-        (&["--feature-gates", "VolumeCapacityPriority=true"], "unrecognized feature gate: VolumeCapacityPriority"),
+        (
+            &["--feature-gates", "CSIStorageCapacity=false"][..],
+            "unrecognized feature gate: CSIStorageCapacity",
+        ),
+        (
+            &["--feature-gates", "VolumeCapacityPriority=true"],
+            "unrecognized feature gate: VolumeCapacityPriority",
+        ),
         (
             &["--release", "1.24", "--feature-gates", "CSIStorageCapacity=false"],
             "feature is locked to true",
         ),
         (&["--release", "1.12"], "choose one from 1.19 to 1.37"),
-        (&["--bug-compatible=everything"], "choose flag, arithmetic or choice"),
-        (&["--shape", "0=11"], "not in valid range [0, 10]"),
+        (
+            &["--bug-compatible=everything"],
+            "choose flag, arithmetic or choice",
+        ),
+        (
+            &[
+                "--shape",
+                "0=11",
+                "--feature-gates",
+                "StorageCapacityScoring=true",
+            ],
+            "not in valid range [0, 10]",
+        ),
+        (&["--shape", "0=1"], "unexpected field `shape`"),
         (&["--config", "/nonexistent"], "/nonexistent"),
         (&["--config", "x", "--shape", "0=1"], "cannot be used with"),
         (&["--allow-remote"], "--extender"),
@@ -50,7 +68,13 @@ profiles: [{pluginConfig: [{name: VolumeBinding, args: {shape: [{utilization: 0,
     let file = file.to_str().unwrap();
     let told = refused(&["--config", file]);
     let expected = "unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring";
-    assert!(told.contains("profiles[0].pluginConfig[0].args.shape") && told.contains(expected), "{told}");
+    assert!(
+        told.contains("profiles[0].pluginConfig[0].args.shape") && told.contains(expected),
+        "{told}"
+    );
     let told = refused(&["--config", file, "--feature-gates", "StorageCapacityScoring=true"]);
-    assert!(!told.contains("shape"), "with the gate it goes on to the cluster: {told}");
+    assert!(
+        !told.contains("shape"),
+        "with the gate it goes on to the cluster: {told}"
+    );
 }

@@ -13,6 +13,7 @@ use crate::cycle::Blocker;
 use crate::defect::Defect;
 use crate::objects::{Capacity, Class, Driver, Node, Pod};
 use crate::rules::Rules;
+use crate::selector::Topology;
 
 /// Whether the change may help a pod that was kept from being placed by `blockers`.
 pub(super) fn wakes(rules: &Rules, change: &Change, pod: &Pod, blockers: &BTreeSet<Blocker>) -> bool {
@@ -81,6 +82,10 @@ fn has_room_now(rules: &Rules, delta: &Delta<Capacity>, blockers: &BTreeSet<Bloc
     let Some(new) = &delta.new else {
         return false;
     };
+    // Without a topology no node can access it.
+    if !matches!(new.topology, Topology::Matching(_)) {
+        return false;
+    }
     blockers.iter().any(|blocker| match blocker {
         Blocker::Capacity { class, request } if *class == new.class => {
             let is_enough = |object: &Capacity| limit_of(rules, object) >= Some(*request);
@@ -147,7 +152,7 @@ mod tests {
     fn capacity_wakes_when_the_limit_grows_enough() {
         let capacity = |capacity: &str, maximum: &str| {
             let set = |text: &str| if text.is_empty() { Value::Null } else { json!(text) };
-            json!({"metadata": {"name": "x", "namespace": "ns"}, "storageClassName": "s", "capacity": set(capacity), "maximumVolumeSize": set(maximum)})
+            json!({"metadata": {"name": "x", "namespace": "ns"}, "storageClassName": "s", "nodeTopology": {}, "capacity": set(capacity), "maximumVolumeSize": set(maximum)})
         };
         for (request, old, new, expected) in [
             (1, Value::Null, capacity("1", ""), true),
@@ -189,10 +194,17 @@ mod tests {
             defect: Some(Defect::NeverWakes),
             ..Rules::default()
         };
-        let new = json!({"metadata": {"name": "x"}, "storageClassName": "s", "capacity": "1"});
+        let new =
+            json!({"metadata": {"name": "x"}, "storageClassName": "s", "nodeTopology": {}, "capacity": "1"});
+        let nowhere = json!({"metadata": {"name": "x"}, "storageClassName": "s", "capacity": "1"});
         let blockers = [for_bytes(1)].into();
         let capacity = Change::Capacity(delta(Value::Null, new));
         assert!(wakes(&Rules::default(), &capacity, &pod(), &blockers));
+        let nowhere = Change::Capacity(delta(Value::Null, nowhere));
+        assert!(
+            !wakes(&Rules::default(), &nowhere, &pod(), &blockers),
+            "no node can access it"
+        );
         assert!(!wakes(&rules, &capacity, &pod(), &blockers));
         let volume = Change::Volume(delta(Value::Null, json!({"metadata": {"name": "x"}})));
         assert!(wakes(&rules, &volume, &pod(), &blockers));

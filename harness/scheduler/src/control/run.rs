@@ -300,14 +300,14 @@ fn frees(decision: &Feasible, pod: &Pod, blockers: &BTreeSet<Blocker>) -> bool {
         || decision.plan.provisions.iter().any(shares)
 }
 
-/// Node, claim and class of every refusal for lack of storage, for those who look for the cause in the log.
+/// Node, claim, class and size of every refusal for lack of storage, for those who look for the cause in the log.
 fn log_refusals(pod: &Pod, refused: &[Refused]) {
     for Refused { node, cause } in refused {
         let Cause::Volumes(refusals) = cause else {
             continue;
         };
         for refusal in refusals {
-            debug!(pod = %pod.key, node = node.name(), ?refusal, "node refused");
+            debug!(pod = %pod.key, node = node.name(), reason = refusal.reason(), about = %refusal.about(), "node refused");
         }
     }
 }

@@ -197,6 +197,14 @@ fn explain(
         nodes,
         findings: findings(snapshot, classes),
     };
+    if snapshot.nodes.is_empty() {
+        return Ok(told(
+            message::NO_NODES.to_owned(),
+            Vec::new(),
+            Vec::new(),
+            Vec::new(),
+        ));
+    }
     let claims = match classify(snapshot, rules, pod) {
         Ok(claims) => claims,
         Err(reason) => {
@@ -251,9 +259,6 @@ fn explain(
 }
 
 fn verdict(rules: &Rules, pod: &Pod, feasible: &[Feasible], refused: &[Refused]) -> String {
-    if feasible.is_empty() && refused.is_empty() {
-        return message::NO_NODES.to_owned();
-    }
     if feasible.is_empty() {
         return cycle::refusal(refused, rules, pod);
     }
@@ -375,15 +380,7 @@ fn refusal_of(refused: &Refused, claim: &ObjectKey) -> Option<String> {
         return None;
     };
     refusals.iter().find_map(|refusal| match refusal {
-        Refusal::BindConflict { claim: of, cause } if of == claim => Some(match cause {
-            BindConflict::OtherNodeSelected(node) => {
-                format!("node {node:?} is selected for it until the provisioner gives that back")
-            }
-            BindConflict::NoProvisioner => "no volume suits, and the class has no provisioner".to_owned(),
-            BindConflict::TopologyNotAllowed => {
-                "allowedTopologies of the class does not allow this node".to_owned()
-            }
-        }),
+        Refusal::BindConflict { claim: of, cause } if of == claim => Some(cause.to_string()),
         Refusal::NotEnoughSpace { claim: of } if of.key == *claim => {
             Some("no capacity object that this node can access is large enough".to_owned())
         }
@@ -395,7 +392,7 @@ fn refusal_of(refused: &Refused, claim: &ObjectKey) -> Option<String> {
 fn alone(considered: &Considered<'_>, node: &Node) -> String {
     let Delayed { demand, class, .. } = considered.delayed;
     if !class.admits(&node.labels) {
-        return "allowedTopologies of the class does not allow this node".to_owned();
+        return BindConflict::TopologyNotAllowed.to_string();
     }
     let checked = capacity_check::check(considered.snapshot, considered.rules, demand, class, &node.labels);
     match checked {

@@ -12,6 +12,8 @@ mod index;
 #[cfg(test)]
 mod nodes;
 #[cfg(test)]
+mod random;
+#[cfg(test)]
 mod reasons;
 #[cfg(test)]
 mod refusals;

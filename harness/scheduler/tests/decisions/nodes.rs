@@ -161,7 +161,7 @@ fn processor_memory_and_pods_run_out() {
             "Insufficient cpu, Insufficient memory",
         ),
         (
-            vec![small.clone(), small.clone()],
+            vec![small.clone(), small],
             asking(&[], &[]),
             "Too many pods",
         ),
