@@ -35,6 +35,21 @@ pub struct Access {
     pub pod: Option<String>,
     /// The logical settings of the case.
     pub settings: Settings,
+    /// What a process of its own needs besides; none for systems in this process.
+    pub child: Option<ChildAccess>,
+}
+
+/// What a child process gets to know.
+#[derive(Debug, Clone)]
+pub struct ChildAccess {
+    /// A kubeconfig with its token.
+    pub kubeconfig: PathBuf,
+    /// Base URL of the API server, over TLS: client-go sends no token over anything else.
+    pub api_url: String,
+    /// The authority that signed the server's certificate.
+    pub authority_pem: String,
+    /// Where what it says is kept.
+    pub log: PathBuf,
 }
 
 /// Logical settings; a manifest maps them to arguments of a program.
@@ -60,6 +75,55 @@ pub struct Settings {
     pub shape: Option<Vec<ShapePoint>>,
 }
 
+impl Settings {
+    /// The settings of a role by the names that manifests use, each with its value and whether a program has that value
+    /// by itself.
+    pub(crate) fn values(&self, role: Role) -> Vec<(&'static str, String, bool)> {
+        let switch = |name, on: bool, usual: bool| (name, on.to_string(), on == usual);
+        let level = self.owner_level.map(|level| level.to_string());
+        let shape = self.shape.as_ref().map(serde_json::to_string);
+        let none = || "none".to_owned();
+        match role {
+            Role::Publisher => vec![
+                ("mode", self.mode.as_str().to_owned(), self.mode == Mode::Central),
+                (
+                    "ownerLevel",
+                    level.unwrap_or_else(none),
+                    self.owner_level.is_none(),
+                ),
+                switch("immediate", self.immediate, false),
+                switch("zero", self.zero, false),
+                switch("strictTopology", self.strict_topology, false),
+            ],
+            Role::Scheduler => vec![
+                switch("capacity", self.capacity, true),
+                switch("scoring", self.scoring, false),
+                (
+                    "shape",
+                    shape.and_then(Result::ok).unwrap_or_else(none),
+                    self.shape.is_none(),
+                ),
+            ],
+        }
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            mode: Mode::Central,
+            refresh: Duration::from_millis(100),
+            owner_level: None,
+            immediate: false,
+            zero: false,
+            strict_topology: false,
+            capacity: true,
+            scoring: false,
+            shape: None,
+        }
+    }
+}
+
 /// Client name of the harness itself.
 pub(crate) const HARNESS: &str = "harness";
 
@@ -71,8 +135,10 @@ pub type Run = dyn Fn(Access, CancellationToken) -> BoxFuture<'static, Result<()
 pub struct System {
     /// What reports call it.
     pub name: String,
-    /// Starts an instance in this process.
+    /// Runs an instance.
     pub run: Arc<Run>,
+    /// Whether that is a process of its own: it gets a kubeconfig, and is waited for until it asks for something.
+    pub is_child: bool,
 }
 
 /// The systems of a run, by role.
@@ -102,6 +168,25 @@ impl Fleet {
             journal,
             running: BTreeMap::new(),
         }
+    }
+
+    /// Whether any of its systems is a process of its own.
+    pub(crate) fn has_children(&self) -> bool {
+        self.systems.by_role.values().any(|system| system.is_child)
+    }
+
+    /// The child processes that are running, by client name.
+    pub(crate) fn children(&self) -> impl Iterator<Item = (&Arc<str>, Role)> {
+        let is_child = |role| {
+            self.systems
+                .by_role
+                .get(&role)
+                .is_some_and(|system| system.is_child)
+        };
+        self.running
+            .iter()
+            .map(|(client, instance)| (client, instance.role))
+            .filter(move |(_, role)| is_child(*role))
     }
 
     /// Starts an instance under its client name.

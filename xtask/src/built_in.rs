@@ -83,6 +83,7 @@ pub fn built_in(defect: Option<Defect>) -> Systems {
     let system = |name: &str, run| System {
         name: name.to_owned(),
         run,
+        is_child: false,
     };
     Systems {
         by_role: [

@@ -1,5 +1,6 @@
-//! Response bodies: bytes that are there, lists, and watch streams.
+//! Response bodies: bytes that are there, lists, either of them compressed, and watch streams.
 
+use super::gzip::Zipped;
 use super::inflight::Hold;
 use super::pieces::Pieces;
 use super::stream::WatchBody;
@@ -15,6 +16,8 @@ pub(super) enum Body {
     Whole { bytes: Option<Bytes>, _hold: Hold },
     /// A list, piece by piece.
     List { pieces: Box<Pieces>, _hold: Hold },
+    /// Either of them, compressed as it is sent.
+    Zipped { zipped: Box<Zipped>, _hold: Hold },
     /// Events as they come.
     Watch(Box<WatchBody>),
 }
@@ -30,6 +33,7 @@ impl hyper::body::Body for Body {
         match &mut *self {
             Self::Whole { bytes, .. } => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
             Self::List { pieces, .. } => Poll::Ready(pieces.next().map(|bytes| Ok(Frame::data(bytes)))),
+            Self::Zipped { zipped, .. } => Poll::Ready(zipped.next().map(|bytes| Ok(Frame::data(bytes)))),
             Self::Watch(watch) => watch
                 .poll_bytes(cx)
                 .map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes)))),
@@ -40,6 +44,7 @@ impl hyper::body::Body for Body {
         match self {
             Self::Whole { bytes, .. } => bytes.is_none(),
             Self::List { pieces, .. } => pieces.left() == 0,
+            Self::Zipped { zipped, .. } => zipped.is_done(),
             Self::Watch(_) => false,
         }
     }
@@ -48,7 +53,7 @@ impl hyper::body::Body for Body {
         match self {
             Self::Whole { bytes, .. } => SizeHint::with_exact(bytes.as_ref().map_or(0, |b| b.len() as u64)),
             Self::List { pieces, .. } => SizeHint::with_exact(pieces.left() as u64),
-            Self::Watch(_) => SizeHint::default(),
+            Self::Zipped { .. } | Self::Watch(_) => SizeHint::default(),
         }
     }
 }

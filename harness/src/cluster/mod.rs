@@ -4,12 +4,14 @@
 
 mod act;
 mod address;
+mod attach;
 mod controllers;
 mod observe;
 mod owner;
+mod ready;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,7 +24,7 @@ use crate::journal::{Journal, What};
 use crate::plan::{NAMESPACE, Plan, PoolPlan};
 use crate::scenario::Role;
 use crate::segment::Segment;
-use crate::system::{Access, Fleet, HARNESS, Settings, Systems};
+use crate::system::{Access, ChildAccess, Fleet, HARNESS, Settings, Systems};
 use crate::world::World;
 use observe::{ApiObserver, CsiObserver};
 
@@ -61,6 +63,8 @@ pub enum StartError {
 pub(crate) struct Cluster {
     api: ApiServer,
     server: fake_apiserver::Running,
+    /// A second listener with TLS, for child processes.
+    tls: Option<fake_apiserver::Running>,
     local: LocalClient,
     driver: FakeDriver,
     /// By node; none: the central endpoint.
@@ -109,6 +113,15 @@ impl Cluster {
         };
         let api = ApiServer::new(options, Some(Arc::new(ApiObserver(journal.clone()))));
         let server = api.start().await.map_err(io("start the API server"))?;
+        let fleet = Fleet::new(systems.clone(), journal.clone());
+        let tls = match fleet.has_children() {
+            true => Some(
+                api.start_tls()
+                    .await
+                    .map_err(io("start the API server with TLS"))?,
+            ),
+            false => None,
+        };
         let observer = CsiObserver {
             journal: journal.clone(),
             segments: plan.segments.clone(),
@@ -126,11 +139,12 @@ impl Cluster {
             controllers: tokio::spawn(run),
             api,
             server,
+            tls,
             local,
             driver,
             endpoints: BTreeMap::new(),
             folder,
-            fleet: Fleet::new(systems.clone(), journal.clone()),
+            fleet,
             journal: journal.clone(),
             world: World::default(),
             world_seen: 0,
@@ -228,7 +242,7 @@ impl Cluster {
             self.active.push(role);
         }
         if role == Role::Scheduler {
-            let access = self.access(role.as_str(), None, None);
+            let access = self.access(role.as_str(), None, None)?;
             return self
                 .fleet
                 .start(role, role.as_str(), access)
@@ -245,22 +259,53 @@ impl Cluster {
     fn start_publisher(&mut self, node: Option<String>) -> Result<(), StartError> {
         let client = publisher_client(node.as_deref());
         let socket = self.endpoints.get(&node).map(|endpoint| endpoint.socket.clone());
-        let access = self.access(&client, node, socket);
+        let access = self.access(&client, node, socket)?;
         self.fleet
             .start(Role::Publisher, &client, access)
             .map_err(StartError::NoSystem)
     }
 
-    fn access(&self, client: &str, node: Option<String>, csi_socket: Option<PathBuf>) -> Access {
-        Access {
+    fn access(
+        &self,
+        client: &str,
+        node: Option<String>,
+        csi_socket: Option<PathBuf>,
+    ) -> Result<Access, StartError> {
+        let token = self.api.add_client(client);
+        let child = self
+            .tls
+            .as_ref()
+            .map(|tls| self.child_access(tls, client, &token));
+        Ok(Access {
             api_url: self.server.url(),
-            token: self.api.add_client(client),
+            token,
             csi_socket,
             node,
             namespace: NAMESPACE.to_owned(),
             pod: self.pod.clone(),
             settings: self.settings.clone(),
-        }
+            child: child.transpose()?,
+        })
+    }
+
+    fn child_access(
+        &self,
+        tls: &fake_apiserver::Running,
+        client: &str,
+        token: &str,
+    ) -> Result<ChildAccess, StartError> {
+        let kubeconfig = self.folder.path().join(format!("{client}.kubeconfig"));
+        tls.write_kubeconfig(&kubeconfig, token)
+            .map_err(|source| StartError::Io {
+                what: "write a kubeconfig",
+                source,
+            })?;
+        Ok(ChildAccess {
+            kubeconfig,
+            api_url: tls.url(),
+            authority_pem: tls.authority_pem().unwrap_or_default().to_owned(),
+            log: self.folder.path().join(format!("{client}.log")),
+        })
     }
 
     /// Waits until nothing is in flight and nothing has moved for a moment.
@@ -281,12 +326,30 @@ impl Cluster {
         }
     }
 
-    /// Stops the systems, then the servers.
-    pub(crate) async fn stop(mut self) {
+    /// Stops the systems, then the servers. Returns what child processes have said, by client name.
+    pub(crate) async fn stop(mut self) -> Vec<(String, Vec<u8>)> {
         self.fleet.stop_all().await;
         self.controllers.abort();
         self.server.stop().await;
+        if let Some(tls) = self.tls {
+            tls.stop().await;
+        }
+        logs(self.folder.path())
     }
+}
+
+/// The logs in a folder, by the names of the clients.
+fn logs(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut logs: Vec<_> = entries
+        .filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            let client = name.strip_suffix(".log")?.to_owned();
+            Some((client, std::fs::read(entry.path()).ok()?))
+        })
+        .collect();
+    logs.sort();
+    logs
 }
 
 /// Whether a fact shows that the cluster is still moving; polls that change nothing do not.

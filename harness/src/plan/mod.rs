@@ -2,11 +2,14 @@
 //!
 //! Lowering is pure: it reads a [`Scenario`] and yields a [`Plan`] or an error that points into the file. Nothing here runs.
 
+mod actions;
 mod bound;
 mod expect;
 mod fault;
+mod features;
 mod lower;
 pub(crate) mod objects;
+mod script;
 
 use std::collections::BTreeMap;
 
@@ -14,7 +17,9 @@ use fake_apiserver::Release;
 use serde_json::Value;
 
 pub use bound::Bound;
+pub(crate) use bound::duration;
 pub use expect::{Count, Expect, Objects, Pattern, PatternKind, Place, Predicate, Row, Rows};
+pub use features::{FEATURES, Feature, feature};
 pub use lower::lower;
 
 use crate::scenario::{Level, Mode, PublisherSpec, Role, Scenario, SchedulerSpec, Size};

@@ -11,7 +11,7 @@ use super::Role;
 pub struct FaultSpec {
     /// Name for `unfault`.
     pub id: Option<String>,
-    /// `<verb> <resource>`; `*` stands for any verb, or any resource.
+    /// `<verb> <resource>`, such as `update|patch pods`; `*` stands for any verb, or any resource.
     pub api: String,
     /// Only for that role. Unset: for every system under test.
     pub by: Option<Role>,

@@ -160,11 +160,7 @@ fn processor_memory_and_pods_run_out() {
             asking(&[json!({"cpu": "901m", "memory": "1Gi"})], &[]),
             "Insufficient cpu, Insufficient memory",
         ),
-        (
-            vec![small.clone(), small],
-            asking(&[], &[]),
-            "Too many pods",
-        ),
+        (vec![small.clone(), small], asking(&[], &[]), "Too many pods"),
         // Who asks for nothing is not kept away by others who took too much.
         (vec![json!({"cpu": "7"})], asking(&[], &[]), "fits"),
     ] {
