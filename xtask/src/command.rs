@@ -10,6 +10,7 @@ use crate::bench::{self, BenchArgs};
 use crate::built_in::Defect;
 use crate::conformance::ConformanceArgs;
 use crate::up::{self, UpArgs};
+use crate::why::{self, WhyArgs};
 use crate::{Exit, conformance, e2e, inspect};
 
 /// Test harness and fake control plane for Kubernetes storage-capacity tracking.
@@ -33,9 +34,11 @@ enum Command {
     List(SelectArgs),
     /// Say what a case shows, what it does and what it expects
     Explain(SelectArgs),
+    /// Say why a pod or claim fits which nodes, from a cluster, files or a case
+    Why(WhyArgs),
     /// Serve the API server alone, for kubectl and other clients
     Up(UpArgs),
-    /// Measure how fast the API server is, or what publishing costs
+    /// Measure how fast the API server and the scheduler are, or what publishing costs
     Bench(BenchArgs),
     /// Judge a stored run again, from its journal alone
     Judge {
@@ -141,6 +144,7 @@ pub fn run() -> Exit {
         Command::Conformance(args) => conformance::run(&args),
         Command::List(args) => inspect::list(&args),
         Command::Explain(args) => inspect::explain(&args),
+        Command::Why(args) => why::run_why(&args),
         Command::Up(args) => up::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Judge { folder } => inspect::judge(&folder),

@@ -11,6 +11,7 @@ mod e2e;
 mod exit;
 mod inspect;
 mod up;
+mod why;
 
 pub use built_in::{Defect, built_in, defects};
 pub use command::run;
