@@ -4,6 +4,7 @@
 
 mod admit;
 mod body;
+mod deadline;
 mod discovery;
 mod health;
 mod impersonate;
@@ -40,7 +41,7 @@ use inflight::{Hold, TooMany};
 use negotiate::{Accept, Form, Purpose};
 use route::{Route, Special};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// Bytes that a request body may have, as in the real server.
@@ -133,63 +134,90 @@ async fn answer(endpoint: &Endpoint, request: Request<Incoming>) -> Result<Respo
     let route = route.served_by(endpoint.server.store().profile());
     let labels = route.labels(&params);
     let flight = metrics.begin(route.verb().only_reads());
-    let response = perturbed(endpoint, request, route, params, labels, hold).await;
+    let response = in_time(endpoint, request, route, params, labels, (hold, began)).await;
     drop(flight);
     let code = response.as_ref().map_or(0, |response| response.status().as_u16());
     metrics.answered(labels, code, began.elapsed());
     response
 }
 
-/// Lets a request meet the perturbations, and answers it as far as they let it.
-async fn perturbed(
+/// Answers a request if it can be done in the time that it is allotted. Watches take the time that they take.
+async fn in_time(
     endpoint: &Endpoint,
     request: Request<Incoming>,
     route: Route,
     params: Params,
     labels: Labels,
-    hold: Hold,
+    (hold, began): (Hold, Instant),
 ) -> Result<Response<Body>, Cut> {
+    let server = &endpoint.server;
     let (head, admitted) = Head::read(endpoint, &request, &route, &params);
     let hold = match endpoint.in_flight.enter(head.verb, &head.user, hold) {
         Ok(hold) => hold,
         Err(TooMany(hold)) => {
-            head.report(&endpoint.server, 429, None);
+            head.report(server, 429, None);
             return Ok(respond::too_many().with(hold));
         }
     };
+    let most = server.store().limits().request;
+    let (allotted, admitted) = match deadline::allotted(params.get("timeout"), most) {
+        _ if head.verb == Verb::Watch => (None, admitted),
+        Ok(allotted) => (Some(allotted), admitted),
+        Err(refusal) => (Some(most), Err(refusal)),
+    };
+    let context = Context {
+        labels,
+        stale: None,
+        hold,
+    };
+    let route = admitted.map(|()| route);
+    let Some(allotted) = allotted else {
+        return perturbed(endpoint, request, (&head, params), route, context).await;
+    };
+    if began.elapsed() < allotted {
+        let answer = perturbed(endpoint, request, (&head, params), route, context);
+        if let Ok(answer) = tokio::time::timeout_at((began + allotted).into(), answer).await {
+            return answer;
+        }
+    }
+    head.report(server, 504, None);
+    Ok(respond::timed_out().with(Hold::new(server.store().activity().begin())))
+}
+
+/// Lets a request meet the perturbations, and answers it as far as they let it.
+async fn perturbed(
+    endpoint: &Endpoint,
+    request: Request<Incoming>,
+    (head, params): (&Head, Params),
+    route: Result<Route, Status>,
+    mut context: Context,
+) -> Result<Response<Body>, Cut> {
     let revision = params.get("resourceVersion");
     let store = endpoint.server.store();
     let fate = store.meet(&head.user.name, head.verb, head.resource.as_ref(), revision);
     if !fate.delay.is_zero() {
         tokio::time::sleep(fate.delay).await;
     }
-    let mut context = Context {
-        labels,
-        stale: None,
-        hold,
-    };
-    let admitted = match fate.blow {
-        None => admitted,
+    let route = match fate.blow {
+        None => route,
         Some(Blow::Disconnect) => return Err(Cut),
         Some(Blow::Refuse(status)) if status.code == 410 && head.verb == Verb::Watch => {
-            if let (Ok(()), Route::Resource { target, .. }) = (&admitted, &route) {
-                return Ok(expired_watch(endpoint, &head, target, status, labels));
+            if let Ok(Route::Resource { target, .. }) = &route {
+                return Ok(expired_watch(endpoint, head, target, status, context.labels));
             }
-            admitted
+            route
         }
-        Some(Blow::Refuse(status)) => admitted.and(Err(status)),
+        Some(Blow::Refuse(status)) => route.and(Err(status)),
         Some(Blow::Stale(revision)) => {
             context.stale = Some(revision);
-            admitted
+            route
         }
         Some(Blow::LoseAnswer) => {
-            let route = admitted.map(|()| route);
             // Dropping the answer is what loses it; a watch that was accepted ends with it.
             drop(respond_to(endpoint, request, (head, params), route, context).await);
             return Err(Cut);
         }
     };
-    let route = admitted.map(|()| route);
     Ok(respond_to(endpoint, request, (head, params), route, context).await)
 }
 
@@ -232,7 +260,7 @@ struct Context {
 async fn respond_to(
     endpoint: &Endpoint,
     request: Request<Incoming>,
-    (head, params): (Head, Params),
+    (head, params): (&Head, Params),
     route: Result<Route, Status>,
     context: Context,
 ) -> Response<Body> {
@@ -241,7 +269,7 @@ async fn respond_to(
     let refusal = match route {
         Ok(Route::Resource { verb, target }) => {
             let agent = agent(&request, verb);
-            match payload(request, verb, &target, server.store().limits().body).await {
+            match payload(request, verb, &target).await {
                 Ok(payload) => {
                     await_revision(server, verb, &params).await;
                     let call = Call {
@@ -254,12 +282,12 @@ async fn respond_to(
                         agent,
                         stale,
                     };
-                    return carry_out(endpoint, &head, call, labels, hold);
+                    return carry_out(endpoint, head, call, labels, hold);
                 }
                 Err(status) => status,
             }
         }
-        Ok(Route::Special(special)) => match special_answer(endpoint, &head, &request, &special, &params) {
+        Ok(Route::Special(special)) => match special_answer(endpoint, head, &request, &special, &params) {
             Ok(response) => {
                 head.report(server, response.code(), None);
                 return response.with(hold);
@@ -319,18 +347,10 @@ fn carry_out(endpoint: &Endpoint, head: &Head, call: Call, labels: Labels, hold:
 }
 
 /// Reads and decodes the body of a request, as far as its verb has one.
-async fn payload(
-    request: Request<Incoming>,
-    verb: Verb,
-    target: &Target,
-    within: Duration,
-) -> Result<Payload, Status> {
+async fn payload(request: Request<Incoming>, verb: Verb, target: &Target) -> Result<Payload, Status> {
     let media = negotiate::content_type(request.headers());
     let reader = negotiate::reader(verb, &media)?;
-    let body = tokio::time::timeout(within, collect(request))
-        .await
-        .map_err(|_| Status::timed_out())??;
-    reader(Purpose { verb, target }, &body)
+    reader(Purpose { verb, target }, &collect(request).await?)
 }
 
 async fn collect(request: Request<Incoming>) -> Result<Bytes, Status> {

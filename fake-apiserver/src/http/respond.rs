@@ -200,6 +200,13 @@ pub(super) fn too_many() -> Plain {
     plain
 }
 
+/// What is answered when the time of a request is up: a status that does not say what it is, as the real server's
+/// filter writes it.
+pub(super) fn timed_out() -> Plain {
+    let status = r#"{"metadata":{},"status":"Failure","message":"Timeout: request did not complete within the allotted timeout","reason":"Timeout","details":{},"code":504}"#;
+    text(504, format!("{status}\n"))
+}
+
 /// No body.
 pub(super) fn empty(code: StatusCode) -> Plain {
     Plain {

@@ -437,7 +437,7 @@ impl Txn<'_> {
             Start::Now => (Head::Done, now),
             Start::State => (
                 Head::State {
-                    objects: self.state.shelves[shelf].objects.clone(),
+                    objects: selection.narrow(kind, self.state.shelves[shelf].objects.clone()),
                     last: None,
                 },
                 now,

@@ -144,6 +144,20 @@ impl Selection {
         own.or_else(|| self.fields.only("/metadata/name"))
     }
 
+    /// The part of a resource in which all that matches is: often the only object that can.
+    pub(crate) fn narrow(&self, kind: &Kind, objects: Objects) -> Objects {
+        let (namespace, name) = (self.only_namespace(), self.only_name());
+        match name {
+            Some(name) if namespace.is_some() || !kind.namespaced => {
+                let found = objects.get_key_value(kind.key(namespace, name).as_str());
+                found.map_or_else(Objects::new, |(key, object)| {
+                    Objects::unit(key.clone(), object.clone())
+                })
+            }
+            _ => objects,
+        }
+    }
+
     /// What a watch with this selection sees of a change.
     fn sees(&self, logged: &Logged, frames: Option<&Arc<Frames>>) -> Option<Delivered> {
         let before = logged.old.as_ref().is_some_and(|old| self.matches(old));

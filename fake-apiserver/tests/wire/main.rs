@@ -5,6 +5,7 @@ mod admission;
 mod apply;
 mod client;
 mod crud;
+mod deadline;
 mod defaults;
 mod deletion;
 mod discovery;

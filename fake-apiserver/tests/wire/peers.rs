@@ -117,7 +117,7 @@ async fn a_handshake_that_does_not_come_is_not_waited_for() {
 #[tokio::test]
 async fn a_body_that_does_not_come_is_answered_with_a_timeout() {
     let wire = limited(Limits {
-        body: SOON,
+        request: SOON,
         ..Limits::default()
     })
     .await;
