@@ -61,7 +61,8 @@ pub struct Limits {
     /// How long a request may take, watches excepted, from the end of its headers and with its body; it is answered 504
     /// then. Clients can ask for less (`timeout`).
     pub request: Duration,
-    /// How long a peer may go without reading anything of what is being sent to it.
+    /// How long a peer may go without reading anything of what is being sent to it, and without taking a piece of an
+    /// answer (up to twice as long); then its connection is closed.
     pub stalled: Duration,
 }
 

@@ -18,6 +18,7 @@ mod protobuf;
 mod respond;
 mod route;
 mod stream;
+mod untaken;
 
 pub(crate) use inflight::InFlight;
 pub(crate) use listener::{Listening, serve};
@@ -43,6 +44,7 @@ use route::{Route, Special};
 use std::sync::Arc;
 use std::time::Instant;
 use tokio_util::sync::CancellationToken;
+use untaken::Untaken;
 
 /// Bytes that a request body may have, as in the real server.
 const BODY_BYTES_MAX: usize = 3 * 1024 * 1024;
@@ -126,15 +128,19 @@ impl Head {
 struct Cut;
 
 /// Answers a request and counts it; a perturbation may cut the connection instead.
-async fn answer(endpoint: &Endpoint, request: Request<Incoming>) -> Result<Response<Body>, Cut> {
+async fn answer(
+    endpoint: &Endpoint,
+    untaken: &Arc<Untaken>,
+    request: Request<Incoming>,
+) -> Result<Response<Body>, Cut> {
     let (metrics, began) = (endpoint.server.metrics(), Instant::now());
-    let hold = Hold::new(endpoint.server.store().activity().begin());
+    let hold = Hold::new(endpoint.server.store().activity().begin(), untaken.clone());
     let params = Params::parse(request.uri().query().unwrap_or_default());
     let route = Route::parse(request.method(), request.uri().path(), &params);
     let route = route.served_by(endpoint.server.store().profile());
     let labels = route.labels(&params);
     let flight = metrics.begin(route.verb().only_reads());
-    let response = in_time(endpoint, request, route, params, labels, (hold, began)).await;
+    let response = in_time(endpoint, request, (route, params), labels, hold, began).await;
     drop(flight);
     let code = response.as_ref().map_or(0, |response| response.status().as_u16());
     metrics.answered(labels, code, began.elapsed());
@@ -145,12 +151,13 @@ async fn answer(endpoint: &Endpoint, request: Request<Incoming>) -> Result<Respo
 async fn in_time(
     endpoint: &Endpoint,
     request: Request<Incoming>,
-    route: Route,
-    params: Params,
+    (route, params): (Route, Params),
     labels: Labels,
-    (hold, began): (Hold, Instant),
+    hold: Hold,
+    began: Instant,
 ) -> Result<Response<Body>, Cut> {
     let server = &endpoint.server;
+    let spare = hold.spare(server.store().activity());
     let (head, admitted) = Head::read(endpoint, &request, &route, &params);
     let hold = match endpoint.in_flight.enter(head.verb, &head.user, hold) {
         Ok(hold) => hold,
@@ -181,7 +188,7 @@ async fn in_time(
         }
     }
     head.report(server, 504, None);
-    Ok(respond::timed_out().with(Hold::new(server.store().activity().begin())))
+    Ok(respond::timed_out().with(spare))
 }
 
 /// Lets a request meet the perturbations, and answers it as far as they let it.

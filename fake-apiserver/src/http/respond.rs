@@ -53,13 +53,14 @@ impl Plain {
         self
     }
 
-    /// The response; the request is in flight until its body is taken.
+    /// The response to a request.
     pub(super) fn with(self, hold: Hold) -> Response<Body> {
+        let way = hold.answered();
         let mut response = Response::new(match self.list {
-            Some(pieces) => Body::List { pieces, _hold: hold },
+            Some(pieces) => Body::List { pieces, way },
             None => Body::Whole {
-                bytes: Some(self.body),
-                _hold: hold,
+                bytes: self.body,
+                way,
             },
         });
         *response.status_mut() = StatusCode::from_u16(self.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

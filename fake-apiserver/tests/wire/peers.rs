@@ -2,6 +2,10 @@
 
 use crate::client::{CONFIG_MAPS, Wire};
 use fake_apiserver::{Event, Limits, Observer, ServerOptions, WatchEnd};
+use http_body_util::{BodyExt, Empty};
+use hyper::Request;
+use hyper::body::Bytes;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
@@ -189,4 +193,60 @@ async fn a_peer_that_stops_reading_is_let_go() {
     }
     assert_eq!(ends.recv().await, Some(WatchEnd::Client));
     is_served(&wire).await;
+}
+
+#[tokio::test]
+async fn answers_that_are_not_taken_keep_nobody_out_and_end_their_connection() {
+    let limits = Limits {
+        reading: 1,
+        stalled: Duration::from_secs(1),
+        ..Limits::default()
+    };
+    let wire = limited(limits).await;
+    let filler = "x".repeat(900 * 1024);
+    wire.create(
+        CONFIG_MAPS,
+        json!({"metadata": {"name": "m"}, "data": {"k": filler}}),
+    )
+    .await;
+    let token = format!("Bearer {}", wire.server.add_client("reader"));
+    // The connection is kept lively, but its streams have no room for an answer.
+    let mut builder = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
+    builder.initial_stream_window_size(1);
+    let socket = TokioIo::new(connect(&wire).await);
+    let (mut sender, connection) = builder.handshake(socket).await.expect("HTTP/2 is spoken");
+    let connection = tokio::spawn(connection);
+    let mut untaken = Vec::new();
+    for path in [CONFIG_MAPS, &format!("{CONFIG_MAPS}/m")].repeat(2) {
+        let request = Request::get(format!("http://x{path}")).header("authorization", &token);
+        let request = request.body(Empty::<Bytes>::new()).expect("it is a request");
+        let answer = sender.send_request(request).await.expect("its head comes");
+        assert_eq!(answer.status(), 200, "there is only one place");
+        untaken.push(answer);
+    }
+    assert_eq!(wire.get(CONFIG_MAPS).await.code, 200);
+    // However it ends.
+    connection.await.expect("the client goes on").ok();
+    for answer in untaken {
+        assert!(
+            answer.into_body().collect().await.is_err(),
+            "an answer came whole"
+        );
+    }
+    is_served(&wire).await;
+    wire.server.quiet().await;
+}
+
+#[tokio::test]
+async fn an_answer_that_is_taken_in_many_pieces_comes_whole() {
+    let wire = Wire::start().await;
+    let filler = "x".repeat(900 * 1024);
+    wire.create(
+        CONFIG_MAPS,
+        json!({"metadata": {"name": "m"}, "data": {"k": filler}}),
+    )
+    .await;
+    let object = wire.get(&format!("{CONFIG_MAPS}/m")).await;
+    assert_eq!(object.headers["content-length"], object.text.len().to_string());
+    assert_eq!(object.body["data"]["k"], filler);
 }
