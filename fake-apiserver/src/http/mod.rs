@@ -163,6 +163,7 @@ async fn in_time(
         Ok(hold) => hold,
         Err(TooMany(hold)) => {
             head.report(server, 429, None);
+            body::drain(request).await;
             return Ok(respond::too_many().with(hold));
         }
     };
@@ -273,7 +274,7 @@ async fn respond_to(
 ) -> Response<Body> {
     let Context { labels, stale, hold } = context;
     let server = &endpoint.server;
-    let refusal = match route {
+    let answer = match route {
         Ok(Route::Resource { verb, target }) => {
             let agent = agent(&request, verb);
             match payload(request, verb, &target).await {
@@ -291,25 +292,33 @@ async fn respond_to(
                     };
                     return carry_out(endpoint, head, call, labels, hold);
                 }
-                Err(status) => status,
+                Err(status) => Err(status),
             }
         }
-        Ok(Route::Special(special)) => match special_answer(endpoint, head, &request, &special, &params) {
-            Ok(response) => {
-                head.report(server, response.code(), None);
-                return response.with(hold);
-            }
-            Err(status) => status,
-        },
+        Ok(Route::Special(special)) => {
+            let answer = special_answer(endpoint, head, &request, &special, &params);
+            body::drain(request).await;
+            answer
+        }
         Ok(Route::Unknown) => {
-            head.report(server, 404, None);
-            return respond::not_found_text().with(hold);
+            body::drain(request).await;
+            Ok(respond::not_found_text())
         }
-        Ok(Route::Refused { status, .. }) => status,
-        Err(status) => status,
+        Ok(Route::Refused { status, .. }) | Err(status) => {
+            body::drain(request).await;
+            Err(status)
+        }
     };
-    head.report(server, refusal.code, Some(&refusal));
-    respond::status(&refusal, head.accept, head.pretty, &[]).with(hold)
+    match answer {
+        Ok(answer) => {
+            head.report(server, answer.code(), None);
+            answer.with(hold)
+        }
+        Err(refusal) => {
+            head.report(server, refusal.code, Some(&refusal));
+            respond::status(&refusal, head.accept, head.pretty, &[]).with(hold)
+        }
+    }
 }
 
 /// What a client that writes calls itself.
@@ -356,7 +365,13 @@ fn carry_out(endpoint: &Endpoint, head: &Head, call: Call, labels: Labels, hold:
 /// Reads and decodes the body of a request, as far as its verb has one.
 async fn payload(request: Request<Incoming>, verb: Verb, target: &Target) -> Result<Payload, Status> {
     let media = negotiate::content_type(request.headers());
-    let reader = negotiate::reader(verb, &media)?;
+    let reader = match negotiate::reader(verb, &media) {
+        Ok(reader) => reader,
+        Err(refusal) => {
+            body::drain(request).await;
+            return Err(refusal);
+        }
+    };
     reader(Purpose { verb, target }, &collect(request).await?)
 }
 

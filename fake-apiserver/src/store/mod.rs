@@ -472,6 +472,19 @@ impl Txn<'_> {
             .collect()
     }
 
+    /// Whether a resource has any object in a namespace.
+    pub(crate) fn has_content(&self, kind: &'static Kind, namespace: &str) -> bool {
+        let mut objects = namespace_range(&self.state.shelves[kind.shelf()].objects, Some(namespace));
+        objects.next().is_some()
+    }
+
+    /// Lets others have the state for a moment, in the middle of what need not look like one change. What was read
+    /// before may have changed since.
+    pub(crate) fn pause(&mut self) {
+        let sleepers = std::mem::take(&mut self.sleepers);
+        MutexGuard::unlocked_fair(&mut self.state, || drop(sleepers));
+    }
+
     /// The next object that garbage collection has to look at.
     pub(crate) fn next_to_collect(&mut self) -> Option<(&'static Kind, Arc<str>)> {
         let (shelf, key) = self.state.owners.next()?;

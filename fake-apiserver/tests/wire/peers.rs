@@ -250,3 +250,36 @@ async fn an_answer_that_is_taken_in_many_pieces_comes_whole() {
     assert_eq!(object.headers["content-length"], object.text.len().to_string());
     assert_eq!(object.body["data"]["k"], filler);
 }
+
+#[tokio::test]
+async fn a_connection_goes_on_after_a_refusal_that_came_before_the_body() {
+    let wire = Wire::start().await;
+    let token = wire.server.add_client("hasty");
+    for (token, path, media, code) in [
+        (token.as_str(), "/nowhere", "application/json", 404),
+        (&token, "/version", "application/json", 405),
+        (&token, CONFIG_MAPS, "text/html", 415),
+        ("none", CONFIG_MAPS, "application/json", 401),
+    ] {
+        let mut socket = connect(&wire).await;
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\ncontent-type: {media}\r\n\
+             content-length: 100000\r\n\r\n"
+        );
+        socket.write_all(head.as_bytes()).await.expect("the server reads");
+        // By the time that this is answered, the server has long seen the head.
+        is_served(&wire).await;
+        socket
+            .write_all(&[b'x'; 100_000])
+            .await
+            .expect("the server reads");
+        let next = b"GET /readyz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+        socket.write_all(next).await.expect("the server reads");
+        let said = String::from_utf8(rest(socket).await).expect("answers are text");
+        assert!(
+            said.starts_with(&format!("HTTP/1.1 {code} ")),
+            "{path} {media}: {said}"
+        );
+        assert!(said.ends_with("\r\n\r\nok"), "{path} {media}: {said}");
+    }
+}
