@@ -3,6 +3,7 @@
 //! Owns limits on what a peer may send. Does not know what verbs do or how they store.
 
 mod admit;
+mod aside;
 mod body;
 mod deadline;
 mod discovery;
@@ -290,7 +291,7 @@ async fn respond_to(
                         agent,
                         stale,
                     };
-                    return carry_out(endpoint, head, call, labels, hold);
+                    return carry_out(endpoint, head, call, labels, hold).await;
                 }
                 Err(status) => Err(status),
             }
@@ -341,12 +342,18 @@ async fn await_revision(server: &ApiServer, verb: Verb, params: &Params) {
 }
 
 /// Runs a request for a resource and renders what comes of it.
-fn carry_out(endpoint: &Endpoint, head: &Head, call: Call, labels: Labels, hold: Hold) -> Response<Body> {
+async fn carry_out(
+    endpoint: &Endpoint,
+    head: &Head,
+    call: Call,
+    labels: Labels,
+    hold: Hold,
+) -> Response<Body> {
     let store = endpoint.server.store();
     let kind = call.target.kind;
-    let object = call.params.get("includeObject").to_owned();
-    let Reply { outcome, warnings } = verbs::execute(store, call);
-    let form = head.form(object);
+    let form = head.form(call.params.get("includeObject").to_owned());
+    let (executing, is_long) = (store.clone(), aside::may_take_long(&call));
+    let Reply { outcome, warnings } = aside::run(is_long, move || verbs::execute(&executing, call)).await;
     match outcome {
         Ok(Answer::Watch(plan)) => stream::response(
             store.clone(),
@@ -357,7 +364,11 @@ fn carry_out(endpoint: &Endpoint, head: &Head, call: Call, labels: Labels, hold:
             head.user.name.clone(),
             endpoint.server.metrics().watch(labels),
         ),
-        Ok(answer) => respond::answer(kind, answer, &form, &warnings).with(hold),
+        Ok(answer) => {
+            let is_long = aside::is_long(&answer);
+            let render = move || respond::answer(kind, answer, &form, &warnings);
+            aside::run(is_long, render).await.with(hold)
+        }
         Err(status) => respond::status(&status, head.accept, head.pretty, &warnings).with(hold),
     }
 }
