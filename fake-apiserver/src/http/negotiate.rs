@@ -68,23 +68,23 @@ pub(super) struct Form {
 }
 
 impl Form {
-    /// The form in words from tables: forms with the same words look the same.
-    pub(super) fn words(&self) -> [&'static str; 3] {
-        let [media, version] = match self.accept {
-            Accept::Json => ["json", ""],
-            Accept::Table(version) => ["table", version],
-            Accept::Metadata(version) => ["metadata", version],
-            Accept::Aggregated(version) => ["aggregated", version],
-            Accept::Yaml => ["yaml", ""],
-            Accept::Protobuf => ["protobuf", ""],
-            Accept::ProtobufMetadata(version) => ["protobuf metadata", version],
+    /// A number that only forms share that look the same.
+    pub(super) fn number(&self) -> u8 {
+        let beta = |version: &str| u8::from(version != "v1");
+        let media = match self.accept {
+            Accept::Json | Accept::Aggregated(_) => 0,
+            Accept::Yaml => 1,
+            Accept::Protobuf => 2,
+            Accept::Table(version) => 3 + beta(version),
+            Accept::Metadata(version) => 5 + beta(version),
+            Accept::ProtobufMetadata(version) => 7 + beta(version),
         };
         let included = match self.include_object.as_str() {
-            "None" => "None",
-            "Object" => "Object",
-            _ => "Metadata",
+            "None" => 1,
+            "Object" => 2,
+            _ => 0,
         };
-        [media, version, included]
+        3 * media + included
     }
 }
 

@@ -71,17 +71,18 @@ impl Plain {
         self
     }
 
-    /// The response; the request is in flight until its body is taken.
+    /// The response to a request.
     pub(super) fn with(self, hold: Hold) -> Response<Body> {
+        let way = hold.answered();
         let mut response = Response::new(match self.list {
             list if self.is_zipped => Body::Zipped {
                 zipped: Box::new(Zipped::new(list, self.body)),
-                _hold: hold,
+                way,
             },
-            Some(pieces) => Body::List { pieces, _hold: hold },
+            Some(pieces) => Body::List { pieces, way },
             None => Body::Whole {
-                bytes: Some(self.body),
-                _hold: hold,
+                bytes: self.body,
+                way,
             },
         });
         *response.status_mut() = StatusCode::from_u16(self.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -226,6 +227,13 @@ pub(super) fn too_many() -> Plain {
         .headers
         .push((X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")));
     plain
+}
+
+/// What is answered when the time of a request is up: a status that does not say what it is, as the real server's
+/// filter writes it.
+pub(super) fn timed_out() -> Plain {
+    let status = r#"{"metadata":{},"status":"Failure","message":"Timeout: request did not complete within the allotted timeout","reason":"Timeout","details":{},"code":504}"#;
+    text(504, format!("{status}\n"))
 }
 
 /// No body.

@@ -207,9 +207,9 @@ impl WatchBody {
             // Only the first table of a stream says what its columns are.
             Some(frames) if !(first && matches!(form.accept, Accept::Table(_))) => {
                 let form = FrameForm {
-                    served: (kind.group, kind.version),
+                    kind,
                     change: event.change,
-                    form: form.words(),
+                    form: form.number(),
                 };
                 frames.get(form, render)
             }

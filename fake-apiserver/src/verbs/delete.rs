@@ -13,6 +13,9 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
+/// Objects of many that are deleted before others get their turn.
+const REMOVED_AT_ONCE: usize = 64;
+
 /// `DeleteOptions`, from the body and the query together.
 pub(super) struct DeleteOptions {
     grace_seconds: Option<i64>,
@@ -37,14 +40,11 @@ pub(super) fn delete_collection(txn: &mut Txn<'_>, call: &Call) -> Result<Answer
     let selection = selection(call)?;
     let snapshot = txn.snapshot(kind);
     let objects: Vec<Arc<Object>> = selected(&snapshot.objects, &selection).cloned().collect();
-    for object in objects {
-        let target = Target {
-            kind,
-            namespace: Some(meta::text(&object.value, "namespace").to_owned()).filter(|n| !n.is_empty()),
-            name: Some(meta::text(&object.value, "name").to_owned()),
-            part: Part::Main,
-        };
-        remove(txn, &target, &object, &options)?;
+    for (number, object) in objects.iter().enumerate() {
+        let target = target_of(kind, object);
+        if let Some(object) = still_there(txn, &target, number, object) {
+            remove(txn, &target, &object, &options)?;
+        }
     }
     let snapshot = Snapshot {
         revision: txn.revision(),
@@ -275,15 +275,35 @@ pub(super) fn collect(
 /// Deletes every object of a namespace; what finalizers hold stays until they are gone.
 pub(super) fn empty(txn: &mut Txn<'_>, kind: &'static Kind, namespace: &str) {
     let options = DeleteOptions::plain(txn.dry_run);
-    for (_, object) in txn.in_namespace(kind, namespace) {
-        let name = meta::text(&object.value, "name").to_owned();
-        let target = Target {
-            kind,
-            namespace: Some(namespace.to_owned()),
-            name: Some(name),
-            part: Part::Main,
-        };
-        // Without preconditions nothing refuses it.
-        drop(remove(txn, &target, &object, &options));
+    for (number, (_, object)) in txn.in_namespace(kind, namespace).iter().enumerate() {
+        let target = target_of(kind, object);
+        if let Some(object) = still_there(txn, &target, number, object) {
+            // Without preconditions nothing refuses it.
+            drop(remove(txn, &target, &object, &options));
+        }
+    }
+}
+
+/// The present state of one of many objects that are deleted, unless it has gone. Others get their turn now and then:
+/// no more than in the real server need it look like one change.
+fn still_there(
+    txn: &mut Txn<'_>,
+    target: &Target,
+    number: usize,
+    object: &Arc<Object>,
+) -> Option<Arc<Object>> {
+    if number % REMOVED_AT_ONCE == REMOVED_AT_ONCE - 1 {
+        txn.pause();
+    }
+    let found = txn.get(target.kind, &target.key())?;
+    (meta::text(&found.value, "uid") == meta::text(&object.value, "uid")).then_some(found)
+}
+
+fn target_of(kind: &'static Kind, object: &Object) -> Target {
+    Target {
+        kind,
+        namespace: Some(meta::text(&object.value, "namespace").to_owned()).filter(|n| !n.is_empty()),
+        name: Some(meta::text(&object.value, "name").to_owned()),
+        part: Part::Main,
     }
 }

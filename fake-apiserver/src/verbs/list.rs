@@ -104,17 +104,18 @@ impl ListPlan {
             limit,
             after,
         } = self;
-        let mut rest = keyed(&snapshot.objects, &selection, after.as_deref());
-        let mut objects: Vec<Arc<Object>> = Vec::new();
+        let objects = selection.narrow(kind, snapshot.objects);
+        let mut rest = keyed(&objects, &selection, after.as_deref());
+        let mut page: Vec<Arc<Object>> = Vec::new();
         let mut last = None;
         let mut more = false;
         for (key, object) in rest.by_ref() {
-            if objects.len() == limit {
+            if page.len() == limit {
                 more = true;
                 break;
             }
             last = Some(key);
-            objects.push(shown(kind, object.clone()));
+            page.push(shown(kind, object.clone()));
         }
         let plain = selection.labels.is_empty() && selection.fields.is_empty();
         let remaining = (more && plain).then(|| 1 + rest.count());
@@ -122,7 +123,7 @@ impl ListPlan {
             .filter(|_| more)
             .map(|key| Token::new(snapshot.revision, key).to_text());
         Listing {
-            objects,
+            objects: page,
             revision: snapshot.revision,
             continue_token,
             remaining,

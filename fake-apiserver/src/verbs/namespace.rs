@@ -131,7 +131,7 @@ fn finish(txn: &mut Txn<'_>, namespace: &str) {
     let content = KINDS
         .iter()
         .filter(|kind| kind.namespaced && kind.is_reachable(profile))
-        .any(|kind| !txn.in_namespace(kind, namespace).is_empty());
+        .any(|kind| txn.has_content(kind, namespace));
     let Some(found) = txn.get(NAMESPACE, namespace).filter(|_| !content) else {
         return;
     };

@@ -6,6 +6,7 @@ mod advice;
 mod apply;
 mod client;
 mod crud;
+mod deadline;
 mod defaults;
 mod deletion;
 mod discovery;
