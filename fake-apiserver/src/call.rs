@@ -176,9 +176,11 @@ impl Part {
 }
 
 impl Params {
-    /// Parses a query string; empty pairs, as some clients send them, are no parameters.
+    /// Parses a query string; empty pairs, as some clients send them, are no parameters. Go drops pairs with a
+    /// semicolon, which used to separate pairs as well.
     pub(crate) fn parse(query: &str) -> Self {
-        let pairs = form_urlencoded::parse(query.as_bytes());
+        let pairs = query.split('&').filter(|pair| !pair.contains(';'));
+        let pairs = pairs.flat_map(|pair| form_urlencoded::parse(pair.as_bytes()));
         Self(
             pairs
                 .filter(|(key, _)| !key.is_empty())

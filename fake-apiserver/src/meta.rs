@@ -153,7 +153,14 @@ pub(crate) fn validate_update(new: &Value, old: &Value, faults: &mut Faults) {
             );
         }
     }
-    for field in ["creationTimestamp", "uid", "name", "namespace"] {
+    for field in [
+        "name",
+        "namespace",
+        "uid",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+    ] {
         faults.unchanged(
             &format!("metadata.{field}"),
             &new["metadata"][field],

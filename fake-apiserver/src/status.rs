@@ -226,6 +226,12 @@ impl Status {
         )
     }
 
+    /// The refusal of a watch in an encoding that only whole objects have.
+    pub(crate) fn no_such_stream(available: &str) -> Self {
+        let text = format!("only the following media types are accepted: {available}");
+        Self::failure(406, "NotAcceptable", text)
+    }
+
     pub(crate) fn already_exists(kind: &Kind, name: &str) -> Self {
         let subject = kind.resource();
         Self {

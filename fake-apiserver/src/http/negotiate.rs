@@ -17,6 +17,8 @@ use serde_json::Value;
 /// What can be sent.
 const REPRESENTATIONS: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf, \
     application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
+/// What watches can be sent in.
+const STREAMS: &str = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
 /// What can be read.
 const BODIES: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 
@@ -91,7 +93,9 @@ impl Form {
 impl Accept {
     /// Picks the media range that the client likes best among those that are served: the greatest `q` first, and those
     /// without wildcards before those with them, as in the real server.
-    pub(super) fn parse(headers: &HeaderMap, offer: Offer) -> Result<Self, Status> {
+    ///
+    /// What is refused is refused in the form that comes along with the reason.
+    pub(super) fn parse(headers: &HeaderMap, offer: Offer) -> Result<Self, (Self, Status)> {
         let mut ranges: Vec<&str> = headers
             .get_all(ACCEPT)
             .iter()
@@ -104,7 +108,11 @@ impl Accept {
         // The sort is stable: otherwise the order of the client counts.
         ranges.sort_by(|one, other| preference(other).total_cmp(&preference(one)));
         let chosen = ranges.iter().find_map(|range| Self::of(range.trim(), offer));
-        chosen.ok_or_else(|| Status::not_acceptable(REPRESENTATIONS))
+        match chosen {
+            Some(Self::Yaml) if offer.stream => Err((Self::Yaml, Status::no_such_stream(STREAMS))),
+            Some(chosen) => Ok(chosen),
+            None => Err((Self::Json, Status::not_acceptable(REPRESENTATIONS))),
+        }
     }
 
     /// Whether the answer is in protobuf.
@@ -115,7 +123,7 @@ impl Accept {
     fn of(range: &str, offer: Offer) -> Option<Self> {
         let mut parts = range.split(';').map(str::trim);
         let media = parts.next()?;
-        if media == yaml::MEDIA && !offer.stream && !parts.clone().any(|part| part.starts_with("as=")) {
+        if media == yaml::MEDIA && !parts.clone().any(|part| part.starts_with("as=")) {
             return Some(Self::Yaml);
         }
         let protobuf = media == MEDIA && offer.has_protobuf();

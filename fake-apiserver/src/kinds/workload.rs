@@ -1,6 +1,6 @@
 //! Owners of pods and their companions: stored and shown, with their defaults but without rules; nothing runs them.
 
-use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Subresource, pod};
+use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Subresource, core, pod};
 use crate::meta;
 use crate::printer;
 use serde_json::{Value, json};
@@ -43,6 +43,7 @@ pub(super) static DAEMON_SET: Kind = Kind {
     printer: &printer::DAEMON_SET,
     hooks: Hooks {
         default: daemon_set_default,
+        blank: no_template_generation,
         ..NO_HOOKS
     },
     ..WORKLOAD
@@ -57,6 +58,7 @@ pub(super) static DEPLOYMENT: Kind = Kind {
     subresources: &[Subresource::Scale],
     hooks: Hooks {
         default: deployment_default,
+        blank: no_replicas,
         ..NO_HOOKS
     },
     ..WORKLOAD
@@ -71,6 +73,7 @@ pub(super) static REPLICA_SET: Kind = Kind {
     subresources: &[Subresource::Scale],
     hooks: Hooks {
         default: replicated_default,
+        blank: no_replicas,
         ..NO_HOOKS
     },
     selectable: REPLICAS,
@@ -86,6 +89,7 @@ pub(super) static STATEFUL_SET: Kind = Kind {
     subresources: &[Subresource::Scale],
     hooks: Hooks {
         default: stateful_set_default,
+        blank: no_replicas,
         ..NO_HOOKS
     },
     ..WORKLOAD
@@ -116,9 +120,30 @@ pub(super) static SERVICE: Kind = Kind {
     status: true,
     create_on_update: true,
     returns_deleted: true,
+    selectable: &[
+        Selectable {
+            label: "spec.clusterIP",
+            pointers: &["/spec/clusterIP"],
+        },
+        Selectable {
+            label: "spec.type",
+            pointers: &["/spec/type"],
+        },
+    ],
+    unknown_label: core::not_supported,
     printer: &printer::SERVICE,
     ..PLAIN
 };
+
+/// The number of replicas is no pointer inside the real server.
+fn no_replicas(object: &mut Value) {
+    object["spec"]["replicas"] = 0.into();
+}
+
+/// The generation of the template, which v1 has no field for.
+fn no_template_generation(object: &mut Value) {
+    object["metadata"]["annotations"] = json!({"deprecated.daemonset.template.generation": "0"});
+}
 
 /// Fills in members of the spec, and the template of its pods.
 fn spec_default(object: &mut Value, members: &[(&str, Value)]) {

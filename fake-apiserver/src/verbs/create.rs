@@ -133,16 +133,20 @@ fn generate_name(txn: &mut Txn<'_>, kind: &'static Kind, object: &mut Value) {
     let namespace = meta::text(object, "namespace").to_owned();
     let base: String = base.chars().take(GENERATED_BASE).collect();
     for _ in 0..GENERATE_ATTEMPTS {
-        let suffix: String = (0..GENERATED_SUFFIX)
-            .map(|_| char::from(ALPHABET[txn.random().random_range(0..ALPHABET.len())]))
-            .collect();
-        let name = format!("{base}{suffix}");
+        let name = format!("{base}{}", suffix(txn));
         let free = txn.get(kind, &kind.key(Some(&namespace), &name)).is_none();
         meta::set(object, "name", Some(name.into()));
         if free {
             return;
         }
     }
+}
+
+/// The random end of a generated name.
+pub(super) fn suffix(txn: &mut Txn<'_>) -> String {
+    (0..GENERATED_SUFFIX)
+        .map(|_| char::from(ALPHABET[txn.random().random_range(0..ALPHABET.len())]))
+        .collect()
 }
 
 fn validate(kind: &'static Kind, object: &Value) -> Result<(), Status> {

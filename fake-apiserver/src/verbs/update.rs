@@ -16,13 +16,26 @@ use crate::store::{Object, Txn};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Members of `metadata` that only the server sets.
-const SYSTEM: [&str; 4] = [
-    "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "generation",
+/// Members of `metadata` that a writer cannot set, with whether it may send other ones and is told so.
+const SYSTEM: [(&str, Sent); 6] = [
+    ("creationTimestamp", Sent::Ignored),
+    ("deletionTimestamp", Sent::IgnoredWhereSet),
+    ("deletionGracePeriodSeconds", Sent::Refused),
+    ("generation", Sent::Ignored),
+    ("resourceVersion", Sent::Ignored),
+    ("uid", Sent::Refused),
 ];
+
+/// What is done with a value that only the server sets.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sent {
+    /// The old one stays.
+    Ignored,
+    /// The old one stays where there is one; otherwise validation refuses the new one.
+    IgnoredWhereSet,
+    /// Validation refuses another one than the old one.
+    Refused,
+}
 
 /// Members that say what is wanted, so that their change makes a new generation.
 const SUBSTANCE: [&str; 5] = ["spec", "endpoints", "ports", "template", "webhooks"];
@@ -46,6 +59,7 @@ pub(super) fn update(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
         found => found?,
     };
     txn.warnings.extend(warnings);
+    precondition(kind, &object, &old)?;
     let object = replace(txn, &call.target, &old, object, Some(call.writer()))?;
     Ok(Answer::Object {
         code: 200,
@@ -96,7 +110,7 @@ pub(super) fn check_name(target: &Target, object: &Value) -> Result<(), Status> 
     Err(Status::bad_request(text))
 }
 
-/// A uid in the body must be that of the object.
+/// A uid in the body of a PUT must be that of the object.
 fn precondition(kind: &'static Kind, new: &Value, old: &Object) -> Result<(), Status> {
     let (wanted, uid) = (meta::text(new, "uid"), meta::text(&old.value, "uid"));
     if wanted.is_empty() || wanted == uid {
@@ -122,7 +136,6 @@ pub(super) fn replace(
     by: Option<Writer<'_>>,
 ) -> Result<Arc<Object>, Status> {
     let kind = target.kind;
-    precondition(kind, &new, old)?;
     let sent = meta::text(&new, "resourceVersion");
     if sent.is_empty() && !kind.unconditional_update {
         let mut faults = Faults::default();
@@ -176,11 +189,19 @@ pub(super) fn store(
 
 /// What a client cannot change is taken from the old object.
 fn carry_over(new: &mut Value, old: &Value) {
-    for field in SYSTEM {
-        meta::set(new, field, old["metadata"].get(field).cloned());
-    }
-    for field in ["uid", "resourceVersion"] {
-        meta::set(new, field, old["metadata"].get(field).cloned());
+    for (field, sent) in SYSTEM {
+        let before = old["metadata"].get(field).cloned();
+        let keeps = match sent {
+            Sent::Ignored => true,
+            Sent::IgnoredWhereSet => before.is_some(),
+            Sent::Refused => {
+                let sent = &new["metadata"][field];
+                sent.is_null() || *sent == ""
+            }
+        };
+        if keeps {
+            meta::set(new, field, before);
+        }
     }
 }
 
