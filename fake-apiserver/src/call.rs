@@ -52,7 +52,8 @@ pub(crate) enum Payload {
     None,
     /// An object or options.
     Object(Document),
-    Patch(Patch, Document),
+    /// A patch, or why it cannot be read.
+    Patch(Patch, Result<Document, String>),
     /// The document of a server-side apply, or why it cannot be read; fields that come twice are told in full.
     Apply(Result<Document, String>),
 }
@@ -215,7 +216,7 @@ impl Params {
         ))
     }
 
-    /// A whole number, 0 or absent as `None`.
+    /// A whole number; absent as `None`.
     pub(crate) fn number(&self, name: &str) -> Result<Option<i64>, Status> {
         match self.get(name) {
             "" => Ok(None),

@@ -121,7 +121,7 @@ impl LocalClient {
         self.object(
             Verb::Patch,
             self.target(at, Part::Main)?,
-            Payload::Patch(Patch::Merge, patch.into()),
+            Payload::Patch(Patch::Merge, Ok(patch.into())),
         )
     }
 
@@ -130,7 +130,7 @@ impl LocalClient {
         self.object(
             Verb::Patch,
             self.target(at, Part::Main)?,
-            Payload::Patch(Patch::Json, operations.into()),
+            Payload::Patch(Patch::Json, Ok(operations.into())),
         )
     }
 
@@ -194,7 +194,7 @@ impl LocalClient {
         self.object(
             Verb::Patch,
             self.target(at, part(subresource)?)?,
-            Payload::Patch(Patch::Merge, patch.into()),
+            Payload::Patch(Patch::Merge, Ok(patch.into())),
         )
     }
 

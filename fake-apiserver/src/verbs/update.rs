@@ -59,7 +59,7 @@ pub(super) fn update(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
         found => found?,
     };
     txn.warnings.extend(warnings);
-    precondition(kind, &object, &old)?;
+    precondition(&call.target, &object, meta::text(&old.value, "uid"))?;
     let object = replace(txn, &call.target, &old, object, Some(call.writer()))?;
     Ok(Answer::Object {
         code: 200,
@@ -70,6 +70,7 @@ pub(super) fn update(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
 /// PUT of a missing object creates it, for the kinds that allow it.
 fn create_instead(txn: &mut Txn<'_>, mut call: Call) -> Result<Answer, Status> {
     if let Payload::Object(body) = &mut call.payload {
+        precondition(&call.target, &body.value, "")?;
         meta::set(&mut body.value, "resourceVersion", None);
     }
     may_create(txn, &call.target)?;
@@ -111,13 +112,12 @@ pub(super) fn check_name(target: &Target, object: &Value) -> Result<(), Status> 
 }
 
 /// A uid in the body of a PUT must be that of the object.
-fn precondition(kind: &'static Kind, new: &Value, old: &Object) -> Result<(), Status> {
-    let (wanted, uid) = (meta::text(new, "uid"), meta::text(&old.value, "uid"));
+fn precondition(target: &Target, new: &Value, uid: &str) -> Result<(), Status> {
+    let wanted = meta::text(new, "uid");
     if wanted.is_empty() || wanted == uid {
         return Ok(());
     }
-    let name = meta::text(&old.value, "name");
-    let key = kind.key(Some(meta::text(&old.value, "namespace")), name);
+    let (kind, name, key) = (target.kind, target.name(), target.key());
     let why = format!(
         "StorageError: invalid object, Code: 4, Key: /registry/{}/{key}, ResourceVersion: 0, AdditionalErrorMsg: \
          Precondition failed: UID in precondition: {wanted}, UID in object meta: {uid}",
@@ -136,7 +136,7 @@ pub(super) fn replace(
     by: Option<Writer<'_>>,
 ) -> Result<Arc<Object>, Status> {
     let kind = target.kind;
-    let sent = meta::text(&new, "resourceVersion");
+    let sent = asked_revision(&new)?;
     if sent.is_empty() && !kind.unconditional_update {
         let mut faults = Faults::default();
         faults.invalid("metadata.resourceVersion", 0, "must be specified for an update");
@@ -185,6 +185,18 @@ pub(super) fn store(
     }
     meta::set(&mut new, "managedFields", managed);
     Ok(txn.put(kind, &key, new))
+}
+
+/// The revision that a writer means to replace; none where it is 0.
+fn asked_revision(object: &Value) -> Result<&str, Status> {
+    let sent = meta::text(object, "resourceVersion");
+    match sent.parse::<u64>() {
+        Ok(0) => Ok(""),
+        Err(_) if !sent.is_empty() => Err(Status::internal(format!(
+            "strconv.ParseUint: parsing {sent:?}: invalid syntax"
+        ))),
+        _ => Ok(sent),
+    }
 }
 
 /// What a client cannot change is taken from the old object.
@@ -243,6 +255,8 @@ fn validate(
     profile: Profile,
 ) -> Result<(), Status> {
     let mut faults = Faults::default();
+    // Once for all kinds, whose names any path may have, and once more with the kind's own rules.
+    meta::validate_common(new, |_| Vec::new(), &mut faults);
     meta::validate_update(new, old, &mut faults);
     if kind.meta_checked_twice {
         meta::validate_update(new, old, &mut faults);

@@ -174,7 +174,9 @@ impl Step {
                 .get_all(name)
                 .iter()
                 .filter_map(|value| value.to_str().ok());
-            let values: Vec<String> = values.map(|value| text(value, &server.id)).collect();
+            let mut values: Vec<String> = values.map(|value| text(value, &server.id)).collect();
+            // The order of several warnings is that of the fields in the body.
+            values.sort();
             (!values.is_empty()).then(|| (name.to_owned(), values.join(" | ")))
         });
         let headers: BTreeMap<String, String> = headers.collect();

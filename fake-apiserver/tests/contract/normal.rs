@@ -55,7 +55,8 @@ pub(crate) fn text(said: &str, id: &str) -> String {
     let said = without_uids(&said);
     let said = without_token_volume(&said);
     let said = without_diff(&said);
-    ["current: ", "ResourceVersion: ", "UID: "]
+    let said = without_document(&said);
+    ["current: ", "ResourceVersion: ", "UID: ", "in record ("]
         .iter()
         .fold(said, |said, before| without_number(&said, before))
 }
@@ -68,6 +69,19 @@ fn without_diff(said: &str) -> String {
         Some((before, _)) => format!("{before}{BEFORE}"),
         None => said.to_owned(),
     }
+}
+
+/// The refusal of a patch shows the whole document that the patch has led to, if it was no strategic one.
+fn without_document(said: &str) -> String {
+    const BEFORE: &str = "patch: Invalid value: \"{";
+    const CAUSE: &str = "Invalid value: \"{\\\"apiVersion";
+    let before = [BEFORE, CAUSE].into_iter().find(|before| said.contains(before));
+    let parts =
+        before.and_then(|before| Some((before, said.split_once(before)?.0, said.rsplit_once("}\": ")?.1)));
+    parts.map_or_else(
+        || said.to_owned(),
+        |(before, first, why)| format!("{first}{before}<document>}}\": {why}"),
+    )
 }
 
 /// The volume of a pod's token has a generated name.

@@ -50,7 +50,9 @@ async fn failures_are_yaml_too() {
         .await;
     assert_eq!(broken.code, 400);
     assert!(
-        broken.text.contains("error converting YAML to JSON: yaml:"),
+        broken
+            .text
+            .contains("yaml: line 1: did not find expected node content"),
         "{}",
         broken.text
     );
