@@ -19,6 +19,15 @@ impl Faults {
         );
     }
 
+    /// The same with a value that is written already.
+    pub(crate) fn invalid_as(&mut self, field: impl Into<String>, value: &str, detail: &str) {
+        self.push(
+            "FieldValueInvalid",
+            field,
+            format!("Invalid value: {value}: {detail}"),
+        );
+    }
+
     pub(crate) fn required(&mut self, field: impl Into<String>, detail: &str) {
         let message = if detail.is_empty() {
             "Required value".to_owned()

@@ -21,18 +21,26 @@ const LABEL_VALUE: &str = "a valid label must be an empty string or consist of a
 
 /// A lower case DNS subdomain, the rule for most object names.
 pub(crate) fn subdomain(value: &str) -> Complaints {
-    let mut out = too_long(value, 253);
-    if !value.split('.').all(is_dns_label) {
-        out.push(SUBDOMAIN.to_owned());
-    }
+    let mut out = too_long(value, 253, "characters");
+    out.extend(not_subdomain(value));
     out
+}
+
+fn not_subdomain(value: &str) -> Option<String> {
+    (!value.split('.').all(is_dns_label)).then(|| SUBDOMAIN.to_owned())
 }
 
 /// A lower case DNS label, the rule for namespaces.
 pub(crate) fn label(value: &str) -> Complaints {
-    let mut out = too_long(value, 63);
+    let mut out = too_long(value, 63, "characters");
     if !is_dns_label(value) {
-        out.push(LABEL.to_owned());
+        let is_subdomain = value.split('.').all(is_dns_label);
+        let text = if is_subdomain {
+            "must not contain dots"
+        } else {
+            LABEL
+        };
+        out.push(text.to_owned());
     }
     out
 }
@@ -48,23 +56,22 @@ pub(crate) fn qualified(value: &str) -> Complaints {
             *name
         }
         [prefix, name] => {
-            out.extend(
-                subdomain(prefix)
-                    .into_iter()
-                    .map(|text| format!("prefix part {text}")),
-            );
+            let complaints = too_long(prefix, 253, "bytes")
+                .into_iter()
+                .chain(not_subdomain(prefix));
+            out.extend(complaints.map(|text| format!("prefix part {text}")));
             *name
         }
         _ => {
             let tail = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
-            return vec![format!("a qualified name {QUALIFIED} {tail}")];
+            return vec![format!("a valid label key {QUALIFIED} {tail}")];
         }
     };
     if name.is_empty() {
         out.push("name part must be non-empty".to_owned());
     }
     out.extend(
-        too_long(name, 63)
+        too_long(name, 63, "bytes")
             .into_iter()
             .map(|text| format!("name part {text}")),
     );
@@ -76,16 +83,16 @@ pub(crate) fn qualified(value: &str) -> Complaints {
 
 /// A label value.
 pub(crate) fn label_value(value: &str) -> Complaints {
-    let mut out = too_long(value, 63);
+    let mut out = too_long(value, 63, "bytes");
     if !value.is_empty() && !is_name(value) {
         out.push(LABEL_VALUE.to_owned());
     }
     out
 }
 
-fn too_long(value: &str, most: usize) -> Complaints {
+fn too_long(value: &str, most: usize, unit: &str) -> Complaints {
     if value.len() > most {
-        vec![format!("must be no more than {most} characters")]
+        vec![format!("must be no more than {most} {unit}")]
     } else {
         Complaints::new()
     }

@@ -17,11 +17,11 @@ mod extension;
 mod flow;
 mod network;
 mod pod;
-mod pod_defaults;
 mod rbac;
 mod resource;
 mod review;
 mod scheduling;
+mod selectors;
 mod storage;
 mod volume;
 mod workload;
@@ -127,6 +127,8 @@ pub(crate) enum Generation {
 pub(crate) struct Hooks {
     /// Fills in defaults of a decoded object.
     pub(crate) default: fn(&mut Value),
+    /// What the real server's own type of the kind leaves in an object of which nothing was set.
+    pub(crate) blank: fn(&mut Value),
     /// Prepares a new object: what the strategy and admission set.
     pub(crate) create: fn(&mut Value, &Setting<'_>),
     /// Prepares a changed object; the second is the old one.
@@ -169,6 +171,7 @@ pub(crate) struct View {
 /// Hooks that do nothing.
 pub(crate) const NO_HOOKS: Hooks = Hooks {
     default: |_| {},
+    blank: |_| {},
     create: |_, _| {},
     update: |_, _, _| {},
     validate: |_, _| {},

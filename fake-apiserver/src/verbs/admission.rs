@@ -3,6 +3,7 @@
 //!
 //! What admission does to an object by itself is in the kind's hooks.
 
+use super::token_volume;
 use crate::kinds::{Kind, PERSISTENT_VOLUME_CLAIM, POD, PRIORITY_CLASS, SERVICE_ACCOUNT, STORAGE_CLASS};
 use crate::meta;
 use crate::status::Status;
@@ -15,7 +16,7 @@ const IS_DEFAULT: &str = "storageclass.kubernetes.io/is-default-class";
 /// The older way to name a claim's class.
 const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
 
-pub(super) fn admit(txn: &Txn<'_>, kind: &'static Kind, object: &mut Value) -> Result<(), Status> {
+pub(super) fn admit(txn: &mut Txn<'_>, kind: &'static Kind, object: &mut Value) -> Result<(), Status> {
     if std::ptr::eq(kind, POD) {
         priority(txn, object)?;
         return service_account(txn, object);
@@ -63,8 +64,8 @@ fn priority(txn: &Txn<'_>, pod: &mut Value) -> Result<(), Status> {
     Ok(())
 }
 
-/// A pod needs its service account. Where there are no kubelets there is nobody to make accounts, nor to use them.
-fn service_account(txn: &Txn<'_>, pod: &Value) -> Result<(), Status> {
+/// A pod needs its service account, and gets a volume with a token of it. Where there are no kubelets there is nobody to make accounts, nor to use them.
+fn service_account(txn: &mut Txn<'_>, pod: &mut Value) -> Result<(), Status> {
     if txn.options().kubelet_less {
         return Ok(());
     }
@@ -73,16 +74,27 @@ fn service_account(txn: &Txn<'_>, pod: &Value) -> Result<(), Status> {
         .as_str()
         .filter(|name| !name.is_empty());
     let account = account.unwrap_or("default");
-    if txn
-        .get(SERVICE_ACCOUNT, &SERVICE_ACCOUNT.key(Some(namespace), account))
-        .is_some()
-    {
-        return Ok(());
+    let key = SERVICE_ACCOUNT.key(Some(namespace), account);
+    let Some(found) = txn.get(SERVICE_ACCOUNT, &key) else {
+        let why = format!(
+            "error looking up service account {namespace}/{account}: serviceaccount {account:?} not found"
+        );
+        return Err(Status::forbidden(POD.resource(), meta::text(pod, "name"), &why));
+    };
+    let spec = meta::member(pod, "spec");
+    for name in ["serviceAccount", "serviceAccountName"] {
+        spec.insert(name.to_owned(), meta::text(&found.value, "name").into());
     }
-    let why = format!(
-        "error looking up service account {namespace}/{account}: serviceaccount {account:?} not found"
-    );
-    Err(Status::forbidden(POD.resource(), meta::text(pod, "name"), &why))
+    if let Some(secrets) = found.value.get("imagePullSecrets")
+        && spec.get("imagePullSecrets").is_none()
+    {
+        spec.insert("imagePullSecrets".to_owned(), secrets.clone());
+    }
+    let wanted = [&pod["spec"], &*found.value].map(|asked| asked["automountServiceAccountToken"].as_bool());
+    if wanted.into_iter().flatten().next().unwrap_or(true) {
+        token_volume::mount(txn, pod);
+    }
+    Ok(())
 }
 
 /// A claim that names no class gets the default one: the newest, if there are several.

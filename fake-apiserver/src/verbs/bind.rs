@@ -16,7 +16,7 @@ const BINDING: Subject<'static> = Subject {
 };
 
 pub(super) fn bind(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
-    txn.dry_run = dry_run(&call.params, &Value::Null, "CreateOptions")?;
+    txn.dry_run = dry_run(&call.params.all("dryRun"), "CreateOptions")?;
     let Payload::Object(binding) = &call.payload else {
         return Err(no_body());
     };

@@ -39,7 +39,7 @@ async fn label_selectors_select() {
         ("tier,size", vec!["a", "d"]),
         ("tier=", vec!["d"]),
         ("tier%20in%20(,web)", vec!["a", "d"]),
-        ("size%20gt%205", vec!["d"]),
+        ("size%3E5", vec!["d"]),
         ("", vec!["a", "b", "c", "d"]),
     ] {
         let list = wire.get(&format!("{CONFIG_MAPS}?labelSelector={selector}")).await;

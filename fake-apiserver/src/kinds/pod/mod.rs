@@ -1,7 +1,10 @@
 //! Pods: the defaults and rules that a scheduler's tests meet.
 
+mod defaults;
+mod placement;
+mod update;
+
 use super::core::not_supported;
-use super::pod_defaults;
 use super::volume::claim_spec_default;
 use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Setting, Subresource};
 use crate::faults::Faults;
@@ -25,7 +28,7 @@ pub(super) static POD: Kind = Kind {
         default: pod_default,
         create: pod_create,
         validate: pod_validate,
-        validate_update: pod_validate_update,
+        validate_update: update::validate,
         ..NO_HOOKS
     },
     selectable: &[
@@ -80,6 +83,10 @@ fn pod_default(object: &mut Value) {
         .entry("phase")
         .or_insert_with(|| "Pending".into());
     template_default(object);
+    meta::default_member(&mut object["spec"], "enableServiceLinks", true);
+    for list in ["/spec/containers", "/spec/initContainers"] {
+        meta::entries(object, list).for_each(request_limits);
+    }
 }
 
 /// Fills in the spec of a pod, or of a template for pods.
@@ -87,7 +94,6 @@ pub(super) fn template_default(object: &mut Value) {
     let spec = meta::member(object, "spec");
     for (name, value) in [
         ("dnsPolicy", json!("ClusterFirst")),
-        ("enableServiceLinks", json!(true)),
         ("restartPolicy", json!("Always")),
         ("schedulerName", json!("default-scheduler")),
         ("securityContext", json!({})),
@@ -107,11 +113,11 @@ pub(super) fn template_default(object: &mut Value) {
     for list in ["/spec/containers", "/spec/initContainers"] {
         for container in meta::entries(object, list) {
             container_default(container);
-            pod_defaults::container(container);
+            defaults::container(container);
         }
     }
     for volume in meta::entries(object, "/spec/volumes") {
-        pod_defaults::volume(volume);
+        defaults::volume(volume);
         if let Some(template) = volume.pointer_mut("/ephemeral/volumeClaimTemplate") {
             claim_spec_default(&mut template["spec"]);
         }
@@ -136,7 +142,10 @@ fn container_default(container: &mut Value) {
     ] {
         container.entry(name).or_insert(value);
     }
-    // What is limited but not requested is requested up to its limit.
+}
+
+/// What is limited but not requested is requested up to its limit. (Not so in templates.)
+fn request_limits(container: &mut Value) {
     if let Some(limits) = container["resources"]["limits"].as_object().cloned() {
         let requests = meta::member(&mut container["resources"], "requests");
         for (name, amount) in limits {
@@ -257,35 +266,12 @@ fn pod_validate(object: &Value, faults: &mut Faults) {
             meta::complain(faults, &field, name, names::label(name));
         }
     }
-}
-
-/// Almost nothing of a pod's spec may change; binding goes through its own subresource.
-fn pod_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
-    let mut allowed = old["spec"].clone();
-    for open in [
-        "activeDeadlineSeconds",
-        "tolerations",
-        "schedulingGates",
-        "terminationGracePeriodSeconds",
-    ] {
-        meta::assign(&mut allowed, open, new["spec"][open].clone());
-    }
-    for list in ["containers", "initContainers"] {
-        let images: Vec<Value> = new["spec"][list]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .map(|c| c["image"].clone())
-            .collect();
-        meta::entries(&mut allowed, &format!("/{list}"))
-            .zip(images)
-            .for_each(|(container, image)| container["image"] = image);
-    }
-    if new["spec"] != allowed {
-        let text = "pod updates may not change fields other than `spec.containers[*].image`,\
-            `spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to \
-            existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was \
-            previously negative)";
-        faults.forbidden("spec", text);
-    }
+    placement::affinity(&spec["affinity"], "spec.affinity", faults);
+    placement::gates(&spec["schedulingGates"], "spec.schedulingGates", faults);
+    placement::spread(
+        &spec["topologySpreadConstraints"],
+        "spec.topologySpreadConstraints",
+        faults,
+    );
+    placement::tolerations(&spec["tolerations"], "spec.tolerations", faults);
 }
