@@ -36,7 +36,7 @@ enum Command {
     Explain(SelectArgs),
     /// Say why a pod or claim fits which nodes, from a cluster, files or a case
     Why(WhyArgs),
-    /// Serve the API server alone, for kubectl and other clients
+    /// Serve the API server alone or a scenario's cluster, for kubectl and other clients
     Up(UpArgs),
     /// Measure how fast the API server and the scheduler are, or what publishing costs
     Bench(BenchArgs),
