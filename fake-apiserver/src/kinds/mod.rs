@@ -7,8 +7,6 @@ mod admission;
 mod batch;
 mod capacity;
 mod certificates;
-mod claim_diff;
-mod claim_source;
 mod config;
 mod core;
 mod csi;
@@ -137,6 +135,10 @@ pub(crate) struct Hooks {
     pub(crate) validate_create: fn(&Value, &mut Faults),
     /// The rules for a change; the second is the old one.
     pub(crate) validate_update: fn(&Value, &Value, &mut Faults),
+    /// The rules for a change of the status; the second is the old one.
+    pub(crate) validate_status: fn(&Value, &Value, &mut Faults),
+    /// What a writer is told beside the answer; the second is the old object, or null.
+    pub(crate) warn: fn(&Value, &Value) -> Vec<String>,
     /// The rules for a change that not all releases have.
     pub(crate) validate_update_then: fn(&Value, &Value, Profile, &mut Faults),
 }
@@ -175,6 +177,8 @@ pub(crate) const NO_HOOKS: Hooks = Hooks {
     validate: |_, _| {},
     validate_create: |_, _| {},
     validate_update: |_, _, _| {},
+    validate_status: |_, _, _| {},
+    warn: |_, _| Vec::new(),
     validate_update_then: |_, _, _, _| {},
 };
 

@@ -4,8 +4,10 @@
 //! What admission does to an object by itself is in the kind's hooks.
 
 use super::token_volume;
+use crate::call::{Part, Target};
 use crate::kinds::{Kind, PERSISTENT_VOLUME_CLAIM, POD, PRIORITY_CLASS, SERVICE_ACCOUNT, STORAGE_CLASS};
 use crate::meta;
+use crate::quantity::Quantity;
 use crate::status::Status;
 use crate::store::Txn;
 use serde_json::Value;
@@ -25,6 +27,38 @@ pub(super) fn admit(txn: &mut Txn<'_>, kind: &'static Kind, object: &mut Value) 
         default_class(txn, object);
     }
     Ok(())
+}
+
+/// PersistentVolumeClaimResize: a claim grows only once it is bound, and if its class lets it.
+pub(super) fn admit_change(txn: &Txn<'_>, target: &Target, new: &Value, old: &Value) -> Result<(), Status> {
+    if !std::ptr::eq(target.kind, PERSISTENT_VOLUME_CLAIM) || target.part != Part::Main {
+        return Ok(());
+    }
+    let size = |claim: &Value| {
+        let text = claim["spec"]["resources"]["requests"]["storage"].as_str();
+        text.and_then(|text| text.parse::<Quantity>().ok())
+    };
+    if size(new) <= size(old) {
+        return Ok(());
+    }
+    let refuse = |why: &str| Err(Status::forbidden(target.kind.resource(), target.name(), why));
+    if old["status"]["phase"] != "Bound" {
+        return refuse("Only bound persistent volume claims can be expanded");
+    }
+    let class = |claim: &Value| {
+        let annotated = claim["metadata"]["annotations"][CLASS_ANNOTATION].as_str();
+        let class = annotated.or(claim["spec"]["storageClassName"].as_str());
+        class.unwrap_or_default().to_owned()
+    };
+    let name = class(new);
+    let found = txn.get(STORAGE_CLASS, &name).filter(|_| name == class(old));
+    if found.is_some_and(|class| class.value["allowVolumeExpansion"] == true) {
+        return Ok(());
+    }
+    refuse(
+        "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support \
+         resize",
+    )
 }
 
 /// A pod has the priority of its class, or of the default one, or none.

@@ -2,7 +2,7 @@
 
 use super::create::{create, no_body, place};
 use super::options::WriteOptions;
-use super::{delete, existing, namespace, setting, shown};
+use super::{admission, delete, existing, namespace, setting, shown};
 use crate::call::{Answer, Call, Part, Payload, Target};
 use crate::decode::decode;
 use crate::faults::Faults;
@@ -156,6 +156,8 @@ pub(super) fn replace(
     count_generation(kind, &mut new, &old.value);
     rbac::check_escalation(txn, kind, Some(&old.value), &new)?;
     validate(kind, target, &new, &old.value, txn.profile())?;
+    admission::admit_change(txn, target, &new, &old.value)?;
+    txn.warnings.extend((kind.hooks.warn)(&new, &old.value));
     store(txn, target, old, new)
 }
 
@@ -266,6 +268,8 @@ fn validate(
         (kind.hooks.validate)(new, &mut faults);
         (kind.hooks.validate_update)(new, old, &mut faults);
         (kind.hooks.validate_update_then)(new, old, profile, &mut faults);
+    } else {
+        (kind.hooks.validate_status)(new, old, &mut faults);
     }
     if faults.is_empty() {
         Ok(())

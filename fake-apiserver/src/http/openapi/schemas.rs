@@ -133,6 +133,7 @@ impl Schemas {
             }
             (Ownership::Natural, _) => {}
             (Ownership::Atomic, _) => schema["x-kubernetes-map-type"] = "atomic".into(),
+            (Ownership::Granular, _) => schema["x-kubernetes-map-type"] = "granular".into(),
             (Ownership::Set, _) => schema["x-kubernetes-list-type"] = "set".into(),
             (Ownership::Keyed(keys), _) => {
                 schema["x-kubernetes-list-type"] = "map".into();
