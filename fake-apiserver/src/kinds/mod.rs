@@ -296,6 +296,7 @@ pub(crate) static PERSISTENT_VOLUME_CLAIM: &Kind = &volume::PERSISTENT_VOLUME_CL
 pub(crate) static POD: &Kind = &pod::POD;
 pub(crate) static POD_DISRUPTION_BUDGET: &Kind = &scheduling::POD_DISRUPTION_BUDGET;
 pub(crate) static PRIORITY_CLASS: &Kind = &scheduling::PRIORITY_CLASS;
+pub(crate) static RUNTIME_CLASS: &Kind = &scheduling::RUNTIME_CLASS;
 pub(crate) static STORAGE_CLASS: &Kind = &storage::STORAGE_CLASS;
 /// The row of service accounts, which tokens are about.
 pub(crate) static SERVICE_ACCOUNT: &Kind = &core::SERVICE_ACCOUNT;

@@ -5,7 +5,9 @@
 
 use super::token_volume;
 use crate::call::{Part, Target};
-use crate::kinds::{Kind, PERSISTENT_VOLUME_CLAIM, POD, PRIORITY_CLASS, SERVICE_ACCOUNT, STORAGE_CLASS};
+use crate::kinds::{
+    Kind, PERSISTENT_VOLUME_CLAIM, POD, PRIORITY_CLASS, RUNTIME_CLASS, SERVICE_ACCOUNT, STORAGE_CLASS,
+};
 use crate::meta;
 use crate::quantity::Quantity;
 use crate::status::Status;
@@ -21,6 +23,7 @@ const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
 pub(super) fn admit(txn: &mut Txn<'_>, kind: &'static Kind, object: &mut Value) -> Result<(), Status> {
     if std::ptr::eq(kind, POD) {
         priority(txn, object)?;
+        runtime_class(txn, object)?;
         return service_account(txn, object);
     }
     if std::ptr::eq(kind, PERSISTENT_VOLUME_CLAIM) {
@@ -88,6 +91,19 @@ fn priority(txn: &Txn<'_>, pod: &mut Value) -> Result<(), Status> {
         );
         return Err(refuse(pod, &why));
     }
+    let policy = class.map_or("PreemptLowerPriority", |class| {
+        class["preemptionPolicy"].as_str().unwrap_or_default()
+    });
+    if let Some(given) = pod["spec"]["preemptionPolicy"]
+        .as_str()
+        .filter(|given| *given != policy)
+    {
+        let why = format!(
+            "the string value of PreemptionPolicy ({given}) must not be provided in pod spec; priority admission \
+             controller computed {policy} from the given PriorityClass name"
+        );
+        return Err(refuse(pod, &why));
+    }
     let spec = meta::member(pod, "spec");
     spec.insert("priority".to_owned(), value.into());
     if let Some(class) = class {
@@ -96,6 +112,16 @@ fn priority(txn: &Txn<'_>, pod: &mut Value) -> Result<(), Status> {
             .or_insert_with(|| class["preemptionPolicy"].clone());
     }
     Ok(())
+}
+
+/// RuntimeClass: the class that a pod names is there.
+fn runtime_class(txn: &Txn<'_>, pod: &Value) -> Result<(), Status> {
+    let name = pod["spec"]["runtimeClassName"].as_str().unwrap_or_default();
+    if name.is_empty() || txn.get(RUNTIME_CLASS, name).is_some() {
+        return Ok(());
+    }
+    let why = format!("pod rejected: RuntimeClass {name:?} not found");
+    Err(Status::forbidden(POD.resource(), meta::text(pod, "name"), &why))
 }
 
 /// A pod needs its service account, and gets a volume with a token of it. Where there are no kubelets there is nobody to make accounts, nor to use them.

@@ -117,13 +117,17 @@ fn precondition(target: &Target, new: &Value, uid: &str) -> Result<(), Status> {
     if wanted.is_empty() || wanted == uid {
         return Ok(());
     }
-    let (kind, name, key) = (target.kind, target.name(), target.key());
-    let why = format!(
+    let why = wrong_uid(target.kind, &target.key(), wanted, uid);
+    Err(Status::conflict(target.kind.resource(), target.name(), &why))
+}
+
+/// What the store says of a uid that is not that of the object.
+pub(super) fn wrong_uid(kind: &Kind, key: &str, wanted: &str, uid: &str) -> String {
+    format!(
         "StorageError: invalid object, Code: 4, Key: /registry/{}/{key}, ResourceVersion: 0, AdditionalErrorMsg: \
          Precondition failed: UID in precondition: {wanted}, UID in object meta: {uid}",
         kind.plural
-    );
-    Err(Status::conflict(kind.resource(), name, &why))
+    )
 }
 
 /// Puts `new` in the place of `old`: the common end of PUT and PATCH. `by` is who changes it, unless that is recorded

@@ -55,7 +55,7 @@ fn claim_validate(object: &Value, faults: &mut Faults) {
 }
 
 /// The rules for a claim's spec, also inside pods.
-fn spec_validate(spec: &Value, at: &str, faults: &mut Faults) {
+pub(in crate::kinds) fn spec_validate(spec: &Value, at: &str, faults: &mut Faults) {
     if meta::texts(&spec["accessModes"]).is_empty() {
         faults.required(format!("{at}.accessModes"), "at least 1 access mode is required");
     }
@@ -73,7 +73,7 @@ fn spec_validate(spec: &Value, at: &str, faults: &mut Faults) {
 }
 
 /// Parts of bytes are no use to anybody. In canonical form, only these suffixes make them.
-pub(in crate::kinds) fn spec_warn(spec: &Value, at: &str) -> Vec<String> {
+fn spec_warn(spec: &Value, at: &str) -> Vec<String> {
     let amounts = ["requests", "limits"].map(|side| (side, spec["resources"][side]["storage"].as_str()));
     let fractional = amounts
         .into_iter()

@@ -12,9 +12,9 @@ use crate::meta;
 use crate::names;
 use crate::printer;
 use crate::quantity::Quantity;
-pub(super) use claim::{PERSISTENT_VOLUME_CLAIM, claim_spec_default};
+pub(super) use claim::{PERSISTENT_VOLUME_CLAIM, claim_spec_default, spec_validate as claim_validate};
 use serde_json::{Value, json};
-pub(super) use source::driver_name;
+pub(super) use source::{driver_name, host_path, nfs};
 
 /// In the order in which the server lists what it supports.
 const ACCESS_MODES: [&str; 4] = [

@@ -122,8 +122,7 @@ fn csi(source: &Value, at: &str, faults: &mut Faults) {
         "nodeExpandSecretRef",
     ] {
         if !source[secret].is_null() {
-            let rules: [(&str, fn(&str) -> names::Complaints); 2] =
-                [("name", names::subdomain), ("namespace", names::label)];
+            let rules: [(&str, names::Rule); 2] = [("name", names::subdomain), ("namespace", names::label)];
             for (part, rule) in rules {
                 let (name, field) = (text(&source[secret], part), format!("{at}.{secret}.{part}"));
                 if name.is_empty() {
@@ -137,7 +136,7 @@ fn csi(source: &Value, at: &str, faults: &mut Faults) {
 }
 
 /// The rules for a path of the host, also in pods.
-fn host_path(source: &Value, at: &str, faults: &mut Faults) {
+pub(in crate::kinds) fn host_path(source: &Value, at: &str, faults: &mut Faults) {
     local(source, at, faults);
     if let Some(kind) = source["type"]
         .as_str()
@@ -156,7 +155,8 @@ fn local(source: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-fn nfs(source: &Value, at: &str, faults: &mut Faults) {
+/// The rules for a share, also in pods.
+pub(in crate::kinds) fn nfs(source: &Value, at: &str, faults: &mut Faults) {
     for name in ["server", "path"] {
         if text(source, name).is_empty() {
             faults.required(format!("{at}.{name}"), "");
