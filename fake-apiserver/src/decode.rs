@@ -120,6 +120,23 @@ fn identify(kind: &'static Kind, object: &mut Value) -> Result<(), Undecodable> 
     })
 }
 
+/// Checks what the body of a subresource says of itself, if it says anything.
+pub(crate) fn identify_as(version: &str, kind: &str, object: &Value) -> Result<(), Status> {
+    let text = |name: &str| object[name].as_str().unwrap_or_default();
+    let (sent_version, sent) = (text("apiVersion"), text("kind"));
+    if ["", kind].contains(&sent) && ["", version].contains(&sent_version) {
+        return Ok(());
+    }
+    let short = sent_version.rsplit('/').next().unwrap_or_default();
+    let why = match Kind::find_kind(sent_version, sent) {
+        Some(_) => format!("converting ({short}.{sent}) to (core.{kind}): unknown conversion"),
+        None => format!("no kind {sent:?} is registered for version {sent_version:?} in {SCHEME}"),
+    };
+    Err(Status::bad_request(format!(
+        "{sent} in version {short:?} cannot be handled as a {kind}: {why}"
+    )))
+}
+
 impl Undecodable {
     /// The refusal of a body.
     pub(crate) fn of_body(self, kind: &Kind) -> Status {

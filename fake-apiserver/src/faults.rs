@@ -49,6 +49,24 @@ impl Faults {
         );
     }
 
+    pub(crate) fn not_found(&mut self, field: impl Into<String>, value: &str) {
+        self.push("FieldValueNotFound", field, format!("Not found: {value:?}"));
+    }
+
+    /// The same with what it was looked for in.
+    pub(crate) fn not_found_because(&mut self, field: impl Into<String>, value: &str, why: &str) {
+        self.push(
+            "FieldValueNotFound",
+            field,
+            format!("Not found: {value:?}: {why}"),
+        );
+    }
+
+    /// How many faults there are so far.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     pub(crate) fn not_supported(
         &mut self,
         field: impl Into<String>,

@@ -6,6 +6,9 @@
 /// What is wrong with a value.
 pub(crate) type Complaints = Vec<String>;
 
+/// A rule for names.
+pub(crate) type Rule = fn(&str) -> Complaints;
+
 const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', \
     and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
     '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
@@ -18,6 +21,9 @@ const QUALIFIED: &str = "must consist of alphanumeric characters, '-', '_' or '.
 const LABEL_VALUE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or \
     '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex \
     used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+
+const CONFIG_KEY: &str = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  \
+    or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
 
 /// A lower case DNS subdomain, the rule for most object names.
 pub(crate) fn subdomain(value: &str) -> Complaints {
@@ -86,6 +92,56 @@ pub(crate) fn label_value(value: &str) -> Complaints {
     let mut out = too_long(value, 63, "bytes");
     if !value.is_empty() && !is_name(value) {
         out.push(LABEL_VALUE.to_owned());
+    }
+    out
+}
+
+/// The name of a port.
+pub(crate) fn port(value: &str) -> Complaints {
+    let mut out = too_long(value, 15, "characters");
+    if !value
+        .bytes()
+        .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+    {
+        out.push("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)".to_owned());
+    }
+    if !value.bytes().any(|byte| byte.is_ascii_lowercase()) {
+        out.push("must contain at least one letter (a-z)".to_owned());
+    }
+    if value.contains("--") {
+        out.push("must not contain consecutive hyphens".to_owned());
+    }
+    if value.starts_with('-') || value.ends_with('-') {
+        out.push("must not begin or end with a hyphen".to_owned());
+    }
+    out
+}
+
+/// The name of a variable of an environment.
+pub(crate) fn variable(value: &str) -> Complaints {
+    if value
+        .bytes()
+        .all(|byte| (0x20..0x7f).contains(&byte) && byte != b'=')
+    {
+        return Complaints::new();
+    }
+    let text =
+        "a valid environment variable name must consist only of printable ASCII characters other than '='";
+    vec![text.to_owned()]
+}
+
+/// A key of a config map or secret, which is the name of a file.
+pub(crate) fn config_key(value: &str) -> Complaints {
+    let mut out = too_long(value, 253, "characters");
+    let is_legal = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
+    if value.is_empty() || !value.chars().all(is_legal) {
+        out.push(CONFIG_KEY.to_owned());
+    }
+    match value {
+        "." => out.push("must not be '.'".to_owned()),
+        ".." => out.push("must not be '..'".to_owned()),
+        value if value.starts_with("..") => out.push("must not start with '..'".to_owned()),
+        _ => {}
     }
     out
 }

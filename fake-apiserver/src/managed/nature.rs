@@ -24,6 +24,7 @@ impl Nature {
     pub(super) fn of(form: &'static Form, ownership: &'static Ownership) -> Self {
         match (form, ownership) {
             (_, Ownership::Atomic) => Self::Leaf,
+            (Form::Struct(id), Ownership::Granular) => Self::Struct(id.get()),
             (Form::Struct(id), _) if !id.get().atomic => Self::Struct(id.get()),
             (Form::Map(inner), _) => Self::Map(inner),
             (Form::List(_), Ownership::Set) => Self::Set,

@@ -4,8 +4,12 @@
 //! What admission does to an object by itself is in the kind's hooks.
 
 use super::token_volume;
-use crate::kinds::{Kind, PERSISTENT_VOLUME_CLAIM, POD, PRIORITY_CLASS, SERVICE_ACCOUNT, STORAGE_CLASS};
+use crate::call::{Part, Target};
+use crate::kinds::{
+    Kind, PERSISTENT_VOLUME_CLAIM, POD, PRIORITY_CLASS, RUNTIME_CLASS, SERVICE_ACCOUNT, STORAGE_CLASS,
+};
 use crate::meta;
+use crate::quantity::Quantity;
 use crate::status::Status;
 use crate::store::Txn;
 use serde_json::Value;
@@ -19,12 +23,45 @@ const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
 pub(super) fn admit(txn: &mut Txn<'_>, kind: &'static Kind, object: &mut Value) -> Result<(), Status> {
     if std::ptr::eq(kind, POD) {
         priority(txn, object)?;
+        runtime_class(txn, object)?;
         return service_account(txn, object);
     }
     if std::ptr::eq(kind, PERSISTENT_VOLUME_CLAIM) {
         default_class(txn, object);
     }
     Ok(())
+}
+
+/// PersistentVolumeClaimResize: a claim grows only once it is bound, and if its class lets it.
+pub(super) fn admit_change(txn: &Txn<'_>, target: &Target, new: &Value, old: &Value) -> Result<(), Status> {
+    if !std::ptr::eq(target.kind, PERSISTENT_VOLUME_CLAIM) || target.part != Part::Main {
+        return Ok(());
+    }
+    let size = |claim: &Value| {
+        let text = claim["spec"]["resources"]["requests"]["storage"].as_str();
+        text.and_then(|text| text.parse::<Quantity>().ok())
+    };
+    if size(new) <= size(old) {
+        return Ok(());
+    }
+    let refuse = |why: &str| Err(Status::forbidden(target.kind.resource(), target.name(), why));
+    if old["status"]["phase"] != "Bound" {
+        return refuse("Only bound persistent volume claims can be expanded");
+    }
+    let class = |claim: &Value| {
+        let annotated = claim["metadata"]["annotations"][CLASS_ANNOTATION].as_str();
+        let class = annotated.or(claim["spec"]["storageClassName"].as_str());
+        class.unwrap_or_default().to_owned()
+    };
+    let name = class(new);
+    let found = txn.get(STORAGE_CLASS, &name).filter(|_| name == class(old));
+    if found.is_some_and(|class| class.value["allowVolumeExpansion"] == true) {
+        return Ok(());
+    }
+    refuse(
+        "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support \
+         resize",
+    )
 }
 
 /// A pod has the priority of its class, or of the default one, or none.
@@ -54,6 +91,19 @@ fn priority(txn: &Txn<'_>, pod: &mut Value) -> Result<(), Status> {
         );
         return Err(refuse(pod, &why));
     }
+    let policy = class.map_or("PreemptLowerPriority", |class| {
+        class["preemptionPolicy"].as_str().unwrap_or_default()
+    });
+    if let Some(given) = pod["spec"]["preemptionPolicy"]
+        .as_str()
+        .filter(|given| *given != policy)
+    {
+        let why = format!(
+            "the string value of PreemptionPolicy ({given}) must not be provided in pod spec; priority admission \
+             controller computed {policy} from the given PriorityClass name"
+        );
+        return Err(refuse(pod, &why));
+    }
     let spec = meta::member(pod, "spec");
     spec.insert("priority".to_owned(), value.into());
     if let Some(class) = class {
@@ -62,6 +112,16 @@ fn priority(txn: &Txn<'_>, pod: &mut Value) -> Result<(), Status> {
             .or_insert_with(|| class["preemptionPolicy"].clone());
     }
     Ok(())
+}
+
+/// RuntimeClass: the class that a pod names is there.
+fn runtime_class(txn: &Txn<'_>, pod: &Value) -> Result<(), Status> {
+    let name = pod["spec"]["runtimeClassName"].as_str().unwrap_or_default();
+    if name.is_empty() || txn.get(RUNTIME_CLASS, name).is_some() {
+        return Ok(());
+    }
+    let why = format!("pod rejected: RuntimeClass {name:?} not found");
+    Err(Status::forbidden(POD.resource(), meta::text(pod, "name"), &why))
 }
 
 /// A pod needs its service account, and gets a volume with a token of it. Where there are no kubelets there is nobody to make accounts, nor to use them.

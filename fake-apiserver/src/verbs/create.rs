@@ -64,6 +64,7 @@ pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> R
     if let Some(present) = txn.get(kind, &key) {
         return Err(exists(kind, &object, &present));
     }
+    txn.warnings.extend((kind.hooks.warn)(&object, &Value::Null));
     txn.warnings.extend(kind.caveat.map(str::to_owned));
     let object = txn.put(kind, &key, object);
     if std::ptr::eq(kind, NAMESPACE) {

@@ -2,7 +2,7 @@
 
 use super::create::{create, no_body, place};
 use super::options::WriteOptions;
-use super::{delete, existing, namespace, setting, shown};
+use super::{admission, delete, existing, namespace, setting, shown};
 use crate::call::{Answer, Call, Part, Payload, Target};
 use crate::decode::decode;
 use crate::faults::Faults;
@@ -117,13 +117,17 @@ fn precondition(target: &Target, new: &Value, uid: &str) -> Result<(), Status> {
     if wanted.is_empty() || wanted == uid {
         return Ok(());
     }
-    let (kind, name, key) = (target.kind, target.name(), target.key());
-    let why = format!(
+    let why = wrong_uid(target.kind, &target.key(), wanted, uid);
+    Err(Status::conflict(target.kind.resource(), target.name(), &why))
+}
+
+/// What the store says of a uid that is not that of the object.
+pub(super) fn wrong_uid(kind: &Kind, key: &str, wanted: &str, uid: &str) -> String {
+    format!(
         "StorageError: invalid object, Code: 4, Key: /registry/{}/{key}, ResourceVersion: 0, AdditionalErrorMsg: \
          Precondition failed: UID in precondition: {wanted}, UID in object meta: {uid}",
         kind.plural
-    );
-    Err(Status::conflict(kind.resource(), name, &why))
+    )
 }
 
 /// Puts `new` in the place of `old`: the common end of PUT and PATCH. `by` is who changes it, unless that is recorded
@@ -156,6 +160,8 @@ pub(super) fn replace(
     count_generation(kind, &mut new, &old.value);
     rbac::check_escalation(txn, kind, Some(&old.value), &new)?;
     validate(kind, target, &new, &old.value, txn.profile())?;
+    admission::admit_change(txn, target, &new, &old.value)?;
+    txn.warnings.extend((kind.hooks.warn)(&new, &old.value));
     store(txn, target, old, new)
 }
 
@@ -266,6 +272,8 @@ fn validate(
         (kind.hooks.validate)(new, &mut faults);
         (kind.hooks.validate_update)(new, old, &mut faults);
         (kind.hooks.validate_update_then)(new, old, profile, &mut faults);
+    } else {
+        (kind.hooks.validate_status)(new, old, &mut faults);
     }
     if faults.is_empty() {
         Ok(())

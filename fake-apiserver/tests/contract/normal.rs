@@ -61,12 +61,18 @@ pub(crate) fn text(said: &str, id: &str) -> String {
         .fold(said, |said, before| without_number(&said, before))
 }
 
-/// The refusal of a change of a pod ends with a diff of Go structs.
+/// The refusals of some changes end with a diff of Go structs.
 fn without_diff(said: &str) -> String {
-    const BEFORE: &str = "(allow it to be set to 1 if it was previously negative)";
-    match said.split_once(BEFORE) {
-        Some((before, diff)) if diff.ends_with(']') => format!("{before}{BEFORE}]"),
-        Some((before, _)) => format!("{before}{BEFORE}"),
+    const BEFORE: [&str; 2] = [
+        "(allow it to be set to 1 if it was previously negative)",
+        "spec.persistentvolumesource is immutable after creation",
+    ];
+    let found = BEFORE
+        .iter()
+        .find_map(|before| Some((before, said.split_once(before)?)));
+    match found {
+        Some((at, (before, diff))) if diff.ends_with(']') => format!("{before}{at}]"),
+        Some((at, (before, _))) => format!("{before}{at}"),
         None => said.to_owned(),
     }
 }

@@ -77,8 +77,11 @@ async fn field_selectors_know_the_fields_of_each_kind() {
     for name in ["p1", "p2", "p3"] {
         wire.create(PODS, pod(name)).await;
     }
-    wire.create(&format!("{PODS}/p2/binding"), json!({"target": {"name": "n1"}}))
-        .await;
+    wire.create(
+        &format!("{PODS}/p2/binding"),
+        json!({"metadata": {"name": "p2"}, "target": {"name": "n1"}}),
+    )
+    .await;
     wire.merge(
         &format!("{PODS}/p3/status"),
         json!({"status": {"phase": "Succeeded"}}),

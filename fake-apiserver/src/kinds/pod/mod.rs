@@ -1,8 +1,16 @@
 //! Pods: the defaults and rules that a scheduler's tests meet.
 
+mod containers;
 mod defaults;
+mod environment;
 mod placement;
+mod probes;
+mod resources;
+mod spec;
 mod update;
+mod volumes;
+
+pub(super) use placement::as_internal as node_selector_as_internal;
 
 use super::core::not_supported;
 use super::volume::claim_spec_default;
@@ -27,7 +35,11 @@ pub(super) static POD: Kind = Kind {
     hooks: Hooks {
         default: pod_default,
         create: pod_create,
-        validate: pod_validate,
+        update: |new, _, _| tolerate(new),
+        validate: spec::validate,
+        validate_create: spec::validate_create,
+        validate_status: pod_validate_status,
+        warn: pod_warn,
         validate_update: update::validate,
         ..NO_HOOKS
     },
@@ -154,9 +166,8 @@ fn request_limits(container: &mut Value) {
     }
 }
 
-/// What the strategy and the admission plugins ServiceAccount (name only), Priority and DefaultTolerationSeconds
-/// set. No token volume is added: nothing mounts it.
-fn pod_create(object: &mut Value, _: &Setting<'_>) {
+/// What the strategy and the admission plugins ServiceAccount (name only), Priority and DefaultTolerationSeconds set.
+fn pod_create(object: &mut Value, setting: &Setting<'_>) {
     let class = quality(&object["spec"]);
     object["status"] = json!({"phase": "Pending", "qosClass": class});
     let spec = meta::member(object, "spec");
@@ -168,11 +179,25 @@ fn pod_create(object: &mut Value, _: &Setting<'_>) {
     ] {
         spec.entry(name).or_insert(value);
     }
-    let Some(tolerations) = spec
+    if spec
+        .get("schedulingGates")
+        .is_some_and(|gates| *gates != json!([]))
+    {
+        let condition = json!({
+            "type": "PodScheduled", "status": "False", "reason": "SchedulingGated", "lastProbeTime": null,
+            "lastTransitionTime": setting.now, "message": "Scheduling is blocked due to non-empty scheduling gates",
+        });
+        object["status"]["conditions"] = json!([condition]);
+    }
+    tolerate(object);
+}
+
+/// DefaultTolerationSeconds: a pod stays for a while on a node that has gone, unless it says otherwise.
+fn tolerate(object: &mut Value) {
+    let tolerations = meta::member(object, "spec")
         .entry("tolerations")
-        .or_insert_with(|| json!([]))
-        .as_array_mut()
-    else {
+        .or_insert_with(|| json!([]));
+    let Some(tolerations) = tolerations.as_array_mut() else {
         return;
     };
     for key in ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"] {
@@ -185,6 +210,27 @@ fn pod_create(object: &mut Value, _: &Setting<'_>) {
             );
         }
     }
+}
+
+/// A pod's name becomes the name of a host.
+fn pod_warn(new: &Value, old: &Value) -> Vec<String> {
+    let complaints = names::label(meta::text(new, "name"));
+    if complaints.is_empty() || !old.is_null() {
+        return Vec::new();
+    }
+    let text = "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label \
+        is recommended:";
+    vec![format!("{text} [{}]", complaints.join(" "))]
+}
+
+/// The rules for a pod's status.
+fn pod_validate_status(new: &Value, old: &Value, faults: &mut Faults) {
+    let (status, before) = (&new["status"], &old["status"]);
+    let node = status["nominatedNodeName"].as_str().unwrap_or_default();
+    if !node.is_empty() {
+        meta::complain(faults, "status.nominatedNodeName", node, names::subdomain(node));
+    }
+    faults.unchanged("status.qosClass", &status["qosClass"], &before["qosClass"]);
 }
 
 /// The quality of service class: by what the containers request of cpu and memory.
@@ -210,68 +256,4 @@ fn quality(spec: &Value) -> &'static str {
         (true, true) => "Guaranteed",
         (true, false) => "Burstable",
     }
-}
-
-/// Fields of a container that have one of a few values. All have defaults, so that they are never missing.
-const CONTAINER_CHOICES: [(&str, &[&str]); 2] = [
-    ("terminationMessagePolicy", &["File", "FallbackToLogsOnError"]),
-    ("imagePullPolicy", &["Always", "IfNotPresent", "Never"]),
-];
-/// Such fields of the spec.
-const SPEC_CHOICES: [(&str, &[&str]); 2] = [
-    ("restartPolicy", &["Always", "OnFailure", "Never"]),
-    (
-        "dnsPolicy",
-        &["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"],
-    ),
-];
-
-fn pod_validate(object: &Value, faults: &mut Faults) {
-    let spec = &object["spec"];
-    let containers = spec["containers"].as_array().map_or(&[][..], Vec::as_slice);
-    if containers.is_empty() {
-        faults.required("spec.containers", "");
-    }
-    for (i, container) in containers.iter().enumerate() {
-        let name = container["name"].as_str().unwrap_or_default();
-        let field = format!("spec.containers[{i}].name");
-        if name.is_empty() {
-            faults.required(field, "");
-        } else if containers[..i].iter().any(|c| c["name"] == name) {
-            faults.duplicate(field, name);
-        } else {
-            meta::complain(faults, &field, name, names::label(name));
-        }
-        if container["image"].as_str().unwrap_or_default().is_empty() {
-            faults.required(format!("spec.containers[{i}].image"), "");
-        }
-        for (field, supported) in CONTAINER_CHOICES {
-            let chosen = container[field].as_str().unwrap_or_default();
-            faults.one_of(&format!("spec.containers[{i}].{field}"), chosen, supported);
-        }
-    }
-    for (field, supported) in SPEC_CHOICES {
-        let chosen = spec[field].as_str().unwrap_or_default();
-        faults.one_of(&format!("spec.{field}"), chosen, supported);
-    }
-    let volumes = spec["volumes"].as_array().map_or(&[][..], Vec::as_slice);
-    for (i, volume) in volumes.iter().enumerate() {
-        let name = volume["name"].as_str().unwrap_or_default();
-        let field = format!("spec.volumes[{i}].name");
-        if name.is_empty() {
-            faults.required(field, "");
-        } else if volumes[..i].iter().any(|v| v["name"] == name) {
-            faults.duplicate(field, name);
-        } else {
-            meta::complain(faults, &field, name, names::label(name));
-        }
-    }
-    placement::affinity(&spec["affinity"], "spec.affinity", faults);
-    placement::gates(&spec["schedulingGates"], "spec.schedulingGates", faults);
-    placement::spread(
-        &spec["topologySpreadConstraints"],
-        "spec.topologySpreadConstraints",
-        faults,
-    );
-    placement::tolerations(&spec["tolerations"], "spec.tolerations", faults);
 }

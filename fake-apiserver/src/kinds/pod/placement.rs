@@ -215,7 +215,7 @@ fn positive(number: &Value, field: &str, faults: &mut Faults) {
 }
 
 /// A part of a spec as the real server shows it: its own types have no names of JSON, and nothing is left out.
-pub(super) fn as_internal(value: &Value) -> Value {
+pub(in crate::kinds) fn as_internal(value: &Value) -> Value {
     match value {
         Value::Array(items) => items.iter().map(as_internal).collect(),
         Value::Object(members) if members.contains_key("operator") => json!({
