@@ -49,6 +49,8 @@ pub enum What {
     Bound(BoundFact),
     /// Nothing was in flight and nothing had changed for a while.
     Quiet,
+    /// The harness itself had to wait for its turn.
+    Lag(LagFact),
     /// The API server answered a request.
     Request(RequestFact),
     /// The API server committed a change.
@@ -100,6 +102,13 @@ pub struct BoundFact {
     pub expect: usize,
     /// Which bound.
     pub bound: BoundKind,
+}
+
+/// The machine was too busy for the harness.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct LagFact {
+    /// Microseconds by which it was late.
+    pub late_us: u64,
 }
 
 /// Which bound of an expectation was reached.
@@ -257,6 +266,8 @@ pub enum ProcessEvent {
     Stopped,
     /// It ended by itself; the text says how.
     Exited(String),
+    /// It has not asked the API server for anything in the time that it had; the text says what it did instead.
+    NotReady(String),
 }
 
 /// An append-only list of facts that wakes whoever waits for more.

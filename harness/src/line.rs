@@ -24,6 +24,7 @@ pub(crate) fn spell(fact: &Fact) -> String {
             bound.bound,
             bound.expect + 1
         ),
+        What::Lag(lag) => format!("the harness itself was late by {} ms", lag.late_us / 1000),
         What::Quiet => "nothing in flight, nothing moves".to_owned(),
         What::Request(request) => spell_request(request),
         What::Commit(commit) => spell_commit(commit),
@@ -39,6 +40,7 @@ pub(crate) fn spell(fact: &Fact) -> String {
         What::Process(process) => match &process.event {
             ProcessEvent::Started => format!("{} started", process.client),
             ProcessEvent::Stopped => format!("{} stopped", process.client),
+            ProcessEvent::NotReady(what) => format!("{} was not ready: {what}", process.client),
             ProcessEvent::Exited(how) => format!("{} ended by itself: {how}", process.client),
         },
     }

@@ -5,6 +5,8 @@
 mod bench;
 mod built_in;
 mod command;
+mod conformance;
+mod drive;
 mod e2e;
 mod exit;
 mod inspect;

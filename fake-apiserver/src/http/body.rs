@@ -1,5 +1,7 @@
-//! Bodies: of responses, which are bytes that are there, lists, and watch streams; and of requests that nobody reads.
+//! Bodies: of responses, which are bytes that are there, lists, either of them compressed, and watch streams; and of
+//! requests that nobody reads.
 
+use super::gzip::Zipped;
 use super::pieces::Pieces;
 use super::stream::WatchBody;
 use super::untaken::OnItsWay;
@@ -41,6 +43,8 @@ pub(super) enum Body {
     Whole { bytes: Bytes, way: OnItsWay },
     /// A list, piece by piece.
     List { pieces: Box<Pieces>, way: OnItsWay },
+    /// Either of them, compressed as it is sent.
+    Zipped { zipped: Box<Zipped>, way: OnItsWay },
     /// Events as they come.
     Watch(Box<WatchBody>),
 }
@@ -53,26 +57,27 @@ impl hyper::body::Body for Body {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        match &mut *self {
+        let (way, piece) = match &mut *self {
             Self::Whole { bytes, way } => {
-                way.moved();
                 let piece = bytes.split_to(bytes.len().min(PIECE_BYTES));
-                Poll::Ready((!piece.is_empty()).then(|| Ok(Frame::data(piece))))
+                (way, Some(piece).filter(|piece| !piece.is_empty()))
             }
-            Self::List { pieces, way } => {
-                way.moved();
-                Poll::Ready(pieces.next().map(|bytes| Ok(Frame::data(bytes))))
+            Self::List { pieces, way } => (way, pieces.next()),
+            Self::Zipped { zipped, way } => (way, zipped.next()),
+            Self::Watch(watch) => {
+                let bytes = watch.poll_bytes(cx);
+                return bytes.map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))));
             }
-            Self::Watch(watch) => watch
-                .poll_bytes(cx)
-                .map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes)))),
-        }
+        };
+        way.moved();
+        Poll::Ready(piece.map(|bytes| Ok(Frame::data(bytes))))
     }
 
     fn is_end_stream(&self) -> bool {
         match self {
             Self::Whole { bytes, .. } => bytes.is_empty(),
             Self::List { pieces, .. } => pieces.left() == 0,
+            Self::Zipped { zipped, .. } => zipped.is_done(),
             Self::Watch(_) => false,
         }
     }
@@ -81,7 +86,7 @@ impl hyper::body::Body for Body {
         match self {
             Self::Whole { bytes, .. } => SizeHint::with_exact(bytes.len() as u64),
             Self::List { pieces, .. } => SizeHint::with_exact(pieces.left() as u64),
-            Self::Watch(_) => SizeHint::default(),
+            Self::Zipped { .. } | Self::Watch(_) => SizeHint::default(),
         }
     }
 }

@@ -7,6 +7,7 @@ mod aside;
 mod body;
 mod deadline;
 mod discovery;
+mod gzip;
 mod health;
 mod impersonate;
 mod inflight;
@@ -37,7 +38,7 @@ use body::Body;
 use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
-use hyper::header::{HOST, IF_NONE_MATCH, USER_AGENT};
+use hyper::header::{HOST, HeaderValue, IF_NONE_MATCH, USER_AGENT, VARY};
 use hyper::{Method, Request, Response};
 use inflight::{Hold, TooMany};
 use negotiate::{Accept, Form, Purpose};
@@ -68,6 +69,8 @@ struct Head {
     resource: Option<ResourcePath>,
     accept: Accept,
     pretty: bool,
+    /// The client takes answers that are compressed.
+    unzips: bool,
     began: Instant,
 }
 
@@ -91,6 +94,7 @@ impl Head {
             resource: route.resource(),
             accept: accept.clone().unwrap_or_default(),
             pretty: respond::wants_pretty(params, request.headers()),
+            unzips: gzip::is_accepted(request.headers()),
             began: Instant::now(),
         };
         (
@@ -353,21 +357,31 @@ async fn carry_out(
     let kind = call.target.kind;
     let form = head.form(call.params.get("includeObject").to_owned());
     let (executing, is_long) = (store.clone(), aside::may_take_long(&call));
-    let Reply { outcome, warnings } = aside::run(is_long, move || verbs::execute(&executing, call)).await;
+    let executed = aside::run(is_long, move || verbs::execute(&executing, call));
+    let Reply {
+        outcome,
+        mut warnings,
+    } = executed.await;
+    warnings.splice(0..0, kind.advice(store.profile()));
     match outcome {
-        Ok(Answer::Watch(plan)) => stream::response(
-            store.clone(),
-            kind,
-            plan,
-            form,
-            endpoint.stop.clone(),
-            head.user.name.clone(),
-            endpoint.server.metrics().watch(labels),
-        ),
+        Ok(Answer::Watch(plan)) => {
+            let mut response = stream::response(
+                store.clone(),
+                kind,
+                plan,
+                form,
+                endpoint.stop.clone(),
+                head.user.name.clone(),
+                endpoint.server.metrics().watch(labels),
+            );
+            response.headers_mut().extend(respond::warning_headers(&warnings));
+            response
+        }
         Ok(answer) => {
             let is_long = aside::is_long(&answer);
             let render = move || respond::answer(kind, answer, &form, &warnings);
-            aside::run(is_long, render).await.with(hold)
+            let plain = aside::run(is_long, render).await;
+            plain.zipped(head.unzips, gzip::OBJECT_BYTES_MIN).with(hold)
         }
         Err(status) => respond::status(&status, head.accept, head.pretty, &warnings).with(hold),
     }
@@ -415,9 +429,12 @@ fn special_answer(
         Special::Metrics => respond::typed(200, metrics::MEDIA, endpoint.server.metrics().text()),
         Special::Version => respond::json(200, &discovery::version(profile), head.pretty),
         Special::Paths => respond::json(200, &discovery::paths(profile), head.pretty),
-        Special::OpenApi(None) => openapi::index(profile),
+        Special::Swagger => openapi::swagger(profile, request.headers())
+            .header(VARY, HeaderValue::from_static("Accept-Encoding"))
+            .zipped(head.unzips, gzip::DOCUMENT_BYTES_MIN),
+        Special::OpenApi(None) => openapi::index(profile, request.headers()),
         Special::OpenApi(Some(place)) => {
-            openapi::answer(place, profile, params, request.headers()).unwrap_or_else(respond::not_found_text)
+            openapi::group(place, profile, params, request.headers()).unwrap_or_else(respond::not_found_text)
         }
         Special::Discovery(document) => {
             let address = request.headers().get(HOST).and_then(|host| host.to_str().ok());
@@ -428,6 +445,7 @@ fn special_answer(
                 head.pretty,
                 request.headers().get(IF_NONE_MATCH),
             )
+            .zipped(head.unzips, gzip::OBJECT_BYTES_MIN)
         }
     })
 }

@@ -43,7 +43,7 @@ pub(super) enum Accept {
 /// What may be answered to a request.
 #[derive(Clone, Copy)]
 pub(super) struct Offer {
-    /// The answer may be plain text, so that any `Accept` will do.
+    /// The answer is no object of the API: what `Accept` says is nothing to refuse it for here.
     pub(super) text: bool,
     /// The answer is a stream, which YAML has no form for.
     pub(super) stream: bool,
@@ -92,17 +92,13 @@ impl Accept {
     /// Picks the media range that the client likes best among those that are served: the greatest `q` first, and those
     /// without wildcards before those with them, as in the real server.
     pub(super) fn parse(headers: &HeaderMap, offer: Offer) -> Result<Self, Status> {
-        let mut ranges: Vec<&str> = headers
-            .get_all(ACCEPT)
-            .iter()
-            .filter_map(|v| v.to_str().ok())
-            .flat_map(|v| v.split(','))
-            .collect();
-        if ranges.is_empty() || offer.text {
+        if offer.text {
             return Ok(Self::Json);
         }
-        // The sort is stable: otherwise the order of the client counts.
-        ranges.sort_by(|one, other| preference(other).total_cmp(&preference(one)));
+        let ranges = ranges(headers);
+        if ranges.is_empty() {
+            return Ok(Self::Json);
+        }
         let chosen = ranges.iter().find_map(|range| Self::of(range.trim(), offer));
         chosen.ok_or_else(|| Status::not_acceptable(REPRESENTATIONS))
     }
@@ -153,6 +149,19 @@ impl Accept {
             _ => None,
         }
     }
+}
+
+/// The media ranges that a client takes, the one that it likes best first.
+pub(super) fn ranges(headers: &HeaderMap) -> Vec<&str> {
+    let mut ranges: Vec<&str> = headers
+        .get_all(ACCEPT)
+        .iter()
+        .filter_map(|v| v.to_str().ok())
+        .flat_map(|v| v.split(','))
+        .collect();
+    // The sort is stable: otherwise the order of the client counts.
+    ranges.sort_by(|one, other| preference(other).total_cmp(&preference(one)));
+    ranges
 }
 
 /// How much a client likes a media range: its `q`, 1 where there is none and 0 where it is no number. Among equals,

@@ -203,6 +203,20 @@ fn quality(spec: &Value) -> &'static str {
     }
 }
 
+/// Fields of a container that have one of a few values. All have defaults, so that they are never missing.
+const CONTAINER_CHOICES: [(&str, &[&str]); 2] = [
+    ("terminationMessagePolicy", &["File", "FallbackToLogsOnError"]),
+    ("imagePullPolicy", &["Always", "IfNotPresent", "Never"]),
+];
+/// Such fields of the spec.
+const SPEC_CHOICES: [(&str, &[&str]); 2] = [
+    ("restartPolicy", &["Always", "OnFailure", "Never"]),
+    (
+        "dnsPolicy",
+        &["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"],
+    ),
+];
+
 fn pod_validate(object: &Value, faults: &mut Faults) {
     let spec = &object["spec"];
     let containers = spec["containers"].as_array().map_or(&[][..], Vec::as_slice);
@@ -222,6 +236,14 @@ fn pod_validate(object: &Value, faults: &mut Faults) {
         if container["image"].as_str().unwrap_or_default().is_empty() {
             faults.required(format!("spec.containers[{i}].image"), "");
         }
+        for (field, supported) in CONTAINER_CHOICES {
+            let chosen = container[field].as_str().unwrap_or_default();
+            faults.one_of(&format!("spec.containers[{i}].{field}"), chosen, supported);
+        }
+    }
+    for (field, supported) in SPEC_CHOICES {
+        let chosen = spec[field].as_str().unwrap_or_default();
+        faults.one_of(&format!("spec.{field}"), chosen, supported);
     }
     let volumes = spec["volumes"].as_array().map_or(&[][..], Vec::as_slice);
     for (i, volume) in volumes.iter().enumerate() {

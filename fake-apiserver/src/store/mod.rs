@@ -188,8 +188,9 @@ impl Store {
 
     /// Serves another release, or the same one with other gates. Watches of what is no longer served end.
     pub(crate) fn set_profile(&self, profile: Profile) {
-        let state = self.state.lock();
+        let mut state = self.state.lock();
         *self.profile.write() = profile;
+        state.owners.unpark();
         let watchers = state.shelves.iter().flat_map(|shelf| shelf.watchers.all());
         for watcher in watchers.filter(|watcher| !watcher.kind.life.contains(profile)) {
             watcher.end(WatchEnd::Unserved, &self.activity);
@@ -489,6 +490,11 @@ impl Txn<'_> {
     pub(crate) fn next_to_collect(&mut self) -> Option<(&'static Kind, Arc<str>)> {
         let (shelf, key) = self.state.owners.next()?;
         Some((KINDS[shelf], key))
+    }
+
+    /// Leaves an object to garbage collection until other resources are served.
+    pub(crate) fn collect_later(&mut self, kind: &'static Kind, key: &Arc<str>) {
+        self.state.owners.park((kind.shelf(), key.clone()));
     }
 
     /// The key of an event whose time has come.

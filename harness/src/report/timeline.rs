@@ -44,7 +44,12 @@ fn choose<'f>(facts: &'f [Fact], failure: &Failure, deciding: &BTreeSet<u64>) ->
     let mut seen = BTreeSet::new();
     let in_step = |fact: &&Fact| fact.seq >= failure.step_started && fact.seq <= failure.decided_by;
     let telling = |fact: &&Fact| match &fact.what {
-        What::Action(_) | What::Commit(_) | What::Call(_) | What::Process(_) | What::Fault(_) => true,
+        What::Action(_)
+        | What::Commit(_)
+        | What::Call(_)
+        | What::Process(_)
+        | What::Fault(_)
+        | What::Lag(_) => true,
         What::Request(request) => request.code >= 400,
         _ => false,
     };

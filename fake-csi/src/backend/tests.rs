@@ -1,0 +1,553 @@
+//! The books by themselves: examples by hand, and what must hold for all of them.
+
+use proptest::{collection::vec, prelude::*};
+
+use super::*;
+
+fn pairs(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+    pairs
+        .iter()
+        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+        .collect()
+}
+
+fn on(node: &str) -> Segment {
+    pairs(&[("node", node)])
+}
+
+fn asking(parameters: &BTreeMap<String, String>) -> Ask<'_> {
+    Ask {
+        parameters,
+        blocks: &[],
+    }
+}
+
+fn required(bytes: u64) -> SizeRange {
+    SizeRange {
+        required: Some(bytes),
+        limit: None,
+    }
+}
+
+fn disk(size: u64, kind: &str) -> Device {
+    Device {
+        size,
+        parameters: pairs(&[("storageType", kind)]),
+        group: false,
+        access: Access::Any,
+    }
+}
+
+fn group(size: u64, kind: &str) -> Device {
+    Device {
+        group: true,
+        ..disk(size, kind)
+    }
+}
+
+fn machine(node: &str, devices: &[(&str, Device)]) -> Pool {
+    Pool {
+        segment: on(node),
+        parameters: BTreeMap::new(),
+        storage: Storage::Devices(
+            devices
+                .iter()
+                .map(|(name, device)| ((*name).to_owned(), device.clone()))
+                .collect(),
+        ),
+    }
+}
+
+fn backend(pools: impl IntoIterator<Item = Pool>) -> Backend {
+    let mut backend = Backend::default();
+    for pool in pools {
+        backend.set_pool(pool);
+    }
+    backend.add_cost(CostFactor {
+        parameter: "kind".into(),
+        value: "mirrored".into(),
+        numerator: 2,
+        denominator: 1,
+    });
+    backend
+}
+
+fn take(backend: &mut Backend, parameters: &BTreeMap<String, String>, bytes: u64) -> Result<Taken, Shortage> {
+    backend.take(None, asking(parameters), required(bytes), 1)
+}
+
+fn figures(room: Room) -> (u64, Option<u64>, Option<u64>) {
+    (room.available, room.maximum, room.minimum)
+}
+
+#[test]
+fn pools_serve_finer_requests_and_all_pools_serve_no_topology() {
+    let backend = backend([
+        Pool::linear(pairs(&[("region", "r1")]), 100, None),
+        Pool::linear(pairs(&[("region", "r2")]), 10, None),
+        Pool::linear(pairs(&[]), 1, None),
+    ]);
+    let none = pairs(&[]);
+    let room =
+        |asked: Option<&[(&str, &str)]>| backend.room(asked.map(pairs).as_ref(), asking(&none)).available;
+    assert_eq!(room(Some(&[("region", "r1"), ("rack", "7")])), 101);
+    assert_eq!(room(Some(&[("region", "r2")])), 11);
+    assert_eq!(room(Some(&[("rack", "7")])), 1);
+    assert_eq!(room(None), 111);
+}
+
+#[test]
+fn a_maximum_is_told_only_if_every_serving_pool_tells_it() {
+    let backend = backend([
+        Pool::linear(on("a"), 100, Some(40)),
+        Pool::linear(on("b"), 30, Some(50)),
+        Pool::linear(on("c"), 5, None),
+    ]);
+    let none = pairs(&[]);
+    let maximum = |node: &str| backend.room(Some(&on(node)), asking(&none)).maximum;
+    assert_eq!(
+        [maximum("a"), maximum("b"), maximum("c"), maximum("d")],
+        [Some(40), Some(30), None, None]
+    );
+    assert_eq!(backend.room(None, asking(&none)).maximum, None);
+}
+
+#[test]
+fn mirrored_volumes_take_twice_their_size() {
+    let mut backend = backend([Pool::linear(pairs(&[]), 256, None)]);
+    let (mirrored, plain) = (pairs(&[("kind", "mirrored")]), pairs(&[]));
+    assert_eq!(backend.room(None, asking(&mirrored)).available, 128);
+    assert_eq!(
+        take(&mut backend, &mirrored, 100).map(|taken| taken.raw_bytes),
+        Ok(200)
+    );
+    assert_eq!(backend.room(None, asking(&mirrored)).available, 28);
+    assert_eq!(backend.room(None, asking(&plain)).available, 56);
+}
+
+#[test]
+fn a_pool_that_shrinks_below_its_volumes_or_comes_back_keeps_the_books() {
+    let none = pairs(&[]);
+    let mut backend = backend([Pool::linear(pairs(&[]), 100, None)]);
+    let taken = take(&mut backend, &none, 60).unwrap();
+    backend.set_pool(Pool::linear(pairs(&[]), 50, None));
+    assert_eq!(backend.room(None, asking(&none)).available, 0);
+    backend.remove_pool(&pairs(&[]));
+    backend.set_pool(Pool::linear(pairs(&[]), 100, None));
+    assert_eq!(backend.room(None, asking(&none)).available, 40);
+    backend.give_back(&taken.place, 60);
+    assert_eq!(backend.room(None, asking(&none)).available, 100);
+}
+
+#[test]
+fn a_filesystem_offers_what_remains_and_tells_so() {
+    let none = pairs(&[]);
+    let filesystem = |used| Pool {
+        segment: on("a"),
+        parameters: pairs(&[]),
+        storage: Storage::Filesystem { size: 100, used },
+    };
+    let mut backend = backend([filesystem(30)]);
+    take(&mut backend, &none, 20).unwrap();
+    assert_eq!(figures(backend.room(None, asking(&none))), (50, Some(50), None));
+    backend.set_pool(filesystem(60));
+    assert_eq!(figures(backend.room(None, asking(&none))), (20, Some(20), None));
+    backend.set_pool(filesystem(95));
+    assert_eq!(
+        figures(backend.room(None, asking(&none))),
+        (0, Some(0), None),
+        "never negative"
+    );
+}
+
+#[test]
+fn whole_disks_add_up_and_bound_the_size_on_both_sides() {
+    let mut backend = backend([
+        machine(
+            "n1",
+            &[
+                ("a", disk(300, "SSD")),
+                ("b", disk(100, "SSD")),
+                ("c", disk(200, "SSD")),
+                ("d", disk(900, "HDD")),
+            ],
+        ),
+        machine("n2", &[("a", disk(7000, "SSD"))]),
+    ]);
+    let ssd = pairs(&[("storageType", "SSD")]);
+    let room = |backend: &Backend| figures(backend.room(Some(&on("n1")), asking(&ssd)));
+    assert_eq!(room(&backend), (600, Some(300), Some(100)));
+    let taken = backend
+        .take(Some(&on("n1")), asking(&ssd), required(101), 1)
+        .unwrap();
+    assert_eq!(
+        (
+            taken.place.device().unwrap().as_str(),
+            taken.bytes,
+            taken.raw_bytes
+        ),
+        ("c", 200, 200)
+    );
+    assert_eq!(room(&backend), (400, Some(300), Some(100)));
+    for bytes in [300, 100] {
+        backend
+            .take(Some(&on("n1")), asking(&ssd), required(bytes), 1)
+            .unwrap();
+    }
+    assert_eq!(room(&backend), (0, Some(0), None));
+    assert_eq!(
+        backend.take(Some(&on("n1")), asking(&ssd), required(1), 1),
+        Err(Shortage::NoRoom)
+    );
+}
+
+#[test]
+fn a_group_is_divided_into_volumes_of_at_least_ten_mebibytes() {
+    const MIB: u64 = 1 << 20;
+    let mut backend = backend([machine("n1", &[("vg", group(25 * MIB, "HDDLVG"))])]);
+    let class = pairs(&[("storageType", "HDDLVG")]);
+    let room = |backend: &Backend| figures(backend.room(None, asking(&class)));
+    assert_eq!(room(&backend), (25 * MIB, Some(25 * MIB), Some(10 * MIB)));
+    assert_eq!(
+        take(&mut backend, &class, 1).unwrap().bytes,
+        10 * MIB,
+        "rounded up"
+    );
+    assert_eq!(room(&backend), (15 * MIB, Some(15 * MIB), Some(10 * MIB)));
+    take(&mut backend, &class, 10 * MIB).unwrap();
+    assert_eq!(room(&backend), (0, Some(0), None), "5Mi are of no use");
+    assert_eq!(take(&mut backend, &class, 1), Err(Shortage::NoRoom));
+}
+
+#[test]
+fn a_limit_below_the_smallest_volume_is_out_of_range() {
+    let none = pairs(&[]);
+    let mut backend = backend([machine("n1", &[("a", disk(100, "SSD")), ("b", disk(200, "SSD"))])]);
+    let mut limited = |limit| {
+        let size = SizeRange {
+            required: None,
+            limit: Some(limit),
+        };
+        backend
+            .take(None, asking(&none), size, 1)
+            .map(|taken| taken.bytes)
+    };
+    assert_eq!(
+        [limited(99), limited(150), limited(150)],
+        [Err(Shortage::Range), Ok(100), Err(Shortage::Range)]
+    );
+}
+
+#[test]
+fn a_device_serves_only_the_uses_that_it_is_good_for() {
+    let none = pairs(&[]);
+    let raw_only = Device {
+        access: Access::Block,
+        ..disk(100, "SSD")
+    };
+    let backend = backend([machine("n1", &[("a", raw_only), ("b", disk(10, "SSD"))])]);
+    let available = |blocks: &[bool]| {
+        backend
+            .room(
+                None,
+                Ask {
+                    parameters: &none,
+                    blocks,
+                },
+            )
+            .available
+    };
+    assert_eq!(
+        [
+            available(&[]),
+            available(&[true]),
+            available(&[false]),
+            available(&[true, false])
+        ],
+        [110, 110, 10, 10]
+    );
+}
+
+#[test]
+fn parameters_pin_pools_to_classes() {
+    let pinned = |zone: &str, capacity| Pool {
+        parameters: pairs(&[("zone", zone)]),
+        ..Pool::linear(pairs(&[("zone", zone)]), capacity, None)
+    };
+    let backend = backend([pinned("a", 10), pinned("b", 20)]);
+    let class = pairs(&[("zone", "a")]);
+    let available = |zone: &str, class| {
+        backend
+            .room(Some(&pairs(&[("zone", zone)])), asking(class))
+            .available
+    };
+    assert_eq!([available("a", &class), available("b", &class)], [10, 0]);
+    assert_eq!(available("b", &pairs(&[])), 20, "a class that pins nothing");
+}
+
+mod reservations {
+    use super::*;
+
+    fn claim(name: &str) -> BTreeMap<String, String> {
+        pairs(&[("csi.storage.k8s.io/pvc/name", name)])
+    }
+
+    fn wanted(name: &str, nodes: &[&str], claims: &[(&str, u64)]) -> Reservation {
+        Reservation {
+            name: name.to_owned(),
+            segments: nodes.iter().copied().map(on).collect(),
+            volumes: claims
+                .iter()
+                .map(|(name, bytes)| ReservedVolume {
+                    holder: claim(name),
+                    bytes: *bytes,
+                    parameters: pairs(&[]),
+                })
+                .collect(),
+        }
+    }
+
+    fn devices(held: &[Held]) -> Vec<(&str, &str)> {
+        held.iter()
+            .map(|held| (held.segment["node"].as_str(), held.device.as_str()))
+            .collect()
+    }
+
+    #[test]
+    fn a_device_is_held_on_every_node_until_the_volume_is_there() {
+        let mut backend = backend(
+            ["n1", "n2"].map(|node| machine(node, &[("a", disk(100, "SSD")), ("b", disk(50, "SSD"))])),
+        );
+        let held = backend
+            .reserve(&wanted("r", &["n1", "n2"], &[("app-0", 60)]))
+            .unwrap();
+        assert_eq!(devices(&held), [("n1", "a"), ("n2", "a")]);
+        assert_eq!(
+            backend.room(Some(&on("n1")), asking(&pairs(&[]))).maximum,
+            Some(100),
+            "held devices count"
+        );
+
+        assert_eq!(take(&mut backend, &claim("other-0"), 60), Err(Shortage::NoRoom));
+        assert_eq!(
+            take(&mut backend, &claim("other-0"), 40).unwrap().bytes,
+            50,
+            "what is not held is free"
+        );
+        let taken = backend
+            .take(Some(&on("n2")), asking(&claim("app-0")), required(60), 1)
+            .unwrap();
+        assert_eq!((taken.place.segment(), taken.bytes), (&on("n2"), 100));
+        assert_eq!(backend.held().count(), 0, "the hold on n1 ended as well");
+        assert!(take(&mut backend, &claim("other-1"), 60).is_ok());
+    }
+
+    #[test]
+    fn the_holder_gets_what_was_held_even_if_something_smaller_fits() {
+        let mut backend = backend([machine("n1", &[("a", disk(50, "SSD")), ("b", disk(60, "SSD"))])]);
+        let blocker = take(&mut backend, &pairs(&[]), 50).unwrap();
+        let held = backend.reserve(&wanted("r", &["n1"], &[("app-0", 40)])).unwrap();
+        assert_eq!(devices(&held), [("n1", "b")]);
+        backend.give_back(&blocker.place, blocker.raw_bytes);
+        assert_eq!(take(&mut backend, &claim("app-0"), 40).unwrap().bytes, 60);
+    }
+
+    #[test]
+    fn nodes_without_devices_for_all_volumes_are_left_out() {
+        let mut backend = backend([
+            machine("n1", &[("a", disk(100, "SSD"))]),
+            machine("n2", &[("a", disk(100, "SSD")), ("b", disk(30, "SSD"))]),
+        ]);
+        let both = wanted("r", &["n1", "n2"], &[("app-0", 20), ("app-1", 80)]);
+        let held = backend.reserve(&both).unwrap();
+        assert_eq!(devices(&held), [("n2", "a"), ("n2", "b")]);
+        assert_eq!(backend.reserve(&both), Err(ReserveError::Exists("r".to_owned())));
+        let more = wanted("s", &["n2"], &[("app-2", 1)]);
+        assert_eq!(
+            backend.reserve(&more),
+            Err(ReserveError::NoDevices("s".to_owned()))
+        );
+        assert!(backend.cancel_reservation("r") && !backend.cancel_reservation("r"));
+        assert!(backend.reserve(&more).is_ok());
+    }
+
+    #[test]
+    fn a_volume_without_a_holder_cannot_be_reserved() {
+        let mut nobody = wanted("r", &["n1"], &[("app-0", 1)]);
+        nobody.volumes[0].holder.clear();
+        let mut backend = backend([machine("n1", &[("a", disk(100, "SSD"))])]);
+        assert_eq!(
+            backend.reserve(&nobody),
+            Err(ReserveError::NoHolder("r".to_owned()))
+        );
+    }
+}
+
+/// Any storage: small numbers, so that full pools and equal sizes come up often; groups are larger than their minimum.
+fn any_storage() -> impl Strategy<Value = Storage> {
+    let device = (0..3_u64, any::<bool>()).prop_map(|(size, group)| match group {
+        true => self::group((size + 1) * GROUP_VOLUME_BYTES_MIN * 3 / 2, "LVG"),
+        false => disk(size * 40, "SSD"),
+    });
+    prop_oneof![
+        (0..200_u64, proptest::option::of(0..100_u64))
+            .prop_map(|(capacity, largest)| Storage::Linear { capacity, largest }),
+        (0..200_u64, 0..200_u64).prop_map(|(size, used)| Storage::Filesystem { size, used }),
+        vec(device, 0..5).prop_map(|devices| {
+            Storage::Devices((0_u8..).map(|number| format!("d{number}")).zip(devices).collect())
+        }),
+    ]
+}
+
+fn any_cost() -> impl Strategy<Value = (u64, u64)> {
+    prop_oneof![Just((1, 1)), Just((2, 1)), Just((3, 2)), (1..50_u64, 1..50_u64)]
+}
+
+fn costly(
+    storages: Vec<Storage>,
+    (numerator, denominator): (u64, u64),
+) -> (Backend, BTreeMap<String, String>) {
+    let pools = storages.into_iter().enumerate().map(|(number, storage)| Pool {
+        segment: on(&format!("n{number}")),
+        parameters: BTreeMap::new(),
+        storage,
+    });
+    let mut backend = backend(pools);
+    backend.add_cost(CostFactor {
+        parameter: "k".into(),
+        value: "v".into(),
+        numerator,
+        denominator,
+    });
+    (backend, pairs(&[("k", "v")]))
+}
+
+/// What happens to the books: sizes, and places among the volumes that there are.
+#[derive(Clone, Debug)]
+enum Step {
+    Create(u64),
+    Delete(usize),
+    Grow(usize, u64),
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    let size = || prop_oneof![0..100_u64, 0..GROUP_VOLUME_BYTES_MIN * 4];
+    prop_oneof![
+        3 => size().prop_map(Step::Create),
+        1 => any::<usize>().prop_map(Step::Delete),
+        1 => (any::<usize>(), size()).prop_map(|(index, more)| Step::Grow(index, more)),
+    ]
+}
+
+fn carry_out(
+    backend: &mut Backend,
+    parameters: &BTreeMap<String, String>,
+    volumes: &mut Vec<Taken>,
+    step: &Step,
+) {
+    let chosen = |index: usize, volumes: &[Taken]| index.checked_rem(volumes.len());
+    match *step {
+        Step::Create(bytes) => volumes.extend(take(backend, parameters, bytes)),
+        Step::Delete(index) => {
+            if let Some(index) = chosen(index, volumes) {
+                let volume = volumes.swap_remove(index);
+                backend.give_back(&volume.place, volume.raw_bytes);
+            }
+        }
+        Step::Grow(index, more) => {
+            if let Some(index) = chosen(index, volumes) {
+                let volume = &mut volumes[index];
+                let bytes = volume.bytes + more;
+                if let Ok(raw) = backend.grow(&volume.place, asking(parameters), volume.raw_bytes, bytes) {
+                    (volume.raw_bytes, volume.bytes) = (raw, bytes);
+                }
+            }
+        }
+    }
+}
+
+proptest! {
+    /// CSI: maximum_volume_size is the largest required_bytes that CreateVolume accepts, for every layout and in every state; one byte
+    /// more fails for lack of room.
+    #[test]
+    fn the_maximum_fits_and_one_byte_more_does_not(
+        storages in vec(any_storage(), 1..4), cost in any_cost(), steps in vec(any_step(), 0..10),
+    ) {
+        let (mut backend, parameters) = costly(storages, cost);
+        let mut volumes = Vec::new();
+        for step in &steps {
+            carry_out(&mut backend, &parameters, &mut volumes, step);
+        }
+        for node in 0..4 {
+            let segment = on(&format!("n{node}"));
+            let Some(maximum) = backend.room(Some(&segment), asking(&parameters)).maximum else { continue };
+            let more = backend.take(Some(&segment), asking(&parameters), required(maximum + 1), 1);
+            prop_assert_eq!(more, Err(Shortage::NoRoom));
+            if maximum > 0 {
+                let most = backend.take(Some(&segment), asking(&parameters), required(maximum), 1);
+                prop_assert!(most.is_ok_and(|taken| taken.bytes >= maximum));
+            }
+        }
+    }
+
+    /// CSI: minimum_volume_size is the smallest limit_bytes that CreateVolume accepts; one byte less is out of range.
+    #[test]
+    fn the_minimum_fits_and_one_byte_less_does_not(
+        storages in vec(any_storage(), 1..4), cost in any_cost(), steps in vec(any_step(), 0..10),
+    ) {
+        let (mut backend, parameters) = costly(storages, cost);
+        let mut volumes = Vec::new();
+        for step in &steps {
+            carry_out(&mut backend, &parameters, &mut volumes, step);
+        }
+        let Some(minimum) = backend.room(None, asking(&parameters)).minimum else { return Ok(()) };
+        let mut limited = |limit| {
+            let size = SizeRange { required: None, limit: Some(limit) };
+            backend.take(None, asking(&parameters), size, 1)
+        };
+        prop_assert_eq!(limited(minimum - 1), Err(Shortage::Range));
+        prop_assert!(limited(minimum).is_ok_and(|taken| taken.bytes <= minimum));
+    }
+
+    /// Nothing is lost and nothing is invented: what volumes take and what is free make up the whole, whatever happened; and nothing
+    /// remains taken when all volumes are gone.
+    #[test]
+    fn what_is_taken_and_what_is_free_make_up_the_whole(
+        storages in vec(any_storage(), 1..4), cost in any_cost(), steps in vec(any_step(), 0..40),
+    ) {
+        let (mut backend, parameters) = costly(storages, cost);
+        let mut volumes: Vec<Taken> = Vec::new();
+        for step in &steps {
+            carry_out(&mut backend, &parameters, &mut volumes, step);
+            for pool in backend.pools() {
+                let of_pool = volumes.iter().filter(|volume| *volume.place.segment() == pool.segment);
+                let raw: u64 = of_pool.map(|volume| volume.raw_bytes).sum();
+                let free: u64 = pool.extents().iter().map(|extent| backend.free(pool, extent)).sum();
+                prop_assert_eq!(raw + free, pool.total());
+                prop_assert_eq!(backend.raw_sums(pool), (pool.total(), raw));
+            }
+            for volume in &volumes {
+                let needed = Cost::of(&backend.factors, &parameters).raw_bytes(volume.bytes);
+                prop_assert!(needed.is_some_and(|needed| needed <= volume.raw_bytes), "{volume:?}");
+            }
+        }
+        for volume in volumes {
+            backend.give_back(&volume.place, volume.raw_bytes);
+        }
+        prop_assert!(backend.taken.is_empty());
+    }
+
+    /// Sums and ratios near the largest numbers neither wrap nor panic.
+    #[test]
+    fn the_largest_numbers_are_numbers_like_others(
+        capacities in vec(u64::MAX - 3.., 1..3), numerator in 1..u64::MAX, denominator in 1..u64::MAX, bytes: u64,
+    ) {
+        let storages = capacities.into_iter().map(|capacity| Storage::Filesystem { size: capacity, used: 0 }).collect();
+        let (mut backend, parameters) = costly(storages, (numerator, denominator));
+        let room = backend.room(None, asking(&parameters));
+        prop_assert!(room.maximum.is_some_and(|maximum| maximum <= room.available));
+        if let Ok(taken) = take(&mut backend, &parameters, bytes) {
+            prop_assert!(taken.bytes <= room.maximum.unwrap());
+        }
+    }
+}
