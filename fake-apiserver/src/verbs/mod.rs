@@ -13,6 +13,7 @@ mod evict;
 mod garbage;
 mod list;
 mod namespace;
+mod operations;
 mod options;
 mod patch;
 mod review;

@@ -3,6 +3,7 @@
 
 use super::apply::apply;
 use super::create::place;
+use super::operations;
 use super::options::WriteOptions;
 use super::update::{check_name, replace};
 use super::{existing, shown};
@@ -17,9 +18,6 @@ use json_patch::PatchOperation;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt::Display;
-
-/// Operations that one JSON patch may have.
-const OPERATIONS_MAX: usize = 10_000;
 
 pub(super) fn patch(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let kind = call.target.kind;
@@ -83,7 +81,7 @@ impl<'a> Change<'a> {
             Patch::Merge | Patch::Strategic => Err(Status::bad_request(
                 "error decoding patch: a merge patch is a JSON object",
             )),
-            Patch::Json => operations(patch).map(Self::Json),
+            Patch::Json => operations::read(patch).map(Self::Json),
         }
     }
 
@@ -105,9 +103,7 @@ impl<'a> Change<'a> {
 
     fn apply(&self, kind: &'static Kind, document: &mut Value) -> Result<(), Status> {
         match self {
-            Self::Json(operations) => {
-                json_patch::patch(document, operations).map_err(|_| Status::patch_does_not_apply())
-            }
+            Self::Json(operations) => operations::apply(operations, document),
             Self::Merge(patch) => {
                 json_patch::merge(document, patch);
                 Ok(())
@@ -124,14 +120,4 @@ impl<'a> Change<'a> {
 
 fn names_managers(path: impl Display) -> bool {
     path.to_string().starts_with("/metadata/managedFields")
-}
-
-fn operations(patch: &Value) -> Result<Vec<PatchOperation>, Status> {
-    let count = patch.as_array().map_or(0, Vec::len);
-    if count > OPERATIONS_MAX {
-        let text = format!("The allowed maximum operations in a JSON patch is {OPERATIONS_MAX}, got {count}");
-        return Err(Status::failure(413, "RequestEntityTooLarge", text));
-    }
-    serde_json::from_value(patch.clone())
-        .map_err(|error| Status::bad_request(format!("error decoding patch: {error}")))
 }

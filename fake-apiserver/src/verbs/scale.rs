@@ -4,6 +4,7 @@
 
 use super::create::no_body;
 use super::existing;
+use super::operations;
 use super::options::WriteOptions;
 use super::update::{check_name, replace};
 use crate::call::{Answer, Call, Part, Patch, Payload, Target};
@@ -101,9 +102,7 @@ fn patched(old: &Object, style: Patch, patch: &Value) -> Result<Value, Status> {
     let mut document = scale_of(&old.value);
     match style {
         Patch::Json => {
-            let operations: json_patch::Patch = serde_json::from_value(patch.clone())
-                .map_err(|error| Status::bad_request(format!("error decoding patch: {error}")))?;
-            json_patch::patch(&mut document, &operations).map_err(|_| Status::patch_does_not_apply())?;
+            operations::apply(&operations::read(patch)?, &mut document)?;
         }
         Patch::Merge => json_patch::merge(&mut document, patch),
         Patch::Strategic => {
