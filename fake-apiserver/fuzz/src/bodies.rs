@@ -9,6 +9,7 @@ const JSON: &str = "application/json";
 const YAML: &str = "application/yaml";
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 const PRESENT: &str = "/api/v1/namespaces/default/configmaps/present";
+const SCALE: &str = "/apis/apps/v1/namespaces/default/deployments/d/scale";
 const CLAIM: &str = "/api/v1/namespaces/default/persistentvolumeclaims/c";
 
 /// Collections whose kinds have validation, views, defaults, lists with keys or actions of their own.
@@ -179,9 +180,40 @@ fn patch(bench: &mut Bench, media: &str, bytes: &[u8]) {
         JSON,
         claim,
     );
-    for path in [PRESENT, CLAIM, &format!("{CLAIM}/status")] {
+    make_deployment(bench);
+    for path in [PRESENT, CLAIM, &format!("{CLAIM}/status"), SCALE] {
         bench.send("PATCH", path, media, bytes);
     }
     let restored = br#"{"metadata":{"labels":{"a":"b"},"finalizers":null},"data":{"a":"b"}}"#;
     bench.send("PATCH", PRESENT, "application/merge-patch+json", restored);
+}
+
+fn make_deployment(bench: &mut Bench) {
+    let deployment = br#"{"metadata":{"name":"d"},"spec":{"replicas":2,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"a","image":"b"}]}}}}"#;
+    let deployments = "/apis/apps/v1/namespaces/default/deployments";
+    bench.send("POST", deployments, JSON, deployment);
+}
+
+/// Bodies of subresources, which have types of their own.
+pub(super) fn subresource_body(bench: &mut Bench, bytes: &[u8]) {
+    const PODS: &str = "/api/v1/namespaces/default/pods";
+    const ACCOUNTS: &str = "/api/v1/namespaces/default/serviceaccounts";
+    make_deployment(bench);
+    let pod = br#"{"metadata":{"name":"p"},"spec":{"containers":[{"name":"a","image":"b"}]}}"#;
+    bench.send("POST", PODS, JSON, pod);
+    bench.send("POST", ACCOUNTS, JSON, br#"{"metadata":{"name":"s"}}"#);
+    bench.send(
+        "POST",
+        "/api/v1/namespaces",
+        JSON,
+        br#"{"metadata":{"name":"n"}}"#,
+    );
+    for media in [JSON, YAML, PROTOBUF] {
+        bench.send("POST", &format!("{PODS}/p/binding"), media, bytes);
+        bench.send("POST", &format!("{PODS}/p/eviction"), media, bytes);
+        bench.send("POST", &format!("{ACCOUNTS}/s/token"), media, bytes);
+        bench.send("PUT", "/api/v1/namespaces/n/finalize", media, bytes);
+        bench.send("PUT", SCALE, media, bytes);
+    }
+    remove(bench, &format!("{PODS}/p"));
 }

@@ -15,7 +15,7 @@ pub use bench::Bench;
 pub type Target = fn(&mut Bench, &[u8]);
 
 /// All targets by name: that of their program in `fuzz_targets` and of their folder in `seeds`.
-pub const TARGETS: [(&str, Target); 14] = [
+pub const TARGETS: [(&str, Target); 15] = [
     ("accept", texts::accept),
     ("apply_patch", bodies::apply_patch),
     ("continue_token", texts::continue_token),
@@ -29,6 +29,7 @@ pub const TARGETS: [(&str, Target); 14] = [
     ("path", texts::path),
     ("protobuf_body", bodies::protobuf_body),
     ("strategic_patch", bodies::strategic_patch),
+    ("subresource_body", bodies::subresource_body),
     ("yaml_body", bodies::yaml_body),
 ];
 

@@ -57,24 +57,20 @@ impl hyper::body::Body for Body {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        match &mut *self {
+        let (way, piece) = match &mut *self {
             Self::Whole { bytes, way } => {
-                way.moved();
                 let piece = bytes.split_to(bytes.len().min(PIECE_BYTES));
-                Poll::Ready((!piece.is_empty()).then(|| Ok(Frame::data(piece))))
+                (way, Some(piece).filter(|piece| !piece.is_empty()))
             }
-            Self::List { pieces, way } => {
-                way.moved();
-                Poll::Ready(pieces.next().map(|bytes| Ok(Frame::data(bytes))))
+            Self::List { pieces, way } => (way, pieces.next()),
+            Self::Zipped { zipped, way } => (way, zipped.next()),
+            Self::Watch(watch) => {
+                let bytes = watch.poll_bytes(cx);
+                return bytes.map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))));
             }
-            Self::Zipped { zipped, way } => {
-                way.moved();
-                Poll::Ready(zipped.next().map(|bytes| Ok(Frame::data(bytes))))
-            }
-            Self::Watch(watch) => watch
-                .poll_bytes(cx)
-                .map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes)))),
-        }
+        };
+        way.moved();
+        Poll::Ready(piece.map(|bytes| Ok(Frame::data(bytes))))
     }
 
     fn is_end_stream(&self) -> bool {

@@ -19,7 +19,9 @@ mod pieces;
 mod protobuf;
 mod respond;
 mod route;
+mod special;
 mod stream;
+mod table;
 mod untaken;
 
 pub(crate) use inflight::InFlight;
@@ -27,7 +29,7 @@ pub(crate) use listener::{Listening, serve};
 
 use crate::auth::User;
 use crate::call::{Answer, Call, Params, Payload, Reply, Target, WatchPlan};
-use crate::metrics::{self, Labels};
+use crate::metrics::Labels;
 use crate::observe::{ResourcePath, Verb};
 use crate::perturb::Blow;
 use crate::server::ApiServer;
@@ -38,11 +40,11 @@ use body::Body;
 use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
-use hyper::header::{HOST, HeaderValue, IF_NONE_MATCH, USER_AGENT, VARY};
-use hyper::{Method, Request, Response};
+use hyper::header::USER_AGENT;
+use hyper::{Request, Response};
 use inflight::{Hold, TooMany};
 use negotiate::{Accept, Form, Purpose};
-use route::{Route, Special};
+use route::Route;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -301,7 +303,7 @@ async fn respond_to(
             }
         }
         Ok(Route::Special(special)) => {
-            let answer = special_answer(endpoint, head, &request, &special, &params);
+            let answer = special::answer(endpoint, head, &request, &special, &params);
             body::drain(request).await;
             answer
         }
@@ -355,14 +357,14 @@ async fn carry_out(
 ) -> Response<Body> {
     let store = endpoint.server.store();
     let kind = call.target.kind;
-    let profile = store.profile();
     let form = head.form(call.params.get("includeObject").to_owned());
     let (executing, is_long) = (store.clone(), aside::may_take_long(&call));
+    let executed = aside::run(is_long, move || verbs::execute(&executing, call));
     let Reply {
         outcome,
         mut warnings,
-    } = aside::run(is_long, move || verbs::execute(&executing, call)).await;
-    warnings.splice(0..0, kind.advice(profile));
+    } = executed.await;
+    warnings.splice(0..0, kind.advice(store.profile()));
     match outcome {
         Ok(Answer::Watch(plan)) => {
             let mut response = stream::response(
@@ -378,12 +380,10 @@ async fn carry_out(
             response
         }
         Ok(answer) => {
-            let (is_long, unzips) = (aside::is_long(&answer), head.unzips);
-            let render = move || {
-                let plain = respond::answer(kind, answer, &form, &warnings);
-                plain.zipped(unzips, gzip::OBJECT_BYTES_MIN)
-            };
-            aside::run(is_long, render).await.with(hold)
+            let is_long = aside::is_long(&answer);
+            let render = move || respond::answer(kind, answer, &form, &warnings);
+            let plain = aside::run(is_long, render).await;
+            plain.zipped(head.unzips, gzip::OBJECT_BYTES_MIN).with(hold)
         }
         Err(status) => respond::status(&status, head.accept, head.pretty, &warnings).with(hold),
     }
@@ -410,44 +410,4 @@ async fn collect(request: Request<Incoming>) -> Result<Bytes, Status> {
             "the request body could not be read: {error}"
         ))),
     }
-}
-
-fn special_answer(
-    endpoint: &Endpoint,
-    head: &Head,
-    request: &Request<Incoming>,
-    special: &Special,
-    params: &Params,
-) -> Result<respond::Plain, Status> {
-    let profile = endpoint.server.store().profile();
-    if request.method() != Method::GET {
-        return Err(Status::method_not_allowed());
-    }
-    Ok(match special {
-        Special::Health(which, rest) => {
-            let (store, stop) = (endpoint.server.store(), &endpoint.stop);
-            health::answer(which, rest, params, store, stop).unwrap_or_else(respond::not_found_text)
-        }
-        Special::Metrics => respond::typed(200, metrics::MEDIA, endpoint.server.metrics().text()),
-        Special::Version => respond::json(200, &discovery::version(profile), head.pretty),
-        Special::Paths => respond::json(200, &discovery::paths(profile), head.pretty),
-        Special::Swagger => openapi::swagger(profile, request.headers())
-            .header(VARY, HeaderValue::from_static("Accept-Encoding"))
-            .zipped(head.unzips, gzip::DOCUMENT_BYTES_MIN),
-        Special::OpenApi(None) => openapi::index(profile, request.headers()),
-        Special::OpenApi(Some(place)) => {
-            openapi::group(place, profile, params, request.headers()).unwrap_or_else(respond::not_found_text)
-        }
-        Special::Discovery(document) => {
-            let address = request.headers().get(HOST).and_then(|host| host.to_str().ok());
-            let found = discovery::document(document, head.accept, address.unwrap_or("127.0.0.1"), profile);
-            respond::cached(
-                &found,
-                head.accept,
-                head.pretty,
-                request.headers().get(IF_NONE_MATCH),
-            )
-            .zipped(head.unzips, gzip::OBJECT_BYTES_MIN)
-        }
-    })
 }

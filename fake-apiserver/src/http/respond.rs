@@ -8,9 +8,9 @@ use super::inflight::Hold;
 use super::negotiate::{Accept, Form};
 use super::pieces::Pieces;
 use super::protobuf;
+use super::table::{columns, partial, printer, row, table};
 use crate::call::{Answer, Listing, Params};
 use crate::kinds::Kind;
-use crate::printer::{self, Column, Printer};
 use crate::status::Status;
 use crate::store::{Object, write_json};
 use crate::yaml;
@@ -308,20 +308,6 @@ pub(super) fn object_body(kind: &'static Kind, object: &Object, form: &Form) -> 
     })
 }
 
-/// A table of one row, for a watch: only the first says what the columns are.
-pub(super) fn table_event(
-    kind: &'static Kind,
-    object: &Object,
-    form: &Form,
-    version: &str,
-    first: bool,
-) -> Bytes {
-    let rows = json!([row(kind, &object.document(), form, version, Timestamp::now())]);
-    let metadata = json!({"resourceVersion": object.value["metadata"]["resourceVersion"]});
-    let columns = if first { columns(kind.printer) } else { Value::Null };
-    bytes(&table(&columns, &rows, &metadata, version))
-}
-
 fn list_body(kind: &'static Kind, listing: Listing, form: &Form) -> Result<Bytes, Status> {
     let metadata = list_metadata(&listing);
     Ok(match form.accept {
@@ -380,53 +366,6 @@ fn plain_list(kind: &Kind, listing: Listing) -> Pieces {
 fn partials(listing: &Listing, version: &str) -> Vec<Value> {
     let documents = listing.objects.iter().map(|object| object.document());
     documents.map(|document| partial(&document, version)).collect()
-}
-
-fn partial(object: &Value, version: &str) -> Value {
-    json!({
-        "kind": "PartialObjectMetadata",
-        "apiVersion": format!("meta.k8s.io/{version}"),
-        "metadata": object["metadata"],
-    })
-}
-
-fn columns(printer: &Printer) -> Value {
-    let definition = |column: &Column| {
-        let Column(name, kind, format, priority) = column;
-        json!({"name": name, "type": kind, "format": format, "description": name, "priority": priority})
-    };
-    printer.columns.iter().map(definition).collect()
-}
-
-/// What prints an object: a subresource may have a form of its own.
-fn printer(kind: &'static Kind, object: &Value) -> &'static Printer {
-    match object["kind"].as_str() {
-        Some("Scale") => &printer::SCALE,
-        _ => kind.printer,
-    }
-}
-
-fn row(kind: &'static Kind, object: &Value, form: &Form, version: &str, now: Timestamp) -> Value {
-    // Printers read the stored form.
-    let stored = kind.view.map(|view| (view.to_stored)(object));
-    let stored = stored.as_ref().unwrap_or(object);
-    let mut row = json!({"cells": (printer(kind, object).row)(stored, now)});
-    match form.include_object.as_str() {
-        "None" => {}
-        "Object" => row["object"] = object.clone(),
-        _ => row["object"] = partial(object, version),
-    }
-    row
-}
-
-fn table(columns: &Value, rows: &Value, metadata: &Value, version: &str) -> Value {
-    json!({
-        "kind": "Table",
-        "apiVersion": format!("meta.k8s.io/{version}"),
-        "metadata": metadata,
-        "columnDefinitions": columns,
-        "rows": rows,
-    })
 }
 
 /// Warnings, as headers.

@@ -6,6 +6,7 @@ use super::body::Body;
 use super::negotiate::{Accept, Form};
 use super::protobuf;
 use super::respond;
+use super::table;
 use crate::call::WatchPlan;
 use crate::kinds::Kind;
 use crate::metrics::Flight;
@@ -197,7 +198,7 @@ impl WatchBody {
         let render = || {
             let object = shown(kind, event.object.clone());
             let body = match form.accept {
-                Accept::Table(version) => respond::table_event(kind, &object, form, version, first),
+                Accept::Table(version) => table::table_event(kind, &object, form, version, first),
                 _ => respond::object_body(kind, &object, form)?,
             };
             let mut out = BytesMut::with_capacity(body.len() + 40);
