@@ -1,6 +1,7 @@
 //! A fact in one line of words, for timelines and notes. Knows the journal's types and nothing else.
 
 use crate::journal::{CallFact, CommitFact, Fact, ProcessEvent, RequestFact, What};
+use crate::judge::spell_bytes;
 
 /// Who observed it: the first column of a timeline.
 pub(crate) fn source(fact: &Fact) -> &'static str {
@@ -112,11 +113,15 @@ fn spell_call(call: &CallFact) -> String {
         text.push_str(&format!(" {{{}}}", pairs.join(", ")));
     }
     if let Some(bytes) = call.required_bytes {
-        text.push_str(&format!(" {bytes} bytes"));
+        text.push_str(&format!(" {}", spell_bytes(bytes.into())));
     }
     match (call.available, call.maximum, call.code.as_str()) {
-        (Some(available), Some(maximum), _) => text.push_str(&format!(" → {available} (maximum {maximum})")),
-        (Some(available), None, _) => text.push_str(&format!(" → {available}")),
+        (Some(available), Some(maximum), _) => text.push_str(&format!(
+            " → {} (maximum {})",
+            spell_bytes(available.into()),
+            spell_bytes(maximum.into())
+        )),
+        (Some(available), None, _) => text.push_str(&format!(" → {}", spell_bytes(available.into()))),
         (None, _, "OK") => text.push_str(" → OK"),
         (None, _, code) => {
             text.push_str(&format!(

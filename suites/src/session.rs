@@ -273,7 +273,7 @@ impl Session {
         let rerun = format!("{} {}", self.rerun, plan.id());
         let explained = Explained {
             text: explain_failure(plan, outcome, rerun, files).unwrap_or_default(),
-            summary: found.summary.lines().next().unwrap_or_default().to_owned(),
+            summary: one_line(found),
             line: plan.steps.get(found.step).map_or(1, |step| step.line),
             cause: Cause::of(found, &outcome.journal.since(0)),
         };
@@ -281,6 +281,16 @@ impl Session {
             Verdict::Inconclusive(_) => Ended::Inconclusive(explained),
             _ => Ended::Failed(explained),
         }
+    }
+}
+
+/// What went wrong, and where the chain of causes ends.
+fn one_line(found: &Failure) -> String {
+    let summary = found.summary.lines().next().unwrap_or_default();
+    match found.chain.first_missing() {
+        Some(link) if link.note.is_empty() => format!("{summary}; first missing: {}", link.text),
+        Some(link) => format!("{summary}; first missing: {} ({})", link.text, link.note),
+        None => summary.to_owned(),
     }
 }
 

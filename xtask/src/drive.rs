@@ -11,12 +11,14 @@ use suites::harness::plan::Plan;
 use suites::harness::report::Paint;
 use suites::harness::system::Systems;
 use suites::harness::{RunOptions, StartError};
-use suites::report::{CASES, CaseRecord, FORMAT, Report, SettingsRecord, SystemRecord, forget_runs, write_all};
+use suites::report::{
+    CASES, CaseRecord, FORMAT, Report, SettingsRecord, SystemRecord, forget_runs, write_all,
+};
 use suites::{CaseResult, Ended, Session};
 
-use crate::{Exit, github};
 use crate::command::{RunArgs, SelectArgs};
 use crate::inspect::selected;
+use crate::{Exit, github};
 
 /// What to run, and how.
 pub(crate) struct Drive<'a> {
@@ -236,12 +238,7 @@ fn areas(report: &Report) {
 }
 
 fn exit_of(results: &[CaseResult], report: &Report) -> Exit {
-    let is_refused = |result: &CaseResult| {
-        matches!(
-            &result.ended,
-            Ended::Broken(StartError::Refused { .. })
-        )
-    };
+    let is_refused = |result: &CaseResult| matches!(&result.ended, Ended::Broken(StartError::Refused { .. }));
     match exit_of_record(report) {
         // A file that asks for what can't be done is wrong; anything else of that kind is this machine's.
         Exit::Environment if results.iter().any(is_refused) => Exit::Usage,

@@ -41,7 +41,9 @@ pub(super) fn svg(report: &Report) -> String {
     let all = left + right;
     let text = |text: &str, middle: usize, long: usize| {
         // The width is said and not left to the font, so that the text fits whatever there is.
-        format!(r#"<text x="{middle}" y="14" textLength="{long}" lengthAdjust="spacingAndGlyphs">{text}</text>"#)
+        format!(
+            r#"<text x="{middle}" y="14" textLength="{long}" lengthAdjust="spacingAndGlyphs">{text}</text>"#
+        )
     };
     format!(
         r##"<svg xmlns="http://www.w3.org/2000/svg" width="{all}" height="20" role="img" aria-label="{label}: {message}">

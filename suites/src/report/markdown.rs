@@ -14,7 +14,10 @@ pub(super) fn page(report: &Report, limit: usize) -> String {
     } else {
         "result"
     };
-    put(&mut out, &format!("## Storage capacity: {word} of {}\n", markdown(name.trim())));
+    put(
+        &mut out,
+        &format!("## Storage capacity: {word} of {}\n", markdown(name.trim())),
+    );
     put(
         &mut out,
         &format!("**{}** in {:.1} s\n", report.counts_in_words(), report.seconds),
@@ -61,7 +64,11 @@ fn areas(out: &mut String, report: &Report) {
         let cells: String = columns()
             .map(|(verdict, _)| {
                 let count = counts.get(verdict).copied().unwrap_or_default();
-                if count == 0 { " |".to_owned() } else { format!(" {count} |") }
+                if count == 0 {
+                    " |".to_owned()
+                } else {
+                    format!(" {count} |")
+                }
             })
             .collect();
         put(out, &format!("| {mark} | {} |{cells}", markdown(&area)));
@@ -85,7 +92,10 @@ fn failures(out: &mut String, open: &[&CaseRecord], limit: usize) {
     }
     put(
         out,
-        &format!("\n{} more, whose explanations are in the full report:\n", left_out.len()),
+        &format!(
+            "\n{} more, whose explanations are in the full report:\n",
+            left_out.len()
+        ),
     );
     const NAMED: usize = 50;
     for case in left_out.iter().take(NAMED) {

@@ -3,6 +3,7 @@
 mod badge;
 mod escape;
 pub mod github;
+mod html;
 mod junit;
 mod markdown;
 mod merge;

@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use super::{Report, badge, junit, markdown};
+use super::{Report, badge, html, junit, markdown};
 
 /// A report can't be written.
 #[derive(Debug, thiserror::Error)]
@@ -19,8 +19,9 @@ pub const CASES: &str = "cases";
 type Form = fn(&Report, &Path) -> String;
 
 /// File name and form.
-const FORMS: [(&str, Form); 5] = [
+const FORMS: [(&str, Form); 6] = [
     ("report.json", |report, _| report.to_json()),
+    ("report.html", html::page),
     ("junit.xml", |report, _| junit::xml(report)),
     ("report.md", |report, _| markdown::page(report, usize::MAX)),
     ("badge.json", |report, _| badge::endpoint(report)),

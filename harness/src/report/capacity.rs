@@ -1,0 +1,259 @@
+//! Published against true capacity over time, for each class and segment that a case is about.
+//!
+//! The truth is what the pools hold, by the plan, the actions and the volumes that were created. It is reckoned here from the
+//! journal, and not by the driver: a driver that answers something else shows as such.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::journal::{CallFact, Change, CommitFact, Fact, What};
+use crate::judge::{Offer, row_key};
+use crate::plan::{Action, Plan, PoolPlan};
+use crate::segment::Segment;
+
+/// What is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Quantity {
+    /// `capacity`, which comes from available_capacity.
+    Capacity,
+    /// `maximumVolumeSize`, which comes from maximum_volume_size.
+    Maximum,
+}
+
+/// A value from a moment on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Point {
+    /// Microseconds since the journal was opened.
+    pub at_us: u64,
+    /// Bytes; none: there is no value.
+    pub bytes: Option<i128>,
+}
+
+/// What there was and what was said, of one class and segment.
+#[derive(Debug, Clone)]
+pub struct Series {
+    /// The storage class.
+    pub class: String,
+    /// The segment, as cases spell it.
+    pub segment: String,
+    /// What is compared.
+    pub quantity: Quantity,
+    /// What the pools had, in bytes of a volume of that class.
+    pub truth: Vec<Point>,
+    /// What the API server held: the largest, where several objects say something.
+    pub published: Vec<Point>,
+    /// What the driver answered, when it was asked.
+    pub answered: Vec<Point>,
+}
+
+/// Class and segment.
+type Key = (String, String);
+
+/// All series of a journal: for each class and segment that was ever published or that `wanted` names.
+pub fn series(plan: &Plan, facts: &[Fact], wanted: impl IntoIterator<Item = Key>) -> Vec<Series> {
+    let mut keys: BTreeSet<Key> = wanted.into_iter().collect();
+    keys.extend(facts.iter().filter_map(|fact| match &fact.what {
+        What::Commit(commit) if is_capacity(commit) => Some(row_key(plan, &commit.object)),
+        _ => None,
+    }));
+    let mut all: Vec<Series> = keys
+        .iter()
+        .flat_map(|(class, segment)| {
+            [Quantity::Capacity, Quantity::Maximum].map(|quantity| Series {
+                class: class.clone(),
+                segment: segment.clone(),
+                quantity,
+                truth: Vec::new(),
+                published: Vec::new(),
+                answered: Vec::new(),
+            })
+        })
+        .collect();
+    let mut books = Books::new(plan);
+    for (at, fact) in facts.iter().enumerate() {
+        // Everything else changes neither what there is nor what is said.
+        let is_telling = match &fact.what {
+            What::Action(_) | What::Call(_) | What::StepStarted(_) => true,
+            What::Commit(commit) => is_capacity(commit),
+            _ => at == 0,
+        };
+        if is_telling {
+            books.apply(fact);
+            all.iter_mut().for_each(|series| books.extend(series, fact));
+        }
+    }
+    all.retain(Series::says_something);
+    all
+}
+
+fn is_capacity(commit: &CommitFact) -> bool {
+    &*commit.resource == "csistoragecapacities"
+}
+
+impl Series {
+    fn says_something(&self) -> bool {
+        let has_value = |points: &[Point]| points.iter().any(|point| point.bytes.is_some());
+        has_value(&self.truth) || has_value(&self.published) || has_value(&self.answered)
+    }
+}
+
+/// What the backend holds and the API server says, at one fact of the journal.
+struct Books<'p> {
+    plan: &'p Plan,
+    pools: BTreeMap<Segment, PoolPlan>,
+    /// Segment and raw bytes, by the volume's id.
+    volumes: BTreeMap<String, (Segment, u64)>,
+    /// By namespace and name.
+    published: BTreeMap<(Option<String>, String), (Key, Offer)>,
+    step: usize,
+    action: usize,
+}
+
+impl<'p> Books<'p> {
+    fn new(plan: &'p Plan) -> Self {
+        Books {
+            plan,
+            pools: plan.driver.pools.iter().cloned().collect(),
+            volumes: BTreeMap::new(),
+            published: BTreeMap::new(),
+            step: 0,
+            action: 0,
+        }
+    }
+
+    fn apply(&mut self, fact: &Fact) {
+        match &fact.what {
+            What::StepStarted(mark) => (self.step, self.action) = (mark.step, 0),
+            What::Action(_) => {
+                let actions = self.plan.steps.get(self.step).map(|step| &step.actions);
+                if let Some((action, _)) = actions.and_then(|actions| actions.get(self.action)) {
+                    self.act(action);
+                }
+                self.action += 1;
+            }
+            What::Call(call) if call.code == "OK" => self.call(call),
+            What::Commit(commit) if is_capacity(commit) => self.commit(commit),
+            _ => {}
+        }
+    }
+
+    fn act(&mut self, action: &Action) {
+        match action {
+            Action::Pool(segment, Some(pool)) => drop(self.pools.insert(segment.clone(), *pool)),
+            Action::Pool(segment, None) => drop(self.pools.remove(segment)),
+            Action::Attempt(action) => self.act(action),
+            _ => {}
+        }
+    }
+
+    fn call(&mut self, call: &CallFact) {
+        let Some(id) = &call.volume_id else {
+            return;
+        };
+        if call.method == "DeleteVolume" {
+            self.volumes.remove(id);
+        } else if let Some(placed) = &call.placed {
+            let spelled = placed.segment.as_deref().unwrap_or("*");
+            // What the plan spells it can read again.
+            let segment = self.plan.segments.parse(spelled).unwrap_or_default();
+            let raw = u64::try_from(placed.bytes)
+                .unwrap_or(0)
+                .saturating_mul(self.cost(&call.parameters));
+            self.volumes.insert(id.clone(), (segment, raw));
+        }
+    }
+
+    fn commit(&mut self, commit: &CommitFact) {
+        let name = (commit.namespace.clone(), commit.name.clone());
+        match commit.change {
+            Change::Deleted => drop(self.published.remove(&name)),
+            Change::Added | Change::Modified => {
+                let said = (row_key(self.plan, &commit.object), Offer::of(&commit.object));
+                self.published.insert(name, said);
+            }
+        }
+    }
+
+    /// Adds what is new after a fact.
+    fn extend(&self, series: &mut Series, fact: &Fact) {
+        let truth = self.truth(series);
+        let published = self.published_for(series);
+        for (points, bytes) in [(&mut series.truth, truth), (&mut series.published, published)] {
+            if points.last().is_none_or(|last| last.bytes != bytes) {
+                points.push(Point {
+                    at_us: fact.at_us,
+                    bytes,
+                });
+            }
+        }
+        if let What::Call(call) = &fact.what
+            && self.is_about(call, series)
+        {
+            let bytes = match series.quantity {
+                Quantity::Capacity => call.available,
+                Quantity::Maximum => call.maximum,
+            };
+            series.answered.push(Point {
+                at_us: fact.at_us,
+                bytes: bytes.map(i128::from),
+            });
+        }
+    }
+
+    fn is_about(&self, call: &CallFact, series: &Series) -> bool {
+        // A sidecar adds parameters of its own; those of the class are all there.
+        let parameters = self.plan.class_parameters.get(&series.class);
+        let has = |(key, value): (&String, &String)| call.parameters.get(key) == Some(value);
+        call.method == "GetCapacity"
+            && call.segment.as_deref().unwrap_or("*") == series.segment
+            && parameters.is_some_and(|parameters| parameters.iter().all(has))
+    }
+
+    fn published_for(&self, series: &Series) -> Option<i128> {
+        let said = self.published.values();
+        let own = said.filter(|(key, _)| key.0 == series.class && key.1 == series.segment);
+        own.filter_map(|(_, offer)| match series.quantity {
+            Quantity::Capacity => offer.capacity,
+            Quantity::Maximum => offer.maximum,
+        })
+        .max()
+    }
+
+    /// What all pools together have that can be reached from the segment.
+    fn truth(&self, series: &Series) -> Option<i128> {
+        let asked = self.plan.segments.parse(&series.segment).ok()?;
+        let parameters = self.plan.class_parameters.get(&series.class)?;
+        let cost = self.cost(parameters).max(1);
+        // Who asks for no segment asks for all of them.
+        let serves = |segment: &Segment| {
+            let is_asked = |(key, value)| asked.get(key) == Some(value);
+            asked.is_empty() || segment.iter().all(is_asked)
+        };
+        let serving = self.pools.iter().filter(|(segment, _)| serves(segment));
+        let rooms = serving.map(|(segment, pool)| {
+            let free = pool.capacity.saturating_sub(self.taken(segment));
+            match series.quantity {
+                Quantity::Capacity => Some(i128::from(free / cost)),
+                Quantity::Maximum => pool.largest.map(|largest| i128::from(free.min(largest) / cost)),
+            }
+        });
+        // One pool that does not say is enough for nothing to be known.
+        let rooms: Vec<i128> = rooms.collect::<Option<_>>()?;
+        match series.quantity {
+            Quantity::Capacity if rooms.is_empty() => None,
+            Quantity::Capacity => Some(rooms.into_iter().sum()),
+            Quantity::Maximum => rooms.into_iter().max(),
+        }
+    }
+
+    fn taken(&self, segment: &Segment) -> u64 {
+        let volumes = self.volumes.values().filter(|(home, _)| home == segment);
+        volumes.map(|(_, raw)| raw).sum()
+    }
+
+    /// Raw bytes per byte of a volume with these parameters.
+    fn cost(&self, parameters: &BTreeMap<String, String>) -> u64 {
+        let costs = self.plan.driver.costs.iter();
+        let applying = costs.filter(|(name, value, _)| parameters.get(name) == Some(value));
+        applying.map(|(_, _, factor)| factor).product()
+    }
+}
