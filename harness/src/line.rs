@@ -1,6 +1,6 @@
 //! A fact in one line of words, for timelines and notes. Knows the journal's types and nothing else.
 
-use crate::journal::{CallFact, CommitFact, Fact, ProcessEvent, RequestFact, What};
+use crate::journal::{BoundKind, CallFact, CommitFact, Fact, ProcessEvent, RequestFact, What};
 use crate::judge::spell_bytes;
 
 /// Who observed it: the first column of a timeline.
@@ -20,11 +20,10 @@ pub(crate) fn spell(fact: &Fact) -> String {
         What::StepStarted(mark) => format!("step {} begins", mark.step + 1),
         What::StepActed(mark) => format!("actions of step {} done", mark.step + 1),
         What::Action(action) => action.text.clone(),
-        What::Bound(bound) => format!(
-            "bound {:?} of expectation {} reached",
-            bound.bound,
-            bound.expect + 1
-        ),
+        What::Bound(bound) => match bound.bound {
+            BoundKind::Within => format!("expectation {} has had its time", bound.expect + 1),
+            BoundKind::Hold => format!("expectation {} has held for its time", bound.expect + 1),
+        },
         What::Lag(lag) => format!("the harness itself was late by {} ms", lag.late_us / 1000),
         What::Quiet => "nothing in flight, nothing moves".to_owned(),
         What::Request(request) => spell_request(request),

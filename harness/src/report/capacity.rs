@@ -257,3 +257,139 @@ impl<'p> Books<'p> {
         applying.map(|(_, _, factor)| factor).product()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::journal::{ActionFact, PlacedVolume, StepMark};
+    use crate::plan::lower;
+    use crate::scenario::parse;
+
+    const CASE: &str = "\
+id: a
+title: t
+requirements: [PUB-21]
+cluster: {nodes: [n1, n2], classes: [fast], backend: {n1: 10, n2: 20}}
+steps:
+  - id: shrink
+    do: [{backend: {n1: 7}}]
+    expect: [{capacities: {fast: {n1: 7, n2: 20}}, why: it must}]
+";
+
+    fn call(method: &str) -> CallFact {
+        CallFact {
+            method: method.to_owned(),
+            node: None,
+            segment: None,
+            parameters: BTreeMap::new(),
+            volume: None,
+            volume_id: None,
+            placed: None,
+            required_bytes: None,
+            code: "OK".to_owned(),
+            message: None,
+            available: None,
+            maximum: None,
+        }
+    }
+
+    fn created(id: &str, bytes: i64) -> What {
+        let segment = Some("n1".to_owned());
+        What::Call(CallFact {
+            volume_id: Some(id.to_owned()),
+            placed: Some(PlacedVolume { segment, bytes }),
+            ..call("CreateVolume")
+        })
+    }
+
+    fn published(change: Change, capacity: &str) -> What {
+        let topology = json!({"matchLabels": {"disk.example.com/node": "n1"}});
+        let object = json!({"storageClassName": "fast", "capacity": capacity, "nodeTopology": topology});
+        What::Commit(CommitFact {
+            client: "publisher".into(),
+            change,
+            resource: "csistoragecapacities".into(),
+            namespace: Some("csi".to_owned()),
+            name: "c".to_owned(),
+            revision: 1,
+            object: Arc::new(object),
+        })
+    }
+
+    /// The capacity of class fast at n1, with a second between two facts.
+    fn of_n1(facts: Vec<What>) -> Series {
+        let plan = lower(&parse("a.yaml", CASE).unwrap()[0]).unwrap();
+        let numbered = facts.into_iter().zip(0..);
+        let facts: Vec<Fact> = numbered
+            .map(|(what, seq)| Fact {
+                seq,
+                at_us: seq,
+                what,
+            })
+            .collect();
+        let wanted = ("fast".to_owned(), "n1".to_owned());
+        let mut all = series(&plan, &facts, [wanted]);
+        assert_eq!(
+            all.len(),
+            1,
+            "nothing is said about a maximum, and nothing was said about n2"
+        );
+        all.remove(0)
+    }
+
+    fn points(points: &[Point]) -> Vec<(u64, Option<i128>)> {
+        points.iter().map(|point| (point.at_us, point.bytes)).collect()
+    }
+
+    #[test]
+    fn truth_follows_actions_and_volumes() {
+        let deleted = What::Call(CallFact {
+            volume_id: Some("v".to_owned()),
+            ..call("DeleteVolume")
+        });
+        let refused = What::Call(CallFact {
+            code: "INTERNAL".to_owned(),
+            volume_id: Some("v".to_owned()),
+            ..call("DeleteVolume")
+        });
+        let action = What::Action(ActionFact {
+            text: "backend n1 is now 7".to_owned(),
+        });
+        let series = of_n1(vec![
+            What::StepStarted(StepMark { step: 0 }),
+            created("v", 4),
+            // The same once more takes nothing more.
+            created("v", 4),
+            action,
+            refused,
+            deleted,
+        ]);
+        let wanted = [(0, Some(10)), (1, Some(6)), (3, Some(3)), (5, Some(7))];
+        assert_eq!(points(&series.truth), wanted);
+        assert_eq!(points(&series.published), [(0, None)]);
+    }
+
+    #[test]
+    fn published_follows_the_objects() {
+        let asked = What::Call(CallFact {
+            segment: Some("n1".to_owned()),
+            available: Some(8),
+            ..call("GetCapacity")
+        });
+        let series = of_n1(vec![
+            What::StepStarted(StepMark { step: 0 }),
+            asked,
+            published(Change::Added, "8"),
+            published(Change::Modified, "1k"),
+            published(Change::Deleted, "1k"),
+        ]);
+        let wanted = [(0, None), (2, Some(8)), (3, Some(1000)), (4, None)];
+        assert_eq!(points(&series.published), wanted);
+        assert_eq!(points(&series.answered), [(1, Some(8))]);
+        assert_eq!(points(&series.truth), [(0, Some(10))]);
+    }
+}

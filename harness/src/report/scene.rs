@@ -133,3 +133,111 @@ fn caller(call: &CallFact, processes: &BTreeSet<&str>) -> String {
         None => HARNESS.to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::{ProcessEvent, ProcessFact, RequestFact};
+    use crate::judge::Chain;
+    use crate::scenario::Role;
+
+    fn started(client: &str) -> What {
+        What::Process(ProcessFact {
+            client: client.into(),
+            role: Role::Publisher,
+            event: ProcessEvent::Started,
+        })
+    }
+
+    fn call(node: Option<&str>) -> What {
+        What::Call(CallFact {
+            method: "GetCapacity".to_owned(),
+            node: node.map(str::to_owned),
+            segment: None,
+            parameters: std::collections::BTreeMap::new(),
+            volume: None,
+            volume_id: None,
+            placed: None,
+            required_bytes: None,
+            code: "OK".to_owned(),
+            message: None,
+            available: Some(1 << 30),
+            maximum: None,
+        })
+    }
+
+    fn request(client: &str) -> What {
+        What::Request(RequestFact {
+            client: client.into(),
+            verb: "create".to_owned(),
+            resource: "csistoragecapacities".to_owned(),
+            namespace: None,
+            name: None,
+            code: 403,
+            message: None,
+            revision: None,
+        })
+    }
+
+    #[test]
+    fn arrows_lead_from_who_spoke_to_who_was_reached() {
+        let whats = [
+            started("publisher@n1"),
+            started("publisher@n2"),
+            call(Some("n2")),
+            request("publisher@n1"),
+            request("controllers"),
+            What::Quiet,
+        ];
+        let facts: Vec<Fact> = whats
+            .into_iter()
+            .zip(0..)
+            .map(|(what, seq)| Fact {
+                seq,
+                at_us: seq * 1_000_000,
+                what,
+            })
+            .collect();
+        let failure = Failure {
+            step: 0,
+            expect: None,
+            summary: String::new(),
+            rows: Vec::new(),
+            chain: Chain::default(),
+            decided_by: 5,
+            step_started: 1,
+        };
+        let scene = scene(&facts, &failure);
+        let names: Vec<&str> = scene.lanes.iter().map(Lane::name).collect();
+        let wanted = [
+            "harness",
+            "API server",
+            "publisher@n1",
+            "publisher@n2",
+            "CSI driver",
+        ];
+        assert_eq!(names, wanted);
+        let arrows: Vec<_> = scene
+            .moments
+            .iter()
+            .map(|moment| {
+                (
+                    moment.seconds,
+                    moment.from.name(),
+                    moment.to.name(),
+                    moment.decides,
+                )
+            })
+            .collect();
+        assert_eq!(
+            arrows,
+            [
+                (0.0, "publisher@n2", "publisher@n2", false),
+                (1.0, "publisher@n2", "CSI driver", false),
+                (2.0, "publisher@n1", "API server", false),
+                (3.0, "harness", "API server", false),
+                (4.0, "harness", "harness", true),
+            ]
+        );
+    }
+}

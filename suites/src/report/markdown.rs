@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::escape::{markdown, markdown_block};
+use super::escape::{markdown, markdown_block, xml};
 use super::{CaseRecord, Report, VERDICTS};
 
 /// The record as Markdown of at most about `limit` bytes: failures beyond it are named and not explained.
@@ -35,10 +35,9 @@ pub(super) fn page(report: &Report, limit: usize) -> String {
     put(
         &mut out,
         &format!(
-            "\nMade by csi-capacity-harness {} with `cargo xtask {}`, {}.",
+            "\nMade by csi-capacity-harness {} with <code>cargo xtask {}</code>, {}.",
             markdown(&report.harness),
-            // Within backticks a backslash is a letter, and a backtick ends them.
-            report.command.join(" ").replace('`', "'"),
+            markdown(&report.command.join(" ")),
             markdown(&report.started),
         ),
     );
@@ -113,8 +112,8 @@ fn failure(case: &CaseRecord) -> String {
     let _ = write!(
         out,
         "<details><summary>{words}: <b>{}</b>: {}</summary>\n\n{}\n\n",
-        super::escape::xml(&case.id),
-        super::escape::xml(&one_line(&case.title)),
+        in_html(&case.id),
+        in_html(&case.title),
         markdown(&case.reason)
     );
     if let Some(explanation) = &case.explanation {
@@ -145,6 +144,8 @@ fn excused(out: &mut String, report: &Report) {
     }
 }
 
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+/// Within a line of HTML there is no Markdown, but mentions there are.
+fn in_html(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    xml(&line).replace('@', "&#64;")
 }

@@ -11,13 +11,16 @@ use super::story::Story;
 
 /// Pixels: the times on the left, the way between two columns, the height of a line of text, and the space around a fact.
 const TIMES: usize = 84;
-const COLUMN: usize = 118;
+const COLUMN: usize = 104;
 const LINE: usize = 16;
 const SPACE: usize = 10;
 const HEAD: usize = 34;
 
+/// Pixels that a letter takes at most, whatever font there is.
+const LETTER: usize = 8;
+
 /// Letters in a line, and lines of a fact at most.
-const LETTERS: usize = 78;
+const LETTERS: usize = 68;
 const LINES: usize = 3;
 
 /// The diagram with its caption.
@@ -34,12 +37,12 @@ pub(super) fn figure(story: &Story, case: &CaseRecord) -> String {
             .sum::<usize>()
         + SPACE;
     let words = TIMES + scene.lanes.len() * COLUMN;
-    let width = words + LETTERS * 7;
+    let width = words + LETTERS * LETTER;
     let id = anchor(case);
     let mut svg = format!(
         "<svg class=\"diagram\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" \
          aria-label=\"Space-time diagram of {id}; the same facts stand in the text below\">\n<defs><marker id=\"tip-{id}\" \
-         viewBox=\"0 0 8 8\" refX=\"8\" refY=\"4\" markerWidth=\"8\" markerHeight=\"8\" orient=\"auto\"><path class=\"tip\" \
+         viewBox=\"0 0 8 8\" refX=\"8\" refY=\"4\" markerWidth=\"9\" markerHeight=\"9\" markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path class=\"tip\" \
          d=\"M0 0L8 4L0 8z\"/></marker></defs>\n",
     );
     for (at, lane) in scene.lanes.iter().enumerate() {
@@ -69,7 +72,7 @@ fn middle(lane: usize) -> usize {
 
 /// Names are clipped to the column; the whole one is what a pointer shows.
 fn name(lane: &Lane) -> String {
-    const FITTING: usize = 15;
+    const FITTING: usize = 13;
     match lane.name().char_indices().nth(FITTING) {
         Some((end, _)) => format!("<title>{}</title>{}…", xml(lane.name()), xml(&lane.name()[..end])),
         None => xml(lane.name()),

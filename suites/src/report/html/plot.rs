@@ -1,5 +1,6 @@
 //! The step plot: what the pools had, what the driver answered and what was published, over time.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use harness::journal::What;
@@ -24,23 +25,23 @@ const POINTS: usize = 400;
 
 /// The plots of a case, of what the failure is about first.
 pub(super) fn figures(story: &Story, case: &CaseRecord) -> String {
-    let wrong: Vec<(String, String)> = story
+    let wrong: BTreeMap<(String, String), &str> = story
         .failure
         .rows
         .iter()
         .filter(|row| row.state != RowState::Same)
         .filter_map(|row| match row.subject.as_slice() {
-            [class, segment] => Some((class.clone(), segment.clone())),
+            [class, segment] => Some(((class.clone(), segment.clone()), row.want.as_str())),
             _ => None,
         })
         .collect();
-    let mut all = series(&story.plan, &story.facts, wrong.clone());
-    all.sort_by_key(|series| {
-        let is_wrong = wrong
-            .iter()
-            .any(|(class, segment)| (class, segment) == (&series.class, &series.segment));
-        (!is_wrong, agrees(series))
-    });
+    let want = |series: &Series| {
+        wrong
+            .get(&(series.class.clone(), series.segment.clone()))
+            .copied()
+    };
+    let mut all = series(&story.plan, &story.facts, wrong.keys().cloned());
+    all.sort_by_key(|series| (want(series).is_none(), agrees(series)));
     if all.is_empty() {
         return String::new();
     }
@@ -49,7 +50,7 @@ pub(super) fn figures(story: &Story, case: &CaseRecord) -> String {
                    answered · vertical lines: steps. Seconds since the case began.</p></figcaption>\n"
         .to_owned();
     for series in all.iter().take(PLOTS) {
-        out.push_str(&plot(series, story, case));
+        out.push_str(&plot(series, want(series), story, case));
     }
     if all.len() > PLOTS {
         let _ = writeln!(
@@ -96,7 +97,8 @@ impl Scale {
     }
 }
 
-fn plot(series: &Series, story: &Story, case: &CaseRecord) -> String {
+/// `want`: what the case wanted of this class and segment, where it did not get it.
+fn plot(series: &Series, want: Option<&str>, story: &Story, case: &CaseRecord) -> String {
     let end_us = story.facts.last().map_or(0, |fact| fact.at_us);
     let scale = Scale::of(series, end_us);
     let of = format!("class {} at {}", xml(&series.class), xml(&series.segment));
@@ -106,8 +108,13 @@ fn plot(series: &Series, story: &Story, case: &CaseRecord) -> String {
     };
     let (width, height) = (LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM);
     let spell = |points| last(points).map_or_else(|| "nothing".to_owned(), spell_bytes);
+    let wanted = match want {
+        Some("-") => ", where no object was wanted".to_owned(),
+        Some(want) => format!(", where {} was wanted", xml(want)),
+        None => String::new(),
+    };
     let sentence = format!(
-        "{what} of {of}: at the end the pools had {}, and {} was published",
+        "{what} of {of}: at the end the pools had {}, and {} was published{wanted}",
         spell(&series.truth),
         spell(&series.published)
     );
@@ -127,18 +134,31 @@ fn plot(series: &Series, story: &Story, case: &CaseRecord) -> String {
         "<path class=\"published\" d=\"{}\"/>",
         steps(&series.published, &scale, end_us)
     );
-    for point in thinned(&series.answered) {
-        if let Some(bytes) = point.bytes {
-            let (x, y) = (scale.x(point.at_us), scale.y(bytes));
+    svg.push_str(&answers(&series.answered, &scale));
+    svg.push_str("</svg>\n");
+    let mark = if want.is_none() { "" } else { " class=\"wrong\"" };
+    format!("<p{mark}>{sentence}.</p>\n<div class=\"wide\">{svg}</div>\n")
+}
+
+/// One circle for each answer; of those that would stand upon each other, the first.
+fn answers(points: &[Point], scale: &Scale) -> String {
+    const APART: f64 = 9.0;
+    let mut out = String::new();
+    let mut drawn: Option<(f64, f64)> = None;
+    for point in points {
+        let Some(bytes) = point.bytes else {
+            continue;
+        };
+        let (x, y) = (scale.x(point.at_us), scale.y(bytes));
+        if drawn.is_none_or(|(last, at)| at != y || x - last >= APART) {
             let _ = writeln!(
-                svg,
-                "<circle class=\"answered\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.5\"/>"
+                out,
+                "<circle class=\"answered\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\"/>"
             );
+            drawn = Some((x, y));
         }
     }
-    svg.push_str("</svg>\n");
-    let mark = if agrees(series) { "" } else { " class=\"wrong\"" };
-    format!("<p{mark}>{sentence}.</p>\n<div class=\"wide\">{svg}</div>\n")
+    out
 }
 
 /// Axes, the values that occur, and where steps begin.
