@@ -107,17 +107,12 @@ fn plot(series: &Series, want: Option<&str>, story: &Story, case: &CaseRecord) -
         Quantity::Maximum => "maximum volume size",
     };
     let (width, height) = (LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM);
-    let spell = |points| last(points).map_or_else(|| "nothing".to_owned(), spell_bytes);
     let wanted = match want {
         Some("-") => ", where no object was wanted".to_owned(),
         Some(want) => format!(", where {} was wanted", xml(want)),
         None => String::new(),
     };
-    let sentence = format!(
-        "{what} of {of}: at the end the pools had {}, and {} was published{wanted}",
-        spell(&series.truth),
-        spell(&series.published)
-    );
+    let sentence = format!("{what} of {of}: {}{wanted}", at_the_end(series));
     let mut svg = format!(
         "<svg class=\"plot\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" \
          aria-label=\"{}: {sentence}\">\n",
@@ -138,6 +133,20 @@ fn plot(series: &Series, want: Option<&str>, story: &Story, case: &CaseRecord) -
     svg.push_str("</svg>\n");
     let mark = if want.is_none() { "" } else { " class=\"wrong\"" };
     format!("<p{mark}>{sentence}.</p>\n<div class=\"wide\">{svg}</div>\n")
+}
+
+/// The last values in words.
+fn at_the_end(series: &Series) -> String {
+    let spell = |points| last(points).map_or_else(|| "nothing".to_owned(), spell_bytes);
+    let published = spell(&series.published);
+    match series.truth.iter().any(|point| point.bytes.is_some()) {
+        true => format!(
+            "at the end the pools had {}, and {published} was published",
+            spell(&series.truth)
+        ),
+        // Objects that a case brings along for a scheduler to read are true by definition.
+        false => format!("at the end {published} was published, and there was no pool to compare with"),
+    }
 }
 
 /// One circle for each answer; of those that would stand upon each other, the first.
