@@ -2,13 +2,14 @@
 //!
 //! Knows how to start and stop them; never what they do.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -73,6 +74,14 @@ pub struct Settings {
     pub scoring: bool,
     /// VolumeBindingArgs.shape.
     pub shape: Option<Vec<ShapePoint>>,
+    /// Remove objects whose figure the driver does not tell any more.
+    pub withdraw: bool,
+    /// There are several instances, of which one leads.
+    pub election: bool,
+    /// Name of the driver; the cleaner has no socket to ask.
+    pub driver: String,
+    /// How long the driver must be absent before the cleaner acts.
+    pub orphan_after: Duration,
 }
 
 impl Settings {
@@ -94,6 +103,16 @@ impl Settings {
                 switch("immediate", self.immediate, false),
                 switch("zero", self.zero, false),
                 switch("strictTopology", self.strict_topology, false),
+                switch("withdraw", self.withdraw, false),
+                switch("election", self.election, false),
+            ],
+            Role::Cleaner => vec![
+                ("driver", self.driver.clone(), false),
+                (
+                    "orphanAfter",
+                    format!("{}ms", self.orphan_after.as_millis()),
+                    false,
+                ),
             ],
             Role::Scheduler => vec![
                 switch("capacity", self.capacity, true),
@@ -120,6 +139,10 @@ impl Default for Settings {
             capacity: true,
             scoring: false,
             shape: None,
+            withdraw: false,
+            election: false,
+            driver: String::new(),
+            orphan_after: Duration::from_millis(200),
         }
     }
 }
@@ -148,10 +171,44 @@ pub struct Systems {
     pub by_role: BTreeMap<Role, System>,
 }
 
+/// Kills whoever meets a fault that is meant to kill. The server tells of a fault before it acts, so nothing that the victim would do
+/// about it happens.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Killer(Arc<Mutex<Victims>>);
+
+#[derive(Debug, Default)]
+struct Victims {
+    /// Rules that kill.
+    rules: BTreeSet<u64>,
+    running: BTreeMap<Arc<str>, CancellationToken>,
+}
+
+impl Killer {
+    /// From now on, that rule kills.
+    pub(crate) fn arm(&self, rule: u64) {
+        self.0.lock().rules.insert(rule);
+    }
+
+    /// A client met a rule.
+    pub(crate) fn met(&self, rule: u64, client: Option<&Arc<str>>) {
+        let victims = self.0.lock();
+        if let Some(stop) = client.and_then(|client| victims.running.get(client))
+            && victims.rules.contains(&rule)
+        {
+            stop.cancel();
+        }
+    }
+
+    fn watch(&self, client: &Arc<str>, stop: &CancellationToken) {
+        self.0.lock().running.insert(client.clone(), stop.clone());
+    }
+}
+
 /// The instances that are running.
 pub(crate) struct Fleet {
     systems: Systems,
     journal: Journal,
+    pub(crate) killer: Killer,
     running: BTreeMap<Arc<str>, Instance>,
 }
 
@@ -162,10 +219,11 @@ struct Instance {
 }
 
 impl Fleet {
-    pub(crate) fn new(systems: Systems, journal: Journal) -> Self {
+    pub(crate) fn new(systems: Systems, journal: Journal, killer: Killer) -> Self {
         Fleet {
             systems,
             journal,
+            killer,
             running: BTreeMap::new(),
         }
     }
@@ -199,6 +257,7 @@ impl Fleet {
         let run = system.run.clone();
         let journal = self.journal.clone();
         let (name, token) = (client.clone(), stop.clone());
+        self.killer.watch(&client, &stop);
         journal.append(process(&client, role, ProcessEvent::Started));
         let task = tokio::spawn(async move {
             let ended = std::panic::AssertUnwindSafe(run(access, token.clone()))

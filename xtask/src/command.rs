@@ -11,6 +11,7 @@ use crate::built_in::Defect;
 use crate::conformance::ConformanceArgs;
 use crate::report::{self, ReportCommand};
 use crate::up::{self, UpArgs};
+use crate::why::{self, WhyArgs};
 use crate::{Exit, conformance, e2e, inspect};
 
 /// Test harness and fake control plane for Kubernetes storage-capacity tracking.
@@ -34,9 +35,11 @@ enum Command {
     List(SelectArgs),
     /// Say what a case shows, what it does and what it expects
     Explain(SelectArgs),
-    /// Serve the API server alone, for kubectl and other clients
+    /// Say why a pod or claim fits which nodes, from a cluster, files or a case
+    Why(WhyArgs),
+    /// Serve the API server alone or a scenario's cluster, for kubectl and other clients
     Up(UpArgs),
-    /// Measure how fast the API server is
+    /// Measure how fast the API server and the scheduler are, or what publishing costs
     Bench(BenchArgs),
     /// Judge a stored run again, from its journal alone
     Judge {
@@ -135,10 +138,10 @@ fn patience(text: &str) -> Result<f64, String> {
 }
 
 fn role(text: &str) -> Result<Role, String> {
-    [Role::Publisher, Role::Scheduler]
+    Role::ALL
         .into_iter()
         .find(|role| role.as_str() == text)
-        .ok_or_else(|| format!("`{text}` is no role; roles: publisher, scheduler"))
+        .ok_or_else(|| format!("`{text}` is no role; roles: publisher, scheduler, cleaner"))
 }
 
 /// Parses the arguments of the process and does what they say.
@@ -148,6 +151,7 @@ pub fn run() -> Exit {
         Command::Conformance(args) => conformance::run(&args),
         Command::List(args) => inspect::list(&args),
         Command::Explain(args) => inspect::explain(&args),
+        Command::Why(args) => why::run_why(&args),
         Command::Up(args) => up::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Judge { folder } => inspect::judge(&folder),

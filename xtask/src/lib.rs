@@ -13,6 +13,7 @@ mod github;
 mod inspect;
 mod report;
 mod up;
+mod why;
 
 pub use built_in::{Defect, built_in, defects};
 pub use command::run;

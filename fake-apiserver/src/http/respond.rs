@@ -71,17 +71,18 @@ impl Plain {
         self
     }
 
-    /// The response; the request is in flight until its body is taken.
+    /// The response to a request.
     pub(super) fn with(self, hold: Hold) -> Response<Body> {
+        let way = hold.answered();
         let mut response = Response::new(match self.list {
             list if self.is_zipped => Body::Zipped {
                 zipped: Box::new(Zipped::new(list, self.body)),
-                _hold: hold,
+                way,
             },
-            Some(pieces) => Body::List { pieces, _hold: hold },
+            Some(pieces) => Body::List { pieces, way },
             None => Body::Whole {
-                bytes: Some(self.body),
-                _hold: hold,
+                bytes: self.body,
+                way,
             },
         });
         *response.status_mut() = StatusCode::from_u16(self.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -228,6 +229,13 @@ pub(super) fn too_many() -> Plain {
     plain
 }
 
+/// What is answered when the time of a request is up: a status that does not say what it is, as the real server's
+/// filter writes it.
+pub(super) fn timed_out() -> Plain {
+    let status = r#"{"metadata":{},"status":"Failure","message":"Timeout: request did not complete within the allotted timeout","reason":"Timeout","details":{},"code":504}"#;
+    text(504, format!("{status}\n"))
+}
+
 /// No body.
 pub(super) fn empty(code: StatusCode) -> Plain {
     Plain {
@@ -324,7 +332,8 @@ fn list_body(kind: &'static Kind, listing: Listing, form: &Form) -> Result<Bytes
             "kind": "PartialObjectMetadataList",
             "apiVersion": format!("meta.k8s.io/{version}"),
             "metadata": metadata,
-            "items": listing.objects.iter().map(|o| partial(&o.document(), version)).collect::<Value>(),
+            // A list without entries is not even an empty one here.
+            "items": Some(partials(&listing, version)).filter(|items| !items.is_empty()),
         })),
         Accept::Table(version) => {
             let now = Timestamp::now();
@@ -366,6 +375,11 @@ fn plain_list(kind: &Kind, listing: Listing) -> Pieces {
     write_json(&mut head, &list_metadata(&listing).into());
     head.put_slice(b",\"items\":[");
     Pieces::new(head, listing.objects)
+}
+
+fn partials(listing: &Listing, version: &str) -> Vec<Value> {
+    let documents = listing.objects.iter().map(|object| object.document());
+    documents.map(|document| partial(&document, version)).collect()
 }
 
 fn partial(object: &Value, version: &str) -> Value {

@@ -438,7 +438,7 @@ impl Txn<'_> {
             Start::Now => (Head::Done, now),
             Start::State => (
                 Head::State {
-                    objects: self.state.shelves[shelf].objects.clone(),
+                    objects: selection.narrow(kind, self.state.shelves[shelf].objects.clone()),
                     last: None,
                 },
                 now,
@@ -471,6 +471,19 @@ impl Txn<'_> {
         namespace_range(&self.state.shelves[kind.shelf()].objects, Some(namespace))
             .map(|(key, object)| (key.clone(), object.clone()))
             .collect()
+    }
+
+    /// Whether a resource has any object in a namespace.
+    pub(crate) fn has_content(&self, kind: &'static Kind, namespace: &str) -> bool {
+        let mut objects = namespace_range(&self.state.shelves[kind.shelf()].objects, Some(namespace));
+        objects.next().is_some()
+    }
+
+    /// Lets others have the state for a moment, in the middle of what need not look like one change. What was read
+    /// before may have changed since.
+    pub(crate) fn pause(&mut self) {
+        let sleepers = std::mem::take(&mut self.sleepers);
+        MutexGuard::unlocked_fair(&mut self.state, || drop(sleepers));
     }
 
     /// The next object that garbage collection has to look at.

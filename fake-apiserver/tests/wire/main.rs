@@ -2,9 +2,11 @@
 
 mod access;
 mod admission;
+mod advice;
 mod apply;
 mod client;
 mod crud;
+mod deadline;
 mod defaults;
 mod deletion;
 mod discovery;

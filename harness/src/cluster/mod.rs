@@ -16,15 +16,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fake_apiserver::{ApiServer, LocalClient, RuleId, ServerOptions, Status};
-use fake_csi::{CostFactor, DriverSpec, FakeDriver, NodeIdentity, Pool};
+use fake_csi::{CostFactor, DriverSpec, FakeDriver, NodeIdentity, Pool, Storage};
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
 use crate::journal::{Journal, What};
-use crate::plan::{NAMESPACE, Plan, PoolPlan};
+use crate::plan::{NAMESPACE, Plan};
 use crate::scenario::Role;
 use crate::segment::Segment;
-use crate::system::{Access, ChildAccess, Fleet, HARNESS, Settings, Systems};
+use crate::system::{Access, ChildAccess, Fleet, HARNESS, Killer, Settings, Systems};
 use crate::world::World;
 use observe::{ApiObserver, CsiObserver};
 
@@ -80,6 +80,8 @@ pub(crate) struct Cluster {
     /// Roles that the case has not stopped.
     active: Vec<Role>,
     settings: Settings,
+    /// Instances of the central publisher, if they elect a leader.
+    replicas: Option<u8>,
     /// Pod of the publisher, where the case wants an owner.
     pod: Option<String>,
     /// Faults in force, by the case's names.
@@ -111,9 +113,11 @@ impl Cluster {
             gates: plan.gates.clone(),
             ..ServerOptions::default()
         };
-        let api = ApiServer::new(options, Some(Arc::new(ApiObserver(journal.clone()))));
+        let killer = Killer::default();
+        let observer = ApiObserver(journal.clone(), killer.clone());
+        let api = ApiServer::new(options, Some(Arc::new(observer)));
         let server = api.start().await.map_err(io("start the API server"))?;
-        let fleet = Fleet::new(systems.clone(), journal.clone());
+        let fleet = Fleet::new(systems.clone(), journal.clone(), killer);
         let tls = match fleet.has_children() {
             true => Some(
                 api.start_tls()
@@ -150,6 +154,7 @@ impl Cluster {
             world_seen: 0,
             active: Vec::new(),
             settings: settings(plan, refresh),
+            replicas: plan.publisher.replicas,
             pod: None,
             faults: BTreeMap::new(),
         };
@@ -199,7 +204,7 @@ impl Cluster {
 
     async fn start_driver(&mut self, plan: &Plan) -> std::io::Result<()> {
         for (segment, pool) in &plan.driver.pools {
-            self.set_pool(segment, *pool);
+            self.set_pool(segment, pool);
         }
         if plan.is_distributed() {
             for (node, segment) in &plan.driver_nodes {
@@ -210,12 +215,11 @@ impl Cluster {
         self.listen(None).await
     }
 
-    fn set_pool(&self, segment: &Segment, pool: PoolPlan) {
-        let (capacity, largest) = (pool.capacity, pool.largest);
+    fn set_pool(&self, segment: &Segment, storage: &Storage) {
         self.driver.set_pool(Pool {
             segment: segment.clone(),
-            capacity,
-            largest,
+            parameters: BTreeMap::new(),
+            storage: storage.clone(),
         });
     }
 
@@ -241,7 +245,7 @@ impl Cluster {
         if !self.active.contains(&role) {
             self.active.push(role);
         }
-        if role == Role::Scheduler {
+        if role != Role::Publisher {
             let access = self.access(role.as_str(), None, None)?;
             return self
                 .fleet
@@ -250,19 +254,28 @@ impl Cluster {
         }
         let nodes: Vec<Option<String>> = self.endpoints.keys().cloned().collect();
         for node in nodes {
-            self.start_publisher(node)?;
+            self.start_publisher(node.as_ref())?;
         }
         Ok(())
     }
 
-    /// Starts the publisher of a node, or the central one.
-    fn start_publisher(&mut self, node: Option<String>) -> Result<(), StartError> {
-        let client = publisher_client(node.as_deref());
+    /// Starts the publisher of a node, or the central one, or all candidates for it.
+    fn start_publisher(&mut self, node: Option<&String>) -> Result<(), StartError> {
+        let clients = match (node, self.replicas) {
+            (None, Some(replicas)) => (1..=replicas)
+                .map(|number| format!("publisher@{number}"))
+                .collect(),
+            _ => vec![publisher_client(node.map(String::as_str))],
+        };
+        let node = node.cloned();
         let socket = self.endpoints.get(&node).map(|endpoint| endpoint.socket.clone());
-        let access = self.access(&client, node, socket)?;
-        self.fleet
-            .start(Role::Publisher, &client, access)
-            .map_err(StartError::NoSystem)
+        for client in clients {
+            let access = self.access(&client, node.clone(), socket.clone())?;
+            self.fleet
+                .start(Role::Publisher, &client, access)
+                .map_err(StartError::NoSystem)?;
+        }
+        Ok(())
     }
 
     fn access(
@@ -326,6 +339,18 @@ impl Cluster {
         }
     }
 
+    /// The API server.
+    pub(crate) fn api(&self) -> &ApiServer {
+        &self.api
+    }
+
+    /// The driver's sockets, each with the node that it is on; none: the central one.
+    pub(crate) fn sockets(&self) -> impl Iterator<Item = (Option<&str>, &Path)> {
+        self.endpoints
+            .iter()
+            .map(|(node, endpoint)| (node.as_deref(), endpoint.socket.as_path()))
+    }
+
     /// Stops the systems, then the servers. Returns what child processes have said, by client name.
     pub(crate) async fn stop(mut self) -> Vec<(String, Vec<u8>)> {
         self.fleet.stop_all().await;
@@ -371,9 +396,10 @@ fn publisher_client(node: Option<&str>) -> String {
 
 fn driver_spec(plan: &Plan) -> DriverSpec {
     DriverSpec {
-        name: plan.driver.name.clone(),
         topology_keys: plan.segments.keys().to_vec(),
         advertise_get_capacity: plan.driver.get_capacity,
+        version: plan.driver.version,
+        ..DriverSpec::new(plan.driver.name.clone())
     }
 }
 
@@ -398,5 +424,9 @@ fn settings(plan: &Plan, refresh: Duration) -> Settings {
         capacity: plan.scheduler.capacity,
         scoring: plan.scheduler.scoring,
         shape: plan.scheduler.shape.clone(),
+        withdraw: plan.publisher.withdraw,
+        election: plan.publisher.replicas.is_some(),
+        driver: plan.driver.name.clone(),
+        orphan_after: plan.orphan_after,
     }
 }

@@ -9,9 +9,10 @@ use crate::journal::{
     CallFact, Change, CommitFact, DeliveryFact, FaultFact, Journal, PlacedVolume, RequestFact, What,
 };
 use crate::segment::Segments;
+use crate::system::Killer;
 
 /// Observes the API server.
-pub(super) struct ApiObserver(pub(super) Journal);
+pub(super) struct ApiObserver(pub(super) Journal, pub(super) Killer);
 
 impl api::Observer for ApiObserver {
     fn observe(&self, event: api::Event) {
@@ -77,6 +78,7 @@ impl api::Observer for ApiObserver {
                 legal,
             } => {
                 let rule = rule.0;
+                self.1.met(rule, client.as_ref());
                 self.0.append(What::Fault(FaultFact {
                     rule,
                     client,
@@ -135,7 +137,10 @@ pub(super) struct CsiObserver {
 impl csi::Observer for CsiObserver {
     fn observe(&self, event: csi::Event) {
         let (code, message) = match &event.outcome {
-            Ok(_) => ("OK".to_owned(), None),
+            Ok(_) => (
+                "OK".to_owned(),
+                event.lost.then(|| "the answer was lost".to_owned()),
+            ),
             Err(failure) => (failure.code.to_owned(), Some(failure.message.clone())),
         };
         let (available, maximum) = match &event.outcome {

@@ -5,9 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use fake_csi::Storage;
+
 use crate::journal::{CallFact, Change, CommitFact, Fact, What};
 use crate::judge::{Offer, row_key};
-use crate::plan::{Action, Plan, PoolPlan};
+use crate::plan::{Action, Plan};
 use crate::segment::Segment;
 
 /// What is compared.
@@ -37,7 +39,8 @@ pub struct Series {
     pub segment: String,
     /// What is compared.
     pub quantity: Quantity,
-    /// What the pools had, in bytes of a volume of that class.
+    /// What the pools had, in bytes of a volume of that class. Without a value where that can't be reckoned: of storage that is
+    /// made of devices the journal does not tell which one a volume took.
     pub truth: Vec<Point>,
     /// What the API server held: the largest, where several objects say something.
     pub published: Vec<Point>,
@@ -96,12 +99,19 @@ impl Series {
     }
 }
 
+/// What takes room, by the id of the driver.
+struct Volume {
+    segment: Segment,
+    bytes: u64,
+    /// Raw bytes per byte.
+    cost: u64,
+}
+
 /// What the backend holds and the API server says, at one fact of the journal.
 struct Books<'p> {
     plan: &'p Plan,
-    pools: BTreeMap<Segment, PoolPlan>,
-    /// Segment and raw bytes, by the volume's id.
-    volumes: BTreeMap<String, (Segment, u64)>,
+    pools: BTreeMap<Segment, Storage>,
+    volumes: BTreeMap<String, Volume>,
     /// By namespace and name.
     published: BTreeMap<(Option<String>, String), (Key, Offer)>,
     step: usize,
@@ -138,7 +148,9 @@ impl<'p> Books<'p> {
 
     fn act(&mut self, action: &Action) {
         match action {
-            Action::Pool(segment, Some(pool)) => drop(self.pools.insert(segment.clone(), *pool)),
+            Action::Pool(segment, Some(pool)) => {
+                self.pools.insert(segment.clone(), pool.clone());
+            }
             Action::Pool(segment, None) => drop(self.pools.remove(segment)),
             Action::Attempt(action) => self.act(action),
             _ => {}
@@ -153,12 +165,17 @@ impl<'p> Books<'p> {
             self.volumes.remove(id);
         } else if let Some(placed) = &call.placed {
             let spelled = placed.segment.as_deref().unwrap_or("*");
-            // What the plan spells it can read again.
-            let segment = self.plan.segments.parse(spelled).unwrap_or_default();
-            let raw = u64::try_from(placed.bytes)
-                .unwrap_or(0)
-                .saturating_mul(self.cost(&call.parameters));
-            self.volumes.insert(id.clone(), (segment, raw));
+            let volume = Volume {
+                // What the plan spells it can read again.
+                segment: self.plan.segments.parse(spelled).unwrap_or_default(),
+                bytes: u64::try_from(placed.bytes).unwrap_or(0),
+                // A volume that grows goes on costing what it cost; the call does not tell its parameters again.
+                cost: match self.volumes.get(id) {
+                    Some(known) => known.cost,
+                    None => self.cost(&call.parameters),
+                },
+            };
+            self.volumes.insert(id.clone(), volume);
         }
     }
 
@@ -229,11 +246,19 @@ impl<'p> Books<'p> {
             asked.is_empty() || segment.iter().all(is_asked)
         };
         let serving = self.pools.iter().filter(|(segment, _)| serves(segment));
-        let rooms = serving.map(|(segment, pool)| {
-            let free = pool.capacity.saturating_sub(self.taken(segment));
+        let rooms = serving.map(|(segment, storage)| {
+            let taken = self.taken(segment);
+            let (free, largest) = match storage {
+                Storage::Linear { capacity, largest } => (capacity.saturating_sub(taken), *largest),
+                Storage::Filesystem { size, used } => {
+                    (size.saturating_sub(*used).saturating_sub(taken), Some(u64::MAX))
+                }
+                // No answer tells which device a volume took.
+                Storage::Devices(_) => return None,
+            };
             match series.quantity {
                 Quantity::Capacity => Some(i128::from(free / cost)),
-                Quantity::Maximum => pool.largest.map(|largest| i128::from(free.min(largest) / cost)),
+                Quantity::Maximum => largest.map(|largest| i128::from(free.min(largest) / cost)),
             }
         });
         // One pool that does not say is enough for nothing to be known.
@@ -246,8 +271,9 @@ impl<'p> Books<'p> {
     }
 
     fn taken(&self, segment: &Segment) -> u64 {
-        let volumes = self.volumes.values().filter(|(home, _)| home == segment);
-        volumes.map(|(_, raw)| raw).sum()
+        let volumes = self.volumes.values().filter(|volume| volume.segment == *segment);
+        let raw = volumes.map(|volume| volume.bytes.saturating_mul(volume.cost));
+        raw.fold(0, u64::saturating_add)
     }
 
     /// Raw bytes per byte of a volume with these parameters.

@@ -41,6 +41,9 @@ pub struct FaultSpec {
     pub compact: bool,
     /// Get and list see the state of now, later on as well: where they allow it, or always.
     pub stale: Option<StaleSpec>,
+    /// Whoever meets it is killed at that very moment: what it does next never happens.
+    #[serde(default)]
+    pub kill: bool,
     /// No real server does this; the case means it all the same.
     #[serde(default)]
     pub illegal: bool,

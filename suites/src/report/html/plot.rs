@@ -144,8 +144,8 @@ fn at_the_end(series: &Series) -> String {
             "at the end the pools had {}, and {published} was published",
             spell(&series.truth)
         ),
-        // Objects that a case brings along for a scheduler to read are true by definition.
-        false => format!("at the end {published} was published, and there was no pool to compare with"),
+        // Objects that a case brings along for a scheduler to read, or storage of which no more is known.
+        false => format!("at the end {published} was published, and there is no pool to compare it with"),
     }
 }
 
