@@ -233,6 +233,12 @@ pub struct CallFact {
     pub parameters: std::collections::BTreeMap<String, String>,
     /// The volume, for calls about one.
     pub volume: Option<String>,
+    /// The volume's id in the driver, where the call names or answers one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volume_id: Option<String>,
+    /// Where the driver put a volume, for CreateVolume.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placed: Option<PlacedVolume>,
     /// Bytes asked for, for CreateVolume.
     pub required_bytes: Option<i64>,
     /// `OK` or the gRPC code.
@@ -243,6 +249,16 @@ pub struct CallFact {
     pub available: Option<i64>,
     /// maximum_volume_size, for GetCapacity.
     pub maximum: Option<i64>,
+}
+
+/// A volume that takes room.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PlacedVolume {
+    /// The segment of its pool; none: it is reachable from everywhere.
+    pub segment: Option<String>,
+    /// Its size, in bytes.
+    pub bytes: i64,
 }
 
 /// A system under test started or ended.

@@ -9,6 +9,7 @@ use suites::{Selection, Shard};
 use crate::bench::{self, BenchArgs};
 use crate::built_in::Defect;
 use crate::conformance::ConformanceArgs;
+use crate::report::{self, ReportCommand};
 use crate::up::{self, UpArgs};
 use crate::why::{self, WhyArgs};
 use crate::{Exit, conformance, e2e, inspect};
@@ -45,6 +46,9 @@ enum Command {
         /// The folder of the run, as a failure names it
         folder: PathBuf,
     },
+    /// Join, render or describe the reports of runs
+    #[command(subcommand)]
+    Report(ReportCommand),
 }
 
 /// Arguments of `e2e`.
@@ -80,9 +84,12 @@ pub(crate) struct RunArgs {
     /// Run only part m of n, such as 1/4
     #[arg(long, value_name = "M/N")]
     pub(crate) shard: Option<Shard>,
-    /// Write report.json and the other reports into that folder
+    /// Write the reports into that folder, with the runs of the cases that did not pass
     #[arg(long, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
+    /// Write the runs of the cases that passed there too
+    #[arg(long, requires = "output")]
+    pub(crate) keep_passed: bool,
 }
 
 /// Which cases are meant.
@@ -148,5 +155,6 @@ pub fn run() -> Exit {
         Command::Up(args) => up::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Judge { folder } => inspect::judge(&folder),
+        Command::Report(command) => report::run(&command),
     }
 }

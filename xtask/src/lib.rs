@@ -9,7 +9,9 @@ mod conformance;
 mod drive;
 mod e2e;
 mod exit;
+mod github;
 mod inspect;
+mod report;
 mod up;
 mod why;
 
