@@ -47,12 +47,12 @@ pub struct Options {
     pub defect: Option<Defect>,
 }
 
-/// What kube-scheduler 1.36 does otherwise than it should.
+/// What kube-scheduler does otherwise than it should, in the way of the release that is emulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Deviation {
     /// A driver that stops tracking capacity wakes no pod: they wait for the flush, some minutes.
     Flag,
-    /// Quantities above 2^63 bytes overflow, and so does utilisation above some 81.9Pi.
+    /// Quantities above 2^63 bytes overflow (from 1.37 on: are capped), and utilisation overflows above some 81.9Pi.
     Arithmetic,
     /// Of several sufficient objects any is recorded, and scored.
     Choice,
@@ -158,7 +158,7 @@ impl Options {
         let scores = self.scoring || self.priority;
         Ok(Rules {
             arithmetic: if has(Deviation::Arithmetic) {
-                Arithmetic::Wrapping
+                self.release.deviant_arithmetic()
             } else {
                 Arithmetic::Exact
             },
@@ -169,7 +169,7 @@ impl Options {
             static_only: !self.scoring,
             sleeps_through_flag: has(Deviation::Flag),
             form: self.release.form(),
-            names_taints: self.release.names_taints(),
+            taint_words: self.release.taint_words(),
             choice: if has(Deviation::Choice) {
                 Choice::Any(0)
             } else {
