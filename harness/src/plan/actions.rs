@@ -45,6 +45,11 @@ impl Lowering<'_> {
             ActionSpec::Unfault(id) => self.unfault(id),
             ActionSpec::Release(spec) => Ok(vec![self.release(spec)]),
             ActionSpec::Merge(spec) => merge(spec),
+            ActionSpec::Object(object) => {
+                let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+                let (kind, name) = (word(&object["kind"]), word(&object["metadata"]["name"]));
+                Ok(vec![create(object.clone(), &kind, &name)])
+            }
             ActionSpec::Attempt(inner) => {
                 let attempted =
                     |(action, note)| (Action::Attempt(Box::new(action)), format!("attempt: {note}"));

@@ -46,6 +46,8 @@ pub enum ActionSpec {
     Release(ReleaseSpec),
     /// Change an object.
     Merge(MergeSpec),
+    /// Create any other object, as the API takes it.
+    Object(Value),
     /// Do something that the API server may refuse. Whether it must is for the expectations to say.
     Attempt(Box<ActionSpec>),
 }
