@@ -154,22 +154,26 @@ impl Options {
         if self.shape.is_some() && !self.scoring && !self.priority {
             return Err(OptionsError::ShapeWithoutScoring);
         }
+        let release = match self.defect {
+            Some(Defect::IgnoresRelease) => Release::DEFAULT,
+            _ => self.release,
+        };
         let has = |deviation| self.deviations.contains(&deviation);
         let scores = self.scoring || self.priority;
         Ok(Rules {
             arithmetic: if has(Deviation::Arithmetic) {
-                self.release.deviant_arithmetic()
+                release.deviant_arithmetic()
             } else {
                 Arithmetic::Exact
             },
             shape: scores.then(|| self.effective_shape()).transpose()?,
             without_capacity: !self.capacity,
-            without_maximum: !self.release.has_maximum(),
+            without_maximum: !release.has_maximum(),
             pooling: self.pooling,
             static_only: !self.scoring,
             sleeps_through_flag: has(Deviation::Flag),
-            form: self.release.form(),
-            taint_words: self.release.taint_words(),
+            form: release.form(),
+            taint_words: release.taint_words(),
             choice: if has(Deviation::Choice) {
                 Choice::Any(0)
             } else {

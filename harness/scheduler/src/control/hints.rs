@@ -17,6 +17,9 @@ use crate::selector::Topology;
 
 /// Whether the change may help a pod that was kept from being placed by `blockers`.
 pub(super) fn wakes(rules: &Rules, change: &Change, pod: &Pod, blockers: &BTreeSet<Blocker>) -> bool {
+    if rules.has(Defect::WakesForCapacityOnly) && !matches!(change, Change::Capacity(_)) {
+        return false;
+    }
     let by_capacity = blockers
         .iter()
         .any(|blocker| matches!(blocker, Blocker::Capacity { .. }));
