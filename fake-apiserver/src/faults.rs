@@ -4,6 +4,7 @@
 
 use crate::status::Cause;
 use serde_json::Value;
+use std::collections::HashSet;
 use std::fmt;
 
 /// The faults found in one object, in the order in which the real server reports them.
@@ -104,13 +105,12 @@ impl Faults {
 impl fmt::Display for Faults {
     /// One fault as it is, several in brackets; the same text twice is said once, although both stay causes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut texts: Vec<String> = Vec::new();
-        for cause in &self.0 {
-            let text = format!("{}: {}", cause.field, cause.message);
-            if !texts.contains(&text) {
-                texts.push(text);
-            }
-        }
+        let mut said = HashSet::new();
+        let texts = self
+            .0
+            .iter()
+            .map(|cause| format!("{}: {}", cause.field, cause.message));
+        let texts: Vec<String> = texts.filter(|text| said.insert(text.clone())).collect();
         match texts.as_slice() {
             [one] => f.write_str(one),
             many => write!(f, "[{}]", many.join(", ")),

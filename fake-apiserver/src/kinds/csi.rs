@@ -9,6 +9,7 @@ use crate::names;
 use crate::printer;
 use crate::release::{Gate, Life, Profile};
 use serde_json::{Value, json};
+use std::collections::{HashMap, HashSet};
 
 const ANY_CSI_DRIVER: Kind = Kind {
     group: "storage.k8s.io",
@@ -153,7 +154,7 @@ pub(super) static CSI_NODE: Kind = Kind {
 };
 
 fn node_validate(object: &Value, faults: &mut Faults) {
-    let mut seen: Vec<&str> = Vec::new();
+    let mut seen = HashSet::new();
     for (i, driver) in drivers(object).iter().enumerate() {
         let at = format!("spec.drivers[{i}]");
         let name = driver["name"].as_str().unwrap_or_default();
@@ -182,25 +183,28 @@ fn node_validate(object: &Value, faults: &mut Faults) {
                 "must be greater than or equal to 0",
             );
         }
-        let keys = meta::texts(&driver["topologyKeys"]);
-        for (j, key) in keys.iter().enumerate() {
-            if keys[..j].contains(key) {
-                faults.duplicate(format!("{at}.topologyKeys"), *key);
+        let mut keys = HashSet::new();
+        for key in meta::texts(&driver["topologyKeys"]) {
+            if !keys.insert(key) {
+                faults.duplicate(format!("{at}.topologyKeys"), key);
             }
             meta::complain(faults, &format!("{at}.topologyKeys"), key, names::qualified(key));
         }
-        if seen.contains(&name) {
+        if !seen.insert(name) {
             faults.duplicate(format!("{at}.name"), name);
         }
-        seen.push(name);
     }
 }
 
 /// Drivers come and go, but one that stays keeps its node id and topology keys.
 fn node_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
     let frozen = |driver: &Value| json!([driver["nodeID"], driver["topologyKeys"]]);
+    let before: HashMap<&Value, &Value> = drivers(old)
+        .iter()
+        .map(|driver| (&driver["name"], driver))
+        .collect();
     for driver in drivers(new) {
-        let before = drivers(old).iter().find(|d| d["name"] == driver["name"]);
+        let before = before.get(&driver["name"]);
         if before.is_some_and(|before| frozen(before) != frozen(driver)) {
             let text = "field is immutable; only allocatable of a driver may change: remove the driver and add it again";
             faults.invalid("spec.drivers", driver.clone(), text);

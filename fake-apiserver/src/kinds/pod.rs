@@ -10,6 +10,7 @@ use crate::names;
 use crate::printer;
 use crate::quantity::Quantity;
 use serde_json::{Value, json};
+use std::collections::HashSet;
 
 pub(super) static POD: Kind = Kind {
     kind: "Pod",
@@ -223,16 +224,9 @@ fn pod_validate(object: &Value, faults: &mut Faults) {
     if containers.is_empty() {
         faults.required("spec.containers", "");
     }
+    let mut seen = HashSet::new();
     for (i, container) in containers.iter().enumerate() {
-        let name = container["name"].as_str().unwrap_or_default();
-        let field = format!("spec.containers[{i}].name");
-        if name.is_empty() {
-            faults.required(field, "");
-        } else if containers[..i].iter().any(|c| c["name"] == name) {
-            faults.duplicate(field, name);
-        } else {
-            meta::complain(faults, &field, name, names::label(name));
-        }
+        unique_name(container, format!("spec.containers[{i}].name"), &mut seen, faults);
         if container["image"].as_str().unwrap_or_default().is_empty() {
             faults.required(format!("spec.containers[{i}].image"), "");
         }
@@ -246,16 +240,21 @@ fn pod_validate(object: &Value, faults: &mut Faults) {
         faults.one_of(&format!("spec.{field}"), chosen, supported);
     }
     let volumes = spec["volumes"].as_array().map_or(&[][..], Vec::as_slice);
+    let mut seen = HashSet::new();
     for (i, volume) in volumes.iter().enumerate() {
-        let name = volume["name"].as_str().unwrap_or_default();
-        let field = format!("spec.volumes[{i}].name");
-        if name.is_empty() {
-            faults.required(field, "");
-        } else if volumes[..i].iter().any(|v| v["name"] == name) {
-            faults.duplicate(field, name);
-        } else {
-            meta::complain(faults, &field, name, names::label(name));
-        }
+        unique_name(volume, format!("spec.volumes[{i}].name"), &mut seen, faults);
+    }
+}
+
+/// The name of a container or volume is a label that no other before it has.
+fn unique_name<'a>(item: &'a Value, field: String, seen: &mut HashSet<&'a str>, faults: &mut Faults) {
+    let name = item["name"].as_str().unwrap_or_default();
+    if name.is_empty() {
+        faults.required(field, "");
+    } else if !seen.insert(name) {
+        faults.duplicate(field, name);
+    } else {
+        meta::complain(faults, &field, name, names::label(name));
     }
 }
 

@@ -7,6 +7,7 @@ use crate::names;
 use crate::printer;
 use crate::release::Life;
 use serde_json::{Value, json};
+use std::collections::HashSet;
 
 pub(super) static STORAGE_CLASS: Kind = Kind {
     group: "storage.k8s.io",
@@ -78,8 +79,9 @@ fn topology(requirement: &Value, at: &str, faults: &mut Faults) {
     if values.is_empty() {
         faults.required(format!("{at}.values"), "");
     }
+    let mut seen = HashSet::new();
     for (i, value) in values.iter().enumerate() {
-        if values[..i].contains(value) {
+        if !seen.insert(value) {
             faults.duplicate(format!("{at}.values[{i}]"), *value);
         }
     }

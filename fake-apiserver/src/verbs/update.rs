@@ -171,7 +171,7 @@ pub(super) fn store(
         }
     }
     meta::set(&mut new, "managedFields", managed);
-    Ok(txn.put(kind, &key, new))
+    txn.put_limited(kind, &key, new)
 }
 
 /// What a client cannot change is taken from the old object.

@@ -292,3 +292,25 @@ async fn copies_that_multiply_are_refused() {
     let text = "the server rejected our request due to an error in our request";
     assert_eq!(refused.body["message"], text);
 }
+
+/// Lists as long as bodies may be, in orders that make the most work: nobody waits while they are gone through.
+#[tokio::test]
+async fn long_lists_are_merged_entry_by_entry() {
+    let wire = Wire::start().await;
+    wire.create(CONFIG_MAPS, json!({"metadata": {"name": "m"}})).await;
+    let path = format!("{CONFIG_MAPS}/m");
+    let forward: Vec<String> = (0..40_000).map(|n| format!("example.com/{n}")).collect();
+    let backward: Vec<String> = forward.iter().rev().cloned().collect();
+    let patch = async |media, patch: serde_json::Value| {
+        let answer = send(&wire, "PATCH", &path, media, patch.to_string().as_bytes()).await;
+        assert_eq!(answer.code, 200, "{}", answer.text);
+        answer.body["metadata"]["finalizers"].clone()
+    };
+    let set = json!({"metadata": {"finalizers": forward}});
+    assert_eq!(patch(STRATEGIC, set).await, json!(forward));
+    let order = json!({"metadata": {"finalizers": backward, "$setElementOrder/finalizers": backward}});
+    assert_eq!(patch(STRATEGIC, order).await, json!(backward));
+    let half = &backward[..20_000];
+    let delete = json!({"metadata": {"$deleteFromPrimitiveList/finalizers": &backward[20_000..]}});
+    assert_eq!(patch(STRATEGIC, delete).await, json!(half));
+}
