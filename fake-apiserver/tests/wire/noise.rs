@@ -313,4 +313,16 @@ async fn long_lists_are_merged_entry_by_entry() {
     let half = &backward[..20_000];
     let delete = json!({"metadata": {"$deleteFromPrimitiveList/finalizers": &backward[20_000..]}});
     assert_eq!(patch(STRATEGIC, delete).await, json!(half));
+    let path = format!("{path}?fieldManager=f");
+    let apply =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m", "finalizers": forward}});
+    let body = apply.to_string();
+    let media = "application/apply-patch+yaml";
+    let applied = send(&wire, "PATCH", &path, media, body.as_bytes()).await;
+    assert_eq!(
+        applied.body["metadata"]["finalizers"],
+        json!(forward),
+        "{}",
+        applied.code
+    );
 }
