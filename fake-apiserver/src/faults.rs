@@ -7,6 +7,9 @@ use serde_json::Value;
 use std::collections::HashSet;
 use std::fmt;
 
+/// How many faults of one object are told. One body can hold a million; the real server tells them all.
+const FAULTS_MAX: usize = 10_000;
+
 /// The faults found in one object, in the order in which the real server reports them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Faults(Vec<Cause>);
@@ -17,6 +20,15 @@ impl Faults {
             "FieldValueInvalid",
             field,
             format!("Invalid value: {}: {detail}", value.into()),
+        );
+    }
+
+    /// The same with a value that is written already.
+    pub(crate) fn invalid_as(&mut self, field: impl Into<String>, value: &str, detail: &str) {
+        self.push(
+            "FieldValueInvalid",
+            field,
+            format!("Invalid value: {value}: {detail}"),
         );
     }
 
@@ -39,6 +51,24 @@ impl Faults {
             field,
             format!("Duplicate value: {}", value.into()),
         );
+    }
+
+    pub(crate) fn not_found(&mut self, field: impl Into<String>, value: &str) {
+        self.push("FieldValueNotFound", field, format!("Not found: {value:?}"));
+    }
+
+    /// The same with what it was looked for in.
+    pub(crate) fn not_found_because(&mut self, field: impl Into<String>, value: &str, why: &str) {
+        self.push(
+            "FieldValueNotFound",
+            field,
+            format!("Not found: {value:?}: {why}"),
+        );
+    }
+
+    /// How many faults there are so far.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
     }
 
     pub(crate) fn not_supported(
@@ -93,7 +123,15 @@ impl Faults {
         self.0
     }
 
+    /// So many that no more are kept: those who judge lists by pairs can stop.
+    pub(crate) fn is_full(&self) -> bool {
+        self.0.len() >= FAULTS_MAX
+    }
+
     fn push(&mut self, reason: &'static str, field: impl Into<String>, message: String) {
+        if self.is_full() {
+            return;
+        }
         self.0.push(Cause {
             reason,
             message,

@@ -94,7 +94,7 @@ impl Head {
             user: user.clone().or(sender).unwrap_or_else(|_| nobody()),
             verb: route.verb(),
             resource: route.resource(),
-            accept: accept.clone().unwrap_or_default(),
+            accept: accept.as_ref().map_or_else(|(form, _)| *form, |form| *form),
             pretty: respond::wants_pretty(params, request.headers()),
             unzips: gzip::is_accepted(request.headers()),
             began: Instant::now(),
@@ -102,7 +102,7 @@ impl Head {
         (
             head,
             user.and_then(|user| Wish::of(route, request, params).admit(endpoint, &user))
-                .and_then(|()| accept.map(drop)),
+                .and_then(|()| accept.map(drop).map_err(|(_, status)| status)),
         )
     }
 

@@ -318,7 +318,8 @@ fn list_body(kind: &'static Kind, listing: Listing, form: &Form) -> Result<Bytes
             "kind": "PartialObjectMetadataList",
             "apiVersion": format!("meta.k8s.io/{version}"),
             "metadata": metadata,
-            "items": listing.objects.iter().map(|o| partial(&o.document(), version)).collect::<Value>(),
+            // A list without entries is not even an empty one here.
+            "items": Some(partials(&listing, version)).filter(|items| !items.is_empty()),
         })),
         Accept::Table(version) => {
             let now = Timestamp::now();
@@ -360,6 +361,11 @@ fn plain_list(kind: &Kind, listing: Listing) -> Pieces {
     write_json(&mut head, &list_metadata(&listing).into());
     head.put_slice(b",\"items\":[");
     Pieces::new(head, listing.objects)
+}
+
+fn partials(listing: &Listing, version: &str) -> Vec<Value> {
+    let documents = listing.objects.iter().map(|object| object.document());
+    documents.map(|document| partial(&document, version)).collect()
 }
 
 /// Warnings, as headers.

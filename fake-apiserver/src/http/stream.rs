@@ -19,6 +19,7 @@ use crate::verbs::shown;
 use bytes::{BufMut, Bytes, BytesMut};
 use hyper::Response;
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use jiff::Timestamp;
 use rand::RngExt;
 use serde_json::{Value, json};
 use std::pin::Pin;
@@ -224,12 +225,17 @@ impl WatchBody {
         if marks_end {
             metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
         }
+        let nothing = || {
+            let mut object = Type::of(self.kind).nothing().clone();
+            (self.kind.hooks.blank)(&mut object);
+            object
+        };
         let object = match self.form.accept {
             Accept::Table(version) => json!({
                 "kind": "Table", "apiVersion": format!("meta.k8s.io/{version}"),
                 "metadata": {"resourceVersion": revision.to_string()},
                 "columnDefinitions": null,
-                "rows": [{"cells": [], "object": {
+                "rows": [{"cells": (self.kind.printer.row)(&nothing(), Timestamp::now()), "object": {
                     "kind": "PartialObjectMetadata", "apiVersion": format!("meta.k8s.io/{version}"), "metadata": metadata,
                 }}],
             }),
@@ -237,10 +243,16 @@ impl WatchBody {
                 "kind": "PartialObjectMetadata", "apiVersion": format!("meta.k8s.io/{version}"), "metadata": metadata,
             }),
             _ => {
-                let mut object = Type::of(self.kind).nothing().clone();
+                let mut object = nothing();
                 object["kind"] = self.kind.kind.into();
                 object["apiVersion"] = self.kind.api_version().into();
-                object["metadata"] = metadata;
+                if let (Some(own), Some(metadata)) =
+                    (object["metadata"].as_object_mut(), metadata.as_object())
+                {
+                    for (name, value) in metadata {
+                        merge(own.entry(name).or_insert(Value::Null), value);
+                    }
+                }
                 object
             }
         };
@@ -267,6 +279,14 @@ impl WatchBody {
 impl Drop for WatchBody {
     fn drop(&mut self) {
         self.end(WatchEnd::Client);
+    }
+}
+
+/// Lays a value over another: members of objects side by side, all else instead of it.
+fn merge(under: &mut Value, over: &Value) {
+    match (under.as_object_mut(), over.as_object()) {
+        (Some(members), Some(more)) => members.extend(more.clone()),
+        _ => *under = over.clone(),
     }
 }
 

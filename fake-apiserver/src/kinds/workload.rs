@@ -1,6 +1,6 @@
 //! Owners of pods and their companions: stored and shown, with their defaults but without rules; nothing runs them.
 
-use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Setting, Subresource, pod};
+use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Setting, Subresource, core, pod};
 use crate::meta;
 use crate::printer;
 use serde_json::{Value, json};
@@ -43,6 +43,7 @@ pub(super) static DAEMON_SET: Kind = Kind {
     printer: &printer::DAEMON_SET,
     hooks: Hooks {
         default: daemon_set_default,
+        blank: no_template_generation,
         ..NO_HOOKS
     },
     ..WORKLOAD
@@ -57,6 +58,7 @@ pub(super) static DEPLOYMENT: Kind = Kind {
     subresources: &[Subresource::Scale],
     hooks: Hooks {
         default: deployment_default,
+        blank: no_replicas,
         ..NO_HOOKS
     },
     ..WORKLOAD
@@ -71,6 +73,7 @@ pub(super) static REPLICA_SET: Kind = Kind {
     subresources: &[Subresource::Scale],
     hooks: Hooks {
         default: replicated_default,
+        blank: no_replicas,
         ..NO_HOOKS
     },
     selectable: REPLICAS,
@@ -86,6 +89,7 @@ pub(super) static STATEFUL_SET: Kind = Kind {
     subresources: &[Subresource::Scale],
     hooks: Hooks {
         default: stateful_set_default,
+        blank: no_replicas,
         ..NO_HOOKS
     },
     ..WORKLOAD
@@ -121,6 +125,17 @@ pub(super) static SERVICE: Kind = Kind {
         create: service_create,
         ..NO_HOOKS
     },
+    selectable: &[
+        Selectable {
+            label: "spec.clusterIP",
+            pointers: &["/spec/clusterIP"],
+        },
+        Selectable {
+            label: "spec.type",
+            pointers: &["/spec/type"],
+        },
+    ],
+    unknown_label: core::not_supported,
     printer: &printer::SERVICE,
     ..PLAIN
 };
@@ -166,6 +181,16 @@ fn service_create(object: &mut Value, _: &Setting<'_>) {
     }
     meta::default_member(spec, "ipFamilies", families);
     meta::default_member(spec, "ipFamilyPolicy", policy);
+}
+
+/// The number of replicas is no pointer inside the real server.
+fn no_replicas(object: &mut Value) {
+    object["spec"]["replicas"] = 0.into();
+}
+
+/// The generation of the template, which v1 has no field for.
+fn no_template_generation(object: &mut Value) {
+    object["metadata"]["annotations"] = json!({"deprecated.daemonset.template.generation": "0"});
 }
 
 /// Fills in members of the spec, and the template of its pods.

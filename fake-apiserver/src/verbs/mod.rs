@@ -13,12 +13,12 @@ mod evict;
 mod garbage;
 mod list;
 mod namespace;
-mod operations;
 mod options;
 mod patch;
 mod review;
 mod scale;
 mod token;
+mod token_volume;
 mod update;
 mod watch;
 
@@ -143,7 +143,7 @@ fn run(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
 }
 
 fn get(txn: &Txn<'_>, call: &Call) -> Result<Answer, Status> {
-    let revision = list::revision(call.params.get("resourceVersion"))?;
+    let revision = list::revision(call.params.get("resourceVersion")).map_err(Status::internal)?;
     if let Some(asked) = revision.filter(|asked| *asked > txn.revision()) {
         return Err(Status::revision_too_large(asked, txn.revision()));
     }

@@ -135,7 +135,7 @@ async fn a_bound_pod_waits_for_its_kubelet_only_where_there_are_kubelets() {
         let wire = Wire::with(options, None).await;
         wire.create(PODS, pod("unbound")).await;
         wire.create(PODS, pod("bound")).await;
-        let binding = json!({"target": {"kind": "Node", "name": "n1"}});
+        let binding = json!({"metadata": {"name": "bound"}, "target": {"kind": "Node", "name": "n1"}});
         wire.create(&format!("{PODS}/bound/binding"), binding).await;
         for name in ["unbound", "bound"] {
             let deleted = wire.delete(&format!("{PODS}/{name}")).await;

@@ -2,6 +2,7 @@
 
 mod access;
 mod admission;
+mod advice;
 mod apply;
 mod client;
 mod crud;

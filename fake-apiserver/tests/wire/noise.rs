@@ -326,3 +326,23 @@ async fn long_lists_are_merged_entry_by_entry() {
         applied.code
     );
 }
+
+/// Lists whose entries must all differ, as long as bodies may be, with entries that are all alike.
+#[tokio::test]
+async fn long_lists_of_the_same_are_refused_with_so_many_causes() {
+    let wire = Wire::start().await;
+    let terms = vec![json!({}); 200_000];
+    let class = json!({"metadata": {"name": "c"}, "provisioner": "d", "allowedTopologies": terms});
+    let containers = vec![json!({"name": "c", "image": "i"}); 50_000];
+    let pod = json!({"metadata": {"name": "p"}, "spec": {"containers": containers}});
+    for (path, body) in [
+        ("/apis/storage.k8s.io/v1/storageclasses", class),
+        ("/api/v1/namespaces/default/pods", pod),
+    ] {
+        let body = body.to_string();
+        let refused = send(&wire, "POST", path, JSON, body.as_bytes()).await;
+        assert_eq!(refused.code, 422, "{path}");
+        let causes = refused.body["details"]["causes"].as_array().map(Vec::len);
+        assert_eq!(causes, Some(10_000), "{path}");
+    }
+}

@@ -39,7 +39,7 @@ async fn label_selectors_select() {
         ("tier,size", vec!["a", "d"]),
         ("tier=", vec!["d"]),
         ("tier%20in%20(,web)", vec!["a", "d"]),
-        ("size%20gt%205", vec!["d"]),
+        ("size%3E5", vec!["d"]),
         ("", vec!["a", "b", "c", "d"]),
     ] {
         let list = wire.get(&format!("{CONFIG_MAPS}?labelSelector={selector}")).await;
@@ -77,8 +77,11 @@ async fn field_selectors_know_the_fields_of_each_kind() {
     for name in ["p1", "p2", "p3"] {
         wire.create(PODS, pod(name)).await;
     }
-    wire.create(&format!("{PODS}/p2/binding"), json!({"target": {"name": "n1"}}))
-        .await;
+    wire.create(
+        &format!("{PODS}/p2/binding"),
+        json!({"metadata": {"name": "p2"}, "target": {"name": "n1"}}),
+    )
+    .await;
     wire.merge(
         &format!("{PODS}/p3/status"),
         json!({"status": {"phase": "Succeeded"}}),

@@ -297,6 +297,13 @@ async fn claims_ask_for_something_and_stay_as_they_are_until_bound() {
         json!({"status": {"phase": "Bound", "capacity": {"storage": "1Gi"}}}),
     )
     .await;
+    assert_eq!(
+        wire.merge(&path, grow.clone()).await.code,
+        403,
+        "nobody can make it grow"
+    );
+    let class = json!({"metadata": {"name": "fast"}, "provisioner": "example.com/disk", "allowVolumeExpansion": true});
+    wire.create("/apis/storage.k8s.io/v1/storageclasses", class).await;
     assert_eq!(wire.merge(&path, grow).await.code, 200);
     let shrink = json!({"spec": {"resources": {"requests": {"storage": "512Mi"}}}});
     assert!(

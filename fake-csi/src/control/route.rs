@@ -63,80 +63,115 @@ fn is_same(given: &[u8], token: &[u8]) -> bool {
     given.len() == token.len() && given.iter().zip(token).fold(0, |diff, (a, b)| diff | (a ^ b)) == 0
 }
 
+/// Everything that is at a path, to tell what is nowhere from what cannot be done there.
+const COLLECTIONS: [&str; 7] = [
+    "driver",
+    "pools",
+    "costs",
+    "volumes",
+    "rules",
+    "reservations",
+    "calls",
+];
+
 async fn route(context: &Context, request: Request<Incoming>) -> Done {
     let path = request.uri().path().to_owned();
-    let Some(path) = path.strip_prefix("/v1/") else {
-        return Err(unknown(&path));
+    let parts: Vec<&str> = match path.strip_prefix("/v1/") {
+        Some(path) => path.split('/').collect(),
+        None => return Err(unknown(&path)),
     };
-    let query = request.uri().query().unwrap_or_default().to_owned();
     let method = request.method().clone();
-    let parts: Vec<&str> = path.split('/').collect();
+    let done = match method {
+        Method::GET => look(context, &parts, request.uri().query().unwrap_or_default()),
+        Method::DELETE if parts != ["pools"] => forget(&context.driver, &parts),
+        _ => change(&context.driver, &method, &parts, request).await,
+    };
+    done.unwrap_or_else(|| match parts.as_slice() {
+        [name] | ["rules" | "reservations", name] if COLLECTIONS.contains(name) || parts.len() == 2 => {
+            let message = format!("{method} is not possible at {path}; see the table in the README");
+            Err(Problem::new(StatusCode::METHOD_NOT_ALLOWED, message))
+        }
+        _ => Err(unknown(&path)),
+    })
+}
+
+/// Tells something; `None` if there is nothing to see at the path.
+fn look(context: &Context, parts: &[&str], query: &str) -> Option<Done> {
     let driver = &context.driver;
-    match (parts.as_slice(), &method) {
-        (["driver"], &Method::GET) => json(&describe(driver)),
-        (["pools"], &Method::GET) => json(&driver.pools().into_iter().map(pool_text).collect::<Vec<_>>()),
-        (["pools"], &Method::PUT) => {
-            let PoolSpec(pool) = parse(&body(request).await?)?;
-            driver.set_pool(pool);
-            nothing()
-        }
-        (["pools"], &Method::DELETE) => {
-            let Removal { segment } = parse(&body(request).await?)?;
-            driver.remove_pool(&segment);
-            nothing()
-        }
-        (["costs"], &Method::POST) => {
-            let CostSpec(cost) = parse(&body(request).await?)?;
-            driver.add_cost(cost).map_err(conflict)?;
-            nothing()
-        }
-        (["volumes"], &Method::GET) => {
-            json(&driver.volumes().into_iter().map(volume_text).collect::<Vec<_>>())
-        }
-        (["rules"], &Method::GET) => json(&driver.rules().into_iter().map(rule_text).collect::<Vec<_>>()),
-        (["rules"], &Method::POST) => {
-            let RuleSpec(rule) = parse(&body(request).await?)?;
-            let id = driver.script(rule).map_err(conflict)?;
-            created(&BTreeMap::from([("id", id.0)]))
-        }
-        (["rules"], &Method::DELETE) => {
-            driver.clear_script();
-            nothing()
-        }
-        (["rules", id], &Method::DELETE) => {
-            let known = id.parse().is_ok_and(|id| driver.unscript(RuleId(id)));
-            if known { nothing() } else { Err(gone("rule", id)) }
-        }
-        (["reservations"], &Method::GET) => json(
+    Some(match parts {
+        ["driver"] => json(&describe(driver)),
+        ["pools"] => json(&driver.pools().into_iter().map(pool_text).collect::<Vec<_>>()),
+        ["volumes"] => json(&driver.volumes().into_iter().map(volume_text).collect::<Vec<_>>()),
+        ["rules"] => json(&driver.rules().into_iter().map(rule_text).collect::<Vec<_>>()),
+        ["reservations"] => json(
             &driver
                 .reserved()
                 .into_iter()
                 .map(HeldText::from)
                 .collect::<Vec<_>>(),
         ),
-        (["reservations"], &Method::POST) => {
-            let wanted: ReservationSpec = parse(&body(request).await?)?;
+        ["calls"] => first_call(query).and_then(|number| json(&context.calls.since(number))),
+        _ => return None,
+    })
+}
+
+/// Takes something away that the path names; `None` if nothing can be taken away there.
+fn forget(driver: &FakeDriver, parts: &[&str]) -> Option<Done> {
+    let (was_there, what, name) = match parts {
+        ["rules"] => {
+            driver.clear_script();
+            return Some(nothing());
+        }
+        ["rules", id] => (id.parse().is_ok_and(|id| driver.unscript(RuleId(id))), "rule", id),
+        ["reservations", name] => (driver.cancel_reservation(name), "reservation", name),
+        _ => return None,
+    };
+    Some(if was_there {
+        nothing()
+    } else {
+        Err(gone(what, name))
+    })
+}
+
+/// Does what the body says; `None` if the method means nothing at the path.
+async fn change(
+    driver: &FakeDriver,
+    method: &Method,
+    parts: &[&str],
+    request: Request<Incoming>,
+) -> Option<Done> {
+    let does: fn(&FakeDriver, &[u8]) -> Done = match (method, parts) {
+        (&Method::PUT, ["pools"]) => |driver, body| {
+            let PoolSpec(pool) = parse(body)?;
+            driver.set_pool(pool);
+            nothing()
+        },
+        (&Method::DELETE, ["pools"]) => |driver, body| {
+            let Removal { segment } = parse(body)?;
+            driver.remove_pool(&segment);
+            nothing()
+        },
+        (&Method::POST, ["costs"]) => |driver, body| {
+            let CostSpec(cost) = parse(body)?;
+            driver.add_cost(cost).map_err(conflict)?;
+            nothing()
+        },
+        (&Method::POST, ["rules"]) => |driver, body| {
+            let RuleSpec(rule) = parse(body)?;
+            let id = driver.script(rule).map_err(conflict)?;
+            created(&BTreeMap::from([("id", id.0)]))
+        },
+        (&Method::POST, ["reservations"]) => |driver, body| {
+            let wanted: ReservationSpec = parse(body)?;
             let held = driver.reserve(&wanted.into()).map_err(conflict)?;
             created(&held.into_iter().map(HeldText::from).collect::<Vec<_>>())
-        }
-        (["reservations", name], &Method::DELETE) => {
-            if driver.cancel_reservation(name) {
-                nothing()
-            } else {
-                Err(gone("reservation", name))
-            }
-        }
-        (["calls"], &Method::GET) => json(&context.calls.since(first_call(&query)?)),
-        (
-            ["driver" | "pools" | "costs" | "volumes" | "rules" | "reservations" | "calls"]
-            | ["rules" | "reservations", _],
-            _,
-        ) => Err(Problem::new(
-            StatusCode::METHOD_NOT_ALLOWED,
-            format!("{method} is not possible at /v1/{path}; see the table in the README"),
-        )),
-        _ => Err(unknown(&format!("/v1/{path}"))),
-    }
+        },
+        _ => return None,
+    };
+    Some(match body(request).await {
+        Ok(body) => does(driver, &body),
+        Err(problem) => Err(problem),
+    })
 }
 
 /// Which pools to remove.

@@ -339,6 +339,18 @@ impl Cluster {
         }
     }
 
+    /// The API server.
+    pub(crate) fn api(&self) -> &ApiServer {
+        &self.api
+    }
+
+    /// The driver's sockets, each with the node that it is on; none: the central one.
+    pub(crate) fn sockets(&self) -> impl Iterator<Item = (Option<&str>, &Path)> {
+        self.endpoints
+            .iter()
+            .map(|(node, endpoint)| (node.as_deref(), endpoint.socket.as_path()))
+    }
+
     /// Stops the systems, then the servers. Returns what child processes have said, by client name.
     pub(crate) async fn stop(mut self) -> Vec<(String, Vec<u8>)> {
         self.fleet.stop_all().await;

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use fake_apiserver as api;
 use fake_csi as csi;
 
-use crate::journal::{CallFact, Change, CommitFact, DeliveryFact, FaultFact, Journal, RequestFact, What};
+use crate::journal::{
+    CallFact, Change, CommitFact, DeliveryFact, FaultFact, Journal, PlacedVolume, RequestFact, What,
+};
 use crate::segment::Segments;
 use crate::system::Killer;
 
@@ -141,18 +143,27 @@ impl csi::Observer for CsiObserver {
             ),
             Err(failure) => (failure.code.to_owned(), Some(failure.message.clone())),
         };
-        let (available, maximum) = match event.outcome {
+        let (available, maximum) = match &event.outcome {
             Ok(csi::Answer::Capacity {
                 available, maximum, ..
-            }) => (Some(available), maximum),
+            }) => (Some(*available), *maximum),
             _ => (None, None),
+        };
+        let placed = match event.outcome {
+            Ok(csi::Answer::Volume { bytes, segment }) => Some(PlacedVolume {
+                segment: segment.map(|segment| self.segments.spell(&segment)),
+                bytes,
+            }),
+            _ => None,
         };
         self.journal.append(What::Call(CallFact {
             method: event.method.as_str().to_owned(),
             node: event.node,
             segment: event.segment.map(|segment| self.segments.spell(&segment)),
             parameters: event.parameters,
-            volume: event.volume_name.or(event.volume_id),
+            volume: event.volume_name.or_else(|| event.volume_id.clone()),
+            volume_id: event.volume_id,
+            placed,
             required_bytes: event.required_bytes,
             code,
             message,

@@ -19,7 +19,7 @@ use fake_csi::{SpecVersion, Storage};
 use serde_json::Value;
 
 pub use bound::Bound;
-pub(crate) use bound::duration;
+pub use bound::duration;
 pub use expect::{Count, Expect, Objects, Pattern, PatternKind, Place, Predicate, Row, Rows};
 pub use features::{FEATURES, Feature, feature};
 pub use lower::lower;

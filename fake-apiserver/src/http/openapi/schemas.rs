@@ -259,6 +259,7 @@ fn ownership(schema: &mut Value, field: &Field, is_atomic: bool) {
         }
         (Ownership::Natural, _) => {}
         (Ownership::Atomic, _) => schema["x-kubernetes-map-type"] = "atomic".into(),
+        (Ownership::Granular, _) => schema["x-kubernetes-map-type"] = "granular".into(),
         (Ownership::Set, _) => schema["x-kubernetes-list-type"] = "set".into(),
         (Ownership::Keyed(keys), _) => {
             schema["x-kubernetes-list-type"] = "map".into();

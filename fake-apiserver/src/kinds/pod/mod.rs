@@ -1,7 +1,18 @@
 //! Pods: the defaults and rules that a scheduler's tests meet.
 
+mod containers;
+mod defaults;
+mod environment;
+mod placement;
+mod probes;
+mod resources;
+mod spec;
+mod update;
+mod volumes;
+
+pub(super) use placement::as_internal as node_selector_as_internal;
+
 use super::core::not_supported;
-use super::pod_defaults;
 use super::volume::claim_spec_default;
 use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Setting, Subresource};
 use crate::faults::Faults;
@@ -10,7 +21,6 @@ use crate::names;
 use crate::printer;
 use crate::quantity::Quantity;
 use serde_json::{Value, json};
-use std::collections::HashSet;
 
 pub(super) static POD: Kind = Kind {
     kind: "Pod",
@@ -25,8 +35,12 @@ pub(super) static POD: Kind = Kind {
     hooks: Hooks {
         default: pod_default,
         create: pod_create,
-        validate: pod_validate,
-        validate_update: pod_validate_update,
+        update: |new, _, _| tolerate(new),
+        validate: spec::validate,
+        validate_create: spec::validate_create,
+        validate_status: pod_validate_status,
+        warn: pod_warn,
+        validate_update: update::validate,
         ..NO_HOOKS
     },
     selectable: &[
@@ -81,6 +95,10 @@ fn pod_default(object: &mut Value) {
         .entry("phase")
         .or_insert_with(|| "Pending".into());
     template_default(object);
+    meta::default_member(&mut object["spec"], "enableServiceLinks", true);
+    for list in ["/spec/containers", "/spec/initContainers"] {
+        meta::entries(object, list).for_each(request_limits);
+    }
 }
 
 /// Fills in the spec of a pod, or of a template for pods.
@@ -88,7 +106,6 @@ pub(super) fn template_default(object: &mut Value) {
     let spec = meta::member(object, "spec");
     for (name, value) in [
         ("dnsPolicy", json!("ClusterFirst")),
-        ("enableServiceLinks", json!(true)),
         ("restartPolicy", json!("Always")),
         ("schedulerName", json!("default-scheduler")),
         ("securityContext", json!({})),
@@ -108,11 +125,11 @@ pub(super) fn template_default(object: &mut Value) {
     for list in ["/spec/containers", "/spec/initContainers"] {
         for container in meta::entries(object, list) {
             container_default(container);
-            pod_defaults::container(container);
+            defaults::container(container);
         }
     }
     for volume in meta::entries(object, "/spec/volumes") {
-        pod_defaults::volume(volume);
+        defaults::volume(volume);
         if let Some(template) = volume.pointer_mut("/ephemeral/volumeClaimTemplate") {
             claim_spec_default(&mut template["spec"]);
         }
@@ -137,7 +154,10 @@ fn container_default(container: &mut Value) {
     ] {
         container.entry(name).or_insert(value);
     }
-    // What is limited but not requested is requested up to its limit.
+}
+
+/// What is limited but not requested is requested up to its limit. (Not so in templates.)
+fn request_limits(container: &mut Value) {
     if let Some(limits) = container["resources"]["limits"].as_object().cloned() {
         let requests = meta::member(&mut container["resources"], "requests");
         for (name, amount) in limits {
@@ -146,9 +166,8 @@ fn container_default(container: &mut Value) {
     }
 }
 
-/// What the strategy and the admission plugins ServiceAccount (name only), Priority and DefaultTolerationSeconds
-/// set. No token volume is added: nothing mounts it.
-fn pod_create(object: &mut Value, _: &Setting<'_>) {
+/// What the strategy and the admission plugins ServiceAccount (name only), Priority and DefaultTolerationSeconds set.
+fn pod_create(object: &mut Value, setting: &Setting<'_>) {
     let class = quality(&object["spec"]);
     object["status"] = json!({"phase": "Pending", "qosClass": class});
     let spec = meta::member(object, "spec");
@@ -160,11 +179,25 @@ fn pod_create(object: &mut Value, _: &Setting<'_>) {
     ] {
         spec.entry(name).or_insert(value);
     }
-    let Some(tolerations) = spec
+    if spec
+        .get("schedulingGates")
+        .is_some_and(|gates| *gates != json!([]))
+    {
+        let condition = json!({
+            "type": "PodScheduled", "status": "False", "reason": "SchedulingGated", "lastProbeTime": null,
+            "lastTransitionTime": setting.now, "message": "Scheduling is blocked due to non-empty scheduling gates",
+        });
+        object["status"]["conditions"] = json!([condition]);
+    }
+    tolerate(object);
+}
+
+/// DefaultTolerationSeconds: a pod stays for a while on a node that has gone, unless it says otherwise.
+fn tolerate(object: &mut Value) {
+    let tolerations = meta::member(object, "spec")
         .entry("tolerations")
-        .or_insert_with(|| json!([]))
-        .as_array_mut()
-    else {
+        .or_insert_with(|| json!([]));
+    let Some(tolerations) = tolerations.as_array_mut() else {
         return;
     };
     for key in ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"] {
@@ -177,6 +210,27 @@ fn pod_create(object: &mut Value, _: &Setting<'_>) {
             );
         }
     }
+}
+
+/// A pod's name becomes the name of a host.
+fn pod_warn(new: &Value, old: &Value) -> Vec<String> {
+    let complaints = names::label(meta::text(new, "name"));
+    if complaints.is_empty() || !old.is_null() {
+        return Vec::new();
+    }
+    let text = "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label \
+        is recommended:";
+    vec![format!("{text} [{}]", complaints.join(" "))]
+}
+
+/// The rules for a pod's status.
+fn pod_validate_status(new: &Value, old: &Value, faults: &mut Faults) {
+    let (status, before) = (&new["status"], &old["status"]);
+    let node = status["nominatedNodeName"].as_str().unwrap_or_default();
+    if !node.is_empty() {
+        meta::complain(faults, "status.nominatedNodeName", node, names::subdomain(node));
+    }
+    faults.unchanged("status.qosClass", &status["qosClass"], &before["qosClass"]);
 }
 
 /// The quality of service class: by what the containers request of cpu and memory.
@@ -201,90 +255,5 @@ fn quality(spec: &Value) -> &'static str {
         (false, _) => "BestEffort",
         (true, true) => "Guaranteed",
         (true, false) => "Burstable",
-    }
-}
-
-/// Fields of a container that have one of a few values. All have defaults, so that they are never missing.
-const CONTAINER_CHOICES: [(&str, &[&str]); 2] = [
-    ("terminationMessagePolicy", &["File", "FallbackToLogsOnError"]),
-    ("imagePullPolicy", &["Always", "IfNotPresent", "Never"]),
-];
-/// Such fields of the spec.
-const SPEC_CHOICES: [(&str, &[&str]); 2] = [
-    ("restartPolicy", &["Always", "OnFailure", "Never"]),
-    (
-        "dnsPolicy",
-        &["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"],
-    ),
-];
-
-fn pod_validate(object: &Value, faults: &mut Faults) {
-    let spec = &object["spec"];
-    let containers = spec["containers"].as_array().map_or(&[][..], Vec::as_slice);
-    if containers.is_empty() {
-        faults.required("spec.containers", "");
-    }
-    let mut seen = HashSet::new();
-    for (i, container) in containers.iter().enumerate() {
-        unique_name(container, format!("spec.containers[{i}].name"), &mut seen, faults);
-        if container["image"].as_str().unwrap_or_default().is_empty() {
-            faults.required(format!("spec.containers[{i}].image"), "");
-        }
-        for (field, supported) in CONTAINER_CHOICES {
-            let chosen = container[field].as_str().unwrap_or_default();
-            faults.one_of(&format!("spec.containers[{i}].{field}"), chosen, supported);
-        }
-    }
-    for (field, supported) in SPEC_CHOICES {
-        let chosen = spec[field].as_str().unwrap_or_default();
-        faults.one_of(&format!("spec.{field}"), chosen, supported);
-    }
-    let volumes = spec["volumes"].as_array().map_or(&[][..], Vec::as_slice);
-    let mut seen = HashSet::new();
-    for (i, volume) in volumes.iter().enumerate() {
-        unique_name(volume, format!("spec.volumes[{i}].name"), &mut seen, faults);
-    }
-}
-
-/// The name of a container or volume is a label that no other before it has.
-fn unique_name<'a>(item: &'a Value, field: String, seen: &mut HashSet<&'a str>, faults: &mut Faults) {
-    let name = item["name"].as_str().unwrap_or_default();
-    if name.is_empty() {
-        faults.required(field, "");
-    } else if !seen.insert(name) {
-        faults.duplicate(field, name);
-    } else {
-        meta::complain(faults, &field, name, names::label(name));
-    }
-}
-
-/// Almost nothing of a pod's spec may change; binding goes through its own subresource.
-fn pod_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
-    let mut allowed = old["spec"].clone();
-    for open in [
-        "activeDeadlineSeconds",
-        "tolerations",
-        "schedulingGates",
-        "terminationGracePeriodSeconds",
-    ] {
-        meta::assign(&mut allowed, open, new["spec"][open].clone());
-    }
-    for list in ["containers", "initContainers"] {
-        let images: Vec<Value> = new["spec"][list]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .map(|c| c["image"].clone())
-            .collect();
-        meta::entries(&mut allowed, &format!("/{list}"))
-            .zip(images)
-            .for_each(|(container, image)| container["image"] = image);
-    }
-    if new["spec"] != allowed {
-        let text = "pod updates may not change fields other than `spec.containers[*].image`,\
-            `spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to \
-            existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was \
-            previously negative)";
-        faults.forbidden("spec", text);
     }
 }
