@@ -9,39 +9,39 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use tokio::task::JoinSet;
 
-use super::BoxError;
 use super::connection::{Ask, Connection, JSON, MERGE, Target};
 use super::figure::Figure;
+use super::{BoxError, counted};
 
 /// How much load.
 #[derive(Args, Debug, Clone, Copy)]
 pub(super) struct Load {
     /// Connections that send at the same time
-    #[arg(long, default_value_t = 16)]
+    #[arg(long, default_value_t = 16, value_parser = counted::<usize>())]
     clients: usize,
     /// Objects created, read, changed and deleted
-    #[arg(long, default_value_t = 20_000)]
+    #[arg(long, default_value_t = 20_000, value_parser = counted::<usize>())]
     objects: usize,
     /// Objects in each list
-    #[arg(long, default_value_t = 2_000)]
+    #[arg(long, default_value_t = 2_000, value_parser = counted::<usize>())]
     listed: usize,
     /// Lists read
-    #[arg(long, default_value_t = 1_000)]
+    #[arg(long, default_value_t = 1_000, value_parser = counted::<usize>())]
     lists: usize,
     /// Watches that every change is sent to
-    #[arg(long, default_value_t = 100)]
+    #[arg(long, default_value_t = 100, value_parser = counted::<usize>())]
     watchers: usize,
     /// Changes that all watches are told
-    #[arg(long, default_value_t = 5_000)]
+    #[arg(long, default_value_t = 5_000, value_parser = counted::<usize>())]
     pub(super) changes: usize,
     /// Objects to begin with, before many are held
-    #[arg(long, default_value_t = 500)]
+    #[arg(long, default_value_t = 500, value_parser = counted::<usize>())]
     pub(super) few: usize,
     /// Objects held at once
-    #[arg(long, default_value_t = 50_000)]
+    #[arg(long, default_value_t = 50_000, value_parser = counted::<usize>())]
     pub(super) held: usize,
     /// Watches held at once, each with a connection of its own
-    #[arg(long, default_value_t = 2_000)]
+    #[arg(long, default_value_t = 2_000, value_parser = counted::<usize>())]
     pub(super) idle_watches: usize,
 }
 

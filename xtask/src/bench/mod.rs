@@ -59,6 +59,11 @@ struct ApiserverArgs {
     load: Load,
 }
 
+/// Reads a number of things that are measured: of none there is nothing to tell.
+fn counted<T: TryFrom<u64> + Clone + Send + Sync>() -> clap::builder::RangedU64ValueParser<T> {
+    clap::builder::RangedU64ValueParser::new().range(1..)
+}
+
 /// Measures.
 pub(crate) fn run(args: &BenchArgs) -> Exit {
     let as_built = match &args.what {
@@ -89,7 +94,9 @@ fn block_on(measuring: impl Future<Output = Result<String, BoxError>>) -> Result
 }
 
 fn environment(error: &BoxError) -> Exit {
-    eprintln!("error: nothing could be measured: {error}; check that the server is reached and not in use");
+    eprintln!(
+        "error: nothing could be measured: {error}; check the kubeconfig, and that the server answers and is not in use"
+    );
     Exit::Environment
 }
 
