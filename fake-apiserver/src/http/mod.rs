@@ -301,8 +301,12 @@ fn carry_out(endpoint: &Endpoint, head: &Head, call: Call, labels: Labels, hold:
     let store = endpoint.server.store();
     let kind = call.target.kind;
     let object = call.params.get("includeObject").to_owned();
-    let Reply { outcome, warnings } = verbs::execute(store, call);
     let form = head.form(object);
+    if let Err(status) = form.check() {
+        head.report(&endpoint.server, status.code, Some(&status));
+        return respond::status(&status, head.accept, head.pretty, &[]).with(hold);
+    }
+    let Reply { outcome, warnings } = verbs::execute(store, call);
     match outcome {
         Ok(Answer::Watch(plan)) => stream::response(
             store.clone(),

@@ -14,9 +14,12 @@ use hyper::HeaderMap;
 use hyper::header::{ACCEPT, CONTENT_TYPE};
 use serde_json::{Map, Value};
 
-/// What can be sent.
-const REPRESENTATIONS: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf, \
+/// What single objects can be sent in, and what lists, which may be watched as well.
+const REPRESENTATIONS: &str = BODIES;
+const LISTS: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf, \
     application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
+/// Media types that are spoken, in whatever form.
+const SPOKEN: [&str; 4] = ["application/json", yaml::MEDIA, MEDIA, "*/*"];
 /// What watches can be sent in.
 const STREAMS: &str = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
 /// What can be read.
@@ -47,6 +50,8 @@ pub(super) enum Accept {
 pub(super) struct Offer {
     /// The answer may be plain text, so that any `Accept` will do.
     pub(super) text: bool,
+    /// The answer is a list, or events of one.
+    pub(super) list: bool,
     /// The answer is a stream, which YAML has no form for.
     pub(super) stream: bool,
     /// The kind of the objects that are asked for.
@@ -54,6 +59,19 @@ pub(super) struct Offer {
 }
 
 impl Offer {
+    /// The refusal of what a client wants: none of its media types is spoken, or none of their forms is.
+    fn refuse(self, ranges: &[&str]) -> Status {
+        let media = |range: &&str| range.split(';').next().unwrap_or_default().trim().to_owned();
+        if ranges
+            .iter()
+            .map(media)
+            .any(|media| SPOKEN.contains(&media.as_str()))
+        {
+            return Status::no_such_form(BODIES);
+        }
+        Status::not_acceptable(if self.list { LISTS } else { REPRESENTATIONS })
+    }
+
     /// Whether there is a protobuf form; custom resources have none.
     fn has_protobuf(self) -> bool {
         self.kind
@@ -70,6 +88,19 @@ pub(super) struct Form {
 }
 
 impl Form {
+    /// Whether tables can have what they are to include.
+    pub(super) fn check(&self) -> Result<(), Status> {
+        let known = ["", "Metadata", "Object", "None"];
+        let included = self.include_object.as_str();
+        if !matches!(self.accept, Accept::Table(_)) || known.contains(&included) {
+            return Ok(());
+        }
+        Err(Status::bad_request(format!(
+            "Unable to convert to Table as requested: includeObject: Invalid value: {included:?}: must be 'Metadata', \
+             'Object', 'None', or empty"
+        )))
+    }
+
     /// The form in words from tables: forms with the same words look the same.
     pub(super) fn words(&self) -> [&'static str; 3] {
         let [media, version] = match self.accept {
@@ -102,16 +133,16 @@ impl Accept {
             .filter_map(|v| v.to_str().ok())
             .flat_map(|v| v.split(','))
             .collect();
-        if ranges.is_empty() || offer.text {
+        if ranges.iter().all(|range| range.trim().is_empty()) || offer.text {
             return Ok(Self::Json);
         }
         // The sort is stable: otherwise the order of the client counts.
         ranges.sort_by(|one, other| preference(other).total_cmp(&preference(one)));
         let chosen = ranges.iter().find_map(|range| Self::of(range.trim(), offer));
         match chosen {
-            Some(Self::Yaml) if offer.stream => Err((Self::Yaml, Status::no_such_stream(STREAMS))),
+            Some(Self::Yaml) if offer.stream => Err((Self::Yaml, Status::no_such_form(STREAMS))),
             Some(chosen) => Ok(chosen),
-            None => Err((Self::Json, Status::not_acceptable(REPRESENTATIONS))),
+            None => Err((Self::Json, offer.refuse(&ranges))),
         }
     }
 
@@ -127,7 +158,7 @@ impl Accept {
             return Some(Self::Yaml);
         }
         let protobuf = media == MEDIA && offer.has_protobuf();
-        if !protobuf && !["application/json", "application/*", "*/*"].contains(&media) {
+        if !protobuf && !["application/json", "*/*"].contains(&media) {
             return None;
         }
         let parameters: Vec<(&str, &str)> = parts.filter_map(|part| part.split_once('=')).collect();

@@ -361,7 +361,7 @@ fn row(kind: &'static Kind, object: &Value, form: &Form, version: &str, now: Tim
     let stored = kind.view.map(|view| (view.to_stored)(object));
     let mut row = json!({"cells": (kind.printer.row)(stored.as_ref().unwrap_or(object), now)});
     match form.include_object.as_str() {
-        "None" => {}
+        "None" => row["object"] = Value::Null,
         "Object" => row["object"] = object.clone(),
         _ => row["object"] = partial(object, version),
     }

@@ -189,6 +189,7 @@ impl Route {
                 self,
                 Self::Special(Special::Health(..) | Special::Metrics) | Self::Unknown
             ),
+            list: matches!(self.verb(), Verb::List | Verb::Watch),
             stream: self.verb() == Verb::Watch,
             kind: match self {
                 Self::Resource { target, .. } => Some(target.kind),
@@ -283,6 +284,9 @@ fn target(group: &str, version: &str, rest: &[&str]) -> Option<Result<Target, Re
         _ => return None,
     };
     let kind = Kind::find(group, version, plural)?;
+    if kind.review.is_some() && name.is_some() {
+        return None;
+    }
     if kind.namespaced != namespace.is_some() && (name.is_some() || namespace.is_some()) {
         return None;
     }
