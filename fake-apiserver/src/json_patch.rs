@@ -70,11 +70,15 @@ fn operation(i: usize, item: &Value, unknown: &mut Vec<String>) -> Result<Operat
     Ok(read)
 }
 
+/// Bytes that the copies of one patch may add together: each could double the document. So much are they in the real server.
+const COPIED_BYTES_MAX: usize = 3 * 1024 * 1024;
+
 /// Applies all operations; what is left of the document after a failure is of no use.
 pub(crate) fn apply(document: &mut Value, operations: &[Operation]) -> Result<(), DoesNotApply> {
+    let mut copied = 0;
     operations
         .iter()
-        .try_for_each(|operation| operation.apply(document))
+        .try_for_each(|operation| operation.apply(document, &mut copied))
 }
 
 impl Operation {
@@ -85,7 +89,7 @@ impl Operation {
             || [&self.path, &self.from].into_iter().flatten().any(near)
     }
 
-    fn apply(&self, document: &mut Value) -> Result<(), DoesNotApply> {
+    fn apply(&self, document: &mut Value, copied: &mut usize) -> Result<(), DoesNotApply> {
         let path = self.path.as_deref().ok_or(DoesNotApply)?;
         match self.op.as_str() {
             "add" => at(document, path)?.add(self.value.clone()),
@@ -104,6 +108,10 @@ impl Operation {
             }
             "copy" => {
                 let value = at(document, self.from()?)?.get()?;
+                *copied += value.to_string().len();
+                if *copied > COPIED_BYTES_MAX {
+                    return Err(DoesNotApply);
+                }
                 at(document, path)?.add(value)
             }
             "test" => {

@@ -57,6 +57,13 @@ impl ResourceRef {
         Self::new("", resource)
     }
 
+    /// A built-in resource by its plural name alone, in the group that discovery names first, and whether its objects
+    /// have a namespace. None: no such resource is known, in any release.
+    pub fn by_plural(resource: &str) -> Option<(Self, bool)> {
+        let kind = Kind::find_plural(resource)?;
+        Some((Self::new(kind.group, resource), kind.namespaced))
+    }
+
     /// In a namespace.
     #[must_use]
     pub fn namespace(self, namespace: &str) -> Self {

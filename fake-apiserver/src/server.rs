@@ -176,6 +176,7 @@ impl ApiServer {
     /// served end, and requests for it are answered 404.
     pub fn set_release(&self, release: Release, gates: &BTreeMap<String, bool>) {
         self.0.store.set_profile(Profile::new(release, gates));
+        verbs::collect_garbage(&self.0.store);
     }
 
     /// The release that is served.

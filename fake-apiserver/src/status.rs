@@ -193,15 +193,6 @@ impl Status {
         Self::generic(403, "Forbidden", format!("forbidden: {why}"))
     }
 
-    /// The answer to a request whose body did not come in time.
-    pub(crate) fn timed_out() -> Self {
-        Self::failure(
-            504,
-            "Timeout",
-            "Timeout: request did not complete within the allotted timeout",
-        )
-    }
-
     pub(crate) fn not_found(subject: Subject<'_>, name: &str) -> Self {
         Self {
             details: Some(subject.details(name)),

@@ -25,13 +25,30 @@ pub enum RecordError {
     Scenario(#[from] ScenarioError),
 }
 
-/// Writes the folder of one case below `root` and returns it.
-pub fn save(root: &Path, plan: &Plan, journal: &Journal) -> std::io::Result<PathBuf> {
+/// Writes the folder of one case below `root` and returns it. `logs`: what child processes have said, by client name.
+pub fn save(
+    root: &Path,
+    plan: &Plan,
+    journal: &Journal,
+    logs: &[(String, Vec<u8>)],
+) -> std::io::Result<PathBuf> {
     let folder = root.join(plan.id().replace('/', "."));
-    std::fs::create_dir_all(&folder)?;
+    // What an earlier run has left here is not of this one.
+    match std::fs::remove_dir_all(&folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+        _ => std::fs::create_dir_all(&folder)?,
+    }
     std::fs::write(folder.join(SCENARIO), stored_text(plan))?;
     journal.save(&folder.join(JOURNAL))?;
+    for (client, said) in logs {
+        std::fs::write(folder.join(format!("{client}.log")), said)?;
+    }
     Ok(folder)
+}
+
+/// Whether a folder is the folder of a case.
+pub fn is_run(folder: &Path) -> bool {
+    folder.join(SCENARIO).is_file() && folder.join(JOURNAL).is_file()
 }
 
 /// The row's text says everything; its table would only make several cases of it again.

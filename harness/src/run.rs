@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::cluster::{Cluster, StartError};
-use crate::journal::{Begin, Journal, StepMark, What};
+use crate::journal::{Begin, Journal, LagFact, StepMark, What};
 use crate::judge::{Judge, Progress, Verdict};
 use crate::plan::Plan;
 use crate::system::Systems;
@@ -37,6 +37,8 @@ pub struct Outcome {
     pub journal: Journal,
     /// From the first server to the verdict.
     pub elapsed: Duration,
+    /// What child processes have said, by client name.
+    pub logs: Vec<(String, Vec<u8>)>,
 }
 
 /// Version of the journal's format.
@@ -57,16 +59,35 @@ pub async fn run(plan: Arc<Plan>, systems: &Systems, options: RunOptions) -> Res
         judge: Judge::new(&plan),
         journal: &journal,
         next: 0,
+        patience: options.patience,
     };
+    let lag = tokio::spawn(watch_lag(journal.clone()));
     let played = conductor.play(&mut cluster).await;
+    lag.abort();
     let (verdict, elapsed) = (conductor.judge.verdict(), journal.now());
-    cluster.stop().await;
+    let logs = cluster.stop().await;
     played?;
     Ok(Outcome {
         verdict,
         journal,
         elapsed,
+        logs,
     })
+}
+
+/// Writes down when the harness does not get its turn in time.
+async fn watch_lag(journal: Journal) {
+    const TICK: Duration = Duration::from_millis(50);
+    const TELLING: Duration = Duration::from_millis(200);
+    loop {
+        let due = journal.now() + TICK;
+        tokio::time::sleep(TICK).await;
+        let late = journal.now().saturating_sub(due);
+        if late > TELLING {
+            let late_us = u64::try_from(late.as_micros()).unwrap_or(u64::MAX);
+            journal.append(What::Lag(LagFact { late_us }));
+        }
+    }
 }
 
 struct Conductor<'p> {
@@ -75,6 +96,7 @@ struct Conductor<'p> {
     journal: &'p Journal,
     /// First fact that the judge has not seen.
     next: u64,
+    patience: f64,
 }
 
 impl Conductor<'_> {
@@ -86,6 +108,7 @@ impl Conductor<'_> {
                 for role in &self.plan.roles {
                     cluster.start_role(*role)?;
                 }
+                cluster.ready(self.patience).await;
             }
             cluster.act(self.plan, step).await?;
             self.journal.append(What::StepActed(StepMark { step }));

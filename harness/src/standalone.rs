@@ -1,5 +1,12 @@
-//! The API server on its own, for whoever wants no scenario around it.
+//! The API server and the driver on their own, for whoever wants no scenario around them.
 //!
-//! Only passes on what the server crate offers: commands reach it through here.
+//! Only passes on what their crates offer: commands reach them through here.
 
-pub use fake_apiserver::{ApiServer, Authorization, Kubeconfig, ServerOptions, Tls, User};
+pub use fake_apiserver::{
+    ApiServer, Authorization, Event as ApiEvent, Kubeconfig, LocalClient, Observer as ApiObserver,
+    ResourceRef, ServerOptions, Tls, User,
+};
+pub use fake_csi::{
+    DriverSpec, Effect as CsiEffect, Event as CsiEvent, FakeDriver, Method as CsiMethod,
+    Observer as CsiObserver, Rule as CsiRule,
+};

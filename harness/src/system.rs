@@ -2,13 +2,14 @@
 //!
 //! Knows how to start and stop them; never what they do.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -35,6 +36,21 @@ pub struct Access {
     pub pod: Option<String>,
     /// The logical settings of the case.
     pub settings: Settings,
+    /// What a process of its own needs besides; none for systems in this process.
+    pub child: Option<ChildAccess>,
+}
+
+/// What a child process gets to know.
+#[derive(Debug, Clone)]
+pub struct ChildAccess {
+    /// A kubeconfig with its token.
+    pub kubeconfig: PathBuf,
+    /// Base URL of the API server, over TLS: client-go sends no token over anything else.
+    pub api_url: String,
+    /// The authority that signed the server's certificate.
+    pub authority_pem: String,
+    /// Where what it says is kept.
+    pub log: PathBuf,
 }
 
 /// Logical settings; a manifest maps them to arguments of a program.
@@ -58,6 +74,77 @@ pub struct Settings {
     pub scoring: bool,
     /// VolumeBindingArgs.shape.
     pub shape: Option<Vec<ShapePoint>>,
+    /// Remove objects whose figure the driver does not tell any more.
+    pub withdraw: bool,
+    /// There are several instances, of which one leads.
+    pub election: bool,
+    /// Name of the driver; the cleaner has no socket to ask.
+    pub driver: String,
+    /// How long the driver must be absent before the cleaner acts.
+    pub orphan_after: Duration,
+}
+
+impl Settings {
+    /// The settings of a role by the names that manifests use, each with its value and whether a program has that value
+    /// by itself.
+    pub(crate) fn values(&self, role: Role) -> Vec<(&'static str, String, bool)> {
+        let switch = |name, on: bool, usual: bool| (name, on.to_string(), on == usual);
+        let level = self.owner_level.map(|level| level.to_string());
+        let shape = self.shape.as_ref().map(serde_json::to_string);
+        let none = || "none".to_owned();
+        match role {
+            Role::Publisher => vec![
+                ("mode", self.mode.as_str().to_owned(), self.mode == Mode::Central),
+                (
+                    "ownerLevel",
+                    level.unwrap_or_else(none),
+                    self.owner_level.is_none(),
+                ),
+                switch("immediate", self.immediate, false),
+                switch("zero", self.zero, false),
+                switch("strictTopology", self.strict_topology, false),
+                switch("withdraw", self.withdraw, false),
+                switch("election", self.election, false),
+            ],
+            Role::Cleaner => vec![
+                ("driver", self.driver.clone(), false),
+                (
+                    "orphanAfter",
+                    format!("{}ms", self.orphan_after.as_millis()),
+                    false,
+                ),
+            ],
+            Role::Scheduler => vec![
+                switch("capacity", self.capacity, true),
+                switch("scoring", self.scoring, false),
+                (
+                    "shape",
+                    shape.and_then(Result::ok).unwrap_or_else(none),
+                    self.shape.is_none(),
+                ),
+            ],
+        }
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            mode: Mode::Central,
+            refresh: Duration::from_millis(100),
+            owner_level: None,
+            immediate: false,
+            zero: false,
+            strict_topology: false,
+            capacity: true,
+            scoring: false,
+            shape: None,
+            withdraw: false,
+            election: false,
+            driver: String::new(),
+            orphan_after: Duration::from_millis(200),
+        }
+    }
 }
 
 /// Client name of the harness itself.
@@ -71,8 +158,10 @@ pub type Run = dyn Fn(Access, CancellationToken) -> BoxFuture<'static, Result<()
 pub struct System {
     /// What reports call it.
     pub name: String,
-    /// Starts an instance in this process.
+    /// Runs an instance.
     pub run: Arc<Run>,
+    /// Whether that is a process of its own: it gets a kubeconfig, and is waited for until it asks for something.
+    pub is_child: bool,
 }
 
 /// The systems of a run, by role.
@@ -82,10 +171,44 @@ pub struct Systems {
     pub by_role: BTreeMap<Role, System>,
 }
 
+/// Kills whoever meets a fault that is meant to kill. The server tells of a fault before it acts, so nothing that the victim would do
+/// about it happens.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Killer(Arc<Mutex<Victims>>);
+
+#[derive(Debug, Default)]
+struct Victims {
+    /// Rules that kill.
+    rules: BTreeSet<u64>,
+    running: BTreeMap<Arc<str>, CancellationToken>,
+}
+
+impl Killer {
+    /// From now on, that rule kills.
+    pub(crate) fn arm(&self, rule: u64) {
+        self.0.lock().rules.insert(rule);
+    }
+
+    /// A client met a rule.
+    pub(crate) fn met(&self, rule: u64, client: Option<&Arc<str>>) {
+        let victims = self.0.lock();
+        if let Some(stop) = client.and_then(|client| victims.running.get(client))
+            && victims.rules.contains(&rule)
+        {
+            stop.cancel();
+        }
+    }
+
+    fn watch(&self, client: &Arc<str>, stop: &CancellationToken) {
+        self.0.lock().running.insert(client.clone(), stop.clone());
+    }
+}
+
 /// The instances that are running.
 pub(crate) struct Fleet {
     systems: Systems,
     journal: Journal,
+    pub(crate) killer: Killer,
     running: BTreeMap<Arc<str>, Instance>,
 }
 
@@ -96,12 +219,32 @@ struct Instance {
 }
 
 impl Fleet {
-    pub(crate) fn new(systems: Systems, journal: Journal) -> Self {
+    pub(crate) fn new(systems: Systems, journal: Journal, killer: Killer) -> Self {
         Fleet {
             systems,
             journal,
+            killer,
             running: BTreeMap::new(),
         }
+    }
+
+    /// Whether any of its systems is a process of its own.
+    pub(crate) fn has_children(&self) -> bool {
+        self.systems.by_role.values().any(|system| system.is_child)
+    }
+
+    /// The child processes that are running, by client name.
+    pub(crate) fn children(&self) -> impl Iterator<Item = (&Arc<str>, Role)> {
+        let is_child = |role| {
+            self.systems
+                .by_role
+                .get(&role)
+                .is_some_and(|system| system.is_child)
+        };
+        self.running
+            .iter()
+            .map(|(client, instance)| (client, instance.role))
+            .filter(move |(_, role)| is_child(*role))
     }
 
     /// Starts an instance under its client name.
@@ -114,6 +257,7 @@ impl Fleet {
         let run = system.run.clone();
         let journal = self.journal.clone();
         let (name, token) = (client.clone(), stop.clone());
+        self.killer.watch(&client, &stop);
         journal.append(process(&client, role, ProcessEvent::Started));
         let task = tokio::spawn(async move {
             let ended = std::panic::AssertUnwindSafe(run(access, token.clone()))

@@ -4,6 +4,7 @@
 
 mod catalogue;
 mod libtest;
+pub mod report;
 mod select;
 mod session;
 
@@ -15,8 +16,8 @@ use harness::scenario::{self, ScenarioError};
 
 pub use catalogue::Catalogue;
 pub use libtest::libtest_main;
-pub use select::{SelectError, Selection};
-pub use session::{CaseResult, Ended, Session, explain_failure};
+pub use select::{SelectError, Selection, Shard};
+pub use session::{CaseResult, Cause, Ended, Explained, Session, explain_failure};
 
 /// Where the cases of this repository are: as short as it can be told from where the user stands.
 pub fn cases_folder() -> PathBuf {

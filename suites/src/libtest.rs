@@ -32,9 +32,12 @@ pub fn libtest_main(folder: &Path, systems: Systems) -> ExitCode {
     };
     let session = Arc::new(Session {
         systems,
+        manifest: None,
+        attempts: 1,
         options: RunOptions::default(),
         jobs: 1,
         keep: None,
+        keep_passed: false,
         rerun: "cargo xtask e2e".to_owned(),
     });
     let trials = plans
@@ -59,8 +62,8 @@ fn trial(plan: Plan, session: Arc<Session>) -> Trial {
             .build()?;
         match runtime.block_on(session.run_one(plan)).ended {
             Ended::Passed => Ok(()),
-            Ended::Failed(text) => Err(fail(&text)),
             Ended::Broken(error) => Err(fail(&error.to_string())),
+            other => Err(fail(other.explained().map_or(other.word(), |it| &it.text))),
         }
     })
 }

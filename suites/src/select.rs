@@ -1,5 +1,8 @@
 //! Which cases to run: by id, by the beginning of an id, by role or by requirement.
 
+use std::fmt;
+use std::str::FromStr;
+
 use harness::plan::Plan;
 use harness::scenario::Role;
 
@@ -12,6 +15,40 @@ pub struct Selection {
     pub role: Option<Role>,
     /// Only cases that show that requirement.
     pub requirement: Option<String>,
+}
+
+/// One part of a run that several machines share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shard {
+    part: usize,
+    of: usize,
+}
+
+impl Shard {
+    /// Every n-th case, so that areas with slow cases are spread as well.
+    pub fn apply(self, plans: Vec<Plan>) -> Vec<Plan> {
+        let mine = |(index, plan)| (index % self.of == self.part - 1).then_some(plan);
+        plans.into_iter().enumerate().filter_map(mine).collect()
+    }
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.part, self.of)
+    }
+}
+
+impl FromStr for Shard {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let numbers = text
+            .split_once('/')
+            .and_then(|(part, of)| Some((part.parse().ok()?, of.parse().ok()?)));
+        match numbers {
+            Some((part, of)) if (1..=of).contains(&part) => Ok(Shard { part, of }),
+            _ => Err("write m/n with m from 1 to n, such as 1/4".to_owned()),
+        }
+    }
 }
 
 /// The selection can't be served.

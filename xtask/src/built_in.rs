@@ -80,14 +80,26 @@ pub fn built_in(defect: Option<Defect>) -> Systems {
             Ok(())
         })
     });
+    let run_cleaner: Arc<Run> = Arc::new(|access, stop| {
+        Box::pin(async move {
+            let client = client(&access)?;
+            publisher::run(cleaner_options(access), client, stop.cancelled_owned()).await?;
+            Ok(())
+        })
+    });
     let system = |name: &str, run| System {
         name: name.to_owned(),
         run,
+        is_child: false,
     };
     Systems {
         by_role: [
             (Role::Publisher, system("capacity-publisher", run_publisher)),
             (Role::Scheduler, system("capacity-scheduler", run_scheduler)),
+            (
+                Role::Cleaner,
+                system("capacity-publisher --clean-orphans", run_cleaner),
+            ),
         ]
         .into(),
     }
@@ -106,7 +118,42 @@ fn client(access: &Access) -> Result<kube::Client, BoxError> {
 const RETRY_START: Duration = Duration::from_millis(10);
 const RETRY_MAX: Duration = Duration::from_secs(1);
 
+/// How long a driver may be away in a case without losing its objects.
+const UNREGISTRATION_GRACE: Duration = Duration::from_millis(200);
+
+fn cleaner_options(access: Access) -> publisher::Options {
+    publisher::Options {
+        namespace: Some(access.namespace),
+        kube_api_capacity_qps: 0.0,
+        retry_interval_start: RETRY_START,
+        retry_interval_max: RETRY_MAX,
+        cleaner: publisher::CleanerOptions {
+            clean_orphans: true,
+            driver_name: Some(access.settings.driver),
+            orphan_after: access.settings.orphan_after,
+        },
+        ..publisher::Options::default()
+    }
+}
+
+/// A short election, but not so short that a busy machine ends it.
+fn election(access: &Access) -> publisher::LeaderElectionOptions {
+    publisher::LeaderElectionOptions {
+        enabled: access.settings.election,
+        namespace: Some(access.namespace.clone()),
+        lease_duration: Duration::from_secs(4),
+        renew_deadline: Duration::from_secs(3),
+        retry_period: Duration::from_millis(100),
+        ..publisher::LeaderElectionOptions::default()
+    }
+}
+
 fn publisher_options(access: Access, defect: Option<publisher::Defect>) -> publisher::Options {
+    let election = election(&access);
+    let on_capacity_error = match access.settings.withdraw {
+        true => publisher::OnCapacityError::Withdraw,
+        false => publisher::OnCapacityError::Keep,
+    };
     let settings = access.settings;
     publisher::Options {
         csi_address: access.csi_socket.unwrap_or_default(),
@@ -114,8 +161,13 @@ fn publisher_options(access: Access, defect: Option<publisher::Defect>) -> publi
         capacity_poll_interval: settings.refresh,
         capacity_ownerref_level: settings.owner_level.map_or(-1, i32::from),
         capacity_for_immediate_binding: settings.immediate,
-        publish_zero: settings.zero,
+        publish_zero: Some(settings.zero),
         capacity_threads: 4,
+        // What limits a program in a cluster only makes cases slow.
+        kube_api_capacity_qps: 0.0,
+        unregistration_grace: Some(UNREGISTRATION_GRACE),
+        node_deployment_base_delay: Duration::from_millis(20),
+        node_deployment_max_delay: Duration::from_millis(200),
         node_deployment: settings.mode == Mode::Distributed,
         strict_topology: settings.strict_topology,
         retry_interval_start: RETRY_START,
@@ -124,6 +176,8 @@ fn publisher_options(access: Access, defect: Option<publisher::Defect>) -> publi
         namespace: Some(access.namespace),
         pod_name: access.pod,
         node_name: access.node,
+        election,
+        on_capacity_error,
         defect,
         ..publisher::Options::default()
     }

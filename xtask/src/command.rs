@@ -3,13 +3,16 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
-use suites::Selection;
 use suites::harness::scenario::Role;
+use suites::{Selection, Shard};
 
 use crate::bench::{self, BenchArgs};
 use crate::built_in::Defect;
+use crate::conformance::ConformanceArgs;
+use crate::report::{self, ReportCommand};
 use crate::up::{self, UpArgs};
-use crate::{Exit, e2e, inspect};
+use crate::why::{self, WhyArgs};
+use crate::{Exit, conformance, e2e, inspect};
 
 /// Test harness and fake control plane for Kubernetes storage-capacity tracking.
 #[derive(Parser)]
@@ -20,25 +23,32 @@ struct Cli {
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 passed, 1 a case failed, 2 wrong use or wrong file, 3 the environment, \
-4 nothing selected, 70 a fault of ours, 130 interrupted";
+4 nothing selected, 5 undecided, 70 a fault of ours, 130 interrupted";
 
 #[derive(Subcommand)]
 enum Command {
     /// Run the cases against the built-in publisher and scheduler
     E2e(E2eArgs),
+    /// Run the cases against other programs
+    Conformance(ConformanceArgs),
     /// List the cases
     List(SelectArgs),
     /// Say what a case shows, what it does and what it expects
     Explain(SelectArgs),
-    /// Serve the API server alone, for kubectl and other clients
+    /// Say why a pod or claim fits which nodes, from a cluster, files or a case
+    Why(WhyArgs),
+    /// Serve the API server alone or a scenario's cluster, for kubectl and other clients
     Up(UpArgs),
-    /// Measure how fast the API server is
+    /// Measure how fast the API server and the scheduler are, or what publishing costs
     Bench(BenchArgs),
     /// Judge a stored run again, from its journal alone
     Judge {
         /// The folder of the run, as a failure names it
         folder: PathBuf,
     },
+    /// Join, render or describe the reports of runs
+    #[command(subcommand)]
+    Report(ReportCommand),
 }
 
 /// Arguments of `e2e`.
@@ -46,21 +56,40 @@ enum Command {
 pub(crate) struct E2eArgs {
     #[command(flatten)]
     pub(crate) select: SelectArgs,
-    /// One line per case instead of one per area
-    #[arg(short, long)]
-    pub(crate) verbose: bool,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
     /// Cases at the same time
     #[arg(long, default_value_t = default_jobs())]
     pub(crate) jobs: usize,
     /// Run everything so many times, and stop at the first time that fails
     #[arg(long, default_value_t = 1)]
     pub(crate) repeat: u32,
-    /// Multiply every bound, for slow machines
-    #[arg(long, default_value_t = 1.0, value_parser = patience)]
-    pub(crate) patience: f64,
     /// Break one of the references on purpose, to see what the cases say
     #[arg(long, value_parser = Defect::named)]
     pub(crate) defect: Option<Defect>,
+}
+
+/// How to run, whatever is tested.
+#[derive(Args)]
+pub(crate) struct RunArgs {
+    /// One line per case instead of one per area
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+    /// Multiply every bound, for slow machines
+    #[arg(long, default_value_t = 1.0, value_parser = patience)]
+    pub(crate) patience: f64,
+    /// Run a case that fails so often in all; if it passes then it is flaky, which is no pass
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) attempts: u32,
+    /// Run only part m of n, such as 1/4
+    #[arg(long, value_name = "M/N")]
+    pub(crate) shard: Option<Shard>,
+    /// Write the reports into that folder, with the runs of the cases that did not pass
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) output: Option<PathBuf>,
+    /// Write the runs of the cases that passed there too
+    #[arg(long, requires = "output")]
+    pub(crate) keep_passed: bool,
 }
 
 /// Which cases are meant.
@@ -80,6 +109,11 @@ pub(crate) struct SelectArgs {
 }
 
 impl SelectArgs {
+    /// Whether not all cases are meant.
+    pub(crate) fn is_narrow(&self) -> bool {
+        !self.cases.is_empty() || self.role.is_some() || self.requirement.is_some()
+    }
+
     pub(crate) fn selection(&self) -> Selection {
         Selection {
             ids: self.cases.clone(),
@@ -104,20 +138,23 @@ fn patience(text: &str) -> Result<f64, String> {
 }
 
 fn role(text: &str) -> Result<Role, String> {
-    [Role::Publisher, Role::Scheduler]
+    Role::ALL
         .into_iter()
         .find(|role| role.as_str() == text)
-        .ok_or_else(|| format!("`{text}` is no role; roles: publisher, scheduler"))
+        .ok_or_else(|| format!("`{text}` is no role; roles: publisher, scheduler, cleaner"))
 }
 
 /// Parses the arguments of the process and does what they say.
 pub fn run() -> Exit {
     match Cli::parse().command {
         Command::E2e(args) => e2e::run(&args),
+        Command::Conformance(args) => conformance::run(&args),
         Command::List(args) => inspect::list(&args),
         Command::Explain(args) => inspect::explain(&args),
+        Command::Why(args) => why::run_why(&args),
         Command::Up(args) => up::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Judge { folder } => inspect::judge(&folder),
+        Command::Report(command) => report::run(&command),
     }
 }

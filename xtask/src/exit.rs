@@ -15,6 +15,8 @@ pub enum Exit {
     Environment,
     /// Nothing was selected.
     Nothing,
+    /// Nothing failed, but some cases could not be decided.
+    Inconclusive,
     /// The user interrupted the command.
     Interrupted,
 }
@@ -28,6 +30,7 @@ impl Exit {
             Exit::Usage => 2,
             Exit::Environment => 3,
             Exit::Nothing => 4,
+            Exit::Inconclusive => 5,
             Exit::Interrupted => 130,
         }
     }

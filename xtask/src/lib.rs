@@ -5,10 +5,15 @@
 mod bench;
 mod built_in;
 mod command;
+mod conformance;
+mod drive;
 mod e2e;
 mod exit;
+mod github;
 mod inspect;
+mod report;
 mod up;
+mod why;
 
 pub use built_in::{Defect, built_in, defects};
 pub use command::run;

@@ -48,7 +48,7 @@ pub(super) enum Accept {
 /// What may be answered to a request.
 #[derive(Clone, Copy)]
 pub(super) struct Offer {
-    /// The answer may be plain text, so that any `Accept` will do.
+    /// The answer is no object of the API: what `Accept` says is nothing to refuse it for here.
     pub(super) text: bool,
     /// The answer is a list, or events of one.
     pub(super) list: bool,
@@ -101,23 +101,23 @@ impl Form {
         )))
     }
 
-    /// The form in words from tables: forms with the same words look the same.
-    pub(super) fn words(&self) -> [&'static str; 3] {
-        let [media, version] = match self.accept {
-            Accept::Json => ["json", ""],
-            Accept::Table(version) => ["table", version],
-            Accept::Metadata(version) => ["metadata", version],
-            Accept::Aggregated(version) => ["aggregated", version],
-            Accept::Yaml => ["yaml", ""],
-            Accept::Protobuf => ["protobuf", ""],
-            Accept::ProtobufMetadata(version) => ["protobuf metadata", version],
+    /// A number that only forms share that look the same.
+    pub(super) fn number(&self) -> u8 {
+        let beta = |version: &str| u8::from(version != "v1");
+        let media = match self.accept {
+            Accept::Json | Accept::Aggregated(_) => 0,
+            Accept::Yaml => 1,
+            Accept::Protobuf => 2,
+            Accept::Table(version) => 3 + beta(version),
+            Accept::Metadata(version) => 5 + beta(version),
+            Accept::ProtobufMetadata(version) => 7 + beta(version),
         };
         let included = match self.include_object.as_str() {
-            "None" => "None",
-            "Object" => "Object",
-            _ => "Metadata",
+            "None" => 1,
+            "Object" => 2,
+            _ => 0,
         };
-        [media, version, included]
+        3 * media + included
     }
 }
 
@@ -127,17 +127,13 @@ impl Accept {
     ///
     /// What is refused is refused in the form that comes along with the reason.
     pub(super) fn parse(headers: &HeaderMap, offer: Offer) -> Result<Self, (Self, Status)> {
-        let mut ranges: Vec<&str> = headers
-            .get_all(ACCEPT)
-            .iter()
-            .filter_map(|v| v.to_str().ok())
-            .flat_map(|v| v.split(','))
-            .collect();
-        if ranges.iter().all(|range| range.trim().is_empty()) || offer.text {
+        if offer.text {
             return Ok(Self::Json);
         }
-        // The sort is stable: otherwise the order of the client counts.
-        ranges.sort_by(|one, other| preference(other).total_cmp(&preference(one)));
+        let ranges = ranges(headers);
+        if ranges.iter().all(|range| range.trim().is_empty()) {
+            return Ok(Self::Json);
+        }
         let chosen = ranges.iter().find_map(|range| Self::of(range.trim(), offer));
         match chosen {
             Some(Self::Yaml) if offer.stream => Err((Self::Yaml, Status::no_such_form(STREAMS))),
@@ -192,6 +188,19 @@ impl Accept {
             _ => None,
         }
     }
+}
+
+/// The media ranges that a client takes, the one that it likes best first.
+pub(super) fn ranges(headers: &HeaderMap) -> Vec<&str> {
+    let mut ranges: Vec<&str> = headers
+        .get_all(ACCEPT)
+        .iter()
+        .filter_map(|v| v.to_str().ok())
+        .flat_map(|v| v.split(','))
+        .collect();
+    // The sort is stable: otherwise the order of the client counts.
+    ranges.sort_by(|one, other| preference(other).total_cmp(&preference(one)));
+    ranges
 }
 
 /// How much a client likes a media range: its `q`, 1 where there is none and 0 where it is no number. Among equals,

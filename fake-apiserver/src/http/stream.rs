@@ -6,6 +6,7 @@ use super::body::Body;
 use super::negotiate::{Accept, Form};
 use super::protobuf;
 use super::respond;
+use super::table;
 use crate::call::WatchPlan;
 use crate::kinds::Kind;
 use crate::metrics::Flight;
@@ -197,7 +198,7 @@ impl WatchBody {
         let render = || {
             let object = shown(kind, event.object.clone());
             let body = match form.accept {
-                Accept::Table(version) => respond::table_event(kind, &object, form, version, first),
+                Accept::Table(version) => table::table_event(kind, &object, form, version, first),
                 _ => respond::object_body(kind, &object, form)?,
             };
             let mut out = BytesMut::with_capacity(body.len() + 40);
@@ -208,9 +209,9 @@ impl WatchBody {
             // Only the first table of a stream says what its columns are.
             Some(frames) if !(first && matches!(form.accept, Accept::Table(_))) => {
                 let form = FrameForm {
-                    served: (kind.group, kind.version),
+                    kind,
                     change: event.change,
-                    form: form.words(),
+                    form: form.number(),
                 };
                 frames.get(form, render)
             }

@@ -70,6 +70,8 @@ pub(crate) struct Kind {
     pub(crate) view: Option<View>,
     /// What is told to whoever creates an object: that it does less here than in a cluster.
     pub(crate) caveat: Option<&'static str>,
+    /// Since which minor release another kind should be used, and which.
+    pub(crate) deprecation: Option<(u8, &'static str)>,
     /// The releases in which the row is served. Several rows may have the same place in the API, in different ones.
     pub(crate) life: Life,
 }
@@ -210,6 +212,7 @@ pub(crate) const PLAIN: Kind = Kind {
     review: None,
     view: None,
     caveat: None,
+    deprecation: None,
     life: Life::ALWAYS,
 };
 
@@ -366,6 +369,16 @@ impl Kind {
         rows.find(|k| k.group == group && k.plural == plural)
     }
 
+    /// The first row of that plural name in any group, served or not.
+    pub(crate) fn find_plural(plural: &str) -> Option<&'static Kind> {
+        KINDS.iter().copied().find(|k| k.plural == plural)
+    }
+
+    /// Whether the resource can be reached in any version.
+    pub(crate) fn is_reachable(&self, profile: Profile) -> bool {
+        Kind::find_served(self.group, self.plural, profile).is_some()
+    }
+
     /// The row that is served in the place of this one.
     pub(crate) fn served(&'static self, profile: Profile) -> Option<&'static Kind> {
         if self.life.contains(profile) {
@@ -385,6 +398,16 @@ impl Kind {
 }
 
 impl Kind {
+    /// What whoever uses the resource is told, where there is a better one.
+    pub(crate) fn advice(&self, profile: Profile) -> Option<String> {
+        let (since, instead) = self.deprecation.filter(|(since, _)| profile.is_since(*since))?;
+        let version = self.api_version();
+        Some(format!(
+            "{version} {} is deprecated in v1.{since}+; use {instead}",
+            self.kind
+        ))
+    }
+
     /// Whether the resource has such a part.
     pub(crate) fn has(&self, part: Part) -> bool {
         match part {

@@ -123,6 +123,11 @@ pub(super) static SERVICE: Kind = Kind {
     status: true,
     create_on_update: true,
     returns_deleted: true,
+    hooks: Hooks {
+        default: service_default,
+        create: service_create,
+        ..NO_HOOKS
+    },
     selectable: &[
         Selectable {
             label: "spec.clusterIP",
@@ -140,6 +145,49 @@ pub(super) static SERVICE: Kind = Kind {
 
 /// Where v1 keeps the generation of a daemon set's template.
 const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
+
+fn service_default(object: &mut Value) {
+    let spec = &mut object["spec"];
+    meta::default_member(spec, "sessionAffinity", "None");
+    meta::default_member(spec, "type", "ClusterIP");
+    if spec["sessionAffinity"] == "ClientIP" {
+        let lasting = json!({"clientIP": {"timeoutSeconds": 10_800}});
+        meta::default_member(spec, "sessionAffinityConfig", lasting);
+    }
+    for port in meta::entries(spec, "/ports") {
+        meta::default_member(port, "protocol", "TCP");
+        // Nothing was said of a target that is zero or empty.
+        if [json!(null), json!(0), json!("")].contains(&port["targetPort"]) {
+            port["targetPort"] = port["port"].clone();
+        }
+    }
+    if ["NodePort", "LoadBalancer"].iter().any(|of| spec["type"] == *of) {
+        meta::default_member(spec, "externalTrafficPolicy", "Cluster");
+    }
+    if spec["type"] == "LoadBalancer" {
+        meta::default_member(spec, "allocateLoadBalancerNodePorts", true);
+    }
+    if spec["type"] != "ExternalName" {
+        meta::default_member(spec, "internalTrafficPolicy", "Cluster");
+    }
+}
+
+/// The families of addresses, for one of which an address would be given out.
+fn service_create(object: &mut Value, _: &Setting<'_>) {
+    let spec = &mut object["spec"];
+    let has_selector = meta::pairs(&spec["selector"]).next().is_some();
+    let (families, policy) = match (spec["type"].as_str(), spec["clusterIP"].as_str()) {
+        (Some("ExternalName"), _) => return,
+        (_, Some("None")) if !has_selector => (json!(["IPv4", "IPv6"]), "RequireDualStack"),
+        _ => (json!(["IPv4"]), "SingleStack"),
+    };
+    if let Some(address) = spec["clusterIP"].as_str().filter(|address| !address.is_empty()) {
+        let addresses = json!([address]);
+        meta::default_member(spec, "clusterIPs", addresses);
+    }
+    meta::default_member(spec, "ipFamilies", families);
+    meta::default_member(spec, "ipFamilyPolicy", policy);
+}
 
 /// The number of replicas is no pointer inside the real server.
 fn no_replicas(object: &mut Value) {
@@ -174,7 +222,12 @@ fn spec_default(object: &mut Value, members: &[(&str, Value)]) {
     }
 }
 
+/// The template's generation is there before anybody is asked for it, as far as field managers go.
 fn daemon_set_default(object: &mut Value) {
+    let annotations = meta::member(meta::slot(object, "metadata"), "annotations");
+    annotations
+        .entry(TEMPLATE_GENERATION)
+        .or_insert_with(|| "0".into());
     rolling_default(object, &json!({"maxUnavailable": 1, "maxSurge": 0}));
     spec_default(object, &[("revisionHistoryLimit", json!(10))]);
 }

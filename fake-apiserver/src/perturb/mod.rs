@@ -224,7 +224,8 @@ impl Match {
                 Some(start) => asked.client.starts_with(start),
                 None => asked.client == wanted,
             });
-        client && self.verb.is_none_or(|verb| verb == asked.verb) && self.matches_path(asked.resource)
+        let verb = self.verbs.is_empty() || self.verbs.contains(&asked.verb);
+        client && verb && self.matches_path(asked.resource)
     }
 
     pub(crate) fn matches_path(&self, path: Option<&ResourcePath>) -> bool {
@@ -365,9 +366,9 @@ mod tests {
 
     #[test]
     fn legality_follows_from_the_rule() {
-        let legal = |verb, code| {
+        let legal = |verbs: &[Verb], code| {
             let on = Match {
-                verb,
+                verbs: verbs.to_vec(),
                 ..Match::default()
             };
             let effect = Effect::Status {
@@ -376,9 +377,9 @@ mod tests {
             };
             Rule::new(on, effect).is_legal()
         };
-        assert!(legal(None, 503) && legal(Some(Verb::Update), 409) && legal(Some(Verb::Watch), 410));
-        assert!(!legal(None, 409) && !legal(Some(Verb::Get), 409) && !legal(Some(Verb::Create), 410));
-        assert!(!legal(None, 404) && !legal(None, 418));
+        assert!(legal(&[], 503) && legal(&[Verb::Update], 409) && legal(&[Verb::Watch], 410));
+        assert!(!legal(&[], 409) && !legal(&[Verb::Get], 409) && !legal(&[Verb::Create], 410));
+        assert!(!legal(&[], 404) && !legal(&[], 418));
     }
 
     #[test]

@@ -38,9 +38,9 @@ pub struct Match {
     /// Name of the client; with `*` at its end, how the name begins.
     #[serde(default)]
     pub client: Option<String>,
-    /// The verb.
+    /// The verbs; empty: all.
     #[serde(default)]
-    pub verb: Option<Verb>,
+    pub verbs: Vec<Verb>,
     /// Plural resource name; `pods/binding` for a subresource.
     #[serde(default)]
     pub resource: Option<String>,
@@ -153,7 +153,7 @@ impl Rule {
     /// Whether a real API server may do this to a client that does nothing wrong. A client must then live with it.
     pub fn is_legal(&self) -> bool {
         match &self.effect {
-            Effect::Status { code, .. } => is_legal_refusal(*code, self.on.verb),
+            Effect::Status { code, .. } => is_legal_refusal(*code, &self.on.verbs),
             Effect::Stale { consistent, .. } => !consistent,
             Effect::Delay { .. }
             | Effect::Disconnect
@@ -187,8 +187,10 @@ const LEGAL_CODES_BY_VERB: [(u16, &[Verb]); 2] = [
     (410, &[Verb::List, Verb::Watch]),
 ];
 
-fn is_legal_refusal(code: u16, verb: Option<Verb>) -> bool {
-    let fits = |(legal, verbs): &(u16, &[Verb])| *legal == code && verb.is_some_and(|v| verbs.contains(&v));
+fn is_legal_refusal(code: u16, asked: &[Verb]) -> bool {
+    let fits = |(legal, verbs): &(u16, &[Verb])| {
+        *legal == code && !asked.is_empty() && asked.iter().all(|verb| verbs.contains(verb))
+    };
     LEGAL_CODES.contains(&code) || LEGAL_CODES_BY_VERB.iter().any(fits)
 }
 

@@ -24,6 +24,8 @@ pub(super) struct Owners {
     /// What may have become garbage, or waits for its dependents; oldest first.
     queue: VecDeque<Spot>,
     queued: BTreeSet<Spot>,
+    /// What can't be looked at before other resources are served.
+    parked: BTreeSet<Spot>,
 }
 
 impl Owners {
@@ -66,6 +68,18 @@ impl Owners {
     pub(super) fn enqueue(&mut self, spot: Spot) {
         if self.queued.insert(spot.clone()) {
             self.queue.push_back(spot);
+        }
+    }
+
+    /// Puts aside what can't be judged by the resources that are served.
+    pub(super) fn park(&mut self, spot: Spot) {
+        self.parked.insert(spot);
+    }
+
+    /// Looks again at all that was put aside.
+    pub(super) fn unpark(&mut self) {
+        for spot in std::mem::take(&mut self.parked) {
+            self.enqueue(spot);
         }
     }
 

@@ -16,6 +16,8 @@ use std::sync::Arc;
 
 /// Namespaces that every cluster needs.
 const IMMORTAL: [&str; 3] = ["default", "kube-public", "kube-system"];
+/// Objects of many that are deleted before others get their turn.
+const REMOVED_AT_ONCE: usize = 64;
 const DELETE_OPTIONS: &str = "DeleteOptions";
 /// Where the real server keeps the list of the types that options may have, as its texts tell.
 const SCHEME: &str = "scheme \"k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27\"";
@@ -51,14 +53,11 @@ pub(super) fn delete_collection(txn: &mut Txn<'_>, call: &Call) -> Result<Answer
     let selection = selection(call)?;
     let snapshot = txn.snapshot(kind);
     let objects: Vec<Arc<Object>> = selected(&snapshot.objects, &selection).cloned().collect();
-    for object in objects {
-        let target = Target {
-            kind,
-            namespace: Some(meta::text(&object.value, "namespace").to_owned()).filter(|n| !n.is_empty()),
-            name: Some(meta::text(&object.value, "name").to_owned()),
-            part: Part::Main,
-        };
-        remove(txn, &target, &object, &options)?;
+    for (number, object) in objects.iter().enumerate() {
+        let target = target_of(kind, object);
+        if let Some(object) = still_there(txn, &target, number, object) {
+            remove(txn, &target, &object, &options)?;
+        }
     }
     let snapshot = Snapshot {
         revision: txn.revision(),
@@ -330,15 +329,35 @@ pub(super) fn collect(
 /// Deletes every object of a namespace; what finalizers hold stays until they are gone.
 pub(super) fn empty(txn: &mut Txn<'_>, kind: &'static Kind, namespace: &str) {
     let options = DeleteOptions::plain(txn.dry_run);
-    for (_, object) in txn.in_namespace(kind, namespace) {
-        let name = meta::text(&object.value, "name").to_owned();
-        let target = Target {
-            kind,
-            namespace: Some(namespace.to_owned()),
-            name: Some(name),
-            part: Part::Main,
-        };
-        // Without preconditions nothing refuses it.
-        drop(remove(txn, &target, &object, &options));
+    for (number, (_, object)) in txn.in_namespace(kind, namespace).iter().enumerate() {
+        let target = target_of(kind, object);
+        if let Some(object) = still_there(txn, &target, number, object) {
+            // Without preconditions nothing refuses it.
+            drop(remove(txn, &target, &object, &options));
+        }
+    }
+}
+
+/// The present state of one of many objects that are deleted, unless it has gone. Others get their turn now and then:
+/// no more than in the real server need it look like one change.
+fn still_there(
+    txn: &mut Txn<'_>,
+    target: &Target,
+    number: usize,
+    object: &Arc<Object>,
+) -> Option<Arc<Object>> {
+    if number % REMOVED_AT_ONCE == REMOVED_AT_ONCE - 1 {
+        txn.pause();
+    }
+    let found = txn.get(target.kind, &target.key())?;
+    (meta::text(&found.value, "uid") == meta::text(&object.value, "uid")).then_some(found)
+}
+
+fn target_of(kind: &'static Kind, object: &Object) -> Target {
+    Target {
+        kind,
+        namespace: Some(meta::text(&object.value, "namespace").to_owned()).filter(|n| !n.is_empty()),
+        name: Some(meta::text(&object.value, "name").to_owned()),
+        part: Part::Main,
     }
 }

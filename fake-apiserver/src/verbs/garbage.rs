@@ -3,7 +3,8 @@
 //! Plays the garbage collector of the controller manager, as the client `system:gc`: dependents of owners that are
 //! gone are deleted, references to such owners are taken out of dependents that have others, and owners that wait for
 //! their dependents (`foregroundDeletion`, `orphan`) are let go when these are dealt with. One transaction for each
-//! object, so that others come in between. Owners of kinds that are not served here count as present.
+//! object, so that others come in between. Like the real one, which sees through discovery, it leaves alone what is not
+//! served, and takes owners that are not served for present; both are looked at again when that changes.
 
 use super::namespace::CONTROLLERS;
 use super::{delete, update};
@@ -20,7 +21,7 @@ const CLIENT: &str = "system:gc";
 
 /// Collects what is due, in the background where there is a runtime to do so. The server is not quiet before it is
 /// done.
-pub(super) fn collect(store: &Arc<Store>) {
+pub(crate) fn collect(store: &Arc<Store>) {
     let (store, busy) = (store.clone(), store.activity().begin());
     let work = move || {
         let client: Arc<str> = CLIENT.into();
@@ -41,6 +42,13 @@ fn step(txn: &mut Txn<'_>) -> bool {
     let Some(object) = txn.get(kind, &key) else {
         return true;
     };
+    if !kind.is_reachable(txn.profile()) {
+        txn.collect_later(kind, &key);
+        return true;
+    }
+    if has_hidden_owner(txn, &object.value) {
+        txn.collect_later(kind, &key);
+    }
     if waits(&object.value) {
         owner(txn, kind, &object);
     } else if !meta::is_deleting(&object.value) {
@@ -91,9 +99,25 @@ fn dependent(txn: &mut Txn<'_>, kind: &'static Kind, object: &Arc<Object>) {
     delete::collect(txn, &target(kind, object), object, propagation);
 }
 
+/// Whether an owner is of a kind that is not served now.
+fn has_hidden_owner(txn: &Txn<'_>, object: &Value) -> bool {
+    let profile = txn.profile();
+    let references = object["metadata"]["ownerReferences"].as_array();
+    references
+        .into_iter()
+        .flatten()
+        .filter_map(owner_kind)
+        .any(|kind| !kind.is_reachable(profile))
+}
+
+fn owner_kind(reference: &Value) -> Option<&'static Kind> {
+    let text = |field: &str| reference[field].as_str().unwrap_or_default();
+    Kind::find_kind(text("apiVersion"), text("kind"))
+}
+
 fn state(txn: &Txn<'_>, object: &Value, reference: &Value) -> Owner {
     let text = |field: &str| reference[field].as_str().unwrap_or_default();
-    let Some(kind) = Kind::find_kind(text("apiVersion"), text("kind")) else {
+    let Some(kind) = owner_kind(reference).filter(|kind| kind.is_reachable(txn.profile())) else {
         return Owner::Solid;
     };
     let namespace = meta::text(object, "namespace");

@@ -114,26 +114,23 @@ impl ListPlan {
             limit,
             after,
         } = self;
+        let objects = selection.narrow(kind, snapshot.objects);
         // The real server looks for more before it looks what that is; only a name leads to one object directly.
-        let rest = keyed(
-            &snapshot.objects,
-            selection.namespace.as_deref(),
-            after.as_deref(),
-        );
+        let rest = keyed(&objects, selection.namespace.as_deref(), after.as_deref());
         let name = selection.fields.only("/metadata/name");
         let mut rest =
             rest.filter(|(_, object)| name.is_none_or(|name| meta::text(&object.value, "name") == name));
-        let mut objects: Vec<Arc<Object>> = Vec::new();
+        let mut page: Vec<Arc<Object>> = Vec::new();
         let mut last = None;
         let mut more = false;
         for (key, object) in rest.by_ref() {
-            if objects.len() == limit {
+            if page.len() == limit {
                 more = true;
                 break;
             }
             if selection.matches_within(object) {
                 last = Some(key);
-                objects.push(shown(kind, object.clone()));
+                page.push(shown(kind, object.clone()));
             }
         }
         let plain = selection.labels.is_empty() && selection.fields.is_empty();
@@ -142,7 +139,7 @@ impl ListPlan {
             .filter(|_| more)
             .map(|key| Token::new(snapshot.revision, key).to_text());
         Listing {
-            objects,
+            objects: page,
             revision: snapshot.revision,
             continue_token,
             remaining,

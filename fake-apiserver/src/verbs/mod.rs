@@ -32,6 +32,7 @@ use crate::store::{Object, Store, Txn};
 use std::sync::Arc;
 use std::time::Instant;
 
+pub(crate) use garbage::collect as collect_garbage;
 pub(crate) use namespace::create_initial;
 
 /// Carries out a request.

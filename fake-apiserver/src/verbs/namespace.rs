@@ -108,7 +108,10 @@ pub(super) fn admit(txn: &Txn<'_>, kind: &Kind, object: &Value) -> Result<(), St
 
 /// Deletes the content of a namespace that is being deleted, and then the namespace.
 pub(super) fn empty(txn: &mut Txn<'_>, namespace: &str) {
-    for kind in KINDS.iter().filter(|kind| kind.namespaced && kind.view.is_none()) {
+    let profile = txn.profile();
+    // The real controller sees through discovery, and leaves behind what is not served.
+    let served = |kind: &&&Kind| kind.namespaced && kind.view.is_none() && kind.is_reachable(profile);
+    for kind in KINDS.iter().filter(served) {
         delete::empty(txn, kind, namespace);
     }
     finish(txn, namespace);
@@ -128,10 +131,11 @@ pub(super) fn settle(txn: &mut Txn<'_>, object: &Value) {
 
 /// Takes the `kubernetes` finalizer off an empty namespace.
 fn finish(txn: &mut Txn<'_>, namespace: &str) {
+    let profile = txn.profile();
     let content = KINDS
         .iter()
-        .filter(|kind| kind.namespaced)
-        .any(|kind| !txn.in_namespace(kind, namespace).is_empty());
+        .filter(|kind| kind.namespaced && kind.is_reachable(profile))
+        .any(|kind| txn.has_content(kind, namespace));
     let Some(found) = txn.get(NAMESPACE, namespace).filter(|_| !content) else {
         return;
     };

@@ -192,7 +192,7 @@ impl Step {
             Some(count) if status == 200 => events(response, count).await,
             _ => whole(response).await,
         };
-        let body = readable(&body, &headers);
+        let body = readable(body, &headers);
         if let Some(name) = body["metadata"]["name"]
             .as_str()
             .filter(|_| method == "POST" && status == 201)
@@ -274,15 +274,14 @@ async fn whole(response: Response<Body>) -> Value {
 }
 
 /// What a document in YAML says; how it is written is left to the writer.
-fn readable(body: &Value, headers: &BTreeMap<String, String>) -> Value {
+fn readable(body: Value, headers: &BTreeMap<String, String>) -> Value {
     let is_yaml = headers
         .get("content-type")
         .is_some_and(|media| media == "application/yaml");
-    let text = body.as_str().filter(|_| is_yaml);
-    text.map_or_else(
-        || body.clone(),
-        |text| serde_saphyr::from_str(text).expect("the answer is YAML"),
-    )
+    match body {
+        Value::String(text) if is_yaml => serde_saphyr::from_str(&text).expect("the answer is YAML"),
+        other => other,
+    }
 }
 
 /// The first events of a watch; fewer when no more come.

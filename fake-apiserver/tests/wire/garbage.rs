@@ -1,7 +1,9 @@
 //! Garbage collection: what becomes of dependents when their owner goes.
 
 use crate::client::{CONFIG_MAPS, Wire};
+use fake_apiserver::{Release, ServerOptions};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 const EVENTS: &str = "/api/v1/namespaces/default/events";
 
@@ -130,7 +132,7 @@ async fn the_collector_is_a_client_of_its_own() {
 
 #[tokio::test]
 async fn events_end() {
-    let options = fake_apiserver::ServerOptions {
+    let options = ServerOptions {
         event_ttl: std::time::Duration::ZERO,
         ..Default::default()
     };
@@ -138,4 +140,69 @@ async fn events_end() {
     let event = json!({"metadata": {"name": "e"}, "involvedObject": {"namespace": "default"}});
     wire.create(EVENTS, event).await;
     assert_eq!(wire.get(&format!("{EVENTS}/e")).await.code, 404);
+}
+
+const CAPACITIES: &str = "/apis/storage.k8s.io/v1alpha1/namespaces/default/csistoragecapacities";
+
+/// A server of 1.20, where the gate decides about the type, with a capacity object of that owner.
+async fn with_capacity(owner: &str) -> Wire {
+    let options = ServerOptions {
+        release: Release::new(20).expect("it is known"),
+        gates: gate(true),
+        ..ServerOptions::default()
+    };
+    let wire = Wire::with(options, None).await;
+    let owner = map(&wire, owner, &[]).await;
+    let capacity = json!({
+        "metadata": {"name": "c", "ownerReferences": [reference(&owner, false)]}, "storageClassName": "fast",
+    });
+    wire.create(CAPACITIES, capacity).await;
+    wire
+}
+
+fn gate(on: bool) -> BTreeMap<String, bool> {
+    BTreeMap::from([("CSIStorageCapacity".to_owned(), on)])
+}
+
+#[tokio::test]
+async fn what_is_not_served_is_collected_when_it_is_again() {
+    let wire = with_capacity("owner").await;
+    let release = wire.server.release();
+    wire.server.set_release(release, &gate(false));
+    wire.delete(&format!("{CONFIG_MAPS}/owner")).await;
+    wire.server.quiet().await;
+    let before = wire.get(CONFIG_MAPS).await.body["metadata"]["resourceVersion"].clone();
+    wire.server.set_release(release, &gate(true));
+    let since = before.as_str().expect("lists have a revision");
+    let mut watch = wire
+        .watch(&format!("{CAPACITIES}?watch=1&resourceVersion={since}"))
+        .await;
+    assert_eq!(watch.told(1).await, ["DELETED c"], "it was not collected before");
+}
+
+#[tokio::test]
+async fn a_namespace_goes_without_what_is_not_served() {
+    let wire = with_capacity("owner").await;
+    let release = wire.server.release();
+    wire.create("/api/v1/namespaces", json!({"metadata": {"name": "other"}}))
+        .await;
+    let others = CAPACITIES.replace("default", "other");
+    wire.create(
+        &others,
+        json!({"metadata": {"name": "left"}, "storageClassName": "fast"}),
+    )
+    .await;
+    wire.server.set_release(release, &gate(false));
+    wire.delete("/api/v1/namespaces/other").await;
+    assert_eq!(
+        wire.get("/api/v1/namespaces/other").await.code,
+        404,
+        "nothing holds it back"
+    );
+    wire.server.set_release(release, &gate(true));
+    assert_eq!(
+        wire.get(&format!("{others}/left")).await.code,
+        200,
+        "it was left behind"
+    );
 }

@@ -8,7 +8,7 @@ use kube::client::Body;
 
 fn on(verb: Verb) -> Match {
     Match {
-        verb: Some(verb),
+        verbs: vec![verb],
         resource: Some("csistoragecapacities".to_owned()),
         ..Match::default()
     }

@@ -211,3 +211,54 @@ async fn revisions_are_checked() {
         }
     }
 }
+
+#[tokio::test]
+async fn one_name_is_found_where_it_is_and_nowhere_else() {
+    let wire = Wire::start().await;
+    for namespace in ["a", "b"] {
+        wire.create("/api/v1/namespaces", json!({"metadata": {"name": namespace}}))
+            .await;
+        for name in ["m", "n"] {
+            let map = json!({"metadata": {"name": name, "labels": {"in": namespace}}});
+            wire.create(&format!("/api/v1/namespaces/{namespace}/configmaps"), map)
+                .await;
+        }
+    }
+    let (everywhere, a) = ("/api/v1/configmaps", "/api/v1/namespaces/a/configmaps");
+    for (path, selector, found) in [
+        (a, "fieldSelector=metadata.name%3Dm", 1),
+        (a, "fieldSelector=metadata.name%3Dother", 0),
+        (a, "fieldSelector=metadata.name%3Dm,metadata.name%3Dn", 0),
+        (a, "fieldSelector=metadata.name%3Dm,metadata.name!%3Dm", 0),
+        (a, "fieldSelector=metadata.name!%3Dm", 1),
+        (a, "fieldSelector=metadata.name%3Dm,metadata.namespace%3Db", 0),
+        (a, "fieldSelector=metadata.name%3Dm&labelSelector=in%3Db", 0),
+        (a, "fieldSelector=metadata.name%3Dm&labelSelector=in%3Da", 1),
+        (a, "fieldSelector=metadata.name%3D", 0),
+        (everywhere, "fieldSelector=metadata.name%3Dm", 2),
+        (
+            everywhere,
+            "fieldSelector=metadata.name%3Dm,metadata.namespace%3Db",
+            1,
+        ),
+        ("/api/v1/namespaces", "fieldSelector=metadata.name%3Da", 1),
+        (
+            "/api/v1/namespaces",
+            "fieldSelector=metadata.name%3Da,metadata.namespace%3Da",
+            0,
+        ),
+    ] {
+        let list = wire.get(&format!("{path}?{selector}")).await.body;
+        assert_eq!(names(&list).len(), found, "{path} {selector}");
+        // A watch begins with the same objects, and then says that they are all.
+        let mut watch = wire
+            .watch(&format!("{path}?watch=1&allowWatchBookmarks=true&{selector}"))
+            .await;
+        let told = watch.told(found + 1).await;
+        assert!(
+            told[..found].iter().all(|it| it.starts_with("ADDED")),
+            "{selector}: {told:?}"
+        );
+        assert!(told[found].starts_with("BOOKMARK"), "{selector}: {told:?}");
+    }
+}

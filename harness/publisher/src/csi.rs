@@ -1,6 +1,11 @@
 //! The driver behind its socket: what it can do, and the calls to it, each with a time limit. Knows no Kubernetes.
 
-use std::{collections::BTreeMap, path::Path, time::Duration};
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use csi_proto::v1::{
     ControllerGetCapabilitiesRequest, CreateVolumeRequest, DeleteVolumeRequest, GetCapacityRequest,
@@ -14,14 +19,23 @@ use tonic::{
     transport::{Channel, Endpoint},
 };
 
-use crate::{Options, queue::Pace, topology::Segment};
+use crate::{Options, metrics::Metrics, queue::Pace, topology::Segment};
 
 /// A driver whose name and abilities are known. The connection is made again whenever it is lost.
 pub(crate) struct Driver {
+    line: Line,
+    pub(crate) name: Arc<str>,
+    pub(crate) abilities: Abilities,
+}
+
+/// The way to the driver.
+#[derive(Clone)]
+struct Line {
     channel: Channel,
     timeout: Duration,
-    pub(crate) name: String,
-    pub(crate) abilities: Abilities,
+    metrics: Arc<Metrics>,
+    /// Name of the driver for the metrics; empty until it is known.
+    name: Arc<str>,
 }
 
 /// What the driver advertises, as far as it matters here.
@@ -63,23 +77,17 @@ impl Driver {
     /// Waits until the driver is ready, and asks what it is.
     ///
     /// A driver that is not there yet is waited for. Fails if it answers anything else than success.
-    pub(crate) async fn connect(options: &Options) -> Result<Driver, DriverError> {
-        let channel = channel(&options.csi_address)?;
-        let timeout = options.timeout;
-        until_ready(&channel, timeout, options.pace()).await?;
-        let mut identity = IdentityClient::new(channel.clone());
-        let mut services = identity.clone();
-        let (info, plugin) = tokio::try_join!(
-            limited(timeout, identity.get_plugin_info(GetPluginInfoRequest {})),
-            limited(
-                timeout,
-                services.get_plugin_capabilities(GetPluginCapabilitiesRequest {})
-            ),
-        )?;
-        let name = Some(info.name).filter(|name| !name.is_empty());
-        let name =
-            name.ok_or_else(|| DriverError::new(Code::Internal, "the driver has no name; give it one"))?;
-        let services: Vec<service::Type> = plugin.capabilities.iter().filter_map(service_type).collect();
+    pub(crate) async fn connect(options: &Options, metrics: &Arc<Metrics>) -> Result<Driver, DriverError> {
+        let mut line = Line {
+            channel: channel(&options.csi_address)?,
+            timeout: options.timeout,
+            metrics: Arc::clone(metrics),
+            name: "".into(),
+        };
+        line.until_ready(options.pace()).await?;
+        let name = line.plugin_name().await?;
+        line.name = Arc::clone(&name);
+        let services = line.services().await?;
         let has = |service| services.contains(&service);
         let mut abilities = Abilities {
             controller: has(service::Type::ControllerService),
@@ -87,11 +95,10 @@ impl Driver {
             ..Abilities::default()
         };
         if abilities.controller {
-            abilities.add_calls(&controller_calls(&channel, timeout).await?);
+            abilities.add_calls(&line.controller_calls().await?);
         }
         Ok(Driver {
-            channel,
-            timeout,
+            line,
             name,
             abilities,
         })
@@ -99,8 +106,9 @@ impl Driver {
 
     /// The segment of the node that the driver runs on; empty if it tells none.
     pub(crate) async fn node_segment(&self) -> Result<Segment, DriverError> {
-        let mut node = NodeClient::new(self.channel.clone());
-        let info = limited(self.timeout, node.node_get_info(NodeGetInfoRequest {})).await?;
+        let mut node = NodeClient::new(self.line.channel.clone());
+        let call = node.node_get_info(NodeGetInfoRequest {});
+        let info = self.line.limited("/csi.v1.Node/NodeGetInfo", call).await?;
         Ok(info.accessible_topology.unwrap_or_default().segments)
     }
 
@@ -118,14 +126,16 @@ impl Driver {
                 segments: segment.clone(),
             }),
         };
-        let mut controller = ControllerClient::new(self.channel.clone());
-        limited(self.timeout, controller.get_capacity(request)).await
+        let mut controller = self.controller();
+        let call = controller.get_capacity(request);
+        self.line.limited("/csi.v1.Controller/GetCapacity", call).await
     }
 
     /// Creates a volume.
     pub(crate) async fn create_volume(&self, request: CreateVolumeRequest) -> Result<Volume, DriverError> {
-        let mut controller = ControllerClient::new(self.channel.clone());
-        let answer = limited(self.timeout, controller.create_volume(request)).await?;
+        let mut controller = self.controller();
+        let call = controller.create_volume(request);
+        let answer = self.line.limited("/csi.v1.Controller/CreateVolume", call).await?;
         answer
             .volume
             .ok_or_else(|| DriverError::new(Code::Internal, "the driver answered no volume; fix the driver"))
@@ -137,10 +147,84 @@ impl Driver {
             volume_id: volume_id.to_owned(),
             ..Default::default()
         };
-        let mut controller = ControllerClient::new(self.channel.clone());
-        limited(self.timeout, controller.delete_volume(request))
+        let mut controller = self.controller();
+        let call = controller.delete_volume(request);
+        self.line
+            .limited("/csi.v1.Controller/DeleteVolume", call)
             .await
             .map(|_| ())
+    }
+
+    fn controller(&self) -> ControllerClient<Channel> {
+        ControllerClient::new(self.line.channel.clone())
+    }
+}
+
+impl Line {
+    async fn until_ready(&self, pace: Pace) -> Result<(), DriverError> {
+        let mut identity = IdentityClient::new(self.channel.clone());
+        for failures in 1.. {
+            let call = identity.probe(ProbeRequest {});
+            match self.limited("/csi.v1.Identity/Probe", call).await {
+                Ok(answer) if answer.ready.unwrap_or(true) => break,
+                Ok(_) => tracing::info!("the driver is not ready yet"),
+                Err(error) if error.undecided => tracing::warn!(%error, "still connecting to the driver"),
+                Err(error) => return Err(error),
+            }
+            tokio::time::sleep(pace.wait(failures)).await;
+        }
+        Ok(())
+    }
+
+    async fn plugin_name(&self) -> Result<Arc<str>, DriverError> {
+        let mut identity = IdentityClient::new(self.channel.clone());
+        let call = identity.get_plugin_info(GetPluginInfoRequest {});
+        let info = self.limited("/csi.v1.Identity/GetPluginInfo", call).await?;
+        let name = Some(info.name).filter(|name| !name.is_empty()).map(Arc::from);
+        name.ok_or_else(|| DriverError::new(Code::Internal, "the driver has no name; give it one"))
+    }
+
+    async fn services(&self) -> Result<Vec<service::Type>, DriverError> {
+        let mut identity = IdentityClient::new(self.channel.clone());
+        let call = identity.get_plugin_capabilities(GetPluginCapabilitiesRequest {});
+        let plugin = self
+            .limited("/csi.v1.Identity/GetPluginCapabilities", call)
+            .await?;
+        Ok(plugin.capabilities.iter().filter_map(service_type).collect())
+    }
+
+    async fn controller_calls(&self) -> Result<Vec<rpc::Type>, DriverError> {
+        let mut controller = ControllerClient::new(self.channel.clone());
+        let call = controller.controller_get_capabilities(ControllerGetCapabilitiesRequest {});
+        let answer = self
+            .limited("/csi.v1.Controller/ControllerGetCapabilities", call)
+            .await?;
+        let calls = answer
+            .capabilities
+            .into_iter()
+            .filter_map(|capability| capability.r#type);
+        Ok(calls
+            .map(|controller_service_capability::Type::Rpc(rpc)| rpc.r#type())
+            .collect())
+    }
+
+    /// Waits for the answer of a call, but not for ever, and counts it.
+    async fn limited<M>(
+        &self,
+        method: &'static str,
+        call: impl Future<Output = Result<Response<M>, Status>>,
+    ) -> Result<M, DriverError> {
+        let began = Instant::now();
+        let answer = match tokio::time::timeout(self.timeout, call).await {
+            Ok(answer) => answer.map(Response::into_inner).map_err(DriverError::from),
+            Err(_) => Err(DriverError::new(
+                Code::DeadlineExceeded,
+                "context deadline exceeded",
+            )),
+        };
+        let code = answer.as_ref().err().map_or(Code::Ok, |error| error.code);
+        self.metrics.called(&self.name, method, code, began.elapsed());
+        answer
     }
 }
 
@@ -177,7 +261,7 @@ impl From<Status> for DriverError {
 }
 
 /// The code as it is written in events and logs around Kubernetes.
-fn code_text(code: Code) -> String {
+pub(crate) fn code_text(code: Code) -> String {
     match code {
         Code::Cancelled => "Canceled".to_owned(),
         Code::Ok => "OK".to_owned(),
@@ -202,50 +286,10 @@ fn channel(socket: &Path) -> Result<Channel, DriverError> {
     }
 }
 
-async fn until_ready(channel: &Channel, timeout: Duration, pace: Pace) -> Result<(), DriverError> {
-    let mut identity = IdentityClient::new(channel.clone());
-    for failures in 1.. {
-        match limited(timeout, identity.probe(ProbeRequest {})).await {
-            Ok(answer) if answer.ready.unwrap_or(true) => break,
-            Ok(_) => tracing::info!("the driver is not ready yet"),
-            Err(error) if error.undecided => tracing::warn!(%error, "still connecting to the driver"),
-            Err(error) => return Err(error),
-        }
-        tokio::time::sleep(pace.wait(failures)).await;
-    }
-    Ok(())
-}
-
-async fn controller_calls(channel: &Channel, timeout: Duration) -> Result<Vec<rpc::Type>, DriverError> {
-    let mut controller = ControllerClient::new(channel.clone());
-    let request = ControllerGetCapabilitiesRequest {};
-    let answer = limited(timeout, controller.controller_get_capabilities(request)).await?;
-    let calls = answer
-        .capabilities
-        .into_iter()
-        .filter_map(|capability| capability.r#type);
-    Ok(calls
-        .map(|controller_service_capability::Type::Rpc(rpc)| rpc.r#type())
-        .collect())
-}
-
 fn service_type(capability: &csi_proto::v1::PluginCapability) -> Option<service::Type> {
     match capability.r#type {
         Some(plugin_capability::Type::Service(service)) => Some(service.r#type()),
         _ => None,
-    }
-}
-
-async fn limited<M>(
-    timeout: Duration,
-    call: impl Future<Output = Result<Response<M>, Status>>,
-) -> Result<M, DriverError> {
-    match tokio::time::timeout(timeout, call).await {
-        Ok(answer) => Ok(answer?.into_inner()),
-        Err(_) => Err(DriverError::new(
-            Code::DeadlineExceeded,
-            "context deadline exceeded",
-        )),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The program: flags and environment in, a client for the API server, and [`capacity_publisher::run`] until it is told to stop.
+//! The program: flags and environment in, clients for the API server, and [`capacity_publisher::run_with`] until it is told to stop.
 
 use std::{
     error::Error,
@@ -7,9 +7,11 @@ use std::{
     process::ExitCode,
 };
 
+use capacity_publisher::{Clients, throttled_client};
 use clap::Parser;
+use hyper::Uri;
 use kube::{
-    Client, Config,
+    Config,
     config::{KubeConfigOptions, Kubeconfig},
 };
 use tokio::signal::unix::{SignalKind, signal};
@@ -20,14 +22,27 @@ use tracing_subscriber::EnvFilter;
 #[command(version)]
 struct Arguments {
     /// How to reach the API server; in a pod it is found without.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", env = "KUBECONFIG")]
     kubeconfig: Option<PathBuf>,
+
+    /// URL of the API server, instead of the one that was found.
+    #[arg(long, value_name = "URL")]
+    master: Option<Uri>,
+
+    /// Requests per second, watches and publishing excepted; 0 is no limit.
+    #[arg(long, value_name = "RATE", default_value_t = 5.0)]
+    kube_api_qps: f64,
+
+    /// Such requests that may come at once.
+    #[arg(long, value_name = "COUNT", default_value_t = 10)]
+    kube_api_burst: u32,
 
     #[command(flatten)]
     options: capacity_publisher::Options,
 }
 
-#[tokio::main]
+// Almost everything is waiting for others: a second thread would only cost wake-ups.
+#[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
     tracing_subscriber::fmt()
@@ -45,7 +60,10 @@ async fn main() -> ExitCode {
 }
 
 async fn start(arguments: Arguments) -> Result<(), Box<dyn Error>> {
-    let client = client(arguments.kubeconfig).await?;
+    let config = config(arguments.kubeconfig, arguments.master).await?;
+    let main = throttled_client(config.clone(), arguments.kube_api_qps, arguments.kube_api_burst)?;
+    // Publishing has a limit of its own, among the options.
+    let publishing = kube::Client::try_from(config)?;
     let mut terminated = signal(SignalKind::terminate())?;
     let mut interrupted = signal(SignalKind::interrupt())?;
     let shutdown = async {
@@ -54,18 +72,21 @@ async fn start(arguments: Arguments) -> Result<(), Box<dyn Error>> {
             _ = interrupted.recv() => {}
         }
     };
-    Ok(capacity_publisher::run(arguments.options, client, shutdown).await?)
+    Ok(capacity_publisher::run_with(arguments.options, Clients { main, publishing }, shutdown).await?)
 }
 
-async fn client(kubeconfig: Option<PathBuf>) -> Result<Client, Box<dyn Error>> {
-    let mut config = match kubeconfig {
+async fn config(kubeconfig: Option<PathBuf>, master: Option<Uri>) -> Result<Config, Box<dyn Error>> {
+    let mut config = match kubeconfig.filter(|path| !path.as_os_str().is_empty()) {
         Some(path) => {
             Config::from_custom_kubeconfig(Kubeconfig::read_from(path)?, &KubeConfigOptions::default())
                 .await?
         }
         None => Config::infer().await?,
     };
+    if let Some(url) = master {
+        config.cluster_url = url;
+    }
     // Every key waits by itself after a failure; waiting twice would only hide the failures from the log.
     config.default_retry = false;
-    Ok(Client::try_from(config)?)
+    Ok(config)
 }

@@ -11,6 +11,8 @@ use futures::{Stream, stream};
 use parking_lot::Mutex;
 use tokio::{sync::Notify, time::Instant};
 
+use crate::metrics::QueueMeter;
+
 /// How long to wait after failures: `start`, then twice as long each time, up to `max`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pace {
@@ -29,15 +31,14 @@ impl Pace {
 }
 
 /// The queue. Whoever takes a key from it tells with [`Queue::done`], [`Queue::failed`] or [`Queue::postpone`] how it went.
-#[derive(Debug)]
 pub(crate) struct Queue<K> {
     pace: Pace,
     inner: Mutex<Inner<K>>,
     changed: Notify,
 }
 
-#[derive(Debug)]
 struct Inner<K> {
+    meter: QueueMeter,
     entries: HashMap<K, Entry>,
     ready: VecDeque<K>,
     waiting: BTreeSet<(Instant, K)>,
@@ -47,6 +48,8 @@ struct Inner<K> {
 struct Entry {
     place: Place,
     failures: u32,
+    /// When it became ready, or was taken.
+    since: Instant,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -62,8 +65,9 @@ enum Place {
 
 impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     /// An empty queue.
-    pub(crate) fn new(pace: Pace) -> Queue<K> {
+    pub(crate) fn new(pace: Pace, meter: QueueMeter) -> Queue<K> {
         let inner = Inner {
+            meter,
             entries: HashMap::new(),
             ready: VecDeque::new(),
             waiting: BTreeSet::new(),
@@ -117,6 +121,53 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         }
     }
 
+    /// Asks for work at a later time, unless the key is there already: then it has its turn before.
+    pub(crate) fn add_at(&self, key: K, at: Instant) {
+        let mut inner = self.inner.lock();
+        if inner.entries.contains_key(&key) {
+            return;
+        }
+        let entry = Entry {
+            place: Place::Waiting(at),
+            failures: 0,
+            since: Instant::now(),
+        };
+        inner.entries.insert(key.clone(), entry);
+        inner.waiting.insert((at, key));
+        drop(inner);
+        self.changed.notify_one();
+    }
+
+    /// Takes back what was asked for at a later time.
+    pub(crate) fn cancel(&self, key: &K) {
+        let mut inner = self.inner.lock();
+        if let Some(Entry {
+            place: Place::Waiting(until),
+            ..
+        }) = inner.entries.get(key)
+        {
+            let until = *until;
+            inner.waiting.remove(&(until, key.clone()));
+            inner.entries.remove(key);
+        }
+    }
+
+    /// Brings the figures up to date that change without an event.
+    pub(crate) fn measure(&self) {
+        let inner = self.inner.lock();
+        let now = Instant::now();
+        let taken = inner
+            .entries
+            .values()
+            .filter(|entry| matches!(entry.place, Place::Taken { .. }));
+        let times = taken.map(|entry| now.duration_since(entry.since).as_secs_f64());
+        let (sum, longest) = times.fold((0.0, 0.0), |(sum, longest), time| {
+            (sum + time, f64::max(longest, time))
+        });
+        inner.meter.unfinished.set(sum);
+        inner.meter.longest.set(longest);
+    }
+
     /// All keys as they become ready, without end.
     pub(crate) fn ready(&self) -> impl Stream<Item = K> {
         stream::unfold(self, async |queue| Some((queue.next().await, queue)))
@@ -132,6 +183,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
 
     /// The work failed: the key becomes ready again after its wait.
     pub(crate) fn failed(&self, key: &K) {
+        self.inner.lock().meter.retries.inc();
         self.finish(key, |entry, pace| {
             entry.failures = entry.failures.saturating_add(1);
             Some(pace.wait(entry.failures))
@@ -140,6 +192,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
 
     /// The work failed in a way that a prompt repetition cannot help: the key waits as long as any key ever does.
     pub(crate) fn postpone(&self, key: &K) {
+        self.inner.lock().meter.retries.inc();
         self.finish(key, |entry, pace| {
             entry.failures = entry.failures.saturating_add(1);
             Some(pace.max)
@@ -162,10 +215,12 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     }
 
     fn finish(&self, key: &K, wait: impl FnOnce(&mut Entry, Pace) -> Option<Duration>) {
-        let mut inner = self.inner.lock();
+        let mut guard = self.inner.lock();
+        let inner = &mut *guard;
         let Some(entry) = inner.entries.get_mut(key) else {
             return;
         };
+        inner.meter.worked.observe(entry.since.elapsed().as_secs_f64());
         let again = entry.place == Place::Taken { again: true };
         match wait(entry, self.pace) {
             _ if again => inner.make_ready(key.clone()),
@@ -178,7 +233,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
                 inner.entries.remove(key);
             }
         }
-        drop(inner);
+        drop(guard);
         self.changed.notify_one();
     }
 }
@@ -188,9 +243,13 @@ impl<K: Clone + Eq + Hash + Ord> Inner<K> {
         let entry = self.entries.entry(key.clone()).or_insert(Entry {
             place: Place::Ready,
             failures: 0,
+            since: Instant::now(),
         });
         entry.place = Place::Ready;
+        entry.since = Instant::now();
         self.ready.push_back(key);
+        self.meter.adds.inc();
+        self.meter.depth.inc();
     }
 
     /// A ready key if there is one, else when the next one becomes ready.
@@ -204,7 +263,12 @@ impl<K: Clone + Eq + Hash + Ord> Inner<K> {
         }
         let key = self.ready.pop_front();
         if let Some(entry) = key.as_ref().and_then(|key| self.entries.get_mut(key)) {
+            self.meter.depth.dec();
+            self.meter
+                .waited
+                .observe(now.duration_since(entry.since).as_secs_f64());
             entry.place = Place::Taken { again: false };
+            entry.since = now;
         }
         (key, self.waiting.first().map(|(until, _)| *until))
     }
@@ -218,10 +282,11 @@ mod tests {
     use super::*;
 
     fn queue() -> Queue<&'static str> {
-        Queue::new(Pace {
+        let pace = Pace {
             start: Duration::from_secs(1),
             max: Duration::from_secs(4),
-        })
+        };
+        Queue::new(pace, crate::metrics::Metrics::new().queue("test"))
     }
 
     fn ready_now(queue: &Queue<&'static str>) -> Option<&'static str> {
@@ -289,6 +354,43 @@ mod tests {
         queue.done(&"a");
         tokio::time::advance(Duration::from_secs(9)).await;
         assert_eq!(ready_now(&queue), None, "the old wait is gone");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn work_for_later_is_not_ready_before_and_gives_way_to_work_for_now() {
+        let queue = queue();
+        let later = Instant::now() + Duration::from_secs(7);
+        queue.add_at("a", later);
+        assert_eq!(ready_now(&queue), None);
+        assert_eq!(queue.next().await, "a");
+        assert_eq!(Instant::now(), later);
+        queue.done(&"a");
+        queue.add_at("b", Instant::now() + Duration::from_secs(7));
+        queue.add("b");
+        assert_eq!(ready_now(&queue), Some("b"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_meter_tells_what_waits_and_what_is_worked_on() {
+        let metrics = crate::metrics::Metrics::new();
+        let pace = Pace {
+            start: Duration::from_secs(1),
+            max: Duration::from_secs(4),
+        };
+        let queue = Queue::new(pace, metrics.queue("test"));
+        ["a", "b", "a"].into_iter().for_each(|key| queue.add(key));
+        assert_eq!(queue.next().await, "a");
+        tokio::time::advance(Duration::from_secs(3)).await;
+        queue.measure();
+        let text = metrics.text();
+        for line in [
+            "workqueue_depth{name=\"test\"} 1",
+            "workqueue_adds_total{name=\"test\"} 2",
+            "workqueue_unfinished_work_seconds{name=\"test\"} 3.0",
+            "workqueue_queue_duration_seconds_count{name=\"test\"} 1",
+        ] {
+            assert!(text.contains(line), "{line} is not in {text}");
+        }
     }
 
     proptest! {

@@ -3,26 +3,35 @@
 
 use std::{convert::Infallible, sync::Arc};
 
-use futures::future::{self, BoxFuture, FutureExt};
+use futures::{
+    StreamExt,
+    future::{self, BoxFuture, FutureExt},
+};
 use k8s_openapi::api::{
     core::v1::{Node, PersistentVolume, PersistentVolumeClaim},
     storage::v1::{CSINode, StorageClass},
 };
 use kube::{Api, Client, ResourceExt, runtime::watcher};
 use parking_lot::Mutex;
+use tokio::time::Instant;
 
 use crate::{
-    Defect, DriverError, Options, OptionsError, OwnerError,
+    Defect, DriverError, LostLease, Options, OptionsError, OwnerError,
     capacity::{Capacities, ManagedBy, Publisher},
+    cleaner,
     cluster::{Cluster, registration},
     csi::Driver,
+    http::{self, Endpoint, Health},
+    lease::{Election, while_leading},
+    metrics::Metrics,
     owner,
     provision::Provisioner,
+    queue::Queue,
     topology::{self, Registration, Topology},
     watch::{Change, Gate, follow, follow_events},
 };
 
-/// Why the publisher could not start.
+/// Why the publisher could not start, or had to end.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Options contradict each other.
@@ -34,21 +43,181 @@ pub enum Error {
     /// The owner of the objects cannot be found.
     #[error(transparent)]
     Owner(#[from] OwnerError),
+    /// Another instance may lead now.
+    #[error(transparent)]
+    Lease(#[from] LostLease),
+    /// The address for metrics and health is not to be had.
+    #[error("cannot listen for metrics and health: {0}; choose another --http-endpoint")]
+    Listen(#[from] std::io::Error),
 }
 
-/// Publishes and provisions until `shutdown` resolves.
+/// Publishes and provisions, or cleans, until `shutdown` resolves.
 ///
-/// Fails only at the start, for a reason that waiting does not cure: contradicting options, a driver that answers nonsense, an owner that
-/// cannot be found. A driver or an API server that is not there (any more) is waited for.
+/// Fails at the start for a reason that waiting does not cure: contradicting options, a driver that answers nonsense, an owner that
+/// cannot be found, an address that is taken. A driver or an API server that is not there (any more) is waited for. Fails later only if
+/// there is an election and the Lease is lost.
 pub async fn run(
     options: Options,
     client: Client,
     shutdown: impl Future<Output = ()> + Send,
 ) -> Result<(), Error> {
+    let (main, publishing) = (client.clone(), client);
+    run_with(options, Clients { main, publishing }, shutdown).await
+}
+
+/// The ways to the API server. They may have different limits.
+#[derive(Clone)]
+pub struct Clients {
+    /// For everything but the published objects.
+    pub main: Client,
+    /// For the published objects, whose requests are limited by the options already.
+    pub publishing: Client,
+}
+
+/// Like [`run`], with a client of its own for publishing.
+pub async fn run_with(
+    options: Options,
+    clients: Clients,
+    shutdown: impl Future<Output = ()> + Send,
+) -> Result<(), Error> {
     options.check()?;
-    tokio::select! {
-        never = Box::pin(serve(options, client)) => never.map(|never| match never {}),
+    let listener = http::bind(&options.http).await?;
+    let (metrics, health) = (Metrics::new(), Arc::new(Health::default()));
+    let endpoint = Endpoint {
+        metrics: Arc::clone(&metrics),
+        health: Arc::clone(&health),
+        metrics_path: options.http.metrics_path.clone(),
+    };
+    let start = Start {
+        options,
+        client: clients.main,
+        publishing: clients.publishing,
+        metrics,
+        health,
+        election: Mutex::default(),
+    };
+    let ended = tokio::select! {
+        // Whoever is told to stop does nothing more, whatever else has happened.
+        biased;
         () = shutdown => Ok(()),
+        never = Box::pin(start.serve()) => never.map(|never| match never {}),
+        never = http::serve(listener, endpoint) => match never {},
+    };
+    let election = start.election.lock().take();
+    if let (Ok(()), Some(election)) = (&ended, election) {
+        election.release().await;
+    }
+    ended
+}
+
+/// What is there before the driver is known.
+struct Start {
+    options: Options,
+    client: Client,
+    publishing: Client,
+    metrics: Arc<Metrics>,
+    health: Arc<Health>,
+    /// Kept here for when the work ended.
+    election: Mutex<Option<Arc<Election>>>,
+}
+
+impl Start {
+    async fn serve(&self) -> Result<Infallible, Error> {
+        if self.options.cleaner.clean_orphans {
+            let driver = self.options.cleaner.driver_name.as_deref().unwrap_or_default();
+            let election = self.election(&format!("{driver}-cleaner"));
+            let work = async {
+                let cleaned = cleaner::run(&self.options, &self.client, &self.publishing, &self.health);
+                Ok(Box::pin(cleaned).await)
+            };
+            return while_leading(election.as_deref(), work).await;
+        }
+        let driver = Arc::new(Driver::connect(&self.options, &self.metrics).await?);
+        tracing::info!(driver = &*driver.name, abilities = ?driver.abilities, "driver found");
+        let publisher = self.publisher(&driver).await?;
+        let election = self.election(&driver.name);
+        while_leading(election.as_deref(), self.work(driver, publisher)).await
+    }
+
+    fn election(&self, name: &str) -> Option<Arc<Election>> {
+        let wanted = self.options.election.enabled;
+        let (metrics, health) = (Arc::clone(&self.metrics), Arc::clone(&self.health));
+        let election =
+            wanted.then(|| Arc::new(Election::new(&self.options, &self.client, name, metrics, health)));
+        self.election.lock().clone_from(&election);
+        election
+    }
+
+    /// The publisher, if there is anything to publish.
+    async fn publisher(&self, driver: &Arc<Driver>) -> Result<Option<Arc<Publisher>>, Error> {
+        let (options, client) = (&self.options, &self.client);
+        let Some(namespace) = options.namespace.as_deref().filter(|_| options.enable_capacity) else {
+            return Ok(None);
+        };
+        if !driver.abilities.capacity {
+            tracing::error!(
+                driver = &*driver.name,
+                "the driver does not advertise GET_CAPACITY: nothing is published"
+            );
+            return Ok(None);
+        }
+        let pod = options.pod_name.as_deref().unwrap_or_default();
+        let owner = owner::find(client, namespace, pod, options.capacity_ownerref_level).await?;
+        let by = ManagedBy::new(&driver.name, options.own_node());
+        let capacities = Arc::new(Capacities::new(self.publishing.clone(), namespace, options));
+        Ok(Some(Publisher::new(
+            options.clone(),
+            by,
+            owner,
+            Arc::clone(driver),
+            capacities,
+            &self.metrics,
+        )))
+    }
+
+    /// Works without end.
+    async fn work(
+        &self,
+        driver: Arc<Driver>,
+        publisher: Option<Arc<Publisher>>,
+    ) -> Result<Infallible, Error> {
+        let (options, client) = (self.options.clone(), &self.client);
+        let cluster = Arc::new(Mutex::new(Cluster::default()));
+        if let Some(node) = options.own_node() {
+            let topology = Topology::fixed(node, driver.node_segment().await?);
+            let added = topology.segments().next().cloned();
+            cluster.lock().topology = topology;
+            tell_segments(publisher.as_deref(), topology::Change { added, removed: None });
+        }
+        let provisioner = Provisioner::new(
+            options.clone(),
+            Arc::clone(&driver),
+            client.clone(),
+            Arc::clone(&cluster),
+            publisher.clone(),
+            &self.metrics,
+        );
+        let watches_nodes =
+            options.own_node().is_none() && (driver.abilities.topology || publisher.is_some());
+        let parts = Parts {
+            driver,
+            cluster,
+            publisher,
+            provisioner,
+            gate: Gate::new(3 + 2 * usize::from(watches_nodes)),
+            published: Gate::new(1),
+            departures: Queue::new(options.pace(), self.metrics.queue("csitopology")),
+            health: Arc::clone(&self.health),
+            options,
+        };
+        let mut tasks = parts.storage_watches(client);
+        if watches_nodes {
+            tasks.extend(parts.node_watches(client));
+        }
+        tasks.extend(parts.publishing());
+        tasks.extend(parts.provisioning());
+        future::join_all(tasks).await;
+        future::pending().await
     }
 }
 
@@ -57,83 +226,15 @@ struct Parts {
     driver: Arc<Driver>,
     cluster: Arc<Mutex<Cluster>>,
     publisher: Option<Arc<Publisher>>,
-    provisioner: Provisioner,
+    provisioner: Arc<Provisioner>,
     /// Opens when everything but the published objects was listed.
     gate: Gate,
     /// Opens when the published objects were listed: volumes are provisioned even where the server does not have their type.
     published: Gate,
+    /// Nodes whose driver unregistered, until it counts.
+    departures: Queue<String>,
+    health: Arc<Health>,
     options: Options,
-}
-
-async fn serve(options: Options, client: Client) -> Result<Infallible, Error> {
-    let driver = Arc::new(Driver::connect(&options).await?);
-    tracing::info!(driver = driver.name, abilities = ?driver.abilities, "driver found");
-    let cluster = Arc::new(Mutex::new(Cluster::default()));
-    let publisher = publisher(&options, &client, &driver).await?.map(Arc::new);
-    if let Some(node) = options.own_node() {
-        let topology = Topology::fixed(node, driver.node_segment().await?);
-        let added = topology.segments().next().cloned();
-        cluster.lock().topology = topology;
-        tell_segments(publisher.as_deref(), topology::Change { added, removed: None });
-    }
-    let provisioner = Provisioner::new(
-        options.clone(),
-        Arc::clone(&driver),
-        client.clone(),
-        Arc::clone(&cluster),
-        publisher.clone(),
-    );
-    let watches_nodes = options.own_node().is_none() && (driver.abilities.topology || publisher.is_some());
-    let watches = 3 + 2 * usize::from(watches_nodes);
-    let parts = Parts {
-        driver,
-        cluster,
-        publisher,
-        provisioner,
-        gate: Gate::new(watches),
-        published: Gate::new(1),
-        options,
-    };
-    let mut tasks = parts.storage_watches(&client);
-    tasks.extend(
-        watches_nodes
-            .then(|| parts.node_watches(&client))
-            .into_iter()
-            .flatten(),
-    );
-    tasks.extend(parts.publishing());
-    tasks.extend(parts.provisioning());
-    future::join_all(tasks).await;
-    future::pending().await
-}
-
-/// The publisher, if there is anything to publish.
-async fn publisher(
-    options: &Options,
-    client: &Client,
-    driver: &Arc<Driver>,
-) -> Result<Option<Publisher>, Error> {
-    let Some(namespace) = options.namespace.as_deref().filter(|_| options.enable_capacity) else {
-        return Ok(None);
-    };
-    if !driver.abilities.capacity {
-        tracing::error!(
-            driver = driver.name,
-            "the driver does not advertise GET_CAPACITY: nothing is published"
-        );
-        return Ok(None);
-    }
-    let pod = options.pod_name.as_deref().unwrap_or_default();
-    let owner = owner::find(client, namespace, pod, options.capacity_ownerref_level).await?;
-    let by = ManagedBy::new(&driver.name, options.own_node());
-    let capacities = Arc::new(Capacities::new(client.clone(), namespace));
-    Ok(Some(Publisher::new(
-        options.clone(),
-        by,
-        owner,
-        Arc::clone(driver),
-        capacities,
-    )))
 }
 
 fn tell_segments(publisher: Option<&Publisher>, change: topology::Change) {
@@ -144,7 +245,7 @@ fn tell_segments(publisher: Option<&Publisher>, change: topology::Change) {
 
 impl Parts {
     fn storage_watches(&self, client: &Client) -> Vec<BoxFuture<'_, Infallible>> {
-        let (pace, gate, provisioner) = (self.options.pace(), &self.gate, &self.provisioner);
+        let (pace, gate, provisioner) = (self.options.pace(), &self.gate, &*self.provisioner);
         let config = watcher::Config::default;
         let classes = move |change: Change<StorageClass>| {
             provisioner.class_changed(&change);
@@ -165,7 +266,13 @@ impl Parts {
         let (pace, gate) = (self.options.pace(), &self.gate);
         let nodes = move |change: Change<Node>| self.node_changed(&change);
         let csi_nodes = move |change: Change<CSINode>| self.csi_node_changed(&change);
+        let departures = self.departures.ready().for_each(move |node| {
+            self.register(&node, Registration::NotListed);
+            self.departures.done(&node);
+            future::ready(())
+        });
         vec![
+            departures.then(|()| future::pending()).boxed(),
             follow(
                 Api::all(client.clone()),
                 watcher::Config::default(),
@@ -209,9 +316,10 @@ impl Parts {
         let claims = async {
             self.gate.opened().await;
             tracing::info!(
-                driver = self.driver.name,
+                driver = &*self.driver.name,
                 "everything was listed, the work begins"
             );
+            self.health.set_ready();
             self.provisioner.work_on_claims().await;
             future::pending().await
         };
@@ -220,7 +328,12 @@ impl Parts {
             self.provisioner.work_on_volumes().await;
             future::pending().await
         };
-        vec![claims.boxed(), volumes.boxed()]
+        let owners = async {
+            self.gate.opened().await;
+            self.provisioner.work_on_ownership().await;
+            future::pending().await
+        };
+        vec![claims.boxed(), volumes.boxed(), owners.boxed()]
     }
 
     fn node_changed(&self, change: &Change<Node>) {
@@ -239,11 +352,20 @@ impl Parts {
             Change::Gone(node) => (node, Registration::NoCsiNode),
             Change::Listed => return,
         };
-        let change = self
-            .cluster
-            .lock()
-            .topology
-            .set_registration(&node.name_any(), registration);
+        let name = node.name_any();
+        let grace = self.options.unregistration_grace();
+        let departs =
+            registration == Registration::NotListed && self.cluster.lock().topology.is_registered(&name);
+        if departs && !grace.is_zero() {
+            // A driver that restarts unregisters and comes back; its objects are of use meanwhile, and would only be made anew.
+            return self.departures.add_at(name, Instant::now() + grace);
+        }
+        self.departures.cancel(&name);
+        self.register(&name, registration);
+    }
+
+    fn register(&self, node: &str, registration: Registration) {
+        let change = self.cluster.lock().topology.set_registration(node, registration);
         self.segments_changed(change);
     }
 

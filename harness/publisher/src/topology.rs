@@ -80,6 +80,12 @@ impl Topology {
         self.update(node, |facts| facts.registration = registration)
     }
 
+    /// Whether the driver is registered on a node.
+    pub(crate) fn is_registered(&self, node: &str) -> bool {
+        let facts = self.nodes.get(node);
+        facts.is_some_and(|facts| matches!(facts.registration, Registration::Keys(_)))
+    }
+
     /// All segments, in order, each once.
     pub(crate) fn segments(&self) -> impl Iterator<Item = &Segment> {
         self.segments.keys()

@@ -46,7 +46,7 @@ impl Cluster {
 
     async fn perform(&mut self, plan: &Plan, action: &Action) -> Result<(), Problem> {
         match action {
-            Action::Pool(segment, Some(pool)) => self.set_pool(segment, *pool),
+            Action::Pool(segment, Some(storage)) => self.set_pool(segment, storage),
             Action::Pool(segment, None) => self.driver.remove_pool(segment),
             Action::Create(object) => drop(self.create(object)?),
             Action::Merge(target, merge) => self.merge(plan, target, merge)?,
@@ -56,7 +56,7 @@ impl Cluster {
                 let listened = self.listen(Some((node, segment))).await;
                 listened.map_err(|source| StartError::Io { what, source })?;
                 if self.active.contains(&Role::Publisher) {
-                    self.start_publisher(Some(node.clone()))?;
+                    self.start_publisher(Some(node))?;
                 }
             }
             Action::DriverDown(node) if plan.is_distributed() => {
@@ -79,9 +79,12 @@ impl Cluster {
                 self.fleet.stop(*role).await;
             }
             Action::Start(role) => self.start_role(*role)?,
-            Action::Fault(id, rule) => {
+            Action::Fault { id, rule, kills } => {
                 let installed = self.api.perturb(rule.clone());
                 let rule = installed.map_err(|error| Problem::Refused(error.to_string()))?;
+                if *kills {
+                    self.fleet.killer.arm(rule.0);
+                }
                 self.faults.insert(id.clone(), rule);
             }
             Action::Release(release, gates) => self.api.set_release(*release, gates),
@@ -169,6 +172,8 @@ fn rule(script: &Script) -> Result<Rule, Problem> {
         Effect::Code(code) => CsiEffect::Code(code.into(), "scripted by the case".to_owned()),
         Effect::Delay(time) => CsiEffect::Delay(time.max(Duration::from_millis(1))),
         Effect::Hang => CsiEffect::Hang,
+        Effect::Disconnect => CsiEffect::Disconnect,
+        Effect::LoseAnswer => CsiEffect::LoseAnswer,
         Effect::Answer { available, maximum } => CsiEffect::Capacity {
             available,
             maximum,

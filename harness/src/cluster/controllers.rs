@@ -1,5 +1,5 @@
 //! What kube-controller-manager does for this story: claims of generic ephemeral volumes, binding of claims and volumes,
-//! release of volumes, and, where no publisher runs, provisioning without limits.
+//! release of volumes, attachments, and, where no publisher runs, provisioning without limits.
 //!
 //! Level-triggered on the journal's commits. Knows no capacity and no driver.
 
@@ -9,6 +9,7 @@ use fake_apiserver::LocalClient;
 use serde_json::{Value, json};
 
 use super::address::at;
+use super::attach::{attach, detach};
 use crate::journal::{Change, CommitFact, Journal, What};
 use crate::plan::WORKLOADS;
 use crate::world::World;
@@ -56,7 +57,11 @@ impl Controllers {
     fn react(&mut self, commit: &CommitFact) {
         let gone = commit.change == Change::Deleted;
         match (&*commit.resource, gone) {
-            ("pods", false) => self.create_ephemeral_claims(&commit.object),
+            ("pods", false) => {
+                self.create_ephemeral_claims(&commit.object);
+                attach(&self.world, &self.client, &commit.object);
+            }
+            ("pods", true) => detach(&self.world, &self.client, &commit.object),
             (VOLUMES, false) => self.bind_by_volume(&commit.object),
             (CLAIMS, false) => self.bind(&commit.name, &commit.object),
             (CLAIMS, true) => self.release(&commit.object),
@@ -165,7 +170,7 @@ impl Controllers {
             return self.write(self.client.patch_merge(&at(CLAIMS, Some(WORKLOADS), name), merge));
         }
         if self.provision {
-            self.write(self.client.create(provisioned(name, claim, node)));
+            self.write(self.client.create(provisioned(name, claim, node, provisioner)));
         }
     }
 
@@ -194,7 +199,7 @@ impl Controllers {
 }
 
 /// A volume as a driver without limits would make it.
-fn provisioned(name: &str, claim: &Value, node: Option<&str>) -> Value {
+fn provisioned(name: &str, claim: &Value, node: Option<&str>, driver: &str) -> Value {
     let uid = claim["metadata"]["uid"].as_str().unwrap_or_default();
     let mut volume = json!({
         "apiVersion": "v1", "kind": "PersistentVolume",
@@ -209,7 +214,7 @@ fn provisioned(name: &str, claim: &Value, node: Option<&str>) -> Value {
                 "apiVersion": "v1", "kind": "PersistentVolumeClaim",
                 "namespace": WORKLOADS, "name": name, "uid": uid,
             },
-            "csi": {"driver": "unlimited.example.com", "volumeHandle": uid},
+            "csi": {"driver": driver, "volumeHandle": uid},
         },
     });
     if let Some(node) = node {

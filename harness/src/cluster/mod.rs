@@ -4,25 +4,27 @@
 
 mod act;
 mod address;
+mod attach;
 mod controllers;
 mod observe;
 mod owner;
+mod ready;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use fake_apiserver::{ApiServer, LocalClient, RuleId, ServerOptions, Status};
-use fake_csi::{CostFactor, DriverSpec, FakeDriver, NodeIdentity, Pool};
+use fake_csi::{CostFactor, DriverSpec, FakeDriver, NodeIdentity, Pool, Storage};
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
 use crate::journal::{Journal, What};
-use crate::plan::{NAMESPACE, Plan, PoolPlan};
+use crate::plan::{NAMESPACE, Plan};
 use crate::scenario::Role;
 use crate::segment::Segment;
-use crate::system::{Access, Fleet, HARNESS, Settings, Systems};
+use crate::system::{Access, ChildAccess, Fleet, HARNESS, Killer, Settings, Systems};
 use crate::world::World;
 use observe::{ApiObserver, CsiObserver};
 
@@ -61,6 +63,8 @@ pub enum StartError {
 pub(crate) struct Cluster {
     api: ApiServer,
     server: fake_apiserver::Running,
+    /// A second listener with TLS, for child processes.
+    tls: Option<fake_apiserver::Running>,
     local: LocalClient,
     driver: FakeDriver,
     /// By node; none: the central endpoint.
@@ -76,6 +80,8 @@ pub(crate) struct Cluster {
     /// Roles that the case has not stopped.
     active: Vec<Role>,
     settings: Settings,
+    /// Instances of the central publisher, if they elect a leader.
+    replicas: Option<u8>,
     /// Pod of the publisher, where the case wants an owner.
     pod: Option<String>,
     /// Faults in force, by the case's names.
@@ -107,8 +113,19 @@ impl Cluster {
             gates: plan.gates.clone(),
             ..ServerOptions::default()
         };
-        let api = ApiServer::new(options, Some(Arc::new(ApiObserver(journal.clone()))));
+        let killer = Killer::default();
+        let observer = ApiObserver(journal.clone(), killer.clone());
+        let api = ApiServer::new(options, Some(Arc::new(observer)));
         let server = api.start().await.map_err(io("start the API server"))?;
+        let fleet = Fleet::new(systems.clone(), journal.clone(), killer);
+        let tls = match fleet.has_children() {
+            true => Some(
+                api.start_tls()
+                    .await
+                    .map_err(io("start the API server with TLS"))?,
+            ),
+            false => None,
+        };
         let observer = CsiObserver {
             journal: journal.clone(),
             segments: plan.segments.clone(),
@@ -126,16 +143,18 @@ impl Cluster {
             controllers: tokio::spawn(run),
             api,
             server,
+            tls,
             local,
             driver,
             endpoints: BTreeMap::new(),
             folder,
-            fleet: Fleet::new(systems.clone(), journal.clone()),
+            fleet,
             journal: journal.clone(),
             world: World::default(),
             world_seen: 0,
             active: Vec::new(),
             settings: settings(plan, refresh),
+            replicas: plan.publisher.replicas,
             pod: None,
             faults: BTreeMap::new(),
         };
@@ -185,7 +204,7 @@ impl Cluster {
 
     async fn start_driver(&mut self, plan: &Plan) -> std::io::Result<()> {
         for (segment, pool) in &plan.driver.pools {
-            self.set_pool(segment, *pool);
+            self.set_pool(segment, pool);
         }
         if plan.is_distributed() {
             for (node, segment) in &plan.driver_nodes {
@@ -196,12 +215,11 @@ impl Cluster {
         self.listen(None).await
     }
 
-    fn set_pool(&self, segment: &Segment, pool: PoolPlan) {
-        let (capacity, largest) = (pool.capacity, pool.largest);
+    fn set_pool(&self, segment: &Segment, storage: &Storage) {
         self.driver.set_pool(Pool {
             segment: segment.clone(),
-            capacity,
-            largest,
+            parameters: BTreeMap::new(),
+            storage: storage.clone(),
         });
     }
 
@@ -227,8 +245,8 @@ impl Cluster {
         if !self.active.contains(&role) {
             self.active.push(role);
         }
-        if role == Role::Scheduler {
-            let access = self.access(role.as_str(), None, None);
+        if role != Role::Publisher {
+            let access = self.access(role.as_str(), None, None)?;
             return self
                 .fleet
                 .start(role, role.as_str(), access)
@@ -236,31 +254,71 @@ impl Cluster {
         }
         let nodes: Vec<Option<String>> = self.endpoints.keys().cloned().collect();
         for node in nodes {
-            self.start_publisher(node)?;
+            self.start_publisher(node.as_ref())?;
         }
         Ok(())
     }
 
-    /// Starts the publisher of a node, or the central one.
-    fn start_publisher(&mut self, node: Option<String>) -> Result<(), StartError> {
-        let client = publisher_client(node.as_deref());
+    /// Starts the publisher of a node, or the central one, or all candidates for it.
+    fn start_publisher(&mut self, node: Option<&String>) -> Result<(), StartError> {
+        let clients = match (node, self.replicas) {
+            (None, Some(replicas)) => (1..=replicas)
+                .map(|number| format!("publisher@{number}"))
+                .collect(),
+            _ => vec![publisher_client(node.map(String::as_str))],
+        };
+        let node = node.cloned();
         let socket = self.endpoints.get(&node).map(|endpoint| endpoint.socket.clone());
-        let access = self.access(&client, node, socket);
-        self.fleet
-            .start(Role::Publisher, &client, access)
-            .map_err(StartError::NoSystem)
+        for client in clients {
+            let access = self.access(&client, node.clone(), socket.clone())?;
+            self.fleet
+                .start(Role::Publisher, &client, access)
+                .map_err(StartError::NoSystem)?;
+        }
+        Ok(())
     }
 
-    fn access(&self, client: &str, node: Option<String>, csi_socket: Option<PathBuf>) -> Access {
-        Access {
+    fn access(
+        &self,
+        client: &str,
+        node: Option<String>,
+        csi_socket: Option<PathBuf>,
+    ) -> Result<Access, StartError> {
+        let token = self.api.add_client(client);
+        let child = self
+            .tls
+            .as_ref()
+            .map(|tls| self.child_access(tls, client, &token));
+        Ok(Access {
             api_url: self.server.url(),
-            token: self.api.add_client(client),
+            token,
             csi_socket,
             node,
             namespace: NAMESPACE.to_owned(),
             pod: self.pod.clone(),
             settings: self.settings.clone(),
-        }
+            child: child.transpose()?,
+        })
+    }
+
+    fn child_access(
+        &self,
+        tls: &fake_apiserver::Running,
+        client: &str,
+        token: &str,
+    ) -> Result<ChildAccess, StartError> {
+        let kubeconfig = self.folder.path().join(format!("{client}.kubeconfig"));
+        tls.write_kubeconfig(&kubeconfig, token)
+            .map_err(|source| StartError::Io {
+                what: "write a kubeconfig",
+                source,
+            })?;
+        Ok(ChildAccess {
+            kubeconfig,
+            api_url: tls.url(),
+            authority_pem: tls.authority_pem().unwrap_or_default().to_owned(),
+            log: self.folder.path().join(format!("{client}.log")),
+        })
     }
 
     /// Waits until nothing is in flight and nothing has moved for a moment.
@@ -281,12 +339,42 @@ impl Cluster {
         }
     }
 
-    /// Stops the systems, then the servers.
-    pub(crate) async fn stop(mut self) {
+    /// The API server.
+    pub(crate) fn api(&self) -> &ApiServer {
+        &self.api
+    }
+
+    /// The driver's sockets, each with the node that it is on; none: the central one.
+    pub(crate) fn sockets(&self) -> impl Iterator<Item = (Option<&str>, &Path)> {
+        self.endpoints
+            .iter()
+            .map(|(node, endpoint)| (node.as_deref(), endpoint.socket.as_path()))
+    }
+
+    /// Stops the systems, then the servers. Returns what child processes have said, by client name.
+    pub(crate) async fn stop(mut self) -> Vec<(String, Vec<u8>)> {
         self.fleet.stop_all().await;
         self.controllers.abort();
         self.server.stop().await;
+        if let Some(tls) = self.tls {
+            tls.stop().await;
+        }
+        logs(self.folder.path())
     }
+}
+
+/// The logs in a folder, by the names of the clients.
+fn logs(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut logs: Vec<_> = entries
+        .filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            let client = name.strip_suffix(".log")?.to_owned();
+            Some((client, std::fs::read(entry.path()).ok()?))
+        })
+        .collect();
+    logs.sort();
+    logs
 }
 
 /// Whether a fact shows that the cluster is still moving; polls that change nothing do not.
@@ -308,9 +396,10 @@ fn publisher_client(node: Option<&str>) -> String {
 
 fn driver_spec(plan: &Plan) -> DriverSpec {
     DriverSpec {
-        name: plan.driver.name.clone(),
         topology_keys: plan.segments.keys().to_vec(),
         advertise_get_capacity: plan.driver.get_capacity,
+        version: plan.driver.version,
+        ..DriverSpec::new(plan.driver.name.clone())
     }
 }
 
@@ -335,5 +424,9 @@ fn settings(plan: &Plan, refresh: Duration) -> Settings {
         capacity: plan.scheduler.capacity,
         scoring: plan.scheduler.scoring,
         shape: plan.scheduler.shape.clone(),
+        withdraw: plan.publisher.withdraw,
+        election: plan.publisher.replicas.is_some(),
+        driver: plan.driver.name.clone(),
+        orphan_after: plan.orphan_after,
     }
 }

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 pub use chain::{Chain, Link};
 pub use monitor::Reason;
-pub use predicate::{DiffRow, RowState};
+pub use predicate::{DiffRow, RowState, spell_bytes};
+pub(crate) use predicate::{Offer, row_key};
 
 use crate::journal::{BoundFact, BoundKind, Fact, ProcessEvent, What};
 use crate::plan::{Plan, Predicate};
@@ -23,6 +24,18 @@ pub enum Verdict {
     Pass,
     /// Something was not as it must be.
     Fail(Box<Failure>),
+    /// Something was late, but so was the harness itself: a busy machine proves nothing.
+    Inconclusive(Box<Failure>),
+}
+
+impl Verdict {
+    /// What was not as it must be.
+    pub fn failure(&self) -> Option<&Failure> {
+        match self {
+            Verdict::Pass => None,
+            Verdict::Fail(failure) | Verdict::Inconclusive(failure) => Some(failure),
+        }
+    }
 }
 
 /// Why a case failed, with all that explains it.
@@ -74,6 +87,9 @@ pub struct Judge<'p> {
 
 /// However short the refresh: a system needs this long to do anything at all on a busy machine.
 const FLOOR: Duration = Duration::from_secs(10);
+
+/// So late in one step that being late says nothing about others.
+const STARVED: Duration = Duration::from_secs(2);
 
 /// However short the refresh: who has asked nothing for this long is taken not to ask.
 const SILENCE: Duration = Duration::from_secs(3);
@@ -130,8 +146,14 @@ impl<'p> Judge<'p> {
                 return;
             }
             What::Process(process) => {
-                if let ProcessEvent::Exited(how) = &process.event {
-                    self.failure = Some(Box::new(self.crash(&process.client, how, fact.seq)));
+                let client = &process.client;
+                let summary = match &process.event {
+                    ProcessEvent::Exited(how) => format!("{client} ended by itself: {how}"),
+                    ProcessEvent::NotReady(what) => format!("{client} was not ready: {what}"),
+                    ProcessEvent::Started | ProcessEvent::Stopped => String::new(),
+                };
+                if !summary.is_empty() {
+                    self.failure = Some(Box::new(self.crash(summary, fact.seq)));
                 }
             }
             _ => {}
@@ -207,7 +229,10 @@ impl<'p> Judge<'p> {
     /// The verdict over all facts so far.
     pub fn verdict(&self) -> Verdict {
         if let Some(failure) = &self.failure {
-            return Verdict::Fail(failure.clone());
+            return match self.was_starved(failure) {
+                true => Verdict::Inconclusive(failure.clone()),
+                false => Verdict::Fail(failure.clone()),
+            };
         }
         if self.progress() == Progress::StepDone && self.step + 1 == self.plan.steps.len() {
             return Verdict::Pass;
@@ -223,16 +248,28 @@ impl<'p> Judge<'p> {
         }))
     }
 
+    /// Whether a bound decided while the harness did not get its share of the machine. What was seen and must not be
+    /// counts in any case.
+    fn was_starved(&self, failure: &Failure) -> bool {
+        let is_late = |fact: &Fact| fact.seq == failure.decided_by && matches!(fact.what, What::Bound(_));
+        let in_step = self.facts.iter().filter(|fact| fact.seq >= failure.step_started);
+        let lag = in_step.map(|fact| match fact.what {
+            What::Lag(lag) => Duration::from_micros(lag.late_us),
+            _ => Duration::ZERO,
+        });
+        self.facts.iter().any(is_late) && lag.sum::<Duration>() > STARVED
+    }
+
     /// All facts so far.
     pub fn facts(&self) -> &[Fact] {
         &self.facts
     }
 
-    fn crash(&self, client: &str, how: &str, seq: u64) -> Failure {
+    fn crash(&self, summary: String, seq: u64) -> Failure {
         Failure {
             step: self.step,
             expect: None,
-            summary: format!("{client} ended by itself: {how}"),
+            summary,
             rows: Vec::new(),
             chain: Chain::default(),
             decided_by: seq,

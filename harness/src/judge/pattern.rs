@@ -7,11 +7,8 @@ use crate::system::HARNESS;
 
 /// The role that a client name belongs to: `publisher@n1` is a publisher. The harness and its controllers have none.
 pub(super) fn role_of(client: &str) -> Option<Role> {
-    match client.split('@').next() {
-        Some("publisher") => Some(Role::Publisher),
-        Some("scheduler") => Some(Role::Scheduler),
-        _ => None,
-    }
+    let name = client.split('@').next();
+    Role::ALL.into_iter().find(|role| name == Some(role.as_str()))
 }
 
 /// Whether the fact is of that kind.

@@ -28,18 +28,22 @@ fn on(spec: &FaultSpec) -> Result<Match, String> {
     let wrong = || {
         let verbs = Verb::ALL.map(Verb::as_str).join(", ");
         format!(
-            "`{}` is not `<verb> <resource>` with a verb of {verbs} or `*`",
+            "`{}` is not `<verb> <resource>` with verbs of {verbs}, joined by `|`, or `*`",
             spec.api
         )
     };
-    let (verb, resource) = spec.api.split_once(' ').ok_or_else(wrong)?;
-    let known = Verb::ALL.into_iter().find(|known| known.as_str() == verb);
-    if known.is_none() && verb != "*" {
-        return Err(wrong());
-    }
+    let (verbs, resource) = spec.api.split_once(' ').ok_or_else(wrong)?;
+    let known = |word: &str| Verb::ALL.into_iter().find(|known| known.as_str() == word);
+    let verbs = match verbs {
+        "*" => Vec::new(),
+        words => words
+            .split('|')
+            .map(|word| known(word).ok_or_else(wrong))
+            .collect::<Result<_, _>>()?,
+    };
     Ok(Match {
         client: spec.by.map(clients),
-        verb: known,
+        verbs,
         resource: Some(resource.to_owned()).filter(|resource| resource != "*"),
         name: spec.name.clone(),
     })

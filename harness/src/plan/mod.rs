@@ -2,19 +2,26 @@
 //!
 //! Lowering is pure: it reads a [`Scenario`] and yields a [`Plan`] or an error that points into the file. Nothing here runs.
 
+mod actions;
+mod backend;
 mod bound;
 mod expect;
 mod fault;
+mod features;
 mod lower;
 pub(crate) mod objects;
+mod script;
 
 use std::collections::BTreeMap;
 
 use fake_apiserver::Release;
+use fake_csi::{SpecVersion, Storage};
 use serde_json::Value;
 
 pub use bound::Bound;
+pub use bound::duration;
 pub use expect::{Count, Expect, Objects, Pattern, PatternKind, Place, Predicate, Row, Rows};
+pub use features::{FEATURES, Feature, feature};
 pub use lower::lower;
 
 use crate::scenario::{Level, Mode, PublisherSpec, Role, Scenario, SchedulerSpec, Size};
@@ -46,6 +53,8 @@ pub struct Plan {
     pub publisher: PublisherSpec,
     /// Settings of the scheduler.
     pub scheduler: SchedulerSpec,
+    /// How long the driver must be absent before the cleaner acts.
+    pub orphan_after: std::time::Duration,
     /// The driver.
     pub driver: DriverPlan,
     /// Spelling of segments.
@@ -91,17 +100,10 @@ pub struct DriverPlan {
     pub get_capacity: bool,
     /// Raw bytes per volume byte, by class parameter.
     pub costs: Vec<(String, String, u64)>,
-    /// Pools by segment.
-    pub pools: Vec<(Segment, PoolPlan)>,
-}
-
-/// Raw storage of one segment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PoolPlan {
-    /// Raw bytes.
-    pub capacity: u64,
-    /// Bytes of the largest single volume; none: not reported.
-    pub largest: Option<u64>,
+    /// The release of the CSI specification that it is made for.
+    pub version: SpecVersion,
+    /// Storage by segment.
+    pub pools: Vec<(Segment, Storage)>,
 }
 
 /// One step.
@@ -121,7 +123,7 @@ pub struct Step {
 #[derive(Debug, Clone)]
 pub enum Action {
     /// Change or remove a pool.
-    Pool(Segment, Option<PoolPlan>),
+    Pool(Segment, Option<Storage>),
     /// Create an object.
     Create(Value),
     /// Apply a JSON merge patch.
@@ -140,8 +142,15 @@ pub enum Action {
     Stop(Role),
     /// Start a role again.
     Start(Role),
-    /// The API server fails by a rule, under the case's name for it.
-    Fault(String, fake_apiserver::Rule),
+    /// The API server fails by a rule, under the case's name for it; perhaps whoever meets it is killed.
+    Fault {
+        /// The case's name for it.
+        id: String,
+        /// What fails.
+        rule: fake_apiserver::Rule,
+        /// Whether whoever meets it is killed.
+        kills: bool,
+    },
     /// The fault of that name is over.
     Unfault(String),
     /// The API server becomes a release with these gates.
@@ -197,6 +206,10 @@ pub enum Effect {
     Delay(std::time::Duration),
     /// It is never answered.
     Hang,
+    /// The connection is cut before anything is done.
+    Disconnect,
+    /// It is carried out, and the connection is cut instead of an answer.
+    LoseAnswer,
     /// GetCapacity answers these bytes.
     Answer {
         /// available_capacity.

@@ -11,7 +11,7 @@ use super::Role;
 pub struct FaultSpec {
     /// Name for `unfault`.
     pub id: Option<String>,
-    /// `<verb> <resource>`; `*` stands for any verb, or any resource.
+    /// `<verb> <resource>`, such as `update|patch pods`; `*` stands for any verb, or any resource.
     pub api: String,
     /// Only for that role. Unset: for every system under test.
     pub by: Option<Role>,
@@ -41,6 +41,9 @@ pub struct FaultSpec {
     pub compact: bool,
     /// Get and list see the state of now, later on as well: where they allow it, or always.
     pub stale: Option<StaleSpec>,
+    /// Whoever meets it is killed at that very moment: what it does next never happens.
+    #[serde(default)]
+    pub kill: bool,
     /// No real server does this; the case means it all the same.
     #[serde(default)]
     pub illegal: bool,

@@ -137,7 +137,7 @@ fn is_id(id: &str) -> bool {
     id.split('/').all(word)
 }
 
-fn read<'de, T: Deserialize<'de>>(source: &str, text: &'de str) -> Result<T, ScenarioError> {
+pub(crate) fn read<'de, T: Deserialize<'de>>(source: &str, text: &'de str) -> Result<T, ScenarioError> {
     let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true };
     serde_saphyr::from_str_with_options(text, options).map_err(|error| {
         let place = error.location().map(|at| (at.line(), at.column()));

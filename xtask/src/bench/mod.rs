@@ -1,4 +1,4 @@
-//! `bench`: how fast the API server is, and how much memory it takes.
+//! `bench`: how fast the API server and the scheduler are, what publishing costs, and how much memory it takes.
 //!
 //! Thin: what is typed, and which servers are measured. Judges nothing: figures depend on the machine.
 
@@ -6,6 +6,8 @@ mod connection;
 mod figure;
 mod held;
 mod load;
+mod publisher;
+mod scheduler;
 mod server;
 mod watch;
 
@@ -19,6 +21,8 @@ use serde_json::json;
 use crate::Exit;
 use figure::{Figure, Measured};
 use load::{Load, Unknown};
+use publisher::PublisherArgs;
+use scheduler::SchedulerArgs;
 use server::Ours;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -34,6 +38,10 @@ pub(crate) struct BenchArgs {
 enum What {
     /// Measure the API server over TLS, perhaps against another one
     Apiserver(ApiserverArgs),
+    /// Measure what publishing costs, by number of objects
+    Publisher(PublisherArgs),
+    /// Measure one attempt of the scheduler over nodes and objects, beside a scan of every object
+    Scheduler(SchedulerArgs),
 }
 
 #[derive(Args)]
@@ -53,21 +61,31 @@ struct ApiserverArgs {
 
 /// Measures.
 pub(crate) fn run(args: &BenchArgs) -> Exit {
-    let What::Apiserver(args) = &args.what;
-    if cfg!(debug_assertions) && !args.as_built {
+    let as_built = match &args.what {
+        What::Apiserver(args) => args.as_built,
+        What::Publisher(args) => args.as_built,
+        What::Scheduler(args) => args.as_built,
+    };
+    if cfg!(debug_assertions) && !as_built {
         return optimised();
     }
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
-        Ok(runtime) => runtime,
-        Err(error) => return environment(&error.into()),
+    let measured = match &args.what {
+        What::Apiserver(args) => block_on(measure(args)),
+        What::Publisher(args) => block_on(measure_publisher(args)),
+        What::Scheduler(args) => scheduler::run(args),
     };
-    match runtime.block_on(measure(args)) {
+    match measured {
         Ok(text) => {
             println!("{text}");
             Exit::Passed
         }
         Err(error) => environment(&error),
     }
+}
+
+fn block_on(measuring: impl Future<Output = Result<String, BoxError>>) -> Result<String, BoxError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(measuring)
 }
 
 fn environment(error: &BoxError) -> Exit {
@@ -88,6 +106,14 @@ fn optimised() -> Exit {
         Ok(status) => environment(&format!("the optimised build ended with {status}").into()),
         Err(error) => environment(&error.into()),
     }
+}
+
+async fn measure_publisher(args: &PublisherArgs) -> Result<String, BoxError> {
+    let costs = publisher::measure(args).await?;
+    if args.json {
+        return Ok(serde_json::to_string_pretty(&costs)?);
+    }
+    Ok(publisher::table(&costs).trim_end().to_owned())
 }
 
 async fn measure(args: &ApiserverArgs) -> Result<String, BoxError> {

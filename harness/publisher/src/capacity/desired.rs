@@ -1,6 +1,6 @@
 //! What a CSIStorageCapacity object should look like, and what an existing one means. Pure: objects in, objects and answers out.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use k8s_openapi::{
     api::storage::v1::{CSIStorageCapacity, StorageClass},
@@ -34,7 +34,7 @@ pub(crate) struct ManagedBy {
 /// What one object is about; there should be one object for each wanted key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Key {
-    pub(crate) class: String,
+    pub(crate) class: Arc<str>,
     pub(crate) place: Place,
 }
 
@@ -42,8 +42,8 @@ pub(crate) struct Key {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Place {
     /// Exactly the nodes of a segment; the empty segment is all nodes.
-    Segment(Segment),
-    /// Anything else: no selector at all (no nodes), or one that no segment can have. Nobody wants such an object.
+    Segment(Arc<Segment>),
+    /// Anything else: no selector at all (no nodes), or one that we never write. Nobody wants such an object.
     Other(String),
 }
 
@@ -91,6 +91,16 @@ impl ManagedBy {
         label(DRIVER_LABEL) == Some(&self.driver) && label(MANAGED_BY_LABEL) == Some(&self.instance)
     }
 
+    /// Whether an instance is that of a node, in distributed mode.
+    pub(crate) fn is_of_a_node(instance: &str) -> bool {
+        let infix = infix();
+        let shortened = |(before, _): (&str, &str)| !before.is_empty() && CENTRAL.starts_with(before);
+        instance
+            .strip_prefix(CENTRAL)
+            .is_some_and(|rest| rest.len() > 1 && rest.starts_with('-'))
+            || instance.split_once(&infix).is_some_and(shortened)
+    }
+
     fn labels(&self) -> BTreeMap<String, String> {
         [(DRIVER_LABEL, &self.driver), (MANAGED_BY_LABEL, &self.instance)]
             .map(|(key, value)| (key.to_owned(), value.clone()))
@@ -102,12 +112,17 @@ impl ManagedBy {
 /// a restart.
 fn instance_on(node: &str) -> String {
     let whole = format!("{CENTRAL}-{node}");
-    let infix = format!("-{:08x}-", fnv1a(CENTRAL));
+    let infix = infix();
     match LABEL_LENGTH_MAX.checked_sub(node.len() + infix.len()) {
         _ if whole.len() <= LABEL_LENGTH_MAX => whole,
         Some(room @ 1..) => format!("{}{infix}{node}", &CENTRAL[..room.min(CENTRAL.len())]),
         _ => format!("{CENTRAL}-{:08x}", fnv1a(&whole)),
     }
+}
+
+/// Stands where the name of the central instance was cut off.
+fn infix() -> String {
+    format!("-{:08x}-", fnv1a(CENTRAL))
 }
 
 /// FNV-1a of 32 bits.
@@ -121,30 +136,39 @@ impl Key {
     /// What an existing object is about.
     pub(crate) fn of(object: &CSIStorageCapacity) -> Key {
         Key {
-            class: object.storage_class_name.clone(),
+            class: object.storage_class_name.as_str().into(),
             place: Place::of(object.node_topology.as_ref()),
         }
     }
 }
 
 impl Place {
-    /// The meaning of a selector: `In` with one value says the same as a label.
+    /// What a selector says. Only labels make a segment: one with expressions is replaced by one that says the same in labels, because
+    /// whoever reads objects may rely on the form that external-provisioner writes.
     fn of(selector: Option<&LabelSelector>) -> Place {
-        let other = || Place::Other(format!("{selector:?}"));
-        let Some(selector) = selector else { return other() };
-        let mut segment = selector.match_labels.clone().unwrap_or_default();
-        for expression in selector.match_expressions.iter().flatten() {
-            let ("In", Some([value])) = (expression.operator.as_str(), expression.values.as_deref()) else {
-                return other();
-            };
-            let known = segment
-                .entry(expression.key.clone())
-                .or_insert_with(|| value.clone());
-            if known != value {
-                return other();
+        match selector {
+            Some(LabelSelector {
+                match_labels,
+                match_expressions: None,
+            }) => Place::Segment(Arc::new(match_labels.clone().unwrap_or_default())),
+            other => Place::Other(format!("{other:?}")),
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    /// `key=value,…`, in order; empty for all nodes.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Other(text) => out.write_str(text),
+            Place::Segment(segment) => {
+                for (index, (key, value)) in segment.iter().enumerate() {
+                    let comma = if index == 0 { "" } else { "," };
+                    write!(out, "{comma}{key}={value}")?;
+                }
+                Ok(())
             }
         }
-        Place::Segment(segment)
     }
 }
 
@@ -240,15 +264,6 @@ mod tests {
         }
     }
 
-    fn expression(key: &str, operator: &str, values: &[&str]) -> LabelSelectorRequirement {
-        let values = values.iter().map(|value| (*value).to_owned()).collect();
-        LabelSelectorRequirement {
-            key: key.to_owned(),
-            operator: operator.to_owned(),
-            values: Some(values),
-        }
-    }
-
     fn central() -> ManagedBy {
         ManagedBy::new("disk.example.com", None)
     }
@@ -266,46 +281,31 @@ mod tests {
             segment(&[("rack", "1"), ("zone", "a")]),
         ] {
             let object = object(&central(), "fast", &wanted, GIB, None);
-            let place = Place::Segment(wanted);
-            assert_eq!(
-                Key::of(&object),
-                Key {
-                    class: "fast".to_owned(),
-                    place
-                }
-            );
+            let place = Place::Segment(Arc::new(wanted));
+            let class = "fast".into();
+            assert_eq!(Key::of(&object), Key { class, place });
             assert!(central().owns(&object));
             assert!(!ManagedBy::new("disk.example.com", Some("n1")).owns(&object));
         }
     }
 
     #[test]
-    fn selectors_are_read_by_meaning() {
-        let of = |labels: &[(&str, &str)], expressions| {
-            let match_labels = Some(segment(labels));
-            Place::of(Some(&LabelSelector {
-                match_labels,
-                match_expressions: Some(expressions),
-            }))
-        };
-        let zone_a = Place::Segment(segment(&[("zone", "a")]));
-        assert_eq!(of(&[], vec![expression("zone", "In", &["a"])]), zone_a);
-        assert_eq!(
-            of(&[("zone", "a")], vec![expression("zone", "In", &["a"])]),
-            zone_a
-        );
+    fn only_labels_make_a_segment() {
         assert_eq!(
             Place::of(Some(&LabelSelector::default())),
-            Place::Segment(segment(&[]))
+            Place::Segment(Arc::default())
         );
-        for other in [
-            Place::of(None),
-            of(&[("zone", "a")], vec![expression("zone", "In", &["b"])]),
-            of(&[], vec![expression("zone", "In", &["a", "b"])]),
-            of(&[], vec![expression("zone", "NotIn", &["a"])]),
-            of(&[], vec![expression("zone", "Exists", &[])]),
-        ] {
-            assert!(matches!(other, Place::Other(_)), "{other:?}");
+        let expression = LabelSelectorRequirement {
+            key: "zone".to_owned(),
+            operator: "In".to_owned(),
+            values: Some(vec!["a".to_owned()]),
+        };
+        let with_expression = LabelSelector {
+            match_labels: Some(segment(&[("zone", "a")])),
+            match_expressions: Some(vec![expression]),
+        };
+        for other in [None, Some(&with_expression)] {
+            assert!(matches!(Place::of(other), Place::Other(_)), "{other:?}");
         }
     }
 
@@ -380,6 +380,14 @@ mod tests {
             format!("e-53f40b57-{}", "n".repeat(52))
         );
         assert_eq!(instance(&"n".repeat(53)).len(), "external-provisioner-".len() + 8);
+        for other in [
+            "external-provisioner",
+            "external-provisioner-",
+            "somebody",
+            "x-53f40b57-n",
+        ] {
+            assert!(!ManagedBy::is_of_a_node(other), "{other}");
+        }
     }
 
     #[test]
@@ -397,7 +405,7 @@ mod tests {
         fn instance_names_are_label_values_and_differ(length in 1..254usize, other in 1..254usize) {
             let instance = |length| ManagedBy::new("d", Some(&"n".repeat(length))).instance;
             prop_assert!(instance(length).len() <= LABEL_LENGTH_MAX);
-            prop_assert!(instance(length).starts_with('e'));
+            prop_assert!(ManagedBy::is_of_a_node(&instance(length)));
             prop_assert_eq!(instance(length) == instance(other), length == other);
         }
     }

@@ -1,4 +1,5 @@
-//! What is known about wanted and existing objects, and which keys need a look after each change. Pure: no requests, no time.
+//! What is known about wanted and existing objects, and which keys need a look after each change. Pure: no requests, and no time but
+//! what it is told, and when it heard of objects.
 //!
 //! Objects come from the watch and from our own writes, in any order. A create that is still under way, and deletions of our own, are
 //! remembered, so that their echo in the watch asks nobody for anything.
@@ -6,21 +7,24 @@
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     sync::Arc,
+    time::Duration,
 };
 
 use k8s_openapi::api::storage::v1::CSIStorageCapacity;
+
+use tokio::time::Instant;
 
 use super::desired::{Key, Place};
 use crate::{cluster::is_older, topology::Segment};
 
 /// Parameters of a publishable class.
-type Parameters = BTreeMap<String, String>;
+type Parameters = Arc<BTreeMap<String, String>>;
 
 /// The books of the publisher.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
-    classes: BTreeMap<String, Parameters>,
-    segments: BTreeSet<Segment>,
+    classes: BTreeMap<Arc<str>, Parameters>,
+    segments: BTreeSet<Arc<Segment>>,
     objects: HashMap<String, Known>,
     by_key: HashMap<Key, BTreeSet<String>>,
     creating: HashSet<Key>,
@@ -37,6 +41,19 @@ struct Known {
     doubtful: bool,
     /// We are deleting it.
     deleting: bool,
+    /// When the driver last told the figures that it has; when it was found, if never.
+    told: Instant,
+}
+
+/// How many objects there are, and should be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    /// Wanted keys.
+    pub(crate) goal: usize,
+    /// Wanted keys that have an object.
+    pub(crate) current: usize,
+    /// Objects that are to be deleted.
+    pub(crate) obsolete: usize,
 }
 
 /// What holds for one key now.
@@ -53,30 +70,34 @@ pub(crate) struct View {
 impl Ledger {
     /// A class is to be published with these parameters, or no more (`None`). The keys that this concerns.
     pub(crate) fn set_class(&mut self, class: &str, parameters: Option<Parameters>) -> Vec<Key> {
+        let class: Arc<str> = class.into();
         let changed = match parameters {
-            None => self.classes.remove(class).is_some(),
-            Some(parameters) if self.classes.get(class) == Some(&parameters) => false,
+            None => self.classes.remove(&class).is_some(),
+            Some(parameters) if self.classes.get(&class) == Some(&parameters) => false,
             Some(parameters) => {
-                self.classes.insert(class.to_owned(), parameters);
+                self.classes.insert(Arc::clone(&class), parameters);
                 true
             }
         };
         if !changed {
             return Vec::new();
         }
-        self.segments.iter().map(|segment| key(class, segment)).collect()
+        self.segments.iter().map(|segment| key(&class, segment)).collect()
     }
 
     /// A segment came. The keys that this concerns.
     pub(crate) fn add_segment(&mut self, segment: &Segment) -> Vec<Key> {
-        let new = self.segments.insert(segment.clone());
-        self.keys_in(segment).filter(|_| new).collect()
+        let segment = Arc::new(segment.clone());
+        let new = self.segments.insert(Arc::clone(&segment));
+        self.keys_in(&segment).filter(|_| new).collect()
     }
 
     /// A segment went. The keys that this concerns.
     pub(crate) fn remove_segment(&mut self, segment: &Segment) -> Vec<Key> {
-        let known = self.segments.remove(segment);
-        self.keys_in(segment).filter(|_| known).collect()
+        match self.segments.take(segment) {
+            Some(segment) => self.keys_in(&segment).collect(),
+            None => Vec::new(),
+        }
     }
 
     /// All wanted keys.
@@ -116,7 +137,7 @@ impl Ledger {
     pub(crate) fn seen_unwanted(&mut self, object: Arc<CSIStorageCapacity>) -> Option<Key> {
         let uid = object.metadata.uid.clone()?;
         let key = Key {
-            class: object.storage_class_name.clone(),
+            class: object.storage_class_name.as_str().into(),
             place: Place::Other(uid.clone()),
         };
         self.store_as(&uid, key.clone(), object, true).then_some(key)
@@ -160,6 +181,35 @@ impl Ledger {
                 .flatten(),
             doubtful: known.first().is_some_and(|known| known.doubtful),
             objects: known.into_iter().map(|known| Arc::clone(&known.object)).collect(),
+        }
+    }
+
+    /// The driver told the figures of a key, and its object says so.
+    pub(crate) fn told(&mut self, key: &Key, at: Instant) {
+        for uid in self.by_key.get(key).into_iter().flatten() {
+            if let Some(known) = self.objects.get_mut(uid) {
+                known.told = at;
+            }
+        }
+    }
+
+    /// The age of the figures of each object of a wanted key.
+    pub(crate) fn ages(&self, now: Instant) -> Vec<(Key, Duration)> {
+        let first = |(key, uids): (&Key, &BTreeSet<String>)| {
+            let known = uids.iter().find_map(|uid| self.objects.get(uid))?;
+            Some((key.clone(), now.duration_since(known.told)))
+        };
+        let wanted = self.by_key.iter().filter(|(key, _)| self.is_wanted(key));
+        wanted.filter_map(first).collect()
+    }
+
+    /// How many objects there are, and should be.
+    pub(crate) fn counts(&self) -> Counts {
+        let current = self.by_key.keys().filter(|key| self.is_wanted(key)).count();
+        Counts {
+            goal: self.segments.len() * self.classes.len(),
+            current,
+            obsolete: self.objects.len() - current,
         }
     }
 
@@ -232,6 +282,7 @@ impl Ledger {
             confirmed,
             doubtful: false,
             deleting: false,
+            told: Instant::now(),
         };
         self.objects.insert(uid.to_owned(), known);
         true
@@ -255,15 +306,15 @@ impl Ledger {
         self.segments.contains(segment) && self.classes.contains_key(&key.class)
     }
 
-    fn keys_in(&self, segment: &Segment) -> impl Iterator<Item = Key> {
+    fn keys_in(&self, segment: &Arc<Segment>) -> impl Iterator<Item = Key> {
         self.classes.keys().map(|class| key(class, segment))
     }
 }
 
-fn key(class: &str, segment: &Segment) -> Key {
+fn key(class: &Arc<str>, segment: &Arc<Segment>) -> Key {
     Key {
-        class: class.to_owned(),
-        place: Place::Segment(segment.clone()),
+        class: Arc::clone(class),
+        place: Place::Segment(Arc::clone(segment)),
     }
 }
 
@@ -271,11 +322,15 @@ fn key(class: &str, segment: &Segment) -> Key {
 mod tests {
     use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
 
-    use super::*;
+    use super::{key as key_of, *};
     use crate::capacity::desired::{ManagedBy, Values, object};
 
     fn zone(name: &str) -> Segment {
         [("zone".to_owned(), name.to_owned())].into()
+    }
+
+    fn key(class: &str, segment: &Segment) -> Key {
+        key_of(&class.into(), &Arc::new(segment.clone()))
     }
 
     fn existing(uid: &str, class: &str, segment: &Segment, version: u64) -> Arc<CSIStorageCapacity> {
@@ -293,7 +348,7 @@ mod tests {
     /// One class, two zones.
     fn ledger() -> Ledger {
         let mut ledger = Ledger::default();
-        ledger.set_class("fast", Some(Parameters::new()));
+        ledger.set_class("fast", Some(Parameters::default()));
         ledger.add_segment(&zone("a"));
         ledger.add_segment(&zone("b"));
         ledger
@@ -313,11 +368,11 @@ mod tests {
         let mut ledger = ledger();
         assert_eq!(ledger.wanted().len(), 2);
         assert_eq!(
-            ledger.set_class("fast", Some(Parameters::new())),
+            ledger.set_class("fast", Some(Parameters::default())),
             [],
             "nothing changed"
         );
-        let other = Some(zone("parameter"));
+        let other = Some(Arc::new(zone("parameter")));
         assert_eq!(
             ledger.set_class("fast", other.clone()),
             [key("fast", &zone("a")), key("fast", &zone("b"))]
@@ -415,5 +470,43 @@ mod tests {
         dying.metadata.deletion_timestamp = Some(Time(Timestamp::UNIX_EPOCH));
         assert_eq!(ledger.seen(Arc::new(dying)), Some(a.clone()));
         assert_eq!(names(&ledger, &a), Vec::<String>::new());
+    }
+
+    #[test]
+    fn counts_follow_what_is_wanted_and_what_exists() {
+        let mut ledger = ledger();
+        let counts = |goal, current, obsolete| Counts {
+            goal,
+            current,
+            obsolete,
+        };
+        assert_eq!(ledger.counts(), counts(2, 0, 0));
+        ledger.seen(existing("1", "fast", &zone("a"), 1));
+        ledger.seen(existing("2", "fast", &zone("a"), 2));
+        ledger.seen(existing("3", "slow", &zone("a"), 3));
+        assert_eq!(
+            ledger.counts(),
+            counts(2, 1, 2),
+            "a duplicate and one without a class"
+        );
+        ledger.set_class("fast", None);
+        assert_eq!(ledger.counts(), counts(0, 0, 3));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_age_counts_from_when_the_driver_told() {
+        let mut ledger = ledger();
+        ledger.seen(existing("1", "fast", &zone("a"), 1));
+        let a = key("fast", &zone("a"));
+        tokio::time::advance(Duration::from_secs(5)).await;
+        let age = |ledger: &Ledger| ledger.ages(Instant::now());
+        assert_eq!(
+            age(&ledger),
+            [(a.clone(), Duration::from_secs(5))],
+            "it never did"
+        );
+        ledger.told(&a, Instant::now());
+        tokio::time::advance(Duration::from_secs(2)).await;
+        assert_eq!(age(&ledger), [(a, Duration::from_secs(2))]);
     }
 }

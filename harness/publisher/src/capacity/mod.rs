@@ -7,6 +7,6 @@ mod ledger;
 mod publish;
 mod served;
 
-pub(crate) use desired::{ManagedBy, parameters_for_driver};
+pub(crate) use desired::{DRIVER_LABEL, MANAGED_BY_LABEL, ManagedBy, parameters_for_driver};
 pub(crate) use publish::Publisher;
 pub(crate) use served::Capacities;

@@ -13,7 +13,8 @@ use kube::{
     api::{DeleteParams, Preconditions},
 };
 use parking_lot::Mutex;
-use tokio::time::{Instant, MissedTickBehavior, interval_at};
+use prometheus_client::metrics::{family::Family, gauge::Gauge};
+use tokio::time::{Instant, sleep};
 
 use super::{
     desired::{self, Key, ManagedBy, Place, Values, is_publishable, parameters_for_driver},
@@ -21,10 +22,12 @@ use super::{
     served::Capacities,
 };
 use crate::{
-    Defect, Options,
+    Defect, OnCapacityError, Options, Profile,
     csi::{Driver, DriverError},
+    metrics::{Metrics, Objects, Place as Labels},
     queue::Queue,
     status::{brief, is_conflict, is_not_found},
+    throttle::Throttle,
     topology::{self, Segment, contains},
     watch::Change,
 };
@@ -36,6 +39,8 @@ pub(crate) struct Publisher {
     owner: Option<OwnerReference>,
     driver: Arc<Driver>,
     capacities: Arc<Capacities>,
+    /// How often the driver is asked.
+    asks: Throttle,
     ledger: Mutex<Ledger>,
     queue: Queue<Key>,
 }
@@ -60,17 +65,64 @@ impl Publisher {
         owner: Option<OwnerReference>,
         driver: Arc<Driver>,
         capacities: Arc<Capacities>,
-    ) -> Publisher {
-        let queue = Queue::new(options.pace());
-        Publisher {
+        metrics: &Arc<Metrics>,
+    ) -> Arc<Publisher> {
+        let queue = Queue::new(options.pace(), metrics.queue("csistoragecapacity"));
+        let asks = Throttle::new(options.get_capacity_qps, options.get_capacity_burst);
+        let publisher = Arc::new(Publisher {
             options,
             by,
             owner,
             driver,
             capacities,
+            asks,
             ledger: Mutex::default(),
             queue,
+        });
+        let (measured, figures) = (Arc::downgrade(&publisher), metrics.objects.clone());
+        metrics.before_reading(move || {
+            if let Some(publisher) = measured.upgrade() {
+                publisher.measure(&figures);
+            }
+        });
+        publisher
+    }
+
+    /// Brings the figures up to date.
+    fn measure(&self, figures: &Objects) {
+        self.queue.measure();
+        let labels = self.labels();
+        let (counts, ages) = {
+            let ledger = self.ledger.lock();
+            (ledger.counts(), ledger.ages(Instant::now()))
+        };
+        let set = |family: &Family<Labels, Gauge>, count: usize| {
+            family
+                .get_or_create(&labels)
+                .set(i64::try_from(count).unwrap_or(i64::MAX));
+        };
+        set(&figures.goal, counts.goal);
+        set(&figures.current, counts.current);
+        set(&figures.obsolete, counts.obsolete);
+        figures.age.clear();
+        for (key, age) in ages {
+            let mut labels = labels.clone();
+            labels.push(("storage_class", key.class.to_string()));
+            labels.push(("topology", key.place.to_string()));
+            figures.age.get_or_create(&labels).set(age.as_secs_f64());
         }
+    }
+
+    /// The driver, and the node in distributed mode (KEP-1472, "monitoring requirements"); upstream has neither.
+    fn labels(&self) -> Labels {
+        if self.options.profile == Profile::Upstream {
+            return Labels::new();
+        }
+        let node = self.options.own_node().map(|node| ("node", node.to_owned()));
+        [("driver_name", self.by.driver.clone())]
+            .into_iter()
+            .chain(node)
+            .collect()
     }
 
     /// Works on keys as they need it, without end. Only call it when everything was listed: what is not known yet counts as not wanted.
@@ -82,13 +134,13 @@ impl Publisher {
             .await;
     }
 
-    /// Asks for a refresh of every wanted key in each interval, without end.
+    /// Asks for a refresh of every wanted key in each interval, without end. Each comes somewhat early, so that publishers that were
+    /// started together do not ask together for long.
     pub(crate) async fn poll(&self) {
         let interval = self.options.capacity_poll_interval;
-        let mut ticks = interval_at(Instant::now() + interval, interval);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         while !self.options.has(Defect::NeverRefreshes) {
-            ticks.tick().await;
+            let early = self.options.capacity_poll_jitter * rand::random::<f64>();
+            sleep(interval.mul_f64(1.0 - early)).await;
             let wanted = self.ledger.lock().wanted();
             wanted
                 .into_iter()
@@ -109,7 +161,7 @@ impl Publisher {
                 &self.by.driver,
                 self.options.capacity_for_immediate_binding,
             );
-        let parameters = wanted.then(|| parameters_for_driver(class));
+        let parameters = wanted.then(|| Arc::new(parameters_for_driver(class)));
         let keys = self.ledger.lock().set_class(&class.name_any(), parameters);
         self.look_at(keys);
     }
@@ -198,7 +250,7 @@ impl Publisher {
         match self.sync(key).await {
             Ok(()) => self.queue.done(key),
             Err(error) => {
-                tracing::warn!(class = key.class, place = ?key.place, %error, "capacity not published");
+                tracing::warn!(class = %key.class, place = %key.place, %error, "capacity not published");
                 self.queue.failed(key);
             }
         }
@@ -212,7 +264,14 @@ impl Publisher {
         if let Some((_, duplicates)) = view.objects.split_first() {
             self.delete_all(duplicates).await?;
         }
-        let values = self.ask(segment, parameters).await?;
+        let values = match self.ask(segment, &parameters).await {
+            Ok(values) => values,
+            Err(error) => {
+                self.withdraw(key).await?;
+                return Err(error);
+            }
+        };
+        let told = Instant::now();
         // The answer took its time: look again before acting on it.
         let View {
             wanted: Some(_),
@@ -222,7 +281,7 @@ impl Publisher {
         else {
             return Ok(());
         };
-        match objects.first() {
+        let published = match objects.first() {
             Some(object) if segment.is_empty() && self.options.has(Defect::FlapsWithoutTopology) => {
                 self.delete(object).await
             }
@@ -231,6 +290,18 @@ impl Publisher {
             Some(object) => self.update(object, values).await,
             None if self.is_published(values) => self.create(key, segment, values).await,
             None => Ok(()),
+        };
+        if published.is_ok() {
+            self.ledger.lock().told(key, told);
+        }
+        published
+    }
+
+    /// The driver does not tell the figures of a key: what to do about its object is a choice.
+    async fn withdraw(&self, key: &Key) -> Result<(), Unfinished> {
+        match self.options.on_capacity_error {
+            OnCapacityError::Keep => Ok(()),
+            OnCapacityError::Withdraw => self.delete_all(&self.view(key).objects).await,
         }
     }
 
@@ -240,19 +311,20 @@ impl Publisher {
 
     /// KEP-1472: no object means the same as an object with zero.
     fn is_published(&self, values: Values) -> bool {
-        values.capacity > 0 || self.options.publish_zero
+        values.capacity > 0 || self.options.publishes_zero()
     }
 
     async fn ask(
         &self,
         segment: &Segment,
-        parameters: BTreeMap<String, String>,
+        parameters: &BTreeMap<String, String>,
     ) -> Result<Values, Unfinished> {
-        let answer = self.driver.get_capacity(segment, parameters).await?;
+        self.asks.turn().await;
+        let answer = self.driver.get_capacity(segment, parameters.clone()).await?;
         let bytes = |what, bytes| u64::try_from(bytes).map_err(|_| Unfinished::Negative { what, bytes });
         let maximum = answer
             .maximum_volume_size
-            .filter(|_| !self.options.has(Defect::IgnoresMaximum));
+            .filter(|_| self.capacities.keeps_maximum() && !self.options.has(Defect::IgnoresMaximum));
         Ok(Values {
             capacity: bytes("available_capacity", answer.available_capacity)?,
             maximum: maximum

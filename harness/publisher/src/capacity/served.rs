@@ -1,7 +1,7 @@
 //! CSIStorageCapacity in whichever version the server has: `v1` from 1.24 on, `v1beta1` and `v1alpha1` before, and none where the
 //! feature is off. All versions have the same fields, so everybody else deals with `v1` alone. Publishes nothing.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use futures::{
     Stream, StreamExt,
@@ -10,7 +10,7 @@ use futures::{
 use k8s_openapi::api::storage::v1::CSIStorageCapacity;
 use kube::{
     Api, Client, ResourceExt,
-    api::{DeleteParams, DynamicObject, PostParams},
+    api::{DeleteParams, DynamicObject, ListParams, PostParams},
     core::{ApiResource, Status},
     runtime::{
         WatchStreamExt,
@@ -19,8 +19,9 @@ use kube::{
 };
 use parking_lot::Mutex;
 use serde::{Serialize, de::DeserializeOwned};
+use tokio::time::Instant;
 
-use crate::{queue::Pace, status::is_type_missing, watch::Retry};
+use crate::{Options, queue::Pace, status::is_type_missing, throttle::Throttle, watch::Retry};
 
 const GROUP: &str = "storage.k8s.io";
 const KIND: &str = "CSIStorageCapacity";
@@ -28,48 +29,98 @@ const PLURAL: &str = "csistoragecapacities";
 /// The version that is used where there is a choice comes first.
 const VERSIONS: [&str; 3] = ["v1", "v1beta1", "v1alpha1"];
 
+/// How long a server that dropped `maximumVolumeSize` is not sent it again: it may be upgraded without anybody being told.
+const DROPPED_FOR: Duration = Duration::from_secs(600);
+
 /// The objects of one namespace.
 pub(crate) struct Capacities {
     client: Client,
     namespace: String,
+    throttle: Throttle,
     /// The version found last; none: not looked for yet, or gone.
     version: Mutex<Option<&'static str>>,
+    /// When the server last dropped `maximumVolumeSize`, as it does before 1.21.
+    maximum_dropped: Mutex<Option<Instant>>,
+}
+
+/// Access in the version that is served.
+enum Access {
+    V1(Api<CSIStorageCapacity>),
+    Before(Api<DynamicObject>, &'static str),
 }
 
 impl Capacities {
-    pub(crate) fn new(client: Client, namespace: &str) -> Capacities {
+    pub(crate) fn new(client: Client, namespace: &str, options: &Options) -> Capacities {
+        let throttle = Throttle::new(options.kube_api_capacity_qps, options.kube_api_capacity_burst);
         Capacities {
             client,
             namespace: namespace.to_owned(),
+            throttle,
             version: Mutex::default(),
+            maximum_dropped: Mutex::default(),
         }
     }
 
+    /// Whether `maximumVolumeSize` that is written is also kept, as far as is known.
+    pub(crate) fn keeps_maximum(&self) -> bool {
+        let dropped = *self.maximum_dropped.lock();
+        dropped.is_none_or(|at| at.elapsed() > DROPPED_FOR)
+    }
+
     pub(crate) async fn create(&self, object: &CSIStorageCapacity) -> kube::Result<CSIStorageCapacity> {
-        let (api, version) = self.api().await?;
-        let created = api
-            .create(&PostParams::default(), &in_version(object, version)?)
-            .await;
-        self.noted(created).and_then(|created| as_v1(&created))
+        let parameters = PostParams::default();
+        let created = match self.access().await? {
+            Access::V1(api) => api.create(&parameters, object).await,
+            Access::Before(api, version) => {
+                let created = api.create(&parameters, &converted(object, version)?).await;
+                created.and_then(|created| as_v1(&created))
+            }
+        };
+        self.noted(created)
+            .inspect(|created| self.note_maximum(object, created))
     }
 
     pub(crate) async fn replace(&self, object: &CSIStorageCapacity) -> kube::Result<CSIStorageCapacity> {
-        let (api, version) = self.api().await?;
-        let sent = in_version(object, version)?;
-        let written = api
-            .replace(&object.name_any(), &PostParams::default(), &sent)
-            .await;
-        self.noted(written).and_then(|written| as_v1(&written))
+        let (name, parameters) = (object.name_any(), PostParams::default());
+        let written = match self.access().await? {
+            Access::V1(api) => api.replace(&name, &parameters, object).await,
+            Access::Before(api, version) => {
+                let written = api
+                    .replace(&name, &parameters, &converted(object, version)?)
+                    .await;
+                written.and_then(|written| as_v1(&written))
+            }
+        };
+        self.noted(written)
+            .inspect(|written| self.note_maximum(object, written))
     }
 
     pub(crate) async fn get(&self, name: &str) -> kube::Result<CSIStorageCapacity> {
-        let (api, _) = self.api().await?;
-        self.noted(api.get(name).await).and_then(|found| as_v1(&found))
+        let found = match self.access().await? {
+            Access::V1(api) => api.get(name).await,
+            Access::Before(api, _) => api.get(name).await.and_then(|found| as_v1(&found)),
+        };
+        self.noted(found)
+    }
+
+    /// All objects that are selected, in any version.
+    pub(crate) async fn list(&self, parameters: &ListParams) -> kube::Result<Vec<CSIStorageCapacity>> {
+        let found = match self.access().await? {
+            Access::V1(api) => api.list(parameters).await.map(|found| found.items),
+            Access::Before(api, _) => {
+                let found = api.list(parameters).await;
+                found.and_then(|found| found.items.iter().map(as_v1).collect())
+            }
+        };
+        self.noted(found)
     }
 
     pub(crate) async fn delete(&self, name: &str, parameters: &DeleteParams) -> kube::Result<()> {
-        let (api, _) = self.api().await?;
-        self.noted(api.delete(name, parameters).await).map(drop)
+        let deleted = match self.access().await? {
+            Access::V1(api) => api.delete(name, parameters).await.map(drop),
+            Access::Before(api, _) => api.delete(name, parameters).await.map(drop),
+        };
+        self.noted(deleted)
     }
 
     /// Follows the objects without end. Where the type goes away, it is looked for again, with growing waits.
@@ -89,12 +140,26 @@ impl Capacities {
         })
     }
 
-    async fn api(&self) -> kube::Result<(Api<DynamicObject>, &'static str)> {
+    /// Waits for the turn of a request, and finds the version to use.
+    async fn access(&self) -> kube::Result<Access> {
+        self.throttle.turn().await;
+        let version = self.version().await?;
+        Ok(if version == "v1" {
+            Access::V1(Api::namespaced(self.client.clone(), &self.namespace))
+        } else {
+            Access::Before(self.dynamic(version), version)
+        })
+    }
+
+    async fn version(&self) -> kube::Result<&'static str> {
         let known = *self.version.lock();
-        let version = match known {
-            Some(version) => version,
-            None => self.discover().await?,
-        };
+        match known {
+            Some(version) => Ok(version),
+            None => self.discover().await,
+        }
+    }
+
+    fn dynamic(&self, version: &str) -> Api<DynamicObject> {
         let resource = ApiResource {
             group: GROUP.to_owned(),
             version: version.to_owned(),
@@ -102,8 +167,15 @@ impl Capacities {
             kind: KIND.to_owned(),
             plural: PLURAL.to_owned(),
         };
-        let api = Api::namespaced_with(self.client.clone(), &self.namespace, &resource);
-        Ok((api, version))
+        Api::namespaced_with(self.client.clone(), &self.namespace, &resource)
+    }
+
+    /// A field that was sent and did not come back is not kept: writing it again and again would not help.
+    fn note_maximum(&self, sent: &CSIStorageCapacity, written: &CSIStorageCapacity) {
+        if sent.maximum_volume_size.is_some() {
+            let dropped = written.maximum_volume_size.is_none();
+            *self.maximum_dropped.lock() = dropped.then(Instant::now);
+        }
     }
 
     async fn discover(&self) -> kube::Result<&'static str> {
@@ -115,6 +187,7 @@ impl Capacities {
             match found {
                 Ok(list) if list.resources.iter().any(|resource| resource.name == PLURAL) => {
                     *self.version.lock() = Some(version);
+                    *self.maximum_dropped.lock() = None;
                     tracing::info!(version, "the server has CSIStorageCapacity");
                     return Ok(version);
                 }
@@ -138,7 +211,7 @@ impl Capacities {
     }
 }
 
-type Events = BoxStream<'static, watcher::Result<Event<DynamicObject>>>;
+type Events = BoxStream<'static, watcher::Result<Event<CSIStorageCapacity>>>;
 
 /// A watch that outlives its version.
 struct Following {
@@ -158,10 +231,12 @@ impl Following {
             };
             match events.next().await {
                 Some(Ok(event)) => {
-                    self.retry.succeeded();
-                    if let Some(event) = typed(event) {
-                        return Ok(event);
+                    if matches!(event, Event::Init) {
+                        // The server may be another one now.
+                        *self.capacities.maximum_dropped.lock() = None;
                     }
+                    self.retry.succeeded();
+                    return Ok(event);
                 }
                 Some(Err(error)) => {
                     if is_lost(&error) {
@@ -180,13 +255,16 @@ impl Following {
             tokio::time::sleep(wait).await;
         }
         self.retry.failed();
-        let (api, _) = self
-            .capacities
-            .api()
-            .await
-            .map_err(watcher::Error::InitialListFailed)?;
-        let events = watcher(api, self.config.clone()).backoff(self.retry.afresh());
-        self.events = Some(events.boxed());
+        let found = self.capacities.version().await;
+        let version = found.map_err(watcher::Error::InitialListFailed)?;
+        let (config, retry) = (self.config.clone(), self.retry.afresh());
+        self.events = Some(if version == "v1" {
+            let api = Api::namespaced(self.capacities.client.clone(), &self.capacities.namespace);
+            watcher(api, config).backoff(retry).boxed()
+        } else {
+            let events = watcher(self.capacities.dynamic(version), config).backoff(retry);
+            events.filter_map(async |event| typed(event)).boxed()
+        });
         Ok(())
     }
 }
@@ -201,7 +279,8 @@ fn is_lost(error: &watcher::Error) -> bool {
     }
 }
 
-fn typed(event: Event<DynamicObject>) -> Option<Event<CSIStorageCapacity>> {
+/// The same event of the same objects as `v1` has them; none if that cannot be.
+fn typed(event: watcher::Result<Event<DynamicObject>>) -> Option<watcher::Result<Event<CSIStorageCapacity>>> {
     let read = |object: DynamicObject| match as_v1(&object) {
         Ok(object) => Some(object),
         Err(error) => {
@@ -209,17 +288,14 @@ fn typed(event: Event<DynamicObject>) -> Option<Event<CSIStorageCapacity>> {
             None
         }
     };
-    Some(match event {
-        Event::Init => Event::Init,
-        Event::InitDone => Event::InitDone,
-        Event::InitApply(object) => Event::InitApply(read(object)?),
-        Event::Apply(object) => Event::Apply(read(object)?),
-        Event::Delete(object) => Event::Delete(read(object)?),
-    })
-}
-
-fn in_version(object: &CSIStorageCapacity, version: &str) -> kube::Result<DynamicObject> {
-    converted(object, version)
+    Some(Ok(match event {
+        Err(error) => return Some(Err(error)),
+        Ok(Event::Init) => Event::Init,
+        Ok(Event::InitDone) => Event::InitDone,
+        Ok(Event::InitApply(object)) => Event::InitApply(read(object)?),
+        Ok(Event::Apply(object)) => Event::Apply(read(object)?),
+        Ok(Event::Delete(object)) => Event::Delete(read(object)?),
+    }))
 }
 
 fn as_v1(object: &DynamicObject) -> kube::Result<CSIStorageCapacity> {

@@ -39,14 +39,8 @@ pub(super) fn waits_for_consumer(class: &StorageClass) -> bool {
     class.volume_binding_mode.as_deref() == Some("WaitForFirstConsumer")
 }
 
-/// Whether to make a volume for this claim now. With `own_node` (distributed mode) only if that node was selected, so that exactly one
-/// instance does it; claims with immediate binding have no such instance.
-pub(super) fn is_ready(
-    claim: &PersistentVolumeClaim,
-    class: &StorageClass,
-    driver: &str,
-    own_node: Option<&str>,
-) -> bool {
+/// Whether a claim is for the driver, and still waits for a volume.
+pub(super) fn is_open(claim: &PersistentVolumeClaim, class: &StorageClass, driver: &str) -> bool {
     let elsewhere = PROVISIONER
         .iter()
         .find_map(|key| claim.annotations().get(*key))
@@ -56,11 +50,16 @@ pub(super) fn is_ready(
         .as_ref()
         .is_none_or(|spec| spec.volume_name.as_ref().is_some_and(|name| !name.is_empty()));
     let dying = claim.metadata.deletion_timestamp.is_some();
-    let placed = match (own_node, selected_node(claim)) {
+    class.provisioner == driver && !elsewhere && !bound && !dying
+}
+
+/// Whether an open claim has what it takes to make its volume now. With `own_node` (distributed mode) only if that node was selected, so
+/// that exactly one instance does it.
+pub(super) fn is_placed(claim: &PersistentVolumeClaim, class: &StorageClass, own_node: Option<&str>) -> bool {
+    match (own_node, selected_node(claim)) {
         (Some(own), selected) => selected == Some(own),
         (None, selected) => selected.is_some() || !waits_for_consumer(class),
-    };
-    class.provisioner == driver && !elsewhere && !bound && !dying && placed
+    }
 }
 
 #[cfg(test)]
@@ -108,36 +107,22 @@ mod tests {
             (&placed, &late, Some("n2"), false),
             (&unplaced, &immediate, Some("n1"), false),
         ] {
-            assert_eq!(
-                is_ready(claim, class, DRIVER, own_node),
-                ready,
-                "{class:?} {own_node:?}"
-            );
+            assert_eq!(is_placed(claim, class, own_node), ready, "{class:?} {own_node:?}");
         }
     }
 
     #[test]
     fn claims_of_others_bound_claims_and_dying_claims_are_left_alone() {
         let immediate = class("Immediate");
-        assert!(!is_ready(
-            &claim(&[(PROVISIONER[0], "other")]),
-            &immediate,
-            DRIVER,
-            None
-        ));
-        assert!(is_ready(
-            &claim(&[(PROVISIONER[1], DRIVER)]),
-            &immediate,
-            DRIVER,
-            None
-        ));
-        assert!(!is_ready(&claim(&[]), &immediate, "other", None));
+        assert!(!is_open(&claim(&[(PROVISIONER[0], "other")]), &immediate, DRIVER));
+        assert!(is_open(&claim(&[(PROVISIONER[1], DRIVER)]), &immediate, DRIVER));
+        assert!(!is_open(&claim(&[]), &immediate, "other"));
         let mut bound = claim(&[]);
         bound.spec.get_or_insert_default().volume_name = Some("pv".to_owned());
-        assert!(!is_ready(&bound, &immediate, DRIVER, None));
+        assert!(!is_open(&bound, &immediate, DRIVER));
         let mut dying = claim(&[]);
         dying.metadata.deletion_timestamp = Some(Time(Timestamp::UNIX_EPOCH));
-        assert!(!is_ready(&dying, &immediate, DRIVER, None));
+        assert!(!is_open(&dying, &immediate, DRIVER));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Making a volume for a claim: one attempt, and what follows from its outcome. Knows when a volume exists, not how it gets bound.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use csi_proto::v1::{CreateVolumeRequest, Volume};
 use k8s_openapi::api::{
@@ -14,7 +14,7 @@ use super::{
     Provisioner, claim,
     request::{self, Refused},
     requirement::{Placement, Unplaced, requirement},
-    volume,
+    volume::Made,
 };
 use crate::{
     Defect,
@@ -32,8 +32,9 @@ const CONFLICTS_MAX: u32 = 5;
 /// A claim that is ready for a volume, and its class.
 #[derive(Clone, Debug)]
 pub(super) struct Job {
-    claim: Arc<PersistentVolumeClaim>,
-    class: Arc<StorageClass>,
+    pub(super) claim: Arc<PersistentVolumeClaim>,
+    pub(super) class: Arc<StorageClass>,
+    distributed: bool,
 }
 
 /// A request to the driver, and what it is for.
@@ -41,6 +42,17 @@ pub(super) struct Job {
 pub(super) struct Attempt {
     job: Job,
     request: CreateVolumeRequest,
+}
+
+/// How an attempt ended that needs no repetition.
+#[derive(Debug)]
+enum Outcome {
+    /// There is a volume.
+    Made,
+    /// The node was given back.
+    Elsewhere,
+    /// The claim went away meanwhile.
+    Unwanted,
 }
 
 /// Why a claim has no volume yet.
@@ -74,15 +86,25 @@ impl ProvisionError {
 impl Provisioner {
     /// The claim and its class, if a volume should be made for it now.
     pub(super) fn job(&self, uid: &str) -> Option<Job> {
+        let job = self.open_job(uid)?;
+        let placed = claim::is_placed(&job.claim, &job.class, self.options.own_node());
+        let ready = placed && (!self.options.has(Defect::AwaitsNodeAlways) || job.selected().is_some());
+        ready.then_some(job)
+    }
+
+    /// The claim and its class, if it still needs a volume of ours.
+    pub(super) fn open_job(&self, uid: &str) -> Option<Job> {
         let cluster = self.cluster.lock();
         let claim = Arc::clone(cluster.claims.get(uid)?);
         let class = Arc::clone(cluster.classes.get(claim::class_name(&claim)?)?);
-        let made = cluster
-            .volumes
-            .contains_key(&request::volume_name(&self.options.volume_name_prefix, &claim));
-        let ready = claim::is_ready(&claim, &class, &self.driver.name, self.options.own_node())
-            && (!self.options.has(Defect::AwaitsNodeAlways) || claim::selected_node(&claim).is_some());
-        (ready && !made).then_some(Job { claim, class })
+        let name = request::volume_name(&self.options, &claim);
+        let open = claim::is_open(&claim, &class, &self.driver.name) && !cluster.volumes.contains_key(&name);
+        let distributed = self.options.own_node().is_some();
+        open.then_some(Job {
+            claim,
+            class,
+            distributed,
+        })
     }
 
     pub(super) async fn attempt(&self, uid: &String) {
@@ -115,14 +137,21 @@ impl Provisioner {
         self.events
             .record(&*job.claim, Reason::Provisioning, &message)
             .await;
-        let attempt = match undecided.map_or_else(|| self.prepare(&job).map(Arc::new), Ok) {
-            Ok(attempt) => attempt,
-            Err(error) => return self.unprepared(&job, error).await,
+        let began = Instant::now();
+        let ended = match undecided.map_or_else(|| self.prepare(&job).map(Arc::new), Ok) {
+            Err(error) => self.unprepared(&job, error).await,
+            Ok(attempt) => match self.driver.create_volume(attempt.request.clone()).await {
+                Ok(volume) => self.created(&attempt, &volume).await,
+                Err(error) => self.refused(&attempt, error).await,
+            },
         };
-        match self.driver.create_volume(attempt.request.clone()).await {
-            Ok(volume) => self.created(&attempt, &volume).await,
-            Err(error) => self.refused(&attempt, error).await,
+        let (meter, class) = (&self.metrics.provisioned, job.class.name_any());
+        match &ended {
+            Ok(Outcome::Made) => meter.done(&class, began.elapsed()),
+            Ok(Outcome::Elsewhere) | Err(_) => meter.failed(&class),
+            Ok(Outcome::Unwanted) => {}
         }
+        ended.map(drop)
     }
 
     fn prepare(&self, job: &Job) -> Result<Attempt, ProvisionError> {
@@ -133,9 +162,12 @@ impl Provisioner {
         if !abilities.volumes {
             return Err(ProvisionError::Unable("controller CREATE_DELETE_VOLUME"));
         }
-        let name = request::volume_name(&self.options.volume_name_prefix, &job.claim);
-        let spec = job.claim.spec.clone().unwrap_or_default();
-        let request = request::request(name, &spec, &job.class, abilities.single_node_multi_writer)?;
+        let request = request::request(
+            &self.options,
+            &job.claim,
+            &job.class,
+            abilities.single_node_multi_writer,
+        )?;
         if !abilities.topology {
             return Ok(Attempt {
                 job: job.clone(),
@@ -156,7 +188,7 @@ impl Provisioner {
         })
     }
 
-    async fn unprepared(&self, job: &Job, error: ProvisionError) -> Result<(), ProvisionError> {
+    async fn unprepared(&self, job: &Job, error: ProvisionError) -> Result<Outcome, ProvisionError> {
         self.events
             .record(&*job.claim, Reason::ProvisioningFailed, &error.to_string())
             .await;
@@ -166,7 +198,7 @@ impl Provisioner {
         }
     }
 
-    async fn created(&self, attempt: &Arc<Attempt>, volume: &Volume) -> Result<(), ProvisionError> {
+    async fn created(&self, attempt: &Arc<Attempt>, volume: &Volume) -> Result<Outcome, ProvisionError> {
         let Attempt { job, request } = &**attempt;
         let wanted = request.capacity_range.map_or(0, |range| range.required_bytes);
         let reach: Vec<Segment> = volume
@@ -184,20 +216,30 @@ impl Provisioner {
             return if too_small {
                 Err(self.failed(job, ProvisionError::TooSmall { made, wanted }).await)
             } else {
-                Ok(())
+                Ok(Outcome::Unwanted)
             };
         }
-        let topology = self.driver.abilities.topology;
-        let object = volume::object(
-            &request.name,
-            &job.claim,
-            &job.class,
+        let made = Made {
+            name: &request.name,
+            claim: &job.claim,
+            class: &job.class,
             volume,
-            wanted,
-            topology,
-            &self.identity,
-        );
-        match self.volumes_api().create(&PostParams::default(), &object).await {
+            requested_bytes: wanted,
+            topology: self.driver.abilities.topology,
+            identity: &self.identity,
+            options: &self.options,
+        };
+        self.save(&made.object(), &reach).await?;
+        self.settle(job, &reach);
+        let message = format!("Successfully provisioned volume {}", request.name);
+        self.events
+            .record(&*job.claim, Reason::ProvisioningSucceeded, &message)
+            .await;
+        Ok(Outcome::Made)
+    }
+
+    async fn save(&self, object: &PersistentVolume, reach: &[Segment]) -> Result<(), ProvisionError> {
+        match self.volumes_api().create(&PostParams::default(), object).await {
             Ok(written) => {
                 let written = Change::Set(Arc::new(written));
                 take(&mut self.cluster.lock().volumes, &written, |volume| {
@@ -206,22 +248,17 @@ impl Provisioner {
             }
             Err(source) if is_already_there(&source) => {}
             Err(source) => {
-                self.refresh(None, &reach);
+                self.refresh(None, reach);
                 return Err(ProvisionError::Api {
                     verb: "save the volume",
                     source,
                 });
             }
         }
-        self.settle(job, &reach);
-        let message = format!("Successfully provisioned volume {}", request.name);
-        self.events
-            .record(&*job.claim, Reason::ProvisioningSucceeded, &message)
-            .await;
         Ok(())
     }
 
-    async fn refused(&self, attempt: &Arc<Attempt>, error: DriverError) -> Result<(), ProvisionError> {
+    async fn refused(&self, attempt: &Arc<Attempt>, error: DriverError) -> Result<Outcome, ProvisionError> {
         let Attempt { job, request } = &**attempt;
         let terms = request
             .accessibility_requirements
@@ -259,7 +296,7 @@ impl Provisioner {
     }
 
     /// Removes the selected node from a claim, so that the scheduler chooses again (KEP-1472: rescheduling after RESOURCE_EXHAUSTED).
-    async fn give_back(&self, job: &Job) -> Result<(), ProvisionError> {
+    async fn give_back(&self, job: &Job) -> Result<Outcome, ProvisionError> {
         let failed = |source| ProvisionError::Api {
             verb: "give the selected node back",
             source,
@@ -270,7 +307,7 @@ impl Provisioner {
         for conflicts in 0.. {
             // Somebody else may have decided meanwhile.
             if claim.metadata.uid != job.claim.metadata.uid || claim::selected_node(&claim) != job.node() {
-                return Ok(());
+                return Ok(Outcome::Elsewhere);
             }
             claim.annotations_mut().remove(claim::SELECTED_NODE);
             match api
@@ -283,7 +320,7 @@ impl Provisioner {
                         &Change::Set(Arc::new(written)),
                         uid,
                     );
-                    return Ok(());
+                    return Ok(Outcome::Elsewhere);
                 }
                 Err(source) if is_conflict(&source) && conflicts < CONFLICTS_MAX => {
                     claim = api.get(&claim.name_any()).await.map_err(failed)?;
@@ -291,7 +328,7 @@ impl Provisioner {
                 Err(source) => return Err(failed(source)),
             }
         }
-        Ok(())
+        Ok(Outcome::Elsewhere)
     }
 
     fn remember(&self, attempt: &Arc<Attempt>) {
@@ -325,8 +362,14 @@ impl Job {
         )
     }
 
-    /// The node that decides about the place, for late binding only.
+    /// The node that decides about the place: for late binding, and where an instance took the claim for its own node.
     fn node(&self) -> Option<&str> {
-        claim::selected_node(&self.claim).filter(|_| claim::waits_for_consumer(&self.class))
+        self.selected()
+            .filter(|_| self.distributed || claim::waits_for_consumer(&self.class))
+    }
+
+    /// The selected node, whatever it is selected for.
+    pub(super) fn selected(&self) -> Option<&str> {
+        claim::selected_node(&self.claim)
     }
 }

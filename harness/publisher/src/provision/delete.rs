@@ -1,6 +1,6 @@
 //! Deleting the volumes of released PersistentVolumes, and letting their objects go. Releases nothing itself.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use k8s_openapi::api::core::v1::PersistentVolume;
 use kube::{
@@ -14,10 +14,12 @@ use super::{
     volume::{self, Chore},
 };
 use crate::{
+    cluster::take,
     csi::DriverError,
     events::Reason,
     status::{brief, is_conflict, is_not_found},
     topology::Located,
+    watch::Change,
 };
 
 /// Why a volume is still there.
@@ -66,21 +68,39 @@ impl Provisioner {
     }
 
     async fn delete(&self, volume: &Arc<PersistentVolume>) -> Result<(), DeleteError> {
-        let handle = volume
-            .spec
-            .as_ref()
-            .and_then(|spec| spec.csi.as_ref())
-            .map(|csi| csi.volume_handle.as_str());
-        if let Err(error) = self.driver.delete_volume(handle.unwrap_or_default()).await {
-            self.events
-                .record(&**volume, Reason::VolumeFailedDelete, &error.to_string())
-                .await;
-            return Err(error.into());
+        let uid = volume.uid().unwrap_or_default();
+        let is_deleted = self.deleted.lock().contains(&uid);
+        if !is_deleted {
+            self.delete_volume(volume).await?;
+            self.deleted.lock().insert(uid);
+            self.refresh(None, &volume::segments(volume));
         }
-        self.refresh(None, &volume::segments(volume));
         match self.delete_object(volume).await? {
             Some(dying) => Ok(self.let_go(&dying).await?),
             None => Ok(()),
+        }
+    }
+
+    async fn delete_volume(&self, volume: &PersistentVolume) -> Result<(), DeleteError> {
+        let spec = volume.spec.as_ref();
+        let handle = spec
+            .and_then(|spec| spec.csi.as_ref())
+            .map(|csi| csi.volume_handle.as_str());
+        let class = spec.and_then(|spec| spec.storage_class_name.as_deref());
+        let (meter, class) = (&self.metrics.deleted, class.unwrap_or_default());
+        let began = Instant::now();
+        match self.driver.delete_volume(handle.unwrap_or_default()).await {
+            Ok(()) => {
+                meter.done(class, began.elapsed());
+                Ok(())
+            }
+            Err(error) => {
+                meter.failed(class);
+                self.events
+                    .record(volume, Reason::VolumeFailedDelete, &error.to_string())
+                    .await;
+                Err(error.into())
+            }
         }
     }
 
@@ -118,7 +138,15 @@ impl Provisioner {
             .patch(&volume.name_any(), &PatchParams::default(), &patch)
             .await
         {
-            Ok(_) => Ok(()),
+            Ok(left) => {
+                // What comes by the watch is older than this, or the same.
+                let left = Change::Set(Arc::new(left));
+                let mut cluster = self.cluster.lock();
+                if cluster.volumes.contains_key(&volume.name_any()) {
+                    take(&mut cluster.volumes, &left, |volume| volume.name_any());
+                }
+                Ok(())
+            }
             Err(error) if is_not_found(&error) => Ok(()),
             Err(error) => Err(error),
         }

@@ -5,16 +5,21 @@
 //! claim        which claims are ours to provision
 //! requirement  accessibility requirements    request   the CreateVolume request
 //! volume       PersistentVolume objects      create, delete: the two jobs
+//! ownership    which instance makes the volume of a claim with immediate binding
 //! ```
 
 mod claim;
 mod create;
 mod delete;
+mod ownership;
 mod request;
 mod requirement;
 mod volume;
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use futures::StreamExt;
 use k8s_openapi::api::{
@@ -30,6 +35,7 @@ use crate::{
     cluster::{Cluster, take, uid},
     csi::Driver,
     events::Recorder,
+    metrics::Metrics,
     queue::Queue,
     watch::Change,
 };
@@ -46,10 +52,17 @@ pub(crate) struct Provisioner {
     claims: Queue<String>,
     /// Volumes by name.
     volumes: Queue<String>,
+    /// Claims that may be taken for the own node, by uid.
+    owners: Queue<String>,
+    /// How often others were faster, by uid of the claim.
+    collisions: Mutex<HashMap<String, u32>>,
+    /// Objects, by uid, whose volumes are deleted already.
+    deleted: Mutex<HashSet<String>>,
     /// Requests whose outcome nobody knows, by uid of the claim: they are repeated as they were until it is known.
     undecided: Mutex<HashMap<String, Arc<create::Attempt>>>,
     /// Marks the volumes that this process made, as external-provisioner does.
     identity: String,
+    metrics: Arc<Metrics>,
 }
 
 impl Provisioner {
@@ -59,18 +72,13 @@ impl Provisioner {
         client: Client,
         cluster: Arc<Mutex<Cluster>>,
         publisher: Option<Arc<Publisher>>,
-    ) -> Provisioner {
-        let place = options
-            .pod_name
-            .as_deref()
-            .or(options.node_name.as_deref())
-            .unwrap_or("localhost");
-        let events = Recorder::new(client.clone(), &driver.name, place);
+        metrics: &Arc<Metrics>,
+    ) -> Arc<Provisioner> {
+        let events = Recorder::new(client.clone(), &driver.name, &options.place());
         let identity = volume::identity(&driver.name, options.own_node());
-        let (claims, volumes) = (Queue::new(options.pace()), Queue::new(options.pace()));
-        let undecided = Mutex::default();
-        Provisioner {
-            options,
+        let queue = |name| Queue::new(options.pace(), metrics.queue(name));
+        let (claims, volumes, owners) = (queue("claims"), queue("volumes"), queue("owners"));
+        let provisioner = Arc::new(Provisioner {
             driver,
             client,
             cluster,
@@ -78,9 +86,23 @@ impl Provisioner {
             events,
             claims,
             volumes,
-            undecided,
+            owners,
+            collisions: Mutex::default(),
+            deleted: Mutex::default(),
+            undecided: Mutex::default(),
             identity,
-        }
+            options,
+            metrics: Arc::clone(metrics),
+        });
+        let measured = Arc::downgrade(&provisioner);
+        metrics.before_reading(move || {
+            if let Some(provisioner) = measured.upgrade() {
+                for queue in [&provisioner.claims, &provisioner.volumes, &provisioner.owners] {
+                    queue.measure();
+                }
+            }
+        });
+        provisioner
     }
 
     /// Works on claims as they need it, without end. Only call it when everything was listed.
@@ -98,6 +120,15 @@ impl Provisioner {
         self.volumes
             .ready()
             .for_each_concurrent(threads, |name| async move { self.attempt_delete(&name).await })
+            .await;
+    }
+
+    /// Takes claims with immediate binding for the own node, without end. Only call it when everything was listed.
+    pub(crate) async fn work_on_ownership(&self) {
+        let threads = self.options.worker_threads;
+        self.owners
+            .ready()
+            .for_each_concurrent(threads, |uid| async move { self.attempt_to_own(&uid).await })
             .await;
     }
 
@@ -131,19 +162,23 @@ impl Provisioner {
         take(&mut self.cluster.lock().volumes, &change, |volume| {
             volume.name_any()
         });
-        if let Change::Set(volume) = change
-            && self.chore(&volume).is_some()
-        {
-            self.volumes.add(volume.name_any());
+        match change {
+            Change::Set(volume) if self.chore(&volume).is_some() => self.volumes.add(volume.name_any()),
+            Change::Gone(volume) => {
+                self.deleted.lock().remove(&uid(&*volume));
+            }
+            Change::Set(_) | Change::Listed => {}
         }
     }
 
     fn look_at_claims(&self, claims: &[Arc<PersistentVolumeClaim>]) {
-        let uids = claims
-            .iter()
-            .map(|claim| uid(&**claim))
-            .filter(|uid| self.job(uid).is_some());
-        uids.for_each(|uid| self.claims.add(uid));
+        for uid in claims.iter().map(|claim| uid(&**claim)) {
+            if self.job(&uid).is_some() {
+                self.claims.add(uid);
+            } else {
+                self.consider(&uid);
+            }
+        }
     }
 
     fn refresh(&self, class: Option<&str>, terms: &[crate::topology::Segment]) {

@@ -9,7 +9,7 @@ use k8s_openapi::api::{
     storage::v1::StorageClass,
 };
 
-use crate::{capacity::parameters_for_driver, quantity};
+use crate::{Options, capacity::parameters_for_driver, quantity};
 
 /// Reserved parameter that names the filesystem.
 const FSTYPE: &str = "csi.storage.k8s.io/fstype";
@@ -64,14 +64,20 @@ pub(super) enum Refused {
 
 /// The request, except for its accessibility requirements.
 pub(super) fn request(
-    name: String,
-    claim: &PersistentVolumeClaimSpec,
+    options: &Options,
+    claim: &PersistentVolumeClaim,
     class: &StorageClass,
     single_node_multi_writer: bool,
 ) -> Result<CreateVolumeRequest, Refused> {
-    refuse_unsupported(claim)?;
-    let access = access_type(claim, class)?;
-    let modes = claim.access_modes.iter().flatten();
+    let name = volume_name(options, claim);
+    let spec = claim.spec.clone().unwrap_or_default();
+    refuse_unsupported(&spec)?;
+    let access = access_type(&spec, class, &options.default_fstype)?;
+    let mut parameters = parameters_for_driver(class);
+    if options.extra_create_metadata {
+        parameters.extend(metadata(claim, &name));
+    }
+    let modes = spec.access_modes.iter().flatten();
     let capability = |name: &String| {
         let mode = mode(name, single_node_multi_writer)?;
         Ok(VolumeCapability {
@@ -82,11 +88,11 @@ pub(super) fn request(
     Ok(CreateVolumeRequest {
         name,
         capacity_range: Some(CapacityRange {
-            required_bytes: requested_bytes(claim)?,
+            required_bytes: requested_bytes(&spec)?,
             limit_bytes: 0,
         }),
         volume_capabilities: modes.map(capability).collect::<Result<_, _>>()?,
-        parameters: parameters_for_driver(class),
+        parameters,
         ..Default::default()
     })
 }
@@ -103,12 +109,20 @@ pub(super) fn placed(
 }
 
 /// Name of the volume of a claim, the same for every attempt.
-pub(super) fn volume_name(prefix: &str, claim: &PersistentVolumeClaim) -> String {
-    format!("{prefix}-{}", claim.metadata.uid.as_deref().unwrap_or_default())
+pub(super) fn volume_name(options: &Options, claim: &PersistentVolumeClaim) -> String {
+    let uid = claim.metadata.uid.as_deref().unwrap_or_default();
+    let prefix = &options.volume_name_prefix;
+    match usize::try_from(options.volume_name_uuid_length) {
+        Ok(length) => {
+            let short: String = uid.chars().filter(|c| *c != '-').take(length).collect();
+            format!("{prefix}-{short}")
+        }
+        Err(_) => format!("{prefix}-{uid}"),
+    }
 }
 
-/// The filesystem that a class asks for; empty if it leaves that to the driver.
-pub(super) fn filesystem(class: &StorageClass) -> Result<&str, Refused> {
+/// The filesystem that a class asks for, else the default; empty leaves that to the driver.
+pub(super) fn filesystem<'a>(class: &'a StorageClass, default: &'a str) -> Result<&'a str, Refused> {
     let names = |key: &str| key == FSTYPE || key.eq_ignore_ascii_case("fstype");
     let mut found = class
         .parameters
@@ -117,9 +131,19 @@ pub(super) fn filesystem(class: &StorageClass) -> Result<&str, Refused> {
         .filter(|(key, _)| names(key))
         .map(|(_, value)| value.as_str());
     match (found.next(), found.next()) {
-        (first, None) => Ok(first.unwrap_or_default()),
+        (first, None) => Ok(first.filter(|name| !name.is_empty()).unwrap_or(default)),
         _ => Err(Refused::TwoFilesystems),
     }
+}
+
+/// How many bytes a claim asks for.
+pub(super) fn requested_bytes(claim: &PersistentVolumeClaimSpec) -> Result<i64, Refused> {
+    let requests = claim
+        .resources
+        .as_ref()
+        .and_then(|resources| resources.requests.as_ref());
+    let storage = requests.and_then(|requests| requests.get("storage"));
+    storage.and_then(quantity::to_bytes).ok_or(Refused::Size)
 }
 
 /// Whether a claim is for a raw device.
@@ -144,7 +168,11 @@ fn refuse_unsupported(claim: &PersistentVolumeClaimSpec) -> Result<(), Refused> 
     Ok(())
 }
 
-fn access_type(claim: &PersistentVolumeClaimSpec, class: &StorageClass) -> Result<AccessType, Refused> {
+fn access_type(
+    claim: &PersistentVolumeClaimSpec,
+    class: &StorageClass,
+    default_fstype: &str,
+) -> Result<AccessType, Refused> {
     let reserved = class.parameters.iter().flatten().map(|(key, _)| key);
     if let Some(key) = reserved
         .into_iter()
@@ -152,7 +180,7 @@ fn access_type(claim: &PersistentVolumeClaimSpec, class: &StorageClass) -> Resul
     {
         return Err(Refused::Reserved(key.clone()));
     }
-    let fs_type = filesystem(class)?.to_owned();
+    let fs_type = filesystem(class, default_fstype)?.to_owned();
     if is_block(claim) {
         return Ok(AccessType::Block(BlockVolume {}));
     }
@@ -170,13 +198,15 @@ fn mode(name: &str, single_node_multi_writer: bool) -> Result<Mode, Refused> {
     Ok(if single_node_multi_writer { *finer } else { *usual })
 }
 
-fn requested_bytes(claim: &PersistentVolumeClaimSpec) -> Result<i64, Refused> {
-    let requests = claim
-        .resources
-        .as_ref()
-        .and_then(|resources| resources.requests.as_ref());
-    let storage = requests.and_then(|requests| requests.get("storage"));
-    storage.and_then(quantity::to_bytes).ok_or(Refused::Size)
+/// What tells people who look at the storage whose volume it is.
+fn metadata(claim: &PersistentVolumeClaim, volume: &str) -> [(String, String); 3] {
+    let (name, namespace) = (&claim.metadata.name, &claim.metadata.namespace);
+    [
+        ("pvc/name", name.clone().unwrap_or_default()),
+        ("pvc/namespace", namespace.clone().unwrap_or_default()),
+        ("pv/name", volume.to_owned()),
+    ]
+    .map(|(key, value)| (format!("{RESERVED_PREFIX}{key}"), value))
 }
 
 #[cfg(test)]
@@ -212,11 +242,52 @@ mod tests {
         }
     }
 
+    fn whole(spec: &PersistentVolumeClaimSpec) -> PersistentVolumeClaim {
+        let mut claim = PersistentVolumeClaim {
+            spec: Some(spec.clone()),
+            ..Default::default()
+        };
+        claim.metadata.name = Some("data".to_owned());
+        claim.metadata.namespace = Some("web".to_owned());
+        claim.metadata.uid = Some("12ab-34cd".to_owned());
+        claim
+    }
+
     fn build(
         claim: &PersistentVolumeClaimSpec,
         class: &StorageClass,
     ) -> Result<CreateVolumeRequest, Refused> {
-        request("pvc-1".to_owned(), claim, class, false)
+        request(&Options::default(), &whole(claim), class, false)
+    }
+
+    #[test]
+    fn names_filesystems_and_metadata_are_as_chosen() {
+        let chosen = Options {
+            volume_name_prefix: "vol".to_owned(),
+            volume_name_uuid_length: 6,
+            default_fstype: "ext4".to_owned(),
+            extra_create_metadata: true,
+            ..Options::default()
+        };
+        let claim = whole(&claim("1Gi", &["ReadWriteOnce"]));
+        let built = request(&chosen, &claim, &class(&[]), false).unwrap();
+        assert_eq!(built.name, "vol-12ab34");
+        assert_eq!(volume_name(&Options::default(), &claim), "pvc-12ab-34cd");
+        let metadata = [
+            ("csi.storage.k8s.io/pv/name", "vol-12ab34"),
+            ("csi.storage.k8s.io/pvc/name", "data"),
+            ("csi.storage.k8s.io/pvc/namespace", "web"),
+        ];
+        assert_eq!(
+            built.parameters,
+            metadata
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
+                .into()
+        );
+        let Some(AccessType::Mount(mount)) = &built.volume_capabilities[0].access_type else {
+            panic!("it is mounted")
+        };
+        assert_eq!(mount.fs_type, "ext4");
     }
 
     #[test]
@@ -253,7 +324,7 @@ mod tests {
             volume_mode: Some("Block".to_owned()),
             ..claim("1", &["ReadWriteOncePod"])
         };
-        let built = request("pvc-1".to_owned(), &block, &class(&[]), true).unwrap();
+        let built = request(&Options::default(), &whole(&block), &class(&[]), true).unwrap();
         let capability = &built.volume_capabilities[0];
         assert_eq!(capability.access_type, Some(AccessType::Block(BlockVolume {})));
         assert_eq!(

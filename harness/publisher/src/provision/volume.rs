@@ -7,7 +7,8 @@ use k8s_openapi::{
     api::{
         core::v1::{
             CSIPersistentVolumeSource, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm,
-            PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec, VolumeNodeAffinity,
+            PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec, PersistentVolumeSpec,
+            VolumeNodeAffinity,
         },
         storage::v1::StorageClass,
     },
@@ -16,7 +17,7 @@ use k8s_openapi::{
 use kube::{Resource, ResourceExt};
 
 use super::{claim, request};
-use crate::{quantity, topology::Segment};
+use crate::{Options, quantity, topology::Segment};
 
 /// Keeps the object until its volume is deleted.
 pub(super) const FINALIZER: &str = "external-provisioner.volume.kubernetes.io/finalizer";
@@ -42,49 +43,78 @@ pub(super) fn identity(driver: &str, node: Option<&str>) -> String {
     format!("{now}-{}-{driver}{node}", rand::random_range(0..10_000))
 }
 
-/// The object for a volume that was made for a claim.
-pub(super) fn object(
-    name: &str,
-    claim: &PersistentVolumeClaim,
-    class: &StorageClass,
-    volume: &Volume,
-    requested_bytes: i64,
-    topology: bool,
-    identity: &str,
-) -> PersistentVolume {
-    let spec = claim.spec.clone().unwrap_or_default();
-    let reclaim = class
-        .reclaim_policy
-        .clone()
-        .unwrap_or_else(|| "Delete".to_owned());
-    let bytes = if volume.capacity_bytes > 0 {
-        volume.capacity_bytes
-    } else {
-        requested_bytes
-    };
-    let capacity = quantity::from_bytes(bytes.unsigned_abs());
-    let mut claim_ref = claim.object_ref(&());
-    claim_ref.resource_version = claim.resource_version();
-    PersistentVolume {
-        metadata: ObjectMeta {
-            name: Some(name.to_owned()),
-            annotations: Some(annotations(&class.provisioner)),
-            finalizers: (reclaim == "Delete").then(|| vec![FINALIZER.to_owned()]),
+/// What the object of a new volume is made of.
+pub(super) struct Made<'a> {
+    /// Name of the object.
+    pub(super) name: &'a str,
+    pub(super) claim: &'a PersistentVolumeClaim,
+    pub(super) class: &'a StorageClass,
+    /// What the driver answered.
+    pub(super) volume: &'a Volume,
+    pub(super) requested_bytes: i64,
+    /// Whether the driver knows topology.
+    pub(super) topology: bool,
+    /// Of this process.
+    pub(super) identity: &'a str,
+    pub(super) options: &'a Options,
+}
+
+impl Made<'_> {
+    /// The object for a volume that was made for a claim.
+    pub(super) fn object(&self) -> PersistentVolume {
+        let (claim, class, volume) = (self.claim, self.class, self.volume);
+        let spec = claim.spec.clone().unwrap_or_default();
+        let reclaim = class
+            .reclaim_policy
+            .clone()
+            .unwrap_or_else(|| "Delete".to_owned());
+        let bytes = if volume.capacity_bytes > 0 {
+            volume.capacity_bytes
+        } else {
+            self.requested_bytes
+        };
+        let capacity = quantity::from_bytes(bytes.unsigned_abs());
+        let mut claim_ref = claim.object_ref(&());
+        claim_ref.resource_version = claim.resource_version();
+        PersistentVolume {
+            metadata: ObjectMeta {
+                name: Some(self.name.to_owned()),
+                annotations: Some(annotations(&class.provisioner)),
+                finalizers: (reclaim == "Delete").then(|| vec![FINALIZER.to_owned()]),
+                ..Default::default()
+            },
+            spec: Some(PersistentVolumeSpec {
+                capacity: Some([("storage".to_owned(), capacity)].into()),
+                csi: Some(self.source(&spec)),
+                node_affinity: Some(volume).filter(|_| self.topology).and_then(affinity),
+                access_modes: spec.access_modes,
+                volume_mode: spec.volume_mode,
+                mount_options: class.mount_options.clone(),
+                persistent_volume_reclaim_policy: Some(reclaim),
+                storage_class_name: claim::class_name(claim).map(str::to_owned),
+                claim_ref: Some(claim_ref),
+                ..Default::default()
+            }),
+            status: None,
+        }
+    }
+
+    fn source(&self, claim: &PersistentVolumeClaimSpec) -> CSIPersistentVolumeSource {
+        let filesystem = request::filesystem(self.class, &self.options.default_fstype)
+            .ok()
+            .filter(|name| !name.is_empty() && !request::is_block(claim));
+        let mut attributes = self.volume.volume_context.clone();
+        attributes.insert(IDENTITY.to_owned(), self.identity.to_owned());
+        let modes = claim.access_modes.as_deref().unwrap_or_default();
+        let only_read = !modes.is_empty() && modes.iter().all(|mode| mode == "ReadOnlyMany");
+        CSIPersistentVolumeSource {
+            driver: self.class.provisioner.clone(),
+            volume_handle: self.volume.volume_id.clone(),
+            fs_type: filesystem.map(str::to_owned),
+            volume_attributes: Some(attributes),
+            read_only: (self.options.controller_publish_readonly && only_read).then_some(true),
             ..Default::default()
-        },
-        spec: Some(PersistentVolumeSpec {
-            capacity: Some([("storage".to_owned(), capacity)].into()),
-            csi: Some(source(&spec, class, volume, identity)),
-            node_affinity: Some(volume).filter(|_| topology).and_then(affinity),
-            access_modes: spec.access_modes,
-            volume_mode: spec.volume_mode,
-            mount_options: class.mount_options.clone(),
-            persistent_volume_reclaim_policy: Some(reclaim),
-            storage_class_name: claim::class_name(claim).map(str::to_owned),
-            claim_ref: Some(claim_ref),
-            ..Default::default()
-        }),
-        status: None,
+        }
     }
 }
 
@@ -152,26 +182,6 @@ fn annotations(driver: &str) -> std::collections::BTreeMap<String, String> {
         .collect()
 }
 
-fn source(
-    claim: &k8s_openapi::api::core::v1::PersistentVolumeClaimSpec,
-    class: &StorageClass,
-    volume: &Volume,
-    identity: &str,
-) -> CSIPersistentVolumeSource {
-    let filesystem = request::filesystem(class)
-        .ok()
-        .filter(|name| !name.is_empty() && !request::is_block(claim));
-    let mut attributes = volume.volume_context.clone();
-    attributes.insert(IDENTITY.to_owned(), identity.to_owned());
-    CSIPersistentVolumeSource {
-        driver: class.provisioner.clone(),
-        volume_handle: volume.volume_id.clone(),
-        fs_type: filesystem.map(str::to_owned),
-        volume_attributes: Some(attributes),
-        ..Default::default()
-    }
-}
-
 /// One term for each segment that the volume is reachable from; `None` if the driver named none.
 fn affinity(volume: &Volume) -> Option<VolumeNodeAffinity> {
     let expression = |(key, value): (&String, &String)| NodeSelectorRequirement {
@@ -235,7 +245,17 @@ mod tests {
             ..Default::default()
         };
         claim.spec.get_or_insert_default().storage_class_name = Some("fast".to_owned());
-        object("pvc-u", &claim, &class, &volume, 1, true, "identity")
+        let made = Made {
+            name: "pvc-u",
+            claim: &claim,
+            class: &class,
+            volume: &volume,
+            requested_bytes: 1,
+            topology: true,
+            identity: "identity",
+            options: &Options::default(),
+        };
+        made.object()
     }
 
     fn in_phase(mut object: PersistentVolume, phase: &str) -> PersistentVolume {

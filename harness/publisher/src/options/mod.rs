@@ -1,9 +1,16 @@
 //! What can be chosen about a publisher: the flags of the program, equally settable in process. Flags are named like those of
 //! external-provisioner where they mean the same. Acts on nothing.
 
+mod check;
+mod sections;
+mod values;
+
 use std::{path::PathBuf, time::Duration};
 
-use k8s_openapi::jiff::SignedDuration;
+pub use check::OptionsError;
+pub use sections::{CleanerOptions, HttpOptions, LeaderElectionOptions};
+pub use values::{OnCapacityError, Profile};
+use values::{duration, fraction, rate};
 
 use crate::{Defect, queue::Pace};
 
@@ -14,6 +21,14 @@ pub struct Options {
     #[arg(long, value_name = "PATH", default_value = "/run/csi/socket")]
     pub csi_address: PathBuf,
 
+    /// Time that one CSI call may take.
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "10s")]
+    pub timeout: Duration,
+
+    /// What to do where KEP-1472 leaves a choice.
+    #[arg(long, value_enum, value_name = "NAME", default_value_t = Profile::Kep)]
+    pub profile: Profile,
+
     /// Publish CSIStorageCapacity objects.
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false)]
     pub enable_capacity: bool,
@@ -21,6 +36,14 @@ pub struct Options {
     /// Time between two refreshes of every object.
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "1m")]
     pub capacity_poll_interval: Duration,
+
+    /// By how much of the interval a refresh may come earlier, at random, so that many publishers do not ask at once.
+    #[arg(long, value_name = "FRACTION", value_parser = fraction, default_value = "0.1")]
+    pub capacity_poll_jitter: f64,
+
+    /// How many objects are looked after at once.
+    #[arg(long, value_name = "COUNT", default_value_t = 1)]
+    pub capacity_threads: usize,
 
     /// Owner of the objects: -1 none, 0 the pod named by POD_NAME, n its n-th controlling owner.
     #[arg(
@@ -35,13 +58,34 @@ pub struct Options {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false)]
     pub capacity_for_immediate_binding: bool,
 
-    /// Publish zero capacity as an object with "0", as external-provisioner does; otherwise there is no object then.
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false)]
-    pub publish_zero: bool,
+    /// Publish zero capacity as an object with "0" [default: as the profile says].
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub publish_zero: Option<bool>,
 
-    /// How many objects are looked after at once.
-    #[arg(long, value_name = "COUNT", default_value_t = 1)]
-    pub capacity_threads: usize,
+    /// What happens to an object whose figure the driver does not tell any more.
+    #[arg(long, value_enum, value_name = "CHOICE", default_value_t = OnCapacityError::Keep)]
+    pub on_capacity_error: OnCapacityError,
+
+    /// How long the objects of a node stay after its driver unregistered: a driver that restarts comes back within it
+    /// [default: 10s; none with the profile upstream].
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub unregistration_grace: Option<Duration>,
+
+    /// Requests per second for publishing; 0 is no limit.
+    #[arg(long, value_name = "RATE", value_parser = rate, default_value = "1")]
+    pub kube_api_capacity_qps: f64,
+
+    /// Requests for publishing that may come at once.
+    #[arg(long, value_name = "COUNT", default_value_t = 5)]
+    pub kube_api_capacity_burst: u32,
+
+    /// GetCapacity calls per second; 0 is no limit.
+    #[arg(long, value_name = "RATE", value_parser = rate, default_value = "0")]
+    pub get_capacity_qps: f64,
+
+    /// GetCapacity calls that may come at once.
+    #[arg(long, value_name = "COUNT", default_value_t = 10)]
+    pub get_capacity_burst: u32,
 
     /// How many claims, and how many volumes, are looked after at once.
     #[arg(long, value_name = "COUNT", default_value_t = 100)]
@@ -50,6 +94,18 @@ pub struct Options {
     /// Distributed mode: look after the node named by NODE_NAME only.
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false)]
     pub node_deployment: bool,
+
+    /// Distributed mode: take claims with immediate binding for the own node, where there is room for them.
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = true)]
+    pub node_deployment_immediate_binding: bool,
+
+    /// Wait before taking such a claim, doubled after each attempt; up to as much again is subtracted at random.
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "20s")]
+    pub node_deployment_base_delay: Duration,
+
+    /// Longest wait before taking such a claim.
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "60s")]
+    pub node_deployment_max_delay: Duration,
 
     /// Ask for volumes that are reachable from the selected node, instead of preferring them.
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false)]
@@ -67,13 +123,30 @@ pub struct Options {
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "5m")]
     pub retry_interval_max: Duration,
 
-    /// Time that one CSI call may take.
-    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "10s")]
-    pub timeout: Duration,
-
     /// Volumes are named after their claim's uid, with this before it.
     #[arg(long, value_name = "PREFIX", default_value = "pvc")]
     pub volume_name_prefix: String,
+
+    /// So many characters of the uid are used, without its dashes; -1 uses it as it is.
+    #[arg(
+        long,
+        value_name = "COUNT",
+        allow_negative_numbers = true,
+        default_value_t = -1
+    )]
+    pub volume_name_uuid_length: i32,
+
+    /// Filesystem of volumes whose class names none.
+    #[arg(long, value_name = "NAME", default_value = "")]
+    pub default_fstype: String,
+
+    /// Tell the driver names of claim and volume in the parameters of CreateVolume.
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false)]
+    pub extra_create_metadata: bool,
+
+    /// Mark volumes as read-only whose claim has no other access mode than ReadOnlyMany.
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false)]
+    pub controller_publish_readonly: bool,
 
     /// Namespace of the objects; needed for publishing.
     #[arg(long, value_name = "NAME", env = "NAMESPACE")]
@@ -87,119 +160,68 @@ pub struct Options {
     #[arg(long, value_name = "NAME", env = "NODE_NAME")]
     pub node_name: Option<String>,
 
+    /// One of several instances works, the others wait.
+    #[command(flatten)]
+    pub election: LeaderElectionOptions,
+
+    /// Metrics and health.
+    #[command(flatten)]
+    pub http: HttpOptions,
+
+    /// Removing what distributed instances left behind.
+    #[command(flatten)]
+    pub cleaner: CleanerOptions,
+
     /// A deliberate defect, for testing tests.
     #[arg(long, value_name = "NAME", hide = true)]
     pub defect: Option<Defect>,
-}
-
-/// Options contradict each other.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum OptionsError {
-    /// An option needs another one.
-    #[error("{option} needs {needed}; set it in the environment or as a flag")]
-    Missing {
-        /// The option that was chosen.
-        option: &'static str,
-        /// What it needs.
-        needed: &'static str,
-    },
-    /// A number makes no sense.
-    #[error("{option} is out of range; {hint}")]
-    Range {
-        /// The option.
-        option: &'static str,
-        /// What to choose instead.
-        hint: &'static str,
-    },
 }
 
 impl Default for Options {
     fn default() -> Options {
         Options {
             csi_address: PathBuf::from("/run/csi/socket"),
+            timeout: Duration::from_secs(10),
+            profile: Profile::Kep,
             enable_capacity: false,
             capacity_poll_interval: Duration::from_secs(60),
+            capacity_poll_jitter: 0.1,
+            capacity_threads: 1,
             capacity_ownerref_level: -1,
             capacity_for_immediate_binding: false,
-            publish_zero: false,
-            capacity_threads: 1,
+            publish_zero: None,
+            on_capacity_error: OnCapacityError::Keep,
+            unregistration_grace: None,
+            kube_api_capacity_qps: 1.0,
+            kube_api_capacity_burst: 5,
+            get_capacity_qps: 0.0,
+            get_capacity_burst: 10,
             worker_threads: 100,
             node_deployment: false,
+            node_deployment_immediate_binding: true,
+            node_deployment_base_delay: Duration::from_secs(20),
+            node_deployment_max_delay: Duration::from_secs(60),
             strict_topology: false,
             immediate_topology: true,
             retry_interval_start: Duration::from_secs(1),
             retry_interval_max: Duration::from_secs(300),
-            timeout: Duration::from_secs(10),
             volume_name_prefix: "pvc".to_owned(),
+            volume_name_uuid_length: -1,
+            default_fstype: String::new(),
+            extra_create_metadata: false,
+            controller_publish_readonly: false,
             namespace: None,
             pod_name: None,
             node_name: None,
+            election: LeaderElectionOptions::default(),
+            http: HttpOptions::default(),
+            cleaner: CleanerOptions::default(),
             defect: None,
         }
     }
 }
 
 impl Options {
-    /// Checks everything that can be wrong before the first request.
-    pub fn check(&self) -> Result<(), OptionsError> {
-        let owned = self.enable_capacity && self.capacity_ownerref_level >= 0;
-        let needs = [
-            (
-                self.enable_capacity,
-                &self.namespace,
-                "--enable-capacity",
-                "NAMESPACE",
-            ),
-            (owned, &self.pod_name, "--capacity-ownerref-level", "POD_NAME"),
-            (
-                self.node_deployment,
-                &self.node_name,
-                "--node-deployment",
-                "NODE_NAME",
-            ),
-        ];
-        for (chosen, value, option, needed) in needs {
-            if chosen && value.as_ref().is_none_or(String::is_empty) {
-                return Err(OptionsError::Missing { option, needed });
-            }
-        }
-        let ranges = [
-            (
-                self.capacity_ownerref_level < -1,
-                "--capacity-ownerref-level",
-                "choose -1 or more",
-            ),
-            (
-                self.capacity_threads == 0,
-                "--capacity-threads",
-                "choose 1 or more",
-            ),
-            (self.worker_threads == 0, "--worker-threads", "choose 1 or more"),
-            (
-                self.capacity_poll_interval.is_zero(),
-                "--capacity-poll-interval",
-                "choose more than 0",
-            ),
-            (self.timeout.is_zero(), "--timeout", "choose more than 0"),
-            (
-                self.retry_interval_start.is_zero(),
-                "--retry-interval-start",
-                "choose more than 0",
-            ),
-            (
-                self.retry_interval_max < self.retry_interval_start,
-                "--retry-interval-max",
-                "choose at least --retry-interval-start",
-            ),
-        ];
-        ranges
-            .into_iter()
-            .find(|(wrong, ..)| *wrong)
-            .map_or(Ok(()), |(_, option, hint)| {
-                Err(OptionsError::Range { option, hint })
-            })
-    }
-
     pub(crate) fn pace(&self) -> Pace {
         Pace {
             start: self.retry_interval_start,
@@ -211,24 +233,42 @@ impl Options {
         self.defect == Some(defect)
     }
 
+    /// Whether zero capacity is an object with "0"; otherwise there is no object then.
+    pub(crate) fn publishes_zero(&self) -> bool {
+        self.publish_zero.unwrap_or(self.profile == Profile::Upstream)
+    }
+
+    /// How long a segment stays after the driver unregistered.
+    pub(crate) fn unregistration_grace(&self) -> Duration {
+        let by_profile = match self.profile {
+            Profile::Kep => Duration::from_secs(10),
+            Profile::Upstream => Duration::ZERO,
+        };
+        self.unregistration_grace.unwrap_or(by_profile)
+    }
+
     /// The node that this instance is alone responsible for, in distributed mode.
     pub(crate) fn own_node(&self) -> Option<&str> {
         self.node_name.as_deref().filter(|_| self.node_deployment)
     }
-}
 
-/// Reads durations as they are written elsewhere in Kubernetes: `500ms`, `10s`, `1m30s`.
-fn duration(text: &str) -> Result<Duration, String> {
-    let parsed: Result<SignedDuration, _> = text.parse();
-    let duration = parsed.ok().and_then(|signed| Duration::try_from(signed).ok());
-    duration.ok_or_else(|| format!("{text:?} is no duration; write it like 500ms, 10s or 1m30s"))
+    /// What tells this process from others of the same driver, for people: its pod, else its node, else its machine.
+    pub(crate) fn place(&self) -> String {
+        let named = self.pod_name.as_deref().or(self.node_name.as_deref());
+        let machine = || std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+        let place = named.map(str::to_owned).or_else(machine);
+        place
+            .map(|place| place.trim().to_owned())
+            .filter(|place| !place.is_empty())
+            .unwrap_or_else(|| "localhost".to_owned())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use clap::Parser;
 
-    use super::*;
+    use super::{values::*, *};
 
     #[derive(Parser)]
     struct Program {

@@ -1,0 +1,303 @@
+//! The cleaner: removes the objects of distributed instances whose node does not run the driver any more (KEP-1472, "without central
+//! controller": neither garbage collection nor the instances of other nodes would). Needs no driver, and publishes nothing.
+//!
+//! An instance is known by the value of its managed-by label. It counts as absent from when that was first seen, also after a restart of
+//! the cleaner, and its objects go once it was absent for long enough without a break.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    convert::Infallible,
+    time::Duration,
+};
+
+use futures::future::FutureExt;
+use k8s_openapi::api::{
+    core::v1::Node,
+    storage::v1::{CSINode, CSIStorageCapacity},
+};
+use kube::{
+    Api, Client, ResourceExt,
+    api::{DeleteParams, ListParams, Preconditions},
+    runtime::watcher,
+};
+use parking_lot::Mutex;
+use tokio::{
+    sync::Notify,
+    time::{Instant, sleep_until},
+};
+
+use crate::{
+    Options,
+    capacity::{Capacities, DRIVER_LABEL, MANAGED_BY_LABEL, ManagedBy},
+    cluster::registration,
+    http::Health,
+    queue::Pace,
+    status::{brief, is_conflict, is_not_found},
+    topology::Registration,
+    watch::{Change, Gate, follow},
+};
+
+/// Objects are listed at least so many times while an instance is absent.
+const LISTS_PER_ABSENCE: u32 = 5;
+
+/// Longest time between two lists.
+const LIST_PERIOD_MAX: Duration = Duration::from_secs(60);
+
+/// Removes the objects that instances of one driver left behind.
+struct Cleaner {
+    driver: String,
+    after: Duration,
+    capacities: Capacities,
+    nodes: Mutex<Nodes>,
+    changed: Notify,
+    gate: Gate,
+}
+
+/// On which nodes the driver runs.
+#[derive(Debug, Default)]
+struct Nodes {
+    /// Nodes whose CSINode lists the driver.
+    registered: BTreeSet<String>,
+    /// Node objects.
+    existing: BTreeSet<String>,
+    /// Whether Node objects were listed; for want of a permission perhaps not: then the CSINodes decide alone.
+    listed: bool,
+}
+
+/// Since when instances are absent.
+#[derive(Debug, Default)]
+struct Absences(BTreeMap<String, Instant>);
+
+/// Cleans without end.
+pub(crate) async fn run(
+    options: &Options,
+    client: &Client,
+    publishing: &Client,
+    health: &Health,
+) -> Infallible {
+    let cleaner = Cleaner {
+        driver: options.cleaner.driver_name.clone().unwrap_or_default(),
+        after: options.cleaner.orphan_after,
+        capacities: Capacities::new(
+            publishing.clone(),
+            options.namespace.as_deref().unwrap_or_default(),
+            options,
+        ),
+        nodes: Mutex::default(),
+        changed: Notify::new(),
+        gate: Gate::new(1),
+    };
+    tracing::info!(driver = cleaner.driver, after = ?cleaner.after, "cleaning up after vanished instances");
+    let pace = options.pace();
+    let every = Gate::new(1);
+    let csi_nodes = follow(
+        Api::all(client.clone()),
+        watcher::Config::default(),
+        pace,
+        &cleaner.gate,
+        |change| cleaner.csi_node_changed(&change),
+    );
+    let nodes = follow(
+        Api::all(client.clone()),
+        watcher::Config::default(),
+        pace,
+        &every,
+        |change| cleaner.node_changed(&change),
+    );
+    tokio::select! {
+        never = csi_nodes => never,
+        never = nodes => never,
+        never = cleaner.clean(pace, health).boxed() => never,
+    }
+}
+
+impl Cleaner {
+    fn csi_node_changed(&self, change: &Change<CSINode>) {
+        let mut nodes = self.nodes.lock();
+        match change {
+            Change::Set(node) if matches!(registration(node, &self.driver), Registration::Keys(_)) => {
+                nodes.registered.insert(node.name_any());
+            }
+            Change::Set(node) | Change::Gone(node) => {
+                nodes.registered.remove(&node.name_any());
+            }
+            Change::Listed => {}
+        }
+        drop(nodes);
+        self.changed.notify_one();
+    }
+
+    fn node_changed(&self, change: &Change<Node>) {
+        let mut nodes = self.nodes.lock();
+        match change {
+            Change::Set(node) => {
+                nodes.existing.insert(node.name_any());
+            }
+            Change::Gone(node) => {
+                nodes.existing.remove(&node.name_any());
+            }
+            Change::Listed => nodes.listed = true,
+        }
+        drop(nodes);
+        self.changed.notify_one();
+    }
+
+    async fn clean(&self, pace: Pace, health: &Health) -> Infallible {
+        self.gate.opened().await;
+        health.set_ready();
+        let period = (self.after / LISTS_PER_ABSENCE).min(LIST_PERIOD_MAX);
+        let (mut absences, mut failures) = (Absences::default(), 0);
+        loop {
+            let changed = self.changed.notified();
+            let wake = match self.round(&mut absences).await {
+                Ok(due) => {
+                    failures = 0;
+                    let regular = Instant::now() + period;
+                    due.map_or(regular, |due| due.min(regular))
+                }
+                Err(error) => {
+                    failures += 1;
+                    tracing::warn!(
+                        error = brief(&error),
+                        "orphans could not be removed; it is tried again"
+                    );
+                    sleep_until(Instant::now() + pace.wait(failures)).await;
+                    continue;
+                }
+            };
+            tokio::select! {
+                () = changed => {}
+                () = sleep_until(wake) => {}
+            }
+        }
+    }
+
+    /// Lists the objects, and removes those that have been orphans for long enough; when the next ones are due.
+    async fn round(&self, absences: &mut Absences) -> kube::Result<Option<Instant>> {
+        let selector = format!("{DRIVER_LABEL}={}", self.driver);
+        let objects = self
+            .capacities
+            .list(&ListParams::default().labels(&selector))
+            .await?;
+        let mut by_instance: HashMap<String, Vec<CSIStorageCapacity>> = HashMap::new();
+        for object in objects {
+            if let Some(instance) = object
+                .labels()
+                .get(MANAGED_BY_LABEL)
+                .filter(|name| ManagedBy::is_of_a_node(name))
+            {
+                by_instance.entry(instance.clone()).or_default().push(object);
+            }
+        }
+        let alive = self.nodes.lock().instances(&self.driver);
+        let absent = by_instance.keys().filter(|instance| !alive.contains(*instance));
+        absences.update(absent.cloned().collect(), Instant::now());
+        for instance in absences.due(self.after, Instant::now()) {
+            tracing::info!(
+                instance,
+                "its node does not run the driver any more: its objects are removed"
+            );
+            for object in by_instance.get(&instance).into_iter().flatten() {
+                self.delete(object).await?;
+            }
+        }
+        Ok(absences.next(self.after, Instant::now()))
+    }
+
+    /// Deletes this very object.
+    async fn delete(&self, object: &CSIStorageCapacity) -> kube::Result<()> {
+        let preconditions = Preconditions {
+            uid: object.uid(),
+            resource_version: None,
+        };
+        let parameters = DeleteParams::default().preconditions(preconditions);
+        match self.capacities.delete(&object.name_any(), &parameters).await {
+            Err(error) if is_not_found(&error) || is_conflict(&error) => Ok(()),
+            answer => answer,
+        }
+    }
+}
+
+impl Nodes {
+    /// The instances that must be there.
+    fn instances(&self, driver: &str) -> BTreeSet<String> {
+        let exists = |node: &&String| !self.listed || self.existing.contains(*node);
+        let registered = self.registered.iter().filter(exists);
+        registered
+            .map(|node| ManagedBy::new(driver, Some(node)).instance)
+            .collect()
+    }
+}
+
+impl Absences {
+    /// These are absent now, and all others are not.
+    fn update(&mut self, absent: BTreeSet<String>, now: Instant) {
+        self.0.retain(|instance, _| absent.contains(instance));
+        for instance in absent {
+            self.0.entry(instance).or_insert(now);
+        }
+    }
+
+    /// Those that have been absent for so long.
+    fn due(&self, after: Duration, now: Instant) -> Vec<String> {
+        let due = self.0.iter().filter(|(_, since)| now >= **since + after);
+        due.map(|(instance, _)| instance.clone()).collect()
+    }
+
+    /// When the next one is due.
+    fn next(&self, after: Duration, now: Instant) -> Option<Instant> {
+        let times = self.0.values().map(|since| *since + after);
+        times.filter(|time| *time > now).min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const T: Duration = Duration::from_secs(30);
+
+    fn absent(names: &[&str]) -> BTreeSet<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    fn at(begin: Instant, seconds: u64) -> Instant {
+        begin + Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn objects_go_after_the_time_and_not_before() {
+        let (mut absences, begin) = (Absences::default(), Instant::now());
+        absences.update(absent(&["a"]), begin);
+        absences.update(absent(&["a"]), at(begin, 29));
+        assert_eq!(absences.due(T, at(begin, 29)), Vec::<String>::new());
+        assert_eq!(absences.next(T, at(begin, 29)), Some(at(begin, 30)));
+        assert_eq!(absences.due(T, at(begin, 31)), ["a"]);
+    }
+
+    #[test]
+    fn coming_back_begins_anew() {
+        let (mut absences, begin) = (Absences::default(), Instant::now());
+        absences.update(absent(&["a", "b"]), begin);
+        absences.update(absent(&["b"]), at(begin, 20));
+        absences.update(absent(&["a", "b"]), at(begin, 25));
+        assert_eq!(absences.due(T, at(begin, 40)), ["b"]);
+        assert_eq!(absences.due(T, at(begin, 55)), ["a", "b"]);
+    }
+
+    #[test]
+    fn a_node_counts_if_it_exists_and_lists_the_driver() {
+        let mut nodes = Nodes {
+            registered: absent(&["n1", "n2"]),
+            ..Nodes::default()
+        };
+        let of = |node: &str| ManagedBy::new("d", Some(node)).instance;
+        assert_eq!(
+            nodes.instances("d"),
+            [of("n1"), of("n2")].into(),
+            "nodes cannot be read"
+        );
+        (nodes.existing, nodes.listed) = (absent(&["n1", "n3"]), true);
+        assert_eq!(nodes.instances("d"), [of("n1")].into());
+    }
+}

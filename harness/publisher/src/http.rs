@@ -1,0 +1,176 @@
+//! The endpoint for metrics and health: a few fixed paths, everything else is 404. Counts nothing itself.
+
+use std::{
+    convert::Infallible,
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use http_body_util::Full;
+use hyper::{
+    Method, Request, Response, StatusCode,
+    body::{Bytes, Incoming},
+    header::CONTENT_TYPE,
+    server::conn::http1,
+    service::service_fn,
+};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use parking_lot::Mutex;
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::Semaphore,
+    time::Instant,
+};
+
+use crate::{
+    metrics::{self, Metrics},
+    options::HttpOptions,
+};
+
+/// Connections at the same time; further ones wait.
+const CONNECTIONS_MAX: usize = 32;
+
+/// How long a peer may take for the headers of a request.
+const HEADERS_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long a connection may last.
+const CONNECTION_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// So long after its Lease ran out, a leader that still runs is unhealthy.
+const LEASE_GRACE: Duration = Duration::from_secs(20);
+
+/// What those who ask about the health are told.
+#[derive(Default)]
+pub(crate) struct Health {
+    ready: AtomicBool,
+    /// When the held Lease runs out, if one is held.
+    lease: Mutex<Option<Instant>>,
+    elects: AtomicBool,
+}
+
+impl Health {
+    /// Everything was listed and the work goes on, or another instance leads.
+    pub(crate) fn set_ready(&self) {
+        self.ready.store(true, Ordering::Relaxed);
+    }
+
+    /// There is an election.
+    pub(crate) fn elects(&self) {
+        self.elects.store(true, Ordering::Relaxed);
+    }
+
+    /// The Lease is held until then, or not held.
+    pub(crate) fn set_lease(&self, until: Option<Instant>) {
+        *self.lease.lock() = until;
+    }
+
+    fn is_ready(&self) -> bool {
+        self.ready.load(Ordering::Relaxed)
+    }
+
+    fn is_alive(&self) -> bool {
+        self.lease
+            .lock()
+            .is_none_or(|until| Instant::now() < until + LEASE_GRACE)
+    }
+}
+
+/// What answers are made of.
+pub(crate) struct Endpoint {
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) health: Arc<Health>,
+    pub(crate) metrics_path: String,
+}
+
+/// Listens, if that is wanted.
+pub(crate) async fn bind(options: &HttpOptions) -> std::io::Result<Option<TcpListener>> {
+    let address: Option<SocketAddr> = options.http_endpoint.or(options.metrics_address);
+    match address {
+        Some(address) => TcpListener::bind(address).await.map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Serves without end.
+pub(crate) async fn serve(listener: Option<TcpListener>, endpoint: Endpoint) -> Infallible {
+    let Some(listener) = listener else {
+        return std::future::pending().await;
+    };
+    if let Ok(address) = listener.local_addr() {
+        tracing::info!(%address, "metrics and health are served");
+    }
+    let (endpoint, permits) = (Arc::new(endpoint), Arc::new(Semaphore::new(CONNECTIONS_MAX)));
+    loop {
+        // The semaphore is never closed, and a missing permit would only mean more at once.
+        let permit = Arc::clone(&permits).acquire_owned().await.ok();
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let endpoint = Arc::clone(&endpoint);
+                tokio::spawn(async move {
+                    let _permit = permit;
+                    let _ = tokio::time::timeout(CONNECTION_TIMEOUT, connection(stream, endpoint)).await;
+                });
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a connection was not accepted");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+}
+
+async fn connection(stream: TcpStream, endpoint: Arc<Endpoint>) {
+    let service = service_fn(|request: Request<Incoming>| {
+        let answer = endpoint.answer(request.method(), request.uri().path());
+        async { Ok::<_, Infallible>(answer) }
+    });
+    let served = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADERS_TIMEOUT)
+        .serve_connection(TokioIo::new(stream), service)
+        .await;
+    if let Err(error) = served {
+        tracing::debug!(%error, "a connection to the metrics ended");
+    }
+}
+
+impl Endpoint {
+    fn answer(&self, method: &Method, path: &str) -> Response<Full<Bytes>> {
+        if !matches!(*method, Method::GET | Method::HEAD) {
+            return text(StatusCode::METHOD_NOT_ALLOWED, "only GET is served\n");
+        }
+        let health = &self.health;
+        match path {
+            path if path == self.metrics_path => {
+                let mut answer = Response::new(self.metrics.text().into());
+                let media = hyper::header::HeaderValue::from_static(metrics::MEDIA);
+                answer.headers_mut().insert(CONTENT_TYPE, media);
+                answer
+            }
+            "/healthz" => said(health.is_alive(), "the lease ran out"),
+            "/readyz" => said(health.is_ready(), "not everything was listed yet"),
+            "/healthz/leader-election" if health.elects.load(Ordering::Relaxed) => {
+                said(health.is_alive(), "the lease ran out")
+            }
+            _ => text(StatusCode::NOT_FOUND, "there is nothing here\n"),
+        }
+    }
+}
+
+fn said(good: bool, problem: &'static str) -> Response<Full<Bytes>> {
+    if good {
+        text(StatusCode::OK, "ok")
+    } else {
+        text(StatusCode::INTERNAL_SERVER_ERROR, problem)
+    }
+}
+
+fn text(code: StatusCode, words: &'static str) -> Response<Full<Bytes>> {
+    let mut answer = Response::new(Full::from(words));
+    *answer.status_mut() = code;
+    answer
+}

@@ -1,0 +1,265 @@
+//! Leader election by Lease (coordination.k8s.io/v1), as client-go does it: whoever holds the Lease works, and renews it; others take it
+//! when it was not renewed for its duration, counted by their own clock from the last change that they saw. Knows no work.
+
+use std::{convert::Infallible, sync::Arc, time::Duration};
+
+use k8s_openapi::{
+    api::coordination::v1::{Lease, LeaseSpec},
+    apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta},
+    jiff::Timestamp,
+};
+use kube::{Api, Client, api::PostParams};
+use parking_lot::Mutex;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+
+use crate::{
+    Options,
+    http::Health,
+    metrics::Metrics,
+    options::LeaderElectionOptions,
+    status::{brief, is_not_found},
+};
+
+/// How long giving the Lease back may take at the end.
+const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// By how much of the retry period attempts to take the Lease spread (client-go: `JitterFactor`).
+const JITTER: f64 = 1.2;
+
+/// The Lease was lost: others may work now.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the lease {name} could not be renewed for {deadline:?}; another instance may lead now, so this one ends"
+)]
+pub struct LostLease {
+    name: String,
+    deadline: Duration,
+}
+
+/// One candidate.
+pub(crate) struct Election {
+    api: Api<Lease>,
+    name: String,
+    identity: String,
+    options: LeaderElectionOptions,
+    metrics: Arc<Metrics>,
+    health: Arc<Health>,
+    seen: Mutex<Option<Seen>>,
+}
+
+/// The Lease as it was when it last changed.
+struct Seen {
+    spec: LeaseSpec,
+    at: Instant,
+}
+
+impl Election {
+    /// A candidate for the Lease of that name. Characters that names cannot have become dashes.
+    pub(crate) fn new(
+        options: &Options,
+        client: &Client,
+        name: &str,
+        metrics: Arc<Metrics>,
+        health: Arc<Health>,
+    ) -> Election {
+        let election = options.election.clone();
+        let namespace = election.namespace.as_deref().filter(|name| !name.is_empty());
+        let namespace = namespace.unwrap_or_else(|| client.default_namespace()).to_owned();
+        health.elects();
+        metrics.leads(false);
+        Election {
+            api: Api::namespaced(client.clone(), &namespace),
+            name: name.replace(|c: char| !c.is_ascii_alphanumeric(), "-"),
+            // Two processes may have the same place, for a moment or by mistake.
+            identity: format!("{}_{:016x}", options.place(), rand::random::<u64>()),
+            options: election,
+            metrics,
+            health,
+            seen: Mutex::default(),
+        }
+    }
+
+    /// Waits until the Lease is ours.
+    pub(crate) async fn won(&self) {
+        tracing::info!(
+            lease = self.name,
+            identity = self.identity,
+            "waiting for the lease"
+        );
+        while !self.attempt().await {
+            // Another instance works, and this one would at once: that is all that can be asked of it.
+            self.health.set_ready();
+            let period = self.options.retry_period;
+            sleep(period.mul_f64(1.0 + JITTER * rand::random::<f64>())).await;
+        }
+        self.metrics.leads(true);
+        tracing::info!(lease = self.name, "this instance leads");
+    }
+
+    /// Renews the Lease until that fails for too long.
+    pub(crate) async fn lost(&self) -> LostLease {
+        let mut deadline = Instant::now() + self.options.renew_deadline;
+        loop {
+            match timeout_at(deadline, self.attempt()).await {
+                Ok(true) => {
+                    deadline = Instant::now() + self.options.renew_deadline;
+                    sleep(self.options.retry_period).await;
+                }
+                Ok(false) if Instant::now() < deadline && self.is_ours() => {
+                    sleep(self.options.retry_period.min(deadline - Instant::now())).await;
+                }
+                Ok(false) | Err(_) => break,
+            }
+        }
+        self.metrics.leads(false);
+        LostLease {
+            name: self.name.clone(),
+            deadline: self.options.renew_deadline,
+        }
+    }
+
+    /// Gives the Lease back, so that others need not wait until it runs out.
+    pub(crate) async fn release(&self) {
+        if !self.is_ours() {
+            return;
+        }
+        let Ok(Ok(mut lease)) = timeout(RELEASE_TIMEOUT, self.api.get(&self.name)).await else {
+            return;
+        };
+        let spec = lease.spec.get_or_insert_default();
+        if spec.holder_identity.as_deref() != Some(&self.identity) {
+            return;
+        }
+        spec.holder_identity = Some(String::new());
+        spec.lease_duration_seconds = Some(1);
+        let parameters = PostParams::default();
+        let released = self.api.replace(&self.name, &parameters, &lease);
+        if let Ok(Err(error)) = timeout(RELEASE_TIMEOUT, released).await {
+            tracing::warn!(
+                lease = self.name,
+                error = brief(&error),
+                "the lease was not given back"
+            );
+        }
+    }
+
+    fn is_ours(&self) -> bool {
+        let seen = self.seen.lock();
+        seen.as_ref()
+            .is_some_and(|seen| seen.spec.holder_identity.as_deref() == Some(&self.identity))
+    }
+
+    /// One attempt to take or renew the Lease.
+    async fn attempt(&self) -> bool {
+        match self.take().await {
+            Ok(taken) => taken,
+            Err(error) => {
+                tracing::warn!(
+                    lease = self.name,
+                    error = brief(&error),
+                    "the lease could not be taken"
+                );
+                false
+            }
+        }
+    }
+
+    async fn take(&self) -> kube::Result<bool> {
+        // Counted from before the request: the server's clock for it cannot be earlier.
+        let until = Instant::now() + self.options.lease_duration;
+        let found = match self.api.get(&self.name).await {
+            Ok(found) => Some(found),
+            Err(error) if is_not_found(&error) => None,
+            Err(error) => return Err(error),
+        };
+        let written = match found {
+            None => {
+                let lease = self.lease(None);
+                self.api.create(&PostParams::default(), &lease).await?
+            }
+            Some(found) => {
+                let old = found.spec.clone().unwrap_or_default();
+                if !self.may_take(&old, Instant::now()) {
+                    return Ok(false);
+                }
+                let mut lease = found;
+                lease.spec = self.lease(Some(&old)).spec;
+                self.api
+                    .replace(&self.name, &PostParams::default(), &lease)
+                    .await?
+            }
+        };
+        self.see(&written.spec.unwrap_or_default(), Instant::now());
+        self.health.set_lease(Some(until));
+        Ok(true)
+    }
+
+    /// Whether nobody else holds the Lease, as far as can be seen from here.
+    fn may_take(&self, spec: &LeaseSpec, now: Instant) -> bool {
+        let changed_at = self.see(spec, now);
+        let holder = spec.holder_identity.as_deref().unwrap_or_default();
+        let seconds = spec.lease_duration_seconds.unwrap_or(0);
+        let duration = Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
+        holder.is_empty() || holder == self.identity || now >= changed_at + duration
+    }
+
+    /// Notes the present state; when it was first seen.
+    fn see(&self, spec: &LeaseSpec, now: Instant) -> Instant {
+        let mut seen = self.seen.lock();
+        match &*seen {
+            Some(known) if known.spec == *spec => known.at,
+            _ => {
+                *seen = Some(Seen {
+                    spec: spec.clone(),
+                    at: now,
+                });
+                now
+            }
+        }
+    }
+
+    /// The Lease as ours, after what it was before.
+    fn lease(&self, old: Option<&LeaseSpec>) -> Lease {
+        let now = MicroTime(Timestamp::now());
+        let ours = old.is_some_and(|old| old.holder_identity.as_deref() == Some(&self.identity));
+        let acquired = old.and_then(|old| old.acquire_time.clone()).filter(|_| ours);
+        let transitions = old.and_then(|old| old.lease_transitions).unwrap_or(0);
+        let seconds = self
+            .options
+            .lease_duration
+            .as_secs()
+            .try_into()
+            .unwrap_or(i32::MAX);
+        Lease {
+            metadata: ObjectMeta {
+                name: Some(self.name.clone()),
+                labels: Some(self.options.labels.0.clone()).filter(|labels| !labels.is_empty()),
+                ..Default::default()
+            },
+            spec: Some(LeaseSpec {
+                holder_identity: Some(self.identity.clone()),
+                lease_duration_seconds: Some(seconds),
+                acquire_time: Some(acquired.unwrap_or_else(|| now.clone())),
+                renew_time: Some(now),
+                lease_transitions: Some(transitions + i32::from(old.is_some() && !ours)),
+                ..Default::default()
+            }),
+        }
+    }
+}
+
+/// Does the work while the Lease is held, if there is an election.
+pub(crate) async fn while_leading<E: From<LostLease>>(
+    election: Option<&Election>,
+    work: impl Future<Output = Result<Infallible, E>>,
+) -> Result<Infallible, E> {
+    let Some(election) = election else {
+        return work.await;
+    };
+    election.won().await;
+    tokio::select! {
+        biased;
+        lost = election.lost() => Err(lost.into()),
+        worked = work => worked,
+    }
+}

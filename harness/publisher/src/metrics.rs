@@ -1,0 +1,296 @@
+//! What the publisher counts about itself, under the names and labels of external-provisioner. Knows when, not why, things are counted;
+//! what can only be told at the moment of reading is filled in by those who know it.
+
+use std::{sync::Arc, time::Duration};
+
+use parking_lot::Mutex;
+use prometheus_client::{
+    encoding::{EncodeLabelSet, text::encode},
+    metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
+    registry::Registry,
+};
+use tonic::Code;
+
+/// The media type of the text.
+pub(crate) const MEDIA: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// A gauge in seconds.
+pub(crate) type Seconds = Gauge<f64, std::sync::atomic::AtomicU64>;
+
+/// A histogram by labels.
+type Timed<L> = Family<L, Histogram, fn() -> Histogram>;
+
+/// The driver's name in calls that ask for it.
+const UNKNOWN_DRIVER: &str = "unknown-driver";
+
+/// Seconds; the buckets of csi-lib-utils.
+const CALL_BUCKETS: [f64; 13] = [
+    0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 15.0, 25.0, 50.0, 120.0, 300.0, 600.0,
+];
+
+/// Seconds; the buckets of client-go's queues.
+const QUEUE_BUCKETS: [f64; 10] = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0];
+
+/// Seconds; the usual buckets of Prometheus.
+const VOLUME_BUCKETS: [f64; 11] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
+
+/// Labels that are only known when the process runs: driver and node, or none.
+pub(crate) type Place = Vec<(&'static str, String)>;
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct CallLabels {
+    driver_name: String,
+    method_name: &'static str,
+    grpc_status_code: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct QueueLabels {
+    name: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ClassLabels {
+    class: String,
+}
+
+/// What is counted about the published objects.
+#[derive(Clone, Default)]
+pub(crate) struct Objects {
+    pub(crate) goal: Family<Place, Gauge>,
+    pub(crate) current: Family<Place, Gauge>,
+    pub(crate) obsolete: Family<Place, Gauge>,
+    pub(crate) age: Family<Place, Seconds>,
+}
+
+/// What is counted about one queue.
+#[derive(Clone)]
+pub(crate) struct QueueMeter {
+    pub(crate) depth: Gauge,
+    pub(crate) adds: Counter,
+    pub(crate) retries: Counter,
+    pub(crate) waited: Histogram,
+    pub(crate) worked: Histogram,
+    pub(crate) unfinished: Seconds,
+    pub(crate) longest: Seconds,
+}
+
+/// What is counted about making, or deleting, volumes of one class.
+pub(crate) struct VolumeMeter {
+    done: Timed<ClassLabels>,
+    total: Family<ClassLabels, Counter>,
+    failed: Family<ClassLabels, Counter>,
+}
+
+/// All counters of a publisher.
+pub(crate) struct Metrics {
+    registry: Mutex<Registry>,
+    /// Fill in what changes without an event, before each reading.
+    fills: Mutex<Vec<Box<dyn Fn() + Send>>>,
+    calls: Timed<CallLabels>,
+    queues: Queues,
+    leads: Family<Place, Gauge>,
+    pub(crate) objects: Objects,
+    pub(crate) provisioned: VolumeMeter,
+    pub(crate) deleted: VolumeMeter,
+}
+
+struct Queues {
+    depth: Family<QueueLabels, Gauge>,
+    adds: Family<QueueLabels, Counter>,
+    retries: Family<QueueLabels, Counter>,
+    waited: Timed<QueueLabels>,
+    worked: Timed<QueueLabels>,
+    unfinished: Family<QueueLabels, Seconds>,
+    longest: Family<QueueLabels, Seconds>,
+}
+
+impl Metrics {
+    pub(crate) fn new() -> Arc<Metrics> {
+        let mut registry = Registry::default();
+        let calls: Timed<CallLabels> = Family::new_with_constructor(|| Histogram::new(CALL_BUCKETS));
+        registry.register(
+            "csi_sidecar_operations_seconds",
+            "Container Storage Interface operation duration with gRPC error code status total",
+            calls.clone(),
+        );
+        let leads: Family<Place, Gauge> = Family::default();
+        registry.register(
+            "leader_election_master_status",
+            "Whether this process holds its Lease",
+            leads.clone(),
+        );
+        let queues = Queues::register(&mut registry);
+        let objects = Objects::register(&mut registry);
+        let provisioned = VolumeMeter::register(&mut registry, "controller_persistentvolumeclaim_provision");
+        let deleted = VolumeMeter::register(&mut registry, "controller_persistentvolume_delete");
+        Arc::new(Metrics {
+            registry: Mutex::new(registry),
+            fills: Mutex::default(),
+            calls,
+            queues,
+            leads,
+            objects,
+            provisioned,
+            deleted,
+        })
+    }
+
+    /// `fill` is called before each reading.
+    pub(crate) fn before_reading(&self, fill: impl Fn() + Send + 'static) {
+        self.fills.lock().push(Box::new(fill));
+    }
+
+    /// A call to the driver ended; `driver` is empty where its name is not known yet.
+    pub(crate) fn called(&self, driver: &str, method: &'static str, code: Code, took: Duration) {
+        let driver = if driver.is_empty() { UNKNOWN_DRIVER } else { driver };
+        let labels = CallLabels {
+            driver_name: driver.to_owned(),
+            method_name: method,
+            grpc_status_code: crate::csi::code_text(code),
+        };
+        self.calls.get_or_create(&labels).observe(took.as_secs_f64());
+    }
+
+    /// The meter of the queue of that name.
+    pub(crate) fn queue(&self, name: &'static str) -> QueueMeter {
+        let labels = QueueLabels { name };
+        let queues = &self.queues;
+        QueueMeter {
+            depth: queues.depth.get_or_create_owned(&labels),
+            adds: queues.adds.get_or_create_owned(&labels),
+            retries: queues.retries.get_or_create_owned(&labels),
+            waited: queues.waited.get_or_create_owned(&labels),
+            worked: queues.worked.get_or_create_owned(&labels),
+            unfinished: queues.unfinished.get_or_create_owned(&labels),
+            longest: queues.longest.get_or_create_owned(&labels),
+        }
+    }
+
+    /// Whether this process holds its Lease.
+    pub(crate) fn leads(&self, leads: bool) {
+        let labels = vec![("name", String::new())];
+        self.leads.get_or_create(&labels).set(i64::from(leads));
+    }
+
+    /// Everything, in the OpenMetrics text format.
+    pub(crate) fn text(&self) -> String {
+        // One reading at a time: what is filled in must not be cleared meanwhile.
+        let registry = self.registry.lock();
+        self.fills.lock().iter().for_each(|fill| fill());
+        let mut text = String::new();
+        // A String takes all that is written to it.
+        let _ = encode(&mut text, &registry);
+        // Series without labels are written like those of Go programs; no name or label value here has braces.
+        text.replace("{} ", " ")
+    }
+}
+
+impl Objects {
+    fn register(registry: &mut Registry) -> Objects {
+        let objects = Objects::default();
+        let gauges = [
+            (
+                "csistoragecapacities_desired_goal",
+                "Number of CSIStorageCapacity objects that are supposed to be managed automatically",
+                &objects.goal,
+            ),
+            (
+                "csistoragecapacities_desired_current",
+                "Number of CSIStorageCapacity objects that exist and are supposed to be managed automatically",
+                &objects.current,
+            ),
+            (
+                "csistoragecapacities_obsolete",
+                "Number of CSIStorageCapacity objects that exist and will be deleted automatically",
+                &objects.obsolete,
+            ),
+        ];
+        for (name, help, gauge) in gauges {
+            registry.register(name, help, gauge.clone());
+        }
+        registry.register(
+            "csistoragecapacities_age_seconds",
+            "Time since the driver last told the figures of a CSIStorageCapacity object, or since the object was found if it never did",
+            objects.age.clone(),
+        );
+        objects
+    }
+}
+
+impl Queues {
+    fn register(registry: &mut Registry) -> Queues {
+        let queues = Queues {
+            depth: Family::default(),
+            adds: Family::default(),
+            retries: Family::default(),
+            waited: Family::new_with_constructor(|| Histogram::new(QUEUE_BUCKETS)),
+            worked: Family::new_with_constructor(|| Histogram::new(QUEUE_BUCKETS)),
+            unfinished: Family::default(),
+            longest: Family::default(),
+        };
+        registry.register(
+            "workqueue_depth",
+            "Entries that wait for a worker",
+            queues.depth.clone(),
+        );
+        registry.register("workqueue_adds", "Entries that became ready", queues.adds.clone());
+        registry.register("workqueue_retries", "Entries that failed", queues.retries.clone());
+        registry.register(
+            "workqueue_queue_duration_seconds",
+            "Time from being ready to a worker",
+            queues.waited.clone(),
+        );
+        registry.register(
+            "workqueue_work_duration_seconds",
+            "Time that a worker took",
+            queues.worked.clone(),
+        );
+        registry.register(
+            "workqueue_unfinished_work_seconds",
+            "Time that all present workers have been at it",
+            queues.unfinished.clone(),
+        );
+        registry.register(
+            "workqueue_longest_running_processor_seconds",
+            "Time that the slowest present worker has been at it",
+            queues.longest.clone(),
+        );
+        queues
+    }
+}
+
+impl VolumeMeter {
+    fn register(registry: &mut Registry, name: &str) -> VolumeMeter {
+        let meter = VolumeMeter {
+            done: Family::new_with_constructor(|| Histogram::new(VOLUME_BUCKETS)),
+            total: Family::default(),
+            failed: Family::default(),
+        };
+        registry.register(name, "Successes", meter.total.clone());
+        registry.register(format!("{name}_failed"), "Failures", meter.failed.clone());
+        registry.register(
+            format!("{name}_duration_seconds"),
+            "Time that a success took",
+            meter.done.clone(),
+        );
+        meter
+    }
+
+    /// It was done, for a volume of that class.
+    pub(crate) fn done(&self, class: &str, took: Duration) {
+        let labels = ClassLabels {
+            class: class.to_owned(),
+        };
+        self.total.get_or_create(&labels).inc();
+        self.done.get_or_create(&labels).observe(took.as_secs_f64());
+    }
+
+    /// It failed, for a volume of that class.
+    pub(crate) fn failed(&self, class: &str) {
+        let labels = ClassLabels {
+            class: class.to_owned(),
+        };
+        self.failed.get_or_create(&labels).inc();
+    }
+}

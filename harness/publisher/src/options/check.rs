@@ -1,0 +1,172 @@
+//! What can be wrong with options before anything is asked of anybody.
+
+use std::time::Duration;
+
+use super::Options;
+
+/// Options contradict each other.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OptionsError {
+    /// An option needs another one.
+    #[error("{option} needs {needed}; set it in the environment or as a flag")]
+    Missing {
+        /// The option that was chosen.
+        option: &'static str,
+        /// What it needs.
+        needed: &'static str,
+    },
+    /// Two options exclude each other.
+    #[error("{option} and {other} exclude each other; remove one")]
+    Both {
+        /// The one.
+        option: &'static str,
+        /// The other.
+        other: &'static str,
+    },
+    /// A number makes no sense.
+    #[error("{option} is out of range; {hint}")]
+    Range {
+        /// The option.
+        option: &'static str,
+        /// What to choose instead.
+        hint: &'static str,
+    },
+}
+
+const POSITIVE: &str = "choose more than 0";
+const COUNT: &str = "choose 1 or more";
+
+impl Options {
+    /// Checks everything that can be wrong before the first request.
+    pub fn check(&self) -> Result<(), OptionsError> {
+        self.check_needs()?;
+        let exclusive = [
+            (
+                self.http.http_endpoint.is_some() && self.http.metrics_address.is_some(),
+                "--http-endpoint",
+                "--metrics-address",
+            ),
+            (
+                self.cleaner.clean_orphans && self.enable_capacity,
+                "--clean-orphans",
+                "--enable-capacity",
+            ),
+            (
+                self.cleaner.clean_orphans && self.node_deployment,
+                "--clean-orphans",
+                "--node-deployment",
+            ),
+        ];
+        if let Some((_, option, other)) = exclusive.into_iter().find(|(both, ..)| *both) {
+            return Err(OptionsError::Both { option, other });
+        }
+        let wrong = self
+            .out_of_range()
+            .into_iter()
+            .chain(self.wrong_election())
+            .find(|(wrong, ..)| *wrong);
+        wrong.map_or(Ok(()), |(_, option, hint)| {
+            Err(OptionsError::Range { option, hint })
+        })
+    }
+
+    fn check_needs(&self) -> Result<(), OptionsError> {
+        let owned = self.enable_capacity && self.capacity_ownerref_level >= 0;
+        let cleans = self.cleaner.clean_orphans;
+        let needs = [
+            (
+                self.enable_capacity,
+                &self.namespace,
+                "--enable-capacity",
+                "NAMESPACE",
+            ),
+            (owned, &self.pod_name, "--capacity-ownerref-level", "POD_NAME"),
+            (
+                self.node_deployment,
+                &self.node_name,
+                "--node-deployment",
+                "NODE_NAME",
+            ),
+            (cleans, &self.namespace, "--clean-orphans", "NAMESPACE"),
+            (
+                cleans,
+                &self.cleaner.driver_name,
+                "--clean-orphans",
+                "--driver-name",
+            ),
+        ];
+        for (chosen, value, option, needed) in needs {
+            if chosen && value.as_ref().is_none_or(String::is_empty) {
+                return Err(OptionsError::Missing { option, needed });
+            }
+        }
+        Ok(())
+    }
+
+    fn out_of_range(&self) -> [(bool, &'static str, &'static str); 12] {
+        [
+            (
+                self.capacity_ownerref_level < -1,
+                "--capacity-ownerref-level",
+                "choose -1 or more",
+            ),
+            (self.capacity_threads == 0, "--capacity-threads", COUNT),
+            (self.worker_threads == 0, "--worker-threads", COUNT),
+            (
+                self.kube_api_capacity_burst == 0,
+                "--kube-api-capacity-burst",
+                COUNT,
+            ),
+            (self.get_capacity_burst == 0, "--get-capacity-burst", COUNT),
+            (
+                self.capacity_poll_interval.is_zero(),
+                "--capacity-poll-interval",
+                POSITIVE,
+            ),
+            (self.timeout.is_zero(), "--timeout", POSITIVE),
+            (
+                self.retry_interval_start.is_zero(),
+                "--retry-interval-start",
+                POSITIVE,
+            ),
+            (
+                self.node_deployment_base_delay.is_zero(),
+                "--node-deployment-base-delay",
+                POSITIVE,
+            ),
+            (
+                self.node_deployment_max_delay < self.node_deployment_base_delay,
+                "--node-deployment-max-delay",
+                "choose at least --node-deployment-base-delay",
+            ),
+            (
+                self.retry_interval_max < self.retry_interval_start,
+                "--retry-interval-max",
+                "choose at least --retry-interval-start",
+            ),
+            (self.cleaner.orphan_after.is_zero(), "--orphan-after", POSITIVE),
+        ]
+    }
+
+    /// Leases count in whole seconds, and a leader must know that it lost one before others may take it.
+    fn wrong_election(&self) -> [(bool, &'static str, &'static str); 3] {
+        let election = &self.election;
+        [
+            (
+                election.lease_duration < Duration::from_secs(1),
+                "--leader-election-lease-duration",
+                "choose 1s or more",
+            ),
+            (
+                election.renew_deadline >= election.lease_duration,
+                "--leader-election-renew-deadline",
+                "choose less than --leader-election-lease-duration",
+            ),
+            (
+                election.retry_period.is_zero() || election.retry_period >= election.renew_deadline,
+                "--leader-election-retry-period",
+                "choose more than 0 and less than --leader-election-renew-deadline",
+            ),
+        ]
+    }
+}

@@ -1,0 +1,115 @@
+//! Options that belong together: election, endpoint, cleaner.
+
+use std::{net::SocketAddr, time::Duration};
+
+use super::values::{Labels, duration, labels};
+
+/// One of several instances works, the others wait.
+#[derive(Clone, Debug, clap::Args)]
+pub struct LeaderElectionOptions {
+    /// Work only while holding the Lease that is named after the driver.
+    #[arg(id = "leader_election", long = "leader-election", value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false)]
+    pub enabled: bool,
+
+    /// Namespace of the Lease [default: that of the pod].
+    #[arg(
+        id = "leader_election_namespace",
+        long = "leader-election-namespace",
+        value_name = "NAME",
+        env = "POD_NAMESPACE"
+    )]
+    pub namespace: Option<String>,
+
+    /// So long after the last renewal others may take the Lease; whole seconds.
+    #[arg(id = "lease_duration", long = "leader-election-lease-duration", value_name = "DURATION", value_parser = duration, default_value = "15s")]
+    pub lease_duration: Duration,
+
+    /// The program ends if it could not renew the Lease for so long.
+    #[arg(id = "renew_deadline", long = "leader-election-renew-deadline", value_name = "DURATION", value_parser = duration, default_value = "10s")]
+    pub renew_deadline: Duration,
+
+    /// Time between two attempts to take or renew the Lease.
+    #[arg(id = "retry_period", long = "leader-election-retry-period", value_name = "DURATION", value_parser = duration, default_value = "5s")]
+    pub retry_period: Duration,
+
+    /// Labels of the Lease.
+    #[arg(id = "leader_election_labels", long = "leader-election-labels", value_name = "KEY:VALUE,…", value_parser = labels, default_value = "", hide_default_value = true)]
+    pub labels: Labels,
+}
+
+impl Default for LeaderElectionOptions {
+    fn default() -> Self {
+        LeaderElectionOptions {
+            enabled: false,
+            namespace: None,
+            lease_duration: Duration::from_secs(15),
+            renew_deadline: Duration::from_secs(10),
+            retry_period: Duration::from_secs(5),
+            labels: Labels::default(),
+        }
+    }
+}
+
+/// Metrics and health over HTTP.
+#[derive(Clone, Debug, clap::Args)]
+pub struct HttpOptions {
+    /// Serve metrics and health there, such as 127.0.0.1:8080; an address without a host is on all interfaces.
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    pub http_endpoint: Option<SocketAddr>,
+
+    /// The old name of --http-endpoint.
+    #[arg(long, value_name = "ADDRESS", value_parser = address, hide = true)]
+    pub metrics_address: Option<SocketAddr>,
+
+    /// Path of the metrics.
+    #[arg(long, value_name = "PATH", default_value = "/metrics")]
+    pub metrics_path: String,
+}
+
+impl Default for HttpOptions {
+    fn default() -> Self {
+        HttpOptions {
+            http_endpoint: None,
+            metrics_address: None,
+            metrics_path: "/metrics".to_owned(),
+        }
+    }
+}
+
+/// The cleaner: it removes the objects of nodes on which the driver does not run any more (KEP-1472, "without central controller").
+/// Needs no driver, and publishes nothing.
+#[derive(Clone, Debug, clap::Args)]
+pub struct CleanerOptions {
+    /// Only remove the objects that distributed instances on vanished nodes left behind; needs no CSI socket.
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false)]
+    pub clean_orphans: bool,
+
+    /// The driver whose objects are cleaned.
+    #[arg(long, value_name = "NAME")]
+    pub driver_name: Option<String>,
+
+    /// Objects go when the driver was absent from their node for so long.
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "5m")]
+    pub orphan_after: Duration,
+}
+
+impl Default for CleanerOptions {
+    fn default() -> Self {
+        CleanerOptions {
+            clean_orphans: false,
+            driver_name: None,
+            orphan_after: Duration::from_secs(300),
+        }
+    }
+}
+
+/// Go programs take `:8080` for all interfaces.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let whole = match text.strip_prefix(':') {
+        Some(port) => format!("[::]:{port}"),
+        None => text.replace("localhost:", "127.0.0.1:"),
+    };
+    whole
+        .parse()
+        .map_err(|_| format!("{text:?} is no address; write it like 127.0.0.1:8080 or :8080"))
+}

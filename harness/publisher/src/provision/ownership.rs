@@ -1,0 +1,148 @@
+//! Distributed mode and claims with immediate binding: no scheduler selects a node for them, so the instances do. Each waits a random time,
+//! asks its driver for room, and takes the claim by selecting its own node; the API server lets only one of them. Makes no volumes.
+
+use std::time::Duration;
+
+use kube::{Api, ResourceExt, api::PostParams};
+use tokio::time::Instant;
+
+use super::{
+    Provisioner,
+    claim::{self, SELECTED_NODE},
+    create::Job,
+    request,
+    requirement::{Placement, requirement},
+};
+use crate::{
+    capacity::parameters_for_driver,
+    status::{brief, is_conflict, is_not_found},
+    topology::Located,
+};
+
+impl Provisioner {
+    /// The claim and its class, if any instance may take it for its node.
+    fn unowned(&self, uid: &str) -> Option<Job> {
+        let takes = self.options.own_node().is_some() && self.options.node_deployment_immediate_binding;
+        let job = self.open_job(uid).filter(|_| takes)?;
+        let free = job.selected().is_none() && !claim::waits_for_consumer(&job.class);
+        free.then_some(job)
+    }
+
+    /// Plans to take a claim, if it may be taken.
+    pub(super) fn consider(&self, uid: &str) {
+        if self.unowned(uid).is_some() {
+            self.owners.add_at(uid.to_owned(), self.next_attempt(0));
+        }
+    }
+
+    /// One attempt to take a claim.
+    pub(super) async fn attempt_to_own(&self, uid: &String) {
+        let Some(job) = self.unowned(uid) else {
+            self.collisions.lock().remove(uid);
+            return self.owners.done(uid);
+        };
+        if !self.is_allowed_here(&job) {
+            return self.owners.done(uid);
+        }
+        if !self.has_room(&job).await {
+            // Others may have it, or there may be some later.
+            return self.owners.postpone(uid);
+        }
+        match self.take_claim(&job).await {
+            Ok(()) => self.owners.done(uid),
+            Err(error) if is_not_found(&error) => self.owners.done(uid),
+            Err(error) if is_conflict(&error) => {
+                let collisions = {
+                    let mut collisions = self.collisions.lock();
+                    let count = collisions.entry(uid.clone()).or_insert(0);
+                    *count += 1;
+                    *count
+                };
+                self.owners.done(uid);
+                self.owners.add_at(uid.clone(), self.next_attempt(collisions));
+            }
+            Err(error) => {
+                tracing::warn!(claim = uid, error = brief(&error), "the claim was not taken");
+                self.owners.failed(uid);
+            }
+        }
+    }
+
+    /// Longer with each collision, and never the same for two instances.
+    fn next_attempt(&self, collisions: u32) -> Instant {
+        let base = self.options.node_deployment_base_delay;
+        let longest = delay(base, self.options.node_deployment_max_delay, collisions);
+        Instant::now() + longest.saturating_sub(base.mul_f64(rand::random()))
+    }
+
+    fn is_allowed_here(&self, job: &Job) -> bool {
+        let placement = Placement {
+            node: self.options.own_node(),
+            claim: &job.claim.name_any(),
+            allowed: job.class.allowed_topologies.as_deref().unwrap_or_default(),
+            strict: true,
+            immediate: true,
+        };
+        !self.driver.abilities.topology || requirement(&self.cluster.lock().topology, placement).is_ok()
+    }
+
+    /// Whether the driver has room for a claim on this node; a driver that cannot tell may try.
+    async fn has_room(&self, job: &Job) -> bool {
+        let spec = job.claim.spec.clone().unwrap_or_default();
+        let Ok(wanted) = request::requested_bytes(&spec) else {
+            // Making the volume will fail, and tell people why.
+            return true;
+        };
+        let segment = {
+            let cluster = self.cluster.lock();
+            match self.options.own_node().map(|node| cluster.topology.locate(node)) {
+                Some(Located::In(segment)) => segment.clone(),
+                _ => Default::default(),
+            }
+        };
+        if !self.driver.abilities.capacity {
+            return true;
+        }
+        let parameters = parameters_for_driver(&job.class);
+        match self.driver.get_capacity(&segment, parameters).await {
+            Ok(room) => wanted <= room.maximum_volume_size.unwrap_or(room.available_capacity),
+            Err(error) => {
+                tracing::warn!(claim = job.claim.name_any(), %error, "the room is not known, so it is tried");
+                true
+            }
+        }
+    }
+
+    async fn take_claim(&self, job: &Job) -> kube::Result<()> {
+        let namespace = job.claim.namespace().unwrap_or_default();
+        let api: Api<k8s_openapi::api::core::v1::PersistentVolumeClaim> =
+            Api::namespaced(self.client.clone(), &namespace);
+        let mut claim = (*job.claim).clone();
+        let node = self.options.own_node().unwrap_or_default();
+        claim
+            .annotations_mut()
+            .insert(SELECTED_NODE.to_owned(), node.to_owned());
+        api.replace(&claim.name_any(), &PostParams::default(), &claim)
+            .await
+            .map(drop)
+    }
+}
+
+/// The longest wait after so many collisions.
+fn delay(base: Duration, max: Duration, collisions: u32) -> Duration {
+    let factor = 1_u32.checked_shl(collisions).unwrap_or(u32::MAX);
+    base.saturating_mul(factor).min(max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays_double_up_to_the_most() {
+        let delays: Vec<u64> = [0, 1, 2, 40]
+            .map(|collisions| delay(Duration::from_secs(20), Duration::from_secs(60), collisions).as_secs())
+            .into();
+        assert_eq!(delays, [20, 40, 60, 60]);
+    }
+}

@@ -1,0 +1,89 @@
+//! What the attach/detach controller does for this story: a VolumeAttachment for every volume of a pod on a node, unless
+//! the driver's CSIDriver object says that it needs none.
+//!
+//! Nobody attaches anything; the objects are there to be seen.
+
+use fake_apiserver::LocalClient;
+use serde_json::{Value, json};
+
+use super::address::at;
+use crate::plan::WORKLOADS;
+use crate::world::World;
+
+const ATTACHMENTS: &str = "volumeattachments";
+
+/// Brings the attachments of a pod's volumes in order.
+pub(super) fn attach(world: &World, client: &LocalClient, pod: &Value) {
+    let Some(node) = pod["spec"]["nodeName"].as_str() else {
+        return;
+    };
+    for (volume, driver) in volumes(world, pod) {
+        let name = attachment(&volume, node);
+        if !needs_attachment(world, &driver) || world.object(ATTACHMENTS, None, &name).is_some() {
+            continue;
+        }
+        let created = client.create(json!({
+            "apiVersion": "storage.k8s.io/v1", "kind": "VolumeAttachment",
+            "metadata": {"name": name},
+            "spec": {"attacher": driver, "nodeName": node, "source": {"persistentVolumeName": volume}},
+        }));
+        if let Err(status) = created {
+            tracing::debug!(message = %status, "attachment refused");
+        }
+    }
+}
+
+/// Removes the attachments that only a pod that is gone had needed.
+pub(super) fn detach(world: &World, client: &LocalClient, pod: &Value) {
+    let Some(node) = pod["spec"]["nodeName"].as_str() else {
+        return;
+    };
+    let others: Vec<String> = world
+        .objects("pods")
+        .filter(|(_, other)| other["spec"]["nodeName"] == node)
+        .flat_map(|(_, other)| volumes(world, other))
+        .map(|(volume, _)| volume)
+        .collect();
+    for (volume, _) in volumes(world, pod) {
+        let name = attachment(&volume, node);
+        if others.contains(&volume) || world.object(ATTACHMENTS, None, &name).is_none() {
+            continue;
+        }
+        if let Err(status) = client.delete(&at(ATTACHMENTS, None, &name)) {
+            tracing::debug!(message = %status, "detachment refused");
+        }
+    }
+}
+
+/// CSIDriver.spec.attachRequired: without an object, and where it does not say, a volume is attached.
+fn needs_attachment(world: &World, driver: &str) -> bool {
+    let object = world.object("csidrivers", None, driver);
+    object.is_none_or(|object| object["spec"]["attachRequired"] != false)
+}
+
+/// Readable, unlike the real controller's, which are hashes of the same parts.
+fn attachment(volume: &str, node: &str) -> String {
+    format!("csi-{volume}-{node}")
+}
+
+/// The CSI volumes behind the claims of a pod, each with its driver.
+fn volumes(world: &World, pod: &Value) -> Vec<(String, String)> {
+    let name = pod["metadata"]["name"].as_str().unwrap_or_default();
+    let claims = pod["spec"]["volumes"].as_array().into_iter().flatten();
+    let claims = claims.filter_map(|volume| {
+        if !volume["ephemeral"].is_null() {
+            return Some(format!("{name}-{}", volume["name"].as_str()?));
+        }
+        volume["persistentVolumeClaim"]["claimName"]
+            .as_str()
+            .map(str::to_owned)
+    });
+    let volume = |claim: String| {
+        let claim = world.object("persistentvolumeclaims", Some(WORKLOADS), &claim)?;
+        let volume = claim["spec"]["volumeName"].as_str()?;
+        let found = world.object("persistentvolumes", None, volume)?;
+        let driver = found["spec"]["csi"]["driver"].as_str()?;
+        Some((volume.to_owned(), driver.to_owned()))
+    };
+    claims.filter_map(volume).collect()
+}

@@ -1,0 +1,86 @@
+//! Readiness of child processes, observed from their own requests.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Cluster;
+use crate::journal::{ProcessEvent, ProcessFact, What};
+use crate::scenario::Role;
+
+/// How long a program may take from its start to its first list or watch, before patience.
+const START: Duration = Duration::from_secs(30);
+
+impl Cluster {
+    /// Waits until every child process has listed or watched something, or has ended. One that does neither in time is
+    /// written down.
+    pub(crate) async fn ready(&self, patience: f64) {
+        let waiting: Vec<(Arc<str>, Role)> = self
+            .fleet
+            .children()
+            .map(|(client, role)| (client.clone(), role))
+            .collect();
+        let names = waiting.iter().map(|(client, _)| client.clone()).collect();
+        let left = tokio::time::timeout(START.mul_f64(patience), self.all_seen(names)).await;
+        if left.is_ok() {
+            return;
+        }
+        for (client, role) in waiting {
+            if !self.has_asked(&client) {
+                let event = ProcessEvent::NotReady(self.instead(&client, START.mul_f64(patience)));
+                self.journal
+                    .append(What::Process(ProcessFact { client, role, event }));
+            }
+        }
+    }
+
+    async fn all_seen(&self, mut waiting: BTreeSet<Arc<str>>) {
+        let mut next = 0;
+        loop {
+            for fact in self.journal.since(next) {
+                next = fact.seq + 1;
+                let seen = match &fact.what {
+                    What::Request(request) if is_look(&request.verb) => &request.client,
+                    What::Process(process) if matches!(process.event, ProcessEvent::Exited(_)) => {
+                        &process.client
+                    }
+                    _ => continue,
+                };
+                waiting.remove(seen);
+            }
+            if waiting.is_empty() {
+                return;
+            }
+            self.journal.grown(next).await;
+        }
+    }
+
+    fn has_asked(&self, client: &str) -> bool {
+        self.journal.since(0).iter().any(|fact| match &fact.what {
+            What::Request(request) => *request.client == *client && is_look(&request.verb),
+            What::Process(process) => {
+                *process.client == *client && matches!(process.event, ProcessEvent::Exited(_))
+            }
+            _ => false,
+        })
+    }
+
+    /// What it did instead of asking.
+    fn instead(&self, client: &str, limit: Duration) -> String {
+        let facts = self.journal.since(0);
+        let requests = facts
+            .iter()
+            .filter(|fact| matches!(&fact.what, What::Request(request) if *request.client == *client));
+        let calls = facts.iter().filter(|fact| matches!(fact.what, What::Call(_)));
+        format!(
+            "it listed and watched nothing within {limit:?}; until then {} other requests to the API server, and {} calls \
+             of the driver by anybody",
+            requests.count(),
+            calls.count()
+        )
+    }
+}
+
+fn is_look(verb: &str) -> bool {
+    matches!(verb, "list" | "watch")
+}

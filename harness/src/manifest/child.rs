@@ -1,0 +1,182 @@
+//! A program under test as a child process: started without a shell, watched, stopped by SIGTERM and then SIGKILL.
+//!
+//! It stays in our process group, so that an interrupt at the terminal reaches it as well.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::process::{Child, Command};
+use tokio_util::sync::CancellationToken;
+
+use super::template::Template;
+use crate::process_log::{ProcessLog, copy};
+use crate::scenario::Role;
+use crate::system::{Access, BoxError};
+
+/// How to start a program.
+#[derive(Debug)]
+pub(super) struct Program {
+    pub(super) role: Role,
+    pub(super) path: PathBuf,
+    pub(super) arguments: Vec<Template>,
+    pub(super) env: BTreeMap<String, Template>,
+    pub(super) files: BTreeMap<String, Template>,
+    /// Setting → value → arguments.
+    pub(super) settings: BTreeMap<String, BTreeMap<String, Vec<Template>>>,
+    pub(super) grace: Duration,
+}
+
+/// A program must not find another cluster than the one it is given.
+const HIDDEN: [&str; 3] = ["KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"];
+
+/// Lines of its output that are told when it ends by itself.
+const LAST_LINES: usize = 32;
+
+/// Runs one instance until it is cancelled, or ends by itself, which is always an error.
+pub(super) async fn run(
+    program: Arc<Program>,
+    access: Access,
+    stop: CancellationToken,
+) -> Result<(), BoxError> {
+    let scratch = tempfile::Builder::new().prefix("sut-").tempdir()?;
+    let values = program.prepare(&access, scratch.path())?;
+    let arguments = program.arguments(&access, &values)?;
+    let mut command = Command::new(&program.path);
+    command
+        .args(arguments)
+        .current_dir(scratch.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true);
+    for name in HIDDEN {
+        command.env_remove(name);
+    }
+    command.envs(program.env.iter().map(|(name, text)| (name, text.fill(&values))));
+    let mut child = command
+        .spawn()
+        .map_err(|error| format!("{} does not start: {error}", program.path.display()))?;
+    let log = Arc::new(ProcessLog::open(
+        access.child.as_ref().map(|child| child.log.as_path()),
+    )?);
+    let copies = [
+        child
+            .stdout
+            .take()
+            .map(|pipe| tokio::spawn(copy(pipe, log.clone()))),
+        child
+            .stderr
+            .take()
+            .map(|pipe| tokio::spawn(copy(pipe, log.clone()))),
+    ];
+    let ended = tokio::select! {
+        ended = child.wait() => ended?,
+        () = stop.cancelled() => {
+            end(&mut child, program.grace).await?;
+            return Ok(());
+        }
+    };
+    for copy in copies.into_iter().flatten() {
+        // Whoever has inherited the pipe may keep it open for ever.
+        let _ = tokio::time::timeout(Duration::from_secs(1), copy).await;
+    }
+    Err(spell(ended, &log.last_lines(LAST_LINES)).into())
+}
+
+/// Asks a program to end, and ends it when it does not.
+async fn end(child: &mut Child, grace: Duration) -> std::io::Result<()> {
+    let pid = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+    if let Some(pid) = pid {
+        // It may have ended a moment ago, and was not waited for yet: the number is still its own.
+        kill_process(pid, Signal::TERM).ok();
+    }
+    if tokio::time::timeout(grace, child.wait()).await.is_err() {
+        child.kill().await?;
+    }
+    Ok(())
+}
+
+fn write_secret(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut options = std::fs::File::options();
+    let mut file = options.create_new(true).write(true).mode(0o600).open(path)?;
+    file.write_all(text.as_bytes())
+}
+
+fn spell(ended: ExitStatus, lines: &[String]) -> String {
+    let mut text = match lines {
+        [] => format!("{ended}, and it had said nothing"),
+        _ => format!("{ended}; its last lines:"),
+    };
+    for line in lines {
+        text.push_str("\n    | ");
+        text.push_str(line);
+    }
+    text
+}
+
+impl Program {
+    /// Writes the program's files and says what each name stands for.
+    fn prepare(&self, access: &Access, scratch: &Path) -> Result<BTreeMap<String, String>, BoxError> {
+        let cluster = access
+            .child
+            .as_ref()
+            .ok_or("a child process needs a kubeconfig, and got none")?;
+        let path = |name: &str| scratch.join(name).display().to_string();
+        std::fs::write(scratch.join("ca.pem"), &cluster.authority_pem)?;
+        write_secret(&scratch.join("token"), &access.token)?;
+        let text = |value: &Option<String>| value.clone().unwrap_or_default();
+        let socket = access.csi_socket.as_ref();
+        let mut values: BTreeMap<String, String> = [
+            ("kubeconfig", cluster.kubeconfig.display().to_string()),
+            ("api_url", cluster.api_url.clone()),
+            ("ca_file", path("ca.pem")),
+            ("token_file", path("token")),
+            (
+                "csi_socket",
+                socket.map(|path| path.display().to_string()).unwrap_or_default(),
+            ),
+            ("node", text(&access.node)),
+            ("namespace", access.namespace.clone()),
+            ("pod", text(&access.pod)),
+            ("refresh", format!("{}ms", access.settings.refresh.as_millis())),
+            ("scratch", scratch.display().to_string()),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into();
+        for name in self.files.keys() {
+            values.insert(format!("files.{name}"), path(name));
+        }
+        for (setting, value, _) in access.settings.values(self.role) {
+            let value = if value == "none" { "null".to_owned() } else { value };
+            values.insert(format!("settings.{setting}"), value);
+        }
+        for (name, text) in &self.files {
+            std::fs::write(scratch.join(name), text.fill(&values))?;
+        }
+        Ok(values)
+    }
+
+    fn arguments(&self, access: &Access, values: &BTreeMap<String, String>) -> Result<Vec<String>, BoxError> {
+        let mut arguments: Vec<String> = self.arguments.iter().map(|text| text.fill(values)).collect();
+        for (setting, value, is_usual) in access.settings.values(self.role) {
+            let of_setting = self.settings.get(setting);
+            let found = of_setting.and_then(|known| known.get(&value).or_else(|| known.get("any")));
+            match found {
+                Some(templates) => {
+                    let mut values = values.clone();
+                    values.insert("value".to_owned(), value);
+                    arguments.extend(templates.iter().map(|text| text.fill(&values)));
+                }
+                None if is_usual => {}
+                None => return Err(format!("the manifest does not say how {setting} becomes {value}").into()),
+            }
+        }
+        Ok(arguments)
+    }
+}

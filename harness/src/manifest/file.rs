@@ -1,0 +1,241 @@
+//! The text of a manifest: its keys, and errors that point into it.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::civil::Date;
+use serde::Deserialize;
+
+use super::child::Program;
+use super::template::Template;
+use super::{KnownFailure, Manifest, ManifestError};
+use crate::plan;
+use crate::scenario::{Role, ScenarioError, Spanned, read};
+use crate::system::Settings;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct File {
+    name: String,
+    #[serde(default)]
+    version: String,
+    refresh: Option<Spanned<String>>,
+    features: Vec<Spanned<String>>,
+    roles: BTreeMap<Role, Spanned<RoleFile>>,
+    #[serde(default)]
+    known_failures: Vec<KnownFile>,
+}
+
+/// What a setting adds to argv, by its value, or `any`.
+type ByValue = BTreeMap<String, Vec<Spanned<String>>>;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct RoleFile {
+    argv: Vec<Spanned<String>>,
+    #[serde(default)]
+    env: BTreeMap<String, Spanned<String>>,
+    /// Setting → value, or `any` → what it adds to argv.
+    #[serde(default)]
+    settings: BTreeMap<String, Spanned<ByValue>>,
+    /// Name → text of a file that argv names as `{files.name}`.
+    #[serde(default)]
+    files: BTreeMap<String, Spanned<String>>,
+    /// How long it may take to end after SIGTERM.
+    grace: Option<Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct KnownFile {
+    case: String,
+    why: String,
+    issue: String,
+    until: Spanned<String>,
+    #[serde(default)]
+    sometimes: bool,
+}
+
+/// The settings that feature names stand for, with the value that needs a mapping.
+const MAPPED: [(&str, &str); 8] = [
+    ("publisher.distributed", "mode"),
+    ("publisher.owner", "ownerLevel"),
+    ("publisher.immediate", "immediate"),
+    ("publisher.zero", "zero"),
+    ("publisher.strict-topology", "strictTopology"),
+    ("scheduler.gate", "capacity"),
+    ("scheduler.scoring", "scoring"),
+    ("scheduler.shape", "shape"),
+];
+
+/// How long a program may take to end, where the manifest does not say.
+const GRACE: Duration = Duration::from_secs(5);
+
+pub(super) fn parse(path: &Path, text: &str) -> Result<Manifest, ManifestError> {
+    let source = path.display().to_string();
+    let file: File = read(&source, text)?;
+    let reader = Reader { source, text, path };
+    if file.roles.is_empty() {
+        let message = "no role is named; add `roles` with a publisher or a scheduler";
+        return Err(ScenarioError::whole(path, message).into());
+    }
+    for name in &file.features {
+        plan::feature(&name.value).map_err(|message| reader.error(name, message))?;
+    }
+    let mut programs = Vec::new();
+    for (role, spec) in &file.roles {
+        let program = reader.program(*role, &spec.value)?;
+        for (feature, setting) in MAPPED {
+            let claimed = file.features.iter().find(|name| name.value == feature);
+            if let Some(name) = claimed.filter(|_| feature.starts_with(role.as_str()))
+                && !program.settings.contains_key(setting)
+            {
+                let message = format!(
+                    "{feature} is claimed, but nothing says how; add `settings: {{{setting}: …}}` to the {}",
+                    role.as_str()
+                );
+                return Err(reader.error(name, message).into());
+            }
+        }
+        programs.push((*role, Arc::new(program)));
+    }
+    let known = file.known_failures.into_iter().map(|known| reader.known(known));
+    Ok(Manifest {
+        name: file.name,
+        version: file.version,
+        refresh: file
+            .refresh
+            .as_ref()
+            .map(|text| reader.duration(text))
+            .transpose()?,
+        features: file.features.into_iter().map(|name| name.value).collect(),
+        known: known.collect::<Result<_, _>>()?,
+        programs,
+    })
+}
+
+struct Reader<'a> {
+    source: String,
+    text: &'a str,
+    path: &'a Path,
+}
+
+impl Reader<'_> {
+    fn error<T>(&self, place: &Spanned<T>, message: impl Into<String>) -> ScenarioError {
+        ScenarioError::at(&self.source, self.text, place.defined, message)
+    }
+
+    fn duration(&self, text: &Spanned<String>) -> Result<Duration, ScenarioError> {
+        plan::duration(&text.value).map_err(|message| self.error(text, message))
+    }
+
+    fn known(&self, known: KnownFile) -> Result<KnownFailure, ScenarioError> {
+        let until: Date = known.until.value.parse().map_err(|_| {
+            let message = format!("`{}` is no day; write one such as 2027-06-30", known.until.value);
+            self.error(&known.until, message)
+        })?;
+        Ok(KnownFailure {
+            case: known.case,
+            why: known.why,
+            issue: known.issue,
+            until,
+            sometimes: known.sometimes,
+        })
+    }
+
+    fn program(&self, role: Role, file: &RoleFile) -> Result<Program, ManifestError> {
+        let known: Vec<&str> = Settings::default()
+            .values(role)
+            .into_iter()
+            .map(|(name, ..)| name)
+            .collect();
+        let names = names(file, &known);
+        let template = |text: &Spanned<String>, with_value: bool| {
+            Template::parse(&text.value, &names, with_value).map_err(|message| self.error(text, message))
+        };
+        let Some((program, arguments)) = file.argv.split_first() else {
+            let message = format!("the {} has an empty `argv`; name its program", role.as_str());
+            return Err(ScenarioError::whole(self.path, message).into());
+        };
+        let mut settings = BTreeMap::new();
+        for (name, values) in &file.settings {
+            if !known.contains(&name.as_str()) {
+                let message = format!(
+                    "`{name}` is no setting of the {}; settings: {}",
+                    role.as_str(),
+                    known.join(", ")
+                );
+                return Err(self.error(values, message).into());
+            }
+            let arguments = |(value, texts): (&String, &Vec<Spanned<String>>)| {
+                let texts = texts.iter().map(|text| template(text, true));
+                Ok::<_, ScenarioError>((value.clone(), texts.collect::<Result<Vec<_>, _>>()?))
+            };
+            let by_value = values.value.iter().map(arguments);
+            settings.insert(name.clone(), by_value.collect::<Result<_, _>>()?);
+        }
+        Ok(Program {
+            role,
+            path: self.executable(role, &program.value)?,
+            arguments: arguments
+                .iter()
+                .map(|text| template(text, false))
+                .collect::<Result<_, _>>()?,
+            env: named(&file.env, |text| template(text, false))?,
+            files: named(&file.files, |text| template(text, false))?,
+            settings,
+            grace: file
+                .grace
+                .as_ref()
+                .map_or(Ok(GRACE), |text| self.duration(text))?,
+        })
+    }
+
+    /// A name with a `/` counts from the manifest's folder, any other is looked for in `PATH`.
+    fn executable(&self, role: Role, program: &str) -> Result<PathBuf, ManifestError> {
+        let wrong = |why: String| ManifestError::Program {
+            path: self.path.to_owned(),
+            role: role.as_str(),
+            program: program.to_owned(),
+            why,
+        };
+        let is_executable = |path: &Path| {
+            let found = std::fs::metadata(path);
+            found.is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+        };
+        if program.contains('/') {
+            let folder = self.path.parent().unwrap_or(Path::new(""));
+            let path = folder.join(program);
+            let path = std::path::absolute(&path).unwrap_or(path);
+            return match is_executable(&path) {
+                true => Ok(path),
+                false => Err(wrong(format!("no program at {}", path.display()))),
+            };
+        }
+        let folders = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&folders)
+            .map(|folder| folder.join(program))
+            .find(|path| is_executable(path))
+            .ok_or_else(|| wrong("in no folder of PATH".to_owned()))
+    }
+}
+
+/// What a text of that program may name, besides what every text may.
+fn names(file: &RoleFile, settings: &[&str]) -> Vec<String> {
+    let files = file.files.keys().map(|name| format!("files.{name}"));
+    let settings = settings.iter().map(|name| format!("settings.{name}"));
+    files.chain(settings).collect()
+}
+
+fn named<T>(
+    texts: &BTreeMap<String, Spanned<String>>,
+    mut each: impl FnMut(&Spanned<String>) -> Result<T, ScenarioError>,
+) -> Result<BTreeMap<String, T>, ScenarioError> {
+    texts
+        .iter()
+        .map(|(name, text)| Ok((name.clone(), each(text)?)))
+        .collect()
+}

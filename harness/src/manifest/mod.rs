@@ -1,0 +1,141 @@
+//! The manifest of somebody else's programs (`sut.yaml`): which roles they play, how to start them, and what to expect.
+//!
+//! Owns the format and its checks. Starting and stopping is `child`'s; what a case wants is the plan's.
+
+mod child;
+mod file;
+mod template;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::civil::Date;
+
+use crate::plan::{self, Plan};
+use crate::scenario::{Role, ScenarioError};
+use crate::system::{System, Systems};
+use child::Program;
+
+/// Programs under test, and what is known about them.
+#[derive(Debug, Clone)]
+pub struct Manifest {
+    /// What reports call them.
+    pub name: String,
+    /// Their version, as reports show it.
+    pub version: String,
+    /// The poll interval to run a publisher with; none: the harness's own.
+    pub refresh: Option<Duration>,
+    /// Names of the features that they claim.
+    pub features: Vec<String>,
+    /// Failures that are known, with the date until which they are excused.
+    pub known: Vec<KnownFailure>,
+    programs: Vec<(Role, Arc<Program>)>,
+}
+
+/// A failure that is known. The case still runs.
+#[derive(Debug, Clone)]
+pub struct KnownFailure {
+    /// Id of the case, or the beginning of ids up to a `/`.
+    pub case: String,
+    /// Why it fails.
+    pub why: String,
+    /// Where that is tracked.
+    pub issue: String,
+    /// The last day on which it is excused.
+    pub until: Date,
+    /// Whether it depends on chance, so that a pass is no surprise.
+    pub sometimes: bool,
+}
+
+/// A manifest can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ManifestError {
+    /// Something in it is wrong.
+    #[error(transparent)]
+    File(#[from] ScenarioError),
+    /// It can't be read.
+    #[error("{path}: {source}; name a manifest of the programs to test")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A program is not there.
+    #[error("{path}: the {role} is `{program}`, which is {why}; correct `argv`, or build the program first")]
+    Program {
+        /// The manifest.
+        path: PathBuf,
+        /// The role.
+        role: &'static str,
+        /// The program, as it is named.
+        program: String,
+        /// What is the matter with it.
+        why: String,
+    },
+}
+
+impl KnownFailure {
+    /// Whether it is still excused today.
+    pub fn is_excused(&self) -> bool {
+        self.until >= jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date()
+    }
+}
+
+impl Manifest {
+    /// Reads and checks a manifest.
+    ///
+    /// Fails with file, line and column when it makes no sense, and when a program is not there.
+    pub fn load(path: &Path) -> Result<Self, ManifestError> {
+        let unreadable = |source| ManifestError::Unreadable {
+            path: path.to_owned(),
+            source,
+        };
+        let text = std::fs::read_to_string(path).map_err(unreadable)?;
+        file::parse(path, &text)
+    }
+
+    /// The roles that its programs play.
+    pub fn roles(&self) -> impl Iterator<Item = Role> {
+        self.programs.iter().map(|(role, _)| *role)
+    }
+
+    /// Puts its programs in the place of others.
+    pub fn install(&self, systems: &mut Systems) {
+        for (role, program) in &self.programs {
+            let program = program.clone();
+            let system = System {
+                name: self.name.clone(),
+                run: Arc::new(move |access, stop| Box::pin(child::run(program.clone(), access, stop))),
+                is_child: true,
+            };
+            systems.by_role.insert(*role, system);
+        }
+    }
+
+    /// Why a case is not for these programs; none: it is.
+    pub fn skips(&self, plan: &Plan) -> Option<String> {
+        if !plan.roles.iter().any(|role| self.roles().any(|own| own == *role)) {
+            let roles: Vec<&str> = self.roles().map(Role::as_str).collect();
+            return Some(format!("it has no {}", roles.join(" and no ")));
+        }
+        let needed = plan.features();
+        let is_own = |name: &&str| self.roles().any(|role| name.starts_with(role.as_str()));
+        let missing = needed
+            .into_iter()
+            .filter(is_own)
+            .find(|name| !self.features.iter().any(|claimed| claimed == name))?;
+        let text = plan::feature(missing).map_or("", |feature| feature.text);
+        Some(format!("{missing} is not claimed: {text}"))
+    }
+
+    /// The known failure that a case falls under.
+    pub fn known_failure(&self, case: &str) -> Option<&KnownFailure> {
+        let covers = |known: &&KnownFailure| {
+            let rest = case.strip_prefix(known.case.trim_end_matches('/'));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        self.known.iter().find(covers)
+    }
+}

@@ -1,0 +1,116 @@
+//! Texts with `{names}` in them: arguments, environment and files of a program.
+
+use std::collections::BTreeMap;
+
+/// Names that every text may use, with what they stand for.
+pub(super) const NAMES: [(&str, &str); 10] = [
+    ("kubeconfig", "path of a kubeconfig of the program's own"),
+    ("api_url", "base URL of the API server, over TLS"),
+    (
+        "ca_file",
+        "path of the authority that signed the API server's certificate",
+    ),
+    ("token_file", "path of a file with the program's bearer token"),
+    ("csi_socket", "path of the driver's socket"),
+    (
+        "node",
+        "name of the node that an instance runs on; empty without one",
+    ),
+    ("namespace", "the program's namespace"),
+    (
+        "pod",
+        "name of the program's pod; empty where the case wants no owner",
+    ),
+    ("refresh", "poll interval, such as 100ms"),
+    ("scratch", "an empty folder, removed when the program has ended"),
+];
+
+/// A text with names in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Template(Vec<Part>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    Text(String),
+    Name(String),
+}
+
+impl Template {
+    /// Finds the names in a text. Braces around anything but a word are text.
+    ///
+    /// `more`: names besides those that every text may use. `with_value`: whether `{value}` means something.
+    pub(super) fn parse(text: &str, more: &[String], with_value: bool) -> Result<Self, String> {
+        let mut parts = Vec::new();
+        let mut rest = text;
+        while let Some(open) = rest.find('{') {
+            let after = &rest[open + 1..];
+            let end = after.find(|c: char| !(c.is_ascii_alphanumeric() || "_.-".contains(c)));
+            match end {
+                Some(end) if end > 0 && after[end..].starts_with('}') => {
+                    let name = &after[..end];
+                    check(name, more, with_value)?;
+                    parts.push(Part::Text(rest[..open].to_owned()));
+                    parts.push(Part::Name(name.to_owned()));
+                    rest = &after[end + 1..];
+                }
+                _ => {
+                    parts.push(Part::Text(rest[..=open].to_owned()));
+                    rest = after;
+                }
+            }
+        }
+        parts.push(Part::Text(rest.to_owned()));
+        Ok(Template(parts))
+    }
+
+    /// The text with the names replaced.
+    pub(super) fn fill(&self, values: &BTreeMap<String, String>) -> String {
+        let part = |part: &Part| match part {
+            Part::Text(text) => text.clone(),
+            Part::Name(name) => values.get(name).cloned().unwrap_or_default(),
+        };
+        self.0.iter().map(part).collect()
+    }
+}
+
+fn check(name: &str, more: &[String], with_value: bool) -> Result<(), String> {
+    let value = with_value.then_some("value");
+    let known = || {
+        let always = NAMES.iter().map(|(name, _)| *name);
+        always.chain(more.iter().map(String::as_str)).chain(value)
+    };
+    if known().any(|known| known == name) {
+        return Ok(());
+    }
+    let names: Vec<&str> = known().collect();
+    Err(format!(
+        "`{{{name}}}` stands for nothing; names: {}",
+        names.join(", ")
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_replaced_and_other_braces_are_text() {
+        let template =
+            Template::parse(r#"{"a": {}, n={node} {files.c}}"#, &["files.c".to_owned()], false).unwrap();
+        let values =
+            [("node", "n1"), ("files.c", "/x")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+        assert_eq!(template.fill(&values.into()), r#"{"a": {}, n=n1 /x}"#);
+    }
+
+    #[test]
+    fn what_stands_for_nothing_is_named() {
+        let error = Template::parse("{nodes}", &[], false).unwrap_err();
+        assert!(
+            error.starts_with("`{nodes}` stands for nothing; names: kubeconfig, "),
+            "{error}"
+        );
+        assert!(Template::parse("{value}", &[], false).is_err());
+        assert!(Template::parse("{value}", &[], true).is_ok());
+        assert!(Template::parse("{files.other}", &["files.one".to_owned()], false).is_err());
+    }
+}

@@ -1,0 +1,320 @@
+//! What a step does, as actions on named objects, with the words that the timeline shows.
+
+use std::collections::BTreeMap;
+
+use fake_apiserver::ResourceRef;
+use serde_json::{Value, json};
+
+use super::lower::{Lowering, names};
+use super::{Action, Target, WORKLOADS, backend, fault, objects};
+use crate::scenario::{
+    ActionSpec, CapacityAction, ClaimSpec, ClassAction, DeleteAction, DriverAction, FaultSpec, MergeSpec,
+    NodeAction, NodeSpec, PodSpec, PoolSpec, ReleaseSpec, Short,
+};
+use crate::segment::Segment;
+
+impl Lowering<'_> {
+    pub(super) fn action(&mut self, spec: &ActionSpec) -> Result<Vec<(Action, String)>, String> {
+        match spec {
+            ActionSpec::Backend(pools) => self.backend(pools),
+            ActionSpec::Node(action) => self.node_action(action),
+            ActionSpec::Class(action) => Ok(self.class_action(action)),
+            ActionSpec::Driver(action) => Ok(self.driver_action(*action)),
+            ActionSpec::Pod(spec) => pod(spec),
+            ActionSpec::Claim(spec) => {
+                let name = spec.name.clone().ok_or("a claim of its own needs a `name`")?;
+                Ok(vec![create(
+                    objects::claim(&name, complete(spec)?),
+                    "claim",
+                    &name,
+                )])
+            }
+            ActionSpec::Capacity(action) => self.capacity_action(action),
+            ActionSpec::Delete(action) => delete(action),
+            ActionSpec::Csi(spec) => self.script(spec),
+            ActionSpec::Stop(role) => Ok(vec![(Action::Stop(*role), format!("stop the {}", role.as_str()))]),
+            ActionSpec::Start(role) => Ok(vec![(
+                Action::Start(*role),
+                format!("start the {}", role.as_str()),
+            )]),
+            ActionSpec::Fault(spec) => self.fault(spec),
+            ActionSpec::Unfault(id) => self.unfault(id),
+            ActionSpec::Release(spec) => Ok(vec![self.release(spec)]),
+            ActionSpec::Merge(spec) => merge(spec),
+            ActionSpec::Attempt(inner) => {
+                let attempted =
+                    |(action, note)| (Action::Attempt(Box::new(action)), format!("attempt: {note}"));
+                Ok(self.action(inner)?.into_iter().map(attempted).collect())
+            }
+        }
+    }
+
+    fn fault(&mut self, spec: &FaultSpec) -> Result<Vec<(Action, String)>, String> {
+        let rule = fault::rule(spec)?;
+        let nameless = self.faults.len() + 1;
+        let id = spec.id.clone().unwrap_or_else(|| format!("fault {nameless}"));
+        if !self.faults.insert(id.clone()) {
+            return Err(format!("fault `{id}` was used before; give it another `id`"));
+        }
+        let kills = spec.kill;
+        let then = if kills {
+            ", and whoever meets it is killed"
+        } else {
+            ""
+        };
+        let note = format!("fault: {} is {}{then}", spec.api, rule.effect);
+        Ok(vec![(Action::Fault { id, rule, kills }, note)])
+    }
+
+    fn release(&mut self, spec: &ReleaseSpec) -> (Action, String) {
+        self.release = spec.to.unwrap_or(self.release);
+        let mut note = format!("the API server is now {}", self.release);
+        for (gate, on) in &spec.gates {
+            note.push_str(&format!(", {gate}={on}"));
+        }
+        (Action::Release(self.release, spec.gates.clone()), note)
+    }
+
+    fn unfault(&mut self, id: &str) -> Result<Vec<(Action, String)>, String> {
+        if !self.faults.contains(id) {
+            return Err(format!("there was no fault `{id}`; name one by its `id`"));
+        }
+        Ok(vec![(
+            Action::Unfault(id.to_owned()),
+            format!("fault {id} is over"),
+        )])
+    }
+
+    fn backend(
+        &self,
+        pools: &BTreeMap<String, Option<Short<PoolSpec>>>,
+    ) -> Result<Vec<(Action, String)>, String> {
+        let change = |(text, spec): (&String, &Option<Short<PoolSpec>>)| {
+            let segment = self.segments.parse(text)?;
+            let (plan, note) = match spec {
+                Some(spec) => (
+                    Some(backend::storage(spec)?),
+                    format!("backend {text} is now {}", backend::note(spec)),
+                ),
+                None => (None, format!("backend {text} is gone")),
+            };
+            Ok((Action::Pool(segment, plan), note))
+        };
+        pools.iter().map(change).collect()
+    }
+
+    fn node_action(&mut self, action: &NodeAction) -> Result<Vec<(Action, String)>, String> {
+        Ok(match action {
+            NodeAction::Join(spec) => {
+                let [node, csi_node] = self.node(spec);
+                let mut list = vec![create(node, "node", &spec.name)];
+                if let Some(segment) = self.driver_segment(spec) {
+                    list.push((
+                        Action::DriverUp(spec.name.clone(), segment),
+                        format!("driver up on {}", spec.name),
+                    ));
+                }
+                list.push(create(csi_node, "CSINode", &spec.name));
+                list
+            }
+            NodeAction::Leave(name) => {
+                self.known_node(name)?;
+                vec![
+                    (Action::DriverDown(name.clone()), format!("driver down on {name}")),
+                    (
+                        Action::Delete(cluster_wide("csinodes", name)),
+                        format!("delete CSINode {name}"),
+                    ),
+                    (
+                        Action::Delete(cluster_wide("nodes", name)),
+                        format!("delete node {name}"),
+                    ),
+                ]
+            }
+            NodeAction::Relabel { name, labels } => {
+                self.known_node(name)?;
+                let merge = json!({"metadata": {"labels": labels}});
+                vec![(
+                    Action::Merge(cluster_wide("nodes", name), merge),
+                    format!("relabel node {name}"),
+                )]
+            }
+            NodeAction::Register(name) => {
+                self.known_node(name)?;
+                let keys = Some(self.segments.keys().to_vec());
+                vec![(
+                    Action::Registration(name.clone(), keys),
+                    format!("register the driver in CSINode {name}"),
+                )]
+            }
+            NodeAction::Unregister(name) => {
+                self.known_node(name)?;
+                vec![(
+                    Action::Registration(name.clone(), None),
+                    format!("unregister the driver from CSINode {name}"),
+                )]
+            }
+        })
+    }
+
+    fn known_node(&self, name: &str) -> Result<(), String> {
+        match self.nodes.contains_key(name) {
+            true => Ok(()),
+            false => Err(format!(
+                "node `{name}` is not defined; nodes: {}",
+                names(&self.nodes)
+            )),
+        }
+    }
+
+    fn driver_segment(&self, spec: &NodeSpec) -> Option<Segment> {
+        if !spec.driver {
+            return None;
+        }
+        self.segments.of_node(&self.nodes[&spec.name])
+    }
+
+    fn class_action(&mut self, action: &ClassAction) -> Vec<(Action, String)> {
+        match action {
+            ClassAction::Create(spec) => vec![create(self.class(spec), "class", &spec.name)],
+            ClassAction::Delete(name) => {
+                vec![(
+                    Action::Delete(cluster_wide("storageclasses", name)),
+                    format!("delete class {name}"),
+                )]
+            }
+        }
+    }
+
+    fn driver_action(&self, action: DriverAction) -> Vec<(Action, String)> {
+        let name = self.driver();
+        let target = cluster_wide("csidrivers", name);
+        vec![match action {
+            DriverAction::StorageCapacity(on) => {
+                let merge = json!({"spec": {"storageCapacity": on}});
+                (
+                    Action::Merge(target, merge),
+                    format!("CSIDriver {name}: storageCapacity {on}"),
+                )
+            }
+            DriverAction::Delete => (Action::Delete(target), format!("delete CSIDriver {name}")),
+            DriverAction::Create(on) => create(objects::csi_driver(name, on), "CSIDriver", name),
+        }]
+    }
+
+    fn capacity_action(&mut self, action: &CapacityAction) -> Result<Vec<(Action, String)>, String> {
+        let target = |lowering: &Self, class: &str, segment: &str| {
+            let segment = lowering.segments.spell(&lowering.segments.parse(segment)?);
+            Ok::<_, String>(Target::Capacity {
+                class: class.to_owned(),
+                segment,
+            })
+        };
+        Ok(vec![match action {
+            CapacityAction::Create(spec) => {
+                let note = format!("by hand: capacity for class {}", spec.class);
+                (Action::Create(self.capacity(spec)?), note)
+            }
+            CapacityAction::Edit {
+                class,
+                segment,
+                merge,
+            } => {
+                let note = format!("by hand: edit capacity of class {class}, segment {segment}: {merge}");
+                (Action::Merge(target(self, class, segment)?, merge.clone()), note)
+            }
+            CapacityAction::Delete { class, segment } => {
+                let note = format!("by hand: delete capacity of class {class}, segment {segment}");
+                (Action::Delete(target(self, class, segment)?), note)
+            }
+        }])
+    }
+}
+
+fn create(object: Value, kind: &str, name: &str) -> (Action, String) {
+    (Action::Create(object), format!("create {kind} {name}"))
+}
+
+fn merge(spec: &MergeSpec) -> Result<Vec<(Action, String)>, String> {
+    let target = named(&spec.resource, spec.namespace.as_deref(), &spec.name)?;
+    let note = format!("change {} {}: {}", spec.resource, spec.name, spec.merge);
+    Ok(vec![(Action::Merge(target, spec.merge.clone()), note)])
+}
+
+/// An object that the case names itself.
+fn named(resource: &str, namespace: Option<&str>, name: &str) -> Result<Target, String> {
+    let Some((_, namespaced)) = ResourceRef::by_plural(resource) else {
+        return Err(format!(
+            "resource `{resource}` is not known; give its plural name, such as `replicasets`"
+        ));
+    };
+    match (namespaced, namespace) {
+        (true, None) => Err(format!(
+            "objects of `{resource}` are in a namespace; add `namespace`"
+        )),
+        (false, Some(_)) => Err(format!(
+            "objects of `{resource}` are not in a namespace; remove `namespace`"
+        )),
+        _ => Ok(Target::Named {
+            resource: resource.to_owned(),
+            namespace: namespace.map(str::to_owned),
+            name: name.to_owned(),
+        }),
+    }
+}
+
+fn cluster_wide(resource: &str, name: &str) -> Target {
+    Target::Named {
+        resource: resource.to_owned(),
+        namespace: None,
+        name: name.to_owned(),
+    }
+}
+
+fn delete(action: &DeleteAction) -> Result<Vec<(Action, String)>, String> {
+    let (resource, namespace, name) = match action {
+        DeleteAction::Pod(name) => ("pods", Some(WORKLOADS), name),
+        DeleteAction::Claim(name) => ("persistentvolumeclaims", Some(WORKLOADS), name),
+        DeleteAction::Object {
+            resource,
+            namespace,
+            name,
+        } => (resource.as_str(), namespace.as_deref(), name),
+    };
+    let target = named(resource, namespace, name)?;
+    Ok(vec![(
+        Action::Delete(target),
+        format!("delete {resource} {name}"),
+    )])
+}
+
+/// The pod and the claims that it brings along; claims first, as users do.
+fn pod(spec: &PodSpec) -> Result<Vec<(Action, String)>, String> {
+    let mut list = Vec::new();
+    let mut mounted = Vec::new();
+    for (index, claim) in spec.claims.iter().enumerate() {
+        let name = claim
+            .name
+            .clone()
+            .unwrap_or_else(|| format!("{}-{index}", spec.name));
+        if claim.class.is_some() || claim.size.is_some() {
+            list.push(create(objects::claim(&name, complete(claim)?), "claim", &name));
+        } else if claim.name.is_none() {
+            return Err("a claim of a pod has either a `name` that exists, or `class` and `size`".to_owned());
+        }
+        mounted.push(name);
+    }
+    for claim in &spec.ephemeral {
+        complete(claim)?;
+    }
+    list.push(create(objects::pod(spec, &mounted), "pod", &spec.name));
+    Ok(list)
+}
+
+/// A claim that can be created.
+fn complete(spec: &ClaimSpec) -> Result<&ClaimSpec, String> {
+    match (&spec.class, &spec.size) {
+        (Some(_), Some(_)) => Ok(spec),
+        _ => Err("a claim needs `class` and `size`".to_owned()),
+    }
+}

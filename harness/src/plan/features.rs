@@ -1,0 +1,160 @@
+//! What a case needs of a system beyond its role. A system that does not claim a feature is not asked to show it.
+
+use std::collections::BTreeSet;
+
+use super::{Action, Effect, Plan};
+use crate::scenario::{Mode, Role};
+
+/// Something that not every implementation of a role does.
+pub struct Feature {
+    /// Its name, `<role>.<word>`.
+    pub name: &'static str,
+    /// What it means to have it, in one sentence.
+    pub text: &'static str,
+    /// Whether a case needs it because of its settings and steps, whatever the case says itself.
+    needed: fn(&Plan) -> bool,
+}
+
+/// The release since which `storage.k8s.io/v1` has the type.
+const GENERAL: u8 = 24;
+/// The release since which `resource.k8s.io/v1` is there.
+const RESOURCE_CLAIMS: u8 = 34;
+
+/// All features.
+pub const FEATURES: [Feature; 16] = [
+    Feature {
+        name: "publisher.central",
+        text: "one instance publishes for all nodes",
+        needed: |plan| plays(plan, Role::Publisher) && plan.mode == Mode::Central,
+    },
+    Feature {
+        name: "publisher.distributed",
+        text: "an instance on each node publishes for that node",
+        needed: |plan| plays(plan, Role::Publisher) && plan.mode == Mode::Distributed,
+    },
+    Feature {
+        name: "publisher.provisioning",
+        text: "it provisions volumes for claims, and deletes them",
+        needed: |plan| plays(plan, Role::Publisher) && has_claims(plan),
+    },
+    Feature {
+        name: "publisher.reconnect",
+        text: "it connects to the driver again when the connection breaks, instead of ending",
+        needed: |plan| plays(plan, Role::Publisher) && actions(plan).any(cuts_connection),
+    },
+    Feature {
+        name: "publisher.owner",
+        text: "its objects are owned by its pod or an owner of that",
+        needed: |plan| plan.publisher.owner_level.is_some(),
+    },
+    Feature {
+        name: "publisher.immediate",
+        text: "it can publish for classes with immediate binding",
+        needed: |plan| plan.publisher.immediate,
+    },
+    Feature {
+        name: "publisher.zero",
+        text: "it can publish zero as an object instead of leaving it out",
+        needed: |plan| plan.publisher.zero,
+    },
+    Feature {
+        name: "publisher.strict-topology",
+        text: "it can ask for the selected node's topology only",
+        needed: |plan| plan.publisher.strict_topology,
+    },
+    Feature {
+        name: "publisher.withdraw",
+        text: "it can remove an object whose figure the driver does not tell any more",
+        needed: |plan| plan.publisher.withdraw,
+    },
+    Feature {
+        name: "publisher.election",
+        text: "of several instances of it, one works",
+        needed: |plan| plan.publisher.replicas.is_some(),
+    },
+    Feature {
+        name: "publisher.registration-grace",
+        text: "a driver that unregisters for a moment keeps its objects",
+        needed: |_| false,
+    },
+    Feature {
+        name: "publisher.old-releases",
+        text: "it works with API servers that serve the type as v1alpha1 or v1beta1, or not at all",
+        needed: |plan| plays(plan, Role::Publisher) && meets_older(plan, GENERAL),
+    },
+    Feature {
+        name: "scheduler.old-releases",
+        text: "it works with API servers older than 1.34, which lack kinds that a scheduler of today lists",
+        needed: |plan| plays(plan, Role::Scheduler) && meets_older(plan, RESOURCE_CLAIMS),
+    },
+    Feature {
+        name: "scheduler.gate",
+        text: "it can ignore capacity, as with the feature gate CSIStorageCapacity switched off",
+        needed: |plan| plays(plan, Role::Scheduler) && !plan.scheduler.capacity,
+    },
+    Feature {
+        name: "scheduler.scoring",
+        text: "it scores nodes by capacity (KEP-4049)",
+        needed: |plan| plays(plan, Role::Scheduler) && plan.scheduler.scoring,
+    },
+    Feature {
+        name: "scheduler.shape",
+        text: "the shape of its score can be set (VolumeBindingArgs.shape)",
+        needed: |plan| plays(plan, Role::Scheduler) && plan.scheduler.shape.is_some(),
+    },
+];
+
+/// The feature of that name.
+pub fn feature(name: &str) -> Result<&'static Feature, String> {
+    let names = || FEATURES.each_ref().map(|feature| feature.name).join(", ");
+    FEATURES
+        .iter()
+        .find(|feature| feature.name == name)
+        .ok_or_else(|| format!("`{name}` is no feature; features: {}", names()))
+}
+
+impl Plan {
+    /// The names of all features that the case needs.
+    pub fn features(&self) -> BTreeSet<&'static str> {
+        let said = &self.scenario.file.features;
+        let needed =
+            |feature: &&Feature| (feature.needed)(self) || said.iter().any(|name| name.value == feature.name);
+        FEATURES
+            .iter()
+            .filter(needed)
+            .map(|feature| feature.name)
+            .collect()
+    }
+}
+
+fn plays(plan: &Plan, role: Role) -> bool {
+    plan.roles.contains(&role)
+}
+
+fn actions(plan: &Plan) -> impl Iterator<Item = &Action> {
+    plan.steps
+        .iter()
+        .flat_map(|step| &step.actions)
+        .map(|(action, _)| action)
+}
+
+fn has_claims(plan: &Plan) -> bool {
+    actions(plan).any(|action| match action {
+        Action::Create(object) => object["kind"] == "PersistentVolumeClaim" || object["kind"] == "Pod",
+        _ => false,
+    })
+}
+
+fn cuts_connection(action: &Action) -> bool {
+    let Action::Script(script) = action else {
+        return false;
+    };
+    matches!(script.effect, Effect::Disconnect | Effect::LoseAnswer)
+}
+
+/// Whether the API server is at any time older than a release.
+fn meets_older(plan: &Plan, minor: u8) -> bool {
+    let becomes_older =
+        |action: &Action| matches!(action, Action::Release(release, _) if release.minor() < minor);
+    plan.release.minor() < minor || actions(plan).any(becomes_older)
+}

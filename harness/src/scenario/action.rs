@@ -1,0 +1,207 @@
+//! The part of the case format that says what the harness does.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{
+    CapacitySpec, ClassSpec, CutSpec, FaultSpec, MergeSpec, NodeSpec, PoolSpec, ReleaseSpec, Role, Short,
+    Size,
+};
+
+/// One thing the harness does.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ActionSpec {
+    /// Change raw storage by segment; null takes the pool away.
+    Backend(BTreeMap<String, Option<Short<PoolSpec>>>),
+    /// A node comes, goes or changes.
+    Node(NodeAction),
+    /// A storage class comes or goes.
+    Class(ClassAction),
+    /// Change the CSIDriver object.
+    Driver(DriverAction),
+    /// Create a pod, and the claims it names.
+    Pod(PodSpec),
+    /// Create a claim.
+    Claim(ClaimSpec),
+    /// Create, edit or delete a CSIStorageCapacity object as somebody else.
+    Capacity(CapacityAction),
+    /// Delete a pod, a claim, or any other object.
+    Delete(DeleteAction),
+    /// Script what the driver answers.
+    Csi(ScriptSpec),
+    /// Stop a role: its processes end, its objects stay.
+    Stop(Role),
+    /// Start a role that was stopped.
+    Start(Role),
+    /// The API server fails in some way from now on.
+    Fault(Box<FaultSpec>),
+    /// A fault, by its id, is over.
+    Unfault(String),
+    /// The API server becomes another release, or the same one with other gates.
+    Release(ReleaseSpec),
+    /// Change an object.
+    Merge(MergeSpec),
+    /// Do something that the API server may refuse. Whether it must is for the expectations to say.
+    Attempt(Box<ActionSpec>),
+}
+
+/// A node comes, goes or changes: exactly one of the fields.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum NodeAction {
+    /// The node is created, and the driver registers on it.
+    Join(Short<NodeSpec>),
+    /// Node and CSINode are deleted.
+    Leave(String),
+    /// Labels are set (null removes one).
+    Relabel {
+        /// The node.
+        name: String,
+        /// The labels.
+        labels: BTreeMap<String, Option<String>>,
+    },
+    /// The driver registers in the node's CSINode.
+    Register(String),
+    /// The driver's entry in the CSINode goes away.
+    Unregister(String),
+}
+
+/// A storage class comes or goes.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ClassAction {
+    /// Create it.
+    Create(Short<ClassSpec>),
+    /// Delete it.
+    Delete(String),
+}
+
+/// A change of the CSIDriver object.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum DriverAction {
+    /// Set spec.storageCapacity.
+    StorageCapacity(bool),
+    /// Delete the object.
+    Delete,
+    /// Create it with that spec.storageCapacity.
+    Create(Option<bool>),
+}
+
+/// A pod with its claims.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PodSpec {
+    /// metadata.name.
+    pub name: String,
+    /// Claims to create and mount; one with a `name` only mounts the claim that exists.
+    #[serde(default)]
+    pub claims: Vec<ClaimSpec>,
+    /// Generic ephemeral volumes.
+    #[serde(default)]
+    pub ephemeral: Vec<ClaimSpec>,
+    /// spec.nodeSelector.
+    #[serde(default)]
+    pub node_selector: BTreeMap<String, String>,
+    /// A CSI ephemeral inline volume of that driver.
+    pub inline: Option<String>,
+}
+
+/// A claim.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ClaimSpec {
+    /// metadata.name; unset inside a pod: `<pod>-<index>`.
+    pub name: Option<String>,
+    /// spec.storageClassName; unset inside a pod: the claim exists already.
+    pub class: Option<String>,
+    /// spec.resources.requests.storage.
+    pub size: Option<Size>,
+    /// spec.volumeMode; unset: Filesystem.
+    pub mode: Option<VolumeMode>,
+}
+
+/// PersistentVolumeClaim.spec.volumeMode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, serde::Serialize)]
+pub enum VolumeMode {
+    /// Mounted into a directory.
+    Filesystem,
+    /// A raw device.
+    Block,
+}
+
+/// What somebody else does to a CSIStorageCapacity object.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum CapacityAction {
+    /// Create it.
+    Create(CapacitySpec),
+    /// Change an existing object of that class and segment, whoever wrote it.
+    Edit {
+        /// storageClassName.
+        class: String,
+        /// The segment it selects.
+        segment: String,
+        /// A JSON merge patch.
+        merge: Value,
+    },
+    /// Delete an existing object of that class and segment, whoever wrote it.
+    Delete {
+        /// storageClassName.
+        class: String,
+        /// The segment it selects.
+        segment: String,
+    },
+}
+
+/// Delete something by name.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum DeleteAction {
+    /// The pod.
+    Pod(String),
+    /// The claim.
+    Claim(String),
+    /// Any other object.
+    Object {
+        /// Plural resource name, such as `replicasets`.
+        resource: String,
+        /// Namespace, where there is one.
+        namespace: Option<String>,
+        /// metadata.name.
+        name: String,
+    },
+}
+
+/// Script what the driver answers.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ScriptSpec {
+    /// The CSI method, such as `GetCapacity`.
+    pub method: String,
+    /// Only calls for that segment.
+    pub segment: Option<String>,
+    /// Only calls for that class.
+    pub class: Option<String>,
+    /// Leave the first matching calls alone.
+    #[serde(default)]
+    pub skip: u32,
+    /// Apply to so many calls; unset: to all from then on.
+    pub times: Option<u32>,
+    /// Answer with that gRPC code, such as `UNAVAILABLE`.
+    pub code: Option<String>,
+    /// Answer after so long, such as `50ms`.
+    pub delay: Option<String>,
+    /// Never answer.
+    #[serde(default)]
+    pub hang: bool,
+    /// Cut the connection: `before` the call is carried out, or `after`, so that the answer is lost.
+    pub cut: Option<CutSpec>,
+    /// Answer GetCapacity with that available_capacity, in bytes.
+    pub available: Option<i64>,
+    /// … and that maximum_volume_size.
+    pub maximum: Option<i64>,
+}

@@ -1,0 +1,312 @@
+//! The part of the case format that says what exists before the systems under test start.
+
+use std::collections::BTreeMap;
+
+use fake_apiserver::Release;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{FromShort, PoolSpec, Role, Short, Size};
+
+/// How the publisher is deployed (KEP-1472, "with central controller" and "without central controller").
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// One instance for all nodes.
+    #[default]
+    Central,
+    /// One instance per node, each for its own node.
+    Distributed,
+}
+
+impl Mode {
+    /// The word used in case files and manifests.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Mode::Central => "central",
+            Mode::Distributed => "distributed",
+        }
+    }
+}
+
+/// What exists before the systems under test start.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ClusterSpec {
+    /// The release that the API server has, such as `"1.20"`. Unset: the newest that is known well.
+    #[serde(default)]
+    pub release: Release,
+    /// Feature gates of the API server.
+    #[serde(default)]
+    pub gates: BTreeMap<String, bool>,
+    /// The roles that run. Unset: the first part of the case's id, or both when that names no role.
+    pub roles: Option<Vec<Role>>,
+    /// How the publisher is deployed.
+    #[serde(default)]
+    pub mode: Mode,
+    /// Settings of the publisher.
+    #[serde(default)]
+    pub publisher: PublisherSpec,
+    /// Settings of the scheduler.
+    #[serde(default)]
+    pub scheduler: SchedulerSpec,
+    /// How long the driver must be absent from a node before the cleaner acts, such as `300ms`; unset: `200ms`.
+    pub orphan_after: Option<String>,
+    /// The CSI driver.
+    #[serde(default)]
+    pub driver: DriverSpec,
+    /// Nodes, by name or with labels.
+    #[serde(default)]
+    pub nodes: Vec<Short<NodeSpec>>,
+    /// Storage classes, by name or with settings.
+    #[serde(default)]
+    pub classes: Vec<Short<ClassSpec>>,
+    /// Raw storage by topology segment.
+    #[serde(default)]
+    pub backend: BTreeMap<String, Short<PoolSpec>>,
+    /// CSIStorageCapacity objects that somebody created by hand, or an earlier publisher left behind.
+    #[serde(default)]
+    pub capacities: Vec<CapacitySpec>,
+    /// PersistentVolumes that exist already.
+    #[serde(default)]
+    pub volumes: Vec<VolumeSpec>,
+    /// Any other objects, as the API takes them.
+    #[serde(default)]
+    pub objects: Vec<Value>,
+}
+
+/// Settings of the publisher, in the words of its role: a system's manifest maps them to arguments.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PublisherSpec {
+    /// Hops from the pod to the owner of the objects; unset: no owner.
+    pub owner_level: Option<u8>,
+    /// Publish for classes with immediate binding too.
+    #[serde(default)]
+    pub immediate: bool,
+    /// Publish zero as an object instead of leaving it out.
+    #[serde(default)]
+    pub zero: bool,
+    /// Ask for the selected node's topology only, instead of preferring it.
+    #[serde(default)]
+    pub strict_topology: bool,
+    /// Remove an object whose figure the driver does not tell any more, instead of keeping the last one.
+    #[serde(default)]
+    pub withdraw: bool,
+    /// Instances of the central publisher, of which one leads; unset: a single one without an election.
+    pub replicas: Option<u8>,
+}
+
+/// Settings of the scheduler.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SchedulerSpec {
+    /// The feature gate CSIStorageCapacity (KEP-1472) as the scheduler has it, whatever the API server has.
+    #[serde(default = "DriverSpec::default_object")]
+    pub capacity: bool,
+    /// The feature gate StorageCapacityScoring (KEP-4049).
+    #[serde(default)]
+    pub scoring: bool,
+    /// VolumeBindingArgs.shape; unset: the default of the release.
+    pub shape: Option<Vec<ShapePoint>>,
+}
+
+impl Default for SchedulerSpec {
+    fn default() -> Self {
+        SchedulerSpec {
+            capacity: true,
+            scoring: false,
+            shape: None,
+        }
+    }
+}
+
+/// One point of VolumeBindingArgs.shape.
+#[derive(Debug, Clone, Copy, Deserialize, serde::Serialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ShapePoint {
+    /// Requested share of the capacity in percent, 0 to 100.
+    pub utilization: u8,
+    /// Score at that share, 0 to 10.
+    pub score: u8,
+}
+
+/// The CSI driver, its CSIDriver object and how classes use up its storage.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct DriverSpec {
+    /// The name that GetPluginInfo answers and classes name as provisioner.
+    #[serde(default = "DriverSpec::default_name")]
+    pub name: String,
+    /// Keys of the node labels that make up a segment. Unset: `<driver name>/node`. Empty: no topology support.
+    pub topology_keys: Option<Vec<String>>,
+    /// CSIDriver.spec.storageCapacity; null leaves the field out.
+    #[serde(default = "DriverSpec::default_tracking")]
+    pub storage_capacity: Option<bool>,
+    /// Whether the CSIDriver object exists.
+    #[serde(default = "DriverSpec::default_object")]
+    pub object: bool,
+    /// Whether the driver advertises GET_CAPACITY.
+    #[serde(default = "DriverSpec::default_object")]
+    pub get_capacity: bool,
+    /// The release of the CSI specification that the driver is made for, such as `"1.3"`; unset: the newest. Before 1.4 no maximum is
+    /// reported.
+    pub csi_version: Option<String>,
+    /// Raw bytes per volume byte, by class parameter.
+    #[serde(default)]
+    pub costs: Vec<CostSpec>,
+}
+
+impl DriverSpec {
+    fn default_name() -> String {
+        "disk.example.com".to_owned()
+    }
+
+    // serde wants a function for the default of a field, and the field itself is an option.
+    #[expect(
+        clippy::unnecessary_wraps,
+        reason = "serde calls it for a field of type Option"
+    )]
+    fn default_tracking() -> Option<bool> {
+        Some(true)
+    }
+
+    fn default_object() -> bool {
+        true
+    }
+}
+
+impl Default for DriverSpec {
+    fn default() -> Self {
+        DriverSpec {
+            name: Self::default_name(),
+            topology_keys: None,
+            storage_capacity: Self::default_tracking(),
+            object: true,
+            get_capacity: true,
+            csi_version: None,
+            costs: Vec::new(),
+        }
+    }
+}
+
+/// Volumes of classes with this parameter take `factor` raw bytes per byte.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CostSpec {
+    /// Name of the class parameter.
+    pub parameter: String,
+    /// Its value.
+    pub value: String,
+    /// Raw bytes per volume byte.
+    pub factor: u64,
+}
+
+/// A node, and whether the driver runs on it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NodeSpec {
+    /// Its name, also the value of `kubernetes.io/hostname` and of topology keys without a label.
+    pub name: String,
+    /// Labels besides those.
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
+    /// Whether the driver is registered in its CSINode.
+    #[serde(default = "DriverSpec::default_object")]
+    pub driver: bool,
+}
+
+impl FromShort for NodeSpec {
+    const EXPECTING: &'static str = "a node name, or a map with `name`, `labels`, `driver`";
+    fn from_short(text: &str) -> Result<Self, String> {
+        Ok(NodeSpec {
+            name: text.to_owned(),
+            labels: BTreeMap::new(),
+            driver: true,
+        })
+    }
+}
+
+/// A storage class.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ClassSpec {
+    /// metadata.name.
+    pub name: String,
+    /// Unset: the case's driver.
+    pub provisioner: Option<String>,
+    /// StorageClass.parameters.
+    #[serde(default)]
+    pub parameters: BTreeMap<String, String>,
+    /// StorageClass.volumeBindingMode.
+    #[serde(default)]
+    pub binding: Binding,
+    /// Values of `allowedTopologies`, by key: one term.
+    #[serde(default)]
+    pub allowed_topologies: BTreeMap<String, Vec<String>>,
+}
+
+impl FromShort for ClassSpec {
+    const EXPECTING: &'static str =
+        "a class name, or a map with `name`, `provisioner`, `parameters`, `binding`, `allowedTopologies`";
+    fn from_short(text: &str) -> Result<Self, String> {
+        Ok(ClassSpec {
+            name: text.to_owned(),
+            provisioner: None,
+            parameters: BTreeMap::new(),
+            binding: Binding::default(),
+            allowed_topologies: BTreeMap::new(),
+        })
+    }
+}
+
+/// StorageClass.volumeBindingMode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+pub enum Binding {
+    /// A claim waits for its first pod.
+    #[default]
+    WaitForFirstConsumer,
+    /// A claim is provisioned at once.
+    Immediate,
+}
+
+/// A CSIStorageCapacity object written by somebody else than the publisher under test.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CapacitySpec {
+    /// metadata.name; unset: derived from class and topology.
+    pub name: Option<String>,
+    /// Unset: the publisher's namespace.
+    pub namespace: Option<String>,
+    /// storageClassName.
+    pub class: String,
+    /// Selects one node by its segment, or a segment by name. Short for `topology`.
+    pub segment: Option<String>,
+    /// nodeTopology as the API takes it; `null` is left out (no node), `{}` is every node.
+    #[serde(default)]
+    pub topology: Option<Value>,
+    /// capacity.
+    pub capacity: Option<Size>,
+    /// maximumVolumeSize.
+    pub maximum: Option<Size>,
+    /// Whether it carries the labels of the publisher under test, as if an earlier life of it had written the object.
+    #[serde(default)]
+    pub managed: bool,
+    /// Labels besides those.
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
+}
+
+/// A PersistentVolume that exists before the case starts.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct VolumeSpec {
+    /// metadata.name.
+    pub name: String,
+    /// spec.storageClassName.
+    pub class: String,
+    /// spec.capacity.storage.
+    pub size: Size,
+    /// The only node that reaches it; unset: all.
+    pub node: Option<String>,
+}

@@ -1,0 +1,267 @@
+//! What a run came to, as data: every form of report is made of this record and of nothing else.
+
+mod badge;
+mod escape;
+pub mod github;
+mod html;
+mod junit;
+mod markdown;
+mod merge;
+mod schema;
+mod write;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use harness::scenario::Level;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::session::{CaseResult, Cause, Ended};
+
+pub use merge::{MergeError, merge};
+pub use schema::schema;
+pub use write::{CASES, WriteError, forget_runs, write_all};
+
+/// Version of the record's format: it goes up when a reader of the old one would misread the new one.
+pub const FORMAT: u32 = 1;
+
+/// Every verdict that a record can hold, with the words that people read, in the order in which reports show them.
+pub const VERDICTS: [(&str, &str); 7] = [
+    ("pass", "passed"),
+    ("fail", "failed"),
+    ("flaky", "flaky"),
+    ("error", "could not be run"),
+    ("inconclusive", "undecided"),
+    ("known-failure", "known to fail"),
+    ("skip", "skipped"),
+];
+
+/// A whole run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// Version of this format.
+    pub format: u32,
+    /// Version of the harness.
+    pub harness: String,
+    /// What was tested.
+    pub system: SystemRecord,
+    /// When the run began, in UTC (RFC 3339).
+    pub started: String,
+    /// From the first case to the last verdict, in seconds.
+    pub seconds: f64,
+    /// The command that made it, without the selection of cases.
+    pub command: Vec<String>,
+    /// Settings of the run.
+    pub settings: SettingsRecord,
+    /// Why the result does not speak for everything that the system claims; empty: it does.
+    pub partial: Vec<String>,
+    /// Number of cases by verdict; a verdict that no case has is left out.
+    #[schemars(schema_with = "schema::counts")]
+    pub counts: BTreeMap<String, usize>,
+    /// All cases, in the order of their ids.
+    pub cases: Vec<CaseRecord>,
+}
+
+/// What was tested.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SystemRecord {
+    /// Its name.
+    pub name: String,
+    /// Its version, where it is known.
+    pub version: String,
+    /// The roles that it plays; the others are built in.
+    pub roles: Vec<String>,
+    /// The features that it claims.
+    pub features: Vec<String>,
+}
+
+/// Settings of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SettingsRecord {
+    /// The publisher's poll interval, in milliseconds.
+    pub refresh_milliseconds: u64,
+    /// Factor of every bound.
+    pub patience: f64,
+    /// How often a case that fails is run in all.
+    pub attempts: u32,
+}
+
+/// One case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CaseRecord {
+    /// Its id.
+    pub id: String,
+    /// What it shows.
+    pub title: String,
+    /// core, extended or provisional.
+    #[schemars(schema_with = "schema::levels")]
+    pub level: Level,
+    /// What it requires, as ids of the catalogue.
+    pub requirements: Vec<String>,
+    /// The features that it needs.
+    pub features: Vec<String>,
+    /// The case file.
+    pub file: String,
+    /// The line that a failure is about; 1 where there is none.
+    pub line: u64,
+    /// How it ended.
+    #[schemars(schema_with = "schema::verdicts")]
+    pub verdict: String,
+    /// What went wrong, why it was skipped, or what is surprising, in one line; empty for a plain pass.
+    pub reason: String,
+    /// From the first server to the verdict, in seconds.
+    pub seconds: f64,
+    /// What kind of fact decided, where something went wrong: seen and must not be, not seen in time, or a process that ended.
+    pub cause: Option<Cause>,
+    /// The whole explanation, where something went wrong.
+    pub explanation: Option<String>,
+    /// Where the run is kept, with its journal and scenario. In a file: as seen from the folder of the file.
+    pub folder: Option<PathBuf>,
+}
+
+impl CaseRecord {
+    /// What comes first in the id: the area that the case belongs to.
+    pub fn area(&self) -> String {
+        self.id.split('/').take(2).collect::<Vec<_>>().join("/")
+    }
+
+    /// Whether the case ended in a way that somebody should look at.
+    pub fn is_open(&self) -> bool {
+        !matches!(self.verdict.as_str(), "pass" | "skip" | "known-failure")
+    }
+
+    /// Whether the case counts against the system.
+    pub fn is_bad(&self) -> bool {
+        self.level != Level::Provisional && matches!(self.verdict.as_str(), "fail" | "flaky")
+    }
+
+    /// The record of a case that has ended.
+    pub fn new(result: &CaseResult) -> Self {
+        let (plan, ended) = (&result.plan, &result.ended);
+        let explained = ended.explained();
+        let summary = || explained.map(|it| it.summary.clone()).unwrap_or_default();
+        let reason = match ended {
+            Ended::Passed => String::new(),
+            Ended::Surprising(known) => {
+                format!(
+                    "passes, though it is known to fail: {} ({})",
+                    known.why, known.issue
+                )
+            }
+            Ended::Known(known, _) => format!(
+                "{} ({}, excused until {}): {}",
+                known.why,
+                known.issue,
+                known.until,
+                summary()
+            ),
+            Ended::Flaky(attempt, _) => format!("passed in attempt {attempt}; before: {}", summary()),
+            Ended::Failed(_) | Ended::Inconclusive(_) => summary(),
+            Ended::Skipped(why) => why.clone(),
+            Ended::Broken(error) => error.to_string(),
+        };
+        CaseRecord {
+            id: plan.id().to_owned(),
+            title: plan.title().to_owned(),
+            level: plan.level(),
+            requirements: plan.scenario.file.requirements.clone(),
+            features: plan.features().into_iter().map(str::to_owned).collect(),
+            file: plan.scenario.source.clone(),
+            line: explained.map_or(1, |it| it.line),
+            verdict: ended.word().to_owned(),
+            reason,
+            seconds: result.elapsed.as_secs_f64(),
+            cause: explained.map(|it| it.cause),
+            explanation: explained.map(|it| anstream::adapter::strip_str(&it.text).to_string()),
+            folder: result.folder.clone(),
+        }
+    }
+}
+
+impl Report {
+    /// Puts cases in their order and counts them.
+    pub fn settle(&mut self) {
+        self.cases.sort_by(|a, b| a.id.cmp(&b.id));
+        self.counts = BTreeMap::new();
+        for case in &self.cases {
+            *self.counts.entry(case.verdict.clone()).or_default() += 1;
+        }
+        self.claims_without_case();
+    }
+
+    /// A claim that no case has looked at says nothing.
+    fn claims_without_case(&mut self) {
+        const END: &str = " is claimed, and no case of it was run";
+        self.partial.retain(|reason| !reason.ends_with(END));
+        let executed: BTreeSet<&str> = self
+            .cases
+            .iter()
+            .filter(|case| case.verdict != "skip")
+            .flat_map(|case| case.features.iter().map(String::as_str))
+            .collect();
+        let unseen = self.system.features.iter();
+        let unseen = unseen.filter(|name| !executed.contains(name.as_str()));
+        let unseen: Vec<String> = unseen.map(|name| format!("{name}{END}")).collect();
+        self.partial.extend(unseen);
+    }
+
+    /// The number of cases with a verdict.
+    pub fn count(&self, verdict: &str) -> usize {
+        self.counts.get(verdict).copied().unwrap_or_default()
+    }
+
+    /// The cases that count against the system.
+    pub fn bad(&self) -> impl Iterator<Item = &CaseRecord> {
+        self.cases.iter().filter(|case| case.is_bad())
+    }
+
+    /// Passed and executed cases by area.
+    pub fn areas(&self) -> BTreeMap<String, (usize, usize)> {
+        let mut areas: BTreeMap<String, (usize, usize)> = BTreeMap::new();
+        for case in self.cases.iter().filter(|case| case.verdict != "skip") {
+            let (passed, all) = areas.entry(case.area()).or_default();
+            *passed += usize::from(case.verdict == "pass");
+            *all += 1;
+        }
+        areas
+    }
+
+    /// The counts in words, such as `3 passed, 1 failed`; passed and failed always, the others where there are any.
+    pub fn counts_in_words(&self) -> String {
+        let counts = VERDICTS.iter().filter_map(|(verdict, words)| {
+            let count = self.count(verdict);
+            (count > 0 || matches!(*verdict, "pass" | "fail")).then(|| format!("{count} {words}"))
+        });
+        counts.collect::<Vec<_>>().join(", ")
+    }
+
+    /// Numbers of cases by verdict, for each area.
+    pub fn matrix(&self) -> BTreeMap<String, BTreeMap<&str, usize>> {
+        let mut matrix: BTreeMap<String, BTreeMap<&str, usize>> = BTreeMap::new();
+        for case in &self.cases {
+            *matrix
+                .entry(case.area())
+                .or_default()
+                .entry(&case.verdict)
+                .or_default() += 1;
+        }
+        matrix
+    }
+
+    /// Reads a stored record.
+    pub fn load(path: &Path) -> Result<Self, MergeError> {
+        merge::load(path)
+    }
+
+    /// The record as JSON, with a line end.
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+}

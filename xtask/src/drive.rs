@@ -1,0 +1,266 @@
+//! Runs cases, with progress on standard error and results on standard output, and writes the reports.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use anstream::{eprintln, println};
+use indicatif::{ProgressBar, ProgressStyle};
+use suites::harness::manifest::Manifest;
+use suites::harness::plan::Plan;
+use suites::harness::report::Paint;
+use suites::harness::system::Systems;
+use suites::harness::{RunOptions, StartError};
+use suites::report::{
+    CASES, CaseRecord, FORMAT, Report, SettingsRecord, SystemRecord, forget_runs, write_all,
+};
+use suites::{CaseResult, Ended, Session};
+
+use crate::command::{RunArgs, SelectArgs};
+use crate::inspect::selected;
+use crate::{Exit, github};
+
+/// What to run, and how.
+pub(crate) struct Drive<'a> {
+    pub(crate) select: &'a SelectArgs,
+    pub(crate) run: &'a RunArgs,
+    pub(crate) jobs: usize,
+    pub(crate) systems: Systems,
+    pub(crate) manifest: Option<Manifest>,
+    pub(crate) record: SystemRecord,
+    /// The command, without what selects cases.
+    pub(crate) command: Vec<String>,
+}
+
+/// Runs the selected cases.
+pub(crate) fn drive(drive: Drive<'_>) -> Exit {
+    let mut plans = match selected(drive.select) {
+        Ok(plans) => plans,
+        Err(exit) => return exit,
+    };
+    if let Some(shard) = drive.run.shard {
+        plans = shard.apply(plans);
+        if plans.is_empty() {
+            eprintln!("error: shard {shard} has no case; take fewer shards");
+            return Exit::Nothing;
+        }
+    }
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!(
+                "error: the asynchronous runtime does not start: {error}; check the limits of the process"
+            );
+            return Exit::Environment;
+        }
+    };
+    let mut options = RunOptions {
+        patience: drive.run.patience,
+        ..RunOptions::default()
+    };
+    if let Some(refresh) = drive.manifest.as_ref().and_then(|manifest| manifest.refresh) {
+        options.refresh = refresh;
+    }
+    if let Some(folder) = &drive.run.output
+        && let Err(error) = forget_runs(folder)
+    {
+        eprintln!("error: {error}");
+        return Exit::Environment;
+    }
+    let report = header(&drive, options);
+    let session = Arc::new(Session {
+        systems: drive.systems,
+        manifest: drive.manifest,
+        options,
+        jobs: drive.jobs,
+        attempts: drive.run.attempts,
+        keep: Some(match &drive.run.output {
+            Some(folder) => folder.join(CASES),
+            None => runs_folder(),
+        }),
+        keep_passed: drive.run.keep_passed,
+        rerun: format!("cargo xtask {}", drive.command.join(" ")),
+    });
+    runtime.block_on(run_or_interrupt(session, plans, report, drive.run))
+}
+
+/// The report before any case has run.
+fn header(drive: &Drive<'_>, options: RunOptions) -> Report {
+    let mut partial = Vec::new();
+    if drive.select.is_narrow() {
+        partial.push("only some cases were selected".to_owned());
+    }
+    if let Some(shard) = drive.run.shard {
+        partial.push(format!("shard {shard}"));
+    }
+    /// With more patience than this, being late is no longer a failure that users would notice.
+    const TOO_PATIENT: f64 = 10.0;
+    if options.patience > TOO_PATIENT {
+        partial.push(format!("bounds were multiplied by {}", options.patience));
+    }
+    Report {
+        format: FORMAT,
+        harness: env!("CARGO_PKG_VERSION").to_owned(),
+        system: drive.record.clone(),
+        started: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        seconds: 0.0,
+        command: drive.command.clone(),
+        settings: SettingsRecord {
+            refresh_milliseconds: u64::try_from(options.refresh.as_millis()).unwrap_or(u64::MAX),
+            patience: options.patience,
+            attempts: drive.run.attempts,
+        },
+        partial,
+        counts: Default::default(),
+        cases: Vec::new(),
+    }
+}
+
+/// Journals of failed cases go where build products go.
+fn runs_folder() -> PathBuf {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap_or(Path::new("."));
+    let folder = workspace.join("target").join("runs");
+    // Short where the user stands in the workspace, which is where they run this.
+    match std::env::current_dir() {
+        Ok(here) if here == workspace => PathBuf::from("target/runs"),
+        _ => folder,
+    }
+}
+
+/// An interrupt ends the run at once, but in order: sockets and temporary folders go away with their cases.
+async fn run_or_interrupt(session: Arc<Session>, plans: Vec<Plan>, report: Report, args: &RunArgs) -> Exit {
+    tokio::select! {
+        exit = run_once(session, plans, report, args) => exit,
+        _ = tokio::signal::ctrl_c() => {
+            eprintln!("interrupted: the cases that were running have no verdict");
+            Exit::Interrupted
+        }
+    }
+}
+
+async fn run_once(session: Arc<Session>, plans: Vec<Plan>, mut report: Report, args: &RunArgs) -> Exit {
+    let started = Instant::now();
+    let bar = progress(plans.len());
+    let muted = github::mute();
+    let results = session
+        .run(plans, |result| {
+            bar.inc(1);
+            bar.suspend(|| announce(result, args.verbose));
+        })
+        .await;
+    bar.finish_and_clear();
+    report.seconds = started.elapsed().as_secs_f64();
+    report.cases = results.iter().map(CaseRecord::new).collect();
+    report.settle();
+    summarize(&report, args.verbose);
+    drop(muted);
+    github::annotate(&report);
+    github::summarize(&report);
+    if let Some(folder) = &args.output
+        && let Err(error) = write_all(&report, folder)
+    {
+        eprintln!("error: {error}");
+        return Exit::Environment;
+    }
+    exit_of(&results, &report)
+}
+
+/// Hidden by itself where standard error is no terminal.
+fn progress(cases: usize) -> ProgressBar {
+    let bar = ProgressBar::new(cases as u64);
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} cases");
+    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+/// What is said as a case ends: everything about a failure, a line for the rest if wanted.
+fn announce(result: &CaseResult, verbose: bool) {
+    let paint = Paint::of(&std::io::stdout());
+    let id = result.plan.id();
+    let line = |word: &str, more: &str| println!("{word}  {id}  {:.2}s{more}", result.elapsed.as_secs_f64());
+    match &result.ended {
+        Ended::Failed(explained) => println!("{}", explained.text),
+        Ended::Flaky(attempt, explained) => {
+            println!("{}", explained.text);
+            line(&paint.bad("FLAKY"), &format!("  passed in attempt {attempt}"));
+        }
+        Ended::Inconclusive(explained) => {
+            println!("{}", explained.text);
+            line(&paint.bad("UNDECIDED"), "  the machine was too busy to tell");
+        }
+        Ended::Broken(error) => println!("{}  {id}\n  {error}\n", paint.bad("ERROR")),
+        Ended::Surprising(known) => line(
+            &paint.strong("pass"),
+            &format!(
+                "  is known to fail ({}): remove it from the manifest",
+                known.issue
+            ),
+        ),
+        Ended::Passed if verbose => line(&paint.good("pass"), ""),
+        Ended::Known(known, explained) if verbose => line(
+            &paint.dim("known"),
+            &format!("  {} ({}): {}", known.why, known.issue, explained.summary),
+        ),
+        Ended::Skipped(why) if verbose => println!("{}  {id}  {why}", paint.dim("skip")),
+        Ended::Passed | Ended::Known(..) | Ended::Skipped(_) => {}
+    }
+}
+
+/// One line per area, the counts, and last of all the ids that count against the system alone on lines.
+pub(crate) fn summarize(report: &Report, verbose: bool) {
+    if !verbose {
+        areas(report);
+    }
+    println!("\n{:.1}s", report.seconds);
+    println!("{}", report.counts_in_words());
+    for reason in &report.partial {
+        println!("partial: {reason}");
+    }
+    for case in report.cases.iter().filter(|case| case.is_open()) {
+        println!("{}", case.id);
+    }
+}
+
+fn areas(report: &Report) {
+    let areas = report.areas();
+    let width = areas.keys().map(String::len).max().unwrap_or(0);
+    let paint = Paint::of(&std::io::stdout());
+    for (area, (passed, all)) in areas {
+        let is_bad = report.bad().any(|case| case.area() == area);
+        let word = match is_bad {
+            false if passed == all => paint.good("pass"),
+            false => paint.dim("part"),
+            true => paint.bad("FAIL"),
+        };
+        println!("{word}  {area:<width$}  {passed:>3} of {all}");
+    }
+}
+
+fn exit_of(results: &[CaseResult], report: &Report) -> Exit {
+    let is_refused = |result: &CaseResult| matches!(&result.ended, Ended::Broken(StartError::Refused { .. }));
+    match exit_of_record(report) {
+        // A file that asks for what can't be done is wrong; anything else of that kind is this machine's.
+        Exit::Environment if results.iter().any(is_refused) => Exit::Usage,
+        exit => exit,
+    }
+}
+
+/// The exit code that a record speaks for.
+pub(crate) fn exit_of_record(report: &Report) -> Exit {
+    if report.bad().next().is_some() {
+        return Exit::Failed;
+    }
+    // A case that could not be run because of its file or of this machine says nothing about a system.
+    if report.count("error") > 0 {
+        return Exit::Environment;
+    }
+    if report.cases.iter().all(|case| case.verdict == "skip") {
+        eprintln!("error: every selected case was skipped, so nothing was shown; see `-v` for the reasons");
+        return Exit::Nothing;
+    }
+    match report.count("inconclusive") {
+        0 => Exit::Passed,
+        _ => Exit::Inconclusive,
+    }
+}
