@@ -53,6 +53,15 @@ impl Faults {
         );
     }
 
+    /// The same with a value that is written already, and a reason.
+    pub(crate) fn duplicate_because(&mut self, field: impl Into<String>, value: &str, why: &str) {
+        self.push(
+            "FieldValueDuplicate",
+            field,
+            format!("Duplicate value: {value}: {why}"),
+        );
+    }
+
     pub(crate) fn not_found(&mut self, field: impl Into<String>, value: &str) {
         self.push("FieldValueNotFound", field, format!("Not found: {value:?}"));
     }

@@ -58,6 +58,14 @@ pub(crate) fn member<'a>(object: &'a mut Value, name: &str) -> &'a mut Map<Strin
     slot.as_object_mut().expect("it was made an object above")
 }
 
+/// A member of an object, made as `null` where it is missing; what is no object becomes one.
+pub(crate) fn slot<'a>(object: &'a mut Value, name: &str) -> &'a mut Value {
+    if !object.is_object() {
+        *object = Value::Object(Map::new());
+    }
+    &mut object[name]
+}
+
 /// Sets a member of an object that has none of that name, or `null`.
 pub(crate) fn default_member(object: &mut Value, name: &str, value: impl Into<Value>) {
     if let Some(members) = object.as_object_mut() {

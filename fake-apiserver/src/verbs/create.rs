@@ -167,7 +167,7 @@ fn validate(kind: &'static Kind, object: &Value) -> Result<(), Status> {
         Ok(())
     } else {
         Err(Status::invalid(
-            kind.subject(),
+            kind.stored().subject(),
             meta::text(object, "name"),
             faults,
         ))

@@ -206,7 +206,7 @@ fn asked_revision(object: &Value) -> Result<&str, Status> {
 }
 
 /// What a client cannot change is taken from the old object.
-fn carry_over(new: &mut Value, old: &Value) {
+pub(super) fn carry_over(new: &mut Value, old: &Value) {
     for (field, sent) in SYSTEM {
         let before = old["metadata"].get(field).cloned();
         let keeps = match sent {
@@ -278,6 +278,6 @@ fn validate(
     if faults.is_empty() {
         Ok(())
     } else {
-        Err(Status::invalid(kind.subject(), target.name(), faults))
+        Err(Status::invalid(kind.stored().subject(), target.name(), faults))
     }
 }
