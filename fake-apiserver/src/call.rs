@@ -52,7 +52,8 @@ pub(crate) enum Payload {
     None,
     /// An object or options.
     Object(Document),
-    Patch(Patch, Document),
+    /// A patch, or why it cannot be read.
+    Patch(Patch, Result<Document, String>),
     /// The document of a server-side apply, or why it cannot be read; fields that come twice are told in full.
     Apply(Result<Document, String>),
 }
@@ -176,9 +177,11 @@ impl Part {
 }
 
 impl Params {
-    /// Parses a query string; empty pairs, as some clients send them, are no parameters.
+    /// Parses a query string; empty pairs, as some clients send them, are no parameters. Go drops pairs with a
+    /// semicolon, which used to separate pairs as well.
     pub(crate) fn parse(query: &str) -> Self {
-        let pairs = form_urlencoded::parse(query.as_bytes());
+        let pairs = query.split('&').filter(|pair| !pair.contains(';'));
+        let pairs = pairs.flat_map(|pair| form_urlencoded::parse(pair.as_bytes()));
         Self(
             pairs
                 .filter(|(key, _)| !key.is_empty())
@@ -213,7 +216,7 @@ impl Params {
         ))
     }
 
-    /// A whole number, 0 or absent as `None`.
+    /// A whole number; absent as `None`.
     pub(crate) fn number(&self, name: &str) -> Result<Option<i64>, Status> {
         match self.get(name) {
             "" => Ok(None),

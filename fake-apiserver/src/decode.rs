@@ -2,6 +2,7 @@
 //!
 //! Owns the order and the texts of decoding. What a kind consists of comes from the schema.
 
+use crate::call::Patch;
 use crate::document::Document;
 use crate::faults::Faults;
 use crate::kinds::Kind;
@@ -19,8 +20,16 @@ pub(crate) struct Decoded {
 
 /// Why a document is no object of its kind.
 pub(crate) enum Undecodable {
-    /// It says that it is something else.
-    Identity(Status),
+    /// It is of this kind, in another version than the one that was asked.
+    Version(Status),
+    /// It says nothing usable of what it is; with the document.
+    Nothing(String, String),
+    /// It says that it is something else: kind and version, and why that cannot be.
+    Identity {
+        kind: String,
+        version: String,
+        why: String,
+    },
     /// It does not have the form of its kind; in the words of Go's decoder.
     Form(String),
 }
@@ -31,7 +40,7 @@ pub(crate) fn decode(kind: &'static Kind, document: Document) -> Result<Decoded,
         value: mut object,
         duplicates,
     } = document;
-    identify(kind, &mut object).map_err(Undecodable::Identity)?;
+    identify(kind, &mut object)?;
     if object["metadata"]["managedFields"] == json!([]) {
         // No entries at all say the same as an empty one, but would be lost with all that is empty.
         meta::set(&mut object, "managedFields", Some(json!([{}])));
@@ -56,69 +65,142 @@ pub(crate) fn said(fields: &[String], what: &str) -> impl Iterator<Item = String
     fields.iter().map(move |field| format!("{what} field {field:?}"))
 }
 
+/// Where the real server keeps the list of its types, as its texts tell.
+const SCHEME: &str = "scheme \"pkg/api/legacyscheme/scheme.go:30\"";
+
 /// Checks kind and version, or fills them in: some clients send neither.
-fn identify(kind: &Kind, object: &mut Value) -> Result<(), Status> {
+fn identify(kind: &'static Kind, object: &mut Value) -> Result<(), Undecodable> {
     let expected = kind.api_version();
     let Some(members) = object.as_object_mut() else {
-        return Err(Status::bad_request("an object of JSON is expected"));
+        return Err(Undecodable::Version(Status::bad_request(
+            "an object of JSON is expected",
+        )));
     };
     // Both are empty where a client says neither.
     members.retain(|name, value| !["apiVersion", "kind"].contains(&name.as_str()) || *value != "");
     let version = members
         .entry("apiVersion")
         .or_insert_with(|| expected.as_str().into());
-    if version != expected.as_str() {
-        let sent = version.as_str().unwrap_or_default();
-        let text = format!(
-            "the API version in the data ({sent}) does not match the expected API version ({expected})"
-        );
-        return Err(Status::bad_request(text));
-    }
+    let version = version.as_str().unwrap_or_default().to_owned();
     let sent = members.entry("kind").or_insert_with(|| kind.kind.into());
-    if sent != kind.kind {
-        let sent = sent.as_str().unwrap_or_default();
-        let internal = if kind.group.is_empty() {
-            "core"
-        } else {
-            kind.group.split('.').next().unwrap_or_default()
-        };
-        let text = match Kind::find_kind(&expected, sent) {
-            Some(_) => {
-                let (version, kind) = (kind.version, kind.kind);
-                let conversion =
-                    format!("converting ({version}.{sent}) to ({internal}.{kind}): unknown conversion");
-                format!("{sent} in version {version:?} cannot be handled as a {kind}: {conversion}")
-            }
-            None => format!("no kind {sent:?} is registered for version {expected:?} in scheme"),
-        };
-        return Err(Status::bad_request(text));
+    let sent = sent.as_str().unwrap_or_default().to_owned();
+    if version == expected && sent == kind.kind {
+        return Ok(());
     }
-    Ok(())
+    let short = match version.split_once('/') {
+        Some((_, short)) if short.contains('/') => {
+            let why = format!("unexpected GroupVersion string: {version}");
+            return Err(Undecodable::Nothing(why, object.to_string()));
+        }
+        Some((_, short)) => short,
+        None => version.as_str(),
+    };
+    let why = match Kind::find_kind(&version, &sent) {
+        Some(other) if other.kind == kind.kind && std::ptr::eq(other.stored(), kind.stored()) => {
+            return Err(Undecodable::Version(Status::bad_request(format!(
+                "the API version in the data ({version}) does not match the expected API version ({expected})"
+            ))));
+        }
+        Some(_) => {
+            let internal = match kind.group.split('.').next().unwrap_or_default() {
+                "" => "core",
+                group => group,
+            };
+            let to = kind.kind;
+            format!("converting ({short}.{sent}) to ({internal}.{to}): unknown conversion")
+        }
+        None => {
+            format!("no kind {sent:?} is registered for version {version:?} in {SCHEME}")
+        }
+    };
+    Err(Undecodable::Identity {
+        kind: sent,
+        version: short.to_owned(),
+        why,
+    })
+}
+
+/// Checks what the body of a subresource says of itself, if it says anything.
+pub(crate) fn identify_as(version: &str, kind: &str, object: &Value) -> Result<(), Status> {
+    let text = |name: &str| object[name].as_str().unwrap_or_default();
+    let (sent_version, sent) = (text("apiVersion"), text("kind"));
+    if ["", kind].contains(&sent) && ["", version].contains(&sent_version) {
+        return Ok(());
+    }
+    let short = sent_version.rsplit('/').next().unwrap_or_default();
+    let why = match Kind::find_kind(sent_version, sent) {
+        Some(_) => format!("converting ({short}.{sent}) to (core.{kind}): unknown conversion"),
+        None => format!("no kind {sent:?} is registered for version {sent_version:?} in {SCHEME}"),
+    };
+    Err(Status::bad_request(format!(
+        "{sent} in version {short:?} cannot be handled as a {kind}: {why}"
+    )))
 }
 
 impl Undecodable {
     /// The refusal of a body.
     pub(crate) fn of_body(self, kind: &Kind) -> Status {
         match self {
-            Self::Identity(status) => status,
-            Self::Form(why) => unreadable(kind, &why),
+            Self::Version(status) => status,
+            Self::Nothing(why, body) => Status::unrecognized(kind.kind, &why, body.as_bytes()),
+            Self::Identity {
+                kind: sent,
+                version,
+                why,
+            } => unreadable((&sent, &version), kind, &why),
+            Self::Form(why) => unreadable((kind.kind, kind.version), kind, &why),
         }
     }
 
     /// The refusal of a patch; the text shows what was patched.
-    pub(crate) fn of_patch(self, shown: &str) -> Status {
+    pub(crate) fn of_patch(self, shown: &str, style: Patch) -> Status {
         match self {
-            Self::Identity(status) => status,
-            Self::Form(why) => bad_patch(shown, &why),
+            Self::Version(status) => status,
+            Self::Form(why) if style == Patch::Strategic => bad_patch(shown, &unstructured(&why)),
+            Self::Form(why) | Self::Nothing(why, _) | Self::Identity { why, .. } => bad_patch(shown, &why),
+        }
+    }
+
+    /// The text alone.
+    pub(crate) fn text(self) -> String {
+        match self {
+            Self::Version(status) => status.message,
+            Self::Form(why) | Self::Nothing(why, _) | Self::Identity { why, .. } => why,
         }
     }
 }
 
-fn unreadable(kind: &Kind, why: &str) -> Status {
+/// The same mistake in the words of the converter that takes strategic patches: it has no words for where it is.
+fn unstructured(why: &str) -> String {
+    let Some((found, rest)) = why
+        .strip_prefix("json: cannot unmarshal ")
+        .and_then(|rest| rest.split_once(" into "))
+    else {
+        return why.to_owned();
+    };
+    let wanted = rest.rsplit_once("of type ").map_or(rest, |(_, wanted)| wanted);
+    let found = match found.split(' ').next().unwrap_or_default() {
+        "object" => "map",
+        "array" => "slice",
+        "number" => "int64",
+        other => other,
+    };
+    if wanted.starts_with("[]") {
+        format!("cannot restore slice from {found}")
+    } else if wanted.starts_with("map[") {
+        format!("cannot restore map from {found}")
+    } else if wanted.contains('.') && found != "string" {
+        format!("cannot restore struct from: {found}")
+    } else {
+        format!("cannot convert {found} to {wanted}")
+    }
+}
+
+/// The refusal of a body that says that it is of a kind and version, and is not as that kind should be.
+fn unreadable((sent, version): (&str, &str), kind: &Kind, why: &str) -> Status {
+    let kind = kind.kind;
     Status::bad_request(format!(
-        "{kind} in version {version:?} cannot be handled as a {kind}: {why}",
-        kind = kind.kind,
-        version = kind.version
+        "{sent} in version {version:?} cannot be handled as a {kind}: {why}"
     ))
 }
 
@@ -139,7 +221,7 @@ pub(crate) enum FieldValidation {
 impl FieldValidation {
     /// Judges the flaws of a body; returns the warnings.
     pub(crate) fn of_body(self, kind: &Kind, flaws: Vec<String>) -> Result<Vec<String>, Status> {
-        self.judge(flaws, |why| unreadable(kind, why))
+        self.judge(flaws, |why| unreadable((kind.kind, kind.version), kind, why))
     }
 
     /// Judges the flaws of a patch and of what it leads to; returns the warnings.

@@ -48,25 +48,44 @@ impl Document {
 }
 
 impl Document {
-    /// What Go says of a document that should be an object with a type.
-    pub(crate) fn mismatch(&self) -> String {
-        let found = self.form();
-        format!(
-            "json: cannot unmarshal {found} into Go value of type struct {{ APIVersion string \
-             \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}"
-        )
+    /// What Go says of a document that should be an object with a type, if it is none.
+    pub(crate) fn misfit(&self) -> Option<String> {
+        if !self.value.is_object() {
+            let found = self.form();
+            return Some(format!(
+                "json: cannot unmarshal {found} into Go value of type struct {{ APIVersion string \
+                 \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}"
+            ));
+        }
+        let member = |name| {
+            self.value
+                .get(name)
+                .filter(|value| !value.is_null() && !value.is_string())
+        };
+        let wrong = ["apiVersion", "kind"]
+            .into_iter()
+            .find_map(|name| Some((name, member(name)?)))?;
+        let (name, found) = (wrong.0, form(wrong.1));
+        Some(format!(
+            "json: cannot unmarshal {found} into Go struct field .{name} of type string"
+        ))
     }
 
     /// The form of the document, as Go's decoder calls it.
     pub(crate) fn form(&self) -> &'static str {
-        match self.value {
-            Value::Null => "null",
-            Value::Bool(_) => "bool",
-            Value::Number(_) => "number",
-            Value::String(_) => "string",
-            Value::Array(_) => "array",
-            Value::Object(_) => "object",
-        }
+        form(&self.value)
+    }
+}
+
+/// The form of a value, as Go's decoder calls it.
+pub(crate) fn form(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
     }
 }
 

@@ -19,6 +19,15 @@ impl Faults {
         );
     }
 
+    /// The same with a value that is written already.
+    pub(crate) fn invalid_as(&mut self, field: impl Into<String>, value: &str, detail: &str) {
+        self.push(
+            "FieldValueInvalid",
+            field,
+            format!("Invalid value: {value}: {detail}"),
+        );
+    }
+
     pub(crate) fn required(&mut self, field: impl Into<String>, detail: &str) {
         let message = if detail.is_empty() {
             "Required value".to_owned()
@@ -38,6 +47,24 @@ impl Faults {
             field,
             format!("Duplicate value: {}", value.into()),
         );
+    }
+
+    pub(crate) fn not_found(&mut self, field: impl Into<String>, value: &str) {
+        self.push("FieldValueNotFound", field, format!("Not found: {value:?}"));
+    }
+
+    /// The same with what it was looked for in.
+    pub(crate) fn not_found_because(&mut self, field: impl Into<String>, value: &str, why: &str) {
+        self.push(
+            "FieldValueNotFound",
+            field,
+            format!("Not found: {value:?}: {why}"),
+        );
+    }
+
+    /// How many faults there are so far.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
     }
 
     pub(crate) fn not_supported(

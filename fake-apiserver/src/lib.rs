@@ -23,7 +23,7 @@
 //!
 //! - `kinds`: the table of resources. Everything that differs between kinds is there.
 //! - `schema`: what the API types consist of, and how they merge.
-//! - `strategic`, `managed`: strategic merge patches, and field managers with server-side apply.
+//! - `json_patch`, `strategic`, `managed`: patches, and field managers with server-side apply.
 //! - `store`: objects, the log, watchers. One lock, one write path.
 //! - `verbs`: what create, list, watch and the others do, over a transaction of the store.
 //! - `protobuf`: bodies in protobuf, from and to JSON, by a table of fields.
@@ -43,6 +43,7 @@ mod decode;
 mod document;
 mod faults;
 mod http;
+mod json_patch;
 mod kinds;
 mod kubeconfig;
 mod local;

@@ -128,7 +128,7 @@ impl LocalClient {
         self.object(
             Verb::Patch,
             self.target(at, Part::Main)?,
-            Payload::Patch(Patch::Merge, patch.into()),
+            Payload::Patch(Patch::Merge, Ok(patch.into())),
         )
     }
 
@@ -137,7 +137,7 @@ impl LocalClient {
         self.object(
             Verb::Patch,
             self.target(at, Part::Main)?,
-            Payload::Patch(Patch::Json, operations.into()),
+            Payload::Patch(Patch::Json, Ok(operations.into())),
         )
     }
 
@@ -201,7 +201,7 @@ impl LocalClient {
         self.object(
             Verb::Patch,
             self.target(at, part(subresource)?)?,
-            Payload::Patch(Patch::Merge, patch.into()),
+            Payload::Patch(Patch::Merge, Ok(patch.into())),
         )
     }
 

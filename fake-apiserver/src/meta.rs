@@ -111,8 +111,19 @@ pub(crate) fn pairs(map: &Value) -> impl Iterator<Item = (&str, &str)> {
         .filter_map(|(k, v)| Some((k.as_str(), v.as_str()?)))
 }
 
-/// The rules for `metadata` of a new or changed object (`ValidateObjectMeta`).
+/// The rules for `metadata` of a new or changed object (`ValidateObjectMeta` of core/v1).
 pub(crate) fn validate(object: &Value, name_rule: fn(&str) -> Complaints, faults: &mut Faults) {
+    validate_common(object, name_rule, faults);
+    for (i, finalizer) in finalizers(object).into_iter().enumerate() {
+        if !finalizer.contains('/') && !STANDARD_FINALIZERS.contains(&finalizer) {
+            let text = "name is neither a standard finalizer name nor is it fully qualified";
+            faults.invalid(format!("metadata.finalizers[{i}]"), finalizer, text);
+        }
+    }
+}
+
+/// The rules for `metadata` of objects of any kind (`ValidateObjectMeta` of the API machinery).
+pub(crate) fn validate_common(object: &Value, name_rule: fn(&str) -> Complaints, faults: &mut Faults) {
     let name = text(object, "name");
     if name.is_empty() {
         faults.required("metadata.name", "name or generateName is required");
@@ -122,17 +133,22 @@ pub(crate) fn validate(object: &Value, name_rule: fn(&str) -> Complaints, faults
     labels(&object["metadata"]["labels"], "metadata.labels", faults);
     annotations(&object["metadata"]["annotations"], faults);
     owners(&object["metadata"]["ownerReferences"], faults);
-    for (i, finalizer) in finalizers(object).into_iter().enumerate() {
+    let all = finalizers(object);
+    for finalizer in &all {
         complain(
             faults,
             "metadata.finalizers",
             finalizer,
             names::qualified(finalizer),
         );
-        if !finalizer.contains('/') && !STANDARD_FINALIZERS.contains(&finalizer) {
-            let text = "name is neither a standard finalizer name nor is it fully qualified";
-            faults.invalid(format!("metadata.finalizers[{i}]"), finalizer, text);
-        }
+    }
+    if all.contains(&"orphan") && all.contains(&"foregroundDeletion") {
+        let text = "finalizer orphan and foregroundDeletion cannot be both set";
+        faults.invalid(
+            "metadata.finalizers",
+            object["metadata"]["finalizers"].clone(),
+            text,
+        );
     }
 }
 
@@ -153,12 +169,34 @@ pub(crate) fn validate_update(new: &Value, old: &Value, faults: &mut Faults) {
             );
         }
     }
-    for field in ["creationTimestamp", "uid", "name", "namespace"] {
+    for field in [
+        "name",
+        "namespace",
+        "uid",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+    ] {
         faults.unchanged(
             &format!("metadata.{field}"),
             &new["metadata"][field],
             &old["metadata"][field],
         );
+    }
+    labels(&new["metadata"]["labels"], "metadata.labels", faults);
+    annotations(&new["metadata"]["annotations"], faults);
+    owners(&new["metadata"]["ownerReferences"], faults);
+}
+
+/// The rules for `generateName`: the rule for names, but that it may end with a dash.
+pub(crate) fn validate_generated(object: &Value, name_rule: fn(&str) -> Complaints, faults: &mut Faults) {
+    let base = text(object, "generateName");
+    if !base.is_empty() {
+        let whole = match base.strip_suffix('-') {
+            Some(before) if !before.is_empty() => format!("{before}a"),
+            _ => base.to_owned(),
+        };
+        complain(faults, "metadata.generateName", base, name_rule(&whole));
     }
 }
 
@@ -197,20 +235,44 @@ fn owners(list: &Value, faults: &mut Faults) {
     let field = "metadata.ownerReferences";
     let mut controllers = Vec::new();
     for owner in list.as_array().into_iter().flatten() {
-        if owner["apiVersion"].as_str().unwrap_or_default().is_empty() {
+        let text = |name: &str| owner[name].as_str().unwrap_or_default();
+        if text("apiVersion").is_empty() {
             faults.invalid(format!("{field}.apiVersion"), "", "version must not be empty");
         }
         for part in ["kind", "name", "uid"] {
-            if owner[part].as_str().unwrap_or_default().is_empty() {
+            if text(part).is_empty() {
                 faults.invalid(format!("{field}.{part}"), "", "must not be empty");
             }
         }
+        if (text("apiVersion"), text("kind")) == ("v1", "Event") {
+            let text = "/v1, Kind=Event is disallowed from being an owner";
+            faults.invalid_as(field, &as_go(owner), text);
+        }
         if owner["controller"] == true {
-            controllers.push(owner["name"].as_str().unwrap_or_default());
+            controllers.push(format!("{}/{}", text("kind"), text("name")));
         }
     }
     if let [first, second, ..] = controllers.as_slice() {
+        let all: Vec<String> = list.as_array().into_iter().flatten().map(as_go).collect();
         let text = "Only one reference can have Controller set to true. Found \"true\" in references for";
-        faults.invalid(field, list.clone(), &format!("{text} {first} and {second}"));
+        let why = format!("{text} {first} and {second}");
+        faults.invalid_as(field, &format!("[{}]", all.join(",")), &why);
     }
+}
+
+/// A reference to an owner as Go writes it: its fields have an order.
+fn as_go(owner: &Value) -> String {
+    let fields = [
+        "apiVersion",
+        "kind",
+        "name",
+        "uid",
+        "controller",
+        "blockOwnerDeletion",
+    ];
+    let members = fields
+        .into_iter()
+        .filter_map(|name| Some((name, owner.get(name)?)));
+    let members: Vec<String> = members.map(|(name, value)| format!("{name:?}:{value}")).collect();
+    format!("{{{}}}", members.join(","))
 }

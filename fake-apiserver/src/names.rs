@@ -6,6 +6,9 @@
 /// What is wrong with a value.
 pub(crate) type Complaints = Vec<String>;
 
+/// A rule for names.
+pub(crate) type Rule = fn(&str) -> Complaints;
+
 const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', \
     and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
     '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
@@ -19,20 +22,31 @@ const LABEL_VALUE: &str = "a valid label must be an empty string or consist of a
     '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex \
     used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 
+const CONFIG_KEY: &str = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  \
+    or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
+
 /// A lower case DNS subdomain, the rule for most object names.
 pub(crate) fn subdomain(value: &str) -> Complaints {
-    let mut out = too_long(value, 253);
-    if !value.split('.').all(is_dns_label) {
-        out.push(SUBDOMAIN.to_owned());
-    }
+    let mut out = too_long(value, 253, "characters");
+    out.extend(not_subdomain(value));
     out
+}
+
+fn not_subdomain(value: &str) -> Option<String> {
+    (!value.split('.').all(is_dns_label)).then(|| SUBDOMAIN.to_owned())
 }
 
 /// A lower case DNS label, the rule for namespaces.
 pub(crate) fn label(value: &str) -> Complaints {
-    let mut out = too_long(value, 63);
+    let mut out = too_long(value, 63, "characters");
     if !is_dns_label(value) {
-        out.push(LABEL.to_owned());
+        let is_subdomain = value.split('.').all(is_dns_label);
+        let text = if is_subdomain {
+            "must not contain dots"
+        } else {
+            LABEL
+        };
+        out.push(text.to_owned());
     }
     out
 }
@@ -48,23 +62,22 @@ pub(crate) fn qualified(value: &str) -> Complaints {
             *name
         }
         [prefix, name] => {
-            out.extend(
-                subdomain(prefix)
-                    .into_iter()
-                    .map(|text| format!("prefix part {text}")),
-            );
+            let complaints = too_long(prefix, 253, "bytes")
+                .into_iter()
+                .chain(not_subdomain(prefix));
+            out.extend(complaints.map(|text| format!("prefix part {text}")));
             *name
         }
         _ => {
             let tail = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
-            return vec![format!("a qualified name {QUALIFIED} {tail}")];
+            return vec![format!("a valid label key {QUALIFIED} {tail}")];
         }
     };
     if name.is_empty() {
         out.push("name part must be non-empty".to_owned());
     }
     out.extend(
-        too_long(name, 63)
+        too_long(name, 63, "bytes")
             .into_iter()
             .map(|text| format!("name part {text}")),
     );
@@ -76,16 +89,66 @@ pub(crate) fn qualified(value: &str) -> Complaints {
 
 /// A label value.
 pub(crate) fn label_value(value: &str) -> Complaints {
-    let mut out = too_long(value, 63);
+    let mut out = too_long(value, 63, "bytes");
     if !value.is_empty() && !is_name(value) {
         out.push(LABEL_VALUE.to_owned());
     }
     out
 }
 
-fn too_long(value: &str, most: usize) -> Complaints {
+/// The name of a port.
+pub(crate) fn port(value: &str) -> Complaints {
+    let mut out = too_long(value, 15, "characters");
+    if !value
+        .bytes()
+        .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+    {
+        out.push("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)".to_owned());
+    }
+    if !value.bytes().any(|byte| byte.is_ascii_lowercase()) {
+        out.push("must contain at least one letter (a-z)".to_owned());
+    }
+    if value.contains("--") {
+        out.push("must not contain consecutive hyphens".to_owned());
+    }
+    if value.starts_with('-') || value.ends_with('-') {
+        out.push("must not begin or end with a hyphen".to_owned());
+    }
+    out
+}
+
+/// The name of a variable of an environment.
+pub(crate) fn variable(value: &str) -> Complaints {
+    if value
+        .bytes()
+        .all(|byte| (0x20..0x7f).contains(&byte) && byte != b'=')
+    {
+        return Complaints::new();
+    }
+    let text =
+        "a valid environment variable name must consist only of printable ASCII characters other than '='";
+    vec![text.to_owned()]
+}
+
+/// A key of a config map or secret, which is the name of a file.
+pub(crate) fn config_key(value: &str) -> Complaints {
+    let mut out = too_long(value, 253, "characters");
+    let is_legal = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
+    if value.is_empty() || !value.chars().all(is_legal) {
+        out.push(CONFIG_KEY.to_owned());
+    }
+    match value {
+        "." => out.push("must not be '.'".to_owned()),
+        ".." => out.push("must not be '..'".to_owned()),
+        value if value.starts_with("..") => out.push("must not start with '..'".to_owned()),
+        _ => {}
+    }
+    out
+}
+
+fn too_long(value: &str, most: usize, unit: &str) -> Complaints {
     if value.len() > most {
-        vec![format!("must be no more than {most} characters")]
+        vec![format!("must be no more than {most} {unit}")]
     } else {
         Complaints::new()
     }

@@ -58,9 +58,11 @@ pub struct Limits {
     pub handshake: Duration,
     /// How long a peer may take to send the headers of a request, the first one included.
     pub headers: Duration,
-    /// How long a peer may take to send the body of a request.
-    pub body: Duration,
-    /// How long a peer may go without reading anything of what is being sent to it.
+    /// How long a request may take, watches excepted, from the end of its headers and with its body; it is answered 504
+    /// then. Clients can ask for less (`timeout`).
+    pub request: Duration,
+    /// How long a peer may go without reading anything of what is being sent to it, and without taking a piece of an
+    /// answer (up to twice as long); then its connection is closed.
     pub stalled: Duration,
 }
 
@@ -72,7 +74,7 @@ impl Default for Limits {
             changing: 200,
             handshake: Duration::from_secs(10),
             headers: Duration::from_secs(30),
-            body: Duration::from_secs(60),
+            request: Duration::from_secs(60),
             stalled: Duration::from_secs(60),
         }
     }

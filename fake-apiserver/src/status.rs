@@ -3,6 +3,7 @@
 //! Owns the texts that the API machinery itself produces. Texts about single fields live in `faults`.
 //! Does not know HTTP: the shell turns `code` and `retry_after_seconds` into a status line and a header.
 
+use crate::document::summary;
 use crate::faults::Faults;
 use crate::kinds::Kind;
 use serde_json::{Map, Value, json};
@@ -96,6 +97,17 @@ impl Kind {
     }
 }
 
+/// Subresources that the real server has.
+const NOT_HERE: [&str; 7] = [
+    "attach",
+    "ephemeralcontainers",
+    "exec",
+    "log",
+    "portforward",
+    "proxy",
+    "resize",
+];
+
 /// The group and kind under which the machinery reports faulty options.
 pub(crate) fn options(kind: &str) -> Subject<'_> {
     Subject {
@@ -152,6 +164,14 @@ impl Status {
         Self::failure(400, "BadRequest", message)
     }
 
+    /// The refusal of a body that says nothing usable of its type.
+    pub(crate) fn unrecognized(expected: &str, why: &str, body: &[u8]) -> Self {
+        let shown = summary(body);
+        Self::bad_request(format!(
+            "the object provided is unrecognized (must be of type {expected}): {why} ({shown})"
+        ))
+    }
+
     pub(crate) fn unauthorized() -> Self {
         Self::failure(401, "Unauthorized", "Unauthorized")
     }
@@ -173,15 +193,6 @@ impl Status {
         Self::generic(403, "Forbidden", format!("forbidden: {why}"))
     }
 
-    /// The answer to a request whose body did not come in time.
-    pub(crate) fn timed_out() -> Self {
-        Self::failure(
-            504,
-            "Timeout",
-            "Timeout: request did not complete within the allotted timeout",
-        )
-    }
-
     pub(crate) fn not_found(subject: Subject<'_>, name: &str) -> Self {
         Self {
             details: Some(subject.details(name)),
@@ -201,7 +212,11 @@ impl Status {
         )
     }
 
+    /// The answer to a subresource that is not there; what only this server lacks is named.
     pub(crate) fn no_such_subresource(kind: &Kind, subresource: &str) -> Self {
+        if !NOT_HERE.contains(&subresource) {
+            return Self::no_such_resource();
+        }
         let text = "the server could not find the requested resource";
         Self::generic(
             404,
@@ -224,6 +239,12 @@ impl Status {
             "NotAcceptable",
             format!("406: Not Acceptable\n\nAvailable representations: {available}"),
         )
+    }
+
+    /// The refusal of a watch in an encoding that only whole objects have.
+    pub(crate) fn no_such_stream(available: &str) -> Self {
+        let text = format!("only the following media types are accepted: {available}");
+        Self::failure(406, "NotAcceptable", text)
     }
 
     pub(crate) fn already_exists(kind: &Kind, name: &str) -> Self {

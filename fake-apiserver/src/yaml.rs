@@ -25,11 +25,36 @@ pub(crate) fn parse(body: &[u8]) -> Result<Document, String> {
     let value = serde_saphyr::with_deserializer_from_str_with_options(text, options, |reader| {
         Place::root(&duplicates).deserialize(reader)
     });
-    let value = value.map_err(|error| format!("error converting YAML to JSON: yaml: {error}"))?;
+    let value = value.map_err(|error| {
+        let why = complaint(text, &error);
+        format!("error converting YAML to JSON: yaml: {why}")
+    })?;
     Ok(Document {
         value,
         duplicates: duplicates.into_inner(),
     })
+}
+
+/// What Go says of a text that is no YAML, for the mistakes that are made most; the first line is not told.
+fn complaint(text: &str, error: &serde_saphyr::Error) -> String {
+    let said = error.without_snippet().to_string();
+    let line = error.location().map_or(1, |location| location.line());
+    let opens = text.trim_end().ends_with(['{', '[', ',', ':']);
+    let nested = "mapping values are not allowed in this context";
+    let unclosed = |bracket: char| said.starts_with(&format!("unclosed bracket '{bracket}'"));
+    if said.starts_with(nested) && line > 1 {
+        format!("line {line}: {nested}")
+    } else if said.starts_with(nested) {
+        nested.to_owned()
+    } else if (unclosed('{') || unclosed('[')) && opens {
+        format!("line {line}: did not find expected node content")
+    } else if unclosed('{') {
+        format!("line {line}: did not find expected ',' or '}}'")
+    } else if unclosed('[') {
+        format!("line {line}: did not find expected ',' or ']'")
+    } else {
+        said
+    }
 }
 
 /// The first field that comes twice, with its line, as Go's strict parser tells it.

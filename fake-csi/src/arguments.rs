@@ -11,11 +11,15 @@ use tonic::Status;
 
 use crate::{
     Segment,
-    volumes::{SizeRange, Usage, Wanted},
+    backend::SizeRange,
+    volumes::{Usage, Wanted},
 };
 
 /// Longest string of a request, in bytes (CSI: size limits).
 const STRING_BYTES_MAX: usize = 128;
+
+/// Longest path, in bytes (Linux, PATH_MAX).
+const PATH_BYTES_MAX: usize = 4096;
 
 /// Largest map of a request, in bytes of keys and values (CSI: size limits).
 const MAP_BYTES_MAX: usize = 4096;
@@ -59,6 +63,17 @@ pub(crate) fn required(what: &str, text: String) -> Result<String, Status> {
     }
 }
 
+/// A path that must be there and no longer than the system allows.
+pub(crate) fn path(what: &str, text: String) -> Result<String, Status> {
+    match text.len() {
+        0 => Err(Status::invalid_argument(format!("{what} is missing; set it"))),
+        1..=PATH_BYTES_MAX => Ok(text),
+        _ => Err(Status::invalid_argument(format!(
+            "{what} is longer than {PATH_BYTES_MAX} bytes; shorten it"
+        ))),
+    }
+}
+
 /// A map that must be small enough.
 pub(crate) fn bounded(what: &str, map: BTreeMap<String, String>) -> Result<BTreeMap<String, String>, Status> {
     if map
@@ -82,6 +97,12 @@ pub(crate) fn usages(capabilities: &[VolumeCapability]) -> Result<Vec<Usage>, St
         ));
     }
     capabilities.iter().map(usage).collect()
+}
+
+/// One way of use, which must be there and complete.
+pub(crate) fn one_usage(capability: Option<VolumeCapability>) -> Result<Usage, Status> {
+    let missing = || Status::invalid_argument("volume_capability is missing; set it");
+    usage(&capability.ok_or_else(missing)?)
 }
 
 /// A segment of a request; an empty one restricts nothing.
@@ -117,7 +138,8 @@ fn usage(capability: &VolumeCapability) -> Result<Usage, Status> {
     }
 }
 
-fn size(range: Option<CapacityRange>) -> Result<SizeRange, Status> {
+/// The bounds of a size; without a range there are none.
+pub(crate) fn size(range: Option<CapacityRange>) -> Result<SizeRange, Status> {
     let Some(CapacityRange {
         required_bytes,
         limit_bytes,

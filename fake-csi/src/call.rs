@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tonic::{Response, Status};
+use tonic::{Request, Response, Status};
 
 use crate::{
     Answer, Effect, Event, Method, NodeIdentity,
+    connection::Line,
     driver::{Books, Shared},
 };
 
@@ -21,33 +22,68 @@ pub(crate) struct Endpoint {
     pub(crate) stopped: CancellationToken,
 }
 
+/// A call that arrived.
+pub(crate) struct Call {
+    /// What the observer will hear.
+    pub(crate) event: Event,
+    /// Cuts its connection.
+    cut: Option<CancellationToken>,
+}
+
 /// What a service says about a call: the message, and the same for the observer.
 pub(crate) type Answered<M> = Result<(M, Answer), Status>;
 
 impl Endpoint {
     /// A description of a call, to be filled from the request.
-    pub(crate) fn call(&self, method: Method) -> Event {
-        Event::new(method, self.node.as_ref().map(|node| node.node_id.clone()))
+    pub(crate) fn call<T>(&self, method: Method, request: &Request<T>) -> Call {
+        let line = request.extensions().get::<Line>().cloned();
+        let peer = line.as_ref().map(|line| line.peer).unwrap_or_default();
+        let node = self.node.as_ref().map(|node| node.node_id.clone());
+        Call {
+            event: Event::new(method, node, peer),
+            cut: line.map(|line| line.cut),
+        }
+    }
+
+    /// Answers a call that has nothing to tell but success.
+    pub(crate) async fn tell<M>(&self, call: Call, message: M) -> Result<Response<M>, Status> {
+        self.serve(call, |_, _, _| Ok((message, Answer::Done))).await
     }
 
     /// Answers a call: scripted deviations first, then `answer`, which may read and change the books and complete the event.
     pub(crate) async fn serve<M>(
         &self,
-        call: Event,
+        call: Call,
         answer: impl FnOnce(&mut Books, &mut Event, Option<Effect>) -> Answered<M>,
     ) -> Result<Response<M>, Status> {
-        let mut flight = Flight::start(&self.shared, call);
+        let mut flight = Flight::start(&self.shared, call.event);
         let decision = self.shared.books.lock().script.decide(&flight.call);
         if !decision.delay.is_zero() {
             self.unless_stopped(tokio::time::sleep(decision.delay), &mut flight)
                 .await?;
         }
+        let cut = || call.cut.iter().for_each(CancellationToken::cancel);
         match decision.effect {
-            Some(Effect::Hang) => self.unless_stopped(std::future::pending(), &mut flight).await?,
-            Some(Effect::Code(code, message)) => return flight.end(|_, _| Err(Status::new(code, message))),
-            Some(Effect::Delay(_) | Effect::Capacity { .. }) | None => {}
+            Some(Effect::Code(code, message)) => flight.end(|_, _| Err(Status::new(code, message))),
+            Some(Effect::Hang) => {
+                self.unless_stopped(decision.removed.cancelled(), &mut flight)
+                    .await?;
+                flight.end(|books, event| answer(books, event, None))
+            }
+            Some(Effect::Disconnect) => {
+                flight.call.lost = true;
+                let ended = flight.end(|_, _| Err(Status::unavailable("the script cut the connection")));
+                cut();
+                ended
+            }
+            Some(Effect::LoseAnswer) => {
+                flight.call.lost = true;
+                let ended = flight.end(|books, event| answer(books, event, None));
+                cut();
+                ended
+            }
+            effect => flight.end(|books, event| answer(books, event, effect)),
         }
-        flight.end(|books, call| answer(books, call, decision.effect))
     }
 
     async fn unless_stopped(

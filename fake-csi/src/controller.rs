@@ -3,19 +3,21 @@
 use std::collections::BTreeMap;
 
 use csi_proto::v1::{
-    ControllerGetCapabilitiesRequest, ControllerGetCapabilitiesResponse, ControllerServiceCapability,
-    CreateVolumeRequest, CreateVolumeResponse, DeleteVolumeRequest, DeleteVolumeResponse, GetCapacityRequest,
-    GetCapacityResponse, ListVolumesRequest, ListVolumesResponse, Topology,
-    ValidateVolumeCapabilitiesRequest, ValidateVolumeCapabilitiesResponse, Volume,
-    controller_server::Controller, controller_service_capability, controller_service_capability::rpc,
-    list_volumes_response, validate_volume_capabilities_response,
+    ControllerExpandVolumeRequest, ControllerExpandVolumeResponse, ControllerGetCapabilitiesRequest,
+    ControllerGetCapabilitiesResponse, ControllerServiceCapability, CreateVolumeRequest,
+    CreateVolumeResponse, DeleteVolumeRequest, DeleteVolumeResponse, GetCapacityRequest, GetCapacityResponse,
+    ListVolumesRequest, ListVolumesResponse, Topology, ValidateVolumeCapabilitiesRequest,
+    ValidateVolumeCapabilitiesResponse, Volume, controller_server::Controller, controller_service_capability,
+    controller_service_capability::rpc, list_volumes_response, validate_volume_capabilities_response,
 };
 use tonic::{Request, Response, Status};
 
 use crate::{
-    Answer, Effect, Event, Method, Segment, VolumeInfo, arguments,
+    Answer, DriverSpec, Effect, Event, Method, Segment, VolumeInfo, arguments,
+    backend::Ask,
     call::{Answered, Endpoint},
     driver::Books,
+    volumes::unknown,
 };
 
 #[tonic::async_trait]
@@ -24,29 +26,49 @@ impl Controller for Endpoint {
         &self,
         request: Request<CreateVolumeRequest>,
     ) -> Result<Response<CreateVolumeResponse>, Status> {
+        let mut call = self.call(Method::CreateVolume, &request);
         let request = request.into_inner();
-        let call = described(self.call(Method::CreateVolume), &request);
-        self.serve(call, |books, call, _| create(books, call, request))
-            .await
+        describe_creation(&mut call.event, &request);
+        let spec = &self.shared.spec;
+        self.serve(call, |books, event, effect| {
+            create(spec, books, event, request, effect)
+        })
+        .await
     }
 
     async fn delete_volume(
         &self,
         request: Request<DeleteVolumeRequest>,
     ) -> Result<Response<DeleteVolumeResponse>, Status> {
+        let mut call = self.call(Method::DeleteVolume, &request);
         let id = request.into_inner().volume_id;
-        let mut call = self.call(Method::DeleteVolume);
-        if let Some(volume) = self.shared.books.lock().volumes.get(&id) {
-            call.segment = Some(volume.segment.clone());
-            call.parameters = volume.parameters.clone();
-            call.volume_name = Some(volume.name.clone());
-        }
-        call.volume_id = Some(id.clone());
+        self.describe(&mut call.event, &id);
         self.serve(call, |books, _, _| {
-            books
-                .volumes
-                .delete(&mut books.backend, &arguments::required("volume_id", id)?);
+            let id = arguments::required("volume_id", id)?;
+            if books.published.holds(&id) {
+                return Err(Status::failed_precondition(format!(
+                    "volume {id:?} is in use at a path; unpublish it first"
+                )));
+            }
+            books.volumes.delete(&mut books.backend, &id);
             Ok((DeleteVolumeResponse {}, Answer::Done))
+        })
+        .await
+    }
+
+    async fn controller_expand_volume(
+        &self,
+        request: Request<ControllerExpandVolumeRequest>,
+    ) -> Result<Response<ControllerExpandVolumeResponse>, Status> {
+        let mut call = self.call(Method::ControllerExpandVolume, &request);
+        let request = request.into_inner();
+        self.describe(&mut call.event, &request.volume_id);
+        call.event.required_bytes = request.capacity_range.map(|range| range.required_bytes);
+        call.event.limit_bytes = request.capacity_range.map(|range| range.limit_bytes);
+        let advertised = self.shared.spec.has_expansion();
+        self.serve(call, |books, _, _| match advertised {
+            true => expand(books, request),
+            false => Err(Status::unimplemented("the volumes of this driver do not grow")),
         })
         .await
     }
@@ -55,10 +77,10 @@ impl Controller for Endpoint {
         &self,
         request: Request<ValidateVolumeCapabilitiesRequest>,
     ) -> Result<Response<ValidateVolumeCapabilitiesResponse>, Status> {
+        let mut call = self.call(Method::ValidateVolumeCapabilities, &request);
         let request = request.into_inner();
-        let mut call = self.call(Method::ValidateVolumeCapabilities);
-        call.volume_id = Some(request.volume_id.clone());
-        call.volume_capabilities = request.volume_capabilities.len();
+        call.event.volume_id = Some(request.volume_id.clone());
+        call.event.volume_capabilities = request.volume_capabilities.len();
         self.serve(call, |books, _, _| Ok((validate(books, request)?, Answer::Done)))
             .await
     }
@@ -67,33 +89,32 @@ impl Controller for Endpoint {
         &self,
         request: Request<ListVolumesRequest>,
     ) -> Result<Response<ListVolumesResponse>, Status> {
+        let call = self.call(Method::ListVolumes, &request);
         let request = request.into_inner();
-        self.serve(self.call(Method::ListVolumes), |books, _, _| {
-            Ok((list(books, &request)?, Answer::Done))
-        })
-        .await
+        self.serve(call, |books, _, _| Ok((list(books, &request)?, Answer::Done)))
+            .await
     }
 
     async fn get_capacity(
         &self,
         request: Request<GetCapacityRequest>,
     ) -> Result<Response<GetCapacityResponse>, Status> {
+        let mut call = self.call(Method::GetCapacity, &request);
         let request = request.into_inner();
-        let mut call = self.call(Method::GetCapacity);
-        call.segment = request
+        call.event.segment = request
             .accessible_topology
             .as_ref()
             .map(|topology| topology.segments.clone());
-        call.parameters = request.parameters.clone();
-        call.volume_capabilities = request.volume_capabilities.len();
-        let advertised = self.shared.spec.advertise_get_capacity;
+        call.event.parameters = request.parameters.clone();
+        call.event.volume_capabilities = request.volume_capabilities.len();
+        let spec = &self.shared.spec;
         self.serve(call, move |books, _, effect| match effect {
             Some(Effect::Capacity {
                 available,
                 maximum,
                 minimum,
             }) => Ok(capacity(available, maximum, minimum)),
-            _ if advertised => measured(books, request),
+            _ if spec.advertise_get_capacity => measured(spec, books, request),
             _ => Err(Status::unimplemented("this driver does not tell its capacity")),
         })
         .await
@@ -101,23 +122,40 @@ impl Controller for Endpoint {
 
     async fn controller_get_capabilities(
         &self,
-        _request: Request<ControllerGetCapabilitiesRequest>,
+        request: Request<ControllerGetCapabilitiesRequest>,
     ) -> Result<Response<ControllerGetCapabilitiesResponse>, Status> {
-        let advertised = self.shared.spec.advertise_get_capacity;
-        let calls = [rpc::Type::CreateDeleteVolume, rpc::Type::ListVolumes]
-            .into_iter()
-            .chain(advertised.then_some(rpc::Type::GetCapacity));
+        let spec = &self.shared.spec;
+        let calls = [
+            (rpc::Type::CreateDeleteVolume, true),
+            (rpc::Type::ListVolumes, true),
+            (rpc::Type::GetCapacity, spec.advertise_get_capacity),
+            (rpc::Type::ExpandVolume, spec.has_expansion()),
+        ];
         let answer = ControllerGetCapabilitiesResponse {
-            capabilities: calls.map(capability).collect(),
+            capabilities: calls
+                .into_iter()
+                .filter(|(_, advertised)| *advertised)
+                .map(|(call, _)| capability(call))
+                .collect(),
         };
-        self.serve(self.call(Method::ControllerGetCapabilities), |_, _, _| {
-            Ok((answer, Answer::Done))
-        })
-        .await
+        self.tell(self.call(Method::ControllerGetCapabilities, &request), answer)
+            .await
     }
 }
 
-fn described(mut call: Event, request: &CreateVolumeRequest) -> Event {
+impl Endpoint {
+    /// Fills in what is known of the volume that a call names.
+    pub(crate) fn describe(&self, event: &mut Event, id: &str) {
+        if let Some(volume) = self.shared.books.lock().volumes.get(id) {
+            event.segment = Some(volume.segment.clone());
+            event.parameters = volume.parameters.clone();
+            event.volume_name = Some(volume.name.clone());
+        }
+        event.volume_id = Some(id.to_owned());
+    }
+}
+
+fn describe_creation(call: &mut Event, request: &CreateVolumeRequest) {
     let segments = |terms: &[Topology]| {
         terms
             .iter()
@@ -134,20 +172,33 @@ fn described(mut call: Event, request: &CreateVolumeRequest) -> Event {
     call.required_bytes = request.capacity_range.map(|range| range.required_bytes);
     call.limit_bytes = request.capacity_range.map(|range| range.limit_bytes);
     call.volume_name = Some(request.name.clone());
-    call
 }
 
 fn create(
+    spec: &DriverSpec,
     books: &mut Books,
-    call: &mut Event,
+    event: &mut Event,
     request: CreateVolumeRequest,
+    effect: Option<Effect>,
 ) -> Answered<CreateVolumeResponse> {
-    let volume = message(
-        books
-            .volumes
-            .create(&mut books.backend, arguments::wanted(request)?)?,
-    );
-    call.volume_id = Some(volume.volume_id.clone());
+    let wanted = arguments::wanted(request)?;
+    if let Some(usage) = wanted.usages.iter().find(|usage| !spec.knows(usage.mode)) {
+        return Err(Status::invalid_argument(format!(
+            "CSI {} has no access mode {}; use one that it has",
+            spec.version, usage.mode
+        )));
+    }
+    let mut volume = message(books.volumes.create(&mut books.backend, wanted)?);
+    if let Some(Effect::Volume { bytes, topology }) = effect {
+        volume.capacity_bytes = bytes.unwrap_or(volume.capacity_bytes);
+        if let Some(topology) = topology {
+            volume.accessible_topology = topology
+                .into_iter()
+                .map(|segments| Topology { segments })
+                .collect();
+        }
+    }
+    event.volume_id = Some(volume.volume_id.clone());
     let segment = volume
         .accessible_topology
         .first()
@@ -159,11 +210,48 @@ fn create(
     Ok((CreateVolumeResponse { volume: Some(volume) }, answer))
 }
 
-fn measured(books: &Books, request: GetCapacityRequest) -> Answered<GetCapacityResponse> {
+fn expand(
+    books: &mut Books,
+    request: ControllerExpandVolumeRequest,
+) -> Answered<ControllerExpandVolumeResponse> {
+    let id = arguments::required("volume_id", request.volume_id)?;
+    if request.capacity_range.is_none() {
+        return Err(Status::invalid_argument("capacity_range is missing; set it"));
+    }
+    let size = arguments::size(request.capacity_range)?;
+    let volume = books.volumes.get(&id).ok_or_else(|| unknown(&id))?;
+    let segment = Some(volume.segment.clone()).filter(|segment| !segment.is_empty());
+    let grown = books.volumes.expand(&mut books.backend, &id, size)?;
+    let bytes = signed(grown.bytes);
+    let message = ControllerExpandVolumeResponse {
+        capacity_bytes: bytes,
+        node_expansion_required: false,
+    };
+    Ok((message, Answer::Volume { bytes, segment }))
+}
+
+fn measured(spec: &DriverSpec, books: &Books, request: GetCapacityRequest) -> Answered<GetCapacityResponse> {
     let segment = arguments::segment(request.accessible_topology)?;
     let parameters = arguments::bounded("parameters", request.parameters)?;
-    let room = books.backend.room(segment.as_ref(), &parameters);
-    Ok(capacity(signed(room.available), room.maximum.map(signed), None))
+    // None at all is no restriction; external-provisioner sends none.
+    let blocks: Vec<bool> = match request.volume_capabilities.as_slice() {
+        [] => Vec::new(),
+        given => arguments::usages(given)?
+            .iter()
+            .map(|usage| usage.block)
+            .collect(),
+    };
+    let ask = Ask {
+        parameters: &parameters,
+        blocks: &blocks,
+    };
+    let room = books.backend.room(segment.as_ref(), ask);
+    let told = |bytes: Option<u64>| bytes.filter(|_| spec.version.has_volume_sizes()).map(signed);
+    Ok(capacity(
+        signed(room.available),
+        told(room.maximum),
+        told(room.minimum),
+    ))
 }
 
 fn capacity(available: i64, maximum: Option<i64>, minimum: Option<i64>) -> (GetCapacityResponse, Answer) {
@@ -188,10 +276,7 @@ fn validate(
 ) -> Result<ValidateVolumeCapabilitiesResponse, Status> {
     let id = arguments::required("volume_id", request.volume_id)?;
     let usages = arguments::usages(&request.volume_capabilities)?;
-    let volume = books
-        .volumes
-        .get(&id)
-        .ok_or_else(|| Status::not_found(format!("there is no volume {id:?}")))?;
+    let volume = books.volumes.get(&id).ok_or_else(|| unknown(&id))?;
     let parameters_hold = request.parameters.is_empty() || request.parameters == volume.parameters;
     if !parameters_hold || !books.volumes.allows(&id, &usages) {
         let message = "the volume was created for other uses or with other parameters".to_owned();

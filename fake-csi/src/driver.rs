@@ -6,8 +6,9 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::{
-    CostFactor, Effect, Method, NodeIdentity, Observer, Pool, Rule, Running, Segment, VolumeInfo,
-    backend::Backend, endpoint, rule::Script, volumes::Volumes,
+    CostFactor, Held, NodeIdentity, Observer, Pool, Reservation, ReserveError, Rule, RuleId, RuleState,
+    Running, ScriptError, Segment, SpecVersion, VolumeInfo, backend::Backend, endpoint, published::Published,
+    rule::Script, volumes::Volumes,
 };
 
 /// What the driver tells about itself.
@@ -19,6 +20,39 @@ pub struct DriverSpec {
     pub topology_keys: Vec<String>,
     /// Whether the controller advertises `GET_CAPACITY`; if not, the call answers `UNIMPLEMENTED`.
     pub advertise_get_capacity: bool,
+    /// Whether the controller advertises `EXPAND_VOLUME`; if not, or before CSI 1.1, the call answers `UNIMPLEMENTED`.
+    pub advertise_expand_volume: bool,
+    /// The release of the specification that the driver was made for: it knows nothing that came later.
+    pub version: SpecVersion,
+}
+
+impl DriverSpec {
+    /// A driver without topology that can do everything.
+    pub fn new(name: impl Into<String>) -> DriverSpec {
+        DriverSpec {
+            name: name.into(),
+            topology_keys: Vec::new(),
+            advertise_get_capacity: true,
+            advertise_expand_volume: true,
+            version: SpecVersion::NEWEST,
+        }
+    }
+
+    pub(crate) fn has_expansion(&self) -> bool {
+        self.advertise_expand_volume && self.version.has_expansion()
+    }
+
+    /// Whether the access mode of that number was there already.
+    pub(crate) fn knows(&self, mode: i32) -> bool {
+        use csi_proto::v1::volume_capability::access_mode::Mode;
+        match Mode::try_from(mode) {
+            Ok(Mode::SingleNodeSingleWriter | Mode::SingleNodeMultiWriter) => {
+                self.version.has_single_node_modes()
+            }
+            Ok(_) => true,
+            Err(_) => false,
+        }
+    }
 }
 
 /// A fake CSI driver. Clones are handles to the same driver.
@@ -40,25 +74,7 @@ pub(crate) struct Books {
     pub(crate) backend: Backend,
     pub(crate) volumes: Volumes,
     pub(crate) script: Script,
-}
-
-/// A driver cannot be told this.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ScriptError {
-    /// [`Effect::Capacity`] for another call than GetCapacity.
-    #[error("a capacity cannot answer {0}; use that effect with GetCapacity only")]
-    CapacityElsewhere(Method),
-    /// [`Effect::Code`] with the code for success.
-    #[error("OK is no failure of {0}; leave the rule out, or name an error code")]
-    FailureOk(Method),
-    /// A cost factor of nothing, or divided by nothing.
-    #[error("the cost of {parameter}={value} has a zero; give two positive integers")]
-    ZeroCost {
-        /// Name of the class parameter.
-        parameter: String,
-        /// Value of the class parameter.
-        value: String,
-    },
+    pub(crate) published: Published,
 }
 
 impl FakeDriver {
@@ -72,12 +88,12 @@ impl FakeDriver {
         }))
     }
 
-    /// Adds a pool, or replaces the one of the same segment. Volumes stay and go on taking their part.
+    /// Adds a pool, or replaces the one of the same segment and parameters. Volumes stay and go on taking their part.
     pub fn set_pool(&self, pool: Pool) {
         self.0.books.lock().backend.set_pool(pool);
     }
 
-    /// Removes the pool of exactly this segment, if there is one. Its volumes stay.
+    /// Removes the pools of exactly this segment, if there are any. Their volumes stay.
     pub fn remove_pool(&self, segment: &Segment) {
         self.0.books.lock().backend.remove_pool(segment);
     }
@@ -96,25 +112,59 @@ impl FakeDriver {
         Ok(())
     }
 
-    /// Adds a rule after those already there. It holds for calls that arrive from now on.
-    ///
-    /// Fails if the effect cannot happen to the method.
-    pub fn script(&self, rule: Rule) -> Result<(), ScriptError> {
-        match &rule.effect {
-            Effect::Capacity { .. } if rule.method != Method::GetCapacity => {
-                Err(ScriptError::CapacityElsewhere(rule.method))
-            }
-            Effect::Code(tonic::Code::Ok, _) => Err(ScriptError::FailureOk(rule.method)),
-            _ => {
-                self.0.books.lock().script.push(rule);
-                Ok(())
-            }
-        }
+    /// All pools, each with its raw bytes in all and those that volumes take of it.
+    pub fn pools(&self) -> Vec<(Pool, u64, u64)> {
+        let books = self.0.books.lock();
+        let with_sums = |pool: &Pool| {
+            let (total, taken) = books.backend.raw_sums(pool);
+            (pool.clone(), total, taken)
+        };
+        books.backend.pools().map(with_sums).collect()
     }
 
-    /// Takes all rules away. Calls that already hang go on hanging.
+    /// Holds devices for volumes to come, as an extender of the scheduler does: other volumes cannot have them. GetCapacity still
+    /// counts them. A hold ends when its volume is created, and all end when the reservation is cancelled.
+    ///
+    /// Fails if the name is in use, if a volume has no holder, or if no segment has a free device for each volume.
+    pub fn reserve(&self, reservation: &Reservation) -> Result<Vec<Held>, ReserveError> {
+        self.0.books.lock().backend.reserve(reservation)
+    }
+
+    /// Frees everything that a reservation still holds; whether there was anything.
+    pub fn cancel_reservation(&self, name: &str) -> bool {
+        self.0.books.lock().backend.cancel_reservation(name)
+    }
+
+    /// Everything that reservations hold now.
+    pub fn reserved(&self) -> Vec<Held> {
+        self.0.books.lock().backend.held().collect()
+    }
+
+    /// Adds a rule after those already there. It holds for calls that arrive from now on.
+    ///
+    /// Fails if the effect cannot happen to the method, or if there are too many rules.
+    pub fn script(&self, rule: Rule) -> Result<RuleId, ScriptError> {
+        self.0.books.lock().script.push(rule)
+    }
+
+    /// Takes a rule away; whether it was there. Calls that hang because of it go on.
+    pub fn unscript(&self, rule: RuleId) -> bool {
+        self.0.books.lock().script.remove(rule)
+    }
+
+    /// Takes all rules away. Calls that hang go on.
     pub fn clear_script(&self) {
         self.0.books.lock().script.clear();
+    }
+
+    /// All rules in their order, with what they have met. Spent ones are there until they are taken away, or others need their place.
+    pub fn rules(&self) -> Vec<RuleState> {
+        self.0.books.lock().script.states().cloned().collect()
+    }
+
+    /// What the driver tells about itself.
+    pub fn spec(&self) -> &DriverSpec {
+        &self.0.spec
     }
 
     /// Serves on a new socket until the result is stopped or dropped. A dead socket in the way is replaced.

@@ -2,7 +2,7 @@
 
 use std::{
     fs, io,
-    os::unix::fs::FileTypeExt,
+    os::unix::{fs::FileTypeExt, net::UnixStream as StdUnixStream},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -11,14 +11,17 @@ use csi_proto::v1::{
     controller_server::ControllerServer, identity_server::IdentityServer, node_server::NodeServer,
 };
 use tokio::{net::UnixListener, task::JoinHandle};
-use tokio_stream::wrappers::UnixListenerStream;
+use tokio_stream::{StreamExt, wrappers::UnixListenerStream};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tonic::transport::Server;
 
-use crate::{Segment, call::Endpoint, driver::Shared};
+use crate::{Segment, call::Endpoint, connection::Connection, driver::Shared};
 
 /// More calls at once on one connection have to wait.
 const CALLS_PER_CONNECTION_MAX: u32 = 1000;
+
+/// Longest path of a Unix socket, in bytes: the system keeps 108, with an end mark.
+const SOCKET_PATH_BYTES_MAX: usize = 107;
 
 /// What `NodeGetInfo` answers at an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,8 +72,19 @@ impl Drop for SocketFile {
 }
 
 pub(crate) fn listen(shared: Arc<Shared>, path: &Path, node: Option<NodeIdentity>) -> io::Result<Running> {
+    let length = path.as_os_str().len();
+    if length > SOCKET_PATH_BYTES_MAX {
+        let message = format!(
+            "the path of the socket has {length} bytes, and {SOCKET_PATH_BYTES_MAX} are the most; use a shorter folder, such as one in /tmp"
+        );
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+    }
     // Only a socket that a dead endpoint left behind; anything else in the way is not ours to remove.
     if fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()) {
+        if StdUnixStream::connect(path).is_ok() {
+            let message = "another process serves on this socket; stop it, or use another path";
+            return Err(io::Error::new(io::ErrorKind::AddrInUse, message));
+        }
         fs::remove_file(path)?;
     }
     let listener = UnixListener::bind(path)?;
@@ -87,7 +101,7 @@ pub(crate) fn listen(shared: Arc<Shared>, path: &Path, node: Option<NodeIdentity
         .add_service(ControllerServer::new(endpoint.clone()))
         .add_optional_service(has_node.then(|| NodeServer::new(endpoint)));
     let serving = server.serve_with_incoming_shutdown(
-        UnixListenerStream::new(listener),
+        UnixListenerStream::new(listener).map(|stream| stream.map(Connection::new)),
         stopped.clone().cancelled_owned(),
     );
     let task = tokio::spawn(async move {

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use tonic::Status;
 
 use crate::{
-    Segment,
+    Peer, Segment,
     method::{Method, code_name},
 };
 
@@ -25,8 +25,11 @@ pub struct Event {
     pub method: Method,
     /// The node id of the endpoint that was called; `None` for a controller-only endpoint.
     pub node: Option<String>,
+    /// Who called.
+    pub peer: Peer,
     /// The segment that the call is about: `accessible_topology` of GetCapacity, the first choice of CreateVolume (preferred before
-    /// requisite), the pool of the volume for DeleteVolume. `None` where the request has no topology at all.
+    /// requisite), the pool of the volume for
+    /// DeleteVolume, ControllerExpandVolume and NodePublishVolume. `None` where the request has no topology at all.
     pub segment: Option<Segment>,
     /// `accessibility_requirements.requisite` of CreateVolume.
     pub requisite: Vec<Segment>,
@@ -36,16 +39,20 @@ pub struct Event {
     pub parameters: BTreeMap<String, String>,
     /// How many volume capabilities GetCapacity and CreateVolume carried.
     pub volume_capabilities: usize,
-    /// `capacity_range.required_bytes` of CreateVolume; `None` without a range.
+    /// `capacity_range.required_bytes` of CreateVolume and ControllerExpandVolume; `None` without a range.
     pub required_bytes: Option<i64>,
-    /// `capacity_range.limit_bytes` of CreateVolume; `None` without a range.
+    /// `capacity_range.limit_bytes` of CreateVolume and ControllerExpandVolume; `None` without a range.
     pub limit_bytes: Option<i64>,
     /// The name that CreateVolume asked for.
     pub volume_name: Option<String>,
-    /// The volume that DeleteVolume or ValidateVolumeCapabilities named, or that CreateVolume answered.
+    /// The volume that the call named, or that CreateVolume answered.
     pub volume_id: Option<String>,
+    /// `target_path` of NodePublishVolume and NodeUnpublishVolume.
+    pub target_path: Option<String>,
     /// What was answered.
     pub outcome: Result<Answer, Failure>,
+    /// Whether the connection was cut instead of sending the answer.
+    pub lost: bool,
     /// Time from the arrival of the call to its answer.
     pub elapsed: Duration,
 }
@@ -64,7 +71,7 @@ pub enum Answer {
         /// `minimum_volume_size`, if told.
         minimum: Option<i64>,
     },
-    /// Of CreateVolume.
+    /// Of CreateVolume and ControllerExpandVolume.
     Volume {
         /// `capacity_bytes`.
         bytes: i64,
@@ -84,10 +91,11 @@ pub struct Failure {
 
 impl Event {
     /// An event without anything but its call; the outcome is what holds if nobody ever answers.
-    pub(crate) fn new(method: Method, node: Option<String>) -> Event {
+    pub(crate) fn new(method: Method, node: Option<String>, peer: Peer) -> Event {
         Event {
             method,
             node,
+            peer,
             segment: None,
             requisite: Vec::new(),
             preferred: Vec::new(),
@@ -97,10 +105,12 @@ impl Event {
             limit_bytes: None,
             volume_name: None,
             volume_id: None,
+            target_path: None,
             outcome: Err(Failure {
                 code: code_name(tonic::Code::Cancelled),
                 message: "the caller gave up".to_owned(),
             }),
+            lost: false,
             elapsed: Duration::ZERO,
         }
     }

@@ -2,51 +2,52 @@
 
 use csi_proto::v1::{
     GetPluginCapabilitiesRequest, GetPluginCapabilitiesResponse, GetPluginInfoRequest, GetPluginInfoResponse,
-    PluginCapability, ProbeRequest, ProbeResponse, identity_server::Identity, plugin_capability,
-    plugin_capability::service,
+    PluginCapability, ProbeRequest, ProbeResponse,
+    identity_server::Identity,
+    plugin_capability,
+    plugin_capability::{VolumeExpansion, service, volume_expansion},
 };
 use tonic::{Request, Response, Status};
 
-use crate::{Answer, Method, call::Endpoint};
+use crate::{Answer, Effect, Method, call::Endpoint};
 
 #[tonic::async_trait]
 impl Identity for Endpoint {
     async fn get_plugin_info(
         &self,
-        _request: Request<GetPluginInfoRequest>,
+        request: Request<GetPluginInfoRequest>,
     ) -> Result<Response<GetPluginInfoResponse>, Status> {
         let answer = GetPluginInfoResponse {
             name: self.shared.spec.name.clone(),
             vendor_version: env!("CARGO_PKG_VERSION").to_owned(),
             ..Default::default()
         };
-        self.serve(self.call(Method::GetPluginInfo), |_, _, _| {
-            Ok((answer, Answer::Done))
-        })
-        .await
+        self.tell(self.call(Method::GetPluginInfo, &request), answer)
+            .await
     }
 
     async fn get_plugin_capabilities(
         &self,
-        _request: Request<GetPluginCapabilitiesRequest>,
+        request: Request<GetPluginCapabilitiesRequest>,
     ) -> Result<Response<GetPluginCapabilitiesResponse>, Status> {
-        let topology = !self.shared.spec.topology_keys.is_empty();
+        let spec = &self.shared.spec;
         let services = [service::Type::ControllerService]
             .into_iter()
-            .chain(topology.then_some(service::Type::VolumeAccessibilityConstraints));
+            .chain((!spec.topology_keys.is_empty()).then_some(service::Type::VolumeAccessibilityConstraints));
+        let growth = spec.has_expansion().then(online_growth);
         let answer = GetPluginCapabilitiesResponse {
-            capabilities: services.map(capability).collect(),
+            capabilities: services.map(capability).chain(growth).collect(),
         };
-        self.serve(self.call(Method::GetPluginCapabilities), |_, _, _| {
-            Ok((answer, Answer::Done))
-        })
-        .await
+        self.tell(self.call(Method::GetPluginCapabilities, &request), answer)
+            .await
     }
 
-    async fn probe(&self, _request: Request<ProbeRequest>) -> Result<Response<ProbeResponse>, Status> {
-        let answer = ProbeResponse { ready: Some(true) };
-        self.serve(self.call(Method::Probe), |_, _, _| Ok((answer, Answer::Done)))
-            .await
+    async fn probe(&self, request: Request<ProbeRequest>) -> Result<Response<ProbeResponse>, Status> {
+        self.serve(self.call(Method::Probe, &request), |_, _, effect| {
+            let ready = !matches!(effect, Some(Effect::Ready(false)));
+            Ok((ProbeResponse { ready: Some(ready) }, Answer::Done))
+        })
+        .await
     }
 }
 
@@ -56,5 +57,15 @@ fn capability(service: service::Type) -> PluginCapability {
     };
     PluginCapability {
         r#type: Some(plugin_capability::Type::Service(service)),
+    }
+}
+
+/// Volumes grow while they are in use, and nothing has to follow on the node.
+fn online_growth() -> PluginCapability {
+    let growth = VolumeExpansion {
+        r#type: volume_expansion::Type::Online.into(),
+    };
+    PluginCapability {
+        r#type: Some(plugin_capability::Type::VolumeExpansion(growth)),
     }
 }

@@ -4,37 +4,51 @@
 //! answer, and fails, lags or lies where a [`Rule`] says so. It knows nothing of Kubernetes, and judges nobody.
 //!
 //! ```text
-//! driver    FakeDriver: the handle that everything hangs on
-//! backend   pools and the arithmetic of room       volumes   creating, finding and deleting
-//! rule      scripted deviations            event     what is told to the observer
-//! method    the calls and the gRPC codes by name
-//! endpoint  one socket: starts and stops    call      what every call has in common
-//! arguments what requests must look like
+//! driver     FakeDriver: the handle that everything hangs on
+//! backend    pools and the arithmetic of room     volumes    creating, growing, deleting
+//! published  paths where volumes are in use
+//! rule       scripted deviations                  event      what is told to the observer
+//! method     calls and gRPC codes by name         version    releases of the specification
+//! endpoint   one socket: starts and stops         connection one caller, and cutting it off
+//! call       what every call has in common        arguments  what requests must look like
 //! identity, controller, node: the three services, one file each
+//! description  pools and rules as text            control    the HTTP control (both with the feature `control`)
 //! ```
 
 mod arguments;
 mod backend;
 mod call;
+mod connection;
+#[cfg(feature = "control")]
+pub mod control;
 mod controller;
+#[cfg(feature = "control")]
+pub mod description;
 mod driver;
 mod endpoint;
 mod event;
 mod identity;
 mod method;
 mod node;
+mod published;
 mod rule;
+mod version;
 mod volumes;
 
 use std::collections::BTreeMap;
 
-pub use backend::{CostFactor, Pool, VolumeInfo};
-pub use driver::{DriverSpec, FakeDriver, ScriptError};
+pub use backend::{
+    Access, CostFactor, Device, GROUP_VOLUME_BYTES_MIN, Held, Pool, Reservation, ReserveError,
+    ReservedVolume, Storage, VolumeInfo,
+};
+pub use connection::Peer;
+pub use driver::{DriverSpec, FakeDriver};
 pub use endpoint::{NodeIdentity, Running};
 pub use event::{Answer, Event, Failure, Observer};
 pub use method::{Method, code_from_name, code_name};
-pub use rule::{Effect, Rule};
+pub use rule::{Effect, Rule, RuleId, RuleState, ScriptError};
 pub use tonic::Code;
+pub use version::{SpecVersion, UnknownVersion};
 
 /// A topology segment: values by topology key, as `Topology.segments` in CSI. An empty one restricts nothing.
 pub type Segment = BTreeMap<String, String>;

@@ -25,13 +25,19 @@ pub enum Method {
     GetCapacity,
     /// `Controller.ControllerGetCapabilities`.
     ControllerGetCapabilities,
+    /// `Controller.ControllerExpandVolume`.
+    ControllerExpandVolume,
+    /// `Node.NodePublishVolume`.
+    NodePublishVolume,
+    /// `Node.NodeUnpublishVolume`.
+    NodeUnpublishVolume,
     /// `Node.NodeGetCapabilities`.
     NodeGetCapabilities,
     /// `Node.NodeGetInfo`.
     NodeGetInfo,
 }
 
-const METHODS: [(Method, &str); 11] = [
+const METHODS: [(Method, &str); 14] = [
     (Method::GetPluginInfo, "GetPluginInfo"),
     (Method::GetPluginCapabilities, "GetPluginCapabilities"),
     (Method::Probe, "Probe"),
@@ -41,6 +47,9 @@ const METHODS: [(Method, &str); 11] = [
     (Method::ListVolumes, "ListVolumes"),
     (Method::GetCapacity, "GetCapacity"),
     (Method::ControllerGetCapabilities, "ControllerGetCapabilities"),
+    (Method::ControllerExpandVolume, "ControllerExpandVolume"),
+    (Method::NodePublishVolume, "NodePublishVolume"),
+    (Method::NodeUnpublishVolume, "NodeUnpublishVolume"),
     (Method::NodeGetCapabilities, "NodeGetCapabilities"),
     (Method::NodeGetInfo, "NodeGetInfo"),
 ];

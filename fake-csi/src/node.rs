@@ -1,42 +1,104 @@
-//! The Node service: which node an endpoint is on. Mounts nothing.
+//! The Node service: which node an endpoint is on, and which paths volumes are used at. Mounts nothing: an empty file or folder stands for
+//! a volume.
 
 use csi_proto::v1::{
     NodeGetCapabilitiesRequest, NodeGetCapabilitiesResponse, NodeGetInfoRequest, NodeGetInfoResponse,
-    Topology, node_server::Node,
+    NodePublishVolumeRequest, NodePublishVolumeResponse, NodeUnpublishVolumeRequest,
+    NodeUnpublishVolumeResponse, Topology, node_server::Node,
 };
 use tonic::{Request, Response, Status};
 
-use crate::{Answer, Method, call::Endpoint};
+use crate::{
+    Answer, Method, Segment, arguments, call::Endpoint, driver::Books, published::Target, volumes::unknown,
+};
 
 #[tonic::async_trait]
 impl Node for Endpoint {
     async fn node_get_capabilities(
         &self,
-        _request: Request<NodeGetCapabilitiesRequest>,
+        request: Request<NodeGetCapabilitiesRequest>,
     ) -> Result<Response<NodeGetCapabilitiesResponse>, Status> {
         let answer = NodeGetCapabilitiesResponse::default();
-        self.serve(self.call(Method::NodeGetCapabilities), |_, _, _| {
-            Ok((answer, Answer::Done))
-        })
-        .await
+        self.tell(self.call(Method::NodeGetCapabilities, &request), answer)
+            .await
     }
 
     async fn node_get_info(
         &self,
-        _request: Request<NodeGetInfoRequest>,
+        request: Request<NodeGetInfoRequest>,
     ) -> Result<Response<NodeGetInfoResponse>, Status> {
         let node = self
             .node
             .as_ref()
             .ok_or_else(|| Status::unimplemented("this endpoint is on no node"))?;
         let topology = !self.shared.spec.topology_keys.is_empty();
-        let mut call = self.call(Method::NodeGetInfo);
-        call.segment = topology.then(|| node.segment.clone());
+        let mut call = self.call(Method::NodeGetInfo, &request);
+        call.event.segment = topology.then(|| node.segment.clone());
         let answer = NodeGetInfoResponse {
             node_id: node.node_id.clone(),
             max_volumes_per_node: 0,
-            accessible_topology: call.segment.clone().map(|segments| Topology { segments }),
+            accessible_topology: call.event.segment.clone().map(|segments| Topology { segments }),
         };
-        self.serve(call, |_, _, _| Ok((answer, Answer::Done))).await
+        self.tell(call, answer).await
     }
+
+    async fn node_publish_volume(
+        &self,
+        request: Request<NodePublishVolumeRequest>,
+    ) -> Result<Response<NodePublishVolumeResponse>, Status> {
+        let mut call = self.call(Method::NodePublishVolume, &request);
+        let request = request.into_inner();
+        self.describe(&mut call.event, &request.volume_id);
+        call.event.target_path = Some(request.target_path.clone());
+        let here = self.node.as_ref().map(|node| &node.segment);
+        self.serve(call, |books, _, _| {
+            publish(books, request, here)?;
+            Ok((NodePublishVolumeResponse {}, Answer::Done))
+        })
+        .await
+    }
+
+    async fn node_unpublish_volume(
+        &self,
+        request: Request<NodeUnpublishVolumeRequest>,
+    ) -> Result<Response<NodeUnpublishVolumeResponse>, Status> {
+        let mut call = self.call(Method::NodeUnpublishVolume, &request);
+        let request = request.into_inner();
+        self.describe(&mut call.event, &request.volume_id);
+        call.event.target_path = Some(request.target_path.clone());
+        self.serve(call, |books, _, _| {
+            let volume = arguments::required("volume_id", request.volume_id)?;
+            let path = arguments::path("target_path", request.target_path)?;
+            books.published.unpublish(&path, &volume)?;
+            Ok((NodeUnpublishVolumeResponse {}, Answer::Done))
+        })
+        .await
+    }
+}
+
+fn publish(
+    books: &mut Books,
+    request: NodePublishVolumeRequest,
+    here: Option<&Segment>,
+) -> Result<(), Status> {
+    let volume = arguments::required("volume_id", request.volume_id)?;
+    let path = arguments::path("target_path", request.target_path)?;
+    let usage = arguments::one_usage(request.volume_capability)?;
+    let info = books.volumes.get(&volume).ok_or_else(|| unknown(&volume))?;
+    if here.is_some_and(|here| !crate::contains(here, &info.segment)) {
+        return Err(Status::failed_precondition(format!(
+            "volume {volume:?} is not reachable from this node; use it where its topology says"
+        )));
+    }
+    if !books.volumes.allows(&volume, &[usage]) {
+        return Err(Status::invalid_argument(format!(
+            "volume {volume:?} was created for other uses; ask for one of those"
+        )));
+    }
+    let target = Target {
+        volume,
+        usage,
+        readonly: request.readonly,
+    };
+    books.published.publish(&path, target)
 }

@@ -1,10 +1,14 @@
 //! Scripted deviations: which calls they take, how often, and what happens instead. Does not know how calls are answered otherwise.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, fmt, time::Duration};
 
+use tokio_util::sync::CancellationToken;
 use tonic::Code;
 
 use crate::{Segment, contains, event::Event, method::Method};
+
+/// More rules than that are refused; spent ones make room.
+const RULES_MAX: usize = 1000;
 
 /// Takes some calls away from the ordinary answer.
 ///
@@ -19,7 +23,7 @@ pub struct Rule {
     pub segment: Option<Segment>,
     /// Only calls that carry all these parameters; empty takes all.
     pub parameters: BTreeMap<String, String>,
-    /// So many matching calls are left alone first.
+    /// So many matching calls are left alone first: the n-th call is the one after `n - 1`.
     pub skip: u32,
     /// The rule is spent after so many calls; `None` never.
     pub times: Option<u32>,
@@ -34,8 +38,13 @@ pub enum Effect {
     Code(Code, String),
     /// The call is answered that much later.
     Delay(Duration),
-    /// The call is never answered; it ends when the caller gives up or the endpoint stops.
+    /// The call is not answered while the rule stands; it ends when the caller gives up or the endpoint stops. Once the rule is taken
+    /// away, the call goes on as usual.
     Hang,
+    /// The connection is cut before the call does anything; all other calls on it are lost as well.
+    Disconnect,
+    /// The call is carried out, and then the connection is cut instead of an answer.
+    LoseAnswer,
     /// `GetCapacity` answers these numbers of bytes, whatever the pools hold. They may be nonsense, such as negative ones.
     Capacity {
         /// `available_capacity`.
@@ -45,51 +54,198 @@ pub enum Effect {
         /// `minimum_volume_size`, if the driver tells one.
         minimum: Option<i64>,
     },
+    /// `CreateVolume` makes the volume, and then tells this instead of the truth.
+    Volume {
+        /// `capacity_bytes`; `None` tells the truth.
+        bytes: Option<i64>,
+        /// `accessible_topology`; `None` tells the truth.
+        topology: Option<Vec<Segment>>,
+    },
+    /// `Probe` answers this as `ready`.
+    Ready(bool),
+}
+
+/// Names a rule for as long as the driver lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RuleId(pub u64);
+
+/// A rule and what it has met so far.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RuleState {
+    /// Its name.
+    pub id: RuleId,
+    /// What was scripted.
+    pub rule: Rule,
+    /// How many calls matched, the skipped ones included.
+    pub matched: u64,
+    /// How many calls it took.
+    pub taken: u64,
+}
+
+/// A driver cannot be told this.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ScriptError {
+    /// An effect for another call than the one that it belongs to.
+    #[error("{effect} cannot answer {method}; use that effect with {belongs_to} only")]
+    Elsewhere {
+        /// What the effect is about.
+        effect: &'static str,
+        /// The call of the rule.
+        method: Method,
+        /// The call that has such an answer.
+        belongs_to: Method,
+    },
+    /// [`Effect::Code`] with the code for success.
+    #[error("OK is no failure of {0}; leave the rule out, or name an error code")]
+    FailureOk(Method),
+    /// A rule that can take no call.
+    #[error("a rule for {0} with 0 times takes no call; leave it out, or give at least 1")]
+    NoTimes(Method),
+    /// There is no place for another rule.
+    #[error("there are {RULES_MAX} rules already; take some away")]
+    TooMany,
+    /// A cost factor of nothing, or divided by nothing.
+    #[error("the cost of {parameter}={value} has a zero; give two positive integers")]
+    ZeroCost {
+        /// Name of the class parameter.
+        parameter: String,
+        /// Value of the class parameter.
+        value: String,
+    },
 }
 
 /// The rules with their counters.
 #[derive(Debug, Default)]
 pub(crate) struct Script {
-    rules: Vec<Rule>,
+    rules: Vec<Scripted>,
+    given: u64,
+}
+
+#[derive(Debug)]
+struct Scripted {
+    state: RuleState,
+    /// Cancelled when the rule is taken away: calls that hang because of it go on.
+    removed: CancellationToken,
 }
 
 /// What the script decided about one call.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, Default)]
 pub(crate) struct Decision {
     /// Wait so long first.
     pub(crate) delay: Duration,
     /// Then do this; `None` answers as usual. Never a delay.
     pub(crate) effect: Option<Effect>,
+    /// Cancelled when the rule of the effect is taken away.
+    pub(crate) removed: CancellationToken,
 }
 
 impl Script {
-    pub(crate) fn push(&mut self, rule: Rule) {
-        self.rules.push(rule);
+    /// Adds a rule after the others, if its effect can happen to its method.
+    pub(crate) fn push(&mut self, rule: Rule) -> Result<RuleId, ScriptError> {
+        rule.check()?;
+        if self.rules.len() >= RULES_MAX {
+            self.rules.retain(|scripted| !scripted.is_spent());
+        }
+        if self.rules.len() >= RULES_MAX {
+            return Err(ScriptError::TooMany);
+        }
+        self.given += 1;
+        let id = RuleId(self.given);
+        let state = RuleState {
+            id,
+            rule,
+            matched: 0,
+            taken: 0,
+        };
+        self.rules.push(Scripted {
+            state,
+            removed: CancellationToken::new(),
+        });
+        Ok(id)
+    }
+
+    /// Takes a rule away; whether it was there.
+    pub(crate) fn remove(&mut self, id: RuleId) -> bool {
+        let before = self.rules.len();
+        self.rules.retain(|scripted| scripted.state.id != id);
+        self.rules.len() < before
     }
 
     pub(crate) fn clear(&mut self) {
         self.rules.clear();
     }
 
+    pub(crate) fn states(&self) -> impl Iterator<Item = &RuleState> {
+        self.rules.iter().map(|scripted| &scripted.state)
+    }
+
     /// Decides about a call, and counts it.
     pub(crate) fn decide(&mut self, call: &Event) -> Decision {
         let mut decision = Decision::default();
-        for rule in self.rules.iter_mut().filter(|rule| rule.matches(call)) {
-            match rule.take() {
-                Some(Effect::Delay(time)) => decision.delay = decision.delay.saturating_add(*time),
-                Some(effect) => {
+        for scripted in &mut self.rules {
+            if !scripted.state.rule.matches(call) || !scripted.takes() {
+                continue;
+            }
+            match &scripted.state.rule.effect {
+                Effect::Delay(time) => decision.delay = decision.delay.saturating_add(*time),
+                effect => {
                     decision.effect = Some(effect.clone());
+                    decision.removed = scripted.removed.clone();
                     break;
                 }
-                None => {}
             }
         }
-        self.rules.retain(|rule| rule.times != Some(0));
         decision
     }
 }
 
+impl Scripted {
+    fn is_spent(&self) -> bool {
+        let RuleState { rule, taken, .. } = &self.state;
+        rule.times.is_some_and(|times| *taken >= u64::from(times))
+    }
+
+    /// Counts a matching call; whether the rule takes it.
+    fn takes(&mut self) -> bool {
+        let is_spent = self.is_spent();
+        let state = &mut self.state;
+        state.matched += 1;
+        let takes = !is_spent && state.matched > u64::from(state.rule.skip);
+        state.taken += u64::from(takes);
+        takes
+    }
+}
+
+impl Drop for Scripted {
+    fn drop(&mut self) {
+        self.removed.cancel();
+    }
+}
+
 impl Rule {
+    fn check(&self) -> Result<(), ScriptError> {
+        if self.times == Some(0) {
+            return Err(ScriptError::NoTimes(self.method));
+        }
+        let answers = match &self.effect {
+            Effect::Code(Code::Ok, _) => return Err(ScriptError::FailureOk(self.method)),
+            Effect::Capacity { .. } => Some(("a capacity", Method::GetCapacity)),
+            Effect::Volume { .. } => Some(("a volume", Method::CreateVolume)),
+            Effect::Ready(_) => Some(("readiness", Method::Probe)),
+            Effect::Code(..) | Effect::Delay(_) | Effect::Hang | Effect::Disconnect | Effect::LoseAnswer => {
+                None
+            }
+        };
+        match answers {
+            Some((effect, belongs_to)) if belongs_to != self.method => Err(ScriptError::Elsewhere {
+                effect,
+                method: self.method,
+                belongs_to,
+            }),
+            _ => Ok(()),
+        }
+    }
+
     fn matches(&self, call: &Event) -> bool {
         let segment_matches = match (&self.segment, &call.segment) {
             (None, _) => true,
@@ -98,17 +254,11 @@ impl Rule {
         };
         self.method == call.method && segment_matches && contains(&call.parameters, &self.parameters)
     }
+}
 
-    /// Counts a matching call; the effect if the rule takes it.
-    fn take(&mut self) -> Option<&Effect> {
-        if self.skip > 0 {
-            self.skip -= 1;
-            return None;
-        }
-        if let Some(times) = &mut self.times {
-            *times = times.checked_sub(1)?;
-        }
-        Some(&self.effect)
+impl fmt::Display for RuleId {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(out)
     }
 }
 
@@ -128,7 +278,7 @@ mod tests {
     }
 
     fn ask(zone: Option<&str>) -> Event {
-        let mut call = Event::new(Method::GetCapacity, None);
+        let mut call = Event::new(Method::GetCapacity, None, crate::Peer::default());
         call.segment = zone.map(|zone| {
             [
                 ("zone".to_owned(), zone.to_owned()),
@@ -146,7 +296,7 @@ mod tests {
     #[test]
     fn skips_then_takes_then_is_spent() {
         let mut script = Script::default();
-        script.push(rule(Effect::Hang, 2, Some(1)));
+        script.push(rule(Effect::Hang, 2, Some(1))).unwrap();
         assert_eq!(effects(&mut script, 4), [None, None, Some(Effect::Hang), None]);
     }
 
@@ -154,8 +304,8 @@ mod tests {
     fn the_first_rule_wins_and_hides_the_call_from_the_next() {
         let second = Effect::Code(Code::Aborted, "second".to_owned());
         let mut script = Script::default();
-        script.push(rule(Effect::Hang, 0, Some(1)));
-        script.push(rule(second.clone(), 1, Some(1)));
+        script.push(rule(Effect::Hang, 0, Some(1))).unwrap();
+        script.push(rule(second.clone(), 1, Some(1))).unwrap();
         assert_eq!(
             effects(&mut script, 4),
             [Some(Effect::Hang), None, Some(second), None]
@@ -165,16 +315,17 @@ mod tests {
     #[test]
     fn delays_add_up_and_leave_the_answer_to_others() {
         let mut script = Script::default();
-        script.push(rule(Effect::Delay(Duration::from_secs(1)), 0, None));
-        script.push(rule(Effect::Delay(Duration::from_secs(2)), 0, Some(1)));
-        script.push(rule(Effect::Hang, 0, None));
+        script
+            .push(rule(Effect::Delay(Duration::from_secs(1)), 0, None))
+            .unwrap();
+        script
+            .push(rule(Effect::Delay(Duration::from_secs(2)), 0, Some(1)))
+            .unwrap();
+        script.push(rule(Effect::Hang, 0, None)).unwrap();
         let first = script.decide(&ask(None));
         assert_eq!(
-            first,
-            Decision {
-                delay: Duration::from_secs(3),
-                effect: Some(Effect::Hang)
-            }
+            (first.delay, first.effect),
+            (Duration::from_secs(3), Some(Effect::Hang))
         );
         assert_eq!(script.decide(&ask(None)).delay, Duration::from_secs(1));
     }
@@ -184,7 +335,7 @@ mod tests {
         let mut narrow = rule(Effect::Hang, 0, None);
         narrow.segment = Some([("zone".to_owned(), "a".to_owned())].into());
         let mut script = Script::default();
-        script.push(narrow.clone());
+        script.push(narrow.clone()).unwrap();
         assert_eq!(
             script.decide(&ask(Some("a"))).effect,
             Some(Effect::Hang),
@@ -195,12 +346,39 @@ mod tests {
 
         narrow.parameters = [("kind".to_owned(), "fast".to_owned())].into();
         let mut script = Script::default();
-        script.push(narrow);
+        script.push(narrow).unwrap();
         let mut call = ask(Some("a"));
         assert_eq!(script.decide(&call).effect, None);
         call.parameters = [("kind", "fast"), ("size", "big")]
             .map(|(k, v)| (k.to_owned(), v.to_owned()))
             .into();
         assert_eq!(script.decide(&call).effect, Some(Effect::Hang));
+    }
+
+    #[test]
+    fn spent_rules_make_room_for_new_ones_and_standing_rules_do_not() {
+        let mut script = Script::default();
+        for _ in 0..RULES_MAX {
+            script.push(rule(Effect::Hang, 0, Some(1))).unwrap();
+        }
+        assert_eq!(
+            script.push(rule(Effect::Hang, 0, None)),
+            Err(ScriptError::TooMany)
+        );
+        script.decide(&ask(None));
+        assert!(script.push(rule(Effect::Hang, 0, None)).is_ok());
+    }
+
+    #[test]
+    fn a_rule_tells_what_it_met_and_goes_away_by_its_id() {
+        let mut script = Script::default();
+        let id = script.push(rule(Effect::Hang, 1, Some(1))).unwrap();
+        effects(&mut script, 3);
+        let counts: Vec<_> = script
+            .states()
+            .map(|state| (state.id, state.matched, state.taken))
+            .collect();
+        assert_eq!(counts, [(id, 3, 1)]);
+        assert!(script.remove(id) && !script.remove(id));
     }
 }

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 
 use tonic::Status;
 
-use crate::{Segment, VolumeInfo, backend::Backend};
+use crate::{
+    Segment, VolumeInfo,
+    backend::{Ask, Backend, Place, Shortage, SizeRange, Taken},
+};
 
 /// Beyond so many volumes the driver refuses more, whatever the pools hold.
 const VOLUMES_MAX: usize = 100_000;
@@ -22,13 +25,6 @@ pub(crate) struct Wanted {
     pub(crate) usages: Vec<Usage>,
     pub(crate) requisite: Vec<Segment>,
     pub(crate) preferred: Vec<Segment>,
-}
-
-/// Bounds for the size in bytes; `None` is no bound.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct SizeRange {
-    pub(crate) required: Option<u64>,
-    pub(crate) limit: Option<u64>,
 }
 
 /// A way of using a volume, as far as two ways can contradict each other.
@@ -50,6 +46,7 @@ pub(crate) struct Volumes {
 #[derive(Debug)]
 struct Kept {
     info: VolumeInfo,
+    place: Place,
     usages: Vec<Usage>,
 }
 
@@ -77,7 +74,11 @@ impl Volumes {
 
     /// Finds the volume of that name, or makes it.
     pub(crate) fn create(&mut self, backend: &mut Backend, wanted: Wanted) -> Result<&VolumeInfo, Status> {
-        let bytes = wanted.size.choose()?;
+        if wanted.size.is_crossed() {
+            return Err(Status::out_of_range(
+                "capacity_range.required_bytes is above limit_bytes; lower it",
+            ));
+        }
         if let Some(id) = self.ids.get(&wanted.name) {
             return self.existing(id, &wanted);
         }
@@ -86,7 +87,11 @@ impl Volumes {
                 "{VOLUMES_MAX} volumes are the most; delete some"
             )));
         }
-        let (segment, raw_bytes) = wanted.place(backend, bytes)?;
+        let Taken {
+            place,
+            bytes,
+            raw_bytes,
+        } = wanted.place(backend)?;
         self.created += 1;
         let id = format!("volume-{:08}", self.created);
         let Wanted {
@@ -101,18 +106,55 @@ impl Volumes {
             name,
             bytes,
             raw_bytes,
-            segment,
+            segment: place.segment().clone(),
+            device: place.device().cloned(),
             parameters,
         };
-        Ok(&self.by_id.entry(id).or_insert(Kept { info, usages }).info)
+        let kept = Kept { info, place, usages };
+        Ok(&self.by_id.entry(id).or_insert(kept).info)
     }
 
     /// Forgets the volume and gives its storage back; an unknown one is deleted already.
     pub(crate) fn delete(&mut self, backend: &mut Backend, id: &str) {
-        if let Some(Kept { info, .. }) = self.by_id.remove(id) {
+        if let Some(Kept { info, place, .. }) = self.by_id.remove(id) {
             self.ids.remove(&info.name);
-            backend.give_back(&info.segment, info.raw_bytes);
+            backend.give_back(&place, info.raw_bytes);
         }
+    }
+
+    /// Makes a volume at least as large as required. It never shrinks, and one that is large enough stays as it is.
+    pub(crate) fn expand(
+        &mut self,
+        backend: &mut Backend,
+        id: &str,
+        size: SizeRange,
+    ) -> Result<&VolumeInfo, Status> {
+        let kept = self.by_id.get_mut(id).ok_or_else(|| unknown(id))?;
+        let info = &mut kept.info;
+        let bytes = size.required.unwrap_or(0).max(info.bytes);
+        if size.is_crossed() || size.limit.is_some_and(|limit| bytes > limit) {
+            return Err(Status::out_of_range(format!(
+                "volume {id:?} would have {bytes} bytes, which is above limit_bytes; raise it"
+            )));
+        }
+        if bytes > info.bytes {
+            let blocks: Vec<bool> = kept.usages.iter().map(|usage| usage.block).collect();
+            let ask = Ask {
+                parameters: &info.parameters,
+                blocks: &blocks,
+            };
+            let grown = backend.grow(&kept.place, ask, info.raw_bytes, bytes);
+            info.raw_bytes = grown.map_err(|shortage| match shortage {
+                Shortage::NoRoom => Status::resource_exhausted(format!(
+                    "there is no room for volume {id:?} to grow to {bytes} bytes; free some, or ask for less"
+                )),
+                Shortage::Range => Status::out_of_range(format!(
+                    "volume {id:?} can never have {bytes} bytes where it is; ask for less"
+                )),
+            })?;
+            info.bytes = bytes;
+        }
+        Ok(info)
     }
 
     fn existing(&self, id: &str, wanted: &Wanted) -> Result<&VolumeInfo, Status> {
@@ -133,17 +175,34 @@ impl Volumes {
 impl Wanted {
     /// The pool and raw bytes for it: preferred segments in their order, then the requisite ones in theirs, then, only if none is
     /// requisite, any.
-    fn place(&self, backend: &mut Backend, bytes: u64) -> Result<(Segment, u64), Status> {
+    fn place(&self, backend: &mut Backend) -> Result<Taken, Status> {
+        let blocks: Vec<bool> = self.usages.iter().map(|usage| usage.block).collect();
+        let ask = Ask {
+            parameters: &self.parameters,
+            blocks: &blocks,
+        };
         let terms = self.preferred.iter().chain(&self.requisite).map(Some);
         let anywhere = self.requisite.is_empty().then_some(None);
-        terms
-            .chain(anywhere)
-            .find_map(|term| backend.take(term, &self.parameters, bytes))
-            .ok_or_else(|| {
+        let mut worst = Shortage::NoRoom;
+        for term in terms.chain(anywhere) {
+            match backend.take(term, ask, self.size, DEFAULT_BYTES) {
+                Ok(taken) => return Ok(taken),
+                Err(shortage) => worst = worst.max(shortage),
+            }
+        }
+        let SizeRange { required, limit } = self.size;
+        Err(match worst {
+            Shortage::NoRoom => {
+                let bytes = required.unwrap_or(DEFAULT_BYTES.min(limit.unwrap_or(DEFAULT_BYTES)));
                 Status::resource_exhausted(format!(
-                    "no pool in the wanted topology has room for a volume of {bytes} bytes"
+                    "no pool in the wanted topology has room for a volume of {bytes} bytes; free some, or ask for less"
                 ))
-            })
+            }
+            Shortage::Range => Status::out_of_range(format!(
+                "no volume can be as small as limit_bytes, {} bytes; raise it to the minimum volume size",
+                limit.unwrap_or(0)
+            )),
+        })
     }
 
     /// The first thing in which an existing volume does not serve this request.
@@ -165,22 +224,7 @@ impl Wanted {
     }
 }
 
-impl SizeRange {
-    fn contains(self, bytes: u64) -> bool {
-        self.required.is_none_or(|required| bytes >= required)
-            && self.limit.is_none_or(|limit| bytes <= limit)
-    }
-
-    /// The size to make: exactly what is required, so that the books are easy to follow.
-    fn choose(self) -> Result<u64, Status> {
-        let bytes = self
-            .required
-            .unwrap_or_else(|| DEFAULT_BYTES.min(self.limit.unwrap_or(DEFAULT_BYTES)));
-        if self.contains(bytes) {
-            return Ok(bytes);
-        }
-        Err(Status::out_of_range(
-            "capacity_range.required_bytes is above limit_bytes; lower it",
-        ))
-    }
+/// The answer about a volume that is not there.
+pub(crate) fn unknown(id: &str) -> Status {
+    Status::not_found(format!("there is no volume {id:?}"))
 }

@@ -3,6 +3,7 @@
 //! The fakes append from inside their critical sections, so that the order of facts is the order of truth. Verdicts are
 //! functions of the plan and these facts alone, and can be taken again from the stored file.
 
+use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -232,6 +233,12 @@ pub struct CallFact {
     pub parameters: std::collections::BTreeMap<String, String>,
     /// The volume, for calls about one.
     pub volume: Option<String>,
+    /// The volume's id in the driver, where the call names or answers one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volume_id: Option<String>,
+    /// Where the driver put a volume, for CreateVolume.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placed: Option<PlacedVolume>,
     /// Bytes asked for, for CreateVolume.
     pub required_bytes: Option<i64>,
     /// `OK` or the gRPC code.
@@ -242,6 +249,16 @@ pub struct CallFact {
     pub available: Option<i64>,
     /// maximum_volume_size, for GetCapacity.
     pub maximum: Option<i64>,
+}
+
+/// A volume that takes room.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PlacedVolume {
+    /// The segment of its pool; none: it is reachable from everywhere.
+    pub segment: Option<String>,
+    /// Its size, in bytes.
+    pub bytes: i64,
 }
 
 /// A system under test started or ended.
@@ -278,29 +295,40 @@ pub struct Journal {
 
 struct Shared {
     opened: Instant,
-    facts: Mutex<Vec<Fact>>,
+    facts: Mutex<VecDeque<Fact>>,
     length: watch::Sender<u64>,
+    /// Facts that are kept at most.
+    limit: usize,
 }
 
 impl Default for Journal {
     fn default() -> Self {
-        Journal {
-            shared: Arc::new(Shared {
-                opened: Instant::now(),
-                facts: Mutex::new(Vec::new()),
-                length: watch::Sender::new(0),
-            }),
-        }
+        Self::keeping(usize::MAX)
     }
 }
 
 impl Journal {
+    /// A journal that forgets its oldest facts when there are more. No verdict can be taken from it.
+    pub(crate) fn keeping(limit: usize) -> Self {
+        Journal {
+            shared: Arc::new(Shared {
+                opened: Instant::now(),
+                facts: Mutex::new(VecDeque::new()),
+                length: watch::Sender::new(0),
+                limit,
+            }),
+        }
+    }
+
     /// Appends one fact.
     pub fn append(&self, what: What) {
         let mut facts = self.shared.facts.lock();
-        let seq = facts.len() as u64;
+        let seq = *self.shared.length.borrow();
         let at_us = u64::try_from(self.shared.opened.elapsed().as_micros()).unwrap_or(u64::MAX);
-        facts.push(Fact { seq, at_us, what });
+        facts.push_back(Fact { seq, at_us, what });
+        if facts.len() > self.shared.limit {
+            facts.pop_front();
+        }
         // Sent under the lock, so that the length never goes back.
         self.shared.length.send_replace(seq + 1);
     }
@@ -315,13 +343,12 @@ impl Journal {
         self.shared.opened + at
     }
 
-    /// A copy of the facts from a place on.
+    /// A copy of the facts from a place on, as far as they are kept.
     pub fn since(&self, seq: u64) -> Vec<Fact> {
         let facts = self.shared.facts.lock();
-        facts
-            .get(usize::try_from(seq).unwrap_or(usize::MAX)..)
-            .unwrap_or_default()
-            .to_vec()
+        let first = facts.front().map_or(0, |fact| fact.seq);
+        let skip = usize::try_from(seq.saturating_sub(first)).unwrap_or(usize::MAX);
+        facts.iter().skip(skip).cloned().collect()
     }
 
     /// Number of facts so far.

@@ -16,8 +16,10 @@ mod run;
 pub mod scenario;
 pub mod segment;
 pub mod standalone;
+mod standing;
 pub mod system;
 mod world;
 
 pub use cluster::StartError;
 pub use run::{Outcome, RunOptions, run};
+pub use standing::Standing;

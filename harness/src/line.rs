@@ -1,6 +1,7 @@
 //! A fact in one line of words, for timelines and notes. Knows the journal's types and nothing else.
 
-use crate::journal::{CallFact, CommitFact, Fact, ProcessEvent, RequestFact, What};
+use crate::journal::{BoundKind, CallFact, CommitFact, Fact, ProcessEvent, RequestFact, What};
+use crate::judge::spell_bytes;
 
 /// Who observed it: the first column of a timeline.
 pub(crate) fn source(fact: &Fact) -> &'static str {
@@ -19,11 +20,10 @@ pub(crate) fn spell(fact: &Fact) -> String {
         What::StepStarted(mark) => format!("step {} begins", mark.step + 1),
         What::StepActed(mark) => format!("actions of step {} done", mark.step + 1),
         What::Action(action) => action.text.clone(),
-        What::Bound(bound) => format!(
-            "bound {:?} of expectation {} reached",
-            bound.bound,
-            bound.expect + 1
-        ),
+        What::Bound(bound) => match bound.bound {
+            BoundKind::Within => format!("expectation {} has had its time", bound.expect + 1),
+            BoundKind::Hold => format!("expectation {} has held for its time", bound.expect + 1),
+        },
         What::Lag(lag) => format!("the harness itself was late by {} ms", lag.late_us / 1000),
         What::Quiet => "nothing in flight, nothing moves".to_owned(),
         What::Request(request) => spell_request(request),
@@ -112,11 +112,15 @@ fn spell_call(call: &CallFact) -> String {
         text.push_str(&format!(" {{{}}}", pairs.join(", ")));
     }
     if let Some(bytes) = call.required_bytes {
-        text.push_str(&format!(" {bytes} bytes"));
+        text.push_str(&format!(" {}", spell_bytes(bytes.into())));
     }
     match (call.available, call.maximum, call.code.as_str()) {
-        (Some(available), Some(maximum), _) => text.push_str(&format!(" → {available} (maximum {maximum})")),
-        (Some(available), None, _) => text.push_str(&format!(" → {available}")),
+        (Some(available), Some(maximum), _) => text.push_str(&format!(
+            " → {} (maximum {})",
+            spell_bytes(available.into()),
+            spell_bytes(maximum.into())
+        )),
+        (Some(available), None, _) => text.push_str(&format!(" → {}", spell_bytes(available.into()))),
         (None, _, "OK") => text.push_str(" → OK"),
         (None, _, code) => {
             text.push_str(&format!(

@@ -46,6 +46,11 @@ pub fn save(
     Ok(folder)
 }
 
+/// Whether a folder is the folder of a case.
+pub fn is_run(folder: &Path) -> bool {
+    folder.join(SCENARIO).is_file() && folder.join(JOURNAL).is_file()
+}
+
 /// The row's text says everything; its table would only make several cases of it again.
 fn stored_text(plan: &Plan) -> String {
     let mut text = String::new();

@@ -17,7 +17,7 @@ use harness::scenario::{self, ScenarioError};
 pub use catalogue::Catalogue;
 pub use libtest::libtest_main;
 pub use select::{SelectError, Selection, Shard};
-pub use session::{CaseResult, Ended, Explained, Session, explain_failure};
+pub use session::{CaseResult, Cause, Ended, Explained, Session, explain_failure};
 
 /// Where the cases of this repository are: as short as it can be told from where the user stands.
 pub fn cases_folder() -> PathBuf {

@@ -37,6 +37,7 @@ pub fn libtest_main(folder: &Path, systems: Systems) -> ExitCode {
         options: RunOptions::default(),
         jobs: 1,
         keep: None,
+        keep_passed: false,
         rerun: "cargo xtask e2e".to_owned(),
     });
     let trials = plans

@@ -1,15 +1,18 @@
 //! Running many cases at once, and telling the caller as each one ends.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use harness::judge::Verdict;
+use harness::journal::{Fact, What};
+use harness::judge::{Failure, Verdict};
 use harness::manifest::{KnownFailure, Manifest};
 use harness::plan::Plan;
 use harness::report::{Context, Paint, failure};
 use harness::system::Systems;
 use harness::{Outcome, RunOptions, StartError, record};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
@@ -27,8 +30,10 @@ pub struct Session {
     pub jobs: usize,
     /// How often a case that fails is run in all. One that passes then is flaky, and not passed.
     pub attempts: u32,
-    /// Where the runs of failed cases are kept; none: nowhere.
+    /// Where the runs of cases that don't pass are kept; none: nowhere.
     pub keep: Option<PathBuf>,
+    /// Whether the runs of cases that pass are kept there too.
+    pub keep_passed: bool,
     /// The command that runs one case again; the id is added to it.
     pub rerun: String,
 }
@@ -62,8 +67,41 @@ pub struct Explained {
     pub summary: String,
     /// Line of the case file where the step is.
     pub line: u64,
-    /// Where the run is kept.
-    pub folder: Option<PathBuf>,
+    /// What kind of fact decided.
+    pub cause: Cause,
+}
+
+/// The kind of fact that decided a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Cause {
+    /// Something was seen that must not be.
+    Violation,
+    /// Something was not seen in the time that it had.
+    Timeout,
+    /// A system under test ended by itself, or never began to work.
+    Crash,
+}
+
+impl Cause {
+    /// Of a failure, by the fact that it names.
+    fn of(failure: &Failure, facts: &[Fact]) -> Self {
+        let decided = facts.iter().find(|fact| fact.seq == failure.decided_by);
+        match decided.map(|fact| &fact.what) {
+            Some(What::Process(_)) => Cause::Crash,
+            Some(What::Bound(_)) => Cause::Timeout,
+            _ => Cause::Violation,
+        }
+    }
+
+    /// The word that reports use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Cause::Violation => "violation",
+            Cause::Timeout => "timeout",
+            Cause::Crash => "crash",
+        }
+    }
 }
 
 impl Ended {
@@ -98,8 +136,28 @@ pub struct CaseResult {
     pub plan: Arc<Plan>,
     /// How it ended.
     pub ended: Ended,
-    /// From the first server to the verdict.
+    /// From the first server to the verdict, over all attempts.
     pub elapsed: Duration,
+    /// Where the run is kept: the first one of several attempts, which is the one that is explained.
+    pub folder: Option<PathBuf>,
+}
+
+/// One attempt at a case.
+struct Attempt {
+    ended: Ended,
+    elapsed: Duration,
+    folder: Option<PathBuf>,
+}
+
+impl Attempt {
+    /// An end without a run.
+    fn without_run(ended: Ended) -> Self {
+        Attempt {
+            ended,
+            elapsed: Duration::ZERO,
+            folder: None,
+        }
+    }
 }
 
 impl Session {
@@ -137,32 +195,41 @@ impl Session {
     /// Runs one case.
     pub async fn run_one(&self, plan: Plan) -> CaseResult {
         let plan = Arc::new(plan);
-        let (ended, elapsed) = self.end_of(&plan).await;
-        CaseResult { plan, ended, elapsed }
+        let attempts = self.all_attempts(&plan).await;
+        CaseResult {
+            plan,
+            ended: attempts.ended,
+            elapsed: attempts.elapsed,
+            folder: attempts.folder,
+        }
     }
 
-    async fn end_of(&self, plan: &Arc<Plan>) -> (Ended, Duration) {
+    async fn all_attempts(&self, plan: &Arc<Plan>) -> Attempt {
         if let Some(why) = self.manifest.as_ref().and_then(|manifest| manifest.skips(plan)) {
-            return (Ended::Skipped(why), Duration::ZERO);
+            return Attempt::without_run(Ended::Skipped(why));
         }
-        let (first, mut elapsed) = self.attempt(plan).await;
-        let Ended::Failed(explained) = first else {
-            return (self.with_known(plan, first), elapsed);
+        let mut first = self.attempt(plan, self.keep.as_deref()).await;
+        let Ended::Failed(explained) = first.ended else {
+            first.ended = self.with_known(plan, first.ended);
+            return first;
         };
         for attempt in 2..=self.attempts {
-            let (again, took) = self.attempt(plan).await;
-            elapsed += took;
-            if matches!(again, Ended::Passed) {
-                return (Ended::Flaky(attempt, explained), elapsed);
+            // Not kept: what is explained is the first one.
+            let again = self.attempt(plan, None).await;
+            first.elapsed += again.elapsed;
+            if matches!(again.ended, Ended::Passed) {
+                first.ended = Ended::Flaky(attempt, explained);
+                return first;
             }
         }
-        (self.with_known(plan, Ended::Failed(explained)), elapsed)
+        first.ended = self.with_known(plan, Ended::Failed(explained));
+        first
     }
 
-    async fn attempt(&self, plan: &Arc<Plan>) -> (Ended, Duration) {
+    async fn attempt(&self, plan: &Arc<Plan>, keep: Option<&Path>) -> Attempt {
         match harness::run(plan.clone(), &self.systems, self.options).await {
-            Ok(outcome) => (self.ended(plan, &outcome), outcome.elapsed),
-            Err(error) => (Ended::Broken(error), Duration::ZERO),
+            Ok(outcome) => self.ended(plan, &outcome, keep),
+            Err(error) => Attempt::without_run(Ended::Broken(error)),
         }
     }
 
@@ -179,38 +246,65 @@ impl Session {
         }
     }
 
-    fn ended(&self, plan: &Plan, outcome: &Outcome) -> Ended {
-        let Some(found) = outcome.verdict.failure() else {
-            return Ended::Passed;
-        };
-        let (mut files, mut kept) = (Vec::new(), None);
-        if let Some(root) = &self.keep {
+    fn ended(&self, plan: &Plan, outcome: &Outcome, keep: Option<&Path>) -> Attempt {
+        let found = outcome.verdict.failure();
+        let (mut files, mut folder) = (Vec::new(), None);
+        if let Some(root) = keep.filter(|_| found.is_some() || self.keep_passed) {
             match record::save(root, plan, &outcome.journal, &outcome.logs) {
-                Ok(folder) => {
-                    files.push(format!("judge   cargo xtask judge {}", folder.display()));
-                    let logs = outcome.logs.iter().map(|(client, _)| format!("  {client}.log"));
-                    files.push(format!(
-                        "files   {}/journal.jsonl  scenario.yaml{}",
-                        folder.display(),
-                        logs.collect::<String>()
-                    ));
-                    kept = Some(folder);
+                Ok(saved) => {
+                    files = lines_about(&saved, outcome);
+                    folder = Some(saved);
                 }
                 Err(error) => files.push(format!("files   could not be written: {error}")),
             }
         }
+        let ended = match found {
+            Some(found) => self.failed(plan, outcome, found, files),
+            None => Ended::Passed,
+        };
+        Attempt {
+            ended,
+            elapsed: outcome.elapsed,
+            folder,
+        }
+    }
+
+    fn failed(&self, plan: &Plan, outcome: &Outcome, found: &Failure, files: Vec<String>) -> Ended {
         let rerun = format!("{} {}", self.rerun, plan.id());
         let explained = Explained {
             text: explain_failure(plan, outcome, rerun, files).unwrap_or_default(),
-            summary: found.summary.lines().next().unwrap_or_default().to_owned(),
+            summary: one_line(found),
             line: plan.steps.get(found.step).map_or(1, |step| step.line),
-            folder: kept,
+            cause: Cause::of(found, &outcome.journal.since(0)),
         };
         match outcome.verdict {
             Verdict::Inconclusive(_) => Ended::Inconclusive(explained),
             _ => Ended::Failed(explained),
         }
     }
+}
+
+/// What went wrong, and where the chain of causes ends.
+fn one_line(found: &Failure) -> String {
+    let summary = found.summary.lines().next().unwrap_or_default();
+    match found.chain.first_missing() {
+        Some(link) if link.note.is_empty() => format!("{summary}; first missing: {}", link.text),
+        Some(link) => format!("{summary}; first missing: {} ({})", link.text, link.note),
+        None => summary.to_owned(),
+    }
+}
+
+/// What a failure says about the folder of its run.
+fn lines_about(folder: &Path, outcome: &Outcome) -> Vec<String> {
+    let logs = outcome.logs.iter().map(|(client, _)| format!("  {client}.log"));
+    vec![
+        format!("judge   cargo xtask judge {}", folder.display()),
+        format!(
+            "files   {}/journal.jsonl  scenario.yaml{}",
+            folder.display(),
+            logs.collect::<String>()
+        ),
+    ]
 }
 
 /// The text of a failure; none for a pass.

@@ -10,8 +10,8 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use capacity_scheduler::capacity_check::considered;
 use capacity_scheduler::cycle::{self, Assessment, Cause};
+use capacity_scheduler::explain::{self, Detail};
 use capacity_scheduler::filter::Refusal;
 use capacity_scheduler::objects::{Object, Pod};
 use capacity_scheduler::rules::Rules;
@@ -116,34 +116,21 @@ fn replay_filter(file: &Value) -> Result<Tally, Failure> {
         let verdicts = verdicts(&cycle::assess(&snapshot, &Rules::default(), &pod)?);
         for (node, expected) in case["verdict"].as_object().into_iter().flatten() {
             let found = verdicts.get(node).copied();
-            let why = || explain(&snapshot, node);
+            let why = || explain(&snapshot, &Rules::default(), &pod, Some(node));
             tally.compare(&format!("{class} on {node}"), &expected.as_str(), &found, why);
         }
     }
     Ok(tally)
 }
 
-/// Every object that was considered for a node, and why it did not do.
-fn explain(snapshot: &Snapshot, node: &str) -> String {
-    let mut text = String::new();
-    let Some(node) = snapshot.nodes.iter().find(|known| known.name() == node) else {
-        return text;
+/// What the scheduler says about that node, or about all.
+fn explain(snapshot: &Snapshot, rules: &Rules, pod: &Pod, node: Option<&str>) -> String {
+    let detail = Detail {
+        node: node.map(str::to_owned),
+        ..Detail::default()
     };
-    for claim in snapshot.claims.iter() {
-        let Some(class) = snapshot.class(&claim.class) else {
-            continue;
-        };
-        for (object, shortcoming) in considered(snapshot, &Rules::default(), claim, class, &node.labels) {
-            let verdict = shortcoming.map_or_else(|| "would do".to_owned(), |why| format!("{why:?}"));
-            text.push_str(&format!(
-                "  {} {}: {} {verdict}\n",
-                node.name(),
-                claim.key,
-                object.key
-            ));
-        }
-    }
-    text
+    let told = explain::pod(snapshot, rules, pod, &detail);
+    told.map_or_else(|error| error.to_string(), |told| told.to_string())
 }
 
 fn verdicts(assessment: &Assessment) -> BTreeMap<String, &'static str> {
@@ -201,13 +188,7 @@ fn replay_score(file: &Value) -> Result<Tally, Failure> {
             &case["name"].to_string(),
             &expected,
             &scores(&cycle::assess(&snapshot, &rules, &pod)?),
-            || {
-                array(&file["nodes"])
-                    .iter()
-                    .filter_map(Value::as_str)
-                    .map(|node| explain(&snapshot, node))
-                    .collect()
-            },
+            || explain(&snapshot, &rules, &pod, None),
         );
     }
     Ok(tally)

@@ -115,6 +115,26 @@ const CAUGHT: &[(&str, &str, &str)] = &[
         "scheduler/claims/kinds/existing-volume",
         "a node is chosen for pod p",
     ),
+    (
+        "scheduler-sums-pools",
+        "scheduler/score/classes/capacity-counts-once",
+        "n2 is chosen for pod p",
+    ),
+    (
+        "scheduler-forgets-claims",
+        "scheduler/score/classes/requests-are-added",
+        "n2 is chosen for pod p",
+    ),
+    (
+        "scheduler-mixes-static",
+        "scheduler/score/static/dynamic-beside-static",
+        "n1 is chosen for pod p",
+    ),
+    (
+        "scheduler-scores-maximum",
+        "scheduler/score/figures/roomier-though-smaller-maximum",
+        "n1 is chosen for pod p",
+    ),
 ];
 
 async fn check(defect: &str, case: &str, words: &str) {

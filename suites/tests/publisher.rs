@@ -78,9 +78,8 @@ impl Cluster {
         };
         let api = ApiServer::new(options, Some(Arc::new(Watched(seen.clone()))));
         let spec = DriverSpec {
-            name: DRIVER.to_owned(),
             topology_keys: vec![KEY.to_owned()],
-            advertise_get_capacity: true,
+            ..DriverSpec::new(DRIVER)
         };
         let driver = FakeDriver::new(spec, Some(Arc::new(Watched(seen.clone()))));
         let folder = tempfile::tempdir().unwrap();

@@ -269,10 +269,9 @@ impl<'w> Replay<'w> {
         let seen = Arc::new(Seen::default());
         let api = ApiServer::new(ServerOptions::default(), Some(Arc::new(ApiSeen(seen.clone()))));
         let spec = DriverSpec {
-            name: recording.driver.clone(),
             // Which ones does not matter: the nodes say. A driver without any would be asked without a topology.
             topology_keys: vec!["topology.example.com/zone".to_owned()],
-            advertise_get_capacity: true,
+            ..DriverSpec::new(recording.driver.clone())
         };
         let driver = FakeDriver::new(spec, Some(Arc::new(CsiSeen(seen.clone()))));
         let admin = api.client("administrator");

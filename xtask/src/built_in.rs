@@ -136,13 +136,13 @@ fn cleaner_options(access: Access) -> publisher::Options {
     }
 }
 
-/// The shortest election that a Lease allows: it counts in seconds.
+/// A short election, but not so short that a busy machine ends it.
 fn election(access: &Access) -> publisher::LeaderElectionOptions {
     publisher::LeaderElectionOptions {
         enabled: access.settings.election,
         namespace: Some(access.namespace.clone()),
-        lease_duration: Duration::from_secs(1),
-        renew_deadline: Duration::from_millis(700),
+        lease_duration: Duration::from_secs(4),
+        renew_deadline: Duration::from_secs(3),
         retry_period: Duration::from_millis(100),
         ..publisher::LeaderElectionOptions::default()
     }

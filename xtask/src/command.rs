@@ -9,7 +9,9 @@ use suites::{Selection, Shard};
 use crate::bench::{self, BenchArgs};
 use crate::built_in::Defect;
 use crate::conformance::ConformanceArgs;
+use crate::report::{self, ReportCommand};
 use crate::up::{self, UpArgs};
+use crate::why::{self, WhyArgs};
 use crate::{Exit, conformance, e2e, inspect};
 
 /// Test harness and fake control plane for Kubernetes storage-capacity tracking.
@@ -33,15 +35,20 @@ enum Command {
     List(SelectArgs),
     /// Say what a case shows, what it does and what it expects
     Explain(SelectArgs),
-    /// Serve the API server alone, for kubectl and other clients
+    /// Say why a pod or claim fits which nodes, from a cluster, files or a case
+    Why(WhyArgs),
+    /// Serve the API server alone or a scenario's cluster, for kubectl and other clients
     Up(UpArgs),
-    /// Measure how fast the API server is, or what publishing costs
+    /// Measure how fast the API server and the scheduler are, or what publishing costs
     Bench(BenchArgs),
     /// Judge a stored run again, from its journal alone
     Judge {
         /// The folder of the run, as a failure names it
         folder: PathBuf,
     },
+    /// Join, render or describe the reports of runs
+    #[command(subcommand)]
+    Report(ReportCommand),
 }
 
 /// Arguments of `e2e`.
@@ -77,9 +84,12 @@ pub(crate) struct RunArgs {
     /// Run only part m of n, such as 1/4
     #[arg(long, value_name = "M/N")]
     pub(crate) shard: Option<Shard>,
-    /// Write report.json and the other reports into that folder
+    /// Write the reports into that folder, with the runs of the cases that did not pass
     #[arg(long, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
+    /// Write the runs of the cases that passed there too
+    #[arg(long, requires = "output")]
+    pub(crate) keep_passed: bool,
 }
 
 /// Which cases are meant.
@@ -141,8 +151,10 @@ pub fn run() -> Exit {
         Command::Conformance(args) => conformance::run(&args),
         Command::List(args) => inspect::list(&args),
         Command::Explain(args) => inspect::explain(&args),
+        Command::Why(args) => why::run_why(&args),
         Command::Up(args) => up::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Judge { folder } => inspect::judge(&folder),
+        Command::Report(command) => report::run(&command),
     }
 }

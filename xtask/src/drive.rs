@@ -11,12 +11,14 @@ use suites::harness::plan::Plan;
 use suites::harness::report::Paint;
 use suites::harness::system::Systems;
 use suites::harness::{RunOptions, StartError};
-use suites::report::{CaseRecord, FORMAT, Report, SettingsRecord, SystemRecord};
+use suites::report::{
+    CASES, CaseRecord, FORMAT, Report, SettingsRecord, SystemRecord, forget_runs, write_all,
+};
 use suites::{CaseResult, Ended, Session};
 
-use crate::Exit;
 use crate::command::{RunArgs, SelectArgs};
 use crate::inspect::selected;
+use crate::{Exit, github};
 
 /// What to run, and how.
 pub(crate) struct Drive<'a> {
@@ -59,6 +61,12 @@ pub(crate) fn drive(drive: Drive<'_>) -> Exit {
     if let Some(refresh) = drive.manifest.as_ref().and_then(|manifest| manifest.refresh) {
         options.refresh = refresh;
     }
+    if let Some(folder) = &drive.run.output
+        && let Err(error) = forget_runs(folder)
+    {
+        eprintln!("error: {error}");
+        return Exit::Environment;
+    }
     let report = header(&drive, options);
     let session = Arc::new(Session {
         systems: drive.systems,
@@ -66,7 +74,11 @@ pub(crate) fn drive(drive: Drive<'_>) -> Exit {
         options,
         jobs: drive.jobs,
         attempts: drive.run.attempts,
-        keep: Some(runs_folder()),
+        keep: Some(match &drive.run.output {
+            Some(folder) => folder.join(CASES),
+            None => runs_folder(),
+        }),
+        keep_passed: drive.run.keep_passed,
         rerun: format!("cargo xtask {}", drive.command.join(" ")),
     });
     runtime.block_on(run_or_interrupt(session, plans, report, drive.run))
@@ -131,6 +143,7 @@ async fn run_or_interrupt(session: Arc<Session>, plans: Vec<Plan>, report: Repor
 async fn run_once(session: Arc<Session>, plans: Vec<Plan>, mut report: Report, args: &RunArgs) -> Exit {
     let started = Instant::now();
     let bar = progress(plans.len());
+    let muted = github::mute();
     let results = session
         .run(plans, |result| {
             bar.inc(1);
@@ -142,10 +155,13 @@ async fn run_once(session: Arc<Session>, plans: Vec<Plan>, mut report: Report, a
     report.cases = results.iter().map(CaseRecord::new).collect();
     report.settle();
     summarize(&report, args.verbose);
+    drop(muted);
+    github::annotate(&report);
+    github::summarize(&report);
     if let Some(folder) = &args.output
-        && let Err(error) = suites::report::write_all(&report, folder)
+        && let Err(error) = write_all(&report, folder)
     {
-        eprintln!("error: the reports can't be written: {error}; name another folder with --output");
+        eprintln!("error: {error}");
         return Exit::Environment;
     }
     exit_of(&results, &report)
@@ -192,34 +208,16 @@ fn announce(result: &CaseResult, verbose: bool) {
 }
 
 /// One line per area, the counts, and last of all the ids that count against the system alone on lines.
-fn summarize(report: &Report, verbose: bool) {
+pub(crate) fn summarize(report: &Report, verbose: bool) {
     if !verbose {
         areas(report);
     }
     println!("\n{:.1}s", report.seconds);
-    let mut counts = vec![
-        format!("{} passed", report.count("pass")),
-        format!("{} failed", report.count("fail")),
-    ];
-    let others = [
-        ("flaky", "flaky"),
-        ("known-failure", "known to fail"),
-        ("inconclusive", "undecided"),
-        ("error", "could not be run"),
-        ("skip", "skipped"),
-    ];
-    for (verdict, words) in others {
-        let count = report.count(verdict);
-        if count > 0 {
-            counts.push(format!("{count} {words}"));
-        }
-    }
-    println!("{}", counts.join(", "));
+    println!("{}", report.counts_in_words());
     for reason in &report.partial {
         println!("partial: {reason}");
     }
-    let is_open = |case: &&CaseRecord| !matches!(case.verdict.as_str(), "pass" | "skip" | "known-failure");
-    for case in report.cases.iter().filter(is_open) {
+    for case in report.cases.iter().filter(|case| case.is_open()) {
         println!("{}", case.id);
     }
 }
@@ -240,20 +238,21 @@ fn areas(report: &Report) {
 }
 
 fn exit_of(results: &[CaseResult], report: &Report) -> Exit {
+    let is_refused = |result: &CaseResult| matches!(&result.ended, Ended::Broken(StartError::Refused { .. }));
+    match exit_of_record(report) {
+        // A file that asks for what can't be done is wrong; anything else of that kind is this machine's.
+        Exit::Environment if results.iter().any(is_refused) => Exit::Usage,
+        exit => exit,
+    }
+}
+
+/// The exit code that a record speaks for.
+pub(crate) fn exit_of_record(report: &Report) -> Exit {
     if report.bad().next().is_some() {
         return Exit::Failed;
     }
     // A case that could not be run because of its file or of this machine says nothing about a system.
-    let broken = || {
-        results.iter().filter_map(|result| match &result.ended {
-            Ended::Broken(error) => Some(error),
-            _ => None,
-        })
-    };
-    if broken().any(|error| matches!(error, StartError::Refused { .. })) {
-        return Exit::Usage;
-    }
-    if broken().next().is_some() {
+    if report.count("error") > 0 {
         return Exit::Environment;
     }
     if report.cases.iter().all(|case| case.verdict == "skip") {

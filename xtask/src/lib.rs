@@ -9,8 +9,11 @@ mod conformance;
 mod drive;
 mod e2e;
 mod exit;
+mod github;
 mod inspect;
+mod report;
 mod up;
+mod why;
 
 pub use built_in::{Defect, built_in, defects};
 pub use command::run;

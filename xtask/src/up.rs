@@ -1,21 +1,34 @@
-//! `up`: the API server alone, until it is told to stop.
+//! `up`: the API server alone, or a scenario's whole cluster, until it is told to stop.
 //!
 //! Thin: reads what was typed, opens the listener, tells where the server is. Serving is the server's business.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anstream::{eprintln, println};
 use clap::Args;
+use suites::harness::plan::{Plan, lower};
+use suites::harness::scenario::{self, ScenarioError};
 use suites::harness::standalone::{ApiServer, Authorization, Kubeconfig, ServerOptions, Tls, User};
+use suites::harness::{Standing, StartError};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::Exit;
+use crate::built_in::built_in;
 
 /// Arguments of `up`.
 #[derive(Args)]
 pub(crate) struct UpArgs {
+    /// A scenario: its cluster is set up, its driver, publisher and scheduler run, its steps are not taken
+    scenario: Option<PathBuf>,
+    /// Which row of the scenario's table
+    #[arg(long, requires = "scenario")]
+    row: Option<String>,
+    /// How often the scenario's publisher asks its driver
+    #[arg(long, default_value = "1s", value_parser = refresh)]
+    refresh: Duration,
     /// Where to listen; port 0 is any free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
     listen: SocketAddr,
@@ -50,7 +63,12 @@ pub(crate) fn run(args: &UpArgs) -> Exit {
             return Exit::Environment;
         }
     };
-    match check(args).and_then(|tokens| runtime.block_on(serve(args, tokens.as_deref()))) {
+    let checked = check(args).and_then(|tokens| Ok((tokens, plan(args)?)));
+    let served = checked.and_then(|(tokens, plan)| {
+        let served = serve(args, tokens.as_deref(), plan.as_ref());
+        runtime.block_on(served)
+    });
+    match served {
         Ok(()) => Exit::Passed,
         Err(Refusal(exit, why)) => {
             eprintln!("error: {why}");
@@ -87,17 +105,67 @@ fn check(args: &UpArgs) -> Result<Option<String>, Refusal> {
     }
 }
 
-async fn serve(args: &UpArgs, tokens: Option<&str>) -> Result<(), Refusal> {
-    let environment =
-        |what: String| move |error: std::io::Error| Refusal(Exit::Environment, format!("{what}: {error}"));
-    let server = ApiServer::new(
-        ServerOptions {
+fn refresh(text: &str) -> Result<Duration, String> {
+    suites::harness::plan::duration(text)
+}
+
+/// Reads the scenario, if there is one.
+fn plan(args: &UpArgs) -> Result<Option<Plan>, Refusal> {
+    let Some(file) = &args.scenario else {
+        return Ok(None);
+    };
+    let usage = |why: String| Refusal(Exit::Usage, why);
+    let wrong = |error: ScenarioError| usage(error.to_string());
+    let mut rows = scenario::load_file(file).map_err(wrong)?;
+    if let Some(row) = &args.row {
+        rows.retain(|scenario| scenario.id.rsplit('/').next() == Some(row));
+    }
+    match rows.as_slice() {
+        [only] => lower(only).map(Some).map_err(wrong),
+        [] => Err(usage(format!(
+            "{} has no row `{}`; see `cargo xtask list`",
+            file.display(),
+            args.row.as_deref().unwrap_or_default()
+        ))),
+        several => {
+            let rows: Vec<&str> = several
+                .iter()
+                .filter_map(|scenario| scenario.id.rsplit('/').next())
+                .collect();
+            Err(usage(format!(
+                "{} has several rows; choose one with --row: {}",
+                file.display(),
+                rows.join(", ")
+            )))
+        }
+    }
+}
+
+/// The API server alone, or the one of a scenario's cluster.
+async fn start(args: &UpArgs, plan: Option<&Plan>) -> Result<(ApiServer, Option<Standing>), Refusal> {
+    let Some(plan) = plan else {
+        let options = ServerOptions {
             authorization: Authorization::Rbac,
             default_service_accounts: true,
             ..ServerOptions::default()
-        },
-        None,
-    );
+        };
+        return Ok((ApiServer::new(options, None), None));
+    };
+    let standing = Standing::start(plan, &built_in(None), args.refresh).await;
+    let standing = standing.map_err(|error| {
+        let exit = match error {
+            StartError::Refused { .. } => Exit::Usage,
+            _ => Exit::Environment,
+        };
+        Refusal(exit, error.to_string())
+    })?;
+    Ok((standing.api().clone(), Some(standing)))
+}
+
+async fn serve(args: &UpArgs, tokens: Option<&str>, plan: Option<&Plan>) -> Result<(), Refusal> {
+    let environment =
+        |what: String| move |error: std::io::Error| Refusal(Exit::Environment, format!("{what}: {error}"));
+    let (server, standing) = start(args, plan).await?;
     if let (Some(text), Some(file)) = (tokens, &args.token_file) {
         let wrong = |error| Refusal(Exit::Usage, format!("{}: {error}", file.display()));
         server.add_token_file(text).map_err(wrong)?;
@@ -107,15 +175,28 @@ async fn serve(args: &UpArgs, tokens: Option<&str>) -> Result<(), Refusal> {
     let listener = TcpListener::bind(args.listen).await.map_err(&taken)?;
     let address = listener.local_addr().map_err(&taken)?;
     let token = server.add_user(User::new(ADMINISTRATOR).in_group("system:masters"));
-    if args.plain_http {
+    tell_sockets(standing.as_ref());
+    let served = if args.plain_http {
         announce(args, &url("http", address), None, &token)?;
-        let served = server.serve_as(ADMINISTRATOR, listener, stop.told()).await;
-        return served.map_err(environment("the listener failed".to_owned()));
+        server.serve_as(ADMINISTRATOR, listener, stop.told()).await
+    } else {
+        let tls =
+            Tls::generate(address.ip()).map_err(|error| Refusal(Exit::Environment, error.to_string()))?;
+        announce(args, &url("https", address), Some(tls.authority_pem()), &token)?;
+        server.serve_tls(&tls, listener, stop.told()).await
+    };
+    if let Some(standing) = standing {
+        standing.stop().await;
     }
-    let tls = Tls::generate(address.ip()).map_err(|error| Refusal(Exit::Environment, error.to_string()))?;
-    announce(args, &url("https", address), Some(tls.authority_pem()), &token)?;
-    let served = server.serve_tls(&tls, listener, stop.told()).await;
     served.map_err(environment("the listener failed".to_owned()))
+}
+
+/// Says where the driver of a scenario is.
+fn tell_sockets(standing: Option<&Standing>) {
+    for (node, socket) in standing.iter().flat_map(|standing| standing.sockets()) {
+        let node = node.map(|node| format!("  (node {node})")).unwrap_or_default();
+        println!("csi         {}{node}", socket.display());
+    }
 }
 
 /// Writes the kubeconfig and says where everything is. The listener is bound already, so who reads `ready` can connect.

@@ -149,3 +149,64 @@ fn the_table_has_a_ratio_for_each_phase() {
         assert!(table.lines().any(|it| it.starts_with(line)), "{table}");
     }
 }
+
+#[test]
+fn the_scheduler_has_a_row_for_each_size_and_storage_beside_the_scan() {
+    let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
+        .args([
+            "bench",
+            "scheduler",
+            "--as-built",
+            "--json",
+            "--nodes=3,9",
+            "--attempts=3",
+            "--scanned-nodes=2",
+            "--held=50",
+        ])
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let measured: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let rows = measured["rows"].as_array().unwrap();
+    let told: Vec<_> = rows
+        .iter()
+        .map(|row| {
+            (
+                row["nodes"].as_u64().unwrap(),
+                row["storage"].as_str().unwrap(),
+                row["feasible"].as_u64().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (3, "here", 3),
+            (3, "elsewhere", 0),
+            (3, "full", 0),
+            (9, "here", 9),
+            (9, "elsewhere", 0),
+            (9, "full", 0)
+        ]
+    );
+    for row in rows {
+        assert_eq!(
+            row["objects"].as_u64().unwrap(),
+            2 * row["nodes"].as_u64().unwrap()
+        );
+        for value in ["attemptMilliseconds", "scanMilliseconds"] {
+            assert!(row[value].as_f64().unwrap() > 0.0, "{row}");
+        }
+    }
+    let held: Vec<_> = measured["held"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|held| held["objects"].as_u64().unwrap())
+        .collect();
+    assert_eq!(held, [5, 50]);
+}

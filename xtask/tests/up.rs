@@ -5,10 +5,14 @@
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::pin::pin;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
+use futures::StreamExt;
 use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
+use k8s_openapi::api::storage::v1::CSIStorageCapacity;
 use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::runtime::WatchStreamExt;
 use kube::{Api, Client};
 
 /// A server that has said `ready`.
@@ -193,4 +197,69 @@ fn a_taken_address_ends_with_3() {
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
+}
+
+/// Two nodes of a driver with storage, in a file of its own.
+const SCENARIO: &str = "
+id: mine/two-nodes
+title: two nodes
+cluster: {nodes: [n1, n2], classes: [fast], backend: {n1: 10Gi, n2: 20Gi}}
+steps:
+  - id: never-taken
+    do: [{node: {leave: n1}}]
+    expect: [{capacities: {fast: {n2: 20Gi}}, why: it has left}]
+";
+
+#[test]
+fn a_scenario_is_served_as_it_is_before_its_steps_and_its_programs_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, file) = (folder.path().join("kubeconfig"), folder.path().join("two.yaml"));
+    std::fs::write(&file, SCENARIO).unwrap();
+    let up = Up::start(&[file.to_str().unwrap(), "--refresh=50ms"], &path);
+    let socket = up.said[0].split_whitespace().nth(1).unwrap().to_owned();
+    assert!(
+        up.said[0].starts_with("csi ") && Path::new(&socket).exists(),
+        "{:?}",
+        up.said
+    );
+    let published = block_on(async {
+        let capacities: Api<CSIStorageCapacity> = Api::all(client(&path, None).await);
+        let mut seen = std::collections::BTreeSet::new();
+        let mut watch = pin!(kube::runtime::watcher(capacities, Default::default()).applied_objects());
+        while seen.len() < 2 {
+            let object = watch.next().await.unwrap().unwrap();
+            seen.insert(object.capacity.unwrap().0);
+        }
+        seen
+    });
+    assert_eq!(
+        published,
+        ["10Gi".to_owned(), "20Gi".to_owned()].into(),
+        "by the publisher"
+    );
+    assert!(up.end("-TERM").success());
+    assert!(!Path::new(&socket).exists(), "nothing is left behind");
+}
+
+#[test]
+fn a_scenario_that_makes_no_sense_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("two.yaml");
+    for (text, expected) in [
+        (
+            SCENARIO.replace("nodes:", "noods:"),
+            "two.yaml:4:11: unknown field `noods`",
+        ),
+        (SCENARIO.replace("20Gi}}", "20Gib}}"), "two.yaml:4:"),
+    ] {
+        std::fs::write(&file, text).unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
+            .arg("up")
+            .arg(&file)
+            .output()
+            .unwrap();
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert!(error.contains(expected), "{error}");
+    }
 }

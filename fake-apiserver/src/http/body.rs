@@ -1,20 +1,50 @@
-//! Response bodies: bytes that are there, lists, and watch streams.
+//! Bodies: of responses, which are bytes that are there, lists, either of them compressed, and watch streams; and of
+//! requests that nobody reads.
 
-use super::inflight::Hold;
+use super::gzip::Zipped;
 use super::pieces::Pieces;
 use super::stream::WatchBody;
+use super::untaken::OnItsWay;
 use bytes::Bytes;
-use hyper::body::{Frame, SizeHint};
+use http_body_util::{BodyExt, Limited};
+use hyper::Request;
+use hyper::body::{Body as _, Frame, Incoming, SizeHint};
+use hyper::header::EXPECT;
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
-/// The body of a response.
+/// Bytes that are handed over at once: of what is longer, a peer that takes nothing keeps no more than this out of our
+/// sight.
+const PIECE_BYTES: usize = 64 * 1024;
+
+/// Bytes of a body that are read though nobody wants them, and how long they are waited for.
+const UNWANTED_BYTES: u64 = 256 * 1024;
+const UNWANTED_PATIENCE: Duration = Duration::from_secs(1);
+
+/// Reads the body of a request that is answered without it, as far as it is short: otherwise the connection could not be
+/// used again, and a client that is still sending would learn of that before it learns of the answer.
+pub(super) async fn drain(request: Request<Incoming>) {
+    // Who asks whether to send it at all is told not to, by the answer.
+    let asks = request.headers().contains_key(EXPECT);
+    let body = request.into_body();
+    if asks || body.is_end_stream() || body.size_hint().lower() > UNWANTED_BYTES {
+        return;
+    }
+    let rest = Limited::new(body, UNWANTED_BYTES as usize).collect();
+    // However it went: the answer is the same.
+    drop(tokio::time::timeout(UNWANTED_PATIENCE, rest).await);
+}
+
+/// The body of a response. The request counts as being answered until the connection has taken all of it.
 pub(super) enum Body {
-    /// All of it at once. The request counts as in flight until the connection has taken it.
-    Whole { bytes: Option<Bytes>, _hold: Hold },
+    /// Bytes that are there.
+    Whole { bytes: Bytes, way: OnItsWay },
     /// A list, piece by piece.
-    List { pieces: Box<Pieces>, _hold: Hold },
+    List { pieces: Box<Pieces>, way: OnItsWay },
+    /// Either of them, compressed as it is sent.
+    Zipped { zipped: Box<Zipped>, way: OnItsWay },
     /// Events as they come.
     Watch(Box<WatchBody>),
 }
@@ -27,28 +57,36 @@ impl hyper::body::Body for Body {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        match &mut *self {
-            Self::Whole { bytes, .. } => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
-            Self::List { pieces, .. } => Poll::Ready(pieces.next().map(|bytes| Ok(Frame::data(bytes)))),
-            Self::Watch(watch) => watch
-                .poll_bytes(cx)
-                .map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes)))),
-        }
+        let (way, piece) = match &mut *self {
+            Self::Whole { bytes, way } => {
+                let piece = bytes.split_to(bytes.len().min(PIECE_BYTES));
+                (way, Some(piece).filter(|piece| !piece.is_empty()))
+            }
+            Self::List { pieces, way } => (way, pieces.next()),
+            Self::Zipped { zipped, way } => (way, zipped.next()),
+            Self::Watch(watch) => {
+                let bytes = watch.poll_bytes(cx);
+                return bytes.map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))));
+            }
+        };
+        way.moved();
+        Poll::Ready(piece.map(|bytes| Ok(Frame::data(bytes))))
     }
 
     fn is_end_stream(&self) -> bool {
         match self {
-            Self::Whole { bytes, .. } => bytes.is_none(),
+            Self::Whole { bytes, .. } => bytes.is_empty(),
             Self::List { pieces, .. } => pieces.left() == 0,
+            Self::Zipped { zipped, .. } => zipped.is_done(),
             Self::Watch(_) => false,
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
-            Self::Whole { bytes, .. } => SizeHint::with_exact(bytes.as_ref().map_or(0, |b| b.len() as u64)),
+            Self::Whole { bytes, .. } => SizeHint::with_exact(bytes.len() as u64),
             Self::List { pieces, .. } => SizeHint::with_exact(pieces.left() as u64),
-            Self::Watch(_) => SizeHint::default(),
+            Self::Zipped { .. } | Self::Watch(_) => SizeHint::default(),
         }
     }
 }

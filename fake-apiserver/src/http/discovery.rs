@@ -47,10 +47,12 @@ pub(super) fn paths(profile: Profile) -> Value {
         paths.extend(versions.iter().map(|version| format!("/apis/{group}/{version}")));
     }
     paths.extend(["/healthz", "/livez", "/metrics"].map(str::to_owned));
-    paths.push("/openapi/v3".to_owned());
-    for (group, version) in versions(profile) {
-        paths.push(format!("/openapi/v3/{}", openapi::place(group, version)));
-    }
+    paths.extend(["/openapi/v2", "/openapi/v3"].map(str::to_owned));
+    paths.extend(
+        openapi::places(profile)
+            .iter()
+            .map(|place| format!("/openapi/v3/{place}")),
+    );
     paths.extend(["/readyz", "/version"].map(str::to_owned));
     json!({ "paths": paths })
 }

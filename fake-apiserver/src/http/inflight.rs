@@ -3,7 +3,8 @@
 //! Owns the two bounds of the real server, for reading and for changing requests. Watches do not count, and neither
 //! do members of `system:masters`: whoever has to put the server in order is always let in.
 
-use crate::activity::Busy;
+use super::untaken::{OnItsWay, Untaken};
+use crate::activity::{Activity, Busy};
 use crate::auth::{MASTERS, User};
 use crate::observe::Verb;
 use crate::options::Limits;
@@ -17,9 +18,10 @@ pub(crate) struct InFlight {
     changing: Option<Arc<Semaphore>>,
 }
 
-/// What a request holds until its answer has been handed to the connection.
+/// What a request holds until its answer is ready.
 pub(super) struct Hold {
-    _busy: Busy,
+    busy: Busy,
+    untaken: Arc<Untaken>,
     _place: Option<OwnedSemaphorePermit>,
 }
 
@@ -28,11 +30,22 @@ pub(super) struct TooMany(pub(super) Hold);
 
 impl Hold {
     /// What a request holds that needs no place, or has none yet.
-    pub(super) fn new(busy: Busy) -> Self {
+    pub(super) fn new(busy: Busy, untaken: Arc<Untaken>) -> Self {
         Self {
-            _busy: busy,
+            busy,
+            untaken,
             _place: None,
         }
+    }
+
+    /// What the answer holds that is given where this request does not get to one.
+    pub(super) fn spare(&self, activity: &Activity) -> Self {
+        Self::new(activity.begin(), self.untaken.clone())
+    }
+
+    /// The answer is ready. Its place is for others now: a peer that does not take what it asked for keeps nobody out.
+    pub(super) fn answered(self) -> OnItsWay {
+        self.untaken.add(self.busy)
     }
 }
 

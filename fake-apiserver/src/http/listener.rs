@@ -3,6 +3,7 @@
 //! Owns the bounds on connections. Does not know what requests ask for.
 
 use super::patience::Patient;
+use super::untaken::Untaken;
 use super::{Endpoint, answer};
 use crate::auth::User;
 use crate::options::Limits;
@@ -170,11 +171,11 @@ async fn connection(
         .keep_alive_timeout(PING_TIMEOUT)
         .max_concurrent_streams(STREAMS_MAX)
         .max_header_list_size(HEADER_BYTES_MAX as u32);
-    let began = AtomicBool::new(false);
+    let (began, untaken) = (AtomicBool::new(false), Arc::new(Untaken::default()));
     let service = service_fn(|request| {
         began.store(true, Ordering::Relaxed);
-        let endpoint = endpoint.clone();
-        async move { answer(&endpoint, request).await }
+        let (endpoint, untaken) = (endpoint.clone(), untaken.clone());
+        async move { answer(&endpoint, &untaken, request).await }
     });
     let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service));
     // Until the protocol is known there is no header timer, and HTTP/2 has none at all.
@@ -188,6 +189,9 @@ async fn connection(
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
         () = silent => return tracing::debug!("a connection was closed: it sent no request"),
+        () = untaken.is_left(limits.stalled) => {
+            return tracing::debug!("a connection was closed: it did not take an answer");
+        }
         () = endpoint.stop.cancelled() => {
             connection.as_mut().graceful_shutdown();
             tokio::time::timeout(STOP_GRACE, connection).await.unwrap_or(Ok(()))

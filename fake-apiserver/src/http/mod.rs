@@ -3,8 +3,11 @@
 //! Owns limits on what a peer may send. Does not know what verbs do or how they store.
 
 mod admit;
+mod aside;
 mod body;
+mod deadline;
 mod discovery;
+mod gzip;
 mod health;
 mod impersonate;
 mod inflight;
@@ -16,14 +19,17 @@ mod pieces;
 mod protobuf;
 mod respond;
 mod route;
+mod special;
 mod stream;
+mod table;
+mod untaken;
 
 pub(crate) use inflight::InFlight;
 pub(crate) use listener::{Listening, serve};
 
 use crate::auth::User;
 use crate::call::{Answer, Call, Params, Payload, Reply, Target, WatchPlan};
-use crate::metrics::{self, Labels};
+use crate::metrics::Labels;
 use crate::observe::{ResourcePath, Verb};
 use crate::perturb::Blow;
 use crate::server::ApiServer;
@@ -34,14 +40,15 @@ use body::Body;
 use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
-use hyper::header::{HOST, IF_NONE_MATCH, USER_AGENT};
-use hyper::{Method, Request, Response};
+use hyper::header::USER_AGENT;
+use hyper::{Request, Response};
 use inflight::{Hold, TooMany};
 use negotiate::{Accept, Form, Purpose};
-use route::{Route, Special};
+use route::Route;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio_util::sync::CancellationToken;
+use untaken::Untaken;
 
 /// Bytes that a request body may have, as in the real server.
 const BODY_BYTES_MAX: usize = 3 * 1024 * 1024;
@@ -64,6 +71,8 @@ struct Head {
     resource: Option<ResourcePath>,
     accept: Accept,
     pretty: bool,
+    /// The client takes answers that are compressed.
+    unzips: bool,
     began: Instant,
 }
 
@@ -85,14 +94,15 @@ impl Head {
             user: user.clone().or(sender).unwrap_or_else(|_| nobody()),
             verb: route.verb(),
             resource: route.resource(),
-            accept: accept.clone().unwrap_or_default(),
+            accept: accept.as_ref().map_or_else(|(form, _)| *form, |form| *form),
             pretty: respond::wants_pretty(params, request.headers()),
+            unzips: gzip::is_accepted(request.headers()),
             began: Instant::now(),
         };
         (
             head,
             user.and_then(|user| Wish::of(route, request, params).admit(endpoint, &user))
-                .and_then(|()| accept.map(drop)),
+                .and_then(|()| accept.map(drop).map_err(|(_, status)| status)),
         )
     }
 
@@ -125,71 +135,104 @@ impl Head {
 struct Cut;
 
 /// Answers a request and counts it; a perturbation may cut the connection instead.
-async fn answer(endpoint: &Endpoint, request: Request<Incoming>) -> Result<Response<Body>, Cut> {
+async fn answer(
+    endpoint: &Endpoint,
+    untaken: &Arc<Untaken>,
+    request: Request<Incoming>,
+) -> Result<Response<Body>, Cut> {
     let (metrics, began) = (endpoint.server.metrics(), Instant::now());
-    let hold = Hold::new(endpoint.server.store().activity().begin());
+    let hold = Hold::new(endpoint.server.store().activity().begin(), untaken.clone());
     let params = Params::parse(request.uri().query().unwrap_or_default());
     let route = Route::parse(request.method(), request.uri().path(), &params);
     let route = route.served_by(endpoint.server.store().profile());
     let labels = route.labels(&params);
     let flight = metrics.begin(route.verb().only_reads());
-    let response = perturbed(endpoint, request, route, params, labels, hold).await;
+    let response = in_time(endpoint, request, (route, params), labels, hold, began).await;
     drop(flight);
     let code = response.as_ref().map_or(0, |response| response.status().as_u16());
     metrics.answered(labels, code, began.elapsed());
     response
 }
 
-/// Lets a request meet the perturbations, and answers it as far as they let it.
-async fn perturbed(
+/// Answers a request if it can be done in the time that it is allotted. Watches take the time that they take.
+async fn in_time(
     endpoint: &Endpoint,
     request: Request<Incoming>,
-    route: Route,
-    params: Params,
+    (route, params): (Route, Params),
     labels: Labels,
     hold: Hold,
+    began: Instant,
 ) -> Result<Response<Body>, Cut> {
+    let server = &endpoint.server;
+    let spare = hold.spare(server.store().activity());
     let (head, admitted) = Head::read(endpoint, &request, &route, &params);
     let hold = match endpoint.in_flight.enter(head.verb, &head.user, hold) {
         Ok(hold) => hold,
         Err(TooMany(hold)) => {
-            head.report(&endpoint.server, 429, None);
+            head.report(server, 429, None);
+            body::drain(request).await;
             return Ok(respond::too_many().with(hold));
         }
     };
+    let most = server.store().limits().request;
+    let (allotted, admitted) = match deadline::allotted(params.get("timeout"), most) {
+        _ if head.verb == Verb::Watch => (None, admitted),
+        Ok(allotted) => (Some(allotted), admitted),
+        Err(refusal) => (Some(most), Err(refusal)),
+    };
+    let context = Context {
+        labels,
+        stale: None,
+        hold,
+    };
+    let route = admitted.map(|()| route);
+    let Some(allotted) = allotted else {
+        return perturbed(endpoint, request, (&head, params), route, context).await;
+    };
+    if began.elapsed() < allotted {
+        let answer = perturbed(endpoint, request, (&head, params), route, context);
+        if let Ok(answer) = tokio::time::timeout_at((began + allotted).into(), answer).await {
+            return answer;
+        }
+    }
+    head.report(server, 504, None);
+    Ok(respond::timed_out().with(spare))
+}
+
+/// Lets a request meet the perturbations, and answers it as far as they let it.
+async fn perturbed(
+    endpoint: &Endpoint,
+    request: Request<Incoming>,
+    (head, params): (&Head, Params),
+    route: Result<Route, Status>,
+    mut context: Context,
+) -> Result<Response<Body>, Cut> {
     let revision = params.get("resourceVersion");
     let store = endpoint.server.store();
     let fate = store.meet(&head.user.name, head.verb, head.resource.as_ref(), revision);
     if !fate.delay.is_zero() {
         tokio::time::sleep(fate.delay).await;
     }
-    let mut context = Context {
-        labels,
-        stale: None,
-        hold,
-    };
-    let admitted = match fate.blow {
-        None => admitted,
+    let route = match fate.blow {
+        None => route,
         Some(Blow::Disconnect) => return Err(Cut),
         Some(Blow::Refuse(status)) if status.code == 410 && head.verb == Verb::Watch => {
-            if let (Ok(()), Route::Resource { target, .. }) = (&admitted, &route) {
-                return Ok(expired_watch(endpoint, &head, target, status, labels));
+            if let Ok(Route::Resource { target, .. }) = &route {
+                return Ok(expired_watch(endpoint, head, target, status, context.labels));
             }
-            admitted
+            route
         }
-        Some(Blow::Refuse(status)) => admitted.and(Err(status)),
+        Some(Blow::Refuse(status)) => route.and(Err(status)),
         Some(Blow::Stale(revision)) => {
             context.stale = Some(revision);
-            admitted
+            route
         }
         Some(Blow::LoseAnswer) => {
-            let route = admitted.map(|()| route);
             // Dropping the answer is what loses it; a watch that was accepted ends with it.
             drop(respond_to(endpoint, request, (head, params), route, context).await);
             return Err(Cut);
         }
     };
-    let route = admitted.map(|()| route);
     Ok(respond_to(endpoint, request, (head, params), route, context).await)
 }
 
@@ -232,16 +275,16 @@ struct Context {
 async fn respond_to(
     endpoint: &Endpoint,
     request: Request<Incoming>,
-    (head, params): (Head, Params),
+    (head, params): (&Head, Params),
     route: Result<Route, Status>,
     context: Context,
 ) -> Response<Body> {
     let Context { labels, stale, hold } = context;
     let server = &endpoint.server;
-    let refusal = match route {
+    let answer = match route {
         Ok(Route::Resource { verb, target }) => {
             let agent = agent(&request, verb);
-            match payload(request, verb, &target, server.store().limits().body).await {
+            match payload(request, verb, &target).await {
                 Ok(payload) => {
                     await_revision(server, verb, &params).await;
                     let call = Call {
@@ -254,27 +297,35 @@ async fn respond_to(
                         agent,
                         stale,
                     };
-                    return carry_out(endpoint, &head, call, labels, hold);
+                    return carry_out(endpoint, head, call, labels, hold).await;
                 }
-                Err(status) => status,
+                Err(status) => Err(status),
             }
         }
-        Ok(Route::Special(special)) => match special_answer(endpoint, &head, &request, &special, &params) {
-            Ok(response) => {
-                head.report(server, response.code(), None);
-                return response.with(hold);
-            }
-            Err(status) => status,
-        },
+        Ok(Route::Special(special)) => {
+            let answer = special::answer(endpoint, head, &request, &special, &params);
+            body::drain(request).await;
+            answer
+        }
         Ok(Route::Unknown) => {
-            head.report(server, 404, None);
-            return respond::not_found_text().with(hold);
+            body::drain(request).await;
+            Ok(respond::not_found_text())
         }
-        Ok(Route::Refused { status, .. }) => status,
-        Err(status) => status,
+        Ok(Route::Refused { status, .. }) | Err(status) => {
+            body::drain(request).await;
+            Err(status)
+        }
     };
-    head.report(server, refusal.code, Some(&refusal));
-    respond::status(&refusal, head.accept, head.pretty, &[]).with(hold)
+    match answer {
+        Ok(answer) => {
+            head.report(server, answer.code(), None);
+            answer.with(hold)
+        }
+        Err(refusal) => {
+            head.report(server, refusal.code, Some(&refusal));
+            respond::status(&refusal, head.accept, head.pretty, &[]).with(hold)
+        }
+    }
 }
 
 /// What a client that writes calls itself.
@@ -297,40 +348,58 @@ async fn await_revision(server: &ApiServer, verb: Verb, params: &Params) {
 }
 
 /// Runs a request for a resource and renders what comes of it.
-fn carry_out(endpoint: &Endpoint, head: &Head, call: Call, labels: Labels, hold: Hold) -> Response<Body> {
+async fn carry_out(
+    endpoint: &Endpoint,
+    head: &Head,
+    call: Call,
+    labels: Labels,
+    hold: Hold,
+) -> Response<Body> {
     let store = endpoint.server.store();
     let kind = call.target.kind;
-    let object = call.params.get("includeObject").to_owned();
-    let Reply { outcome, warnings } = verbs::execute(store, call);
-    let form = head.form(object);
+    let form = head.form(call.params.get("includeObject").to_owned());
+    let (executing, is_long) = (store.clone(), aside::may_take_long(&call));
+    let executed = aside::run(is_long, move || verbs::execute(&executing, call));
+    let Reply {
+        outcome,
+        mut warnings,
+    } = executed.await;
+    warnings.splice(0..0, kind.advice(store.profile()));
     match outcome {
-        Ok(Answer::Watch(plan)) => stream::response(
-            store.clone(),
-            kind,
-            plan,
-            form,
-            endpoint.stop.clone(),
-            head.user.name.clone(),
-            endpoint.server.metrics().watch(labels),
-        ),
-        Ok(answer) => respond::answer(kind, answer, &form, &warnings).with(hold),
+        Ok(Answer::Watch(plan)) => {
+            let mut response = stream::response(
+                store.clone(),
+                kind,
+                plan,
+                form,
+                endpoint.stop.clone(),
+                head.user.name.clone(),
+                endpoint.server.metrics().watch(labels),
+            );
+            response.headers_mut().extend(respond::warning_headers(&warnings));
+            response
+        }
+        Ok(answer) => {
+            let is_long = aside::is_long(&answer);
+            let render = move || respond::answer(kind, answer, &form, &warnings);
+            let plain = aside::run(is_long, render).await;
+            plain.zipped(head.unzips, gzip::OBJECT_BYTES_MIN).with(hold)
+        }
         Err(status) => respond::status(&status, head.accept, head.pretty, &warnings).with(hold),
     }
 }
 
 /// Reads and decodes the body of a request, as far as its verb has one.
-async fn payload(
-    request: Request<Incoming>,
-    verb: Verb,
-    target: &Target,
-    within: Duration,
-) -> Result<Payload, Status> {
+async fn payload(request: Request<Incoming>, verb: Verb, target: &Target) -> Result<Payload, Status> {
     let media = negotiate::content_type(request.headers());
-    let reader = negotiate::reader(verb, &media)?;
-    let body = tokio::time::timeout(within, collect(request))
-        .await
-        .map_err(|_| Status::timed_out())??;
-    reader(Purpose { verb, target }, &body)
+    let reader = match negotiate::reader(verb, &media) {
+        Ok(reader) => reader,
+        Err(refusal) => {
+            body::drain(request).await;
+            return Err(refusal);
+        }
+    };
+    reader(Purpose { verb, target }, &collect(request).await?)
 }
 
 async fn collect(request: Request<Incoming>) -> Result<Bytes, Status> {
@@ -341,40 +410,4 @@ async fn collect(request: Request<Incoming>) -> Result<Bytes, Status> {
             "the request body could not be read: {error}"
         ))),
     }
-}
-
-fn special_answer(
-    endpoint: &Endpoint,
-    head: &Head,
-    request: &Request<Incoming>,
-    special: &Special,
-    params: &Params,
-) -> Result<respond::Plain, Status> {
-    let profile = endpoint.server.store().profile();
-    if request.method() != Method::GET {
-        return Err(Status::method_not_allowed());
-    }
-    Ok(match special {
-        Special::Health(which, rest) => {
-            let (store, stop) = (endpoint.server.store(), &endpoint.stop);
-            health::answer(which, rest, params, store, stop).unwrap_or_else(respond::not_found_text)
-        }
-        Special::Metrics => respond::typed(200, metrics::MEDIA, endpoint.server.metrics().text()),
-        Special::Version => respond::json(200, &discovery::version(profile), head.pretty),
-        Special::Paths => respond::json(200, &discovery::paths(profile), head.pretty),
-        Special::OpenApi(None) => openapi::index(profile),
-        Special::OpenApi(Some(place)) => {
-            openapi::answer(place, profile, params, request.headers()).unwrap_or_else(respond::not_found_text)
-        }
-        Special::Discovery(document) => {
-            let address = request.headers().get(HOST).and_then(|host| host.to_str().ok());
-            let found = discovery::document(document, head.accept, address.unwrap_or("127.0.0.1"), profile);
-            respond::cached(
-                &found,
-                head.accept,
-                head.pretty,
-                request.headers().get(IF_NONE_MATCH),
-            )
-        }
-    })
 }

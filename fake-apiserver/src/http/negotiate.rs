@@ -3,7 +3,7 @@
 //! Owns the lists of what is spoken here; a new encoding is a new entry.
 
 use crate::call::{Part, Patch, Payload, Target};
-use crate::document::{Document, summary};
+use crate::document::Document;
 use crate::kinds::{Kind, Subresource};
 use crate::observe::Verb;
 use crate::protobuf::{self, MEDIA};
@@ -12,11 +12,13 @@ use crate::yaml;
 use bytes::Bytes;
 use hyper::HeaderMap;
 use hyper::header::{ACCEPT, CONTENT_TYPE};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// What can be sent.
 const REPRESENTATIONS: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf, \
     application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
+/// What watches can be sent in.
+const STREAMS: &str = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
 /// What can be read.
 const BODIES: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 
@@ -43,7 +45,7 @@ pub(super) enum Accept {
 /// What may be answered to a request.
 #[derive(Clone, Copy)]
 pub(super) struct Offer {
-    /// The answer may be plain text, so that any `Accept` will do.
+    /// The answer is no object of the API: what `Accept` says is nothing to refuse it for here.
     pub(super) text: bool,
     /// The answer is a stream, which YAML has no form for.
     pub(super) stream: bool,
@@ -68,43 +70,45 @@ pub(super) struct Form {
 }
 
 impl Form {
-    /// The form in words from tables: forms with the same words look the same.
-    pub(super) fn words(&self) -> [&'static str; 3] {
-        let [media, version] = match self.accept {
-            Accept::Json => ["json", ""],
-            Accept::Table(version) => ["table", version],
-            Accept::Metadata(version) => ["metadata", version],
-            Accept::Aggregated(version) => ["aggregated", version],
-            Accept::Yaml => ["yaml", ""],
-            Accept::Protobuf => ["protobuf", ""],
-            Accept::ProtobufMetadata(version) => ["protobuf metadata", version],
+    /// A number that only forms share that look the same.
+    pub(super) fn number(&self) -> u8 {
+        let beta = |version: &str| u8::from(version != "v1");
+        let media = match self.accept {
+            Accept::Json | Accept::Aggregated(_) => 0,
+            Accept::Yaml => 1,
+            Accept::Protobuf => 2,
+            Accept::Table(version) => 3 + beta(version),
+            Accept::Metadata(version) => 5 + beta(version),
+            Accept::ProtobufMetadata(version) => 7 + beta(version),
         };
         let included = match self.include_object.as_str() {
-            "None" => "None",
-            "Object" => "Object",
-            _ => "Metadata",
+            "None" => 1,
+            "Object" => 2,
+            _ => 0,
         };
-        [media, version, included]
+        3 * media + included
     }
 }
 
 impl Accept {
     /// Picks the media range that the client likes best among those that are served: the greatest `q` first, and those
     /// without wildcards before those with them, as in the real server.
-    pub(super) fn parse(headers: &HeaderMap, offer: Offer) -> Result<Self, Status> {
-        let mut ranges: Vec<&str> = headers
-            .get_all(ACCEPT)
-            .iter()
-            .filter_map(|v| v.to_str().ok())
-            .flat_map(|v| v.split(','))
-            .collect();
-        if ranges.is_empty() || offer.text {
+    ///
+    /// What is refused is refused in the form that comes along with the reason.
+    pub(super) fn parse(headers: &HeaderMap, offer: Offer) -> Result<Self, (Self, Status)> {
+        if offer.text {
             return Ok(Self::Json);
         }
-        // The sort is stable: otherwise the order of the client counts.
-        ranges.sort_by(|one, other| preference(other).total_cmp(&preference(one)));
+        let ranges = ranges(headers);
+        if ranges.is_empty() {
+            return Ok(Self::Json);
+        }
         let chosen = ranges.iter().find_map(|range| Self::of(range.trim(), offer));
-        chosen.ok_or_else(|| Status::not_acceptable(REPRESENTATIONS))
+        match chosen {
+            Some(Self::Yaml) if offer.stream => Err((Self::Yaml, Status::no_such_stream(STREAMS))),
+            Some(chosen) => Ok(chosen),
+            None => Err((Self::Json, Status::not_acceptable(REPRESENTATIONS))),
+        }
     }
 
     /// Whether the answer is in protobuf.
@@ -115,7 +119,7 @@ impl Accept {
     fn of(range: &str, offer: Offer) -> Option<Self> {
         let mut parts = range.split(';').map(str::trim);
         let media = parts.next()?;
-        if media == yaml::MEDIA && !offer.stream && !parts.clone().any(|part| part.starts_with("as=")) {
+        if media == yaml::MEDIA && !parts.clone().any(|part| part.starts_with("as=")) {
             return Some(Self::Yaml);
         }
         let protobuf = media == MEDIA && offer.has_protobuf();
@@ -153,6 +157,19 @@ impl Accept {
             _ => None,
         }
     }
+}
+
+/// The media ranges that a client takes, the one that it likes best first.
+pub(super) fn ranges(headers: &HeaderMap) -> Vec<&str> {
+    let mut ranges: Vec<&str> = headers
+        .get_all(ACCEPT)
+        .iter()
+        .filter_map(|v| v.to_str().ok())
+        .flat_map(|v| v.split(','))
+        .collect();
+    // The sort is stable: otherwise the order of the client counts.
+    ranges.sort_by(|one, other| preference(other).total_cmp(&preference(one)));
+    ranges
 }
 
 /// How much a client likes a media range: its `q`, 1 where there is none and 0 where it is no number. Among equals,
@@ -193,12 +210,14 @@ pub(super) type Reader = fn(Purpose<'_>, &Bytes) -> Result<Payload, Status>;
 
 /// What patches there are: media type, and how to read them.
 const PATCHES: [(&str, Reader); 4] = [
-    ("application/json-patch+json", |_, body| patch(Patch::Json, body)),
+    ("application/json-patch+json", |_, body| {
+        Ok(patch(Patch::Json, body))
+    }),
     ("application/merge-patch+json", |_, body| {
-        patch(Patch::Merge, body)
+        Ok(patch(Patch::Merge, body))
     }),
     ("application/strategic-merge-patch+json", |_, body| {
-        patch(Patch::Strategic, body)
+        Ok(patch(Patch::Strategic, body))
     }),
     ("application/apply-patch+yaml", |_, body| Ok(apply(body))),
 ];
@@ -213,8 +232,8 @@ pub(super) fn reader(verb: Verb, media: &str) -> Result<Reader, Status> {
             None => Err(Status::unsupported_patch("415: Unsupported Media Type")),
         },
         Verb::Create | Verb::Update | Verb::Delete | Verb::DeleteCollection => match media {
-            "application/json" => Ok(|purpose, body| object(purpose, body, Document::parse)),
-            yaml::MEDIA => Ok(|purpose, body| object(purpose, body, yaml::parse)),
+            "application/json" => Ok(|purpose, body| object(purpose, body, json)),
+            yaml::MEDIA => Ok(|purpose, body| object(purpose, body, yaml)),
             MEDIA => Ok(protobuf_object),
             _ => Err(Status::unsupported_body(BODIES)),
         },
@@ -230,21 +249,39 @@ fn object(
     if body.is_empty() && purpose.is_deletion() {
         return Ok(Payload::None);
     }
-    let unrecognized = |why: String| {
-        let text = format!(
-            "couldn't get version/kind; json parse error: {why} ({})",
-            summary(body)
-        );
-        let expected = purpose.expected("").1;
-        Status::bad_request(format!(
-            "the object provided is unrecognized (must be of type {expected}): {text}"
-        ))
+    let unrecognized = |why: String| match purpose.is_deletion() {
+        true => Status::bad_request(why),
+        false => Status::unrecognized(purpose.expected("").1, &why, body),
     };
-    let document = parse(body).map_err(unrecognized)?;
-    if !document.value.is_object() {
-        return Err(unrecognized(document.mismatch()));
+    let mut document = parse(body).map_err(unrecognized)?;
+    if document.value.is_null() {
+        // Nothing was said, so nothing is what the object consists of.
+        document.value = Value::Object(Map::new());
     }
-    Ok(Payload::Object(document))
+    match document.misfit() {
+        Some(why) => Err(unrecognized(format!(
+            "couldn't get version/kind; json parse error: {why}"
+        ))),
+        None => Ok(Payload::Object(document)),
+    }
+}
+
+/// Reads JSON for an object.
+fn json(body: &[u8]) -> Result<Document, String> {
+    Document::parse(body).map_err(|why| format!("couldn't get version/kind; json parse error: {why}"))
+}
+
+/// Reads YAML for an object: the first of its documents.
+fn yaml(body: &[u8]) -> Result<Document, String> {
+    let end = body
+        .windows(4)
+        .position(|window| window == b"\n---")
+        .map_or(body.len(), |at| at + 1);
+    // What begins with the mark is the first document all the same.
+    yaml::parse(&body[..end]).map_err(|why| {
+        why.trim_start_matches("error converting YAML to JSON: ")
+            .to_owned()
+    })
 }
 
 fn protobuf_object(purpose: Purpose<'_>, body: &Bytes) -> Result<Payload, Status> {
@@ -295,8 +332,7 @@ fn apply(body: &Bytes) -> Payload {
     }))
 }
 
-fn patch(style: Patch, body: &Bytes) -> Result<Payload, Status> {
-    let document = Document::parse(body);
-    let document = document.map_err(|why| Status::bad_request(format!("error decoding patch: {why}")))?;
-    Ok(Payload::Patch(style, document))
+/// Reads a patch. What is wrong with it is told later, too.
+fn patch(style: Patch, body: &Bytes) -> Payload {
+    Payload::Patch(style, Document::parse(body))
 }

@@ -3,20 +3,21 @@
 //! Owns envelopes and headers. What is inside comes rendered from the store.
 
 use super::body::Body;
+use super::gzip::Zipped;
 use super::inflight::Hold;
 use super::negotiate::{Accept, Form};
 use super::pieces::Pieces;
 use super::protobuf;
+use super::table::{columns, partial, printer, row, table};
 use crate::call::{Answer, Listing, Params};
 use crate::kinds::Kind;
-use crate::printer::{Column, Printer};
 use crate::status::Status;
 use crate::store::{Object, write_json};
 use crate::yaml;
 use bytes::{BufMut, Bytes, BytesMut};
 use hyper::header::{
-    CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, RETRY_AFTER, USER_AGENT, VARY, WARNING,
-    X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, RETRY_AFTER, USER_AGENT,
+    VARY, WARNING, X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::{HeaderMap, Response, StatusCode};
 use jiff::Timestamp;
@@ -34,6 +35,8 @@ pub(super) struct Plain {
     body: Bytes,
     /// A list that is sent in pieces instead of the body.
     list: Option<Box<Pieces>>,
+    /// It is compressed on its way.
+    is_zipped: bool,
 }
 
 /// A discovery document with the media type that says which form it has.
@@ -53,13 +56,33 @@ impl Plain {
         self
     }
 
-    /// The response; the request is in flight until its body is taken.
+    /// The same compressed, if the client takes that and the body is worth it.
+    pub(super) fn zipped(mut self, is_taken: bool, bytes_min: usize) -> Self {
+        let length = self.list.as_ref().map_or(self.body.len(), |list| list.left());
+        if is_taken && length > bytes_min {
+            self.is_zipped = true;
+            let gzip = HeaderValue::from_static("gzip");
+            let vary = HeaderValue::from_static("Accept-Encoding");
+            if !self.headers.contains(&(VARY, vary.clone())) {
+                self.headers.push((VARY, vary));
+            }
+            self.headers.push((CONTENT_ENCODING, gzip));
+        }
+        self
+    }
+
+    /// The response to a request.
     pub(super) fn with(self, hold: Hold) -> Response<Body> {
+        let way = hold.answered();
         let mut response = Response::new(match self.list {
-            Some(pieces) => Body::List { pieces, _hold: hold },
+            list if self.is_zipped => Body::Zipped {
+                zipped: Box::new(Zipped::new(list, self.body)),
+                way,
+            },
+            Some(pieces) => Body::List { pieces, way },
             None => Body::Whole {
-                bytes: Some(self.body),
-                _hold: hold,
+                bytes: self.body,
+                way,
             },
         });
         *response.status_mut() = StatusCode::from_u16(self.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -101,6 +124,7 @@ pub(super) fn answer(kind: &'static Kind, answer: Answer, form: &Form, warnings:
         headers,
         body,
         list,
+        is_zipped: false,
     }
 }
 
@@ -137,12 +161,14 @@ fn document(code: u16, value: &Value, accept: Accept, pretty: bool) -> Plain {
             headers: vec![(CONTENT_TYPE, protobuf::WHOLE)],
             body,
             list: None,
+            is_zipped: false,
         },
         Some(Err(_)) | None if accept == Accept::Yaml => Plain {
             code,
             headers: vec![(CONTENT_TYPE, YAML)],
             body: yaml::write(value),
             list: None,
+            is_zipped: false,
         },
         Some(Err(_)) | None => json(code, value, pretty),
     }
@@ -168,6 +194,7 @@ pub(super) fn json(code: u16, value: &Value, pretty: bool) -> Plain {
         headers: vec![(CONTENT_TYPE, JSON)],
         body,
         list: None,
+        is_zipped: false,
     }
 }
 
@@ -177,6 +204,7 @@ pub(super) fn text(code: u16, text: impl Into<Bytes>) -> Plain {
         headers: vec![(CONTENT_TYPE, TEXT)],
         body: text.into(),
         list: None,
+        is_zipped: false,
     }
 }
 
@@ -187,6 +215,7 @@ pub(super) fn typed(code: u16, media: &'static str, text: impl Into<Bytes>) -> P
         headers: vec![(CONTENT_TYPE, HeaderValue::from_static(media))],
         body: text.into(),
         list: None,
+        is_zipped: false,
     }
 }
 
@@ -200,6 +229,13 @@ pub(super) fn too_many() -> Plain {
     plain
 }
 
+/// What is answered when the time of a request is up: a status that does not say what it is, as the real server's
+/// filter writes it.
+pub(super) fn timed_out() -> Plain {
+    let status = r#"{"metadata":{},"status":"Failure","message":"Timeout: request did not complete within the allotted timeout","reason":"Timeout","details":{},"code":504}"#;
+    text(504, format!("{status}\n"))
+}
+
 /// No body.
 pub(super) fn empty(code: StatusCode) -> Plain {
     Plain {
@@ -207,6 +243,7 @@ pub(super) fn empty(code: StatusCode) -> Plain {
         headers: Vec::new(),
         body: Bytes::new(),
         list: None,
+        is_zipped: false,
     }
 }
 
@@ -261,23 +298,14 @@ pub(super) fn object_body(kind: &'static Kind, object: &Object, form: &Form) -> 
         Accept::Table(version) => {
             let rows = json!([row(kind, &object.document(), form, version, Timestamp::now())]);
             let metadata = json!({"resourceVersion": object.value["metadata"]["resourceVersion"]});
-            bytes(&table(&columns(kind.printer), &rows, &metadata, version))
+            bytes(&table(
+                &columns(printer(kind, &object.value)),
+                &rows,
+                &metadata,
+                version,
+            ))
         }
     })
-}
-
-/// A table of one row, for a watch: only the first says what the columns are.
-pub(super) fn table_event(
-    kind: &'static Kind,
-    object: &Object,
-    form: &Form,
-    version: &str,
-    first: bool,
-) -> Bytes {
-    let rows = json!([row(kind, &object.document(), form, version, Timestamp::now())]);
-    let metadata = json!({"resourceVersion": object.value["metadata"]["resourceVersion"]});
-    let columns = if first { columns(kind.printer) } else { Value::Null };
-    bytes(&table(&columns, &rows, &metadata, version))
 }
 
 fn list_body(kind: &'static Kind, listing: Listing, form: &Form) -> Result<Bytes, Status> {
@@ -290,7 +318,8 @@ fn list_body(kind: &'static Kind, listing: Listing, form: &Form) -> Result<Bytes
             "kind": "PartialObjectMetadataList",
             "apiVersion": format!("meta.k8s.io/{version}"),
             "metadata": metadata,
-            "items": listing.objects.iter().map(|o| partial(&o.document(), version)).collect::<Value>(),
+            // A list without entries is not even an empty one here.
+            "items": Some(partials(&listing, version)).filter(|items| !items.is_empty()),
         })),
         Accept::Table(version) => {
             let now = Timestamp::now();
@@ -334,45 +363,13 @@ fn plain_list(kind: &Kind, listing: Listing) -> Pieces {
     Pieces::new(head, listing.objects)
 }
 
-fn partial(object: &Value, version: &str) -> Value {
-    json!({
-        "kind": "PartialObjectMetadata",
-        "apiVersion": format!("meta.k8s.io/{version}"),
-        "metadata": object["metadata"],
-    })
+fn partials(listing: &Listing, version: &str) -> Vec<Value> {
+    let documents = listing.objects.iter().map(|object| object.document());
+    documents.map(|document| partial(&document, version)).collect()
 }
 
-fn columns(printer: &Printer) -> Value {
-    let definition = |column: &Column| {
-        let Column(name, kind, format, priority) = column;
-        json!({"name": name, "type": kind, "format": format, "description": name, "priority": priority})
-    };
-    printer.columns.iter().map(definition).collect()
-}
-
-fn row(kind: &'static Kind, object: &Value, form: &Form, version: &str, now: Timestamp) -> Value {
-    // Printers read the stored form.
-    let stored = kind.view.map(|view| (view.to_stored)(object));
-    let mut row = json!({"cells": (kind.printer.row)(stored.as_ref().unwrap_or(object), now)});
-    match form.include_object.as_str() {
-        "None" => {}
-        "Object" => row["object"] = object.clone(),
-        _ => row["object"] = partial(object, version),
-    }
-    row
-}
-
-fn table(columns: &Value, rows: &Value, metadata: &Value, version: &str) -> Value {
-    json!({
-        "kind": "Table",
-        "apiVersion": format!("meta.k8s.io/{version}"),
-        "metadata": metadata,
-        "columnDefinitions": columns,
-        "rows": rows,
-    })
-}
-
-fn warning_headers(warnings: &[String]) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
+/// Warnings, as headers.
+pub(super) fn warning_headers(warnings: &[String]) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
     let quoted = |text: &String| {
         let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
         HeaderValue::try_from(format!("299 - \"{escaped}\"")).ok()

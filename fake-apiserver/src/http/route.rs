@@ -38,6 +38,8 @@ pub(super) enum Special {
     Version,
     Paths,
     Discovery(Document),
+    /// `/openapi/v2`.
+    Swagger,
     /// `/openapi/v3`, or a document below it.
     OpenApi(Option<String>),
 }
@@ -82,6 +84,7 @@ impl Route {
             }
             ["metrics"] => Self::Special(Special::Metrics),
             ["version"] => Self::Special(Special::Version),
+            ["openapi", "v2"] => Self::Special(Special::Swagger),
             ["openapi", "v3"] => Self::Special(Special::OpenApi(None)),
             ["openapi", "v3", rest @ ..] => Self::Special(Special::OpenApi(Some(rest.join("/")))),
             ["api"] => Self::Special(Special::Discovery(Document::Core)),
@@ -187,7 +190,9 @@ impl Route {
         Offer {
             text: matches!(
                 self,
-                Self::Special(Special::Health(..) | Special::Metrics) | Self::Unknown
+                Self::Special(
+                    Special::Health(..) | Special::Metrics | Special::Swagger | Special::OpenApi(_)
+                ) | Self::Unknown
             ),
             stream: self.verb() == Verb::Watch,
             kind: match self {

@@ -6,6 +6,7 @@ use super::body::Body;
 use super::negotiate::{Accept, Form};
 use super::protobuf;
 use super::respond;
+use super::table;
 use crate::call::WatchPlan;
 use crate::kinds::Kind;
 use crate::metrics::Flight;
@@ -18,6 +19,7 @@ use crate::verbs::shown;
 use bytes::{BufMut, Bytes, BytesMut};
 use hyper::Response;
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use jiff::Timestamp;
 use rand::RngExt;
 use serde_json::{Value, json};
 use std::pin::Pin;
@@ -196,7 +198,7 @@ impl WatchBody {
         let render = || {
             let object = shown(kind, event.object.clone());
             let body = match form.accept {
-                Accept::Table(version) => respond::table_event(kind, &object, form, version, first),
+                Accept::Table(version) => table::table_event(kind, &object, form, version, first),
                 _ => respond::object_body(kind, &object, form)?,
             };
             let mut out = BytesMut::with_capacity(body.len() + 40);
@@ -207,9 +209,9 @@ impl WatchBody {
             // Only the first table of a stream says what its columns are.
             Some(frames) if !(first && matches!(form.accept, Accept::Table(_))) => {
                 let form = FrameForm {
-                    served: (kind.group, kind.version),
+                    kind,
                     change: event.change,
-                    form: form.words(),
+                    form: form.number(),
                 };
                 frames.get(form, render)
             }
@@ -223,12 +225,17 @@ impl WatchBody {
         if marks_end {
             metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
         }
+        let nothing = || {
+            let mut object = Type::of(self.kind).nothing().clone();
+            (self.kind.hooks.blank)(&mut object);
+            object
+        };
         let object = match self.form.accept {
             Accept::Table(version) => json!({
                 "kind": "Table", "apiVersion": format!("meta.k8s.io/{version}"),
                 "metadata": {"resourceVersion": revision.to_string()},
                 "columnDefinitions": null,
-                "rows": [{"cells": [], "object": {
+                "rows": [{"cells": (self.kind.printer.row)(&nothing(), Timestamp::now()), "object": {
                     "kind": "PartialObjectMetadata", "apiVersion": format!("meta.k8s.io/{version}"), "metadata": metadata,
                 }}],
             }),
@@ -236,10 +243,16 @@ impl WatchBody {
                 "kind": "PartialObjectMetadata", "apiVersion": format!("meta.k8s.io/{version}"), "metadata": metadata,
             }),
             _ => {
-                let mut object = Type::of(self.kind).nothing().clone();
+                let mut object = nothing();
                 object["kind"] = self.kind.kind.into();
                 object["apiVersion"] = self.kind.api_version().into();
-                object["metadata"] = metadata;
+                if let (Some(own), Some(metadata)) =
+                    (object["metadata"].as_object_mut(), metadata.as_object())
+                {
+                    for (name, value) in metadata {
+                        merge(own.entry(name).or_insert(Value::Null), value);
+                    }
+                }
                 object
             }
         };
@@ -266,6 +279,14 @@ impl WatchBody {
 impl Drop for WatchBody {
     fn drop(&mut self) {
         self.end(WatchEnd::Client);
+    }
+}
+
+/// Lays a value over another: members of objects side by side, all else instead of it.
+fn merge(under: &mut Value, over: &Value) {
+    match (under.as_object_mut(), over.as_object()) {
+        (Some(members), Some(more)) => members.extend(more.clone()),
+        _ => *under = over.clone(),
     }
 }
 

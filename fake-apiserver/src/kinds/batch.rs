@@ -3,7 +3,7 @@
 //! Autoscalers are stored as autoscaling/v2. What autoscaling/v1 has no fields for goes into annotations there, as in
 //! the real server.
 
-use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, View, pod};
+use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Setting, View, pod};
 use crate::meta;
 use crate::printer;
 use crate::release::Life;
@@ -51,6 +51,7 @@ pub(super) static JOB: Kind = Kind {
     singular: "job",
     hooks: Hooks {
         default: job_default,
+        create: job_create,
         ..NO_HOOKS
     },
     selectable: &[Selectable {
@@ -79,6 +80,39 @@ fn job_default(object: &mut Value) {
     if let Some(template) = object.pointer_mut("/spec/template") {
         pod::template_default(template);
     }
+}
+
+/// The label by which a job knows its pods.
+const CONTROLLER: &str = "batch.kubernetes.io/controller-uid";
+
+/// A job's pods get labels that no other job's have, unless their labels are the business of whoever made the job.
+fn job_create(object: &mut Value, _: &Setting<'_>) {
+    if object["spec"]["manualSelector"] == true {
+        return;
+    }
+    meta::default_member(&mut object["spec"], "manualSelector", false);
+    let uid = meta::text(object, "uid").to_owned();
+    let name = meta::text(object, "name").to_owned();
+    let template = meta::member(object, "spec")
+        .entry("template")
+        .or_insert_with(|| json!({}));
+    meta::member(template, "metadata");
+    let labels = meta::member(&mut template["metadata"], "labels");
+    for (label, value) in [
+        (CONTROLLER, &uid),
+        ("batch.kubernetes.io/job-name", &name),
+        ("controller-uid", &uid),
+        ("job-name", &name),
+    ] {
+        labels.insert(label.to_owned(), value.as_str().into());
+    }
+    let labels = labels.clone();
+    // A job without labels of its own bears those of its pods.
+    if meta::pairs(&object["metadata"]["labels"]).next().is_none() {
+        meta::set(object, "labels", Some(labels.into()));
+    }
+    meta::member(&mut object["spec"], "selector");
+    meta::member(&mut object["spec"]["selector"], "matchLabels").insert(CONTROLLER.to_owned(), uid.into());
 }
 
 const ANY_AUTOSCALER: Kind = Kind {

@@ -75,6 +75,7 @@ pub(super) static ENDPOINTS: Kind = Kind {
     singular: "endpoints",
     short_names: &["ep"],
     create_on_update: true,
+    deprecation: Some((33, "discovery.k8s.io/v1 EndpointSlice")),
     printer: &printer::ENDPOINTS,
     ..PLAIN
 };

@@ -84,8 +84,15 @@ pub(super) static NODE: Kind = Kind {
     ..PLAIN
 };
 
-/// Allocatable follows from capacity where nothing else is said.
+/// Allocatable follows from capacity where nothing else is said, and the ranges of addresses from the first of them.
 fn node_default(object: &mut Value) {
+    if let Some(range) = object["spec"]
+        .get("podCIDR")
+        .filter(|range| range.is_string())
+        .cloned()
+    {
+        meta::default_member(&mut object["spec"], "podCIDRs", json!([range]));
+    }
     if let Some(capacity) = object["status"].get("capacity").cloned() {
         meta::default_member(&mut object["status"], "allocatable", capacity);
     }

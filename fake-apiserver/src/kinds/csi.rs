@@ -2,6 +2,7 @@
 //!
 //! Rules and texts follow kube-apiserver 1.36, odd paths such as `spec.attachedRequired` included.
 
+use super::volume::driver_name;
 use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Setting, View};
 use crate::faults::Faults;
 use crate::meta;
@@ -26,6 +27,7 @@ const ANY_CSI_DRIVER: Kind = Kind {
         validate: driver_validate,
         validate_update: driver_validate_update,
         validate_update_then: driver_validate_update_then,
+        warn: driver_warn,
         ..NO_HOOKS
     },
     printer: &printer::CSI_DRIVER,
@@ -88,15 +90,67 @@ fn driver_default(object: &mut Value) {
 
 fn driver_validate(object: &Value, faults: &mut Faults) {
     let spec = &object["spec"];
-    for mode in meta::texts(&spec["volumeLifecycleModes"]) {
-        faults.one_of("spec.volumeLifecycleModes", mode, &["Persistent", "Ephemeral"]);
-    }
     let policy = spec["fsGroupPolicy"].as_str().unwrap_or_default();
     faults.one_of(
         "spec.fsGroupPolicy",
         policy,
         &["File", "None", "ReadWriteOnceWithFSType"],
     );
+    token_requests(&spec["tokenRequests"], faults);
+    for mode in meta::texts(&spec["volumeLifecycleModes"]) {
+        faults.one_of("spec.volumeLifecycleModes", mode, &["Persistent", "Ephemeral"]);
+    }
+    if let Some(period) = spec["nodeAllocatableUpdatePeriodSeconds"].as_i64()
+        && period < 10
+    {
+        let text = "must be greater than or equal to 10 seconds";
+        faults.invalid("spec.nodeAllocatableUpdatePeriodSeconds", period, text);
+    }
+}
+
+/// Seconds that a token may be good for.
+const TOKEN_SECONDS: std::ops::RangeInclusive<i64> = 600..=1 << 32;
+
+fn token_requests(requests: &Value, faults: &mut Faults) {
+    let requests = requests.as_array().map_or(&[][..], Vec::as_slice);
+    for (i, request) in requests.iter().enumerate() {
+        let at = format!("spec.tokenRequests[{i}]");
+        let audience = &request["audience"];
+        if requests[..i].iter().any(|before| before["audience"] == *audience) {
+            faults.duplicate(format!("{at}.audience"), audience.clone());
+            continue;
+        }
+        let seconds = request["expirationSeconds"]
+            .as_i64()
+            .unwrap_or(*TOKEN_SECONDS.start());
+        let field = format!("{at}.expirationSeconds");
+        if seconds < *TOKEN_SECONDS.start() {
+            faults.invalid(field, seconds, "may not specify a duration less than 10 minutes");
+        } else if seconds > *TOKEN_SECONDS.end() {
+            faults.invalid(
+                field,
+                seconds,
+                "may not specify a duration larger than 2^32 seconds",
+            );
+        }
+    }
+}
+
+/// Tokens among the attributes of a volume may end in logs.
+fn driver_warn(new: &Value, old: &Value) -> Vec<String> {
+    let (spec, before) = (&new["spec"], &old["spec"]);
+    let asks = spec["tokenRequests"]
+        .as_array()
+        .is_some_and(|requests| !requests.is_empty());
+    if !asks
+        || spec["tokenRequests"] == before["tokenRequests"]
+        || !spec["serviceAccountTokenInSecrets"].is_null()
+    {
+        return Vec::new();
+    }
+    let text = "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent \
+        possible logging of tokens in volume attributes";
+    vec![text.to_owned()]
 }
 
 fn driver_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
@@ -153,46 +207,31 @@ pub(super) static CSI_NODE: Kind = Kind {
 };
 
 fn node_validate(object: &Value, faults: &mut Faults) {
-    let mut seen: Vec<&str> = Vec::new();
-    for (i, driver) in drivers(object).iter().enumerate() {
+    let all = drivers(object);
+    for (i, driver) in all.iter().enumerate() {
         let at = format!("spec.drivers[{i}]");
         let name = driver["name"].as_str().unwrap_or_default();
-        if name.is_empty() {
-            faults.required(format!("{at}.name"), "");
-        } else {
-            meta::complain(
-                faults,
-                &format!("{at}.name"),
-                name,
-                names::subdomain(&name.to_lowercase()),
-            );
-        }
-        let id = driver["nodeID"].as_str().unwrap_or_default();
-        if id.is_empty() {
+        driver_name(name, &format!("{at}.name"), faults);
+        if driver["nodeID"].as_str().unwrap_or_default().is_empty() {
             faults.required(format!("{at}.nodeID"), "");
         }
-        if driver["allocatable"]["count"]
-            .as_i64()
-            .is_some_and(|count| count < 0)
-        {
-            let count = driver["allocatable"]["count"].clone();
-            faults.invalid(
-                format!("{at}.allocatable.count"),
-                count,
-                "must be greater than or equal to 0",
-            );
+        if let Some(count) = driver["allocatable"]["count"].as_i64().filter(|count| *count < 0) {
+            let field = format!("{at}.allocatable.count");
+            faults.invalid(field, count, "must be greater than or equal to 0");
+        }
+        if all[..i].iter().any(|before| before["name"] == name) {
+            faults.duplicate(format!("{at}.name"), name);
         }
         let keys = meta::texts(&driver["topologyKeys"]);
         for (j, key) in keys.iter().enumerate() {
-            if keys[..j].contains(key) {
-                faults.duplicate(format!("{at}.topologyKeys"), *key);
+            if key.is_empty() {
+                faults.required(at.as_str(), "");
             }
-            meta::complain(faults, &format!("{at}.topologyKeys"), key, names::qualified(key));
+            if keys[..j].contains(key) {
+                faults.duplicate(at.as_str(), *key);
+            }
+            meta::complain(faults, &at, key, names::qualified(key));
         }
-        if seen.contains(&name) {
-            faults.duplicate(format!("{at}.name"), name);
-        }
-        seen.push(name);
     }
 }
 
@@ -202,8 +241,17 @@ fn node_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
     for driver in drivers(new) {
         let before = drivers(old).iter().find(|d| d["name"] == driver["name"]);
         if before.is_some_and(|before| frozen(before) != frozen(driver)) {
-            let text = "field is immutable; only allocatable of a driver may change: remove the driver and add it again";
-            faults.invalid("spec.drivers", driver.clone(), text);
+            // The value that is shown is of the server's own type.
+            let allocatable = &driver["allocatable"];
+            let allocatable = match allocatable.is_null() {
+                true => "null".to_owned(),
+                false => format!("{{\"Count\":{}}}", allocatable["count"]),
+            };
+            let shown = format!(
+                "{{\"Name\":{},\"NodeID\":{},\"TopologyKeys\":{},\"Allocatable\":{allocatable}}}",
+                driver["name"], driver["nodeID"], driver["topologyKeys"]
+            );
+            faults.invalid_as("spec.drivers", &shown, "field is immutable");
         }
     }
 }

@@ -7,8 +7,6 @@ mod admission;
 mod batch;
 mod capacity;
 mod certificates;
-mod claim_diff;
-mod claim_source;
 mod config;
 mod core;
 mod csi;
@@ -17,11 +15,11 @@ mod extension;
 mod flow;
 mod network;
 mod pod;
-mod pod_defaults;
 mod rbac;
 mod resource;
 mod review;
 mod scheduling;
+mod selectors;
 mod storage;
 mod volume;
 mod workload;
@@ -72,6 +70,8 @@ pub(crate) struct Kind {
     pub(crate) view: Option<View>,
     /// What is told to whoever creates an object: that it does less here than in a cluster.
     pub(crate) caveat: Option<&'static str>,
+    /// Since which minor release another kind should be used, and which.
+    pub(crate) deprecation: Option<(u8, &'static str)>,
     /// The releases in which the row is served. Several rows may have the same place in the API, in different ones.
     pub(crate) life: Life,
 }
@@ -125,6 +125,8 @@ pub(crate) enum Generation {
 pub(crate) struct Hooks {
     /// Fills in defaults of a decoded object.
     pub(crate) default: fn(&mut Value),
+    /// What the real server's own type of the kind leaves in an object of which nothing was set.
+    pub(crate) blank: fn(&mut Value),
     /// Prepares a new object: what the strategy and admission set.
     pub(crate) create: fn(&mut Value, &Setting<'_>),
     /// Prepares a changed object; the second is the old one.
@@ -135,6 +137,10 @@ pub(crate) struct Hooks {
     pub(crate) validate_create: fn(&Value, &mut Faults),
     /// The rules for a change; the second is the old one.
     pub(crate) validate_update: fn(&Value, &Value, &mut Faults),
+    /// The rules for a change of the status; the second is the old one.
+    pub(crate) validate_status: fn(&Value, &Value, &mut Faults),
+    /// What a writer is told beside the answer; the second is the old object, or null.
+    pub(crate) warn: fn(&Value, &Value) -> Vec<String>,
     /// The rules for a change that not all releases have.
     pub(crate) validate_update_then: fn(&Value, &Value, Profile, &mut Faults),
 }
@@ -167,11 +173,14 @@ pub(crate) struct View {
 /// Hooks that do nothing.
 pub(crate) const NO_HOOKS: Hooks = Hooks {
     default: |_| {},
+    blank: |_| {},
     create: |_, _| {},
     update: |_, _, _| {},
     validate: |_, _| {},
     validate_create: |_, _| {},
     validate_update: |_, _, _| {},
+    validate_status: |_, _, _| {},
+    warn: |_, _| Vec::new(),
     validate_update_then: |_, _, _, _| {},
 };
 
@@ -203,6 +212,7 @@ pub(crate) const PLAIN: Kind = Kind {
     review: None,
     view: None,
     caveat: None,
+    deprecation: None,
     life: Life::ALWAYS,
 };
 
@@ -289,6 +299,7 @@ pub(crate) static PERSISTENT_VOLUME_CLAIM: &Kind = &volume::PERSISTENT_VOLUME_CL
 pub(crate) static POD: &Kind = &pod::POD;
 pub(crate) static POD_DISRUPTION_BUDGET: &Kind = &scheduling::POD_DISRUPTION_BUDGET;
 pub(crate) static PRIORITY_CLASS: &Kind = &scheduling::PRIORITY_CLASS;
+pub(crate) static RUNTIME_CLASS: &Kind = &scheduling::RUNTIME_CLASS;
 pub(crate) static STORAGE_CLASS: &Kind = &storage::STORAGE_CLASS;
 /// The row of service accounts, which tokens are about.
 pub(crate) static SERVICE_ACCOUNT: &Kind = &core::SERVICE_ACCOUNT;
@@ -387,6 +398,16 @@ impl Kind {
 }
 
 impl Kind {
+    /// What whoever uses the resource is told, where there is a better one.
+    pub(crate) fn advice(&self, profile: Profile) -> Option<String> {
+        let (since, instead) = self.deprecation.filter(|(since, _)| profile.is_since(*since))?;
+        let version = self.api_version();
+        Some(format!(
+            "{version} {} is deprecated in v1.{since}+; use {instead}",
+            self.kind
+        ))
+    }
+
     /// Whether the resource has such a part.
     pub(crate) fn has(&self, part: Part) -> bool {
         match part {

@@ -2,7 +2,7 @@
 //!
 //! Rules and texts follow kube-apiserver 1.36. Does not know how the objects decide: `rbac` does.
 
-use super::capacity::selector;
+use super::selectors;
 use super::{Hooks, Kind, NO_HOOKS, PLAIN};
 use crate::faults::Faults;
 use crate::meta;
@@ -173,7 +173,7 @@ fn cluster_role_validate(role: &Value, faults: &mut Faults) {
         );
     }
     for (i, own) in selectors.iter().enumerate() {
-        selector(own, &format!("{at}[{i}]"), faults);
+        selectors::labels(own, &format!("{at}[{i}]"), faults);
     }
 }
 

@@ -1,5 +1,6 @@
 //! scheduling.k8s.io, node.k8s.io and policy: what pods are scheduled and run by.
 
+use super::selectors;
 use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN};
 use crate::faults::Faults;
 use crate::meta;
@@ -95,7 +96,58 @@ pub(super) static POD_DISRUPTION_BUDGET: Kind = Kind {
     status: true,
     generation: Generation::FromCreation,
     unconditional_update: false,
+    hooks: Hooks {
+        validate: budget_validate,
+        ..NO_HOOKS
+    },
     printer: &printer::POD_DISRUPTION_BUDGET,
     life: Life::since(21),
     ..PLAIN
 };
+
+fn budget_validate(object: &Value, faults: &mut Faults) {
+    let spec = &object["spec"];
+    if !spec["minAvailable"].is_null() && !spec["maxUnavailable"].is_null() {
+        // The value that is shown is of the server's own type.
+        let shown = format!(
+            "{{\"MinAvailable\":{},\"Selector\":{},\"MaxUnavailable\":{},\"UnhealthyPodEvictionPolicy\":{}}}",
+            spec["minAvailable"],
+            spec["selector"],
+            spec["maxUnavailable"],
+            spec["unhealthyPodEvictionPolicy"]
+        );
+        faults.invalid_as(
+            "spec",
+            &shown,
+            "minAvailable and maxUnavailable cannot be both set",
+        );
+    }
+    for field in ["minAvailable", "maxUnavailable"] {
+        share(&spec[field], &format!("spec.{field}"), faults);
+    }
+    selectors::labels(&spec["selector"], "spec.selector", faults);
+    if let Some(policy) = spec["unhealthyPodEvictionPolicy"].as_str() {
+        let known = ["AlwaysAllow", "IfHealthyBudget"];
+        faults.one_of("spec.unhealthyPodEvictionPolicy", policy, &known);
+    }
+}
+
+/// A number that is not negative, or so many of a hundred.
+fn share(value: &Value, field: &str, faults: &mut Faults) {
+    match value {
+        Value::Number(number) if number.as_i64().is_some_and(|number| number < 0) => {
+            faults.invalid(field, value.clone(), "must be greater than or equal to 0");
+        }
+        Value::String(text) => {
+            let digits = text.strip_suffix('%').unwrap_or_default();
+            if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+                let why = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or \
+                    '93%', regex used for validation is '[0-9]+%')";
+                faults.invalid(field, text.as_str(), why);
+            } else if digits.trim_start_matches('0').len() > 2 && digits.trim_start_matches('0') != "100" {
+                faults.invalid(field, text.as_str(), "must not be greater than 100%");
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,5 +1,6 @@
 //! StorageClass, VolumeAttachment and VolumeAttributesClass.
 
+use super::volume::{driver_name, protect};
 use super::{Hooks, Kind, NO_HOOKS, PLAIN, Setting};
 use crate::faults::Faults;
 use crate::meta;
@@ -7,6 +8,7 @@ use crate::names;
 use crate::printer;
 use crate::release::Life;
 use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) static STORAGE_CLASS: Kind = Kind {
     group: "storage.k8s.io",
@@ -54,21 +56,54 @@ fn class_validate(object: &Value, faults: &mut Faults) {
     faults.one_of("reclaimPolicy", policy, &["Delete", "Retain"]);
     let mode = object["volumeBindingMode"].as_str().unwrap_or_default();
     faults.one_of("volumeBindingMode", mode, &["Immediate", "WaitForFirstConsumer"]);
-    for (i, term) in object["allowedTopologies"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .enumerate()
-    {
-        for (j, requirement) in term["matchLabelExpressions"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .enumerate()
-        {
-            let at = format!("allowedTopologies[{i}].matchLabelExpressions[{j}]");
-            topology(requirement, &at, faults);
+    parameters(&object["parameters"], true, faults);
+    topologies(&object["allowedTopologies"], faults);
+}
+
+/// How many parameters a class may have, and how many bytes together.
+const PARAMETERS_MAX: usize = 512;
+const PARAMETER_BYTES_MAX: usize = 256 * 1024;
+
+fn parameters(parameters: &Value, may_be_empty: bool, faults: &mut Faults) {
+    let count = meta::pairs(parameters).count();
+    if count > PARAMETERS_MAX {
+        faults.too_long("parameters", PARAMETERS_MAX);
+        return;
+    }
+    let bytes: usize = meta::pairs(parameters)
+        .map(|(key, value)| key.len() + value.len())
+        .sum();
+    if meta::pairs(parameters).any(|(key, _)| key.is_empty()) {
+        faults.invalid("parameters", "", "field can not be empty.");
+    }
+    if bytes > PARAMETER_BYTES_MAX {
+        faults.too_long("parameters", PARAMETER_BYTES_MAX);
+    }
+    if !may_be_empty && count == 0 {
+        faults.required("parameters", "must contain at least one key/value pair");
+    }
+}
+
+fn topologies(terms: &Value, faults: &mut Faults) {
+    let terms = terms.as_array().map_or(&[][..], Vec::as_slice);
+    // The real server compares each term with as many empty ones as there are terms, too.
+    let mut seen: Vec<BTreeMap<&str, BTreeSet<&str>>> = vec![BTreeMap::new(); terms.len()];
+    for (i, term) in terms.iter().enumerate() {
+        let at = format!("allowedTopologies[{i}].matchLabelExpressions");
+        let mut keys = BTreeMap::new();
+        let requirements = term["matchLabelExpressions"].as_array().into_iter().flatten();
+        for (j, requirement) in requirements.enumerate() {
+            topology(requirement, &format!("{at}[{j}]"), faults);
+            let key = requirement["key"].as_str().unwrap_or_default();
+            if keys.contains_key(key) {
+                faults.duplicate(format!("{at}[{j}].key"), key);
+            }
+            keys.insert(key, meta::texts(&requirement["values"]).into_iter().collect());
         }
+        for _ in seen.iter().filter(|other| **other == keys) {
+            faults.duplicate(at.as_str(), "");
+        }
+        seen.push(keys);
     }
 }
 
@@ -97,6 +132,8 @@ pub(super) static VOLUME_ATTACHMENT: Kind = Kind {
     returns_deleted: true,
     hooks: Hooks {
         create: attachment_create,
+        validate: attachment_validate,
+        validate_update: attachment_validate_update,
         ..NO_HOOKS
     },
     printer: &printer::VOLUME_ATTACHMENT,
@@ -105,6 +142,49 @@ pub(super) static VOLUME_ATTACHMENT: Kind = Kind {
 
 fn attachment_create(object: &mut Value, _: &Setting<'_>) {
     object["status"] = json!({"attached": false});
+}
+
+fn attachment_validate(object: &Value, faults: &mut Faults) {
+    let spec = &object["spec"];
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    driver_name(&text(&spec["attacher"]), "spec.attacher", faults);
+    let (volume, inline) = (
+        &spec["source"]["persistentVolumeName"],
+        &spec["source"]["inlineVolumeSpec"],
+    );
+    let one = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
+    match (volume.is_null(), inline.is_null()) {
+        (true, true) => faults.required("spec.source", one),
+        (false, false) => faults.forbidden("spec.source", one),
+        (false, true) if *volume == "" => {
+            let text = "must specify non empty persistentVolumeName";
+            faults.required("spec.source.persistentVolumeName", text);
+        }
+        _ => {}
+    }
+    let node = text(&spec["nodeName"]);
+    meta::complain(faults, "spec.nodeName", &node, names::subdomain(&node));
+    if let Some(volume) = volume.as_str() {
+        meta::complain(
+            faults,
+            "spec.source.persistentVolumeName",
+            volume,
+            names::subdomain(volume),
+        );
+    }
+}
+
+fn attachment_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
+    if new["spec"] == old["spec"] {
+        return;
+    }
+    // The value that is shown is of the server's own type.
+    let (spec, source) = (&new["spec"], &new["spec"]["source"]);
+    let shown = format!(
+        "{{\"Attacher\":{},\"Source\":{{\"PersistentVolumeName\":{},\"InlineVolumeSpec\":{}}},\"NodeName\":{}}}",
+        spec["attacher"], source["persistentVolumeName"], source["inlineVolumeSpec"], spec["nodeName"]
+    );
+    faults.invalid_as("spec", &shown, "field is immutable");
 }
 
 pub(super) static VOLUME_ATTRIBUTES_CLASS: Kind = Kind {
@@ -117,15 +197,29 @@ pub(super) static VOLUME_ATTRIBUTES_CLASS: Kind = Kind {
     unconditional_update: false,
     returns_deleted: true,
     hooks: Hooks {
-        validate: |object, faults| {
-            if object["driverName"].as_str().is_none_or(str::is_empty) {
-                faults.required("driverName", "");
+        create: |object, setting| protect(object, setting, "kubernetes.io/vac-protection"),
+        validate: attributes_validate,
+        validate_update: |new, old, faults| {
+            for field in ["driverName", "parameters"] {
+                if new[field] != old[field] {
+                    faults.forbidden(field, &format!("updates to {field} are forbidden."));
+                }
             }
         },
-        validate_update: |new, old, faults| faults.members_unchanged(new, old, &["driverName", "parameters"]),
         ..NO_HOOKS
     },
     printer: &printer::VOLUME_ATTRIBUTES_CLASS,
     life: Life::since(34),
     ..PLAIN
 };
+
+fn attributes_validate(object: &Value, faults: &mut Faults) {
+    let driver = object["driverName"].as_str().unwrap_or_default();
+    if driver.is_empty() {
+        faults.required("driverName", "");
+    } else {
+        let complaints = names::qualified(&driver.to_lowercase());
+        meta::complain(faults, "driverName", driver, complaints);
+    }
+    parameters(&object["parameters"], false, faults);
+}

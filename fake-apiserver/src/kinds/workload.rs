@@ -1,6 +1,6 @@
 //! Owners of pods and their companions: stored and shown, with their defaults but without rules; nothing runs them.
 
-use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Subresource, pod};
+use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Setting, Subresource, core, pod};
 use crate::meta;
 use crate::printer;
 use serde_json::{Value, json};
@@ -43,6 +43,7 @@ pub(super) static DAEMON_SET: Kind = Kind {
     printer: &printer::DAEMON_SET,
     hooks: Hooks {
         default: daemon_set_default,
+        blank: no_template_generation,
         ..NO_HOOKS
     },
     ..WORKLOAD
@@ -57,6 +58,7 @@ pub(super) static DEPLOYMENT: Kind = Kind {
     subresources: &[Subresource::Scale],
     hooks: Hooks {
         default: deployment_default,
+        blank: no_replicas,
         ..NO_HOOKS
     },
     ..WORKLOAD
@@ -71,6 +73,7 @@ pub(super) static REPLICA_SET: Kind = Kind {
     subresources: &[Subresource::Scale],
     hooks: Hooks {
         default: replicated_default,
+        blank: no_replicas,
         ..NO_HOOKS
     },
     selectable: REPLICAS,
@@ -86,6 +89,7 @@ pub(super) static STATEFUL_SET: Kind = Kind {
     subresources: &[Subresource::Scale],
     hooks: Hooks {
         default: stateful_set_default,
+        blank: no_replicas,
         ..NO_HOOKS
     },
     ..WORKLOAD
@@ -116,9 +120,78 @@ pub(super) static SERVICE: Kind = Kind {
     status: true,
     create_on_update: true,
     returns_deleted: true,
+    hooks: Hooks {
+        default: service_default,
+        create: service_create,
+        ..NO_HOOKS
+    },
+    selectable: &[
+        Selectable {
+            label: "spec.clusterIP",
+            pointers: &["/spec/clusterIP"],
+        },
+        Selectable {
+            label: "spec.type",
+            pointers: &["/spec/type"],
+        },
+    ],
+    unknown_label: core::not_supported,
     printer: &printer::SERVICE,
     ..PLAIN
 };
+
+fn service_default(object: &mut Value) {
+    let spec = &mut object["spec"];
+    meta::default_member(spec, "sessionAffinity", "None");
+    meta::default_member(spec, "type", "ClusterIP");
+    if spec["sessionAffinity"] == "ClientIP" {
+        let lasting = json!({"clientIP": {"timeoutSeconds": 10_800}});
+        meta::default_member(spec, "sessionAffinityConfig", lasting);
+    }
+    for port in meta::entries(spec, "/ports") {
+        meta::default_member(port, "protocol", "TCP");
+        // Nothing was said of a target that is zero or empty.
+        if [json!(null), json!(0), json!("")].contains(&port["targetPort"]) {
+            port["targetPort"] = port["port"].clone();
+        }
+    }
+    if ["NodePort", "LoadBalancer"].iter().any(|of| spec["type"] == *of) {
+        meta::default_member(spec, "externalTrafficPolicy", "Cluster");
+    }
+    if spec["type"] == "LoadBalancer" {
+        meta::default_member(spec, "allocateLoadBalancerNodePorts", true);
+    }
+    if spec["type"] != "ExternalName" {
+        meta::default_member(spec, "internalTrafficPolicy", "Cluster");
+    }
+}
+
+/// The families of addresses, for one of which an address would be given out.
+fn service_create(object: &mut Value, _: &Setting<'_>) {
+    let spec = &mut object["spec"];
+    let has_selector = meta::pairs(&spec["selector"]).next().is_some();
+    let (families, policy) = match (spec["type"].as_str(), spec["clusterIP"].as_str()) {
+        (Some("ExternalName"), _) => return,
+        (_, Some("None")) if !has_selector => (json!(["IPv4", "IPv6"]), "RequireDualStack"),
+        _ => (json!(["IPv4"]), "SingleStack"),
+    };
+    if let Some(address) = spec["clusterIP"].as_str().filter(|address| !address.is_empty()) {
+        let addresses = json!([address]);
+        meta::default_member(spec, "clusterIPs", addresses);
+    }
+    meta::default_member(spec, "ipFamilies", families);
+    meta::default_member(spec, "ipFamilyPolicy", policy);
+}
+
+/// The number of replicas is no pointer inside the real server.
+fn no_replicas(object: &mut Value) {
+    object["spec"]["replicas"] = 0.into();
+}
+
+/// The generation of the template, which v1 has no field for.
+fn no_template_generation(object: &mut Value) {
+    object["metadata"]["annotations"] = json!({"deprecated.daemonset.template.generation": "0"});
+}
 
 /// Fills in members of the spec, and the template of its pods.
 fn spec_default(object: &mut Value, members: &[(&str, Value)]) {

@@ -4,7 +4,7 @@
 //! field. Does not know sets.
 
 use super::set::Element;
-use crate::schema::{Form, Ownership, Type};
+use crate::schema::{Form, Ownership, Presence, Type, zero};
 use serde_json::{Map, Value};
 
 /// How a value is divided into fields.
@@ -24,6 +24,7 @@ impl Nature {
     pub(super) fn of(form: &'static Form, ownership: &'static Ownership) -> Self {
         match (form, ownership) {
             (_, Ownership::Atomic) => Self::Leaf,
+            (Form::Struct(id), Ownership::Granular) => Self::Struct(id.get()),
             (Form::Struct(id), _) if !id.get().atomic => Self::Struct(id.get()),
             (Form::Map(inner), _) => Self::Map(inner),
             (Form::List(_), Ownership::Set) => Self::Set,
@@ -54,7 +55,7 @@ impl Nature {
     /// How paths name an entry of a list. Why they can't, otherwise.
     pub(super) fn name(self, item: &Value) -> Result<Element<'static>, String> {
         match (self, item) {
-            (Self::Keyed(keys, _), Value::Object(members)) => key(keys, members),
+            (Self::Keyed(keys, form), Value::Object(members)) => key(keys, form, members),
             (Self::Keyed(..), Value::Null) => {
                 Err("associative list with keys may not have a null element".to_owned())
             }
@@ -73,10 +74,17 @@ impl Nature {
     }
 }
 
-/// The key of an entry. Ports are those of TCP unless they say otherwise; other members that are not there are no
-/// part of the key.
-fn key(keys: &[&str], members: &Map<String, Value>) -> Result<Element<'static>, String> {
-    let default = |name: &str| (name == "protocol").then(|| Value::from("TCP"));
+/// The key of an entry. Ports are those of TCP unless they say otherwise, and what is always written is there; other
+/// members that are not there are no part of the key.
+fn key(keys: &[&str], form: &Form, members: &Map<String, Value>) -> Result<Element<'static>, String> {
+    let default = |name: &str| match form {
+        _ if name == "protocol" => Some(Value::from("TCP")),
+        Form::Struct(id) => {
+            let field = id.get().field(name)?;
+            (field.presence == Presence::Always).then(|| zero(&field.form))
+        }
+        _ => None,
+    };
     let found: Map<String, Value> = keys
         .iter()
         .filter_map(|name| {

@@ -35,6 +35,19 @@ pub(super) const CONTAINERS: Column = wide("Containers");
 pub(super) const IMAGES: Column = wide("Images");
 pub(super) const SELECTOR: Column = wide("Selector");
 
+pub(crate) static SCALE: Printer = Printer {
+    columns: &[NAME, integer("Desired"), integer("Available"), AGE],
+    row: |o, now| {
+        vec![
+            name(o),
+            number(o, "/spec/replicas"),
+            number(o, "/status/replicas"),
+            age(o, now),
+        ]
+    },
+    null_when_empty: false,
+};
+
 pub(crate) static REPLICA_SET: Printer = Printer {
     columns: &[
         NAME,

@@ -6,6 +6,7 @@
 mod decode;
 mod encode;
 mod envelope;
+pub(crate) mod gnostic;
 #[cfg(test)]
 mod maker;
 mod special;

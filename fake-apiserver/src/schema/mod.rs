@@ -99,6 +99,8 @@ pub(crate) enum Ownership {
     Natural,
     /// As a whole.
     Atomic,
+    /// By member, although structs of the type are owned as a whole elsewhere.
+    Granular,
     /// A list of scalars, each with owners of its own.
     Set,
     /// A list of structs, told apart by these members.

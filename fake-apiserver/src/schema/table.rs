@@ -86,6 +86,7 @@ fn field(field: &wire::Field, name: &'static str, notes: &'static str) -> Field 
                 out.strategy = Strategy { merge: true, key };
             }
             "keys" => out.ownership = Ownership::Keyed(value.split(',').collect()),
+            "granular" => out.ownership = Ownership::Granular,
             "set" => out.ownership = Ownership::Set,
             "atomic" => out.ownership = Ownership::Atomic,
             "go" => out.form = form(field, value),

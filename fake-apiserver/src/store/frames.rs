@@ -2,23 +2,31 @@
 //!
 //! Lives as long as some watch has the change in its queue. Does not know how a form is rendered.
 
+use crate::kinds::Kind;
 use crate::observe::Change;
 use bytes::Bytes;
 use parking_lot::Mutex;
 
-/// A form in which watches send events. All words come from tables, so that there are few of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A form in which watches send events. It is compared for every event that a watch sends, so it is made of what is
+/// compared at once.
+#[derive(Clone, Copy)]
 pub(crate) struct FrameForm {
-    /// The group and version that the object is read through.
-    pub(crate) served: (&'static str, &'static str),
+    /// The resource that the object is read through.
+    pub(crate) kind: &'static Kind,
     /// What the event is called: watches of a selection see other events than watches of everything.
     pub(crate) change: Change,
-    /// The media type and what it is narrowed to.
-    pub(crate) form: [&'static str; 3],
+    /// The media type and what it is narrowed to, by number.
+    pub(crate) form: u8,
+}
+
+impl PartialEq for FrameForm {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.kind, other.kind) && (self.change, self.form) == (other.change, other.form)
+    }
 }
 
 /// The forms of one change that were rendered so far.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Frames(Mutex<Vec<(FrameForm, Bytes)>>);
 
 impl Frames {

@@ -1,6 +1,6 @@
 //! The state of the server: all objects, the log of what happened to them, and who watches.
 //!
-//! Owns the single write path, `Txn::commit`: one lock orders revision, log, watchers and observer. Does no I/O and
+//! The single write path is `Txn::commit`: one lock orders revision, log, watchers and observer. Does no I/O and
 //! does not know what a valid object is; `verbs` decides that while holding a transaction.
 
 mod expiry;
@@ -9,41 +9,38 @@ mod history;
 mod object;
 mod owners;
 mod perturbed;
+mod txn;
 mod watcher;
 mod watchers;
 
 use expiry::Expiry;
 pub(crate) use frames::{FrameForm, Frames};
-pub(crate) use history::{Gone, History, Logged};
+pub(crate) use history::{Gone, History};
 pub(crate) use object::{Object, write_json};
 use owners::Owners;
 pub(crate) use owners::{FOREGROUND, ORPHAN, waits};
+pub(crate) use txn::Txn;
 pub(crate) use watcher::{Batch, Delivered, Selection, Start, Watcher};
-use watcher::{Head, Inbox};
 use watchers::Watchers;
 
 use crate::activity::Activity;
-use crate::auth::{Authenticated, Authenticator, Claim, User};
+use crate::auth::{Authenticator, User};
 use crate::clock::Clock;
-use crate::kinds::{EVENT, KINDS, Kind};
-use crate::managed;
-use crate::meta;
-use crate::observe::{Change, Event, Observer, WatchEnd};
+use crate::kinds::{KINDS, Kind};
+use crate::observe::{Event, Observer, WatchEnd};
 use crate::options::{Limits, ServerOptions};
 use crate::perturb::Table;
-use crate::rbac::{self, Attributes, Authorizer, Decision, Rule, Sources};
+use crate::rbac::{Attributes, Authorizer, Decision, Sources};
 use crate::release::Profile;
 use crate::status::Status;
 use imbl::OrdMap;
-use parking_lot::{Mutex, MutexGuard, RwLock};
+use parking_lot::{Mutex, RwLock};
+use rand::SeedableRng;
 use rand::rngs::StdRng;
-use rand::{RngExt, SeedableRng};
-use serde_json::Value;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::task::Waker;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::sync::Notify;
 
 /// How long a request waits for a revision that is not written yet, as in the real server.
@@ -143,17 +140,7 @@ impl Store {
 
     /// Takes the lock for one request of `client`.
     pub(crate) fn begin<'a>(&'a self, client: &'a Arc<str>) -> Txn<'a> {
-        let now = self.clock.now();
-        Txn {
-            store: self,
-            state: self.state.lock(),
-            sleepers: Sleepers::default(),
-            client,
-            user: None,
-            now,
-            dry_run: false,
-            warnings: Vec::new(),
-        }
+        Txn::begin(self, client)
     }
 
     pub(crate) fn revision(&self) -> u64 {
@@ -252,265 +239,6 @@ impl Store {
 impl State {
     fn policy_sources(&self) -> Sources {
         Sources::read(|kind| self.shelves[kind.shelf()].objects.clone())
-    }
-}
-
-/// One request's hold on the state. Everything observable is reported before it is dropped.
-pub(crate) struct Txn<'a> {
-    store: &'a Store,
-    state: MutexGuard<'a, State>,
-    /// After the state, so that the lock is free when they wake.
-    sleepers: Sleepers,
-    client: &'a Arc<str>,
-    /// Who asks; nobody where the server itself does.
-    pub(crate) user: Option<Arc<User>>,
-    /// The time of the request, as `metadata` writes it.
-    pub(crate) now: Arc<str>,
-    /// Nothing is kept: commits only render.
-    pub(crate) dry_run: bool,
-    /// Texts for `Warning` headers.
-    pub(crate) warnings: Vec<String>,
-}
-
-/// Readers of watches that have something to send; they wake when this is dropped.
-#[derive(Default)]
-struct Sleepers(Vec<Waker>);
-
-impl Drop for Sleepers {
-    fn drop(&mut self) {
-        self.0.drain(..).for_each(Waker::wake);
-    }
-}
-
-impl Txn<'_> {
-    pub(crate) fn options(&self) -> &ServerOptions {
-        &self.store.options
-    }
-
-    /// What is served; it does not change during a transaction.
-    pub(crate) fn profile(&self) -> Profile {
-        self.store.profile()
-    }
-
-    pub(crate) fn revision(&self) -> u64 {
-        self.state.revision
-    }
-
-    /// The user that a token stands for.
-    pub(crate) fn authenticate(&self, token: &str, audiences: &[String]) -> Option<Authenticated> {
-        let lookup = |kind: &'static Kind, key: &str| self.get(kind, key);
-        self.store.authenticator.token(token, audiences, &lookup)
-    }
-
-    /// Signs a token for a service account.
-    pub(crate) fn issue(&self, claim: &Claim) -> String {
-        self.store.authenticator.issue(claim)
-    }
-
-    /// Decides whether a user may do something.
-    pub(crate) fn authorize(&self, user: &User, attributes: Attributes<'_>) -> Decision {
-        self.store
-            .authorizer
-            .decide(user, attributes, || self.state.policy_sources())
-    }
-
-    /// What a user may do in a namespace, and what could not be found out.
-    pub(crate) fn rules_for(&self, user: &User, namespace: &str) -> (Vec<Rule>, Option<String>) {
-        self.store
-            .authorizer
-            .rules_for(user, namespace, || self.state.policy_sources())
-    }
-
-    pub(crate) fn get(&self, kind: &'static Kind, key: &str) -> Option<Arc<Object>> {
-        self.state.shelves[kind.shelf()].objects.get(key).cloned()
-    }
-
-    pub(crate) fn snapshot(&self, kind: &'static Kind) -> Snapshot {
-        let objects = self.state.shelves[kind.shelf()].objects.clone();
-        Snapshot {
-            objects,
-            revision: self.state.revision,
-        }
-    }
-
-    /// The resource as it was at an earlier revision.
-    pub(crate) fn snapshot_at(&self, kind: &'static Kind, revision: u64) -> Result<Snapshot, Gone> {
-        let shelf = kind.shelf();
-        let mut objects = self.state.shelves[shelf].objects.clone();
-        self.state.history.rewind(shelf, revision, &mut objects)?;
-        Ok(Snapshot { objects, revision })
-    }
-
-    /// Writes an object, new or changed. It gets its resourceVersion here, and unless it says who manages its fields,
-    /// that stays as it was.
-    pub(crate) fn put(&mut self, kind: &'static Kind, key: &str, mut value: Value) -> Arc<Object> {
-        if value["metadata"].get("managedFields").is_none()
-            && let Some(old) = self.get(kind, key)
-        {
-            managed::mark(&mut value, old.managed().to_owned());
-        }
-        if self.dry_run {
-            let revision = meta::text(&value, "resourceVersion").parse().unwrap_or_default();
-            return Object::new(value, revision);
-        }
-        let revision = self.state.revision + 1;
-        meta::set(&mut value, "resourceVersion", Some(revision.to_string().into()));
-        let object = Object::new(value, revision);
-        self.commit(kind, key, Some(object.clone()));
-        object
-    }
-
-    /// Removes an object. Watchers see its last state at a new revision.
-    pub(crate) fn remove(&mut self, kind: &'static Kind, key: &str) {
-        if !self.dry_run {
-            self.commit(kind, key, None);
-        }
-    }
-
-    /// The single write path: revision, objects, log, watchers, observer, in this order under one lock.
-    fn commit(&mut self, kind: &'static Kind, key: &str, new: Option<Arc<Object>>) {
-        let shelf_number = kind.shelf();
-        let state = &mut *self.state;
-        let shelf = &mut state.shelves[shelf_number];
-        let (change, old, shown) = match new {
-            Some(new) => {
-                let old = shelf.objects.insert(key.into(), new.clone());
-                (
-                    if old.is_some() {
-                        Change::Modified
-                    } else {
-                        Change::Added
-                    },
-                    old,
-                    new,
-                )
-            }
-            None => {
-                let Some(old) = shelf.objects.remove(key) else {
-                    return;
-                };
-                let last = history::at_revision(&old, state.revision + 1);
-                (Change::Deleted, Some(old), last)
-            }
-        };
-        let after = Some(&*shown).filter(|_| change != Change::Deleted);
-        if std::ptr::eq(kind.stored(), EVENT) {
-            match after {
-                Some(_) => state.expiry.wrote(key, Instant::now()),
-                None => state.expiry.removed(key),
-            }
-        }
-        state.owners.note(shelf_number, key, old.as_deref(), after);
-        state.revision += 1;
-        let logged = Arc::new(Logged::new(key.into(), change, state.revision, shown, old));
-        state.history.push(shelf_number, logged.clone());
-        if rbac::is_source(kind) {
-            self.store.authorizer.outdate();
-        }
-        self.store.committed.notify_waiters();
-        let (namespace, name) = (
-            meta::text(&logged.object.value, "namespace"),
-            meta::text(&logged.object.value, "name"),
-        );
-        let (frames, activity) = (Arc::new(Frames::default()), &self.store.activity);
-        let watchers = shelf.watchers.of(namespace, name);
-        self.sleepers
-            .0
-            .extend(watchers.filter_map(|watcher| watcher.offer(&logged, &frames, activity)));
-        if let Some(observer) = &self.store.observer {
-            observer.observe(logged.committed(kind.stored(), self.client));
-        }
-    }
-
-    /// Opens a watch. What it starts with and what comes later meet without a gap, for the lock is held.
-    ///
-    /// Where the log no longer reaches back far enough there is no watch, but a number for it.
-    pub(crate) fn watch(
-        &mut self,
-        kind: &'static Kind,
-        selection: Selection,
-        start: Start,
-    ) -> Result<Arc<Watcher>, (u64, Gone)> {
-        let shelf = kind.shelf();
-        self.state.watches += 1;
-        let (id, now) = (self.state.watches, self.state.revision);
-        let (head, after) = match start {
-            Start::Now => (Head::Done, now),
-            Start::State => (
-                Head::State {
-                    objects: self.state.shelves[shelf].objects.clone(),
-                    last: None,
-                },
-                now,
-            ),
-            Start::After(revision) => {
-                let log = self
-                    .state
-                    .history
-                    .since(shelf, revision)
-                    .map_err(|gone| (id, gone))?;
-                (Head::Backlog { log, last: revision }, now.max(revision))
-            }
-        };
-        let watcher = Arc::new(Watcher {
-            id,
-            client: self.client.clone(),
-            kind,
-            selection,
-            after,
-            limit: self.store.options.watch_queue,
-            inbox: Mutex::new(Inbox::new(head, self.store.activity.begin())),
-        });
-        self.state.shelves[shelf].watchers.add(watcher.clone());
-        self.store.perturb_new(&mut self.state, &watcher);
-        Ok(watcher)
-    }
-
-    /// The objects of a namespace in a resource, with their keys.
-    pub(crate) fn in_namespace(&self, kind: &'static Kind, namespace: &str) -> Vec<(Arc<str>, Arc<Object>)> {
-        namespace_range(&self.state.shelves[kind.shelf()].objects, Some(namespace))
-            .map(|(key, object)| (key.clone(), object.clone()))
-            .collect()
-    }
-
-    /// The next object that garbage collection has to look at.
-    pub(crate) fn next_to_collect(&mut self) -> Option<(&'static Kind, Arc<str>)> {
-        let (shelf, key) = self.state.owners.next()?;
-        Some((KINDS[shelf], key))
-    }
-
-    /// Leaves an object to garbage collection until other resources are served.
-    pub(crate) fn collect_later(&mut self, kind: &'static Kind, key: &Arc<str>) {
-        self.state.owners.park((kind.shelf(), key.clone()));
-    }
-
-    /// The key of an event whose time has come.
-    pub(crate) fn next_expired(&mut self) -> Option<Arc<str>> {
-        self.state.expiry.next(Instant::now())
-    }
-
-    pub(crate) fn has_garbage(&self) -> bool {
-        self.state.owners.has_work()
-    }
-
-    /// What refers to an owner of that uid.
-    pub(crate) fn dependents(&self, uid: &str) -> Vec<(&'static Kind, Arc<Object>)> {
-        let spots = self.state.owners.of(uid).into_iter();
-        spots
-            .filter_map(|(shelf, key)| {
-                Some((KINDS[shelf], self.state.shelves[shelf].objects.get(&key)?.clone()))
-            })
-            .collect()
-    }
-
-    pub(crate) fn observe(&self, event: Event) {
-        if let Some(observer) = &self.store.observer {
-            observer.observe(event);
-        }
-    }
-
-    pub(crate) fn random(&mut self) -> &mut impl RngExt {
-        &mut self.state.rng
     }
 }
 

@@ -91,7 +91,7 @@ pub(super) enum Head {
 }
 
 /// One event for the client.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Delivered {
     pub(crate) change: Change,
     pub(crate) object: Arc<Object>,
@@ -119,17 +119,29 @@ pub(crate) enum Batch {
 
 impl Selection {
     pub(crate) fn matches(&self, object: &Object) -> bool {
-        let namespace = self.namespace.as_ref();
-        namespace.is_none_or(|namespace| meta::text(&object.value, "namespace") == namespace)
-            && self.matches_within(object)
+        self.is_placed(object) && self.picks(object)
     }
 
     /// Like `matches`, for an object of the namespace that is selected.
     pub(crate) fn matches_within(&self, object: &Object) -> bool {
+        self.is_named(object) && self.picks(object)
+    }
+
+    /// Whether an object is in the place, of many names or one, that is looked at.
+    fn is_placed(&self, object: &Object) -> bool {
+        let namespace = self.namespace.as_ref();
+        let is_near = namespace.is_none_or(|namespace| meta::text(&object.value, "namespace") == namespace);
+        is_near && self.is_named(object)
+    }
+
+    fn is_named(&self, object: &Object) -> bool {
         let name = self.name.as_ref();
         name.is_none_or(|name| meta::text(&object.value, "name") == name)
-            && self.labels.matches(&object.value)
-            && self.fields.matches(&object.value)
+    }
+
+    /// Whether the selectors match an object of that place.
+    fn picks(&self, object: &Object) -> bool {
+        self.labels.matches(&object.value) && self.fields.matches(&object.value)
     }
 
     /// The only namespace whose objects can match.
@@ -144,10 +156,24 @@ impl Selection {
         own.or_else(|| self.fields.only("/metadata/name"))
     }
 
-    /// What a watch with this selection sees of a change.
+    /// The part of a resource in which all that matches is: often the only object that can.
+    pub(crate) fn narrow(&self, kind: &Kind, objects: Objects) -> Objects {
+        let (namespace, name) = (self.only_namespace(), self.only_name());
+        match name {
+            Some(name) if namespace.is_some() || !kind.namespaced => {
+                let found = objects.get_key_value(kind.key(namespace, name).as_str());
+                found.map_or_else(Objects::new, |(key, object)| {
+                    Objects::unit(key.clone(), object.clone())
+                })
+            }
+            _ => objects,
+        }
+    }
+
+    /// What a watch with this selection sees of a change in its place.
     fn sees(&self, logged: &Logged, frames: Option<&Arc<Frames>>) -> Option<Delivered> {
-        let before = logged.old.as_ref().is_some_and(|old| self.matches(old));
-        let after = logged.change != Change::Deleted && self.matches(&logged.object);
+        let before = logged.old.as_ref().is_some_and(|old| self.picks(old));
+        let after = logged.change != Change::Deleted && self.picks(&logged.object);
         let (change, object) = match (before, after) {
             (false, true) => (Change::Added, logged.object.clone()),
             (true, true) => (Change::Modified, logged.object.clone()),
@@ -164,8 +190,8 @@ impl Selection {
 }
 
 impl Watcher {
-    /// Takes a change into the queue, if the watch is meant to see it, and returns whom to wake: waking takes longer
-    /// than everything else here, and can be done without the lock of the store.
+    /// Takes a change in the watch's place into the queue, if the watch is meant to see it, and returns whom to wake:
+    /// waking takes longer than everything else here, and can be done without the lock of the store.
     pub(super) fn offer(&self, logged: &Logged, frames: &Arc<Frames>, activity: &Activity) -> Option<Waker> {
         if logged.revision <= self.after {
             return None;
@@ -361,7 +387,9 @@ impl Inbox {
                 let mut rest = log.range(*last + 1..);
                 for (revision, logged) in rest.by_ref().take(most) {
                     *last = *revision;
-                    events.extend(selection.sees(logged, None));
+                    if selection.is_placed(&logged.object) {
+                        events.extend(selection.sees(logged, None));
+                    }
                 }
                 rest.next().is_none().then_some(Head::Done)
             }

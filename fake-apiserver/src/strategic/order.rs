@@ -30,7 +30,7 @@ pub(super) fn enforce(
             Some(Value::Array(_)) => patch.remove(&name).and_then(as_list).unwrap_or_default(),
             Some(_) => continue,
         };
-        check(&change, &order, strategy.key, &name)?;
+        check(&change, &order, strategy.key)?;
         let slot = match original.get_mut(&name) {
             Some(Value::Array(list)) => list,
             _ if change.is_empty() => continue,
@@ -57,7 +57,7 @@ fn as_list(value: Value) -> Option<Vec<Value>> {
 }
 
 /// A patch must agree with the order that it sets.
-fn check(change: &[Value], order: &[Value], key: Option<&str>, name: &str) -> Result<(), Misuse> {
+fn check(change: &[Value], order: &[Value], key: Option<&str>) -> Result<(), Misuse> {
     let mut last = 0;
     for item in change.iter().filter(|item| item.get(PATCH).is_none()) {
         match order.iter().position(|ordered| same(ordered, item, key)) {
@@ -65,7 +65,7 @@ fn check(change: &[Value], order: &[Value], key: Option<&str>, name: &str) -> Re
             _ => {
                 let list = |items: &[Value]| list::go_map(&Value::Array(items.to_vec()));
                 let text = format!(
-                    "The order in patch list:\n{}\n doesn't match {SET_ORDER}{name} list:\n{}\n",
+                    "The order in patch list:\n{}\n doesn't match $setElementOrder list:\n{}\n",
                     list(change),
                     list(order)
                 );

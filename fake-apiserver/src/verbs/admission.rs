@@ -3,8 +3,13 @@
 //!
 //! What admission does to an object by itself is in the kind's hooks.
 
-use crate::kinds::{Kind, PERSISTENT_VOLUME_CLAIM, POD, PRIORITY_CLASS, SERVICE_ACCOUNT, STORAGE_CLASS};
+use super::token_volume;
+use crate::call::{Part, Target};
+use crate::kinds::{
+    Kind, PERSISTENT_VOLUME_CLAIM, POD, PRIORITY_CLASS, RUNTIME_CLASS, SERVICE_ACCOUNT, STORAGE_CLASS,
+};
 use crate::meta;
+use crate::quantity::Quantity;
 use crate::status::Status;
 use crate::store::Txn;
 use serde_json::Value;
@@ -15,15 +20,48 @@ const IS_DEFAULT: &str = "storageclass.kubernetes.io/is-default-class";
 /// The older way to name a claim's class.
 const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
 
-pub(super) fn admit(txn: &Txn<'_>, kind: &'static Kind, object: &mut Value) -> Result<(), Status> {
+pub(super) fn admit(txn: &mut Txn<'_>, kind: &'static Kind, object: &mut Value) -> Result<(), Status> {
     if std::ptr::eq(kind, POD) {
         priority(txn, object)?;
+        runtime_class(txn, object)?;
         return service_account(txn, object);
     }
     if std::ptr::eq(kind, PERSISTENT_VOLUME_CLAIM) {
         default_class(txn, object);
     }
     Ok(())
+}
+
+/// PersistentVolumeClaimResize: a claim grows only once it is bound, and if its class lets it.
+pub(super) fn admit_change(txn: &Txn<'_>, target: &Target, new: &Value, old: &Value) -> Result<(), Status> {
+    if !std::ptr::eq(target.kind, PERSISTENT_VOLUME_CLAIM) || target.part != Part::Main {
+        return Ok(());
+    }
+    let size = |claim: &Value| {
+        let text = claim["spec"]["resources"]["requests"]["storage"].as_str();
+        text.and_then(|text| text.parse::<Quantity>().ok())
+    };
+    if size(new) <= size(old) {
+        return Ok(());
+    }
+    let refuse = |why: &str| Err(Status::forbidden(target.kind.resource(), target.name(), why));
+    if old["status"]["phase"] != "Bound" {
+        return refuse("Only bound persistent volume claims can be expanded");
+    }
+    let class = |claim: &Value| {
+        let annotated = claim["metadata"]["annotations"][CLASS_ANNOTATION].as_str();
+        let class = annotated.or(claim["spec"]["storageClassName"].as_str());
+        class.unwrap_or_default().to_owned()
+    };
+    let name = class(new);
+    let found = txn.get(STORAGE_CLASS, &name).filter(|_| name == class(old));
+    if found.is_some_and(|class| class.value["allowVolumeExpansion"] == true) {
+        return Ok(());
+    }
+    refuse(
+        "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support \
+         resize",
+    )
 }
 
 /// A pod has the priority of its class, or of the default one, or none.
@@ -53,6 +91,19 @@ fn priority(txn: &Txn<'_>, pod: &mut Value) -> Result<(), Status> {
         );
         return Err(refuse(pod, &why));
     }
+    let policy = class.map_or("PreemptLowerPriority", |class| {
+        class["preemptionPolicy"].as_str().unwrap_or_default()
+    });
+    if let Some(given) = pod["spec"]["preemptionPolicy"]
+        .as_str()
+        .filter(|given| *given != policy)
+    {
+        let why = format!(
+            "the string value of PreemptionPolicy ({given}) must not be provided in pod spec; priority admission \
+             controller computed {policy} from the given PriorityClass name"
+        );
+        return Err(refuse(pod, &why));
+    }
     let spec = meta::member(pod, "spec");
     spec.insert("priority".to_owned(), value.into());
     if let Some(class) = class {
@@ -63,8 +114,18 @@ fn priority(txn: &Txn<'_>, pod: &mut Value) -> Result<(), Status> {
     Ok(())
 }
 
-/// A pod needs its service account. Where there are no kubelets there is nobody to make accounts, nor to use them.
-fn service_account(txn: &Txn<'_>, pod: &Value) -> Result<(), Status> {
+/// RuntimeClass: the class that a pod names is there.
+fn runtime_class(txn: &Txn<'_>, pod: &Value) -> Result<(), Status> {
+    let name = pod["spec"]["runtimeClassName"].as_str().unwrap_or_default();
+    if name.is_empty() || txn.get(RUNTIME_CLASS, name).is_some() {
+        return Ok(());
+    }
+    let why = format!("pod rejected: RuntimeClass {name:?} not found");
+    Err(Status::forbidden(POD.resource(), meta::text(pod, "name"), &why))
+}
+
+/// A pod needs its service account, and gets a volume with a token of it. Where there are no kubelets there is nobody to make accounts, nor to use them.
+fn service_account(txn: &mut Txn<'_>, pod: &mut Value) -> Result<(), Status> {
     if txn.options().kubelet_less {
         return Ok(());
     }
@@ -73,16 +134,27 @@ fn service_account(txn: &Txn<'_>, pod: &Value) -> Result<(), Status> {
         .as_str()
         .filter(|name| !name.is_empty());
     let account = account.unwrap_or("default");
-    if txn
-        .get(SERVICE_ACCOUNT, &SERVICE_ACCOUNT.key(Some(namespace), account))
-        .is_some()
-    {
-        return Ok(());
+    let key = SERVICE_ACCOUNT.key(Some(namespace), account);
+    let Some(found) = txn.get(SERVICE_ACCOUNT, &key) else {
+        let why = format!(
+            "error looking up service account {namespace}/{account}: serviceaccount {account:?} not found"
+        );
+        return Err(Status::forbidden(POD.resource(), meta::text(pod, "name"), &why));
+    };
+    let spec = meta::member(pod, "spec");
+    for name in ["serviceAccount", "serviceAccountName"] {
+        spec.insert(name.to_owned(), meta::text(&found.value, "name").into());
     }
-    let why = format!(
-        "error looking up service account {namespace}/{account}: serviceaccount {account:?} not found"
-    );
-    Err(Status::forbidden(POD.resource(), meta::text(pod, "name"), &why))
+    if let Some(secrets) = found.value.get("imagePullSecrets")
+        && spec.get("imagePullSecrets").is_none()
+    {
+        spec.insert("imagePullSecrets".to_owned(), secrets.clone());
+    }
+    let wanted = [&pod["spec"], &*found.value].map(|asked| asked["automountServiceAccountToken"].as_bool());
+    if wanted.into_iter().flatten().next().unwrap_or(true) {
+        token_volume::mount(txn, pod);
+    }
+    Ok(())
 }
 
 /// A claim that names no class gets the default one: the newest, if there are several.

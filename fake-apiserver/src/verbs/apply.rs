@@ -32,11 +32,12 @@ pub(super) fn apply(
     let force = call.params.flag("force").unwrap_or_default();
     let (object, owners) = writer.apply(&txn.now, live.as_deref(), &document.value, force)?;
     let decoded = decode(kind.stored(), object.into()).map_err(|why| match why {
-        Undecodable::Identity(status) => status,
-        Undecodable::Form(why) => Status::internal(format!(
-            "failed to convert new object ({}) to proper version: unable to convert unstructured object to {}: {why}",
+        Undecodable::Version(status) => status,
+        why => Status::internal(format!(
+            "failed to convert new object ({}) to proper version: unable to convert unstructured object to {}: {}",
             writer.subject(&document.value),
-            writer.version_and_kind()
+            writer.version_and_kind(),
+            why.text()
         )),
     })?;
     txn.warnings

@@ -2,8 +2,11 @@
 
 use super::existing;
 use super::options::dry_run;
+use super::update::wrong_uid;
 use crate::call::{Answer, Call, Payload};
+use crate::decode;
 use crate::faults::Faults;
+use crate::kinds::POD;
 use crate::meta;
 use crate::status::{Status, Subject};
 use crate::store::Txn;
@@ -16,11 +19,12 @@ const BINDING: Subject<'static> = Subject {
 };
 
 pub(super) fn bind(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
-    txn.dry_run = dry_run(&call.params, &Value::Null, "CreateOptions")?;
+    txn.dry_run = dry_run(&call.params.all("dryRun"), "CreateOptions")?;
     let Payload::Object(binding) = &call.payload else {
         return Err(no_body());
     };
     let binding = &binding.value;
+    decode::identify_as("v1", "Binding", binding)?;
     let name = call.target.name();
     validate(binding, name)?;
     let old = existing(txn, call)?;
@@ -40,7 +44,7 @@ pub(super) fn bind(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
 
 fn validate(binding: &Value, name: &str) -> Result<(), Status> {
     let named = meta::text(binding, "name");
-    if !named.is_empty() && named != name {
+    if named != name {
         return Err(Status::bad_request(
             "name in URL does not match name in Binding object",
         ));
@@ -71,10 +75,14 @@ fn refuse_bound(pod: &Value, binding: &Value, node: &str) -> Result<(), Status> 
     let conflict = |why: &str| Err(Status::conflict(BINDING, name, why));
     let uid = meta::text(binding, "uid");
     if !uid.is_empty() && uid != meta::text(pod, "uid") {
-        return conflict(&format!(
-            "Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
-            meta::text(pod, "uid")
-        ));
+        let kind = POD.resource();
+        let why = wrong_uid(
+            POD,
+            &POD.key(Some(meta::text(pod, "namespace")), name),
+            uid,
+            meta::text(pod, "uid"),
+        );
+        return Err(Status::conflict(kind, name, &why));
     }
     if meta::is_deleting(pod) {
         return conflict(&format!(

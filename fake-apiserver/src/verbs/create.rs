@@ -12,7 +12,7 @@ use crate::meta;
 use crate::rbac;
 use crate::schema::{Type, zero};
 use crate::status::Status;
-use crate::store::Txn;
+use crate::store::{Object, Txn};
 use rand::RngExt;
 use serde_json::Value;
 
@@ -45,6 +45,9 @@ pub(super) fn create(txn: &mut Txn<'_>, mut call: Call) -> Result<Answer, Status
         ));
     }
     place(kind, call.target.namespace.as_deref(), &mut object)?;
+    for field in ["deletionTimestamp", "deletionGracePeriodSeconds"] {
+        meta::set(&mut object, field, None);
+    }
     call.writer().track(&txn.now, None, &mut object);
     insert(txn, &call.target, object)
 }
@@ -58,9 +61,10 @@ pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> R
     rbac::check_escalation(txn, kind, None, &object)?;
     validate(kind, &object)?;
     let key = kind.key(target.namespace.as_deref(), meta::text(&object, "name"));
-    if txn.get(kind, &key).is_some() {
-        return Err(exists(kind, &object));
+    if let Some(present) = txn.get(kind, &key) {
+        return Err(exists(kind, &object, &present));
     }
+    txn.warnings.extend((kind.hooks.warn)(&object, &Value::Null));
     txn.warnings.extend(kind.caveat.map(str::to_owned));
     let object = txn.put(kind, &key, object);
     if std::ptr::eq(kind, NAMESPACE) {
@@ -88,6 +92,10 @@ pub(super) fn place(kind: &Kind, namespace: Option<&str>, object: &mut Value) ->
     if own == requested {
         return Ok(());
     }
+    if !kind.namespaced {
+        meta::set(object, "namespace", None);
+        return Ok(());
+    }
     if !own.is_empty() {
         let text = "the namespace of the provided object does not match the namespace sent on the request";
         return Err(Status::bad_request(text));
@@ -108,7 +116,7 @@ fn prepare(txn: &mut Txn<'_>, kind: &'static Kind, object: &mut Value) -> Result
         let empty = Type::of(stored).field("status").map(|field| zero(&field.form));
         meta::assign(object, "status", empty.unwrap_or_default());
     }
-    for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "generation"] {
+    for field in ["deletionTimestamp", "deletionGracePeriodSeconds"] {
         meta::set(object, field, None);
     }
     let uid = uuid::Builder::from_random_bytes(txn.random().random())
@@ -133,10 +141,7 @@ fn generate_name(txn: &mut Txn<'_>, kind: &'static Kind, object: &mut Value) {
     let namespace = meta::text(object, "namespace").to_owned();
     let base: String = base.chars().take(GENERATED_BASE).collect();
     for _ in 0..GENERATE_ATTEMPTS {
-        let suffix: String = (0..GENERATED_SUFFIX)
-            .map(|_| char::from(ALPHABET[txn.random().random_range(0..ALPHABET.len())]))
-            .collect();
-        let name = format!("{base}{suffix}");
+        let name = format!("{base}{}", suffix(txn));
         let free = txn.get(kind, &kind.key(Some(&namespace), &name)).is_none();
         meta::set(object, "name", Some(name.into()));
         if free {
@@ -145,8 +150,16 @@ fn generate_name(txn: &mut Txn<'_>, kind: &'static Kind, object: &mut Value) {
     }
 }
 
+/// The random end of a generated name.
+pub(super) fn suffix(txn: &mut Txn<'_>) -> String {
+    (0..GENERATED_SUFFIX)
+        .map(|_| char::from(ALPHABET[txn.random().random_range(0..ALPHABET.len())]))
+        .collect()
+}
+
 fn validate(kind: &'static Kind, object: &Value) -> Result<(), Status> {
     let mut faults = Faults::default();
+    meta::validate_generated(object, kind.name_rule, &mut faults);
     meta::validate(object, kind.name_rule, &mut faults);
     (kind.hooks.validate)(object, &mut faults);
     (kind.hooks.validate_create)(object, &mut faults);
@@ -161,8 +174,11 @@ fn validate(kind: &'static Kind, object: &Value) -> Result<(), Status> {
     }
 }
 
-fn exists(kind: &Kind, object: &Value) -> Status {
+fn exists(kind: &Kind, object: &Value, present: &Object) -> Status {
     let mut status = Status::already_exists(kind, meta::text(object, "name"));
+    if meta::is_deleting(&present.value) {
+        status.message.insert_str(0, "object is being deleted: ");
+    }
     if !meta::text(object, "generateName").is_empty() {
         status
             .message

@@ -1,17 +1,24 @@
 //! delete and deletecollection: preconditions, grace, finalizers, and what is answered.
 
-use super::list::{selected, selection};
+use super::list::{check_options, revision, selected, selection};
 use super::options::dry_run;
 use super::{existing, namespace, shown};
 use crate::call::{Answer, Call, ListPlan, Params, Part, Payload, Target};
 use crate::faults::Faults;
 use crate::kinds::{Kind, NAMESPACE};
 use crate::meta;
+use crate::schema::{Type, conform};
 use crate::status::{Status, options};
 use crate::store::{FOREGROUND, ORPHAN, Object, Snapshot, Txn};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use std::sync::Arc;
+
+/// Objects of many that are deleted before others get their turn.
+const REMOVED_AT_ONCE: usize = 64;
+const DELETE_OPTIONS: &str = "DeleteOptions";
+/// Where the real server keeps the list of the types that options may have, as its texts tell.
+const SCHEME: &str = "scheme \"k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27\"";
 
 /// `DeleteOptions`, from the body and the query together.
 pub(super) struct DeleteOptions {
@@ -34,17 +41,17 @@ pub(super) fn delete_collection(txn: &mut Txn<'_>, call: &Call) -> Result<Answer
     let options = DeleteOptions::read(&call.params, body(&call.payload))?;
     txn.dry_run = options.dry_run;
     let kind = call.target.kind;
+    check_options(&call.params, false)?;
+    revision(call.params.get("resourceVersion"))
+        .map_err(|why| Status::bad_request(format!("invalid resource version: {why}")))?;
     let selection = selection(call)?;
     let snapshot = txn.snapshot(kind);
     let objects: Vec<Arc<Object>> = selected(&snapshot.objects, &selection).cloned().collect();
-    for object in objects {
-        let target = Target {
-            kind,
-            namespace: Some(meta::text(&object.value, "namespace").to_owned()).filter(|n| !n.is_empty()),
-            name: Some(meta::text(&object.value, "name").to_owned()),
-            part: Part::Main,
-        };
-        remove(txn, &target, &object, &options)?;
+    for (number, object) in objects.iter().enumerate() {
+        let target = target_of(kind, object);
+        if let Some(object) = still_there(txn, &target, number, object) {
+            remove(txn, &target, &object, &options)?;
+        }
     }
     let snapshot = Snapshot {
         revision: txn.revision(),
@@ -78,17 +85,53 @@ impl DeleteOptions {
         }
     }
 
-    /// Reads a body of that type, and the query.
+    /// Reads a body of that type, or the query where there is none.
     pub(super) fn read(params: &Params, body: &Value) -> Result<Self, Status> {
+        let body = match body {
+            Value::Null => Self::of_query(params)?,
+            body => Self::checked(body)?,
+        };
+        Self::of_body(&body)
+    }
+
+    /// The query as a body.
+    fn of_query(params: &Params) -> Result<Value, Status> {
+        let mut body = json!({});
+        if let Some(seconds) = params.number("gracePeriodSeconds")? {
+            body["gracePeriodSeconds"] = seconds.into();
+        }
+        if let Some(orphans) = params.flag("orphanDependents") {
+            body["orphanDependents"] = orphans.into();
+        }
+        body["propagationPolicy"] = params.get("propagationPolicy").into();
+        body["dryRun"] = params.all("dryRun").into();
+        Ok(body)
+    }
+
+    /// A body that is of that type, in its form. It may say that it is of any group.
+    fn checked(body: &Value) -> Result<Value, Status> {
+        let mut body = body.clone();
+        let text = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
+        let (kind, version) = (text("kind"), text("apiVersion"));
+        if !["", DELETE_OPTIONS].contains(&kind.as_str()) {
+            let version = if version.is_empty() {
+                "meta.k8s.io/v1"
+            } else {
+                &version
+            };
+            let text = format!("no kind {kind:?} is registered for version {version:?} in {SCHEME}");
+            return Err(Status::bad_request(text));
+        }
+        let of = Type::find("v1", DELETE_OPTIONS);
+        let of = of.ok_or_else(|| Status::internal("the type of deletion options is missing"))?;
+        conform(of, &mut body).map_err(Status::bad_request)?;
+        Ok(body)
+    }
+
+    fn of_body(body: &Value) -> Result<Self, Status> {
         let text = |value: &Value| value.as_str().filter(|t| !t.is_empty()).map(str::to_owned);
-        let grace_seconds = params
-            .number("gracePeriodSeconds")?
-            .or(body["gracePeriodSeconds"].as_i64());
-        let policy =
-            text(&body["propagationPolicy"]).unwrap_or_else(|| params.get("propagationPolicy").to_owned());
-        let orphan = body["orphanDependents"]
-            .as_bool()
-            .or(params.flag("orphanDependents"));
+        let policy = text(&body["propagationPolicy"]).unwrap_or_default();
+        let orphan = body["orphanDependents"].as_bool();
         let propagation = match (policy.as_str(), orphan) {
             ("Foreground", None) => Some(FOREGROUND),
             ("Orphan", None) | ("", Some(true)) => Some(ORPHAN),
@@ -96,11 +139,11 @@ impl DeleteOptions {
             _ => return Err(Self::bad_propagation(&policy, orphan)),
         };
         Ok(Self {
-            grace_seconds,
+            grace_seconds: body["gracePeriodSeconds"].as_i64(),
             propagation,
             uid: text(&body["preconditions"]["uid"]),
             revision: text(&body["preconditions"]["resourceVersion"]),
-            dry_run: dry_run(params, body, "DeleteOptions")?,
+            dry_run: dry_run(&meta::texts(&body["dryRun"]), DELETE_OPTIONS)?,
         })
     }
 
@@ -206,7 +249,11 @@ fn grace_seconds(txn: &Txn<'_>, kind: &Kind, object: &Value, asked: Option<i64>)
         return Some(0);
     }
     let default = spec["terminationGracePeriodSeconds"].as_i64().unwrap_or(30);
-    Some(asked.unwrap_or(default).max(0))
+    match asked.unwrap_or(default) {
+        // A negative one, which old clients may have stored, is as short as any.
+        ..0 => Some(1),
+        seconds => Some(seconds),
+    }
 }
 
 /// Brings the finalizers of the propagation policy in; returns whether any finalizer holds the object.
@@ -275,15 +322,35 @@ pub(super) fn collect(
 /// Deletes every object of a namespace; what finalizers hold stays until they are gone.
 pub(super) fn empty(txn: &mut Txn<'_>, kind: &'static Kind, namespace: &str) {
     let options = DeleteOptions::plain(txn.dry_run);
-    for (_, object) in txn.in_namespace(kind, namespace) {
-        let name = meta::text(&object.value, "name").to_owned();
-        let target = Target {
-            kind,
-            namespace: Some(namespace.to_owned()),
-            name: Some(name),
-            part: Part::Main,
-        };
-        // Without preconditions nothing refuses it.
-        drop(remove(txn, &target, &object, &options));
+    for (number, (_, object)) in txn.in_namespace(kind, namespace).iter().enumerate() {
+        let target = target_of(kind, object);
+        if let Some(object) = still_there(txn, &target, number, object) {
+            // Without preconditions nothing refuses it.
+            drop(remove(txn, &target, &object, &options));
+        }
+    }
+}
+
+/// The present state of one of many objects that are deleted, unless it has gone. Others get their turn now and then:
+/// no more than in the real server need it look like one change.
+fn still_there(
+    txn: &mut Txn<'_>,
+    target: &Target,
+    number: usize,
+    object: &Arc<Object>,
+) -> Option<Arc<Object>> {
+    if number % REMOVED_AT_ONCE == REMOVED_AT_ONCE - 1 {
+        txn.pause();
+    }
+    let found = txn.get(target.kind, &target.key())?;
+    (meta::text(&found.value, "uid") == meta::text(&object.value, "uid")).then_some(found)
+}
+
+fn target_of(kind: &'static Kind, object: &Object) -> Target {
+    Target {
+        kind,
+        namespace: Some(meta::text(&object.value, "namespace").to_owned()).filter(|n| !n.is_empty()),
+        name: Some(meta::text(&object.value, "name").to_owned()),
+        part: Part::Main,
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn evict(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let of = Type::find("policy/v1", "Eviction").expect("evictions are in the table of messages");
     conform(of, &mut eviction).map_err(|why| Undecodable::Form(why).of_body(call.target.kind))?;
     let named = meta::text(&eviction, "name");
-    if !named.is_empty() && named != call.target.name() {
+    if named != call.target.name() {
         return Err(Status::bad_request(
             "name in URL does not match name in Eviction object",
         ));
@@ -38,8 +38,30 @@ pub(super) fn evict(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     if is_protected(&pod.value) {
         permit(txn, &pod)?;
     }
+    let pod = disrupt(txn, call, &pod);
     delete::remove(txn, &call.target, &pod, &options)?;
     Ok(Answer::Status(Status::created()))
+}
+
+/// Leaves word in the pod why it goes.
+fn disrupt(txn: &mut Txn<'_>, call: &Call, pod: &Arc<Object>) -> Arc<Object> {
+    let mut changed = Value::clone(&pod.value);
+    let condition = json!({
+        "type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI",
+        "message": "Eviction API: evicting", "lastProbeTime": null, "lastTransitionTime": *txn.now,
+    });
+    let list = meta::member(&mut changed, "status")
+        .entry("conditions")
+        .or_insert(Value::Null);
+    match list.as_array_mut() {
+        Some(list) => {
+            list.retain(|present| present["type"] != "DisruptionTarget");
+            list.push(condition);
+        }
+        None => *list = json!([condition]),
+    }
+    meta::set(&mut changed, "managedFields", Some(pod.managed().into()));
+    txn.put(call.target.kind, &call.target.key(), changed)
 }
 
 /// Whether a budget has a say: not about pods that have ended, have not begun or are going already.
@@ -71,6 +93,13 @@ fn permit(txn: &mut Txn<'_>, pod: &Object) -> Result<(), Status> {
     check(budget, healthy, desired)?;
     let mut changed = Value::clone(&budget.value);
     changed["status"]["disruptionsAllowed"] = json!(count("disruptionsAllowed") - 1);
+    if count("disruptionsAllowed") == 1 {
+        let condition = json!({
+            "type": "DisruptionAllowed", "status": "False", "reason": "InsufficientPods", "message": "",
+            "lastTransitionTime": *txn.now, "observedGeneration": status["observedGeneration"],
+        });
+        changed["status"]["conditions"] = json!([condition]);
+    }
     let name = meta::text(&pod.value, "name").to_owned();
     let now = (*txn.now).into();
     meta::member(&mut changed["status"], "disruptedPods").insert(name, now);

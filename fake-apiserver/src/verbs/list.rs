@@ -5,14 +5,17 @@
 
 use super::shown;
 use crate::call::{Answer, Call, ListPlan, Listing, Params};
+use crate::document::Document;
 use crate::faults::Faults;
+use crate::meta;
 use crate::selector::{FieldSelector, LabelSelector};
 use crate::status::{Status, options};
 use crate::store::{Object, Objects, Selection, Snapshot, Txn, namespace_range};
 use base64::Engine;
 use base64::alphabet::URL_SAFE;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use std::num::{IntErrorKind, ParseIntError};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -29,7 +32,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 );
 
 /// Where a paged list goes on.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize)]
 struct Token {
     v: String,
     /// Revision of the list; -1 to go on in the present state.
@@ -64,7 +67,8 @@ pub(super) fn list(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
 fn snapshot(txn: &Txn<'_>, call: &Call) -> Result<(Snapshot, Option<String>), Status> {
     let kind = call.target.kind;
     let token = call.params.get("continue");
-    let asked = revision(call.params.get("resourceVersion"))?;
+    let asked = revision(call.params.get("resourceVersion"))
+        .map_err(|why| Status::bad_request(format!("invalid resource version: {why}")))?;
     if !token.is_empty() {
         if asked.is_some_and(|asked| asked > 0) {
             let text = "specifying resource version is not allowed when using continue";
@@ -81,7 +85,7 @@ fn snapshot(txn: &Txn<'_>, call: &Call) -> Result<(Snapshot, Option<String>), St
         return Err(Status::revision_too_large(asked, txn.revision()));
     }
     match asked {
-        Some(asked) if call.params.get("resourceVersionMatch") == "Exact" => {
+        Some(asked) if is_exact(&call.params, asked) => {
             let gone = |gone: crate::store::Gone| {
                 Status::expired(format!(
                     "The resourceVersion for the provided list is too old: {} ({})",
@@ -94,6 +98,12 @@ fn snapshot(txn: &Txn<'_>, call: &Call) -> Result<(Snapshot, Option<String>), St
     }
 }
 
+/// Whether a list is of one revision only: on demand, and by old custom where it is cut into pages.
+fn is_exact(params: &Params, asked: u64) -> bool {
+    let cut = matches!(params.number("limit"), Ok(Some(limit)) if limit > 0);
+    params.get(MATCH) == "Exact" || (params.get(MATCH).is_empty() && cut && asked > 0)
+}
+
 impl ListPlan {
     /// Cuts the page that was asked for.
     pub(crate) fn cut(self) -> Listing {
@@ -104,17 +114,24 @@ impl ListPlan {
             limit,
             after,
         } = self;
-        let mut rest = keyed(&snapshot.objects, &selection, after.as_deref());
-        let mut objects: Vec<Arc<Object>> = Vec::new();
+        let objects = selection.narrow(kind, snapshot.objects);
+        // The real server looks for more before it looks what that is; only a name leads to one object directly.
+        let rest = keyed(&objects, selection.namespace.as_deref(), after.as_deref());
+        let name = selection.fields.only("/metadata/name");
+        let mut rest =
+            rest.filter(|(_, object)| name.is_none_or(|name| meta::text(&object.value, "name") == name));
+        let mut page: Vec<Arc<Object>> = Vec::new();
         let mut last = None;
         let mut more = false;
         for (key, object) in rest.by_ref() {
-            if objects.len() == limit {
+            if page.len() == limit {
                 more = true;
                 break;
             }
-            last = Some(key);
-            objects.push(shown(kind, object.clone()));
+            if selection.matches_within(object) {
+                last = Some(key);
+                page.push(shown(kind, object.clone()));
+            }
         }
         let plain = selection.labels.is_empty() && selection.fields.is_empty();
         let remaining = (more && plain).then(|| 1 + rest.count());
@@ -122,7 +139,7 @@ impl ListPlan {
             .filter(|_| more)
             .map(|key| Token::new(snapshot.revision, key).to_text());
         Listing {
-            objects,
+            objects: page,
             revision: snapshot.revision,
             continue_token,
             remaining,
@@ -135,34 +152,28 @@ pub(super) fn selected<'a>(
     objects: &'a Objects,
     selection: &'a Selection,
 ) -> impl Iterator<Item = &'a Arc<Object>> + 'a {
-    keyed(objects, selection, None).map(|(_, object)| object)
+    let all = keyed(objects, selection.namespace.as_deref(), None).map(|(_, object)| object);
+    all.filter(|object| selection.matches_within(object))
 }
 
 fn keyed<'a>(
     objects: &'a Objects,
-    selection: &'a Selection,
+    namespace: Option<&str>,
     after: Option<&str>,
 ) -> Box<dyn Iterator<Item = (&'a Arc<str>, &'a Arc<Object>)> + 'a> {
-    let matches = |entry: &(&'a Arc<str>, &'a Arc<Object>)| selection.matches_within(entry.1);
-    let namespace = selection.namespace.as_deref();
-    match after {
-        None => Box::new(namespace_range(objects, namespace).filter(matches)),
-        Some(after) => {
-            let prefix = namespace
-                .map(|namespace| format!("{namespace}/"))
-                .unwrap_or_default();
-            // A token may have been made by hand: it never leads out of the namespace.
-            let start = match after < prefix.as_str() {
-                true => Bound::Included(Arc::from(prefix.as_str())),
-                false => Bound::Excluded(Arc::from(after)),
-            };
-            let rest = objects.range((start, Bound::<Arc<str>>::Unbounded));
-            Box::new(
-                rest.take_while(move |(key, _)| key.starts_with(&prefix))
-                    .filter(matches),
-            )
-        }
-    }
+    let Some(after) = after else {
+        return Box::new(namespace_range(objects, namespace));
+    };
+    let prefix = namespace
+        .map(|namespace| format!("{namespace}/"))
+        .unwrap_or_default();
+    // A token may have been made by hand: it never leads out of the namespace.
+    let start = match after < prefix.as_str() {
+        true => Bound::Included(Arc::from(prefix.as_str())),
+        false => Bound::Excluded(Arc::from(after)),
+    };
+    let rest = objects.range((start, Bound::<Arc<str>>::Unbounded));
+    Box::new(rest.take_while(move |(key, _)| key.starts_with(&prefix)))
 }
 
 /// Reads the selectors of a request.
@@ -179,63 +190,88 @@ pub(super) fn selection(call: &Call) -> Result<Selection, Status> {
     })
 }
 
-/// Reads a `resourceVersion` parameter; empty is `None`.
-pub(super) fn revision(text: &str) -> Result<Option<u64>, Status> {
+/// Reads a `resourceVersion` parameter; empty is `None`. The error is the text of the machinery.
+pub(super) fn revision(text: &str) -> Result<Option<u64>, String> {
     if text.is_empty() {
         return Ok(None);
     }
-    text.parse().map(Some).map_err(|_| {
-        let why = format!("strconv.ParseUint: parsing {text:?}: invalid syntax");
-        Status::bad_request(format!(
-            "invalid resource version: resourceVersion: Invalid value: {text:?}: {why}"
-        ))
+    text.parse().map(Some).map_err(|error: ParseIntError| {
+        let why = match error.kind() {
+            IntErrorKind::PosOverflow => "value out of range",
+            _ => "invalid syntax",
+        };
+        format!("resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: {why}")
     })
 }
 
 /// The rules for combinations of list options (`ValidateListOptions`).
 pub(super) fn check_options(params: &Params, watch: bool) -> Result<(), Status> {
+    params.number("timeoutSeconds")?;
+    params.number("limit")?;
     let mut faults = Faults::default();
-    let matching = params.get("resourceVersionMatch");
-    let field = "resourceVersionMatch";
-    let (revision, paged) = (params.get("resourceVersion"), !params.get("continue").is_empty());
-    if params.flag("sendInitialEvents").is_some() {
-        if !watch {
-            faults.forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list");
-        } else if matching != "NotOlderThan" {
-            let text = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
-            faults.forbidden(field, text);
-        }
-    } else if !matching.is_empty() {
-        if watch {
-            let text = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
-            faults.forbidden(field, text);
-        }
-        if revision.is_empty() {
-            faults.forbidden(
-                field,
-                "resourceVersionMatch is forbidden unless resourceVersion is provided",
-            );
-        }
-        if paged {
-            faults.forbidden(
-                field,
-                "resourceVersionMatch is forbidden when continue is provided",
-            );
-        }
-        if !["Exact", "NotOlderThan"].contains(&matching) {
-            faults.not_supported(field, matching, &["Exact", "NotOlderThan", ""]);
-        }
-        if matching == "Exact" && revision == "0" {
-            faults.forbidden(
-                field,
-                "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"",
-            );
-        }
+    if watch {
+        judge_watch(params, &mut faults);
+    } else {
+        judge_list(params, &mut faults);
     }
     if faults.is_empty() {
         Ok(())
     } else {
         Err(Status::invalid(options("ListOptions"), "", faults))
+    }
+}
+
+const MATCH: &str = "resourceVersionMatch";
+const NOT_WITH_CONTINUE: &str = "resourceVersionMatch is forbidden when continue is provided";
+
+fn judge_list(params: &Params, faults: &mut Faults) {
+    let (matching, revision) = (params.get(MATCH), params.get("resourceVersion"));
+    if !matching.is_empty() {
+        if revision.is_empty() {
+            faults.forbidden(
+                MATCH,
+                "resourceVersionMatch is forbidden unless resourceVersion is provided",
+            );
+        }
+        if !params.get("continue").is_empty() {
+            faults.forbidden(MATCH, NOT_WITH_CONTINUE);
+        }
+        faults.one_of(MATCH, matching, &["Exact", "NotOlderThan", ""]);
+        if matching == "Exact" && revision == "0" {
+            faults.forbidden(
+                MATCH,
+                "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"",
+            );
+        }
+    }
+    if params.flag("sendInitialEvents").is_some() {
+        faults.forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list");
+    }
+}
+
+fn judge_watch(params: &Params, faults: &mut Faults) {
+    let mut matching = params.get(MATCH);
+    let mut initial = params.flag("sendInitialEvents").is_some();
+    if !initial && matching.is_empty() && ["", "0"].contains(&params.get("resourceVersion")) {
+        // Since 1.34 this is a streamed list.
+        (initial, matching) = (true, "NotOlderThan");
+    }
+    if initial && matching != "NotOlderThan" {
+        faults.forbidden(
+            MATCH,
+            "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+        );
+    }
+    if matching.is_empty() {
+        return;
+    }
+    if !initial {
+        let text = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
+        faults.forbidden(MATCH, text);
+    }
+    faults.one_of(MATCH, matching, &["NotOlderThan"]);
+    if !params.get("continue").is_empty() {
+        faults.forbidden(MATCH, NOT_WITH_CONTINUE);
     }
 }
 
@@ -254,27 +290,35 @@ impl Token {
     }
 
     fn parse(text: &str) -> Result<Self, Status> {
-        let invalid = |why: String| {
+        Self::read(text).map_err(|why| {
             Status::bad_request(format!(
                 "invalid continue token: continue key is not valid: {why}"
             ))
+        })
+    }
+
+    fn read(text: &str) -> Result<Self, String> {
+        let bytes = BASE64.decode(text).map_err(|error| error.to_string())?;
+        let document = Document::parse(&bytes)?.value;
+        let token = Self {
+            v: document["v"].as_str().unwrap_or_default().to_owned(),
+            rv: document["rv"].as_i64().unwrap_or_default(),
+            start: document["start"].as_str().unwrap_or_default().to_owned(),
         };
-        let bytes = BASE64.decode(text).map_err(|error| invalid(error.to_string()))?;
-        let token: Self = serde_json::from_slice(&bytes).map_err(|error| {
-            // The real server names the byte at which no JSON value can begin.
-            match bytes.first() {
-                Some(byte) if !byte.is_ascii() => invalid(format!(
-                    "invalid character '{}' looking for beginning of value",
-                    char::from(*byte)
-                )),
-                _ => invalid(error.to_string()),
-            }
-        })?;
-        if token.v != TOKEN_VERSION {
-            return Err(invalid(format!(
-                "server does not recognize this encoded version {:?}",
-                token.v
-            )));
+        let Self { v, rv, start } = &token;
+        if v != TOKEN_VERSION {
+            return Err(format!("server does not recognize this encoded version {v}"));
+        }
+        if *rv == 0 {
+            return Err(format!("incorrect encoded start resourceVersion (version {v})"));
+        }
+        if start.is_empty() {
+            return Err(format!("encoded start key empty (version {v})"));
+        }
+        // A key is a path; it must not lead anywhere else.
+        let rest = start.strip_prefix('/').unwrap_or(start);
+        if rest.split('/').any(|part| ["", ".", ".."].contains(&part)) {
+            return Err(start.clone());
         }
         Ok(token)
     }

@@ -18,6 +18,7 @@ mod patch;
 mod review;
 mod scale;
 mod token;
+mod token_volume;
 mod update;
 mod watch;
 
@@ -142,7 +143,7 @@ fn run(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
 }
 
 fn get(txn: &Txn<'_>, call: &Call) -> Result<Answer, Status> {
-    let revision = list::revision(call.params.get("resourceVersion"))?;
+    let revision = list::revision(call.params.get("resourceVersion")).map_err(Status::internal)?;
     if let Some(asked) = revision.filter(|asked| *asked > txn.revision()) {
         return Err(Status::revision_too_large(asked, txn.revision()));
     }

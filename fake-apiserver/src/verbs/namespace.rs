@@ -131,7 +131,7 @@ fn finish(txn: &mut Txn<'_>, namespace: &str) {
     let content = KINDS
         .iter()
         .filter(|kind| kind.namespaced && kind.is_reachable(profile))
-        .any(|kind| !txn.in_namespace(kind, namespace).is_empty());
+        .any(|kind| txn.has_content(kind, namespace));
     let Some(found) = txn.get(NAMESPACE, namespace).filter(|_| !content) else {
         return;
     };
@@ -151,7 +151,7 @@ fn finish(txn: &mut Txn<'_>, namespace: &str) {
 
 /// PUT namespaces/NAME/finalize: sets `spec.finalizers`.
 pub(super) fn finalize(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
-    txn.dry_run = dry_run(&call.params, &Value::Null, "UpdateOptions")?;
+    txn.dry_run = dry_run(&call.params.all("dryRun"), "UpdateOptions")?;
     let old = existing(txn, call)?;
     let Payload::Object(body) = &call.payload else {
         return Err(no_body());

@@ -6,7 +6,6 @@ use crate::call::{Params, is_print};
 use crate::decode::FieldValidation;
 use crate::faults::Faults;
 use crate::managed::NAME_MAX;
-use crate::meta;
 use crate::status::{Status, options};
 use serde_json::Value;
 
@@ -45,7 +44,7 @@ impl WriteOptions {
 
     fn after(mut faults: Faults, params: &Params, of: &'static str) -> Result<Self, Status> {
         manager(params.get("fieldManager"), &mut faults);
-        let dry = values(params, &Value::Null);
+        let dry = params.all("dryRun");
         judge_dry_run(&dry, &mut faults);
         let wanted = params.get("fieldValidation");
         let found = VALIDATIONS.iter().find(|(name, _)| *name == wanted);
@@ -62,21 +61,15 @@ impl WriteOptions {
     }
 }
 
-/// Reads `dryRun`, from the query and from options in the body: absent or `All`.
-pub(super) fn dry_run(params: &Params, body: &Value, of: &'static str) -> Result<bool, Status> {
-    let values = values(params, body);
+/// Reads `dryRun` of some options: absent or `All`.
+pub(super) fn dry_run(values: &[&str], of: &'static str) -> Result<bool, Status> {
     let mut faults = Faults::default();
-    judge_dry_run(&values, &mut faults);
+    judge_dry_run(values, &mut faults);
     if faults.is_empty() {
         Ok(!values.is_empty())
     } else {
         Err(Status::invalid(options(of), "", faults))
     }
-}
-
-fn values<'a>(params: &'a Params, body: &'a Value) -> Vec<&'a str> {
-    let query = params.all("dryRun").into_iter().filter(|value| !value.is_empty());
-    query.chain(meta::texts(&body["dryRun"])).collect()
 }
 
 fn judge_dry_run(values: &[&str], faults: &mut Faults) {

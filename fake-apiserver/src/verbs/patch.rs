@@ -2,24 +2,26 @@
 //! requested resource. Server-side apply is in `apply`.
 
 use super::apply::apply;
-use super::create::place;
+use super::create::{no_body, place};
 use super::options::WriteOptions;
 use super::update::{check_name, replace};
 use super::{existing, shown};
 use crate::call::{Answer, Call, Patch, Payload};
 use crate::decode::{Decoded, decode, said};
+use crate::document::Document;
+use crate::json_patch::{self, Operation};
 use crate::kinds::Kind;
 use crate::schema::Type;
 use crate::status::Status;
 use crate::store::{Object, Txn};
 use crate::strategic::{self, Misuse};
-use json_patch::PatchOperation;
 use serde_json::Value;
 use std::borrow::Cow;
-use std::fmt::Display;
 
 /// Operations that one JSON patch may have.
 const OPERATIONS_MAX: usize = 10_000;
+/// Where the field managers are.
+const MANAGERS: &str = "/metadata/managedFields";
 
 pub(super) fn patch(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let kind = call.target.kind;
@@ -28,23 +30,22 @@ pub(super) fn patch(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let (style, body) = match &call.payload {
         Payload::Patch(style, body) => (style, body),
         Payload::Apply(body) => return apply(txn, call, body, options.validation),
-        Payload::None | Payload::Object(_) => {
-            return Err(Status::bad_request(
-                "the request has no body; send a patch as JSON",
-            ));
-        }
+        Payload::None | Payload::Object(_) => return Err(no_body()),
     };
-    let change = Change::read(*style, &body.value)?;
     let old = existing(txn, call)?;
+    let (change, mut flaws) = Change::read(*style, body)?;
     let mut document = present(kind, &old, change.speaks_of_managers());
-    change.apply(kind, &mut document)?;
+    change.apply(Type::of(kind), &mut document)?;
     let subject = match change {
         Change::Strategic(patch) => strategic::go_map(patch),
         Change::Json(_) | Change::Merge(_) => document.to_string(),
     };
-    let Decoded { mut object, flaws } =
-        decode(kind, document.into()).map_err(|why| why.of_patch(&subject))?;
-    let flaws = said(&body.duplicates, "duplicate").chain(flaws).collect();
+    let decoded = decode(kind, document.into());
+    let Decoded {
+        mut object,
+        flaws: more,
+    } = decoded.map_err(|why| why.of_patch(&subject, *style))?;
+    flaws.extend(more);
     txn.warnings.extend(options.validation.of_patch(&subject, flaws)?);
     check_name(&call.target, &object)?;
     place(kind, call.target.namespace.as_deref(), &mut object)?;
@@ -69,69 +70,77 @@ fn present(kind: &Kind, object: &Object, with_managers: bool) -> Value {
 }
 
 /// A patch that can be applied.
-enum Change<'a> {
-    Json(Vec<PatchOperation>),
+pub(super) enum Change<'a> {
+    Json(Vec<Operation>),
     Merge(&'a Value),
     Strategic(&'a Value),
 }
 
 impl<'a> Change<'a> {
-    fn read(style: Patch, patch: &'a Value) -> Result<Self, Status> {
-        match style {
-            Patch::Merge if patch.is_object() => Ok(Self::Merge(patch)),
-            Patch::Strategic if patch.is_object() => Ok(Self::Strategic(patch)),
-            Patch::Merge | Patch::Strategic => Err(Status::bad_request(
-                "error decoding patch: a merge patch is a JSON object",
-            )),
-            Patch::Json => operations(patch).map(Self::Json),
-        }
+    /// Reads a patch, and what strict decoding objects to in it.
+    pub(super) fn read(
+        style: Patch,
+        body: &'a Result<Document, String>,
+    ) -> Result<(Self, Vec<String>), Status> {
+        let refuse = |why: &str| match style {
+            Patch::Strategic => Status::bad_request(why),
+            Patch::Json | Patch::Merge => Status::bad_request(format!("error decoding patch: {why}")),
+        };
+        let document = body.as_ref().map_err(|why| refuse(why))?;
+        let mut flaws: Vec<String> = said(&document.duplicates, "duplicate").collect();
+        let change = match (style, &document.value) {
+            (Patch::Json, patch) => {
+                let (operations, unknown) = json_patch::read(patch).map_err(|why| refuse(&why))?;
+                too_many(operations.len())?;
+                flaws = flaws.into_iter().chain(said(&unknown, "unknown")).collect();
+                flaws
+                    .iter_mut()
+                    .for_each(|flaw| flaw.insert_str(0, "json patch "));
+                Self::Json(operations)
+            }
+            (Patch::Merge, Value::Null) => return Err(Status::bad_request("Invalid JSON Patch")),
+            (Patch::Merge, patch @ Value::Object(_)) => Self::Merge(patch),
+            (Patch::Strategic, patch @ (Value::Object(_) | Value::Null)) => Self::Strategic(patch),
+            (Patch::Merge | Patch::Strategic, _) => {
+                let found = document.form();
+                let go = "Go value of type map[string]interface {}";
+                return Err(refuse(&format!("json: cannot unmarshal {found} into {go}")));
+            }
+        };
+        Ok((change, flaws))
     }
 
     /// Whether the patch can see or change `metadata.managedFields`. What does not name them leaves them alone.
     fn speaks_of_managers(&self) -> bool {
         match self {
             Self::Merge(patch) | Self::Strategic(patch) => patch["metadata"].get("managedFields").is_some(),
-            Self::Json(operations) => operations.iter().any(|operation| match operation {
-                PatchOperation::Add(_) | PatchOperation::Remove(_) | PatchOperation::Replace(_) => {
-                    names_managers(operation.path())
-                }
-                PatchOperation::Move(change) => {
-                    names_managers(operation.path()) || names_managers(&change.from)
-                }
-                PatchOperation::Copy(_) | PatchOperation::Test(_) => true,
-            }),
+            Self::Json(operations) => operations.iter().any(|operation| operation.touches(MANAGERS)),
         }
     }
 
-    fn apply(&self, kind: &'static Kind, document: &mut Value) -> Result<(), Status> {
+    /// Applies the patch to a document of that type.
+    pub(super) fn apply(&self, of: &'static Type, document: &mut Value) -> Result<(), Status> {
         match self {
             Self::Json(operations) => {
-                json_patch::patch(document, operations).map_err(|_| Status::patch_does_not_apply())
+                json_patch::apply(document, operations).map_err(|_| Status::patch_does_not_apply())
             }
             Self::Merge(patch) => {
                 json_patch::merge(document, patch);
                 Ok(())
             }
-            Self::Strategic(patch) => {
-                strategic::apply(Type::of(kind), document, patch).map_err(|misuse| match misuse {
-                    Misuse::Form(text) => Status::bad_request(text),
-                    Misuse::Fit(text) => Status::internal(text),
-                })
-            }
+            Self::Strategic(Value::Null) => Ok(()),
+            Self::Strategic(patch) => strategic::apply(of, document, patch).map_err(|misuse| match misuse {
+                Misuse::Form(text) => Status::bad_request(text),
+                Misuse::Fit(text) => Status::internal(text),
+            }),
         }
     }
 }
 
-fn names_managers(path: impl Display) -> bool {
-    path.to_string().starts_with("/metadata/managedFields")
-}
-
-fn operations(patch: &Value) -> Result<Vec<PatchOperation>, Status> {
-    let count = patch.as_array().map_or(0, Vec::len);
-    if count > OPERATIONS_MAX {
-        let text = format!("The allowed maximum operations in a JSON patch is {OPERATIONS_MAX}, got {count}");
-        return Err(Status::failure(413, "RequestEntityTooLarge", text));
+fn too_many(count: usize) -> Result<(), Status> {
+    if count <= OPERATIONS_MAX {
+        return Ok(());
     }
-    serde_json::from_value(patch.clone())
-        .map_err(|error| Status::bad_request(format!("error decoding patch: {error}")))
+    let text = format!("The allowed maximum operations in a JSON patch is {OPERATIONS_MAX}, got {count}");
+    Err(Status::failure(413, "RequestEntityTooLarge", text))
 }

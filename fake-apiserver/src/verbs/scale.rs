@@ -5,20 +5,21 @@
 use super::create::no_body;
 use super::existing;
 use super::options::WriteOptions;
+use super::patch::Change;
 use super::update::{check_name, replace};
 use crate::call::{Answer, Call, Part, Patch, Payload, Target};
 use crate::decode::{FieldValidation, said};
+use crate::document::Document;
 use crate::faults::Faults;
+use crate::managed;
 use crate::meta;
 use crate::observe::Verb;
 use crate::schema::{Type, conform};
 use crate::status::{Status, Subject};
 use crate::store::{Object, Txn};
-use crate::strategic::{self, Misuse};
 use serde_json::{Value, json};
 
 const VERSION: &str = "autoscaling/v1";
-const NO_APPLY: &str = "a scale cannot be applied here; apply the workload, or patch the scale";
 const SCALE: Subject<'static> = Subject {
     group: "autoscaling",
     kind: "Scale",
@@ -38,10 +39,10 @@ pub(super) fn scale(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
         (Verb::Patch, Payload::Patch(style, body)) => {
             let options = WriteOptions::of_patch(&call.params, false)?;
             let old = existing(txn, call)?;
-            let changed = patched(&old, *style, &body.value)?;
+            let changed = patched(&old, *style, body)?;
             (old, options, changed)
         }
-        (_, Payload::Apply(_)) => return Err(Status::bad_request(NO_APPLY)),
+        (_, Payload::Apply(body)) => return apply(txn, call, body),
         _ => return Err(no_body()),
     };
     txn.dry_run = options.dry_run;
@@ -97,25 +98,41 @@ fn decode(txn: &mut Txn<'_>, validation: FieldValidation, mut document: Value) -
     Ok(document)
 }
 
-fn patched(old: &Object, style: Patch, patch: &Value) -> Result<Value, Status> {
+fn patched(old: &Object, style: Patch, patch: &Result<Document, String>) -> Result<Value, Status> {
     let mut document = scale_of(&old.value);
-    match style {
-        Patch::Json => {
-            let operations: json_patch::Patch = serde_json::from_value(patch.clone())
-                .map_err(|error| Status::bad_request(format!("error decoding patch: {error}")))?;
-            json_patch::patch(&mut document, &operations).map_err(|_| Status::patch_does_not_apply())?;
-        }
-        Patch::Merge => json_patch::merge(&mut document, patch),
-        Patch::Strategic => {
-            let of = Type::find(VERSION, SCALE.kind);
-            let of = of.ok_or_else(|| Status::internal("the type of scales is missing"))?;
-            strategic::apply(of, &mut document, patch).map_err(|misuse| match misuse {
-                Misuse::Form(text) => Status::bad_request(text),
-                Misuse::Fit(text) => Status::internal(text),
-            })?;
-        }
-    }
+    let (change, _) = Change::read(style, patch)?;
+    let of = Type::find(VERSION, SCALE.kind);
+    let of = of.ok_or_else(|| Status::internal("the type of scales is missing"))?;
+    change.apply(of, &mut document)?;
     Ok(document)
+}
+
+/// Applies a scale: it is the number of replicas of the workload that somebody wants to own.
+fn apply(txn: &mut Txn<'_>, call: &Call, body: &Result<Document, String>) -> Result<Answer, Status> {
+    let options = WriteOptions::of_patch(&call.params, true)?;
+    txn.dry_run = options.dry_run;
+    let old = existing(txn, call)?;
+    let document = body.as_ref();
+    let document = document.map_err(|why| Status::bad_request(format!("error decoding YAML: {why}")))?;
+    let scale = decode(txn, options.validation, document.value.clone())?;
+    check_name(&call.target, &scale)?;
+    let kind = call.target.kind;
+    let mut wanted = json!({
+        "apiVersion": kind.api_version(), "kind": kind.kind,
+        "metadata": {"name": call.target.name(), "namespace": call.target.namespace},
+    });
+    if let Some(replicas) = document.value["spec"].get("replicas") {
+        wanted["spec"] = json!({"replicas": replicas});
+    }
+    let force = call.params.flag("force").unwrap_or_default();
+    let (mut object, owners) = call.writer().apply(&txn.now, Some(&old), &wanted, force)?;
+    managed::mark(&mut object, owners);
+    let whole = Target {
+        part: Part::Main,
+        ..call.target.clone()
+    };
+    let written = replace(txn, &whole, &old, object, None)?;
+    Ok(answer(&written))
 }
 
 fn answer(object: &Object) -> Answer {

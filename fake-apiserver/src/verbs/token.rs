@@ -25,7 +25,7 @@ const TOKEN_REQUEST: Subject<'static> = Subject {
 };
 
 pub(super) fn create(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
-    let dry = dry_run(&call.params, &Value::Null, "CreateOptions")?;
+    let dry = dry_run(&call.params.all("dryRun"), "CreateOptions")?;
     let Payload::Object(body) = &call.payload else {
         return Err(no_body());
     };

@@ -2,7 +2,7 @@
 
 use super::create::{create, no_body, place};
 use super::options::WriteOptions;
-use super::{delete, existing, namespace, setting, shown};
+use super::{admission, delete, existing, namespace, setting, shown};
 use crate::call::{Answer, Call, Part, Payload, Target};
 use crate::decode::decode;
 use crate::faults::Faults;
@@ -16,13 +16,26 @@ use crate::store::{Object, Txn};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Members of `metadata` that only the server sets.
-const SYSTEM: [&str; 4] = [
-    "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "generation",
+/// Members of `metadata` that a writer cannot set, with whether it may send other ones and is told so.
+const SYSTEM: [(&str, Sent); 6] = [
+    ("creationTimestamp", Sent::Ignored),
+    ("deletionTimestamp", Sent::IgnoredWhereSet),
+    ("deletionGracePeriodSeconds", Sent::Refused),
+    ("generation", Sent::Ignored),
+    ("resourceVersion", Sent::Ignored),
+    ("uid", Sent::Refused),
 ];
+
+/// What is done with a value that only the server sets.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sent {
+    /// The old one stays.
+    Ignored,
+    /// The old one stays where there is one; otherwise validation refuses the new one.
+    IgnoredWhereSet,
+    /// Validation refuses another one than the old one.
+    Refused,
+}
 
 /// Members that say what is wanted, so that their change makes a new generation.
 const SUBSTANCE: [&str; 5] = ["spec", "endpoints", "ports", "template", "webhooks"];
@@ -46,6 +59,7 @@ pub(super) fn update(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
         found => found?,
     };
     txn.warnings.extend(warnings);
+    precondition(&call.target, &object, meta::text(&old.value, "uid"))?;
     let object = replace(txn, &call.target, &old, object, Some(call.writer()))?;
     Ok(Answer::Object {
         code: 200,
@@ -56,6 +70,7 @@ pub(super) fn update(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
 /// PUT of a missing object creates it, for the kinds that allow it.
 fn create_instead(txn: &mut Txn<'_>, mut call: Call) -> Result<Answer, Status> {
     if let Payload::Object(body) = &mut call.payload {
+        precondition(&call.target, &body.value, "")?;
         meta::set(&mut body.value, "resourceVersion", None);
     }
     may_create(txn, &call.target)?;
@@ -96,20 +111,23 @@ pub(super) fn check_name(target: &Target, object: &Value) -> Result<(), Status> 
     Err(Status::bad_request(text))
 }
 
-/// A uid in the body must be that of the object.
-fn precondition(kind: &'static Kind, new: &Value, old: &Object) -> Result<(), Status> {
-    let (wanted, uid) = (meta::text(new, "uid"), meta::text(&old.value, "uid"));
+/// A uid in the body of a PUT must be that of the object.
+fn precondition(target: &Target, new: &Value, uid: &str) -> Result<(), Status> {
+    let wanted = meta::text(new, "uid");
     if wanted.is_empty() || wanted == uid {
         return Ok(());
     }
-    let name = meta::text(&old.value, "name");
-    let key = kind.key(Some(meta::text(&old.value, "namespace")), name);
-    let why = format!(
+    let why = wrong_uid(target.kind, &target.key(), wanted, uid);
+    Err(Status::conflict(target.kind.resource(), target.name(), &why))
+}
+
+/// What the store says of a uid that is not that of the object.
+pub(super) fn wrong_uid(kind: &Kind, key: &str, wanted: &str, uid: &str) -> String {
+    format!(
         "StorageError: invalid object, Code: 4, Key: /registry/{}/{key}, ResourceVersion: 0, AdditionalErrorMsg: \
          Precondition failed: UID in precondition: {wanted}, UID in object meta: {uid}",
         kind.plural
-    );
-    Err(Status::conflict(kind.resource(), name, &why))
+    )
 }
 
 /// Puts `new` in the place of `old`: the common end of PUT and PATCH. `by` is who changes it, unless that is recorded
@@ -122,8 +140,7 @@ pub(super) fn replace(
     by: Option<Writer<'_>>,
 ) -> Result<Arc<Object>, Status> {
     let kind = target.kind;
-    precondition(kind, &new, old)?;
-    let sent = meta::text(&new, "resourceVersion");
+    let sent = asked_revision(&new)?;
     if sent.is_empty() && !kind.unconditional_update {
         let mut faults = Faults::default();
         faults.invalid("metadata.resourceVersion", 0, "must be specified for an update");
@@ -143,6 +160,8 @@ pub(super) fn replace(
     count_generation(kind, &mut new, &old.value);
     rbac::check_escalation(txn, kind, Some(&old.value), &new)?;
     validate(kind, target, &new, &old.value, txn.profile())?;
+    admission::admit_change(txn, target, &new, &old.value)?;
+    txn.warnings.extend((kind.hooks.warn)(&new, &old.value));
     store(txn, target, old, new)
 }
 
@@ -174,13 +193,33 @@ pub(super) fn store(
     Ok(txn.put(kind, &key, new))
 }
 
+/// The revision that a writer means to replace; none where it is 0.
+fn asked_revision(object: &Value) -> Result<&str, Status> {
+    let sent = meta::text(object, "resourceVersion");
+    match sent.parse::<u64>() {
+        Ok(0) => Ok(""),
+        Err(_) if !sent.is_empty() => Err(Status::internal(format!(
+            "strconv.ParseUint: parsing {sent:?}: invalid syntax"
+        ))),
+        _ => Ok(sent),
+    }
+}
+
 /// What a client cannot change is taken from the old object.
 fn carry_over(new: &mut Value, old: &Value) {
-    for field in SYSTEM {
-        meta::set(new, field, old["metadata"].get(field).cloned());
-    }
-    for field in ["uid", "resourceVersion"] {
-        meta::set(new, field, old["metadata"].get(field).cloned());
+    for (field, sent) in SYSTEM {
+        let before = old["metadata"].get(field).cloned();
+        let keeps = match sent {
+            Sent::Ignored => true,
+            Sent::IgnoredWhereSet => before.is_some(),
+            Sent::Refused => {
+                let sent = &new["metadata"][field];
+                sent.is_null() || *sent == ""
+            }
+        };
+        if keeps {
+            meta::set(new, field, before);
+        }
     }
 }
 
@@ -222,6 +261,8 @@ fn validate(
     profile: Profile,
 ) -> Result<(), Status> {
     let mut faults = Faults::default();
+    // Once for all kinds, whose names any path may have, and once more with the kind's own rules.
+    meta::validate_common(new, |_| Vec::new(), &mut faults);
     meta::validate_update(new, old, &mut faults);
     if kind.meta_checked_twice {
         meta::validate_update(new, old, &mut faults);
@@ -231,6 +272,8 @@ fn validate(
         (kind.hooks.validate)(new, &mut faults);
         (kind.hooks.validate_update)(new, old, &mut faults);
         (kind.hooks.validate_update_then)(new, old, profile, &mut faults);
+    } else {
+        (kind.hooks.validate_status)(new, old, &mut faults);
     }
     if faults.is_empty() {
         Ok(())

@@ -9,7 +9,7 @@ pub(super) fn watch(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let params = &call.params;
     check_options(params, true)?;
     let selection = selection(call)?;
-    let asked = revision(params.get("resourceVersion"))?;
+    let asked = revision(params.get("resourceVersion")).map_err(Status::internal)?;
     let bookmarks = params.flag("allowWatchBookmarks").unwrap_or_default();
     let timeout_seconds = params
         .number("timeoutSeconds")?

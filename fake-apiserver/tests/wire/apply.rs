@@ -181,14 +181,14 @@ async fn lists_merge_by_key_and_by_value_and_as_a_whole() {
     let pod = |spec: Value, finalizers: Value| json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "finalizers": finalizers}, "spec": spec});
     let spec = json!({"containers": [{"name": "a", "image": "i",
         "ports": [{"containerPort": 80}], "env": [{"name": "x", "value": "1"}]}],
-        "tolerations": [{"key": "k", "operator": "Exists"}], "nodeSelector": {"n": "1"}});
+        "nodeSelector": {"n": "1"}});
     let made = applied(&wire, &path("one"), &pod(spec.clone(), json!(["x.com/a"]))).await;
     assert_eq!(
         fields(&made, "one")["f:spec"],
         json!({"f:containers": {"k:{\"name\":\"a\"}": {".": {}, "f:name": {}, "f:image": {},
             "f:ports": {"k:{\"containerPort\":80,\"protocol\":\"TCP\"}": {".": {}, "f:containerPort": {}}},
             "f:env": {"k:{\"name\":\"x\"}": {".": {}, "f:name": {}, "f:value": {}}}}},
-            "f:tolerations": {}, "f:nodeSelector": {}})
+            "f:nodeSelector": {}})
     );
     let image = json!({"containers": [{"name": "a", "image": "new"}]});
     let other = applied(
@@ -303,19 +303,22 @@ async fn a_document_that_cannot_be_read_is_refused() {
 async fn entries_that_lack_their_key_or_come_twice_are_refused() {
     let wire = Wire::start().await;
     let path = format!("{PODS}/p?fieldManager=one");
-    for (containers, why) in [
+    for (spec, why) in [
         (
-            json!([{"image": "i"}]),
-            ".spec.containers: element 0: associative list with keys has an element that omits all key fields \
-             [\"name\"] (and doesn't have default values for any key fields)",
+            json!({"containers": [{"name": "a"}, {"name": "a"}]}),
+            ".spec.containers: duplicate entries for key [name=\"a\"]",
         ),
         (
-            json!([{"name": "a"}, {"name": "a"}]),
-            ".spec.containers: duplicate entries for key [name=\"a\"]",
+            json!({"containers": [{"image": "i"}, {"image": "j"}]}),
+            ".spec.containers: duplicate entries for key [name=\"\"]",
+        ),
+        (
+            json!({"containers": [null]}),
+            ".spec.containers: element 0: associative list with keys may not have a null element",
         ),
     ] {
         let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"},
-            "spec": {"containers": containers}});
+            "spec": spec});
         let refused = apply(&wire, &path, &pod).await;
         let text = format!("failed to create typed patch object (/p; /v1, Kind=Pod): {why}");
         assert_eq!((refused.code, &refused.body["message"]), (500, &json!(text)));
@@ -345,10 +348,10 @@ async fn fields_that_come_twice_are_told_with_their_line() {
 async fn a_revision_or_uid_in_the_document_must_be_right() {
     let wire = Wire::start().await;
     let made = applied(&wire, &at("one"), &map(&json!({"a": "1"}))).await;
-    for (field, wrong) in [("resourceVersion", "1"), ("uid", "other")] {
+    for (field, wrong, code) in [("resourceVersion", "1", 409), ("uid", "other", 422)] {
         let mut document = map(&json!({"a": "2"}));
         document["metadata"][field] = json!(wrong);
-        assert_eq!(apply(&wire, &at("one"), &document).await.code, 409, "{field}");
+        assert_eq!(apply(&wire, &at("one"), &document).await.code, code, "{field}");
         document["metadata"][field] = made["metadata"][field].clone();
         let after = applied(&wire, &format!("{}&dryRun=All", at("one")), &document).await;
         assert_eq!(after["data"]["a"], "2", "{field}");

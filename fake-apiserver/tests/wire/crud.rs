@@ -116,13 +116,18 @@ async fn what_only_the_server_sets_cannot_be_changed() {
     let wire = Wire::start().await;
     let created = wire.create(CONFIG_MAPS, json!({"metadata": {"name": "m"}})).await;
     let meddled = json!({"metadata": {
-        "creationTimestamp": "2001-01-01T00:00:00Z", "generation": 9,
-        "deletionTimestamp": "2001-01-01T00:00:00Z", "labels": {"a": "b"},
+        "creationTimestamp": "2001-01-01T00:00:00Z", "generation": 9, "labels": {"a": "b"},
     }});
     let patched = wire.merge(&format!("{CONFIG_MAPS}/m"), meddled).await.body;
     assert_eq!(patched["metadata"]["labels"]["a"], "b");
-    for field in ["creationTimestamp", "generation", "deletionTimestamp", "uid"] {
+    for field in ["creationTimestamp", "generation", "uid"] {
         assert_eq!(patched["metadata"][field], created["metadata"][field], "{field}");
+    }
+    for (field, value) in [("deletionTimestamp", "2001-01-01T00:00:00Z"), ("uid", "other")] {
+        let refused = wire
+            .merge(&format!("{CONFIG_MAPS}/m"), json!({"metadata": {field: value}}))
+            .await;
+        assert_eq!(refused.code, 422, "{field}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the server fills in inside of objects.
 
 use crate::client::{PODS, Wire};
-use serde_json::json;
+use serde_json::{Value, json};
 
 const CLAIMS: &str = "/api/v1/namespaces/default/persistentvolumeclaims";
 
@@ -59,7 +59,8 @@ async fn the_sources_of_a_claim_are_kept_equal() {
     for (name, set, old, new) in [
         ("old", json!({"dataSource": source}), true, true),
         ("new", json!({"dataSourceRef": snapshot}), true, true),
-        ("elsewhere", json!({"dataSourceRef": elsewhere}), false, true),
+        // To name another namespace is an alpha feature.
+        ("elsewhere", json!({"dataSourceRef": elsewhere}), false, false),
         // The old field never took other kinds, and drops them.
         ("populator", json!({"dataSource": populator}), false, false),
     ] {
@@ -72,4 +73,84 @@ async fn the_sources_of_a_claim_are_kept_equal() {
             assert_eq!(spec[field].get("apiGroup").is_some(), there, "{field} of {name}");
         }
     }
+}
+
+#[tokio::test]
+async fn a_job_knows_its_pods_by_labels_that_no_other_has() {
+    let wire = Wire::start().await;
+    let jobs = "/apis/batch/v1/namespaces/default/jobs";
+    let job = |spec: Value| json!({"metadata": {"name": "j"}, "spec": spec});
+    let template = json!({"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}});
+    let made = wire.create(jobs, job(json!({"template": template}))).await;
+    let uid = &made["metadata"]["uid"];
+    let labels = json!({
+        "batch.kubernetes.io/controller-uid": uid, "batch.kubernetes.io/job-name": "j",
+        "controller-uid": uid, "job-name": "j",
+    });
+    let selector = json!({"matchLabels": {"batch.kubernetes.io/controller-uid": uid}});
+    assert_eq!(made["spec"]["template"]["metadata"]["labels"], labels);
+    assert_eq!(made["metadata"]["labels"], labels);
+    assert_eq!(
+        (&made["spec"]["selector"], &made["spec"]["manualSelector"]),
+        (&selector, &json!(false))
+    );
+    wire.delete(&format!("{jobs}/j")).await;
+    let mut own = template;
+    own["metadata"] = json!({"labels": {"a": "b"}});
+    let selector = json!({"matchLabels": {"a": "b"}});
+    let spec = json!({"manualSelector": true, "selector": selector, "template": own});
+    let made = wire.create(jobs, job(spec)).await;
+    assert_eq!(made["spec"]["selector"], selector);
+    assert_eq!(made["spec"]["template"]["metadata"]["labels"], json!({"a": "b"}));
+}
+
+#[tokio::test]
+async fn a_service_is_filled_in_as_far_as_no_address_is_needed() {
+    let wire = Wire::start().await;
+    let services = "/api/v1/namespaces/default/services?dryRun=All";
+    let spec = |spec: Value| {
+        let wire = &wire;
+        async move {
+            let service = json!({"metadata": {"name": "s"}, "spec": spec});
+            wire.create(services, service).await["spec"].clone()
+        }
+    };
+    assert_eq!(
+        spec(json!({"ports": [{"port": 80}]})).await,
+        json!({
+            "ports": [{"protocol": "TCP", "port": 80, "targetPort": 80}], "type": "ClusterIP",
+            "sessionAffinity": "None", "ipFamilies": ["IPv4"], "ipFamilyPolicy": "SingleStack",
+            "internalTrafficPolicy": "Cluster",
+        })
+    );
+    assert_eq!(
+        spec(json!({"clusterIP": "None", "ports": [{"port": 80, "targetPort": "x"}]})).await,
+        json!({
+            "ports": [{"protocol": "TCP", "port": 80, "targetPort": "x"}], "type": "ClusterIP",
+            "clusterIP": "None", "clusterIPs": ["None"], "sessionAffinity": "None",
+            "ipFamilies": ["IPv4", "IPv6"], "ipFamilyPolicy": "RequireDualStack",
+            "internalTrafficPolicy": "Cluster",
+        })
+    );
+    assert_eq!(
+        spec(json!({"type": "LoadBalancer", "sessionAffinity": "ClientIP", "ports": [{"port": 80}]})).await,
+        json!({
+            "ports": [{"protocol": "TCP", "port": 80, "targetPort": 80}], "type": "LoadBalancer",
+            "sessionAffinity": "ClientIP", "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 10_800}},
+            "ipFamilies": ["IPv4"], "ipFamilyPolicy": "SingleStack", "internalTrafficPolicy": "Cluster",
+            "externalTrafficPolicy": "Cluster", "allocateLoadBalancerNodePorts": true,
+        })
+    );
+    assert_eq!(
+        spec(json!({"type": "ExternalName", "externalName": "x.example.com"})).await,
+        json!({"type": "ExternalName", "externalName": "x.example.com", "sessionAffinity": "None"})
+    );
+}
+
+#[tokio::test]
+async fn a_nodes_first_range_of_addresses_is_one_of_its_ranges() {
+    let wire = Wire::start().await;
+    let node = json!({"metadata": {"name": "n"}, "spec": {"podCIDR": "10.9.0.0/24"}});
+    let made = wire.create("/api/v1/nodes", node).await;
+    assert_eq!(made["spec"]["podCIDRs"], json!(["10.9.0.0/24"]));
 }

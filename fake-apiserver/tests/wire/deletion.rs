@@ -135,7 +135,7 @@ async fn a_bound_pod_waits_for_its_kubelet_only_where_there_are_kubelets() {
         let wire = Wire::with(options, None).await;
         wire.create(PODS, pod("unbound")).await;
         wire.create(PODS, pod("bound")).await;
-        let binding = json!({"target": {"kind": "Node", "name": "n1"}});
+        let binding = json!({"metadata": {"name": "bound"}, "target": {"kind": "Node", "name": "n1"}});
         wire.create(&format!("{PODS}/bound/binding"), binding).await;
         for name in ["unbound", "bound"] {
             let deleted = wire.delete(&format!("{PODS}/{name}")).await;
@@ -242,5 +242,48 @@ async fn protection_finalizers_are_put_on_by_option() {
     assert_eq!(
         created["metadata"]["finalizers"],
         json!(["kubernetes.io/pvc-protection"])
+    );
+}
+
+#[tokio::test]
+async fn many_objects_go_together_whatever_is_written_meanwhile() {
+    let wire = Wire::start().await;
+    let local = wire.server.client("writer");
+    let map = |number: usize| {
+        json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": format!("m{number:04}"), "namespace": "default"},
+        })
+    };
+    for number in 0..1000 {
+        local.create(map(number)).expect("the name is free");
+    }
+    let maps = "/api/v1/namespaces/default/configmaps";
+    // A writer that comes again and again, while the collection is deleted, is let in now and then.
+    let (deleted, written) = tokio::join!(wire.delete(maps), async {
+        let mut written = 0;
+        for number in 1000..1200 {
+            written += usize::from(wire.post(maps, map(number)).await.code == 201);
+        }
+        written
+    });
+    assert_eq!((deleted.code, written), (200, 200));
+    let names = |list: &Value| -> Vec<String> {
+        let items = list["items"].as_array().expect("it is a list");
+        items
+            .iter()
+            .filter_map(|item| Some(item["metadata"]["name"].as_str()?.to_owned()))
+            .collect()
+    };
+    let (gone, left) = (names(&deleted.body), names(&wire.get(maps).await.body));
+    assert!(
+        gone.len() >= 1000 && gone.len() + left.len() == 1200,
+        "{} and {}",
+        gone.len(),
+        left.len()
+    );
+    assert!(
+        left.iter().all(|name| !gone.contains(name)),
+        "what is told to be gone is there"
     );
 }

@@ -79,7 +79,7 @@ async fn a_budget_that_is_not_worked_out_makes_one_wait() {
     let spec = json!({"minAvailable": 1, "selector": {}});
     wire.create(BUDGETS, json!({"metadata": {"name": "b"}, "spec": spec}))
         .await;
-    let refused = evict(&wire, "p", json!({})).await;
+    let refused = evict(&wire, "p", json!({"metadata": {"name": "p"}})).await;
     assert_eq!(
         (refused.code, &refused.headers["retry-after"]),
         (429, &"10".parse().unwrap())
@@ -95,9 +95,9 @@ async fn the_body_must_be_about_the_pod() {
         (refused.code, &refused.body["message"]),
         (400, &json!("name in URL does not match name in Eviction object"))
     );
-    let stale = json!({"deleteOptions": {"preconditions": {"uid": "other"}}});
+    let stale = json!({"metadata": {"name": "p"}, "deleteOptions": {"preconditions": {"uid": "other"}}});
     assert_eq!(evict(&wire, "p", stale).await.code, 409);
-    let dry = json!({"deleteOptions": {"dryRun": ["All"]}});
+    let dry = json!({"metadata": {"name": "p"}, "deleteOptions": {"dryRun": ["All"]}});
     assert_eq!(evict(&wire, "p", dry).await.code, 201);
     assert_eq!(
         wire.get(&format!("{PODS}/p")).await.code,

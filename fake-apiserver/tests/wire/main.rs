@@ -2,9 +2,11 @@
 
 mod access;
 mod admission;
+mod advice;
 mod apply;
 mod client;
 mod crud;
+mod deadline;
 mod defaults;
 mod deletion;
 mod discovery;
@@ -13,6 +15,7 @@ mod eviction;
 mod fields;
 mod flight;
 mod garbage;
+mod gzip;
 mod health;
 mod informers;
 mod kinds;
@@ -30,6 +33,7 @@ mod release;
 mod selectors;
 mod status;
 mod strategic;
+mod swagger;
 mod tls;
 mod usage;
 mod validation;

@@ -269,3 +269,26 @@ async fn numbers_without_measure_are_refused_or_kept_in_bounds() {
     let path = format!("{CONFIG_MAPS}?limit={digits}&resourceVersion={digits}");
     assert!((400..500).contains(&wire.get(&path[..8000]).await.code));
 }
+
+#[tokio::test]
+async fn copies_that_multiply_are_refused() {
+    let wire = Wire::start().await;
+    wire.create(
+        CONFIG_MAPS,
+        json!({"metadata": {"name": "m"}, "data": {"a": "b"}}),
+    )
+    .await;
+    let copies: Vec<_> = (0..60)
+        .map(|n| json!({"op": "copy", "from": "/data", "path": format!("/data/c{n}")}))
+        .collect();
+    let body = serde_json::to_vec(&copies).expect("it is JSON");
+    let refused = send(&wire, "PATCH", &format!("{CONFIG_MAPS}/m"), JSON_PATCH, &body).await;
+    assert_eq!(
+        (refused.code, &refused.body["reason"]),
+        (422, &json!("Invalid")),
+        "{}",
+        refused.text
+    );
+    let text = "the server rejected our request due to an error in our request";
+    assert_eq!(refused.body["message"], text);
+}

@@ -1,4 +1,4 @@
-//! OpenAPI documents, version 3: found, kept, complete, and fit for the clients that read them.
+//! OpenAPI documents of version 3: found, kept, complete, and fit for the clients that read them.
 
 use crate::client::Wire;
 use fake_apiserver::{Release, ServerOptions};
@@ -34,8 +34,9 @@ fn references(value: &Value, found: &mut BTreeSet<String>) {
 async fn every_discovered_version_has_a_document() {
     let wire = Wire::start().await;
     let groups = wire.get("/apis").await.body;
-    let mut expected = BTreeSet::from(["api/v1".to_owned()]);
+    let mut expected: BTreeSet<String> = ["api", "api/v1", "apis", "version"].map(str::to_owned).into();
     for group in groups["groups"].as_array().unwrap() {
+        expected.insert(format!("apis/{}", group["name"].as_str().unwrap()));
         for version in group["versions"].as_array().unwrap() {
             expected.insert(format!("apis/{}", version["groupVersion"].as_str().unwrap()));
         }
@@ -95,7 +96,7 @@ async fn whatever_is_patched_says_that_fields_are_validated() {
     for place in index["paths"].as_object().unwrap().keys() {
         let document = document(&wire, place).await;
         let resources = wire.get(&format!("/{place}")).await.body;
-        for entry in resources["resources"].as_array().unwrap() {
+        for entry in resources["resources"].as_array().into_iter().flatten() {
             let name = entry["name"].as_str().unwrap();
             if name.contains('/') || !entry["verbs"].as_array().unwrap().contains(&json!("patch")) {
                 continue;
@@ -134,6 +135,7 @@ async fn schemas_say_how_lists_merge() {
         containers,
         &json!({
             "type": "array",
+            "description": "What runs.",
             "items": {"$ref": "#/components/schemas/io.k8s.api.core.v1.Container"},
             "x-kubernetes-list-type": "map",
             "x-kubernetes-list-map-keys": ["name"],
@@ -169,4 +171,130 @@ async fn a_release_describes_what_it_serves() {
         let path = &document["paths"]["/apis/storage.k8s.io/v1/csistoragecapacities"];
         assert_eq!(path.is_object(), has_capacities, "{minor}");
     }
+}
+
+#[tokio::test]
+async fn what_the_index_says_need_not_be_read_twice() {
+    let wire = Wire::start().await;
+    let index = wire.get("/openapi/v3").await;
+    assert_eq!(index.headers["content-type"], "text/plain; charset=utf-8");
+    let made = index.headers["last-modified"].to_str().unwrap().to_owned();
+    let again = |since: String| {
+        let wire = &wire;
+        async move {
+            let headers = [("if-modified-since", since.as_str())];
+            wire.send("GET", "/openapi/v3", &headers, String::new())
+                .await
+                .code
+        }
+    };
+    assert_eq!(again(made).await, 304);
+    assert_eq!(again("Sat, 01 Jan 2000 00:00:00 GMT".to_owned()).await, 200);
+    assert_eq!(again("yesterday".to_owned()).await, 200);
+}
+
+#[tokio::test]
+async fn schemas_say_what_must_be_there_and_what_may() {
+    let wire = Wire::start().await;
+    let storage = document(&wire, "apis/storage.k8s.io/v1").await;
+    let core = document(&wire, "api/v1").await;
+    let field = |document: &Value, owner: &str, field: &str| {
+        document["components"]["schemas"][format!("io.k8s.api.{owner}")]["properties"][field].clone()
+    };
+    let required = |document: &Value, owner: &str| {
+        document["components"]["schemas"][format!("io.k8s.api.{owner}")]["required"].clone()
+    };
+    let driver = field(&storage, "storage.v1.CSIDriver", "spec");
+    assert_eq!(driver["default"], json!({}));
+    assert_eq!(
+        required(&storage, "storage.v1.StorageClass"),
+        json!(["provisioner"])
+    );
+    // Neither of these is what the form of the field suggests.
+    assert_eq!(
+        required(&core, "core.v1.Event"),
+        json!(["involvedObject", "metadata"])
+    );
+    assert_eq!(required(&core, "core.v1.ImageVolumeStatus"), json!(["imageRef"]));
+    let modes = field(&core, "core.v1.PersistentVolumeClaimSpec", "accessModes");
+    let all = [
+        "ReadOnlyMany",
+        "ReadWriteMany",
+        "ReadWriteOnce",
+        "ReadWriteOncePod",
+    ];
+    assert_eq!(modes["items"], json!({"type": "string", "enum": all}));
+    let protocol = field(&core, "core.v1.ContainerPort", "protocol");
+    assert_eq!(
+        (&protocol["default"], &protocol["enum"]),
+        (&json!("TCP"), &json!(["SCTP", "TCP", "UDP"]))
+    );
+    let reference = &core["components"]["schemas"]["io.k8s.api.core.v1.LocalObjectReference"];
+    assert_eq!(reference["x-kubernetes-map-type"], "atomic");
+    let profile = &core["components"]["schemas"]["io.k8s.api.core.v1.SeccompProfile"]["x-kubernetes-unions"];
+    let members = json!({"localhostProfile": "LocalhostProfile"});
+    assert_eq!(
+        profile,
+        &json!([{"discriminator": "type", "fields-to-discriminateBy": members}])
+    );
+}
+
+#[tokio::test]
+async fn every_kind_and_every_field_of_storage_is_described() {
+    let wire = Wire::start().await;
+    let index = wire.get("/openapi/v3").await.body;
+    let has_text = |value: &Value| value["description"].as_str().is_some_and(|text| !text.is_empty());
+    for place in index["paths"].as_object().unwrap().keys() {
+        let document = document(&wire, place).await;
+        for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
+            let is_kind = schema.get("x-kubernetes-group-version-kind").is_some();
+            assert!(!is_kind || has_text(schema), "{place}: {name}");
+            let is_storage = name.starts_with("io.k8s.api.storage.v1.");
+            for (field, property) in schema["properties"].as_object().into_iter().flatten() {
+                assert!(!is_storage || has_text(property), "{place}: {name} {field}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_all_operations_take_is_said_once() {
+    let wire = Wire::start().await;
+    let document = document(&wire, "apis/storage.k8s.io/v1").await;
+    let names = |value: &Value| -> Vec<String> {
+        let named = |parameter: &Value| parameter["name"].as_str().unwrap().to_owned();
+        value["parameters"]
+            .as_array()
+            .map_or(Vec::new(), |list| list.iter().map(named).collect())
+    };
+    let path =
+        &document["paths"]["/apis/storage.k8s.io/v1/namespaces/{namespace}/csistoragecapacities/{name}"];
+    assert_eq!(names(path), ["name", "namespace", "pretty"]);
+    assert_eq!(names(&path["get"]), [""; 0]);
+    assert_eq!(
+        names(&path["patch"]),
+        ["dryRun", "fieldManager", "fieldValidation", "force"]
+    );
+    let medias: Vec<&String> = path["patch"]["requestBody"]["content"]
+        .as_object()
+        .unwrap()
+        .keys()
+        .collect();
+    assert_eq!(
+        medias,
+        [
+            "application/apply-patch+yaml",
+            "application/json-patch+json",
+            "application/merge-patch+json",
+            "application/strategic-merge-patch+json",
+        ]
+    );
+    let all = &document["paths"]["/apis/storage.k8s.io/v1/csistoragecapacities"];
+    assert!(names(all).contains(&"labelSelector".to_owned()));
+    assert_eq!(names(&all["get"]), [""; 0]);
+    let old = &document["paths"]["/apis/storage.k8s.io/v1/watch/storageclasses/{name}"]["get"];
+    assert_eq!(
+        (&old["x-kubernetes-action"], &old["operationId"]),
+        (&json!("watch"), &json!("watchStorageV1StorageClass"))
+    );
 }

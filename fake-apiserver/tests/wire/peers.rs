@@ -2,6 +2,10 @@
 
 use crate::client::{CONFIG_MAPS, Wire};
 use fake_apiserver::{Event, Limits, Observer, ServerOptions, WatchEnd};
+use http_body_util::{BodyExt, Empty};
+use hyper::Request;
+use hyper::body::Bytes;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
@@ -117,7 +121,7 @@ async fn a_handshake_that_does_not_come_is_not_waited_for() {
 #[tokio::test]
 async fn a_body_that_does_not_come_is_answered_with_a_timeout() {
     let wire = limited(Limits {
-        body: SOON,
+        request: SOON,
         ..Limits::default()
     })
     .await;
@@ -189,4 +193,93 @@ async fn a_peer_that_stops_reading_is_let_go() {
     }
     assert_eq!(ends.recv().await, Some(WatchEnd::Client));
     is_served(&wire).await;
+}
+
+#[tokio::test]
+async fn answers_that_are_not_taken_keep_nobody_out_and_end_their_connection() {
+    let limits = Limits {
+        reading: 1,
+        stalled: Duration::from_secs(1),
+        ..Limits::default()
+    };
+    let wire = limited(limits).await;
+    let filler = "x".repeat(900 * 1024);
+    wire.create(
+        CONFIG_MAPS,
+        json!({"metadata": {"name": "m"}, "data": {"k": filler}}),
+    )
+    .await;
+    let token = format!("Bearer {}", wire.server.add_client("reader"));
+    // The connection is kept lively, but its streams have no room for an answer.
+    let mut builder = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
+    builder.initial_stream_window_size(1);
+    let socket = TokioIo::new(connect(&wire).await);
+    let (mut sender, connection) = builder.handshake(socket).await.expect("HTTP/2 is spoken");
+    let connection = tokio::spawn(connection);
+    let mut untaken = Vec::new();
+    for path in [CONFIG_MAPS, &format!("{CONFIG_MAPS}/m")].repeat(2) {
+        let request = Request::get(format!("http://x{path}")).header("authorization", &token);
+        let request = request.body(Empty::<Bytes>::new()).expect("it is a request");
+        let answer = sender.send_request(request).await.expect("its head comes");
+        assert_eq!(answer.status(), 200, "there is only one place");
+        untaken.push(answer);
+    }
+    assert_eq!(wire.get(CONFIG_MAPS).await.code, 200);
+    // However it ends.
+    connection.await.expect("the client goes on").ok();
+    for answer in untaken {
+        assert!(
+            answer.into_body().collect().await.is_err(),
+            "an answer came whole"
+        );
+    }
+    is_served(&wire).await;
+    wire.server.quiet().await;
+}
+
+#[tokio::test]
+async fn an_answer_that_is_taken_in_many_pieces_comes_whole() {
+    let wire = Wire::start().await;
+    let filler = "x".repeat(900 * 1024);
+    wire.create(
+        CONFIG_MAPS,
+        json!({"metadata": {"name": "m"}, "data": {"k": filler}}),
+    )
+    .await;
+    let object = wire.get(&format!("{CONFIG_MAPS}/m")).await;
+    assert_eq!(object.headers["content-length"], object.text.len().to_string());
+    assert_eq!(object.body["data"]["k"], filler);
+}
+
+#[tokio::test]
+async fn a_connection_goes_on_after_a_refusal_that_came_before_the_body() {
+    let wire = Wire::start().await;
+    let token = wire.server.add_client("hasty");
+    for (token, path, media, code) in [
+        (token.as_str(), "/nowhere", "application/json", 404),
+        (&token, "/version", "application/json", 405),
+        (&token, CONFIG_MAPS, "text/html", 415),
+        ("none", CONFIG_MAPS, "application/json", 401),
+    ] {
+        let mut socket = connect(&wire).await;
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\ncontent-type: {media}\r\n\
+             content-length: 100000\r\n\r\n"
+        );
+        socket.write_all(head.as_bytes()).await.expect("the server reads");
+        // By the time that this is answered, the server has long seen the head.
+        is_served(&wire).await;
+        socket
+            .write_all(&[b'x'; 100_000])
+            .await
+            .expect("the server reads");
+        let next = b"GET /readyz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+        socket.write_all(next).await.expect("the server reads");
+        let said = String::from_utf8(rest(socket).await).expect("answers are text");
+        assert!(
+            said.starts_with(&format!("HTTP/1.1 {code} ")),
+            "{path} {media}: {said}"
+        );
+        assert!(said.ends_with("\r\n\r\nok"), "{path} {media}: {said}");
+    }
 }

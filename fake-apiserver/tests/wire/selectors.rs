@@ -39,7 +39,7 @@ async fn label_selectors_select() {
         ("tier,size", vec!["a", "d"]),
         ("tier=", vec!["d"]),
         ("tier%20in%20(,web)", vec!["a", "d"]),
-        ("size%20gt%205", vec!["d"]),
+        ("size%3E5", vec!["d"]),
         ("", vec!["a", "b", "c", "d"]),
     ] {
         let list = wire.get(&format!("{CONFIG_MAPS}?labelSelector={selector}")).await;
@@ -77,8 +77,11 @@ async fn field_selectors_know_the_fields_of_each_kind() {
     for name in ["p1", "p2", "p3"] {
         wire.create(PODS, pod(name)).await;
     }
-    wire.create(&format!("{PODS}/p2/binding"), json!({"target": {"name": "n1"}}))
-        .await;
+    wire.create(
+        &format!("{PODS}/p2/binding"),
+        json!({"metadata": {"name": "p2"}, "target": {"name": "n1"}}),
+    )
+    .await;
     wire.merge(
         &format!("{PODS}/p3/status"),
         json!({"status": {"phase": "Succeeded"}}),
@@ -206,5 +209,56 @@ async fn revisions_are_checked() {
         if code == 504 {
             assert_eq!(list.headers["retry-after"], "1");
         }
+    }
+}
+
+#[tokio::test]
+async fn one_name_is_found_where_it_is_and_nowhere_else() {
+    let wire = Wire::start().await;
+    for namespace in ["a", "b"] {
+        wire.create("/api/v1/namespaces", json!({"metadata": {"name": namespace}}))
+            .await;
+        for name in ["m", "n"] {
+            let map = json!({"metadata": {"name": name, "labels": {"in": namespace}}});
+            wire.create(&format!("/api/v1/namespaces/{namespace}/configmaps"), map)
+                .await;
+        }
+    }
+    let (everywhere, a) = ("/api/v1/configmaps", "/api/v1/namespaces/a/configmaps");
+    for (path, selector, found) in [
+        (a, "fieldSelector=metadata.name%3Dm", 1),
+        (a, "fieldSelector=metadata.name%3Dother", 0),
+        (a, "fieldSelector=metadata.name%3Dm,metadata.name%3Dn", 0),
+        (a, "fieldSelector=metadata.name%3Dm,metadata.name!%3Dm", 0),
+        (a, "fieldSelector=metadata.name!%3Dm", 1),
+        (a, "fieldSelector=metadata.name%3Dm,metadata.namespace%3Db", 0),
+        (a, "fieldSelector=metadata.name%3Dm&labelSelector=in%3Db", 0),
+        (a, "fieldSelector=metadata.name%3Dm&labelSelector=in%3Da", 1),
+        (a, "fieldSelector=metadata.name%3D", 0),
+        (everywhere, "fieldSelector=metadata.name%3Dm", 2),
+        (
+            everywhere,
+            "fieldSelector=metadata.name%3Dm,metadata.namespace%3Db",
+            1,
+        ),
+        ("/api/v1/namespaces", "fieldSelector=metadata.name%3Da", 1),
+        (
+            "/api/v1/namespaces",
+            "fieldSelector=metadata.name%3Da,metadata.namespace%3Da",
+            0,
+        ),
+    ] {
+        let list = wire.get(&format!("{path}?{selector}")).await.body;
+        assert_eq!(names(&list).len(), found, "{path} {selector}");
+        // A watch begins with the same objects, and then says that they are all.
+        let mut watch = wire
+            .watch(&format!("{path}?watch=1&allowWatchBookmarks=true&{selector}"))
+            .await;
+        let told = watch.told(found + 1).await;
+        assert!(
+            told[..found].iter().all(|it| it.starts_with("ADDED")),
+            "{selector}: {told:?}"
+        );
+        assert!(told[found].starts_with("BOOKMARK"), "{selector}: {told:?}");
     }
 }

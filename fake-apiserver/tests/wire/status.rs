@@ -83,7 +83,7 @@ async fn a_pod_is_bound_once() {
     let missing = wire
         .post(
             &format!("{PODS}/nobody/binding"),
-            json!({"target": {"name": "n1"}}),
+            json!({"metadata": {"name": "nobody"}, "target": {"name": "n1"}}),
         )
         .await;
     assert_eq!(missing.code, 404);

@@ -1,6 +1,6 @@
 //! What the storage kinds refuse, and in which words.
 
-use crate::client::{CAPACITIES, Wire, capacity};
+use crate::client::{CAPACITIES, PODS, Wire, capacity};
 use serde_json::{Value, json};
 
 const DRIVERS: &str = "/apis/storage.k8s.io/v1/csidrivers";
@@ -297,6 +297,13 @@ async fn claims_ask_for_something_and_stay_as_they_are_until_bound() {
         json!({"status": {"phase": "Bound", "capacity": {"storage": "1Gi"}}}),
     )
     .await;
+    assert_eq!(
+        wire.merge(&path, grow.clone()).await.code,
+        403,
+        "nobody can make it grow"
+    );
+    let class = json!({"metadata": {"name": "fast"}, "provisioner": "example.com/disk", "allowVolumeExpansion": true});
+    wire.create("/apis/storage.k8s.io/v1/storageclasses", class).await;
     assert_eq!(wire.merge(&path, grow).await.code, 200);
     let shrink = json!({"spec": {"resources": {"requests": {"storage": "512Mi"}}}});
     assert!(
@@ -326,4 +333,34 @@ async fn the_place_of_an_object_must_agree_with_the_request() {
     let mut other = capacity("e", "1Gi");
     other["kind"] = json!("StorageClass");
     assert_eq!(wire.post(CAPACITIES, other).await.code, 400);
+}
+
+#[tokio::test]
+async fn a_pod_chooses_among_what_there_is() {
+    let wire = Wire::start().await;
+    let mut pod = json!({"metadata": {"name": "p"}, "spec": {
+        "dnsPolicy": "A", "restartPolicy": "B",
+        "containers": [{"name": "c", "image": "i", "imagePullPolicy": "C", "terminationMessagePolicy": "D"}],
+    }});
+    let refused = wire.post(PODS, pod.clone()).await;
+    assert_eq!(refused.code, 422);
+    let causes = refused.body["details"]["causes"].as_array().unwrap();
+    let fields: Vec<&str> = causes
+        .iter()
+        .map(|cause| cause["field"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        fields,
+        [
+            "spec.containers[0].terminationMessagePolicy",
+            "spec.containers[0].imagePullPolicy",
+            "spec.restartPolicy",
+            "spec.dnsPolicy",
+        ]
+    );
+    let text = "Unsupported value: \"B\": supported values: \"Always\", \"OnFailure\", \"Never\"";
+    assert_eq!(causes[2]["message"], text);
+    pod["spec"] =
+        json!({"dnsPolicy": "None", "restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]});
+    assert_eq!(wire.post(PODS, pod).await.code, 201);
 }

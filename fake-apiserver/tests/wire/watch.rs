@@ -237,7 +237,7 @@ async fn watch_options_are_checked() {
             "watch=true&resourceVersion=5&resourceVersionMatch=NotOlderThan",
             422,
         ),
-        ("watch=true&resourceVersion=x", 400),
+        ("watch=true&resourceVersion=x", 500),
         ("watch=true&fieldSelector=data.x%3D1", 400),
         ("watch=true&timeoutSeconds=soon", 400),
     ] {

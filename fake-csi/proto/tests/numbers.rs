@@ -196,3 +196,60 @@ fn capabilities() {
         &[field(1, &int(1, 4))],
     );
 }
+
+#[test]
+fn growing_and_using() {
+    check(
+        &v1::ControllerExpandVolumeRequest {
+            volume_id: "v".to_owned(),
+            capacity_range: Some(CapacityRange {
+                required_bytes: 5,
+                limit_bytes: 0,
+            }),
+            secrets: [("k".to_owned(), "s".to_owned())].into(),
+            volume_capability: Some(mounted()),
+        },
+        &[
+            field(1, b"v"),
+            field(2, &int(1, 5)),
+            entry(3, "k", "s"),
+            field(4, &mounted_bytes()),
+        ],
+    );
+    check(
+        &v1::ControllerExpandVolumeResponse {
+            capacity_bytes: 7,
+            node_expansion_required: true,
+        },
+        &[int(1, 7), int(2, 1)],
+    );
+    check(
+        &v1::NodePublishVolumeRequest {
+            volume_id: "v".to_owned(),
+            publish_context: [("a".to_owned(), "b".to_owned())].into(),
+            staging_target_path: "/s".to_owned(),
+            target_path: "/t".to_owned(),
+            volume_capability: Some(mounted()),
+            readonly: true,
+            secrets: [("k".to_owned(), "s".to_owned())].into(),
+            volume_context: [("c".to_owned(), "d".to_owned())].into(),
+        },
+        &[
+            field(1, b"v"),
+            entry(2, "a", "b"),
+            field(3, b"/s"),
+            field(4, b"/t"),
+            field(5, &mounted_bytes()),
+            int(6, 1),
+            entry(7, "k", "s"),
+            entry(8, "c", "d"),
+        ],
+    );
+    check(
+        &v1::NodeUnpublishVolumeRequest {
+            volume_id: "v".to_owned(),
+            target_path: "/t".to_owned(),
+        },
+        &[field(1, b"v"), field(2, b"/t")],
+    );
+}

@@ -80,3 +80,28 @@ async fn a_dead_socket_is_replaced_and_any_other_file_is_left_alone() {
     assert!(world.driver.listen(&file, None).await.is_err());
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "precious");
 }
+
+#[tokio::test]
+async fn a_socket_in_use_is_left_to_its_owner() {
+    let world = World::new().await;
+    let taken = world
+        .driver
+        .listen(world.running.socket(), None)
+        .await
+        .unwrap_err();
+    assert_eq!(taken.kind(), std::io::ErrorKind::AddrInUse);
+    assert!(world.room(None, &[]).await.is_ok(), "the owner still serves");
+}
+
+#[tokio::test]
+async fn a_path_that_is_too_long_for_a_socket_is_named_as_such() {
+    let world = World::new().await;
+    let folder = world.directory.path();
+    let at_length = |length: usize| folder.join("s".repeat(length - folder.as_os_str().len() - 1));
+    assert!(world.driver.listen(&at_length(107), None).await.is_ok());
+    let refused = world.driver.listen(&at_length(108), None).await.unwrap_err();
+    assert!(
+        refused.to_string().contains("108 bytes, and 107 are the most"),
+        "{refused}"
+    );
+}

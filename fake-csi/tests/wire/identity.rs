@@ -17,10 +17,16 @@ async fn services(world: &World) -> Vec<service::Type> {
         .await
         .expect("an answer");
     let kind = |capability: csi_proto::v1::PluginCapability| match capability.r#type {
-        Some(plugin_capability::Type::Service(service)) => service.r#type(),
-        other => panic!("not a service: {other:?}"),
+        Some(plugin_capability::Type::Service(service)) => Some(service.r#type()),
+        Some(plugin_capability::Type::VolumeExpansion(_)) => None,
+        None => panic!("an empty capability"),
     };
-    answer.into_inner().capabilities.into_iter().map(kind).collect()
+    answer
+        .into_inner()
+        .capabilities
+        .into_iter()
+        .filter_map(kind)
+        .collect()
 }
 
 async fn calls(world: &World) -> Vec<rpc::Type> {
@@ -59,17 +65,21 @@ async fn the_driver_tells_its_name_and_that_it_is_ready() {
 
 #[tokio::test]
 async fn capabilities_follow_the_specification_of_the_driver() {
-    use rpc::Type::{CreateDeleteVolume, GetCapacity, ListVolumes};
+    use rpc::Type::{CreateDeleteVolume, ExpandVolume, GetCapacity, ListVolumes};
     use service::Type::{ControllerService, VolumeAccessibilityConstraints};
     let full = World::new().await;
     assert_eq!(
         services(&full).await,
         [ControllerService, VolumeAccessibilityConstraints]
     );
-    assert_eq!(calls(&full).await, [CreateDeleteVolume, ListVolumes, GetCapacity]);
+    assert_eq!(
+        calls(&full).await,
+        [CreateDeleteVolume, ListVolumes, GetCapacity, ExpandVolume]
+    );
     let bare = World::of(DriverSpec {
         topology_keys: Vec::new(),
         advertise_get_capacity: false,
+        advertise_expand_volume: false,
         ..spec()
     })
     .await;

@@ -2,8 +2,12 @@
 //! nothing here looks inside the driver.
 
 mod capacity;
+mod devices;
 mod endpoint;
+mod expand;
 mod identity;
+mod node;
+mod old;
 mod script;
 mod volumes;
 
@@ -119,9 +123,8 @@ impl World {
 
 fn spec() -> DriverSpec {
     DriverSpec {
-        name: "disk.example.com".to_owned(),
         topology_keys: vec!["zone".to_owned()],
-        advertise_get_capacity: true,
+        ..DriverSpec::new("disk.example.com")
     }
 }
 
@@ -146,11 +149,7 @@ fn zone(name: &str) -> Segment {
 }
 
 fn pool(name: &str, capacity: u64, largest: Option<u64>) -> Pool {
-    Pool {
-        segment: zone(name),
-        capacity,
-        largest,
-    }
+    Pool::linear(zone(name), capacity, largest)
 }
 
 fn mirrored() -> CostFactor {

@@ -2,11 +2,13 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use csi_proto::v1::GetCapacityRequest;
+use csi_proto::v1::{
+    GetCapacityRequest, ProbeRequest, controller_client::ControllerClient, identity_client::IdentityClient,
+};
 use fake_csi::{Answer, CostFactor, Effect, Method, Rule, ScriptError};
 use tonic::{Code, Request};
 
-use crate::{World, pool, volume, zone};
+use crate::{World, connect, pool, signed, volume, zone};
 
 fn rule(method: Method, effect: Effect) -> Rule {
     Rule {
@@ -118,6 +120,157 @@ async fn a_hanging_call_is_in_flight_until_its_caller_gives_up() {
     assert_eq!(world.events().len(), 1);
 }
 
+#[tokio::test]
+async fn a_hanging_call_goes_on_when_its_rule_is_taken_away() {
+    let world = World::new().await;
+    world.driver.set_pool(pool("a", 100, None));
+    let hang = world
+        .driver
+        .script(Rule {
+            times: Some(1),
+            ..rule(Method::GetCapacity, Effect::Hang)
+        })
+        .unwrap();
+    let mut client = world.controller.clone();
+    let hanging = tokio::spawn(async move { client.get_capacity(GetCapacityRequest::default()).await });
+    while world.driver.rules()[0].taken == 0 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(
+        world.room(None, &[]).await.unwrap().available_capacity,
+        100,
+        "the rule is spent"
+    );
+    assert!(!hanging.is_finished());
+    assert!(world.driver.unscript(hang));
+    assert_eq!(
+        hanging.await.unwrap().unwrap().into_inner().available_capacity,
+        100
+    );
+    assert!(!world.driver.unscript(hang), "it is gone");
+}
+
+#[tokio::test]
+async fn a_cut_connection_takes_all_its_calls_along_and_changes_nothing() {
+    let world = World::new().await;
+    world.driver.set_pool(pool("a", 100, None));
+    let other = connect(world.running.socket()).await;
+    world
+        .driver
+        .script(rule(Method::GetCapacity, Effect::Hang))
+        .unwrap();
+    world
+        .driver
+        .script(rule(Method::CreateVolume, Effect::Disconnect))
+        .unwrap();
+    let mut client = world.controller.clone();
+    let beside = tokio::spawn(async move { client.get_capacity(GetCapacityRequest::default()).await });
+    while world.driver.in_flight() == 0 {
+        tokio::task::yield_now().await;
+    }
+    let refused = world.create(volume("v", 1)).await.unwrap_err();
+    assert_ne!(
+        refused.message(),
+        "the script cut the connection",
+        "no answer came through"
+    );
+    assert!(beside.await.unwrap().is_err(), "the call beside it is lost too");
+    assert!(world.driver.volumes().is_empty());
+    let cut = world
+        .events()
+        .into_iter()
+        .find(|event| event.method == Method::CreateVolume)
+        .unwrap();
+    assert!(cut.lost && cut.outcome.is_err(), "{cut:?}");
+
+    world.driver.clear_script();
+    let told = ControllerClient::new(other)
+        .get_capacity(GetCapacityRequest::default())
+        .await;
+    assert_eq!(
+        told.unwrap().into_inner().available_capacity,
+        100,
+        "other connections stay"
+    );
+    let peers = [cut.peer, world.last_event().peer];
+    assert_ne!(peers[0].connection, peers[1].connection);
+    assert_eq!(
+        peers[0].pid,
+        i32::try_from(std::process::id()).ok(),
+        "the caller is this process"
+    );
+    assert!(
+        world.create(volume("v", 1)).await.is_ok(),
+        "a client may connect again"
+    );
+}
+
+#[tokio::test]
+async fn a_lost_answer_leaves_the_volume_behind_and_the_retry_finds_it() {
+    let world = World::new().await;
+    world.driver.set_pool(pool("a", 100, None));
+    world
+        .driver
+        .script(Rule {
+            times: Some(1),
+            ..rule(Method::CreateVolume, Effect::LoseAnswer)
+        })
+        .unwrap();
+    assert!(world.create(volume("v", 30)).await.is_err());
+    let event = world.last_event();
+    assert!(event.lost && event.outcome.is_ok(), "{event:?}");
+    let kept = world.driver.volumes();
+    assert_eq!(kept.len(), 1);
+    assert_eq!(world.create(volume("v", 30)).await.unwrap().volume_id, kept[0].id);
+    assert_eq!(world.room(None, &[]).await.unwrap().available_capacity, 70);
+}
+
+#[tokio::test]
+async fn a_driver_can_lie_about_the_volume_that_it_made() {
+    let world = World::new().await;
+    world.driver.set_pool(pool("a", 100, None));
+    let lie = Effect::Volume {
+        bytes: Some(-7),
+        topology: Some(vec![zone("elsewhere")]),
+    };
+    let scripted = world.driver.script(rule(Method::CreateVolume, lie)).unwrap();
+    let told = world.create(volume("v", 30)).await.unwrap();
+    assert_eq!(
+        (told.capacity_bytes, &told.accessible_topology[0].segments),
+        (-7, &zone("elsewhere"))
+    );
+    assert_eq!(world.driver.volumes()[0].bytes, 30, "the books are right");
+    world.driver.unscript(scripted);
+    let truth = world.create(volume("v", 30)).await.unwrap();
+    assert_eq!(
+        (truth.capacity_bytes, &truth.accessible_topology[0].segments),
+        (signed(30), &zone("a"))
+    );
+}
+
+#[tokio::test]
+async fn a_driver_can_be_unready_for_a_while() {
+    let world = World::new().await;
+    world
+        .driver
+        .script(Rule {
+            skip: 1,
+            times: Some(2),
+            ..rule(Method::Probe, Effect::Ready(false))
+        })
+        .unwrap();
+    let mut client = IdentityClient::new(connect(world.running.socket()).await);
+    let mut ready = Vec::new();
+    for _ in 0..4 {
+        ready.push(client.probe(ProbeRequest {}).await.unwrap().into_inner().ready);
+    }
+    assert_eq!(
+        ready,
+        [true, false, false, true].map(Some),
+        "the second and third call"
+    );
+}
+
 #[test]
 fn what_cannot_happen_cannot_be_scripted() {
     let driver = fake_csi::FakeDriver::new(crate::spec(), None);
@@ -129,8 +282,17 @@ fn what_cannot_happen_cannot_be_scripted() {
     let elsewhere = driver.script(rule(Method::CreateVolume, numbers));
     assert_eq!(
         elsewhere,
-        Err(ScriptError::CapacityElsewhere(Method::CreateVolume))
+        Err(ScriptError::Elsewhere {
+            effect: "a capacity",
+            method: Method::CreateVolume,
+            belongs_to: Method::GetCapacity
+        })
     );
+    let never = Rule {
+        times: Some(0),
+        ..rule(Method::Probe, Effect::Hang)
+    };
+    assert_eq!(driver.script(never), Err(ScriptError::NoTimes(Method::Probe)));
     let success = driver.script(rule(Method::Probe, Effect::Code(Code::Ok, String::new())));
     assert_eq!(success, Err(ScriptError::FailureOk(Method::Probe)));
     let free = driver.add_cost(CostFactor {

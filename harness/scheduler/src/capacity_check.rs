@@ -4,13 +4,16 @@
 //! The driver's name is no part of the match, only the class name is.
 
 use std::cmp::Reverse;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use crate::capacity_index::{Group, OfClass};
 use crate::defect::Defect;
-use crate::objects::{Capacity, Claim, Class};
-use crate::quantity::Quantity;
+use crate::node_labels::NodeLabels;
+use crate::objects::{Capacity, Claim, Class, ObjectKey};
+use crate::quantity::{Arithmetic, Quantity};
 use crate::requirement::{Labels, RequirementError};
-use crate::rules::Rules;
+use crate::rules::{Choice, Rules};
 use crate::selector::Topology;
 use crate::snapshot::Snapshot;
 
@@ -21,7 +24,7 @@ pub enum Sufficiency {
     Unchecked(Unchecked),
     /// This object is accessible and large enough.
     Enough(Arc<Capacity>),
-    /// No accessible object is large enough; [`considered`] tells why each is not.
+    /// No accessible object is large enough; [`shortcoming`] tells why each is not.
     NotEnough,
 }
 
@@ -60,53 +63,119 @@ pub enum Shortcoming {
     OtherTopology,
 }
 
-/// Checks one claim to be provisioned on a node with these labels. Of several sufficient objects the one with the
-/// largest limit is recorded, then the first by namespace and name; upstream takes any.
+/// What has to be checked for one claim, on whichever node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Demand {
+    /// So much, of one volume.
+    Request(Quantity),
+    /// Nothing.
+    Unchecked(Unchecked),
+    /// It cannot be told, because an object that decides it cannot be read. No node may be judged without it.
+    Unknown(FilterError),
+}
+
+/// The filter cannot decide, so the attempt is aborted and repeated (KEP-1472: only an absent driver skips the check).
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{resource} \"{key}\" cannot be read: {problem}")]
+pub struct FilterError {
+    /// Resource and group of the object.
+    pub resource: &'static str,
+    /// The object.
+    pub key: ObjectKey,
+    /// What is wrong with it.
+    pub problem: String,
+}
+
+impl Demand {
+    /// What the claim demands of capacity objects.
+    pub fn of(snapshot: &Snapshot, rules: &Rules, claim: &Claim, class: &Class) -> Self {
+        if let Some(error) = snapshot.unreadable_driver(&class.provisioner) {
+            return Self::Unknown(error);
+        }
+        match demanded(snapshot, rules, claim, class) {
+            Ok(request) => match snapshot.unreadable_capacity() {
+                Some(error) => Self::Unknown(error),
+                None => Self::Request(request),
+            },
+            Err(reason) => Self::Unchecked(reason),
+        }
+    }
+}
+
+/// Checks a demand on a node with these labels. Of several sufficient objects the one with the largest limit is
+/// recorded, then the first by namespace and name; upstream takes any.
 pub fn check(
     snapshot: &Snapshot,
     rules: &Rules,
-    claim: &Claim,
+    demand: &Demand,
     class: &Class,
-    labels: &Labels,
+    labels: &NodeLabels,
 ) -> Sufficiency {
-    let request = match needed(snapshot, rules, claim, class) {
-        Ok(request) => request,
-        Err(reason) => return Sufficiency::Unchecked(reason),
+    let request = match demand {
+        Demand::Request(request) => *request,
+        Demand::Unchecked(reason) => return Sufficiency::Unchecked(*reason),
+        Demand::Unknown(_) => return Sufficiency::NotEnough,
     };
     if rules.has(Defect::RefusesTracked) {
         return Sufficiency::NotEnough;
     }
+    let Some(of_class) = snapshot.capacities.of_class(&class.key.name) else {
+        return Sufficiency::NotEnough;
+    };
     if rules.has(Defect::SumsObjects) {
-        return check_sum(snapshot, rules, request, class, labels);
+        return check_sum(of_class, rules, request, labels);
     }
-    let candidates = snapshot.capacities.candidates(&class.key.name, labels);
-    let sufficient = candidates.filter(|object| shortcoming(rules, object, request, labels).is_none());
-    match largest(rules, sufficient) {
+    let found = if is_ranked(rules) {
+        let best = groups(of_class, rules, labels)
+            .filter_map(|group| first_sufficient(group, rules, request, labels));
+        preferred(rules, best)
+    } else {
+        let all = groups(of_class, rules, labels).flat_map(Group::iter);
+        preferred(
+            rules,
+            all.filter(|object| shortcoming(rules, object, request, labels).is_none()),
+        )
+    };
+    match found {
         Some(object) => Sufficiency::Enough(Arc::clone(object)),
         None => Sufficiency::NotEnough,
     }
 }
 
-/// Every object of the claim's class with its shortcoming on a node with these labels, for an explanation. `None` for
-/// the objects that suffice.
-pub fn considered<'a>(
-    snapshot: &'a Snapshot,
+/// Whether the index keeps objects in the order in which these rules compare them.
+fn is_ranked(rules: &Rules) -> bool {
+    rules.arithmetic == Arithmetic::Exact
+        && rules.choice == Choice::Largest
+        && !rules.without_maximum
+        && !rules.has(Defect::IgnoresMaximum)
+}
+
+/// Objects come largest first, so after the first that is too small none suffices.
+fn first_sufficient<'a>(
+    group: &'a Group,
     rules: &Rules,
-    claim: &Claim,
-    class: &Class,
+    request: Quantity,
     labels: &Labels,
-) -> Vec<(&'a Arc<Capacity>, Option<Shortcoming>)> {
-    let Some(request) = claim.request else {
-        return Vec::new();
-    };
-    let objects = snapshot.capacities.of_class(&class.key.name);
-    objects
-        .map(|object| (object, shortcoming(rules, object, request, labels)))
-        .collect()
+) -> Option<&'a Arc<Capacity>> {
+    group
+        .iter()
+        .take_while(|object| too_small(rules, object, request).is_none())
+        .find(|object| no_access(rules, object, labels).is_none())
+}
+
+fn groups<'a>(
+    of_class: &'a OfClass,
+    rules: &Rules,
+    labels: &'a NodeLabels,
+) -> impl Iterator<Item = &'a Group> {
+    let nowhere = rules
+        .has(Defect::NilTopologyEverywhere)
+        .then(|| of_class.nowhere());
+    of_class.candidates(labels).chain(nowhere)
 }
 
 /// The request to be satisfied, or why there is nothing to check.
-fn needed(snapshot: &Snapshot, rules: &Rules, claim: &Claim, class: &Class) -> Result<Quantity, Unchecked> {
+fn demanded(snapshot: &Snapshot, rules: &Rules, claim: &Claim, class: &Class) -> Result<Quantity, Unchecked> {
     if rules.has(Defect::SkipsCapacity) {
         return Err(Unchecked::Defect);
     }
@@ -125,18 +194,25 @@ fn needed(snapshot: &Snapshot, rules: &Rules, claim: &Claim, class: &Class) -> R
     }
 }
 
-/// The order of the checks is upstream's: limit first, then access.
-fn shortcoming(rules: &Rules, object: &Capacity, request: Quantity, labels: &Labels) -> Option<Shortcoming> {
+/// Why an object does not suffice for a request on a node with these labels; `None` if it does. The class is not looked
+/// at. The order of the checks is upstream's: limit first, then access.
+pub fn shortcoming(
+    rules: &Rules,
+    object: &Capacity,
+    request: Quantity,
+    labels: &Labels,
+) -> Option<Shortcoming> {
+    too_small(rules, object, request).or_else(|| no_access(rules, object, labels))
+}
+
+fn too_small(rules: &Rules, object: &Capacity, request: Quantity) -> Option<Shortcoming> {
     let Some(limit) = limit(rules, object) else {
         return Some(Shortcoming::NoLimit);
     };
     let limit = limit.bytes(rules.arithmetic);
     let request = request.bytes(rules.arithmetic);
     let margin = i128::from(rules.has(Defect::OffByOne));
-    if limit < request.saturating_add(margin) {
-        return Some(Shortcoming::TooSmall { limit, request });
-    }
-    no_access(rules, object, labels)
+    (limit < request.saturating_add(margin)).then_some(Shortcoming::TooSmall { limit, request })
 }
 
 fn no_access(rules: &Rules, object: &Capacity, labels: &Labels) -> Option<Shortcoming> {
@@ -149,38 +225,43 @@ fn no_access(rules: &Rules, object: &Capacity, labels: &Labels) -> Option<Shortc
     }
 }
 
-fn limit(rules: &Rules, object: &Capacity) -> Option<Quantity> {
-    if rules.has(Defect::IgnoresMaximum) {
+/// What requests are compared with: the maximum volume size, or the capacity where that is unset or unknown.
+pub(crate) fn limit(rules: &Rules, object: &Capacity) -> Option<Quantity> {
+    if rules.without_maximum || rules.has(Defect::IgnoresMaximum) {
         return object.capacity;
     }
     object.limit()
 }
 
 /// The deliberate defect: objects for the same nodes are several views of one pool, so their sum means nothing.
-fn check_sum(
-    snapshot: &Snapshot,
-    rules: &Rules,
-    request: Quantity,
-    class: &Class,
-    labels: &Labels,
-) -> Sufficiency {
+fn check_sum(of_class: &OfClass, rules: &Rules, request: Quantity, labels: &NodeLabels) -> Sufficiency {
     let accessible = || {
-        let candidates = snapshot.capacities.candidates(&class.key.name, labels);
+        let candidates = groups(of_class, rules, labels).flat_map(Group::iter);
         candidates.filter(|object| no_access(rules, object, labels).is_none())
     };
     let limits = accessible().filter_map(|object| limit(rules, object));
     let sum = limits.fold(0_i128, |sum, limit| {
         sum.saturating_add(limit.bytes(rules.arithmetic))
     });
-    match largest(rules, accessible()) {
+    match preferred(rules, accessible()) {
         Some(object) if sum >= request.bytes(rules.arithmetic) => Sufficiency::Enough(Arc::clone(object)),
         _ => Sufficiency::NotEnough,
     }
 }
 
-fn largest<'a>(rules: &Rules, objects: impl Iterator<Item = &'a Arc<Capacity>>) -> Option<&'a Arc<Capacity>> {
-    objects.min_by_key(|object| {
-        let limit = limit(rules, object).map(|limit| limit.bytes(rules.arithmetic));
-        (Reverse(limit), &object.key)
-    })
+fn preferred<'a>(
+    rules: &Rules,
+    objects: impl Iterator<Item = &'a Arc<Capacity>>,
+) -> Option<&'a Arc<Capacity>> {
+    match rules.choice {
+        Choice::Largest => objects.min_by_key(|object| {
+            let limit = limit(rules, object).map(|limit| limit.bytes(rules.arithmetic));
+            (Reverse(limit), &object.key)
+        }),
+        Choice::Any(salt) => objects.min_by_key(|object| {
+            let mut hasher = DefaultHasher::new();
+            (salt, &object.key).hash(&mut hasher);
+            hasher.finish()
+        }),
+    }
 }

@@ -2,27 +2,45 @@
 //!
 //! Runs once per attempt. Nothing here depends on a node.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::objects::{Claim, ObjectKey, Pod, PodVolume, Volume};
+use crate::capacity_check::Demand;
+use crate::defect::Defect;
+use crate::objects::{Claim, Class, ObjectKey, Pod, PodVolume};
+use crate::quantity::Quantity;
+use crate::rules::Rules;
 use crate::snapshot::Snapshot;
+use crate::static_match::Suitable;
 
 /// The claims of one pod.
 #[derive(Clone, Debug, Default)]
 pub struct PodClaims {
     /// Bound for good: only their volumes' affinity counts.
     pub bound: Vec<Arc<Claim>>,
-    /// Unbound with a WaitForFirstConsumer class, in the order of the pod. Only for these capacity matters.
-    pub delayed: Vec<Arc<Claim>>,
-    /// The volumes of the delayed claims' classes, in the order of their names.
-    pub volumes: BTreeMap<String, Vec<Arc<Volume>>>,
+    /// Delayed claims for which an earlier attempt selected a node, in the order of the pod.
+    pub selected: Vec<Delayed>,
+    /// The other delayed claims, the smallest first so that they do not take the large volumes; equals keep the order of
+    /// the pod.
+    pub open: Vec<Delayed>,
+}
+
+/// A claim that is unbound and has a WaitForFirstConsumer class: only for these capacity matters.
+#[derive(Clone, Debug)]
+pub struct Delayed {
+    /// The claim.
+    pub claim: Arc<Claim>,
+    /// Its class.
+    pub class: Arc<Class>,
+    /// What a node's capacity objects must meet.
+    pub demand: Demand,
+    /// The existing volumes that would do, apart from where they are.
+    pub suitable: Suitable,
 }
 
 impl PodClaims {
     /// Whether the pod has no claim at all.
     pub fn is_empty(&self) -> bool {
-        self.bound.is_empty() && self.delayed.is_empty()
+        self.bound.is_empty() && self.selected.is_empty() && self.open.is_empty()
     }
 }
 
@@ -60,7 +78,7 @@ pub enum Unready {
 }
 
 /// Sorts the claims of a pod, or tells why it cannot be placed anywhere.
-pub fn classify(snapshot: &Snapshot, pod: &Pod) -> Result<PodClaims, Unready> {
+pub fn classify(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<PodClaims, Unready> {
     let found: Result<Vec<_>, _> = pod
         .volumes
         .iter()
@@ -70,27 +88,41 @@ pub fn classify(snapshot: &Snapshot, pod: &Pod) -> Result<PodClaims, Unready> {
     for claim in found? {
         if claim.is_fully_bound() {
             claims.bound.push(claim);
-        } else if claim.volume.is_none() && is_delayed(snapshot, &claim) {
-            claims.delayed.push(claim);
-        } else {
+            continue;
+        }
+        let Some(class) = delaying_class(snapshot, &claim) else {
             return Err(Unready::UnboundImmediate);
+        };
+        let delayed = Delayed {
+            demand: Demand::of(snapshot, rules, &claim, class),
+            class: Arc::clone(class),
+            suitable: Suitable::default(),
+            claim,
+        };
+        if delayed.claim.selected_node.is_some() {
+            claims.selected.push(delayed);
+        } else {
+            claims.open.push(delayed);
         }
     }
-    for claim in &claims.delayed {
-        let volumes = claims.volumes.entry(claim.class.clone());
-        volumes.or_insert_with(|| volumes_of_class(snapshot, &claim.class));
+    claims
+        .open
+        .sort_by_key(|delayed| delayed.claim.request.map_or(0, Quantity::nanos));
+    if !rules.has(Defect::IgnoresVolumes) {
+        for Delayed { claim, suitable, .. } in &mut claims.open {
+            *suitable = Suitable::find(claim, snapshot.volumes.iter());
+        }
     }
     Ok(claims)
 }
 
-/// A class object that does not exist makes its claims immediate ones.
-fn is_delayed(snapshot: &Snapshot, claim: &Claim) -> bool {
-    snapshot.class(&claim.class).is_some_and(|class| class.delayed)
-}
-
-fn volumes_of_class(snapshot: &Snapshot, class: &str) -> Vec<Arc<Volume>> {
-    let of_class = snapshot.volumes.iter().filter(|volume| volume.class == class);
-    of_class.cloned().collect()
+/// The class for which an unbound claim waits for its first consumer. A class object that does not exist makes its
+/// claims immediate ones.
+fn delaying_class<'a>(snapshot: &'a Snapshot, claim: &Claim) -> Option<&'a Arc<Class>> {
+    if claim.volume.is_some() {
+        return None;
+    }
+    snapshot.class(&claim.class).filter(|class| class.delayed)
 }
 
 fn usable_claim(snapshot: &Snapshot, pod: &Pod, volume: &PodVolume) -> Result<Arc<Claim>, Unready> {

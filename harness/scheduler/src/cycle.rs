@@ -2,16 +2,18 @@
 //!
 //! Knows no queue and no wire: the loop, an explanation, an extender and a benchmark all come through here.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rand::Rng;
 use rand::seq::IndexedRandom;
 
-use crate::claims::{self, Unready};
+use crate::capacity_check::{Demand, FilterError};
+use crate::claims::{self, PodClaims, Unready};
 use crate::defect::Defect;
-use crate::filter::{self, FilterError, Refusal, VolumePlan};
-use crate::message;
+use crate::filter::{self, Refusal, VolumePlan};
+use crate::message::{self, Preemption};
 use crate::node_fit::{NodeWishes, Unfit};
 use crate::objects::{Node, Pod};
 use crate::rules::Rules;
@@ -78,12 +80,21 @@ pub enum Decision {
 }
 
 /// What kept a pod from being placed, so that only changes to it wake the pod.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Blocker {
-    /// Its volumes.
+    /// Its claims, classes or volumes.
     Volumes,
-    /// The nodes: none there, none matching, or all cordoned.
+    /// No capacity object of this class is large enough for the request where it is needed.
+    Capacity {
+        /// The class.
+        class: String,
+        /// The request in bytes.
+        request: i128,
+    },
+    /// The nodes: none there, none matching, or all cordoned or tainted.
     Nodes,
+    /// What other pods take of the nodes' resources.
+    Resources,
 }
 
 /// Decides about a pod. Ties between the highest scores are broken by `random` alone.
@@ -96,9 +107,17 @@ pub fn decide(snapshot: &Snapshot, rules: &Rules, pod: &Pod, random: &mut impl R
         };
     }
     match assess(snapshot, rules, pod) {
-        Ok(assessment) => choose(assessment, pod, random),
+        Ok(assessment) => choose(assessment, rules, pod, random),
         Err(NoAssessment::Unready(reason)) => Decision::Unschedulable {
-            message: message::unready(snapshot.nodes.len(), &reason.to_string()),
+            message: message::unready(
+                rules.form,
+                snapshot.nodes.len(),
+                &reason.to_string(),
+                Preemption {
+                    never: pod.never_preempts,
+                    hopeful: 0,
+                },
+            ),
             blockers: [Blocker::Volumes].into(),
             refused: Vec::new(),
         },
@@ -121,11 +140,11 @@ pub enum NoAssessment {
 
 /// Looks at every node, and scores the feasible ones if there are several.
 pub fn assess(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<Assessment, NoAssessment> {
-    let claims = claims::classify(snapshot, pod)?;
+    let claims = claims::classify(snapshot, rules, pod)?;
     if rules.has(Defect::ForgetsPlainPods) && claims.is_empty() {
         return Ok(Assessment::default());
     }
-    let wishes = NodeWishes::of(pod);
+    let wishes = NodeWishes::of(snapshot, pod);
     let mut assessment = Assessment::default();
     for node in snapshot.nodes.iter() {
         let node = Arc::clone(node);
@@ -134,7 +153,10 @@ pub fn assess(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<Assessmen
             assessment.refused.push(Refused { node, cause });
             continue;
         }
-        match filter::check_node(snapshot, rules, &claims, &node)? {
+        if let Some(error) = undecidable(&claims) {
+            return Err(error.into());
+        }
+        match filter::check_node(snapshot, rules, &claims, &node) {
             Ok(plan) => assessment.feasible.push(Feasible { node, plan, score: 0 }),
             Err(refusals) => {
                 let cause = Cause::Volumes(refusals);
@@ -150,36 +172,85 @@ pub fn assess(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<Assessmen
     Ok(assessment)
 }
 
-fn choose(mut assessment: Assessment, pod: &Pod, random: &mut impl Rng) -> Decision {
+/// Why no node can be judged. As upstream it matters only once a node is to be judged.
+pub(crate) fn undecidable(claims: &PodClaims) -> Option<FilterError> {
+    let delayed = claims.selected.iter().chain(&claims.open);
+    delayed
+        .filter_map(|delayed| match &delayed.demand {
+            Demand::Unknown(error) => Some(error.clone()),
+            Demand::Request(_) | Demand::Unchecked(_) => None,
+        })
+        .next()
+}
+
+fn choose(mut assessment: Assessment, rules: &Rules, pod: &Pod, random: &mut impl Rng) -> Decision {
     let best = assessment.feasible.iter().map(|feasible| feasible.score).max();
     assessment
         .feasible
         .retain(|feasible| Some(feasible.score) == best);
     match assessment.feasible.choose(random) {
         Some(chosen) => Decision::Place(chosen.clone()),
-        None => unschedulable(assessment.refused, pod),
+        None => unschedulable(assessment.refused, rules, pod),
     }
 }
 
-fn unschedulable(refused: Vec<Refused>, pod: &Pod) -> Decision {
-    let reasons = refused.iter().flat_map(|refused| refused.cause.reasons());
-    let blocker = |refused: &Refused| match refused.cause {
-        Cause::Unfit(_) => Blocker::Nodes,
-        Cause::Volumes(_) => Blocker::Volumes,
-    };
+fn unschedulable(refused: Vec<Refused>, rules: &Rules, pod: &Pod) -> Decision {
+    let mut blockers = BTreeSet::new();
+    for refused in &refused {
+        refused.cause.note_blockers(rules, &mut blockers);
+    }
     Decision::Unschedulable {
-        message: message::refused(refused.len(), reasons, pod.never_preempts),
-        blockers: refused.iter().map(blocker).collect(),
+        message: refusal(&refused, rules, pod),
+        blockers,
         refused,
     }
 }
 
+/// The text for a pod that every node refused.
+pub(crate) fn refusal(refused: &[Refused], rules: &Rules, pod: &Pod) -> String {
+    let reasons = refused.iter().flat_map(|refused| refused.cause.reasons(rules));
+    let is_full = |refused: &&Refused| matches!(refused.cause, Cause::Unfit(Unfit::Full(_)));
+    let preemption = Preemption {
+        never: pod.never_preempts,
+        hopeful: refused.iter().filter(is_full).count(),
+    };
+    message::refused(rules.form, refused.len(), reasons, preemption)
+}
+
 impl Cause {
     /// The reasons in kube-scheduler's words.
-    pub fn reasons(&self) -> Vec<&'static str> {
+    pub fn reasons(&self, rules: &Rules) -> Vec<Cow<'static, str>> {
         match self {
-            Self::Unfit(unfit) => vec![unfit.reason()],
-            Self::Volumes(refusals) => refusals.iter().map(Refusal::reason).collect(),
+            Self::Unfit(unfit) => unfit.reasons(rules),
+            Self::Volumes(refusals) => refusals.iter().map(|refusal| refusal.reason().into()).collect(),
+        }
+    }
+
+    fn note_blockers(&self, rules: &Rules, blockers: &mut BTreeSet<Blocker>) {
+        let refusals = match self {
+            Self::Unfit(unfit) => {
+                blockers.insert(match unfit {
+                    Unfit::Full(_) => Blocker::Resources,
+                    _ => Blocker::Nodes,
+                });
+                return;
+            }
+            Self::Volumes(refusals) => refusals,
+        };
+        for refusal in refusals {
+            let Refusal::NotEnoughSpace { claim } = refusal else {
+                blockers.insert(Blocker::Volumes);
+                continue;
+            };
+            let request = claim.request.map_or(0, |request| request.bytes(rules.arithmetic));
+            let is_known = blockers.iter().any(|known| {
+                matches!(known, Blocker::Capacity { class, request: of } if *class == claim.class && *of == request)
+            });
+            // Thousands of nodes say the same.
+            if !is_known {
+                let class = claim.class.clone();
+                blockers.insert(Blocker::Capacity { class, request });
+            }
         }
     }
 }

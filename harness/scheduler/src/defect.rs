@@ -31,10 +31,18 @@ pub enum Defect {
     ForgetsPlainPods,
     /// Has every volume made anew, though one exists that would do.
     IgnoresVolumes,
+    /// Adds up the capacity of a class once for each of its claims.
+    SumsPools,
+    /// Scores each class by its last claim alone.
+    ForgetsClaims,
+    /// Scores dynamic claims beside static bindings.
+    MixesStatic,
+    /// Scores by the maximum volume size.
+    ScoresMaximum,
 }
 
 /// Every defect with its name on the command line.
-const NAMES: [(&str, Defect); 11] = [
+const NAMES: [(&str, Defect); 15] = [
     ("scheduler-ignores-maximum", Defect::IgnoresMaximum),
     ("scheduler-ignores-flag", Defect::IgnoresFlag),
     ("scheduler-sums-objects", Defect::SumsObjects),
@@ -46,6 +54,10 @@ const NAMES: [(&str, Defect); 11] = [
     ("scheduler-refuses-tracked", Defect::RefusesTracked),
     ("scheduler-forgets-plain-pods", Defect::ForgetsPlainPods),
     ("scheduler-ignores-volumes", Defect::IgnoresVolumes),
+    ("scheduler-sums-pools", Defect::SumsPools),
+    ("scheduler-forgets-claims", Defect::ForgetsClaims),
+    ("scheduler-mixes-static", Defect::MixesStatic),
+    ("scheduler-scores-maximum", Defect::ScoresMaximum),
 ];
 
 /// The name given is not in the table.

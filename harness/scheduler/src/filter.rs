@@ -7,12 +7,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::capacity_check::{self, Sufficiency};
-use crate::claims::PodClaims;
-use crate::defect::Defect;
+use crate::claims::{Delayed, PodClaims};
 use crate::objects::{Capacity, Claim, Class, Node, ObjectKey, Volume};
+use crate::quantity::{Arithmetic, human};
 use crate::rules::Rules;
 use crate::snapshot::Snapshot;
-use crate::static_match;
 
 /// Provisioner of classes whose volumes only people make.
 const NO_PROVISIONER: &str = "kubernetes.io/no-provisioner";
@@ -70,12 +69,8 @@ pub enum Refusal {
     },
     /// No accessible capacity object is large enough for a claim.
     NotEnoughSpace {
-        /// The claim.
-        claim: ObjectKey,
-        /// Its class.
-        class: String,
-        /// The requested bytes.
-        request: i128,
+        /// The claim, which names its class and its request.
+        claim: Arc<Claim>,
     },
     /// The volume of a bound claim does not exist.
     VolumeMissing {
@@ -87,25 +82,41 @@ pub enum Refusal {
 }
 
 /// Why a claim cannot be had on a node, capacity apart.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BindConflict {
     /// An earlier attempt selected this other node.
+    #[error("node {0:?} is selected for it until the provisioner gives that back")]
     OtherNodeSelected(String),
     /// No volume suits, and the class has no provisioner.
+    #[error("no volume suits, and the class has no provisioner")]
     NoProvisioner,
     /// The class does not allow provisioning for the node.
+    #[error("allowedTopologies of the class does not allow this node")]
     TopologyNotAllowed,
 }
 
-/// The filter cannot decide: a delayed claim's class vanished in between. Aborts the attempt.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("storageclass.storage.k8s.io \"{class}\" not found")]
-pub struct FilterError {
-    /// The class that was looked up.
-    pub class: String,
-}
-
 impl Refusal {
+    /// The claim that it is about, with what is asked for it.
+    pub fn about(&self) -> String {
+        match self {
+            Self::NotEnoughSpace { claim } => {
+                let size = claim
+                    .request
+                    .map(|request| human(request.bytes(Arithmetic::Exact)));
+                format!(
+                    "{} of class {}, {}",
+                    claim.key,
+                    claim.class,
+                    size.unwrap_or_default()
+                )
+            }
+            Self::NodeConflict { claim, volume } | Self::VolumeMissing { claim, volume } => {
+                format!("{claim}, bound to {volume}")
+            }
+            Self::BindConflict { claim, cause } => format!("{claim}: {cause}"),
+        }
+    }
+
     /// The reason in kube-scheduler's words.
     pub fn reason(&self) -> &'static str {
         match self {
@@ -125,17 +136,17 @@ pub fn check_node(
     rules: &Rules,
     claims: &PodClaims,
     node: &Node,
-) -> Result<Result<VolumePlan, Vec<Refusal>>, FilterError> {
+) -> Result<VolumePlan, Vec<Refusal>> {
     let bound = check_bound(snapshot, claims, node);
-    let delayed = check_delayed(snapshot, rules, claims, node)?;
-    Ok(match (bound, delayed) {
+    let delayed = check_delayed(snapshot, rules, claims, node);
+    match (bound, delayed) {
         (None, Ok(plan)) => Ok(plan),
         (None, Err(refusal)) => Err(vec![refusal]),
         (Some(refusal), Ok(_)) => Err(vec![refusal]),
         // A missing volume is reported last, an unreachable one first.
         (Some(bound @ Refusal::VolumeMissing { .. }), Err(delayed)) => Err(vec![delayed, bound]),
         (Some(bound), Err(delayed)) => Err(vec![bound, delayed]),
-    })
+    }
 }
 
 fn check_bound(snapshot: &Snapshot, claims: &PodClaims, node: &Node) -> Option<Refusal> {
@@ -161,53 +172,37 @@ fn check_delayed(
     rules: &Rules,
     claims: &PodClaims,
     node: &Node,
-) -> Result<Result<VolumePlan, Refusal>, FilterError> {
-    let (selected, mut open): (Vec<_>, Vec<_>) = claims
-        .delayed
-        .iter()
-        .partition(|claim| claim.selected_node.is_some());
-    let elsewhere = |claim: &&&Arc<Claim>| claim.selected_node.as_deref() != Some(node.name());
-    if let Some(claim) = selected.iter().find(elsewhere) {
-        let other = claim.selected_node.clone().unwrap_or_default();
-        return Ok(Err(conflict(claim, BindConflict::OtherNodeSelected(other))));
+) -> Result<VolumePlan, Refusal> {
+    let selected = |delayed: &Delayed| delayed.claim.selected_node.clone().unwrap_or_default();
+    let elsewhere = |delayed: &&Delayed| delayed.claim.selected_node.as_deref() != Some(node.name());
+    if let Some(delayed) = claims.selected.iter().find(elsewhere) {
+        let cause = BindConflict::OtherNodeSelected(selected(delayed));
+        return Err(conflict(delayed, cause));
     }
-    // Small claims first, so that they do not take the large volumes. The sort keeps equals in the order of the pod.
-    open.sort_by_key(|claim| claim.request.map_or(0, |request| request.nanos()));
-    let (bindings, unmatched) = if rules.has(Defect::IgnoresVolumes) {
-        (Vec::new(), open)
-    } else {
-        match_volumes(claims, &open, node)
-    };
+    let (bindings, unmatched) = match_volumes(&claims.open, node);
     let mut plan = VolumePlan {
         bindings,
         provisions: Vec::new(),
     };
-    for claim in selected.into_iter().chain(unmatched) {
-        match check_provision(snapshot, rules, claim, node)? {
-            Ok(provision) => plan.provisions.push(provision),
-            Err(refusal) => return Ok(Err(refusal)),
-        }
+    for delayed in claims.selected.iter().chain(unmatched) {
+        plan.provisions
+            .push(check_provision(snapshot, rules, delayed, node)?);
     }
-    Ok(Ok(plan))
+    Ok(plan)
 }
 
-fn match_volumes<'a>(
-    claims: &PodClaims,
-    open: &[&'a Arc<Claim>],
-    node: &Node,
-) -> (Vec<Binding>, Vec<&'a Arc<Claim>>) {
+fn match_volumes<'a>(open: &'a [Delayed], node: &Node) -> (Vec<Binding>, Vec<&'a Delayed>) {
     let mut taken = BTreeSet::new();
     let mut bindings = Vec::new();
     let mut unmatched = Vec::new();
-    for claim in open {
-        let volumes = claims.volumes.get(&claim.class).map_or(&[][..], Vec::as_slice);
-        let Some(volume) = static_match::find(claim, volumes, &taken, &node.labels) else {
-            unmatched.push(*claim);
+    for delayed in open {
+        let Some(volume) = delayed.suitable.on(&taken, &node.labels) else {
+            unmatched.push(delayed);
             continue;
         };
         taken.insert(&volume.key);
         bindings.push(Binding {
-            claim: Arc::clone(claim),
+            claim: Arc::clone(&delayed.claim),
             volume: Arc::clone(volume),
         });
     }
@@ -218,44 +213,39 @@ fn match_volumes<'a>(
 fn check_provision(
     snapshot: &Snapshot,
     rules: &Rules,
-    claim: &Arc<Claim>,
+    delayed: &Delayed,
     node: &Node,
-) -> Result<Result<Provision, Refusal>, FilterError> {
-    let Some(class) = snapshot.class(&claim.class) else {
-        return Err(FilterError {
-            class: claim.class.clone(),
-        });
-    };
+) -> Result<Provision, Refusal> {
+    let Delayed {
+        claim, class, demand, ..
+    } = delayed;
     if !has_provisioner(class) {
-        return Ok(Err(conflict(claim, BindConflict::NoProvisioner)));
+        return Err(conflict(delayed, BindConflict::NoProvisioner));
     }
     if !class.admits(&node.labels) {
-        return Ok(Err(conflict(claim, BindConflict::TopologyNotAllowed)));
+        return Err(conflict(delayed, BindConflict::TopologyNotAllowed));
     }
-    let capacity = match capacity_check::check(snapshot, rules, claim, class, &node.labels) {
+    let capacity = match capacity_check::check(snapshot, rules, demand, class, &node.labels) {
         Sufficiency::Enough(object) => Some(object),
         Sufficiency::Unchecked(_) => None,
         Sufficiency::NotEnough => {
-            return Ok(Err(Refusal::NotEnoughSpace {
-                claim: claim.key.clone(),
-                class: claim.class.clone(),
-                request: claim.request.map_or(0, |request| request.bytes(rules.arithmetic)),
-            }));
+            let claim = Arc::clone(claim);
+            return Err(Refusal::NotEnoughSpace { claim });
         }
     };
-    Ok(Ok(Provision {
+    Ok(Provision {
         claim: Arc::clone(claim),
         capacity,
-    }))
+    })
 }
 
 fn has_provisioner(class: &Class) -> bool {
     !matches!(class.provisioner.as_str(), "" | NO_PROVISIONER)
 }
 
-fn conflict(claim: &Claim, cause: BindConflict) -> Refusal {
+fn conflict(delayed: &Delayed, cause: BindConflict) -> Refusal {
     Refusal::BindConflict {
-        claim: claim.key.clone(),
+        claim: delayed.claim.key.clone(),
         cause,
     }
 }

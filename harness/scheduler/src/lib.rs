@@ -4,32 +4,41 @@
 //! [`Snapshot`](snapshot::Snapshot): start reading at [`cycle::decide`]. [`run`] is the loop around it, which learns
 //! from watches, attempts pods and carries decisions out.
 //!
-//! Deliberately absent: what a scheduler does besides volumes. Resource requests, taints, host ports, volume limits,
-//! spreading, affinity between pods, preemption and extenders are not looked at; [`node_fit`] lists what is.
+//! Deliberately absent: most of what a scheduler does besides volumes. Host ports, volume limits, spreading, affinity
+//! between pods and preemption are not looked at; [`node_fit`] lists what is.
 
 pub mod capacity_check;
 pub mod capacity_index;
 pub mod claims;
+pub mod configuration;
 mod control;
 pub mod cycle;
 pub mod defect;
+pub mod explain;
 pub mod filter;
+pub mod inventory;
+pub mod lint;
 pub mod message;
+pub mod naive;
 pub mod node_fit;
+pub mod node_labels;
 pub mod node_selector;
 pub mod objects;
 pub mod options;
 pub mod quantity;
+pub mod release;
 pub mod requirement;
 pub mod rules;
 pub mod score;
 pub mod selector;
 pub mod shape;
 pub mod snapshot;
-mod static_match;
+pub mod static_match;
 pub mod store;
+pub mod usage;
 
-pub use self::control::{Error, run};
+pub use self::control::{Error, run, serve_extender};
 pub use self::defect::Defect;
-pub use self::options::Options;
+pub use self::options::{Deviation, Options};
+pub use self::release::Release;
 pub use self::shape::ShapePoint;

@@ -3,22 +3,27 @@
 //! Everything else is the library's.
 
 use std::io::{self, IsTerminal, Write};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use capacity_scheduler::quantity::Arithmetic;
+use capacity_scheduler::configuration::Configuration;
+use capacity_scheduler::rules::Pooling;
 use capacity_scheduler::shape::{ShapeError, parse_points};
-use capacity_scheduler::{Defect, Options, ShapePoint};
+use capacity_scheduler::{Defect, Deviation, Options, Release, ShapePoint};
 use clap::Parser;
+use futures::future::try_join_all;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
+use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
 use tracing_subscriber::EnvFilter;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// Schedules pods by storage capacity (KEP-1472, KEP-4049), and by nothing else but node selectors.
+/// Schedules pods by storage capacity (KEP-1472, KEP-4049), and otherwise by taints, labels, processor and memory alone.
 ///
 /// The log level comes from RUST_LOG; `RUST_LOG=capacity_scheduler=debug` tells why each node was refused.
 #[derive(Parser)]
@@ -32,9 +37,18 @@ struct Arguments {
     #[arg(long, value_name = "NAME", default_value_t = Options::default().scheduler_name)]
     scheduler_name: String,
 
-    /// Feature gates as NAME=true|false, separated by commas; known: CSIStorageCapacity, StorageCapacityScoring
-    #[arg(long, value_name = "GATES", value_delimiter = ',', value_parser = parse_gate)]
-    feature_gates: Vec<Gate>,
+    /// The configuration of kube-scheduler (KubeSchedulerConfiguration): profiles, back-off, VolumeBindingArgs
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["scheduler_name", "shape", "bind_timeout_seconds", "initial_backoff_ms", "max_backoff_ms"])]
+    config: Option<PathBuf>,
+
+    /// The Kubernetes release to be like: its gates, the figure that decides, and how refusals are worded
+    #[arg(long, value_name = "1.N", default_value_t)]
+    release: Release,
+
+    /// Feature gates as NAME=true|false, separated by commas: CSIStorageCapacity until 1.35, VolumeCapacityPriority from
+    /// 1.21 to 1.32, StorageCapacityScoring from 1.33 on
+    #[arg(long, value_name = "GATES", value_delimiter = ',')]
+    feature_gates: Vec<String>,
 
     /// Scoring function as UTILIZATION=SCORE points in 0..=100 and 0..=10, such as 0=10,100=0
     #[arg(long, value_name = "POINTS", value_parser = Shape::parse)]
@@ -56,20 +70,25 @@ struct Arguments {
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
 
-    /// Compute with quantities as kube-scheduler 1.36 does, integer overflows included
+    /// Deviate from what is right as kube-scheduler 1.36 does: all of flag, arithmetic, choice, or those named
+    #[arg(long, value_name = "DEVIATIONS", value_delimiter = ',', num_args = 0..=1, require_equals = true, default_missing_value = "flag,arithmetic,choice")]
+    bug_compatible: Vec<Deviation>,
+
+    /// Add up capacities of several claims of one class in scores, as the text of KEP-4049 has it (`+=`)
     #[arg(long)]
-    wrapping_arithmetic: bool,
+    kep_4049_text: bool,
+
+    /// Serve the extender protocol there, for another scheduler, instead of scheduling
+    #[arg(long, value_name = "ADDRESS")]
+    extender: Option<SocketAddr>,
+
+    /// Let the extender listen on an address that other machines reach
+    #[arg(long, requires = "extender")]
+    allow_remote: bool,
 
     /// Misbehave deliberately, to see a test suite fail
     #[arg(long, value_name = "NAME", hide = true)]
     defect: Option<Defect>,
-}
-
-/// The feature gates that the scheduler knows.
-#[derive(Clone, Copy)]
-enum Gate {
-    Capacity(bool),
-    Scoring(bool),
 }
 
 /// Parsed as a whole, because the order of the points counts.
@@ -83,7 +102,7 @@ impl Shape {
 }
 
 fn main() -> ExitCode {
-    match start(Arguments::parse()) {
+    match start(&Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // Nothing is left to do about a closed stderr.
@@ -94,7 +113,7 @@ fn main() -> ExitCode {
 }
 
 #[tokio::main]
-async fn start(arguments: Arguments) -> Result<(), Failure> {
+async fn start(arguments: &Arguments) -> Result<(), Failure> {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     tracing_subscriber::fmt()
@@ -102,16 +121,66 @@ async fn start(arguments: Arguments) -> Result<(), Failure> {
         .with_ansi(!plain && io::stderr().is_terminal())
         .with_writer(io::stderr)
         .init();
-    let client = client(arguments.kubeconfig.as_ref()).await?;
+    let started = Start::of(arguments)?;
+    let kubeconfig = arguments.kubeconfig.as_ref().or(started.kubeconfig.as_ref());
+    let client = client(kubeconfig).await?;
+    let stopping = stopping()?;
+    if let Some(address) = arguments.extender {
+        return serve(arguments, started, client, address, stopping).await;
+    }
+    let runs = started.options.into_iter().map(|options| {
+        let stopping = stopping.clone();
+        capacity_scheduler::run(options, client.clone(), async move {
+            stopping.cancelled().await;
+        })
+    });
+    try_join_all(runs).await?;
+    Ok(())
+}
+
+async fn serve(
+    arguments: &Arguments,
+    started: Start,
+    client: Client,
+    address: SocketAddr,
+    stopping: Stopping,
+) -> Result<(), Failure> {
+    if !address.ip().is_loopback() && !arguments.allow_remote {
+        let refused =
+            format!("{address} is reached from other machines; listen on 127.0.0.1, or add --allow-remote");
+        return Err(refused.into());
+    }
+    let [options] = <[Options; 1]>::try_from(started.options)
+        .map_err(|_| "an extender has one policy; leave one profile in the configuration")?;
+    let listener = TcpListener::bind(address).await?;
+    tracing::info!(address = %listener.local_addr()?, "the extender listens");
+    let stopped = async move { stopping.cancelled().await };
+    Ok(capacity_scheduler::serve_extender(options, client, listener, stopped).await?)
+}
+
+/// Tells everyone when the process is to end.
+#[derive(Clone)]
+struct Stopping(watch::Receiver<bool>);
+
+impl Stopping {
+    async fn cancelled(mut self) {
+        // The sender lives as long as the process.
+        let _ = self.0.wait_for(|stopped| *stopped).await;
+    }
+}
+
+fn stopping() -> Result<Stopping, Failure> {
     let mut interrupted = signal(SignalKind::interrupt())?;
     let mut terminated = signal(SignalKind::terminate())?;
-    let shutdown = async move {
+    let (told, stopping) = watch::channel(false);
+    tokio::spawn(async move {
         tokio::select! {
             _ = interrupted.recv() => {}
             _ = terminated.recv() => {}
         }
-    };
-    Ok(capacity_scheduler::run(options(arguments), client, shutdown).await?)
+        told.send_replace(true);
+    });
+    Ok(Stopping(stopping))
 }
 
 async fn client(kubeconfig: Option<&PathBuf>) -> Result<Client, Failure> {
@@ -125,47 +194,69 @@ async fn client(kubeconfig: Option<&PathBuf>) -> Result<Client, Failure> {
     Ok(Client::try_from(config)?)
 }
 
-fn options(arguments: Arguments) -> Options {
-    // Of several settings of one gate the last counts, as upstream.
-    let defaults = Options::default();
-    let (mut capacity, mut scoring) = (defaults.capacity, defaults.scoring);
-    for gate in &arguments.feature_gates {
-        match gate {
-            Gate::Capacity(on) => capacity = *on,
-            Gate::Scoring(on) => scoring = *on,
+/// What flags and file come to.
+struct Start {
+    kubeconfig: Option<PathBuf>,
+    /// One scheduler for each profile.
+    options: Vec<Options>,
+}
+
+impl Start {
+    fn of(arguments: &Arguments) -> Result<Self, Failure> {
+        let flags = options(arguments)?;
+        // Before anything is connected to.
+        flags.rules()?;
+        let Some(file) = &arguments.config else {
+            return Ok(Self {
+                kubeconfig: None,
+                options: vec![flags],
+            });
+        };
+        let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+        let read = Configuration::parse(&text, flags.release, flags.scoring || flags.priority)?;
+        for path in &read.unused {
+            tracing::warn!(path, "this field of the configuration is not used here");
         }
-    }
-    Options {
-        scheduler_name: arguments.scheduler_name,
-        initial_backoff: Duration::from_millis(arguments.initial_backoff_ms),
-        max_backoff: Duration::from_millis(arguments.max_backoff_ms),
-        bind_timeout: Duration::from_secs(arguments.bind_timeout_seconds),
-        capacity,
-        scoring,
-        shape: arguments.shape.map(|Shape(points)| points),
-        arithmetic: if arguments.wrapping_arithmetic {
-            Arithmetic::Wrapping
-        } else {
-            Arithmetic::Exact
-        },
-        seed: arguments.seed,
-        defect: arguments.defect,
-        ..defaults
+        let options = read.profiles.into_iter().map(|profile| Options {
+            scheduler_name: profile.scheduler_name,
+            bind_timeout: profile.bind_timeout,
+            // Without points the default counts, as upstream.
+            shape: profile.shape.filter(|points| !points.is_empty()),
+            initial_backoff: read.initial_backoff,
+            max_backoff: read.max_backoff,
+            ..flags.clone()
+        });
+        Ok(Self {
+            options: options.collect(),
+            kubeconfig: read.kubeconfig.map(PathBuf::from),
+        })
     }
 }
 
-fn parse_gate(text: &str) -> Result<Gate, String> {
-    let (name, value) = text
-        .split_once('=')
-        .ok_or_else(|| format!("missing bool value for {text}"))?;
-    let on = value
-        .parse()
-        .map_err(|_| format!("invalid value of {name}: {value}, write true or false"))?;
-    match name {
-        "CSIStorageCapacity" => Ok(Gate::Capacity(on)),
-        "StorageCapacityScoring" => Ok(Gate::Scoring(on)),
-        _ => Err(format!("unrecognized feature gate: {name}")),
-    }
+fn options(arguments: &Arguments) -> Result<Options, Failure> {
+    let gates = arguments
+        .release
+        .gates(arguments.feature_gates.iter().map(String::as_str))?;
+    Ok(Options {
+        scheduler_name: arguments.scheduler_name.clone(),
+        initial_backoff: Duration::from_millis(arguments.initial_backoff_ms),
+        max_backoff: Duration::from_millis(arguments.max_backoff_ms),
+        bind_timeout: Duration::from_secs(arguments.bind_timeout_seconds),
+        capacity: gates.capacity,
+        priority: gates.priority,
+        scoring: gates.scoring,
+        shape: arguments.shape.clone().map(|Shape(points)| points),
+        release: arguments.release,
+        deviations: arguments.bug_compatible.iter().copied().collect(),
+        pooling: if arguments.kep_4049_text {
+            Pooling::Each
+        } else {
+            Pooling::Once
+        },
+        seed: arguments.seed,
+        defect: arguments.defect,
+        ..Options::default()
+    })
 }
 
 fn milliseconds(duration: Duration) -> u64 {

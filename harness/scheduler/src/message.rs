@@ -1,43 +1,96 @@
-//! The texts of a failed attempt, as kube-scheduler 1.36 writes them in its default configuration.
+//! The texts of a failed attempt, as the kube-scheduler of a release writes them in its default configuration.
 //!
 //! That includes what other plugins' noise adds there (`no new claims to deallocate`, a trailing `not found`): people
 //! compare these texts. Whoever judges other versions should look only for `<count> <reason>`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// The greatest length of an event's note, in bytes.
 const NOTE_MAX: usize = 1024;
 /// What a cut note ends in.
 const CUT: &str = " ...";
+const NO_VICTIMS: &str = "No preemption victims found for incoming pod";
+const NOT_HELPFUL: &str = "Preemption is not helpful for scheduling";
 /// There is no node at all.
 pub const NO_NODES: &str = "no nodes available to schedule pods";
 
+/// How a release words refusals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// Before 1.24: the reasons alone.
+    Plain,
+    /// From 1.24 on: and whether preemption would help.
+    Preemption,
+    /// 1.34 to 1.36: and what the plugin for dynamic resources adds, which has nothing to say.
+    #[default]
+    Noisy,
+}
+
+/// Whether preemption would help a pod.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Preemption {
+    /// The pod has `preemptionPolicy: Never`.
+    pub never: bool,
+    /// So many nodes would take the pod if others made room. Nobody is made to: this scheduler does not preempt.
+    pub hopeful: usize,
+}
+
 /// The text for a pod that no node can take, whatever the nodes are.
-pub fn unready(nodes: usize, reason: &str) -> String {
-    format!("0/{nodes} nodes are available: {reason}. not found")
+pub fn unready(form: Form, nodes: usize, reason: &str, preemption: Preemption) -> String {
+    match form {
+        Form::Plain => format!("0/{nodes} nodes are available: {nodes} {reason}."),
+        Form::Preemption => format!(
+            "0/{nodes} nodes are available: {reason}. preemption: {}",
+            preemption.text(nodes)
+        ),
+        Form::Noisy => format!("0/{nodes} nodes are available: {reason}. not found"),
+    }
 }
 
 /// The text for a pod that each node refused, given every node's reasons.
-pub fn refused<'a>(nodes: usize, reasons: impl IntoIterator<Item = &'a str>, never_preempts: bool) -> String {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+pub fn refused(
+    form: Form,
+    nodes: usize,
+    reasons: impl IntoIterator<Item = Cow<'static, str>>,
+    preemption: Preemption,
+) -> String {
+    let mut counts: BTreeMap<Cow<'static, str>, usize> = BTreeMap::new();
     for reason in reasons {
         *counts.entry(reason).or_default() += 1;
     }
-    let mut histogram: Vec<_> = counts
+    let histogram = histogram(counts);
+    let mut text = format!("0/{nodes} nodes are available: {histogram}.");
+    match form {
+        Form::Plain => return text,
+        Form::Preemption => text.push_str(" preemption: "),
+        Form::Noisy => text.push_str(" no new claims to deallocate, preemption: "),
+    }
+    text.push_str(&preemption.text(nodes));
+    text
+}
+
+impl Preemption {
+    fn text(self, nodes: usize) -> String {
+        if self.never {
+            return "not eligible due to preemptionPolicy=Never.".to_owned();
+        }
+        let hopeless = nodes.saturating_sub(self.hopeful);
+        let counts = [(NO_VICTIMS, self.hopeful), (NOT_HELPFUL, hopeless)];
+        let counts = counts.into_iter().filter(|(_, count)| *count > 0);
+        let histogram = histogram(counts.map(|(reason, count)| (Cow::from(reason), count)));
+        format!("0/{nodes} nodes are available: {histogram}.")
+    }
+}
+
+/// `<count> <reason>` items, sorted as texts, so that 10 comes before 2.
+fn histogram(counts: impl IntoIterator<Item = (Cow<'static, str>, usize)>) -> String {
+    let mut items: Vec<_> = counts
         .into_iter()
         .map(|(reason, count)| format!("{count} {reason}"))
         .collect();
-    // Sorted as texts, so 10 comes before 2.
-    histogram.sort();
-    let preemption = if never_preempts {
-        "not eligible due to preemptionPolicy=Never.".to_owned()
-    } else {
-        format!("0/{nodes} nodes are available: {nodes} Preemption is not helpful for scheduling.")
-    };
-    format!(
-        "0/{nodes} nodes are available: {}. no new claims to deallocate, preemption: {preemption}",
-        histogram.join(", ")
-    )
+    items.sort();
+    items.join(", ")
 }
 
 /// The text cut to what an event's note may hold.
@@ -59,26 +112,69 @@ mod tests {
     const SPACE: &str = "node(s) did not have enough free storage";
     const CONFLICT: &str = "node(s) didn't find available persistent volumes to bind";
 
+    fn refused<const N: usize>(nodes: usize, reasons: [&'static str; N], preemption: Preemption) -> String {
+        super::refused(Form::Noisy, nodes, reasons.map(Cow::from), preemption)
+    }
+
+    #[test]
+    fn releases_word_the_same_refusal_differently() {
+        let text = |form| {
+            super::refused(
+                form,
+                3,
+                [Cow::from(SPACE); 1],
+                Preemption {
+                    never: false,
+                    hopeful: 1,
+                },
+            )
+        };
+        assert_eq!(text(Form::Plain), format!("0/3 nodes are available: 1 {SPACE}."));
+        assert_eq!(
+            text(Form::Preemption),
+            format!(
+                "0/3 nodes are available: 1 {SPACE}. preemption: 0/3 nodes are available: \
+                 1 No preemption victims found for incoming pod, 2 Preemption is not helpful for scheduling."
+            )
+        );
+        let unready = |form| unready(form, 3, "x", Preemption::default());
+        assert_eq!(unready(Form::Plain), "0/3 nodes are available: 3 x.");
+        assert_eq!(
+            unready(Form::Preemption),
+            "0/3 nodes are available: x. preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling."
+        );
+    }
+
     #[test]
     fn texts_are_those_of_kubernetes() {
+        let never = Preemption {
+            never: true,
+            ..Preemption::default()
+        };
         assert_eq!(
-            refused(3, [SPACE; 3], false),
+            refused(3, [SPACE; 3], Preemption::default()),
             "0/3 nodes are available: 3 node(s) did not have enough free storage. no new claims to deallocate, \
              preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling."
         );
-        assert!(refused(3, [SPACE; 3], true).ends_with(
+        assert!(refused(3, [SPACE; 3], never).ends_with(
             "storage. no new claims to deallocate, preemption: not eligible due to preemptionPolicy=Never."
         ));
         assert_eq!(
-            unready(3, "pod has unbound immediate PersistentVolumeClaims"),
+            unready(
+                Form::Noisy,
+                3,
+                "pod has unbound immediate PersistentVolumeClaims",
+                Preemption::default()
+            ),
             "0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims. not found"
         );
     }
 
     #[test]
     fn the_histogram_is_sorted_as_text() {
-        let reasons = [[SPACE; 10].as_slice(), &[CONFLICT; 2]].concat();
-        let text = refused(12, reasons, false);
+        let mut reasons = [SPACE; 12];
+        reasons[10..].fill(CONFLICT);
+        let text = refused(12, reasons, Preemption::default());
         assert!(
             text.contains(&format!("available: 10 {SPACE}, 2 {CONFLICT}. no new")),
             "{text}"

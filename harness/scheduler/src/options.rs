@@ -2,11 +2,15 @@
 //!
 //! Where they come from (flags, a harness) is not known here.
 
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
 
 use crate::defect::Defect;
 use crate::quantity::Arithmetic;
-use crate::rules::Rules;
+use crate::release::Release;
+use crate::rules::{Choice, Pooling, Rules};
 use crate::shape::{Shape, ShapeError, ShapePoint};
 
 /// How to run. [`Options::default`] is what kube-scheduler does by default.
@@ -28,12 +32,64 @@ pub struct Options {
     pub scoring: bool,
     /// `VolumeBindingArgs.shape`; only with scoring. None or no points mean the default shape.
     pub shape: Option<Vec<ShapePoint>>,
-    /// How quantities become numbers.
-    pub arithmetic: Arithmetic,
+    /// The feature gate `VolumeCapacityPriority` (KEP-1845, 1.21 to 1.32): only static bindings are scored. Its default
+    /// shape prefers the tightest fit.
+    pub priority: bool,
+    /// The Kubernetes release that is emulated: the figure that decides, and how refusals are worded.
+    pub release: Release,
+    /// The deviations of kube-scheduler that are reproduced.
+    pub deviations: BTreeSet<Deviation>,
+    /// What several claims of one class draw on when they are scored.
+    pub pooling: Pooling,
     /// Seeds the choice among nodes of equal score; random if none is given.
     pub seed: Option<u64>,
     /// A deliberate defect, for suites that must be seen to fail.
     pub defect: Option<Defect>,
+}
+
+/// What kube-scheduler 1.36 does otherwise than it should.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Deviation {
+    /// A driver that stops tracking capacity wakes no pod: they wait for the flush, some minutes.
+    Flag,
+    /// Quantities above 2^63 bytes overflow, and so does utilisation above some 81.9Pi.
+    Arithmetic,
+    /// Of several sufficient objects any is recorded, and scored.
+    Choice,
+}
+
+/// Every deviation with its name on the command line.
+const DEVIATIONS: [(&str, Deviation); 3] = [
+    ("flag", Deviation::Flag),
+    ("arithmetic", Deviation::Arithmetic),
+    ("choice", Deviation::Choice),
+];
+
+/// The name given is not in the table.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("deviation {name:?} is unknown: choose flag, arithmetic or choice")]
+pub struct UnknownDeviation {
+    name: String,
+}
+
+impl fmt::Display for Deviation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let found = DEVIATIONS.iter().find(|(_, deviation)| deviation == self);
+        f.write_str(found.map_or("", |(name, _)| name))
+    }
+}
+
+impl FromStr for Deviation {
+    type Err = UnknownDeviation;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let found = DEVIATIONS.iter().find(|(known, _)| *known == name);
+        found
+            .map(|(_, deviation)| *deviation)
+            .ok_or_else(|| UnknownDeviation {
+                name: name.to_owned(),
+            })
+    }
 }
 
 impl Default for Options {
@@ -47,7 +103,10 @@ impl Default for Options {
             capacity: true,
             scoring: false,
             shape: None,
-            arithmetic: Arithmetic::Exact,
+            priority: false,
+            release: Release::DEFAULT,
+            deviations: BTreeSet::new(),
+            pooling: Pooling::Once,
             seed: None,
             defect: None,
         }
@@ -92,19 +151,39 @@ impl Options {
                 max: self.max_backoff,
             });
         }
-        if self.shape.is_some() && !self.scoring {
+        if self.shape.is_some() && !self.scoring && !self.priority {
             return Err(OptionsError::ShapeWithoutScoring);
         }
+        let has = |deviation| self.deviations.contains(&deviation);
+        let scores = self.scoring || self.priority;
         Ok(Rules {
-            arithmetic: self.arithmetic,
-            shape: self.scoring.then(|| self.effective_shape()).transpose()?,
+            arithmetic: if has(Deviation::Arithmetic) {
+                Arithmetic::Wrapping
+            } else {
+                Arithmetic::Exact
+            },
+            shape: scores.then(|| self.effective_shape()).transpose()?,
             without_capacity: !self.capacity,
+            without_maximum: !self.release.has_maximum(),
+            pooling: self.pooling,
+            static_only: !self.scoring,
+            sleeps_through_flag: has(Deviation::Flag),
+            form: self.release.form(),
+            names_taints: self.release.names_taints(),
+            choice: if has(Deviation::Choice) {
+                Choice::Any(0)
+            } else {
+                Choice::Largest
+            },
             defect: self.defect,
         })
     }
 
     fn effective_shape(&self) -> Result<Shape, ShapeError> {
-        let shape = Shape::new(self.shape.as_deref().unwrap_or_default())?;
+        let shape = match self.shape.as_deref().unwrap_or_default() {
+            [] if !self.scoring => Shape::least_free(),
+            points => Shape::new(points)?,
+        };
         Ok(if self.defect == Some(Defect::PrefersFullest) {
             shape.inverted()
         } else {
@@ -130,6 +209,31 @@ mod tests {
         };
         assert_eq!(with_gate.rules().unwrap().shape, Some(Shape::most_free()));
         assert_eq!(Options::default().rules().unwrap().shape, None);
+    }
+
+    #[test]
+    fn the_old_gate_scores_static_bindings_and_prefers_the_tightest_fit() {
+        let old = Options {
+            priority: true,
+            ..Options::default()
+        };
+        let rules = old.rules().unwrap();
+        assert!(rules.static_only);
+        assert_eq!(rules.shape, Some(Shape::least_free()));
+        let both = Options { scoring: true, ..old };
+        assert!(
+            !both.rules().unwrap().static_only,
+            "the new gate replaces the old one"
+        );
+    }
+
+    #[test]
+    fn deviations_have_names() {
+        for (name, deviation) in DEVIATIONS {
+            assert_eq!(name.parse(), Ok(deviation));
+            assert_eq!(deviation.to_string(), name);
+        }
+        assert!("all".parse::<Deviation>().is_err());
     }
 
     #[test]

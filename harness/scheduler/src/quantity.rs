@@ -65,6 +65,18 @@ impl FromStr for Quantity {
     }
 }
 
+/// Bytes for people: with the largest binary suffix that loses nothing, such as `10Gi`, and plain otherwise.
+pub fn human(bytes: i128) -> String {
+    let suffixes = SUFFIXES.iter().rev();
+    let exact = suffixes.filter_map(|(suffix, multiplier)| match multiplier {
+        Multiplier::Two(exponent) if bytes != 0 && bytes % (1 << exponent) == 0 => {
+            Some(format!("{}{suffix}", bytes >> exponent))
+        }
+        _ => None,
+    });
+    exact.into_iter().next().unwrap_or_else(|| bytes.to_string())
+}
+
 /// What a suffix multiplies by.
 #[derive(Clone, Copy, PartialEq)]
 enum Multiplier {
@@ -278,6 +290,20 @@ mod tests {
             assert_eq!(read(text).bytes(Arithmetic::Exact), expected, "{text}");
         }
         assert!(read("1e90").bytes(Arithmetic::Exact) > i64::MAX.into());
+    }
+
+    #[test]
+    fn people_see_the_largest_suffix_that_loses_nothing() {
+        for (bytes, expected) in [
+            (10 << 30, "10Gi"),
+            (1536 << 20, "1536Mi"),
+            (1000, "1000"),
+            (0, "0"),
+            (-(1 << 20), "-1Mi"),
+            ((10 << 30) + 1, "10737418241"),
+        ] {
+            assert_eq!(human(bytes), expected);
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! Label selectors and node selectors are built from these. Which operators each of them allows is theirs to say.
 
-use std::collections::BTreeSet;
+use std::fmt;
 
 /// The labels of an object, as the API types hold them.
 pub type Labels = std::collections::BTreeMap<String, String>;
@@ -39,7 +39,8 @@ const OPERATORS: [(&str, Operator); 6] = [
 pub struct Requirement {
     key: String,
     operator: Operator,
-    values: BTreeSet<String>,
+    /// Sorted and without repetitions. A slice, because most have one value and there are many requirements.
+    values: Box<[String]>,
 }
 
 /// Why a requirement cannot be evaluated.
@@ -117,10 +118,13 @@ impl Requirement {
     }
 
     fn new(key: &str, operator: Operator, values: &[String]) -> Self {
+        let mut values = values.to_vec();
+        values.sort_unstable();
+        values.dedup();
         Self {
             key: key.to_owned(),
             operator,
-            values: values.iter().cloned().collect(),
+            values: values.into_boxed_slice(),
         }
     }
 
@@ -132,8 +136,8 @@ impl Requirement {
     /// Whether a label with this value (or its absence) meets this requirement.
     pub fn matches_value(&self, value: Option<&str>) -> bool {
         match (self.operator, value) {
-            (Operator::In, Some(value)) => self.values.contains(value),
-            (Operator::NotIn, Some(value)) => !self.values.contains(value),
+            (Operator::In, Some(value)) => self.lists(value),
+            (Operator::NotIn, Some(value)) => !self.lists(value),
             (Operator::Exists, found) => found.is_some(),
             (Operator::DoesNotExist, found) => found.is_none(),
             (Operator::Gt, Some(value)) => self.compares(value, i64::gt),
@@ -148,9 +152,15 @@ impl Requirement {
         &self.key
     }
 
-    /// The values listed by an `In` requirement; none for other operators.
-    pub fn listed(&self) -> Option<&BTreeSet<String>> {
-        (self.operator == Operator::In).then_some(&self.values)
+    /// The values listed by an `In` requirement, in order; none for other operators.
+    pub fn listed(&self) -> Option<&[String]> {
+        (self.operator == Operator::In).then_some(&*self.values)
+    }
+
+    fn lists(&self, value: &str) -> bool {
+        self.values
+            .binary_search_by(|listed| listed.as_str().cmp(value))
+            .is_ok()
     }
 
     fn compares(&self, value: &str, compare: fn(&i64, &i64) -> bool) -> bool {
@@ -159,6 +169,17 @@ impl Requirement {
             (Ok(value), Some(bound)) => compare(&value, &bound),
             _ => false,
         }
+    }
+}
+
+/// As people write requirements: `zone In [a, b]`, `zone Exists`.
+impl fmt::Display for Requirement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.key, name_of(self.operator))?;
+        if self.values.is_empty() {
+            return Ok(());
+        }
+        write!(f, " [{}]", self.values.join(", "))
     }
 }
 

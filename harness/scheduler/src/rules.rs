@@ -1,6 +1,7 @@
 //! The settings that a placement decision depends on.
 
 use crate::defect::Defect;
+use crate::message::Form;
 use crate::quantity::Arithmetic;
 use crate::shape::Shape;
 
@@ -13,8 +14,42 @@ pub struct Rules {
     pub shape: Option<Shape>,
     /// The gate `CSIStorageCapacity` of the scheduler is off: capacity does not matter to any pod.
     pub without_capacity: bool,
+    /// Releases 1.19 and 1.20: `maximumVolumeSize` does not exist, so requests are compared with `capacity` alone.
+    pub without_maximum: bool,
+    /// What several claims of one class draw on when they are scored.
+    pub pooling: Pooling,
+    /// Only static bindings are scored (KEP-1845, `VolumeCapacityPriority`).
+    pub static_only: bool,
+    /// A driver that stops tracking capacity wakes no pod, as upstream since its queueing hints.
+    pub sleeps_through_flag: bool,
+    /// How refusals are worded.
+    pub form: Form,
+    /// Whether refusals name the key and value of a taint.
+    pub names_taints: bool,
+    /// Which of several sufficient objects is recorded, and scored.
+    pub choice: Choice,
     /// The deliberate defect, if any.
     pub defect: Option<Defect>,
+}
+
+/// Which of several sufficient capacity objects is recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Choice {
+    /// The one with the largest limit, then the first by namespace and name.
+    #[default]
+    Largest,
+    /// Any, as upstream, where the order of a hash map decides: the same salt gives the same choice.
+    Any(u64),
+}
+
+/// What several claims of one class draw on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pooling {
+    /// One pool: its capacity counts once, as in kube-scheduler.
+    #[default]
+    Once,
+    /// A pool each: capacities are added up, as the text of KEP-4049 has it (`+=`).
+    Each,
 }
 
 impl Rules {

@@ -5,9 +5,11 @@
 
 use std::collections::BTreeMap;
 
+use crate::defect::Defect;
 use crate::filter::VolumePlan;
-use crate::quantity::Arithmetic;
-use crate::rules::Rules;
+use crate::objects::Capacity;
+use crate::quantity::{Arithmetic, Quantity};
+use crate::rules::{Pooling, Rules};
 use crate::shape::Shape;
 
 /// Requested and available bytes of one class on one node.
@@ -24,7 +26,7 @@ pub fn score(rules: &Rules, plan: &VolumePlan) -> i64 {
     let Some(shape) = &rules.shape else {
         return 0;
     };
-    let classes = class_use(rules.arithmetic, plan);
+    let classes = class_use(rules, plan);
     if classes.is_empty() {
         return 0;
     }
@@ -38,17 +40,17 @@ pub fn score(rules: &Rules, plan: &VolumePlan) -> i64 {
 
 /// What the score is made of, by class name. As soon as one claim is bound statically on the node, only static bindings
 /// count. Dynamic claims that capacity was not checked for are left out.
-pub fn class_use(arithmetic: Arithmetic, plan: &VolumePlan) -> BTreeMap<&str, ClassUse> {
+pub fn class_use<'a>(rules: &Rules, plan: &'a VolumePlan) -> BTreeMap<&'a str, ClassUse> {
+    let arithmetic = rules.arithmetic;
     let mut classes: BTreeMap<&str, ClassUse> = BTreeMap::new();
-    let bytes = |quantity: Option<crate::quantity::Quantity>| {
-        quantity.map_or(0, |quantity| quantity.bytes(arithmetic))
-    };
+    let bytes = |quantity: Option<Quantity>| quantity.map_or(0, |quantity| quantity.bytes(arithmetic));
     for binding in &plan.bindings {
         let class = classes.entry(&binding.volume.class).or_default();
         class.requested = add(arithmetic, class.requested, bytes(binding.claim.request));
         class.capacity = add(arithmetic, class.capacity, bytes(binding.volume.capacity));
     }
-    if !plan.bindings.is_empty() {
+    let static_counts_alone = !plan.bindings.is_empty() && !rules.has(Defect::MixesStatic);
+    if static_counts_alone || rules.static_only {
         return classes;
     }
     for provision in &plan.provisions {
@@ -56,12 +58,27 @@ pub fn class_use(arithmetic: Arithmetic, plan: &VolumePlan) -> BTreeMap<&str, Cl
             continue;
         };
         let class = classes.entry(&provision.claim.class).or_default();
-        class.requested = add(arithmetic, class.requested, bytes(provision.claim.request));
-        // Assigned, not added: all claims of the class draw on this one pool. The maximum volume size says nothing
-        // about what is left, so it only stands in where the driver reports nothing else (upstream crashes there).
-        class.capacity = bytes(object.capacity.or(object.maximum));
+        let request = bytes(provision.claim.request);
+        class.requested = match rules.has(Defect::ForgetsClaims) {
+            true => request,
+            false => add(arithmetic, class.requested, request),
+        };
+        let capacity = bytes(scored(rules, object));
+        class.capacity = match rules.pooling {
+            Pooling::Once if !rules.has(Defect::SumsPools) => capacity,
+            Pooling::Once | Pooling::Each => add(arithmetic, class.capacity, capacity),
+        };
     }
     classes
+}
+
+/// The maximum volume size says nothing about what is left, so it only stands in where the driver reports nothing else
+/// (upstream crashes there).
+fn scored(rules: &Rules, object: &Capacity) -> Option<Quantity> {
+    if rules.has(Defect::ScoresMaximum) {
+        return object.limit();
+    }
+    object.capacity.or(object.maximum)
 }
 
 fn class_score(arithmetic: Arithmetic, shape: &Shape, class: ClassUse) -> i64 {

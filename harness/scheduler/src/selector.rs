@@ -2,6 +2,8 @@
 //!
 //! Deliberately not here: node selectors of pods and volumes, which have other operators and OR their terms.
 
+use std::fmt;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
 use crate::requirement::{Labels, Operator, Requirement, RequirementError};
@@ -43,15 +45,16 @@ impl Selector {
             .all(|requirement| requirement.matches(labels))
     }
 
-    /// A label that every match must carry with exactly this value, for an index.
-    pub fn pinned_label(&self) -> Option<(&str, &str)> {
-        self.requirements.iter().find_map(|requirement| {
-            let listed = requirement.listed()?;
-            match (listed.len(), listed.first()) {
-                (1, Some(value)) => Some((requirement.key(), value.as_str())),
-                _ => None,
-            }
-        })
+    /// The requirements, in the order of the source: `matchLabels` first.
+    pub fn requirements(&self) -> &[Requirement] {
+        &self.requirements
+    }
+
+    /// The first requirement that the labels do not meet.
+    pub fn unmet(&self, labels: &Labels) -> Option<&Requirement> {
+        self.requirements
+            .iter()
+            .find(|requirement| !requirement.matches(labels))
     }
 }
 
@@ -79,6 +82,21 @@ impl Topology {
     /// Whether a node with these labels has access.
     pub fn admits(&self, labels: &Labels) -> bool {
         matches!(self, Self::Matching(selector) if selector.matches(labels))
+    }
+}
+
+/// `-` for unset, `{}` for every node, else the requirements.
+impl fmt::Display for Topology {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unset => f.write_str("-"),
+            Self::Invalid(_) => f.write_str("invalid"),
+            Self::Matching(selector) if selector.requirements.is_empty() => f.write_str("{}"),
+            Self::Matching(selector) => {
+                let texts: Vec<_> = selector.requirements.iter().map(ToString::to_string).collect();
+                f.write_str(&texts.join(", "))
+            }
+        }
     }
 }
 
@@ -129,19 +147,6 @@ mod tests {
     }
 
     proptest! {
-        /// The index relies on this: without the pinned label there is no match.
-        #[test]
-        fn a_pinned_label_is_necessary(
-            key in "[ab]", value in "[xy]", other_key in "[ab]", other in "[xy]", present in proptest::collection::btree_map("[ab]", "[xy]", 0..3),
-        ) {
-            let source = json!({"matchLabels": {key: value}, "matchExpressions": [{"key": other_key, "operator": "NotIn", "values": [other]}]});
-            let selector = Selector::compile(&serde_json::from_value(source).unwrap()).unwrap();
-            let (pinned_key, pinned_value) = selector.pinned_label().unwrap();
-            if selector.matches(&present) {
-                prop_assert_eq!(present.get(pinned_key).map(String::as_str), Some(pinned_value));
-            }
-        }
-
         #[test]
         fn in_and_not_in_are_opposites(values in proptest::collection::vec("[xyz]", 1..3), present in proptest::option::of("[xyz]")) {
             let compile = |operator: &str| {

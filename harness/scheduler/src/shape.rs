@@ -158,6 +158,8 @@ fn check_range(index: usize, field: &'static str, value: i64, max: i64) -> Resul
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn shape(text: &str) -> Result<Shape, ShapeError> {
@@ -210,5 +212,30 @@ mod tests {
             assert_eq!(shape(text).unwrap_err().to_string(), expected);
         }
         assert_eq!(Shape::new(&[]).unwrap(), Shape::most_free());
+    }
+
+    fn points() -> impl Strategy<Value = Vec<ShapePoint>> {
+        let utilizations = proptest::sample::subsequence((0..=UTILIZATION_MAX).collect::<Vec<_>>(), 1..8);
+        (utilizations, proptest::collection::vec(0..=SCORE_MAX, 8)).prop_map(|(utilizations, scores)| {
+            let points = utilizations.into_iter().zip(scores);
+            points
+                .map(|(utilization, score)| ShapePoint { utilization, score })
+                .collect()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn scores_meet_the_points_and_stay_between_neighbours(points in points(), utilization in -10_i64..120) {
+            let shape = Shape::new(&points).unwrap();
+            for point in &points {
+                prop_assert_eq!(shape.score(point.utilization), point.score * NODE_SCORE_FACTOR);
+            }
+            let left = points.iter().rev().find(|point| point.utilization <= utilization).unwrap_or(&points[0]);
+            let right = points.iter().find(|point| point.utilization >= utilization).unwrap_or(&points[points.len() - 1]);
+            let (low, high) = (left.score.min(right.score), left.score.max(right.score));
+            let score = shape.score(utilization);
+            prop_assert!((low * NODE_SCORE_FACTOR..=high * NODE_SCORE_FACTOR).contains(&score), "{} at {}", score, utilization);
+        }
     }
 }

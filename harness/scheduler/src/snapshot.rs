@@ -2,11 +2,14 @@
 //!
 //! Holds objects and decisions in flight; decides nothing and knows no watch.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::capacity_check::FilterError;
 use crate::capacity_index::CapacityIndex;
 use crate::objects::{Claim, Class, Driver, Node, ObjectKey, Volume};
 use crate::store::Store;
+use crate::usage::Usage;
 
 /// Everything that a placement decision depends on besides the pod itself.
 #[derive(Clone, Debug, Default)]
@@ -23,7 +26,16 @@ pub struct Snapshot {
     pub drivers: Store<Driver>,
     /// The capacity objects of all namespaces.
     pub capacities: CapacityIndex,
+    /// What pods take of the nodes' resources.
+    pub usage: Usage,
+    /// CSIDriver objects that exist and cannot be read, with what is wrong with them.
+    pub unreadable_drivers: Unreadable,
+    /// Capacity objects that exist and cannot be read.
+    pub unreadable_capacities: Unreadable,
 }
+
+/// Objects of one kind that cannot be read, with what is wrong with each.
+pub type Unreadable = BTreeMap<ObjectKey, String>;
 
 impl Snapshot {
     /// The class of that name.
@@ -39,5 +51,26 @@ impl Snapshot {
     /// The CSIDriver object of that name.
     pub fn driver(&self, name: &str) -> Option<&Arc<Driver>> {
         self.drivers.get(&ObjectKey::cluster(name))
+    }
+
+    /// Why the CSIDriver object of that name cannot be read, if there is one that cannot.
+    pub fn unreadable_driver(&self, name: &str) -> Option<FilterError> {
+        let key = ObjectKey::cluster(name);
+        let problem = self.unreadable_drivers.get(&key)?.clone();
+        Some(FilterError {
+            resource: "csidrivers.storage.k8s.io",
+            key,
+            problem,
+        })
+    }
+
+    /// The first capacity object that cannot be read. Whose storage it is about is unknown, so it concerns everyone.
+    pub fn unreadable_capacity(&self) -> Option<FilterError> {
+        let (key, problem) = self.unreadable_capacities.first_key_value()?;
+        Some(FilterError {
+            resource: "csistoragecapacities.storage.k8s.io",
+            key: key.clone(),
+            problem: problem.clone(),
+        })
     }
 }

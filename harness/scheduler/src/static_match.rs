@@ -8,26 +8,44 @@ use std::sync::Arc;
 use crate::objects::{Claim, ObjectKey, Volume};
 use crate::requirement::Labels;
 
-/// The volume to bind: one reserved for the claim wins at once, else the smallest that suits, the first by name among
-/// equals. Volumes in `taken` went to other claims of the pod.
-pub(crate) fn find<'a>(
-    claim: &Claim,
-    volumes: &'a [Arc<Volume>],
-    taken: &BTreeSet<&ObjectKey>,
-    labels: &Labels,
-) -> Option<&'a Arc<Volume>> {
-    let eligible = |volume: &&Arc<Volume>| !taken.contains(&volume.key) && is_eligible(claim, volume);
-    if let Some(reserved) = volumes
-        .iter()
-        .filter(eligible)
-        .find(|volume| volume.is_bound_to(claim))
-    {
-        // A reserved volume that the node cannot reach leaves the claim without any.
-        return Some(reserved).filter(|volume| volume.admits(labels));
+/// The volumes that would do for a claim, apart from where they are and what other claims of the pod take.
+#[derive(Clone, Debug, Default)]
+pub struct Suitable {
+    /// Reserved for the claim, in the order of their names.
+    reserved: Vec<Arc<Volume>>,
+    /// Free, the smallest first, in the order of their names among equals.
+    free: Vec<Arc<Volume>>,
+}
+
+impl Suitable {
+    /// Looks through volumes that come in the order of their names.
+    pub(crate) fn find<'a>(claim: &Claim, volumes: impl Iterator<Item = &'a Arc<Volume>>) -> Self {
+        let mut suitable = Self::default();
+        let of_class = volumes.filter(|volume| volume.class == claim.class && is_eligible(claim, volume));
+        for volume in of_class {
+            if volume.is_bound_to(claim) {
+                suitable.reserved.push(Arc::clone(volume));
+            } else if is_available(claim, volume) {
+                suitable.free.push(Arc::clone(volume));
+            }
+        }
+        suitable.free.sort_by_key(|volume| size(volume));
+        suitable
     }
-    let free = volumes.iter().filter(eligible);
-    free.filter(|volume| is_available(claim, volume) && volume.admits(labels))
-        .min_by_key(|volume| size(volume))
+
+    /// The volume to bind on a node with these labels: one reserved for the claim wins at once, else the smallest that
+    /// the node reaches. Volumes in `taken` went to other claims of the pod.
+    pub(crate) fn on(&self, taken: &BTreeSet<&ObjectKey>, labels: &Labels) -> Option<&Arc<Volume>> {
+        let is_left = |volume: &&Arc<Volume>| !taken.contains(&volume.key);
+        if let Some(reserved) = self.reserved.iter().find(is_left) {
+            // A reserved volume that the node cannot reach leaves the claim without any.
+            return Some(reserved).filter(|volume| volume.admits(labels));
+        }
+        self.free
+            .iter()
+            .filter(is_left)
+            .find(|volume| volume.admits(labels))
+    }
 }
 
 /// What holds for reserved and free volumes alike.
@@ -47,7 +65,7 @@ fn is_available(claim: &Claim, volume: &Volume) -> bool {
         .as_ref()
         .is_ok_and(|selector| selector.matches(&volume.labels));
     let offered = |mode: &String| volume.access_modes.contains(mode);
-    volume.available && selected && volume.class == claim.class && claim.access_modes.iter().all(offered)
+    volume.available && selected && claim.access_modes.iter().all(offered)
 }
 
 /// Compared exactly, not in whole bytes.

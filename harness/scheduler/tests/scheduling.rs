@@ -7,12 +7,14 @@
 #[cfg(test)]
 mod wire {
     pub(crate) mod cluster;
+    mod extender;
     pub(crate) mod server;
+    mod watches;
 }
 
 use std::time::Duration;
 
-use capacity_scheduler::{Defect, Options};
+use capacity_scheduler::{Defect, Deviation, Options};
 use serde_json::{Value, json};
 
 use wire::cluster::{Clock, Cluster};
@@ -276,4 +278,97 @@ async fn a_pod_deleted_while_it_waits_is_let_go() {
     let event = cluster.event("p", "FailedScheduling", 1).await;
     let expected = "running PreBind plugin \"VolumeBinding\": binding volumes: pod does not exist any more: pod \"p\" not found";
     assert_eq!(event["note"], expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn as_upstream_a_driver_that_stops_tracking_wakes_nobody() {
+    let cluster = Cluster::new(&["n1", "n2"]);
+    cluster.pod_with_claim("p", "10Gi");
+    let clock = Clock::start();
+    cluster.start(Options {
+        deviations: [Deviation::Flag].into(),
+        ..Options::default()
+    });
+
+    cluster.unscheduled("p", NO_SPACE).await;
+    cluster.driver(false);
+    cluster.selected("p").await;
+    assert_eq!(clock.elapsed().as_secs(), FLUSH.as_secs());
+}
+
+#[tokio::test(start_paused = true)]
+async fn capacity_that_is_still_too_little_wakes_nobody() {
+    let cluster = Cluster::new(&["n1", "n2"]);
+    cluster.pod_with_claim("p", "10Gi");
+    cluster.start(Options::default());
+
+    cluster.unscheduled("p", NO_SPACE).await;
+    cluster.capacity("n1", "9Gi");
+    cluster.pod("marker", &json!([]));
+    cluster.bound("marker").await;
+    tokio::time::sleep(FLUSH / 2).await;
+    let event = cluster.event("p", "FailedScheduling", 1).await;
+    assert!(event["series"].is_null(), "attempted once: {event}");
+    cluster.capacity("n1", "10Gi");
+    assert_eq!(cluster.selected("p").await, "n1");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_that_cannot_be_read_is_an_error_and_no_absence() {
+    let cluster = Cluster::new(&["n1"]);
+    cluster.capacity("n1", "a lot");
+    cluster.pod_with_claim("p", "10Gi");
+    cluster.start(Options::default());
+
+    let text = "running \"VolumeBinding\" filter plugin: csistoragecapacities.storage.k8s.io \"driver/at-n1\" cannot be read";
+    let condition = cluster.unscheduled("p", text).await;
+    assert_eq!(condition["reason"], "SchedulerError");
+    cluster.pod("plain", &json!([]));
+    assert_eq!(
+        cluster.bound("plain").await,
+        "n1",
+        "who needs no capacity is not concerned"
+    );
+    cluster.capacity("n1", "10Gi");
+    assert_eq!(cluster.selected("p").await, "n1");
+}
+
+#[tokio::test(start_paused = true)]
+async fn room_on_a_node_is_counted_and_comes_back() {
+    let cluster = Cluster::new(&[]);
+    cluster.server.put(
+        "nodes",
+        json!({"metadata": {"name": "n1", "labels": {"node": "n1"}}, "status": {"allocatable": {"pods": "1"}}}),
+    );
+    cluster.pod("first", &json!([]));
+    cluster.start(Options::default());
+
+    assert_eq!(cluster.bound("first").await, "n1");
+    cluster.pod("second", &json!([]));
+    let text = "0/1 nodes are available: 1 Too many pods. no new claims to deallocate, \
+                preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.";
+    assert_eq!(
+        cluster.unscheduled("second", "Too many pods").await["message"],
+        text
+    );
+    let clock = Clock::start();
+    cluster.server.delete("pods", "default", "first");
+    assert_eq!(cluster.bound("second").await, "n1");
+    assert!(clock.elapsed() < FLUSH, "woken after {:?}", clock.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_driver_that_registers_on_a_node_wakes_the_pod() {
+    let cluster = Cluster::new(&["n1", "n2"]);
+    cluster.pod_with_claim("p", "10Gi");
+    cluster.start(Options::default());
+
+    cluster.unscheduled("p", NO_SPACE).await;
+    let clock = Clock::start();
+    cluster.server.put(
+        "csinodes",
+        json!({"metadata": {"name": "n1"}, "spec": {"drivers": []}}),
+    );
+    cluster.event("p", "FailedScheduling", 2).await;
+    assert!(clock.elapsed() < FLUSH, "woken after {:?}", clock.elapsed());
 }

@@ -46,7 +46,7 @@ impl Cluster {
 
     async fn perform(&mut self, plan: &Plan, action: &Action) -> Result<(), Problem> {
         match action {
-            Action::Pool(segment, Some(pool)) => self.set_pool(segment, *pool),
+            Action::Pool(segment, Some(storage)) => self.set_pool(segment, storage),
             Action::Pool(segment, None) => self.driver.remove_pool(segment),
             Action::Create(object) => drop(self.create(object)?),
             Action::Merge(target, merge) => self.merge(plan, target, merge)?,
@@ -172,6 +172,8 @@ fn rule(script: &Script) -> Result<Rule, Problem> {
         Effect::Code(code) => CsiEffect::Code(code.into(), "scripted by the case".to_owned()),
         Effect::Delay(time) => CsiEffect::Delay(time.max(Duration::from_millis(1))),
         Effect::Hang => CsiEffect::Hang,
+        Effect::Disconnect => CsiEffect::Disconnect,
+        Effect::LoseAnswer => CsiEffect::LoseAnswer,
         Effect::Answer { available, maximum } => CsiEffect::Capacity {
             available,
             maximum,

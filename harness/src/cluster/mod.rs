@@ -16,12 +16,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fake_apiserver::{ApiServer, LocalClient, RuleId, ServerOptions, Status};
-use fake_csi::{CostFactor, DriverSpec, FakeDriver, NodeIdentity, Pool};
+use fake_csi::{CostFactor, DriverSpec, FakeDriver, NodeIdentity, Pool, Storage};
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
 use crate::journal::{Journal, What};
-use crate::plan::{NAMESPACE, Plan, PoolPlan};
+use crate::plan::{NAMESPACE, Plan};
 use crate::scenario::Role;
 use crate::segment::Segment;
 use crate::system::{Access, ChildAccess, Fleet, HARNESS, Killer, Settings, Systems};
@@ -204,7 +204,7 @@ impl Cluster {
 
     async fn start_driver(&mut self, plan: &Plan) -> std::io::Result<()> {
         for (segment, pool) in &plan.driver.pools {
-            self.set_pool(segment, *pool);
+            self.set_pool(segment, pool);
         }
         if plan.is_distributed() {
             for (node, segment) in &plan.driver_nodes {
@@ -215,12 +215,11 @@ impl Cluster {
         self.listen(None).await
     }
 
-    fn set_pool(&self, segment: &Segment, pool: PoolPlan) {
-        let (capacity, largest) = (pool.capacity, pool.largest);
+    fn set_pool(&self, segment: &Segment, storage: &Storage) {
         self.driver.set_pool(Pool {
             segment: segment.clone(),
-            capacity,
-            largest,
+            parameters: BTreeMap::new(),
+            storage: storage.clone(),
         });
     }
 
@@ -340,6 +339,18 @@ impl Cluster {
         }
     }
 
+    /// The API server.
+    pub(crate) fn api(&self) -> &ApiServer {
+        &self.api
+    }
+
+    /// The driver's sockets, each with the node that it is on; none: the central one.
+    pub(crate) fn sockets(&self) -> impl Iterator<Item = (Option<&str>, &Path)> {
+        self.endpoints
+            .iter()
+            .map(|(node, endpoint)| (node.as_deref(), endpoint.socket.as_path()))
+    }
+
     /// Stops the systems, then the servers. Returns what child processes have said, by client name.
     pub(crate) async fn stop(mut self) -> Vec<(String, Vec<u8>)> {
         self.fleet.stop_all().await;
@@ -385,9 +396,10 @@ fn publisher_client(node: Option<&str>) -> String {
 
 fn driver_spec(plan: &Plan) -> DriverSpec {
     DriverSpec {
-        name: plan.driver.name.clone(),
         topology_keys: plan.segments.keys().to_vec(),
         advertise_get_capacity: plan.driver.get_capacity,
+        version: plan.driver.version,
+        ..DriverSpec::new(plan.driver.name.clone())
     }
 }
 

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use fake_apiserver as api;
 use fake_csi as csi;
 
-use crate::journal::{CallFact, Change, CommitFact, DeliveryFact, FaultFact, Journal, RequestFact, What};
+use crate::journal::{
+    CallFact, Change, CommitFact, DeliveryFact, FaultFact, Journal, PlacedVolume, RequestFact, What,
+};
 use crate::segment::Segments;
 use crate::system::Killer;
 
@@ -135,21 +137,33 @@ pub(super) struct CsiObserver {
 impl csi::Observer for CsiObserver {
     fn observe(&self, event: csi::Event) {
         let (code, message) = match &event.outcome {
-            Ok(_) => ("OK".to_owned(), None),
+            Ok(_) => (
+                "OK".to_owned(),
+                event.lost.then(|| "the answer was lost".to_owned()),
+            ),
             Err(failure) => (failure.code.to_owned(), Some(failure.message.clone())),
         };
-        let (available, maximum) = match event.outcome {
+        let (available, maximum) = match &event.outcome {
             Ok(csi::Answer::Capacity {
                 available, maximum, ..
-            }) => (Some(available), maximum),
+            }) => (Some(*available), *maximum),
             _ => (None, None),
+        };
+        let placed = match event.outcome {
+            Ok(csi::Answer::Volume { bytes, segment }) => Some(PlacedVolume {
+                segment: segment.map(|segment| self.segments.spell(&segment)),
+                bytes,
+            }),
+            _ => None,
         };
         self.journal.append(What::Call(CallFact {
             method: event.method.as_str().to_owned(),
             node: event.node,
             segment: event.segment.map(|segment| self.segments.spell(&segment)),
             parameters: event.parameters,
-            volume: event.volume_name.or(event.volume_id),
+            volume: event.volume_name.or_else(|| event.volume_id.clone()),
+            volume_id: event.volume_id,
+            placed,
             required_bytes: event.required_bytes,
             code,
             message,

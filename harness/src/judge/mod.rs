@@ -9,7 +9,8 @@ use std::time::Duration;
 
 pub use chain::{Chain, Link};
 pub use monitor::Reason;
-pub use predicate::{DiffRow, RowState};
+pub use predicate::{DiffRow, RowState, spell_bytes};
+pub(crate) use predicate::{Offer, row_key};
 
 use crate::journal::{BoundFact, BoundKind, Fact, ProcessEvent, What};
 use crate::plan::{Plan, Predicate};

@@ -60,13 +60,13 @@ pub(super) fn holds(rows: &[DiffRow]) -> bool {
 
 /// What a published object offers, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Offer {
-    pub(super) capacity: Option<i128>,
-    pub(super) maximum: Option<i128>,
+pub(crate) struct Offer {
+    pub(crate) capacity: Option<i128>,
+    pub(crate) maximum: Option<i128>,
 }
 
 impl Offer {
-    pub(super) fn of(object: &Value) -> Self {
+    pub(crate) fn of(object: &Value) -> Self {
         let bytes = |key: &str| {
             object[key]
                 .as_str()?
@@ -93,7 +93,7 @@ pub(super) fn is_managed(plan: &Plan, object: &Value) -> bool {
 }
 
 /// Class and segment of a capacity object.
-pub(super) fn row_key(plan: &Plan, object: &Value) -> (String, String) {
+pub(crate) fn row_key(plan: &Plan, object: &Value) -> (String, String) {
     let class = object["storageClassName"].as_str().unwrap_or_default().to_owned();
     (class, plan.segments.spell_topology(object.get("nodeTopology")))
 }
@@ -169,8 +169,8 @@ pub(super) fn spell_offer(offer: Offer) -> String {
     }
 }
 
-/// Bytes in the largest unit that divides them.
-pub(super) fn spell_bytes(bytes: i128) -> String {
+/// Bytes in the largest unit that divides them, such as `10Gi`: exact, as the API's quantities are.
+pub fn spell_bytes(bytes: i128) -> String {
     const UNITS: [(&str, i128); 8] = [
         ("Ti", 1 << 40),
         ("Gi", 1 << 30),

@@ -29,6 +29,9 @@ struct File {
     known_failures: Vec<KnownFile>,
 }
 
+/// What a setting adds to argv, by its value, or `any`.
+type ByValue = BTreeMap<String, Vec<Spanned<String>>>;
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct RoleFile {
@@ -37,7 +40,7 @@ struct RoleFile {
     env: BTreeMap<String, Spanned<String>>,
     /// Setting → value, or `any` → what it adds to argv.
     #[serde(default)]
-    settings: BTreeMap<String, Spanned<BTreeMap<String, Vec<Spanned<String>>>>>,
+    settings: BTreeMap<String, Spanned<ByValue>>,
     /// Name → text of a file that argv names as `{files.name}`.
     #[serde(default)]
     files: BTreeMap<String, Spanned<String>>,

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use fake_apiserver::ResourceRef;
 use serde_json::{Value, json};
 
-use super::lower::{Lowering, names, pool};
-use super::{Action, Target, WORKLOADS, fault, objects};
+use super::lower::{Lowering, names};
+use super::{Action, Target, WORKLOADS, backend, fault, objects};
 use crate::scenario::{
     ActionSpec, CapacityAction, ClaimSpec, ClassAction, DeleteAction, DriverAction, FaultSpec, MergeSpec,
     NodeAction, NodeSpec, PodSpec, PoolSpec, ReleaseSpec, Short,
@@ -93,8 +93,8 @@ impl Lowering<'_> {
             let segment = self.segments.parse(text)?;
             let (plan, note) = match spec {
                 Some(spec) => (
-                    Some(pool(spec)?),
-                    format!("backend {text} is now {}", spec.capacity),
+                    Some(backend::storage(spec)?),
+                    format!("backend {text} is now {}", backend::note(spec)),
                 ),
                 None => (None, format!("backend {text} is gone")),
             };

@@ -59,7 +59,7 @@ impl fmt::Display for Bound {
 }
 
 /// Reads a plain duration.
-pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+pub fn duration(text: &str) -> Result<Duration, String> {
     match Bound::parse(text) {
         Ok(Bound::Time(time)) => Ok(time),
         _ => Err(format!("`{text}` is no duration; write `10s` or `500ms`")),

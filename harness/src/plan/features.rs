@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Action, Plan};
+use super::{Action, Effect, Plan};
 use crate::scenario::{Mode, Role};
 
 /// Something that not every implementation of a role does.
@@ -21,7 +21,7 @@ const GENERAL: u8 = 24;
 const RESOURCE_CLAIMS: u8 = 34;
 
 /// All features.
-pub const FEATURES: [Feature; 15] = [
+pub const FEATURES: [Feature; 16] = [
     Feature {
         name: "publisher.central",
         text: "one instance publishes for all nodes",
@@ -36,6 +36,11 @@ pub const FEATURES: [Feature; 15] = [
         name: "publisher.provisioning",
         text: "it provisions volumes for claims, and deletes them",
         needed: |plan| plays(plan, Role::Publisher) && has_claims(plan),
+    },
+    Feature {
+        name: "publisher.reconnect",
+        text: "it connects to the driver again when the connection breaks, instead of ending",
+        needed: |plan| plays(plan, Role::Publisher) && actions(plan).any(cuts_connection),
     },
     Feature {
         name: "publisher.owner",
@@ -138,6 +143,13 @@ fn has_claims(plan: &Plan) -> bool {
         Action::Create(object) => object["kind"] == "PersistentVolumeClaim" || object["kind"] == "Pod",
         _ => false,
     })
+}
+
+fn cuts_connection(action: &Action) -> bool {
+    let Action::Script(script) = action else {
+        return false;
+    };
+    matches!(script.effect, Effect::Disconnect | Effect::LoseAnswer)
 }
 
 /// Whether the API server is at any time older than a release.

@@ -6,9 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use fake_apiserver::Release;
+use fake_csi::{SpecVersion, Storage};
 use serde_json::Value;
 
-use super::{DriverPlan, Plan, PoolPlan, Step, WORKLOADS, bound, expect, feature, objects, raw_bytes};
+use super::{DriverPlan, Plan, Step, WORKLOADS, backend, bound, expect, feature, objects};
 use crate::scenario::{
     CapacitySpec, ClusterSpec, Mode, NodeSpec, PoolSpec, Role, Scenario, ScenarioError, Short, Spanned,
     StepSpec,
@@ -37,6 +38,7 @@ pub fn lower(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     let roles = roles(cluster, &scenario.id);
     let objects = lowering.initial_objects().map_err(whole)?;
     let pools = lowering.pools().map_err(whole)?;
+    let version = version(cluster).map_err(whole)?;
     let driver_nodes = lowering.driver_nodes();
     let orphan_after = bound::duration(cluster.orphan_after.as_deref().unwrap_or("200ms")).map_err(whole)?;
     let mut steps = Vec::new();
@@ -75,6 +77,7 @@ pub fn lower(scenario: &Scenario) -> Result<Plan, ScenarioError> {
                 .iter()
                 .map(|c| (c.parameter.clone(), c.value.clone(), c.factor))
                 .collect(),
+            version,
             pools,
         },
         objects,
@@ -96,6 +99,19 @@ fn roles(cluster: &ClusterSpec, id: &str) -> Vec<Role> {
         Some("cleaner") => vec![Role::Publisher, Role::Cleaner],
         _ => vec![Role::Publisher, Role::Scheduler],
     }
+}
+
+/// The release of CSI that the driver is made for.
+fn version(cluster: &ClusterSpec) -> Result<SpecVersion, String> {
+    let parse = |text: &String| {
+        text.parse()
+            .map_err(|error| format!("driver.csiVersion: {error}"))
+    };
+    cluster
+        .driver
+        .csi_version
+        .as_ref()
+        .map_or(Ok(SpecVersion::NEWEST), parse)
 }
 
 /// What is known by the step that is being lowered.
@@ -179,8 +195,10 @@ impl Lowering<'_> {
         ))
     }
 
-    fn pools(&self) -> Result<Vec<(Segment, PoolPlan)>, String> {
-        let pool = |(text, spec): (&String, &Short<PoolSpec>)| Ok((self.segments.parse(text)?, pool(spec)?));
+    fn pools(&self) -> Result<Vec<(Segment, Storage)>, String> {
+        let pool = |(text, spec): (&String, &Short<PoolSpec>)| {
+            Ok((self.segments.parse(text)?, backend::storage(spec)?))
+        };
         self.cluster.backend.iter().map(pool).collect()
     }
 
@@ -259,14 +277,6 @@ impl Lowering<'_> {
         }
         Ok(expect)
     }
-}
-
-pub(super) fn pool(spec: &PoolSpec) -> Result<PoolPlan, String> {
-    let largest = spec.largest.as_ref().map(raw_bytes).transpose()?;
-    Ok(PoolPlan {
-        capacity: raw_bytes(&spec.capacity)?,
-        largest,
-    })
 }
 
 pub(super) fn names<T>(map: &BTreeMap<String, T>) -> String {

@@ -3,6 +3,7 @@
 //! Lowering is pure: it reads a [`Scenario`] and yields a [`Plan`] or an error that points into the file. Nothing here runs.
 
 mod actions;
+mod backend;
 mod bound;
 mod expect;
 mod fault;
@@ -14,10 +15,11 @@ mod script;
 use std::collections::BTreeMap;
 
 use fake_apiserver::Release;
+use fake_csi::{SpecVersion, Storage};
 use serde_json::Value;
 
 pub use bound::Bound;
-pub(crate) use bound::duration;
+pub use bound::duration;
 pub use expect::{Count, Expect, Objects, Pattern, PatternKind, Place, Predicate, Row, Rows};
 pub use features::{FEATURES, Feature, feature};
 pub use lower::lower;
@@ -98,17 +100,10 @@ pub struct DriverPlan {
     pub get_capacity: bool,
     /// Raw bytes per volume byte, by class parameter.
     pub costs: Vec<(String, String, u64)>,
-    /// Pools by segment.
-    pub pools: Vec<(Segment, PoolPlan)>,
-}
-
-/// Raw storage of one segment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PoolPlan {
-    /// Raw bytes.
-    pub capacity: u64,
-    /// Bytes of the largest single volume; none: not reported.
-    pub largest: Option<u64>,
+    /// The release of the CSI specification that it is made for.
+    pub version: SpecVersion,
+    /// Storage by segment.
+    pub pools: Vec<(Segment, Storage)>,
 }
 
 /// One step.
@@ -128,7 +123,7 @@ pub struct Step {
 #[derive(Debug, Clone)]
 pub enum Action {
     /// Change or remove a pool.
-    Pool(Segment, Option<PoolPlan>),
+    Pool(Segment, Option<Storage>),
     /// Create an object.
     Create(Value),
     /// Apply a JSON merge patch.
@@ -211,6 +206,10 @@ pub enum Effect {
     Delay(std::time::Duration),
     /// It is never answered.
     Hang,
+    /// The connection is cut before anything is done.
+    Disconnect,
+    /// It is carried out, and the connection is cut instead of an answer.
+    LoseAnswer,
     /// GetCapacity answers these bytes.
     Answer {
         /// available_capacity.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::lower::{Lowering, names};
 use super::{Action, Effect, Script, expect};
-use crate::scenario::ScriptSpec;
+use crate::scenario::{CutSpec, ScriptSpec};
 
 impl Lowering<'_> {
     pub(super) fn script(&self, spec: &ScriptSpec) -> Result<Vec<(Action, String)>, String> {
@@ -76,6 +76,10 @@ fn effect(spec: &ScriptSpec) -> Result<Effect, String> {
             .as_ref()
             .map(|text| expect::delay(text).map(Effect::Delay)),
         spec.hang.then_some(Ok(Effect::Hang)),
+        spec.cut.map(|cut| match cut {
+            CutSpec::Before => Ok(Effect::Disconnect),
+            CutSpec::After => Ok(Effect::LoseAnswer),
+        }),
         spec.available.map(|available| {
             Ok(Effect::Answer {
                 available,
@@ -86,6 +90,6 @@ fn effect(spec: &ScriptSpec) -> Result<Effect, String> {
     let mut given = candidates.into_iter().flatten();
     match (given.next(), given.next()) {
         (Some(effect), None) => effect,
-        _ => Err("a script has exactly one of `code`, `delay`, `hang`, `available`".to_owned()),
+        _ => Err("a script has exactly one of `code`, `delay`, `hang`, `cut`, `available`".to_owned()),
     }
 }

@@ -1,8 +1,13 @@
 //! Reports for people. Renders what the judge found; decides nothing.
 
+mod capacity;
 mod failure;
 mod paint;
+mod scene;
 mod timeline;
 
+pub use crate::judge::spell_bytes;
+pub use capacity::{Point, Quantity, Series, series};
 pub use failure::{Context, Requirement, failure};
 pub use paint::Paint;
+pub use scene::{Lane, Moment, Scene, scene};

@@ -12,18 +12,8 @@ const LINES: usize = 12;
 
 /// The timeline of a failure: deciding facts are marked, facts of little use are left out.
 pub(super) fn timeline(facts: &[Fact], failure: &Failure) -> Vec<String> {
-    let deciding: BTreeSet<u64> = failure
-        .chain
-        .links
-        .iter()
-        .filter_map(|link| link.fact)
-        .chain([failure.decided_by])
-        .collect();
-    let started = facts
-        .iter()
-        .find(|fact| fact.seq == failure.step_started)
-        .map_or(Duration::ZERO, Fact::at);
-    let chosen = choose(facts, failure, &deciding);
+    let (deciding, started) = (deciding(failure), step_start(facts, failure));
+    let chosen = choose(facts, failure, &deciding, LINES);
     chosen
         .into_iter()
         .map(|fact| {
@@ -38,9 +28,26 @@ pub(super) fn timeline(facts: &[Fact], failure: &Failure) -> Vec<String> {
         .collect()
 }
 
-/// The deciding facts, and then the latest ones of the step that say something.
-fn choose<'f>(facts: &'f [Fact], failure: &Failure, deciding: &BTreeSet<u64>) -> Vec<&'f Fact> {
-    let mut chosen: BTreeSet<u64> = deciding.iter().copied().take(LINES).collect();
+/// The facts that decided: the evidence of each link, and the one that settled it.
+pub(super) fn deciding(failure: &Failure) -> BTreeSet<u64> {
+    let links = failure.chain.links.iter().filter_map(|link| link.fact);
+    links.chain([failure.decided_by]).collect()
+}
+
+/// When the step began that failed.
+pub(super) fn step_start(facts: &[Fact], failure: &Failure) -> Duration {
+    let first = facts.iter().find(|fact| fact.seq == failure.step_started);
+    first.map_or(Duration::ZERO, Fact::at)
+}
+
+/// The deciding facts, and then the first ones of the step that say something new, up to a number of them.
+pub(super) fn choose<'f>(
+    facts: &'f [Fact],
+    failure: &Failure,
+    deciding: &BTreeSet<u64>,
+    limit: usize,
+) -> Vec<&'f Fact> {
+    let mut chosen: BTreeSet<u64> = deciding.iter().copied().take(limit).collect();
     let mut seen = BTreeSet::new();
     let in_step = |fact: &&Fact| fact.seq >= failure.step_started && fact.seq <= failure.decided_by;
     let telling = |fact: &&Fact| match &fact.what {
@@ -55,7 +62,7 @@ fn choose<'f>(facts: &'f [Fact], failure: &Failure, deciding: &BTreeSet<u64>) ->
     };
     for fact in facts.iter().filter(in_step).filter(telling) {
         // Repetitions say nothing new.
-        if chosen.len() < LINES && seen.insert(line::spell(fact)) {
+        if chosen.len() < limit && seen.insert(line::spell(fact)) {
             chosen.insert(fact.seq);
         }
     }

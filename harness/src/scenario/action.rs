@@ -6,7 +6,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    CapacitySpec, ClassSpec, FaultSpec, MergeSpec, NodeSpec, PoolSpec, ReleaseSpec, Role, Short, Size,
+    CapacitySpec, ClassSpec, CutSpec, FaultSpec, MergeSpec, NodeSpec, PoolSpec, ReleaseSpec, Role, Short,
+    Size,
 };
 
 /// One thing the harness does.
@@ -197,6 +198,8 @@ pub struct ScriptSpec {
     /// Never answer.
     #[serde(default)]
     pub hang: bool,
+    /// Cut the connection: `before` the call is carried out, or `after`, so that the answer is lost.
+    pub cut: Option<CutSpec>,
     /// Answer GetCapacity with that available_capacity, in bytes.
     pub available: Option<i64>,
     /// … and that maximum_volume_size.

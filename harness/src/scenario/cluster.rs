@@ -6,7 +6,7 @@ use fake_apiserver::Release;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{FromShort, Role, Short, Size};
+use super::{FromShort, PoolSpec, Role, Short, Size};
 
 /// How the publisher is deployed (KEP-1472, "with central controller" and "without central controller").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, serde::Serialize)]
@@ -149,6 +149,9 @@ pub struct DriverSpec {
     /// Whether the driver advertises GET_CAPACITY.
     #[serde(default = "DriverSpec::default_object")]
     pub get_capacity: bool,
+    /// The release of the CSI specification that the driver is made for, such as `"1.3"`; unset: the newest. Before 1.4 no maximum is
+    /// reported.
+    pub csi_version: Option<String>,
     /// Raw bytes per volume byte, by class parameter.
     #[serde(default)]
     pub costs: Vec<CostSpec>,
@@ -181,6 +184,7 @@ impl Default for DriverSpec {
             storage_capacity: Self::default_tracking(),
             object: true,
             get_capacity: true,
+            csi_version: None,
             costs: Vec::new(),
         }
     }
@@ -264,26 +268,6 @@ pub enum Binding {
     WaitForFirstConsumer,
     /// A claim is provisioned at once.
     Immediate,
-}
-
-/// Raw storage that the nodes of one segment reach.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct PoolSpec {
-    /// Raw bytes.
-    pub capacity: Size,
-    /// Bytes of the largest single volume, reported as maximum_volume_size; unset: not reported.
-    pub largest: Option<Size>,
-}
-
-impl FromShort for PoolSpec {
-    const EXPECTING: &'static str = "a size such as 100Gi, or a map with `capacity`, `largest`";
-    fn from_short(text: &str) -> Result<Self, String> {
-        Ok(PoolSpec {
-            capacity: Size::parse(text)?,
-            largest: None,
-        })
-    }
 }
 
 /// A CSIStorageCapacity object written by somebody else than the publisher under test.

@@ -4,6 +4,7 @@
 //! Names are checked and turned into Kubernetes objects later, in [`crate::plan`].
 
 mod action;
+mod backend;
 mod cluster;
 mod expect;
 mod fault;
@@ -21,9 +22,10 @@ pub use action::{
     ActionSpec, CapacityAction, ClaimSpec, ClassAction, DeleteAction, DriverAction, NodeAction, PodSpec,
     ScriptSpec, VolumeMode,
 };
+pub use backend::{AccessSpec, DeviceSpec, FilesystemSpec, PoolSpec};
 pub use cluster::{
-    Binding, CapacitySpec, ClassSpec, ClusterSpec, CostSpec, DriverSpec, Mode, NodeSpec, PoolSpec,
-    PublisherSpec, SchedulerSpec, ShapePoint, VolumeSpec,
+    Binding, CapacitySpec, ClassSpec, ClusterSpec, CostSpec, DriverSpec, Mode, NodeSpec, PublisherSpec,
+    SchedulerSpec, ShapePoint, VolumeSpec,
 };
 pub use expect::{ClaimState, CountSpec, ExpectSpec, ObjectSpec, PatternSpec, PlaceSpec, RowSpec};
 pub use fault::{ChanceSpec, CutSpec, FaultSpec, HoldSpec, StaleSpec};

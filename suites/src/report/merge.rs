@@ -47,12 +47,17 @@ pub(super) fn load(path: &Path) -> Result<Report, MergeError> {
         why,
     };
     let text = std::fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))?;
-    let report: Report = serde_json::from_str(&text).map_err(|error| unreadable(error.to_string()))?;
+    let mut report: Report = serde_json::from_str(&text).map_err(|error| unreadable(error.to_string()))?;
     if report.format != FORMAT {
         return Err(unreadable(format!(
             "its format is {}, this program reads {FORMAT}",
             report.format
         )));
+    }
+    // In the file they are as seen from there; whoever has the record looks from here.
+    let home = path.parent().unwrap_or(Path::new(""));
+    for case in &mut report.cases {
+        case.folder = case.folder.take().map(|folder| home.join(folder));
     }
     Ok(report)
 }

@@ -1,25 +1,44 @@
 //! What a run came to, as data: every form of report is made of this record and of nothing else.
 
+mod badge;
+mod escape;
+pub mod github;
+mod html;
+mod junit;
+mod markdown;
 mod merge;
+mod schema;
 mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use harness::scenario::Level;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Catalogue;
-use crate::session::{CaseResult, Ended};
+use crate::session::{CaseResult, Cause, Ended};
 
 pub use merge::{MergeError, merge};
-pub use write::write_all;
+pub use schema::schema;
+pub use write::{CASES, WriteError, forget_runs, write_all};
 
 /// Version of the record's format: it goes up when a reader of the old one would misread the new one.
 pub const FORMAT: u32 = 1;
 
+/// Every verdict that a record can hold, with the words that people read, in the order in which reports show them.
+pub const VERDICTS: [(&str, &str); 7] = [
+    ("pass", "passed"),
+    ("fail", "failed"),
+    ("flaky", "flaky"),
+    ("error", "could not be run"),
+    ("inconclusive", "undecided"),
+    ("known-failure", "known to fail"),
+    ("skip", "skipped"),
+];
+
 /// A whole run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
     /// Version of this format.
@@ -38,14 +57,15 @@ pub struct Report {
     pub settings: SettingsRecord,
     /// Why the result does not speak for everything that the system claims; empty: it does.
     pub partial: Vec<String>,
-    /// Number of cases by verdict.
+    /// Number of cases by verdict; a verdict that no case has is left out.
+    #[schemars(schema_with = "schema::counts")]
     pub counts: BTreeMap<String, usize>,
     /// All cases, in the order of their ids.
     pub cases: Vec<CaseRecord>,
 }
 
 /// What was tested.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SystemRecord {
     /// Its name.
@@ -59,7 +79,7 @@ pub struct SystemRecord {
 }
 
 /// Settings of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SettingsRecord {
     /// The publisher's poll interval, in milliseconds.
@@ -71,7 +91,7 @@ pub struct SettingsRecord {
 }
 
 /// One case.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CaseRecord {
     /// Its id.
@@ -79,6 +99,7 @@ pub struct CaseRecord {
     /// What it shows.
     pub title: String,
     /// core, extended or provisional.
+    #[schemars(schema_with = "schema::levels")]
     pub level: Level,
     /// What it requires, as ids of the catalogue.
     pub requirements: Vec<String>,
@@ -88,15 +109,18 @@ pub struct CaseRecord {
     pub file: String,
     /// The line that a failure is about; 1 where there is none.
     pub line: u64,
-    /// pass, fail, known-failure, flaky, inconclusive, skip or error.
+    /// How it ended.
+    #[schemars(schema_with = "schema::verdicts")]
     pub verdict: String,
     /// What went wrong, why it was skipped, or what is surprising, in one line; empty for a plain pass.
     pub reason: String,
     /// From the first server to the verdict, in seconds.
     pub seconds: f64,
+    /// What kind of fact decided, where something went wrong: seen and must not be, not seen in time, or a process that ended.
+    pub cause: Option<Cause>,
     /// The whole explanation, where something went wrong.
     pub explanation: Option<String>,
-    /// Where the run is kept.
+    /// Where the run is kept, with its journal and scenario. In a file: as seen from the folder of the file.
     pub folder: Option<PathBuf>,
 }
 
@@ -104,6 +128,11 @@ impl CaseRecord {
     /// What comes first in the id: the area that the case belongs to.
     pub fn area(&self) -> String {
         self.id.split('/').take(2).collect::<Vec<_>>().join("/")
+    }
+
+    /// Whether the case ended in a way that somebody should look at.
+    pub fn is_open(&self) -> bool {
+        !matches!(self.verdict.as_str(), "pass" | "skip" | "known-failure")
     }
 
     /// Whether the case counts against the system.
@@ -147,8 +176,9 @@ impl CaseRecord {
             verdict: ended.word().to_owned(),
             reason,
             seconds: result.elapsed.as_secs_f64(),
+            cause: explained.map(|it| it.cause),
             explanation: explained.map(|it| anstream::adapter::strip_str(&it.text).to_string()),
-            folder: explained.and_then(|it| it.folder.clone()),
+            folder: result.folder.clone(),
         }
     }
 }
@@ -201,9 +231,26 @@ impl Report {
         areas
     }
 
-    /// What a requirement demands, for reports that show it.
-    pub fn requirement(id: &str) -> Option<String> {
-        Some(Catalogue::load().get(id)?.text)
+    /// The counts in words, such as `3 passed, 1 failed`; passed and failed always, the others where there are any.
+    pub fn counts_in_words(&self) -> String {
+        let counts = VERDICTS.iter().filter_map(|(verdict, words)| {
+            let count = self.count(verdict);
+            (count > 0 || matches!(*verdict, "pass" | "fail")).then(|| format!("{count} {words}"))
+        });
+        counts.collect::<Vec<_>>().join(", ")
+    }
+
+    /// Numbers of cases by verdict, for each area.
+    pub fn matrix(&self) -> BTreeMap<String, BTreeMap<&str, usize>> {
+        let mut matrix: BTreeMap<String, BTreeMap<&str, usize>> = BTreeMap::new();
+        for case in &self.cases {
+            *matrix
+                .entry(case.area())
+                .or_default()
+                .entry(&case.verdict)
+                .or_default() += 1;
+        }
+        matrix
     }
 
     /// Reads a stored record.

@@ -1,11 +1,105 @@
-//! Writes a record in all its forms.
+//! Writes a record in all its forms into one folder, which can be moved and uploaded as a whole: nothing in it points outside.
 
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
-use super::Report;
+use super::{Report, badge, html, junit, markdown};
 
-/// Writes all reports into a folder, which is made if it is not there.
-pub fn write_all(report: &Report, folder: &Path) -> std::io::Result<()> {
-    std::fs::create_dir_all(folder)?;
-    std::fs::write(folder.join("report.json"), report.to_json())
+/// A report can't be written.
+#[derive(Debug, thiserror::Error)]
+#[error("{path}: {source}; name a folder that can be written with --output")]
+pub struct WriteError {
+    path: PathBuf,
+    source: std::io::Error,
+}
+
+/// Where the runs of cases stand within the folder of a report.
+pub const CASES: &str = "cases";
+
+/// Makes a form of the record; the folder is where the runs are that the record names.
+type Form = fn(&Report, &Path) -> String;
+
+/// File name and form.
+const FORMS: [(&str, Form); 6] = [
+    ("report.json", |report, _| report.to_json()),
+    ("report.html", html::page),
+    ("junit.xml", |report, _| junit::xml(report)),
+    ("report.md", |report, _| markdown::page(report, usize::MAX)),
+    ("badge.json", |report, _| badge::endpoint(report)),
+    ("badge.svg", |report, _| badge::svg(report)),
+];
+
+/// Writes all reports into a folder, which is made if it is not there. Runs that are elsewhere are copied into it.
+pub fn write_all(report: &Report, folder: &Path) -> Result<(), WriteError> {
+    std::fs::create_dir_all(folder).map_err(at(folder))?;
+    let mut report = report.clone();
+    for case in &mut report.cases {
+        case.folder = match &case.folder {
+            Some(run) => gather(run, folder)?,
+            None => None,
+        };
+    }
+    for (name, form) in FORMS {
+        replace(&folder.join(name), &form(&report, folder))?;
+    }
+    Ok(())
+}
+
+/// The run's path as seen from the folder of the report, after copying it there if it is elsewhere; none if it is gone.
+fn gather(run: &Path, folder: &Path) -> Result<Option<PathBuf>, WriteError> {
+    let (Ok(run), Ok(home)) = (run.canonicalize(), folder.canonicalize()) else {
+        return Ok(None);
+    };
+    if let Ok(inside) = run.strip_prefix(&home) {
+        return Ok(Some(inside.to_owned()));
+    }
+    let Some(Component::Normal(name)) = run.components().next_back() else {
+        return Ok(None);
+    };
+    let inside = Path::new(CASES).join(name);
+    copy_files(&run, &home.join(&inside))?;
+    Ok(Some(inside))
+}
+
+/// Copies the files of a run, which has no folders of its own.
+fn copy_files(from: &Path, to: &Path) -> Result<(), WriteError> {
+    std::fs::create_dir_all(to).map_err(at(to))?;
+    for entry in std::fs::read_dir(from).map_err(at(from))? {
+        let path = entry.map_err(at(from))?.path();
+        if let Some(name) = path.file_name().filter(|_| path.is_file()) {
+            std::fs::copy(&path, to.join(name)).map_err(at(&path))?;
+        }
+    }
+    Ok(())
+}
+
+/// Whoever reads the file meanwhile sees the old or the new one, and never half of it.
+fn replace(path: &Path, text: &str) -> Result<(), WriteError> {
+    let mut unfinished = path.as_os_str().to_owned();
+    unfinished.push(".unfinished");
+    std::fs::write(&unfinished, text).map_err(at(path))?;
+    std::fs::rename(&unfinished, path).map_err(at(path))
+}
+
+/// Removes the runs that an earlier report has left in a folder. Only folders that hold a run are touched.
+pub fn forget_runs(folder: &Path) -> Result<(), WriteError> {
+    let cases = folder.join(CASES);
+    let entries = match std::fs::read_dir(&cases) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        other => other.map_err(at(&cases))?,
+    };
+    for entry in entries {
+        let run = entry.map_err(at(&cases))?.path();
+        if harness::record::is_run(&run) {
+            std::fs::remove_dir_all(&run).map_err(at(&run))?;
+        }
+    }
+    Ok(())
+}
+
+fn at(path: &Path) -> impl Fn(std::io::Error) -> WriteError {
+    let path = path.to_owned();
+    move |source| WriteError {
+        path: path.clone(),
+        source,
+    }
 }

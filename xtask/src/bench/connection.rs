@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
@@ -81,7 +81,11 @@ impl Connection {
         let tcp = TcpStream::connect(&target.address).await?;
         tcp.set_nodelay(true)?;
         let stream: Box<dyn Stream> = match &target.tls {
-            Some((connector, name)) => Box::new(connector.connect(name.clone(), tcp).await?),
+            // rustls itself reads little at a time.
+            Some((connector, name)) => {
+                let tcp = BufReader::with_capacity(READ_BYTES, tcp);
+                Box::new(connector.connect(name.clone(), tcp).await?)
+            }
             None => Box::new(tcp),
         };
         Ok(Self {

@@ -1,4 +1,4 @@
-//! `bench`: how fast the API server is, and how much memory it takes; and what publishing costs.
+//! `bench`: how fast the API server and the scheduler are, what publishing costs, and how much memory it takes.
 //!
 //! Thin: what is typed, and which servers are measured. Judges nothing: figures depend on the machine.
 
@@ -7,6 +7,7 @@ mod figure;
 mod held;
 mod load;
 mod publisher;
+mod scheduler;
 mod server;
 mod watch;
 
@@ -21,6 +22,7 @@ use crate::Exit;
 use figure::{Figure, Measured};
 use load::{Load, Unknown};
 use publisher::PublisherArgs;
+use scheduler::SchedulerArgs;
 use server::Ours;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -38,6 +40,8 @@ enum What {
     Apiserver(ApiserverArgs),
     /// Measure what publishing costs, by number of objects
     Publisher(PublisherArgs),
+    /// Measure one attempt of the scheduler over nodes and objects, beside a scan of every object
+    Scheduler(SchedulerArgs),
 }
 
 #[derive(Args)]
@@ -60,17 +64,15 @@ pub(crate) fn run(args: &BenchArgs) -> Exit {
     let as_built = match &args.what {
         What::Apiserver(args) => args.as_built,
         What::Publisher(args) => args.as_built,
+        What::Scheduler(args) => args.as_built,
     };
     if cfg!(debug_assertions) && !as_built {
         return optimised();
     }
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
-        Ok(runtime) => runtime,
-        Err(error) => return environment(&error.into()),
-    };
     let measured = match &args.what {
-        What::Apiserver(args) => runtime.block_on(measure(args)),
-        What::Publisher(args) => runtime.block_on(measure_publisher(args)),
+        What::Apiserver(args) => block_on(measure(args)),
+        What::Publisher(args) => block_on(measure_publisher(args)),
+        What::Scheduler(args) => scheduler::run(args),
     };
     match measured {
         Ok(text) => {
@@ -79,6 +81,11 @@ pub(crate) fn run(args: &BenchArgs) -> Exit {
         }
         Err(error) => environment(&error),
     }
+}
+
+fn block_on(measuring: impl Future<Output = Result<String, BoxError>>) -> Result<String, BoxError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(measuring)
 }
 
 fn environment(error: &BoxError) -> Exit {

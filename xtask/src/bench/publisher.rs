@@ -193,9 +193,8 @@ fn fill(admin: &LocalClient, nodes: u64) -> Result<(), BoxError> {
 /// A driver that answers at once, whatever it is asked.
 fn driver(counts: &Arc<Counts>) -> Result<FakeDriver, BoxError> {
     let spec = DriverSpec {
-        name: DRIVER.to_owned(),
         topology_keys: vec![KEY.to_owned()],
-        advertise_get_capacity: true,
+        ..DriverSpec::new(DRIVER)
     };
     let driver = FakeDriver::new(spec, Some(Arc::new(Watched(counts.clone()))));
     driver.script(CsiRule {

@@ -4,12 +4,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
 use tokio::task::JoinSet;
 
 use super::BoxError;
-use super::connection::{Ask, Connection};
+use super::connection::{Ask, Connection, Target};
 use super::figure::Figure;
 use super::load::{Bench, Nth, patch};
+
+/// Bytes that a reader of a watch remembers, several times the size of an event.
+const RECENT_BYTES: usize = 64 * 1024;
 
 impl Bench<'_> {
     /// Changes one object after the other until every watch was told of each change.
@@ -22,26 +26,18 @@ impl Bench<'_> {
         objects: usize,
     ) -> Result<Figure, BoxError> {
         let changes = self.load.changes;
-        let path = format!(
-            "{}?watch=1&resourceVersion={}",
-            self.objects,
-            self.revision().await?
-        );
+        let revision = self.revision().await?;
         let sent: Arc<[AtomicU64]> = (0..changes).map(|_| AtomicU64::new(0)).collect();
         let began = Instant::now();
         let mut reading = JoinSet::new();
         for number in 0..watchers {
-            let mut connection = Connection::open(&self.target).await?;
-            let code = connection.send(&Ask::bare("GET", path.as_str())).await?;
-            if code != 200 {
-                return Err(format!("a watch is answered {code}").into());
-            }
+            let follower = Follower::open(&self.target, &self.objects, &revision).await?;
             let sent = sent.clone();
             reading.spawn(async move {
                 if number == 0 {
-                    return arrivals(connection, began, &sent).await;
+                    return follower.arrivals(began, &sent).await;
                 }
-                count_lines(connection, sent.len()).await.map(|()| Vec::new())
+                follower.count(sent.len()).await.map(|()| Vec::new())
             });
         }
         let (started, busy) = (Instant::now(), self.meter.processor());
@@ -76,51 +72,108 @@ impl Bench<'_> {
             .await?
             .call(&ask, |piece| body.extend_from_slice(piece))
             .await?;
-        let list: serde_json::Value = serde_json::from_slice(&body)?;
+        let list: Value = serde_json::from_slice(&body)?;
         let revision = list["metadata"]["resourceVersion"].as_str();
         Ok(revision.ok_or("a list has no resourceVersion")?.to_owned())
     }
 }
 
-/// Reads a watch until it has told that many events.
-async fn count_lines(mut connection: Connection, events: usize) -> Result<(), BoxError> {
-    let mut seen = 0;
-    while seen < events {
-        let piece = connection.piece().await?.ok_or("a watch ended early")?;
-        seen += piece.iter().filter(|byte| **byte == b'\n').count();
-    }
-    Ok(())
+/// A reader of a watch. Servers end watches that do not keep up; then it goes on where it was, as real clients do.
+struct Follower {
+    target: Arc<Target>,
+    /// The collection that is watched.
+    path: String,
+    connection: Connection,
+    /// What came last, with at least one whole event: it has the revision to go on from.
+    recent: Vec<u8>,
 }
 
-/// Reads a watch until it has told all changes, and says how long after its sending each came.
-async fn arrivals(
-    mut connection: Connection,
-    began: Instant,
-    sent: &[AtomicU64],
-) -> Result<Vec<Duration>, BoxError> {
-    let (mut took, mut line) = (Vec::new(), Vec::new());
-    while took.len() < sent.len() {
-        let piece = connection.piece().await?.ok_or("a watch ended early")?;
-        let now = nanoseconds(began.elapsed());
-        for part in piece.split_inclusive(|byte| *byte == b'\n') {
-            line.extend_from_slice(part);
-            if part.ends_with(b"\n") {
-                let event: serde_json::Value = serde_json::from_slice(&line)?;
-                let number = event["object"]["data"]["change"].as_str().unwrap_or_default();
-                let number: usize = number
-                    .split(' ')
-                    .next()
-                    .unwrap_or_default()
-                    .parse()
-                    .map_err(|_| format!("an event tells no change: {event}"))?;
-                took.push(Duration::from_nanos(
-                    now.saturating_sub(sent[number].load(Ordering::Relaxed)),
-                ));
-                line.clear();
+impl Follower {
+    async fn open(target: &Arc<Target>, path: &str, revision: &str) -> Result<Self, BoxError> {
+        Ok(Self {
+            target: target.clone(),
+            path: path.to_owned(),
+            connection: begin(target, path, revision).await?,
+            recent: Vec::new(),
+        })
+    }
+
+    /// Reads until that many events have been told.
+    async fn count(mut self, events: usize) -> Result<(), BoxError> {
+        let mut seen = 0;
+        while seen < events {
+            seen += self.lines().await?;
+        }
+        Ok(())
+    }
+
+    /// Reads until all changes have been told, and says how long after its sending each came.
+    async fn arrivals(mut self, began: Instant, sent: &[AtomicU64]) -> Result<Vec<Duration>, BoxError> {
+        let mut took = Vec::new();
+        while took.len() < sent.len() {
+            let lines = self.lines().await?;
+            let now = nanoseconds(began.elapsed());
+            for line in self.whole().rsplit(|byte| *byte == b'\n').take(lines) {
+                let number = change_of(line)?;
+                let sent = sent[number].load(Ordering::Relaxed);
+                took.push(Duration::from_nanos(now.saturating_sub(sent)));
             }
         }
+        Ok(took)
     }
-    Ok(took)
+
+    /// Reads on, and returns how many events were completed by that. It is several times cheaper to count them than to
+    /// look at each.
+    async fn lines(&mut self) -> Result<usize, BoxError> {
+        loop {
+            if let Ok(Some(piece)) = self.connection.piece().await {
+                if self.recent.len() > 2 * RECENT_BYTES {
+                    self.recent.drain(..self.recent.len() - RECENT_BYTES);
+                }
+                self.recent.extend_from_slice(piece);
+                return Ok(piece.iter().filter(|byte| **byte == b'\n').count());
+            }
+            let last = self.whole().rsplit(|byte| *byte == b'\n').next();
+            let revision = revision_of(last.unwrap_or_default())?;
+            self.connection = begin(&self.target, &self.path, &revision).await?;
+            let whole = self.whole().len() + 1;
+            self.recent.truncate(whole);
+        }
+    }
+
+    /// What came last, up to the end of the last whole event.
+    fn whole(&self) -> &[u8] {
+        let end = self.recent.iter().rposition(|byte| *byte == b'\n');
+        &self.recent[..end.unwrap_or_default()]
+    }
+}
+
+async fn begin(target: &Arc<Target>, path: &str, revision: &str) -> Result<Connection, BoxError> {
+    let mut connection = Connection::open(target).await?;
+    let path = format!("{path}?watch=1&resourceVersion={revision}");
+    match connection.send(&Ask::bare("GET", path)).await? {
+        200 => Ok(connection),
+        code => Err(format!("a watch is answered {code}").into()),
+    }
+}
+
+/// The revision of an event.
+fn revision_of(line: &[u8]) -> Result<String, BoxError> {
+    let event: Value = serde_json::from_slice(line).map_err(|_| "a watch ended before its first event")?;
+    let revision = event["object"]["metadata"]["resourceVersion"].as_str();
+    Ok(revision
+        .ok_or_else(|| format!("a watch cannot go on: {event}"))?
+        .to_owned())
+}
+
+/// Which change an event tells.
+fn change_of(line: &[u8]) -> Result<usize, BoxError> {
+    let event: Value = serde_json::from_slice(line)?;
+    let text = event["object"]["data"]["change"].as_str().unwrap_or_default();
+    let number = text.split(' ').next().unwrap_or_default();
+    number
+        .parse()
+        .map_err(|_| format!("an event tells no change: {event}").into())
 }
 
 fn nanoseconds(time: Duration) -> u64 {

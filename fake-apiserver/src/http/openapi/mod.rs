@@ -1,94 +1,95 @@
-//! OpenAPI documents, version 3: what clients validate, explain and merge by.
+//! OpenAPI documents: what clients validate, explain and merge by.
 //!
-//! Owns when documents are made and how long they are kept: on the first request that needs them, as bytes, and for
-//! the life of the process, for they depend on nothing but the rows that are served. Does not know what is in them.
+//! Owns which documents there are, when they are made and how long they are kept: on the first request that needs them,
+//! as bytes, for they depend on nothing but the release and the rows that are served. Does not know what is in them.
 
+mod facts;
 mod operations;
+mod parameters;
+mod paths;
 mod schemas;
+mod send;
+mod texts;
+mod version2;
 
 use super::discovery;
-use super::respond::{self, Plain};
-use crate::call::Params;
 use crate::kinds::Kind;
+use crate::protobuf::gnostic;
 use crate::release::Profile;
 use crate::store::write_json;
 use bytes::{Bytes, BytesMut};
-use hyper::header::{CACHE_CONTROL, ETAG, EXPIRES, HeaderValue, IF_NONE_MATCH, LOCATION, VARY};
-use hyper::{HeaderMap, StatusCode};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use parking_lot::Mutex;
+use paths::Told;
 use ring::digest::{SHA512, digest};
+use schemas::Schemas;
+pub(super) use send::{group, index, swagger};
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock};
+use std::collections::VecDeque;
+use std::sync::{Arc, LazyLock, OnceLock};
 
-/// How long a client may keep a document that it asked for by its hash, in hours: a year.
-const LIFETIME_HOURS: i64 = 365 * 24;
+/// How many documents are kept: those of one release, and a few of another. A document has some megabytes at most.
+const KEPT_MAX: usize = 80;
 
-/// Documents by the rows that they describe. There are as many as there are different sets of rows in the releases.
-static DOCUMENTS: LazyLock<Mutex<BTreeMap<Rows, Arc<Document>>>> = LazyLock::new(Mutex::default);
+/// The documents that were asked for last.
+static KEPT: LazyLock<Mutex<Kept>> = LazyLock::new(Mutex::default);
 
-/// Group, version, and names of resources.
-type Rows = (&'static str, &'static str, Vec<&'static str>);
+/// The last one that was made is first.
+type Kept = VecDeque<(Subject, Arc<Document>)>;
 
-/// The description of one version of a group.
+/// What a document depends on: the version of OpenAPI, the release, the place that it describes, and the resources there.
+#[derive(Clone, PartialEq, Eq)]
+struct Subject {
+    form: Form,
+    release: String,
+    place: String,
+    rows: Vec<(&'static str, &'static str)>,
+}
+
+/// A version of OpenAPI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// `/openapi/v2`: one document for all.
+    Two,
+    /// `/openapi/v3`: one document for each version of a group.
+    Three,
+}
+
+/// A document as it is sent.
 struct Document {
-    bytes: Bytes,
-    /// Of the bytes, in hexadecimal digits.
+    json: Bytes,
+    /// Of the JSON form, in hexadecimal digits; the other form has the same.
     hash: String,
+    made: Timestamp,
+    form: Form,
+    protobuf: OnceLock<Bytes>,
 }
 
-/// `/openapi/v3`: where the documents are.
-pub(super) fn index(profile: Profile) -> Plain {
-    let places: Map<String, Value> = discovery::versions(profile)
-        .into_iter()
-        .map(|(group, version)| {
-            let hash = &document(group, version, profile).hash;
-            let url = format!("/openapi/v3/{}?hash={hash}", place(group, version));
-            (place(group, version), json!({"serverRelativeURL": url}))
-        })
-        .collect();
-    respond::json(200, &json!({"paths": places}), false)
-}
+impl Document {
+    fn new(form: Form, value: &Value) -> Self {
+        let mut out = BytesMut::new();
+        write_json(&mut out, value);
+        let hash = digest(&SHA512, &out);
+        Self {
+            json: out.freeze(),
+            hash: hash.as_ref().iter().map(|byte| format!("{byte:02X}")).collect(),
+            made: Timestamp::now(),
+            form,
+            protobuf: OnceLock::new(),
+        }
+    }
 
-/// `/openapi/v3/PLACE`: the document of one version of a group.
-pub(super) fn answer(wanted: &str, profile: Profile, params: &Params, headers: &HeaderMap) -> Option<Plain> {
-    let (group, version) = discovery::versions(profile)
-        .into_iter()
-        .find(|(group, version)| place(group, version) == wanted)?;
-    let found = document(group, version, profile);
-    let tag = header(format!("\"{}\"", found.hash));
-    let asked = params.get("hash");
-    let mut answer = respond::typed(200, "application/json", found.bytes.clone());
-    let keep = if asked.is_empty() {
-        HeaderValue::from_static("no-cache, private")
-    } else {
-        HeaderValue::from_static("public, immutable")
-    };
-    if !asked.is_empty() && asked != found.hash {
-        let url = format!("/openapi/v3/{wanted}?hash={}", found.hash);
-        answer = respond::empty(StatusCode::MOVED_PERMANENTLY);
-        return Some(answer.header(LOCATION, header(url)).header(ETAG, tag));
+    /// The document in protobuf, made when it is first asked for.
+    fn protobuf(&self) -> Bytes {
+        let made = self.protobuf.get_or_init(|| {
+            let value = serde_json::from_slice(&self.json).unwrap_or_default();
+            match self.form {
+                Form::Two => gnostic::version2(&value),
+                Form::Three => gnostic::version3(&value),
+            }
+        });
+        made.clone()
     }
-    if headers.get(IF_NONE_MATCH) == Some(&tag) {
-        answer = respond::empty(StatusCode::NOT_MODIFIED);
-    }
-    if !asked.is_empty() {
-        let end = Timestamp::now() + SignedDuration::from_hours(LIFETIME_HOURS);
-        let end = end.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
-        answer = answer.header(EXPIRES, header(end));
-    }
-    Some(
-        answer
-            .header(CACHE_CONTROL, keep)
-            .header(VARY, HeaderValue::from_static("Accept"))
-            .header(ETAG, tag),
-    )
-}
-
-/// Texts that are made here consist of what headers may have.
-fn header(text: String) -> HeaderValue {
-    HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static(""))
 }
 
 /// A version of a group as the index names it.
@@ -100,34 +101,127 @@ pub(super) fn place(group: &str, version: &str) -> String {
     }
 }
 
-fn document(group: &'static str, version: &'static str, profile: Profile) -> Arc<Document> {
-    let kinds: Vec<&'static Kind> = discovery::of_group(group, version, profile).collect();
-    let rows = (group, version, kinds.iter().map(|kind| kind.plural).collect());
-    if let Some(found) = DOCUMENTS.lock().get(&rows) {
-        return found.clone();
+/// All places of the index.
+pub(super) fn places(profile: Profile) -> Vec<String> {
+    let mut places = vec!["api".to_owned(), "apis".to_owned(), "version".to_owned()];
+    for (group, version) in discovery::versions(profile) {
+        let of_group = format!("apis/{group}");
+        if !group.is_empty() && !places.contains(&of_group) {
+            places.push(of_group);
+        }
+        places.push(place(group, version));
     }
-    // Two requests may come to make the same one; either will do.
-    let made = Arc::new(make(&place(group, version), &kinds));
-    DOCUMENTS.lock().entry(rows).or_insert(made).clone()
+    places.sort();
+    places
 }
 
-fn make(place: &str, kinds: &[&'static Kind]) -> Document {
-    let mut schemas = schemas::Schemas::default();
-    let paths: Map<String, Value> = kinds
-        .iter()
-        .flat_map(|kind| operations::paths(place, kind, &mut schemas))
-        .collect();
-    let document = json!({
-        "openapi": "3.0.0",
-        "info": {"title": "Kubernetes", "version": "unversioned"},
-        "paths": paths,
-        "components": {"schemas": schemas.finish()},
-    });
-    let mut out = BytesMut::new();
-    write_json(&mut out, &document);
-    let hash = digest(&SHA512, &out);
-    Document {
-        bytes: out.freeze(),
-        hash: hash.as_ref().iter().map(|byte| format!("{byte:02X}")).collect(),
+/// The document of a place, in version 3.
+fn document(place: &str, profile: Profile) -> Option<Arc<Document>> {
+    places(profile).iter().any(|known| known == place).then(|| {
+        let rows = rows(place, profile);
+        kept(Form::Three, place, &rows, profile, || made(place, &rows, profile))
+    })
+}
+
+/// The document of everything, in version 2.
+fn everything(profile: Profile) -> Arc<Document> {
+    let places = places(profile);
+    let rows: Vec<&Kind> = places.iter().flat_map(|place| rows(place, profile)).collect();
+    kept(Form::Two, "", &rows, profile, || {
+        let documents = places
+            .iter()
+            .map(|place| made(place, &self::rows(place, profile), profile));
+        version2::from(documents)
+    })
+}
+
+/// The rows of the table that a place is about.
+fn rows(place: &str, profile: Profile) -> Vec<&'static Kind> {
+    let versions = discovery::versions(profile);
+    let home = versions
+        .into_iter()
+        .find(|(group, version)| self::place(group, version) == place);
+    home.map_or(Vec::new(), |(group, version)| {
+        discovery::of_group(group, version, profile).collect()
+    })
+}
+
+/// A document that is there, or is made now.
+fn kept(
+    form: Form,
+    place: &str,
+    rows: &[&'static Kind],
+    profile: Profile,
+    make: impl FnOnce() -> Value,
+) -> Arc<Document> {
+    let subject = Subject {
+        form,
+        release: profile.release.to_string(),
+        place: place.to_owned(),
+        rows: rows.iter().map(|kind| (kind.group, kind.plural)).collect(),
+    };
+    let find = |kept: &Kept| {
+        let found = kept.iter().find(|(known, _)| *known == subject);
+        found.map(|(_, document)| document.clone())
+    };
+    if let Some(found) = find(&KEPT.lock()) {
+        return found;
     }
+    // Two requests may come to make the same one; the first that is done is kept.
+    let made = Arc::new(Document::new(form, &make()));
+    let mut kept = KEPT.lock();
+    if let Some(found) = find(&kept) {
+        return found;
+    }
+    kept.truncate(KEPT_MAX - 1);
+    kept.push_front((subject, made.clone()));
+    made
+}
+
+fn made(place: &str, rows: &[&'static Kind], profile: Profile) -> Value {
+    let mut schemas = Schemas::default();
+    let paths: Map<String, Value> = match rows.first() {
+        Some(row) => [paths::of_resources(place, row.group, row.version, &mut schemas)]
+            .into_iter()
+            .chain(
+                rows.iter()
+                    .flat_map(|kind| paths::of_kind(place, kind, &mut schemas)),
+            )
+            .collect(),
+        None => [of_root(place, &mut schemas)].into_iter().collect(),
+    };
+    json!({
+        "openapi": "3.0.0",
+        "info": {"title": "Kubernetes", "version": profile.release.to_string()},
+        "paths": paths,
+        "components": {
+            "schemas": schemas.finish(),
+            "securitySchemes": {"BearerToken": {
+                "type": "apiKey", "in": "header", "name": "authorization", "description": "A bearer token.",
+            }},
+        },
+    })
+}
+
+/// The one path of a place that has no resources.
+fn of_root(place: &str, schemas: &mut Schemas) -> (String, Value) {
+    let told = |operation: &str, tag, description, kind| Told {
+        path: format!("/{place}/"),
+        tag,
+        operation: operation.to_owned(),
+        description,
+        kind,
+    };
+    let told = match place {
+        "api" => told(
+            "getCoreAPIVersions",
+            "core",
+            "tell which versions the core group has",
+            Some("APIVersions"),
+        ),
+        "apis" => told("getAPIVersions", "apis", "list the groups", Some("APIGroupList")),
+        "version" => told("getCodeVersion", "version", "tell what is running", None),
+        group => return paths::of_group(group.trim_start_matches("apis/"), schemas),
+    };
+    paths::of_discovery(&told, schemas)
 }

@@ -1,68 +1,24 @@
-//! Paths and operations of a resource, as OpenAPI writes them down.
+//! Operations on a path, as version 3 writes them down.
 //!
-//! Owns which parameters go with which action. Does not know how types look.
+//! Owns what can be done, and which parameters and bodies go with it. Does not know which paths there are, nor how types
+//! look.
 
+use super::parameters::{DELETING, LISTING, PATCHING, SELECTING, WRITING, parameter};
 use super::schemas::Schemas;
-use crate::http::discovery::{Subentry, parts, verbs};
 use crate::kinds::Kind;
+use crate::protobuf;
 use serde_json::{Map, Value, json};
 
-/// Names and types of parameters.
-type Parameters = &'static [(&'static str, &'static str)];
-
-const WRITING: Parameters = &[
-    ("dryRun", "string"),
-    ("fieldManager", "string"),
-    ("fieldValidation", "string"),
-];
-const PATCHING: Parameters = &[
-    ("dryRun", "string"),
-    ("fieldManager", "string"),
-    ("fieldValidation", "string"),
-    ("force", "boolean"),
-];
-const DELETING: Parameters = &[
-    ("dryRun", "string"),
-    ("gracePeriodSeconds", "integer"),
-    ("orphanDependents", "boolean"),
-    ("propagationPolicy", "string"),
-];
-const LISTING: Parameters = &[
-    ("allowWatchBookmarks", "boolean"),
-    ("continue", "string"),
-    ("fieldSelector", "string"),
-    ("labelSelector", "string"),
-    ("limit", "integer"),
-    ("resourceVersion", "string"),
-    ("resourceVersionMatch", "string"),
-    ("sendInitialEvents", "boolean"),
-    ("timeoutSeconds", "integer"),
-    ("watch", "boolean"),
-];
-const SELECTING: Parameters = &[
-    ("continue", "string"),
-    ("dryRun", "string"),
-    ("fieldSelector", "string"),
-    ("gracePeriodSeconds", "integer"),
-    ("labelSelector", "string"),
-    ("limit", "integer"),
-    ("orphanDependents", "boolean"),
-    ("propagationPolicy", "string"),
-    ("resourceVersion", "string"),
-    ("resourceVersionMatch", "string"),
-    ("sendInitialEvents", "boolean"),
-    ("timeoutSeconds", "integer"),
-];
-
 /// What a verb is in OpenAPI.
-struct Action {
-    verb: &'static str,
+pub(super) struct Action {
+    /// The verb as discovery has it.
+    pub(super) verb: &'static str,
     method: &'static str,
     /// `x-kubernetes-action`.
     name: &'static str,
     /// How names of operations begin.
     word: &'static str,
-    parameters: Parameters,
+    parameters: &'static [&'static str],
     sends: Content,
     returns: Content,
     /// Codes of success.
@@ -70,7 +26,7 @@ struct Action {
 }
 
 /// What a body is.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Content {
     None,
     Object,
@@ -80,272 +36,238 @@ enum Content {
     Status,
     /// The object that was deleted, or a status.
     Deleted,
+    Event,
 }
 
 const OK: (&str, &str) = ("200", "OK");
 const CREATED: (&str, &str) = ("201", "Created");
 const ACCEPTED: (&str, &str) = ("202", "Accepted");
 
-/// Actions on a collection.
-const MANY: [Action; 3] = [
-    action(
-        "list",
-        "get",
-        ("list", "list"),
-        LISTING,
-        Content::None,
-        Content::List,
-        &[OK],
-    ),
-    action(
-        "create",
-        "post",
-        ("post", "create"),
-        WRITING,
-        Content::Object,
-        Content::Object,
-        &[OK, CREATED, ACCEPTED],
-    ),
-    action(
-        "deletecollection",
-        "delete",
-        ("deletecollection", "delete"),
-        SELECTING,
-        Content::Options,
-        Content::Status,
-        &[OK],
-    ),
-];
-/// Actions on an object.
-const ONE: [Action; 4] = [
-    action(
-        "get",
-        "get",
-        ("get", "read"),
-        &[],
-        Content::None,
-        Content::Object,
-        &[OK],
-    ),
-    action(
-        "update",
-        "put",
-        ("put", "replace"),
-        WRITING,
-        Content::Object,
-        Content::Object,
-        &[OK, CREATED],
-    ),
-    action(
-        "patch",
-        "patch",
-        ("patch", "patch"),
-        PATCHING,
-        Content::Patch,
-        Content::Object,
-        &[OK, CREATED],
-    ),
-    action(
-        "delete",
-        "delete",
-        ("delete", "delete"),
-        DELETING,
-        Content::Options,
-        Content::Deleted,
-        &[OK, ACCEPTED],
-    ),
-];
+/// An action to start from.
+const READ: Action = Action {
+    verb: "get",
+    method: "get",
+    name: "get",
+    word: "read",
+    parameters: &[],
+    sends: Content::None,
+    returns: Content::Object,
+    codes: &[OK],
+};
+pub(super) const LIST: Action = Action {
+    verb: "list",
+    name: "list",
+    word: "list",
+    parameters: LISTING,
+    returns: Content::List,
+    ..READ
+};
+pub(super) const CREATE: Action = Action {
+    verb: "create",
+    method: "post",
+    name: "post",
+    word: "create",
+    parameters: WRITING,
+    sends: Content::Object,
+    codes: &[OK, CREATED, ACCEPTED],
+    ..READ
+};
+const DELETE_COLLECTION: Action = Action {
+    verb: "deletecollection",
+    method: "delete",
+    name: "deletecollection",
+    word: "delete",
+    parameters: SELECTING,
+    sends: Content::Options,
+    returns: Content::Status,
+    ..READ
+};
+const UPDATE: Action = Action {
+    verb: "update",
+    method: "put",
+    name: "put",
+    word: "replace",
+    parameters: WRITING,
+    sends: Content::Object,
+    codes: &[OK, CREATED],
+    ..READ
+};
+const PATCH: Action = Action {
+    verb: "patch",
+    method: "patch",
+    name: "patch",
+    word: "patch",
+    parameters: PATCHING,
+    sends: Content::Patch,
+    codes: &[OK, CREATED],
+    ..READ
+};
+const DELETE: Action = Action {
+    verb: "delete",
+    method: "delete",
+    name: "delete",
+    word: "delete",
+    parameters: DELETING,
+    sends: Content::Options,
+    returns: Content::Deleted,
+    codes: &[OK, ACCEPTED],
+};
+/// A watch of one object, in the old way: by its path.
+pub(super) const WATCH: Action = Action {
+    verb: "watch",
+    name: "watch",
+    word: "watch",
+    parameters: LISTING,
+    returns: Content::Event,
+    ..READ
+};
+/// A watch of a collection, in the old way.
+pub(super) const WATCH_LIST: Action = Action {
+    name: "watchlist",
+    ..WATCH
+};
 
-const fn action(
-    verb: &'static str,
-    method: &'static str,
-    (name, word): (&'static str, &'static str),
-    parameters: Parameters,
-    sends: Content,
-    returns: Content,
-    codes: &'static [(&'static str, &'static str)],
-) -> Action {
-    Action {
-        verb,
-        method,
-        name,
-        word,
-        parameters,
-        sends,
-        returns,
-        codes,
-    }
-}
+/// Actions on a collection.
+pub(super) const MANY: [Action; 3] = [LIST, CREATE, DELETE_COLLECTION];
+/// Actions on an object.
+pub(super) const ONE: [Action; 4] = [READ, UPDATE, PATCH, DELETE];
 
 /// What operations on a path have in common.
-struct Place<'a> {
-    kind: &'static Kind,
+pub(super) struct Place<'a> {
+    pub(super) kind: &'static Kind,
     /// Group, version and kind of what is sent and returned.
-    body: (&'a str, &'a str, &'a str),
+    pub(super) body: (&'a str, &'a str, &'a str),
     /// The end of the names of operations.
-    name: String,
+    pub(super) name: String,
+    /// The part of the object that this is about, if not all of it.
+    pub(super) part: Option<&'a str>,
 }
 
-/// All paths of a resource, with what can be done there.
-pub(super) fn paths(place: &str, kind: &'static Kind, schemas: &mut Schemas) -> Vec<(String, Value)> {
-    let verbs = verbs(kind);
-    let base = format!("/{place}");
-    let collection = if kind.namespaced {
-        format!("{base}/namespaces/{{namespace}}/{}", kind.plural)
-    } else {
-        format!("{base}/{}", kind.plural)
-    };
-    let scope = if kind.namespaced { "Namespaced" } else { "" };
-    let own = || Place {
-        kind,
-        body: (kind.group, kind.version, kind.kind),
-        name: format!("{scope}{}", kind.kind),
-    };
-    let mut paths = Vec::new();
-    if kind.namespaced && verbs.contains(&"list") {
-        let everywhere = Place {
-            name: format!("{}ForAllNamespaces", kind.kind),
-            ..own()
-        };
-        let item = item(&everywhere, &MANY[..1], &verbs, schemas, &[]);
-        paths.push((format!("{base}/{}", kind.plural), item));
-    }
-    let namespace: &[&str] = if kind.namespaced { &["namespace"] } else { &[] };
-    paths.push((
-        collection.clone(),
-        item(&own(), &MANY, &verbs, schemas, namespace),
-    ));
-    if !verbs.contains(&"get") {
-        return paths;
-    }
-    let named: Vec<&str> = ["name"].into_iter().chain(namespace.iter().copied()).collect();
-    let object = format!("{collection}/{{name}}");
-    paths.push((object.clone(), item(&own(), &ONE, &verbs, schemas, &named)));
-    for part in parts(kind) {
-        let Subentry {
-            name,
-            body,
-            home,
-            verbs,
-        } = part;
-        let (group, version) = home.unwrap_or((kind.group, kind.version));
-        let place = Place {
-            kind,
-            body: (group, version, body),
-            name: format!("{scope}{}{}", kind.kind, capitalized(name)),
-        };
-        let of_many = verbs.contains(&"create");
-        let actions = if of_many { &MANY[1..2] } else { &ONE[..] };
-        paths.push((
-            format!("{object}/{name}"),
-            item(&place, actions, &verbs, schemas, &named),
-        ));
-    }
-    paths
-}
-
-/// One path.
-fn item(
-    place: &Place<'_>,
-    actions: &[Action],
-    verbs: &[&str],
-    schemas: &mut Schemas,
-    named: &[&str],
-) -> Value {
-    let mut item = Map::new();
-    for action in actions.iter().filter(|action| verbs.contains(&action.verb)) {
-        item.insert(action.method.to_owned(), operation(place, action, schemas));
-    }
-    let mut parameters: Vec<Value> = named
-        .iter()
-        .map(|name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string", "uniqueItems": true}}))
-        .collect();
-    parameters.push(parameter("pretty", "string"));
-    item.insert("parameters".to_owned(), parameters.into());
-    item.into()
-}
-
-fn operation(place: &Place<'_>, action: &Action, schemas: &mut Schemas) -> Value {
+/// An operation with its method.
+pub(super) fn operation(place: &Place<'_>, action: &Action, schemas: &mut Schemas) -> (&'static str, Value) {
     let (group, version, body) = place.body;
     let group_name = group_name(place.kind.group);
-    let tag = format!("{group_name}_{}", place.kind.version);
     let home = capitalized(&group_name) + &capitalized(place.kind.version);
     let collection = match action.verb {
         "deletecollection" => "Collection",
         _ => "",
     };
-    let returned = content(action.returns, place, schemas);
-    let mut responses: Map<String, Value> = action
-        .codes
-        .iter()
-        .map(|(code, text)| {
-            let content = json!({"application/json": {"schema": returned}});
-            (
-                (*code).to_owned(),
-                json!({"description": text, "content": content}),
-            )
-        })
-        .collect();
-    responses.insert("401".to_owned(), json!({"description": "Unauthorized"}));
     let mut operation = json!({
-        "tags": [tag],
+        "tags": [format!("{group_name}_{}", place.kind.version)],
+        "description": description(place, action),
         "operationId": format!("{}{home}{collection}{}", action.word, place.name),
-        "parameters": action.parameters.iter().map(|(name, of)| parameter(name, of)).collect::<Value>(),
-        "responses": responses,
+        "parameters": action.parameters.iter().map(|name| parameter(name)).collect::<Value>(),
+        "responses": responses(place, action, schemas),
         "x-kubernetes-action": action.name,
         "x-kubernetes-group-version-kind": {"group": group, "version": version, "kind": body},
     });
-    let sent = content(action.sends, place, schemas);
+    if action.sends != Content::None {
+        operation["requestBody"] = request_body(place, action, schemas);
+    }
+    (action.method, operation)
+}
+
+/// What an operation does, in a few words.
+fn description(place: &Place<'_>, action: &Action) -> String {
+    let kind = place.kind.kind;
+    let of = place.part.map_or(String::new(), |part| format!("{part} of "));
+    match action.name {
+        "list" => format!("list objects of kind {kind}, or watch them"),
+        "post" => format!("create {of}a {kind}"),
+        "put" => format!("replace {of}a {kind}"),
+        "patch" => format!("change parts of {of}a {kind}"),
+        "delete" => format!("delete a {kind}"),
+        "deletecollection" => format!("delete many objects of kind {kind}"),
+        "watch" => format!("watch one {kind}; deprecated for `watch=true` on the collection"),
+        "watchlist" => format!("watch objects of kind {kind}; deprecated for `watch=true` on the collection"),
+        _ => format!("read {of}a {kind}"),
+    }
+}
+
+fn responses(place: &Place<'_>, action: &Action, schemas: &mut Schemas) -> Map<String, Value> {
+    let returned = content(action.returns, place, schemas);
+    let mut medias = medias(place.kind);
+    if matches!(action.returns, Content::List | Content::Event) {
+        // A list may be a stream, which YAML is not.
+        let streams = medias.iter().filter(|media| !media.ends_with("yaml"));
+        let streams: Vec<String> = streams.map(|media| format!("{media};stream=watch")).collect();
+        medias.extend(streams);
+    }
+    let content: Map<String, Value> = medias
+        .into_iter()
+        .map(|media| (media, json!({"schema": returned})))
+        .collect();
+    let success = |(code, text): &(&str, &str)| {
+        let response = json!({"description": text, "content": content});
+        ((*code).to_owned(), response)
+    };
+    let mut responses: Map<String, Value> = action.codes.iter().map(success).collect();
+    responses.insert("401".to_owned(), json!({"description": "Unauthorized"}));
+    responses
+}
+
+/// The media types in which objects are sent.
+fn medias(kind: &Kind) -> Vec<String> {
+    let mut medias = vec!["application/json".to_owned(), crate::yaml::MEDIA.to_owned()];
+    if protobuf::is_known(&kind.api_version(), kind.kind) {
+        medias.push(protobuf::MEDIA.to_owned());
+    }
+    medias
+}
+
+fn request_body(place: &Place<'_>, action: &Action, schemas: &mut Schemas) -> Value {
+    let schema = content(action.sends, place, schemas);
     let medias: &[&str] = match action.sends {
-        Content::None => return operation,
         Content::Patch => &[
             "application/json-patch+json",
             "application/merge-patch+json",
             "application/strategic-merge-patch+json",
+            "application/apply-patch+yaml",
         ],
         _ => &["*/*"],
     };
-    let required = !matches!(action.sends, Content::Options);
-    let medias: Map<String, Value> = medias
+    let content: Map<String, Value> = medias
         .iter()
-        .map(|media| ((*media).to_owned(), json!({"schema": sent})))
+        .map(|media| ((*media).to_owned(), json!({"schema": schema})))
         .collect();
-    operation["requestBody"] = json!({"content": medias, "required": required});
-    operation
+    let mut body = json!({ "content": content });
+    if action.sends != Content::Options {
+        body["required"] = true.into();
+    }
+    body
 }
 
 /// The schema of a body.
 fn content(content: Content, place: &Place<'_>, schemas: &mut Schemas) -> Value {
     let (group, version, kind) = place.body;
+    // A namespace is not gone when its deletion is answered, and yet this is what the real documents say.
+    let returns_deleted = place.kind.returns_deleted && place.kind.plural != "namespaces";
     match content {
         Content::None => Value::Null,
         Content::Object => schemas.kind(group, version, kind),
         Content::List => schemas.kind(group, version, &format!("{kind}List")),
         Content::Patch => schemas.patch(),
         Content::Options => schemas.kind("", "v1", "DeleteOptions"),
-        Content::Deleted if place.kind.returns_deleted => schemas.kind(group, version, kind),
+        Content::Event => schemas.watch_event(),
+        Content::Deleted if returns_deleted => schemas.kind(group, version, kind),
         Content::Status | Content::Deleted => schemas.kind("", "v1", "Status"),
     }
 }
 
-fn parameter(name: &str, of: &str) -> Value {
-    json!({"name": name, "in": "query", "schema": {"type": of, "uniqueItems": true}})
-}
-
-/// The group as names of operations spell it: `rbacAuthorization`.
-fn group_name(group: &str) -> String {
-    let short = group.strip_suffix(".k8s.io").unwrap_or(group);
-    match short.split_once('.') {
-        None if short.is_empty() => "core".to_owned(),
-        None => short.to_owned(),
-        Some((first, rest)) => first.to_owned() + &capitalized(rest),
+/// The name of a group in the names of operations: `core`, `storage`, `rbacAuthorization`.
+pub(super) fn group_name(group: &str) -> String {
+    if group.is_empty() {
+        return "core".to_owned();
     }
+    let group = group.trim_end_matches(".k8s.io");
+    let mut parts = group.split('.');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |name, part| name + &capitalized(part))
 }
 
-fn capitalized(name: &str) -> String {
-    let mut letters = name.chars();
-    letters
-        .next()
-        .map(|first| first.to_ascii_uppercase().to_string() + letters.as_str())
-        .unwrap_or_default()
+pub(super) fn capitalized(text: &str) -> String {
+    match text.split_at_checked(1) {
+        Some((first, rest)) => first.to_ascii_uppercase() + rest,
+        None => String::new(),
+    }
 }

@@ -1,16 +1,20 @@
-//! Types as OpenAPI schemas.
+//! Schemas of the API types, and of all that these refer to, as version 3 writes them down.
 //!
-//! Owns how a type of the table is written down, and which types a document needs: those that it refers to, and all
-//! that these refer to. Does not know paths.
+//! Owns how the form of a field becomes a schema. Does not know paths, nor what is only said in documents: see `facts`
+//! and `texts`.
 
+use super::facts::{self, Facts};
+use super::texts;
 use crate::schema::{Field, Form, Ownership, Presence, Type};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 /// Where references lead.
-const COMPONENTS: &str = "#/components/schemas/";
+pub(super) const COMPONENTS: &str = "#/components/schemas/";
 /// The package of types that all groups share.
 const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
+const QUANTITY: &str = "io.k8s.apimachinery.pkg.api.resource.Quantity";
+const INT_OR_STRING: &str = "io.k8s.apimachinery.pkg.util.intstr.IntOrString";
 /// Packages that are not beside those of the built-in groups.
 const PACKAGES: [(&str, &str); 3] = [
     ("meta", "io.k8s.apimachinery.pkg.apis.meta"),
@@ -23,14 +27,27 @@ const PACKAGES: [(&str, &str); 3] = [
         "io.k8s.kube-aggregator.pkg.apis.apiregistration",
     ),
 ];
-
-/// Fields whose patches say which members are to stay, because their members exclude each other.
-const RETAINING: [(&str, &str); 4] = [
-    ("apps.v1.DeploymentSpec", "strategy"),
-    ("core.v1.PodSpec", "resourceClaims"),
-    ("core.v1.PodSpec", "volumes"),
-    ("core.v1.PodStatus", "resourceClaimStatuses"),
-];
+/// What `/version` answers: members that are always there, and others.
+const VERSION: (&str, [&str; 9], [&str; 4]) = (
+    "io.k8s.apimachinery.pkg.version.Info",
+    [
+        "major",
+        "minor",
+        "gitVersion",
+        "gitCommit",
+        "gitTreeState",
+        "buildDate",
+        "goVersion",
+        "compiler",
+        "platform",
+    ],
+    [
+        "emulationMajor",
+        "emulationMinor",
+        "minCompatibilityMajor",
+        "minCompatibilityMinor",
+    ],
+);
 
 /// The schemas of a document.
 #[derive(Default)]
@@ -62,9 +79,8 @@ impl Schemas {
             schema["x-kubernetes-group-version-kind"] =
                 json!([{"group": group, "version": version, "kind": kind}]);
             for field in ["apiVersion", "kind"] {
-                schema["properties"][field] = json!({
-                    "type": "string", "description": "What the object is, as in every object of the API.",
-                });
+                schema["properties"][field] =
+                    json!({"type": "string", "description": texts::field(of, field).unwrap_or_default()});
             }
         }
         reference(&name)
@@ -72,10 +88,45 @@ impl Schemas {
 
     /// A reference to the type of patches, which are of any form.
     pub(super) fn patch(&mut self) -> Value {
-        self.scalar(
+        self.named(
             &format!("{META}.Patch"),
-            || json!({"type": "object", "description": "The body of a patch; its form follows from its media type."}),
+            || json!({"type": "object", "description": texts::PATCH}),
         )
+    }
+
+    /// A reference to the type of the events of a watch.
+    pub(super) fn watch_event(&mut self) -> Value {
+        let raw = "io.k8s.apimachinery.pkg.runtime.RawExtension";
+        let object = self.named(raw, || json!({"type": "object", "description": texts::RAW}));
+        self.named(&format!("{META}.WatchEvent"), || {
+            json!({
+                "type": "object",
+                "description": texts::WATCH_EVENT,
+                "required": ["type", "object"],
+                "properties": {
+                    "type": {"type": "string", "default": "", "description": texts::WATCH_EVENT_TYPE},
+                    "object": guarded(merged(object, json!({"description": texts::WATCH_EVENT_OBJECT}))),
+                },
+                "x-kubernetes-group-version-kind": [{"group": "", "version": "v1", "kind": "WatchEvent"}],
+            })
+        })
+    }
+
+    /// A reference to the type of what `/version` answers.
+    pub(super) fn version(&mut self) -> Value {
+        let (name, always, others) = VERSION;
+        self.named(name, || {
+            let mut properties: Map<String, Value> = always
+                .iter()
+                .map(|member| ((*member).to_owned(), json!({"type": "string", "default": ""})))
+                .collect();
+            properties.extend(
+                others
+                    .iter()
+                    .map(|member| ((*member).to_owned(), json!({"type": "string"}))),
+            );
+            json!({"type": "object", "description": texts::VERSION, "required": always, "properties": properties})
+        })
     }
 
     /// All that were needed.
@@ -93,59 +144,63 @@ impl Schemas {
         let mut properties = Map::new();
         let mut required = Vec::new();
         for field in &of.fields {
-            let mut property = self.property(field);
-            if RETAINING.contains(&(of.name, field.name)) {
-                property["x-kubernetes-patch-strategy"] = if field.strategy.merge {
-                    "merge,retainKeys".into()
-                } else {
-                    "retainKeys".into()
-                };
-            }
-            properties.insert(field.name.to_owned(), guarded(property));
-            if field.presence == Presence::Always {
+            properties.insert(field.name.to_owned(), guarded(self.property(of, field)));
+            let always = field.presence == Presence::Always;
+            if facts::of(of.name, field.name).required.unwrap_or(always) {
                 required.push(field.name);
             }
         }
         let mut schema = json!({"type": "object"});
+        if let Some(text) = texts::of(of) {
+            schema["description"] = text.into();
+        }
         if !properties.is_empty() {
             schema["properties"] = properties.into();
         }
         if !required.is_empty() {
             schema["required"] = json!(required);
         }
+        if of.atomic {
+            schema["x-kubernetes-map-type"] = "atomic".into();
+        }
+        if let Some(members) = &facts::of(of.name, "").union {
+            schema["x-kubernetes-unions"] = union(members, facts::of(of.name, "").by);
+        }
         self.found.insert(name, schema);
     }
 
-    fn property(&mut self, field: &'static Field) -> Value {
-        let mut schema = self.form(&field.form);
-        let strategy = field.strategy;
-        if strategy.merge {
-            schema["x-kubernetes-patch-strategy"] = "merge".into();
+    fn property(&mut self, owner: &'static Type, field: &'static Field) -> Value {
+        let facts = facts::of(owner.name, field.name);
+        let mut schema = match facts.of {
+            Some(name) => self.named(name, || json!({"type": "object", "description": texts::RAW})),
+            None => self.form(&field.form),
+        };
+        let always = matches!(field.presence, Presence::Always);
+        let is_pointer = matches!(field.presence, Presence::Set | Presence::Nullable);
+        if let Some(default) = facts.default {
+            schema["default"] = serde_json::from_str(default).unwrap_or_else(|_| default.into());
+        } else if always || (!is_pointer && field.form.element().is_none() && is_struct(&field.form)) {
+            default(&field.form, &mut schema);
         }
-        if let Some(key) = strategy.key {
-            schema["x-kubernetes-patch-merge-key"] = key.into();
+        if let Some(values) = &facts.values {
+            enumerate(&mut schema, values);
         }
-        match (&field.ownership, &field.form) {
-            // A list is divided among owners only where that is said.
-            (Ownership::Natural, Form::List(_)) if strategy.merge => {}
-            (Ownership::Natural | Ownership::Atomic, Form::List(_)) => {
-                schema["x-kubernetes-list-type"] = "atomic".into();
-            }
-            (Ownership::Natural, _) => {}
-            (Ownership::Atomic, _) => schema["x-kubernetes-map-type"] = "atomic".into(),
-            (Ownership::Set, _) => schema["x-kubernetes-list-type"] = "set".into(),
-            (Ownership::Keyed(keys), _) => {
-                schema["x-kubernetes-list-type"] = "map".into();
-                schema["x-kubernetes-list-map-keys"] = json!(keys);
-            }
+        if let Some(text) = texts::field(owner, field.name) {
+            schema["description"] = text.into();
+        }
+        merging(&mut schema, field, facts);
+        // The lists of a kind's objects are not divided among anybody.
+        if !(facts.silent || field.name == "items" && owner.name.ends_with("List")) {
+            ownership(&mut schema, field, facts.atomic);
+        }
+        if facts.granular {
+            schema["x-kubernetes-map-type"] = "granular".into();
         }
         schema
     }
 
     fn form(&mut self, form: &'static Form) -> Value {
-        const RESOURCE: &str = "io.k8s.apimachinery.pkg.api.resource.Quantity";
-        const INT_OR_STRING: &str = "io.k8s.apimachinery.pkg.util.intstr.IntOrString";
-        let either = |other: &str| json!([{"type": "string"}, {"type": other}]);
+        let either = |one: &str, other: &str| json!([{"type": one}, {"type": other}]);
         match form {
             Form::Raw => json!({"type": "object"}),
             Form::Bool => json!({"type": "boolean"}),
@@ -153,13 +208,18 @@ impl Schemas {
             Form::Int64 => json!({"type": "integer", "format": "int64"}),
             Form::Text(_) => json!({"type": "string"}),
             Form::Bytes => json!({"type": "string", "format": "byte"}),
-            Form::Quantity => self.scalar(RESOURCE, || json!({"oneOf": either("number")})),
-            Form::IntOrString => self.scalar(
-                INT_OR_STRING,
-                || json!({"format": "int-or-string", "oneOf": either("integer")}),
+            Form::Quantity => self.named(
+                QUANTITY,
+                || json!({"oneOf": either("string", "number"), "description": texts::QUANTITY}),
             ),
-            Form::Time => self.scalar(&format!("{META}.Time"), instant),
-            Form::MicroTime => self.scalar(&format!("{META}.MicroTime"), instant),
+            Form::IntOrString => self.named(INT_OR_STRING, || {
+                json!({
+                    "format": "int-or-string", "oneOf": either("integer", "string"),
+                    "description": texts::INT_OR_STRING,
+                })
+            }),
+            Form::Time => self.named(&format!("{META}.Time"), || instant(texts::TIME)),
+            Form::MicroTime => self.named(&format!("{META}.MicroTime"), || instant(texts::MICRO_TIME)),
             Form::Struct(id) => {
                 self.add(id.get());
                 reference(&name(id.get()))
@@ -169,22 +229,103 @@ impl Schemas {
         }
     }
 
-    /// A type that is no struct and yet has a name.
-    fn scalar(&mut self, name: &str, schema: impl FnOnce() -> Value) -> Value {
+    /// A type that is not read off the table, and yet has a name.
+    fn named(&mut self, name: &str, schema: impl FnOnce() -> Value) -> Value {
         self.found.entry(name.to_owned()).or_insert_with(schema);
         reference(name)
     }
 }
 
-fn instant() -> Value {
-    json!({"type": "string", "format": "date-time"})
+/// How patches merge a field.
+fn merging(schema: &mut Value, field: &Field, facts: &Facts) {
+    let strategy = field.strategy;
+    if let Some(patch) = facts.patch.or(strategy.merge.then_some("merge")) {
+        schema["x-kubernetes-patch-strategy"] = patch.into();
+    }
+    if let Some(key) = strategy.key {
+        schema["x-kubernetes-patch-merge-key"] = key.into();
+    }
+}
+
+/// How server-side apply divides a field among owners.
+fn ownership(schema: &mut Value, field: &Field, is_atomic: bool) {
+    let strategy = field.strategy;
+    match (&field.ownership, &field.form) {
+        _ if is_atomic => schema["x-kubernetes-list-type"] = "atomic".into(),
+        // A list is divided among owners only where that is said.
+        (Ownership::Natural, Form::List(_)) if strategy.merge => {}
+        (Ownership::Natural | Ownership::Atomic, Form::List(_)) => {
+            schema["x-kubernetes-list-type"] = "atomic".into();
+        }
+        (Ownership::Natural, _) => {}
+        (Ownership::Atomic, _) => schema["x-kubernetes-map-type"] = "atomic".into(),
+        (Ownership::Granular, _) => schema["x-kubernetes-map-type"] = "granular".into(),
+        (Ownership::Set, _) => schema["x-kubernetes-list-type"] = "set".into(),
+        (Ownership::Keyed(keys), _) => {
+            schema["x-kubernetes-list-type"] = "map".into();
+            schema["x-kubernetes-list-map-keys"] = json!(keys);
+        }
+    }
+}
+
+/// Says what a value is when nothing is set, where Go has such a value.
+fn default(form: &Form, schema: &mut Value) {
+    schema["default"] = match form {
+        Form::Bool => false.into(),
+        Form::Int32 | Form::Int64 => 0.into(),
+        Form::Text(_) => "".into(),
+        Form::Struct(_) => json!({}),
+        _ => return,
+    };
+}
+
+fn is_struct(form: &Form) -> bool {
+    matches!(form, Form::Struct(_))
+}
+
+/// Says which values there are: of a string, or of the entries of a list or map.
+fn enumerate(schema: &mut Value, values: &[String]) {
+    for of in ["items", "additionalProperties"] {
+        if let Some(entry) = schema.get_mut(of) {
+            entry["enum"] = json!(values);
+            return;
+        }
+    }
+    schema["enum"] = json!(values);
+}
+
+/// Members of which one at most is set, under the names that they have in Go.
+fn union(members: &[&str], by: Option<&str>) -> Value {
+    let names: Map<String, Value> = members
+        .iter()
+        .map(|member| {
+            let (first, rest) = member.split_at(1);
+            ((*member).to_owned(), (first.to_ascii_uppercase() + rest).into())
+        })
+        .collect();
+    let mut union = json!({"fields-to-discriminateBy": names});
+    if let Some(by) = by {
+        union["discriminator"] = by.into();
+    }
+    json!([union])
+}
+
+fn instant(text: &str) -> Value {
+    json!({"type": "string", "format": "date-time", "description": text})
 }
 
 fn reference(name: &str) -> Value {
     json!({"$ref": format!("{COMPONENTS}{name}")})
 }
 
-/// A property as it may be written: nothing may stand beside a reference.
+fn merged(mut one: Value, other: Value) -> Value {
+    if let (Some(one), Value::Object(other)) = (one.as_object_mut(), other) {
+        one.extend(other);
+    }
+    one
+}
+
+/// A schema as it may be written: nothing may stand beside a reference.
 fn guarded(mut schema: Value) -> Value {
     if let Some(members) = schema.as_object_mut()
         && members.len() > 1

@@ -6,16 +6,18 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::watch::{News, Update};
-use crate::objects::{Capacity, Claim, Class, Driver, Node, Object, ObjectKey, Pod, Volume};
-use crate::snapshot::Snapshot;
+use crate::objects::{Capacity, Claim, Class, CsiNode, Driver, Node, Object, ObjectKey, Pod, Volume};
+use crate::snapshot::{Snapshot, Unreadable};
 use crate::store::{Collection, Store};
+use crate::usage::Usage;
 
-/// The cluster as told, with the pods that await a node from this scheduler.
+/// The cluster as told, with its pods, of which some await a node from this scheduler.
 #[derive(Debug)]
 pub(super) struct Cache {
     pub(super) snapshot: Snapshot,
     scheduler_name: String,
     pods: Store<Pod>,
+    csi_nodes: Store<CsiNode>,
     lists: Lists,
 }
 
@@ -29,6 +31,7 @@ struct Lists {
     classes: List,
     drivers: List,
     capacities: List,
+    csi_nodes: List,
 }
 
 /// One object before and after.
@@ -41,7 +44,11 @@ pub(super) struct Delta<T> {
 /// One change of the cluster.
 #[derive(Debug)]
 pub(super) enum Change {
+    /// A pod that awaits a node from this scheduler, before or after.
     Pod(Delta<Pod>),
+    /// A pod no longer takes anything of its node.
+    Freed,
+    CsiNode(Delta<CsiNode>),
     Node(Delta<Node>),
     Claim(Delta<Claim>),
     Volume(Delta<Volume>),
@@ -56,6 +63,7 @@ impl Cache {
             snapshot: Snapshot::default(),
             scheduler_name: scheduler_name.to_owned(),
             pods: Store::default(),
+            csi_nodes: Store::default(),
             lists: Lists::default(),
         }
     }
@@ -70,8 +78,11 @@ impl Cache {
             classes,
             drivers,
             capacities,
+            csi_nodes,
         } = &self.lists;
-        let all = [pods, nodes, claims, volumes, classes, drivers, capacities];
+        let all = [
+            pods, nodes, claims, volumes, classes, drivers, capacities, csi_nodes,
+        ];
         all.iter().all(|list| list.was_complete)
     }
 
@@ -79,7 +90,7 @@ impl Cache {
     pub(super) fn awaits(&self, pod: &Pod) -> bool {
         self.pods
             .stored(&pod.key)
-            .is_some_and(|found| found.uid == pod.uid)
+            .is_some_and(|found| found.uid == pod.uid && awaits_node(&self.scheduler_name, found))
     }
 
     /// Takes in news and tells what changed.
@@ -88,19 +99,29 @@ impl Cache {
             snapshot,
             scheduler_name,
             pods,
+            csi_nodes,
             lists,
         } = self;
         match update {
             Update::Pod(news) => {
-                let news = only_awaiting(scheduler_name, news);
-                changes(lists.pods.apply(pods, news), Change::Pod)
+                let deltas = lists.pods.apply(pods, news);
+                let usage = &mut snapshot.usage;
+                deltas
+                    .into_iter()
+                    .flat_map(|delta| pod_changes(usage, scheduler_name, delta))
+                    .collect()
             }
+            Update::CsiNode(news) => changes(lists.csi_nodes.apply(csi_nodes, news), Change::CsiNode),
             Update::Node(news) => changes(lists.nodes.apply(&mut snapshot.nodes, news), Change::Node),
             Update::Claim(news) => changes(lists.claims.apply(&mut snapshot.claims, news), Change::Claim),
             Update::Volume(news) => changes(lists.volumes.apply(&mut snapshot.volumes, news), Change::Volume),
             Update::Class(news) => changes(lists.classes.apply(&mut snapshot.classes, news), Change::Class),
-            Update::Driver(news) => changes(lists.drivers.apply(&mut snapshot.drivers, news), Change::Driver),
+            Update::Driver(news) => {
+                note_unreadable(&mut snapshot.unreadable_drivers, &news);
+                changes(lists.drivers.apply(&mut snapshot.drivers, news), Change::Driver)
+            }
             Update::Capacity(news) => {
+                note_unreadable(&mut snapshot.unreadable_capacities, &news);
                 let deltas = lists.capacities.apply(&mut snapshot.capacities, news);
                 changes(deltas, Change::Capacity)
             }
@@ -112,13 +133,38 @@ fn changes<T>(deltas: Vec<Delta<T>>, wrap: fn(Delta<T>) -> Change) -> Vec<Change
     deltas.into_iter().map(wrap).collect()
 }
 
-/// Pods that do not (or no longer) await a node from this scheduler count as gone.
-fn only_awaiting(scheduler_name: &str, news: News<Pod>) -> News<Pod> {
+/// Counts what a pod takes, and tells what its change means to pods that await a node.
+fn pod_changes(usage: &mut Usage, scheduler_name: &str, delta: Delta<Pod>) -> Vec<Change> {
+    let Delta { old, new } = delta;
+    if let Some(gone) = &old
+        && new.as_ref().is_none_or(|new| new.uid != gone.uid)
+    {
+        usage.remove(&gone.uid);
+    }
+    if let Some(new) = &new {
+        usage.see(new);
+    }
+    let mut changes = Vec::new();
+    if old.as_ref().is_some_and(|old| old.node.is_some()) && new.is_none() {
+        changes.push(Change::Freed);
+    }
+    let awaiting = |pod: Option<Arc<Pod>>| pod.filter(|pod| awaits_node(scheduler_name, pod));
+    let (old, new) = (awaiting(old), awaiting(new));
+    if old.is_some() || new.is_some() {
+        changes.push(Change::Pod(Delta { old, new }));
+    }
+    changes
+}
+
+/// Keeps apart what does not exist and what cannot be read.
+fn note_unreadable<T: Object>(unreadable: &mut Unreadable, news: &News<T>) {
     match news {
-        News::Listed(pod) | News::Changed(pod) if !awaits_node(scheduler_name, &pod) => {
-            News::Gone(pod.key.clone())
-        }
-        news => news,
+        // The list names those again that are still there.
+        News::ListBegins => unreadable.clear(),
+        News::Listed(object) | News::Changed(object) => drop(unreadable.remove(object.key())),
+        News::Gone(key) => drop(unreadable.remove(key)),
+        News::Unreadable(key, problem) => drop(unreadable.insert(key.clone(), problem.clone())),
+        News::ListEnds => {}
     }
 }
 
@@ -152,7 +198,7 @@ impl List {
                 vec![put(objects, object)]
             }
             News::Changed(object) => vec![put(objects, object)],
-            News::Gone(key) => take(objects, &key).into_iter().collect(),
+            News::Gone(key) | News::Unreadable(key, _) => take(objects, &key).into_iter().collect(),
             News::ListEnds => {
                 self.was_complete = true;
                 let named = self.named.take().unwrap_or_default();

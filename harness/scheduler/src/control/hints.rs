@@ -1,38 +1,63 @@
 //! Which changes make another attempt at an unschedulable pod worthwhile?
 //!
-//! Follows the queueing hints of kube-scheduler 1.36 and errs on the side of waking: a superfluous attempt costs little,
-//! a missed one leaves a pod pending for minutes. Beyond upstream, a driver that stops tracking capacity wakes pods.
+//! Follows the queueing hints of kube-scheduler 1.36, and errs on the side of waking where a change is hard to judge: a
+//! superfluous attempt costs little, a missed one leaves a pod pending for minutes. Beyond upstream, a driver that stops
+//! tracking capacity wakes pods, and a capacity object wakes only those that it is large enough for.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::cache::{Change, Delta};
+use crate::capacity_check;
 use crate::cycle::Blocker;
 use crate::defect::Defect;
 use crate::objects::{Capacity, Class, Driver, Node, Pod};
 use crate::rules::Rules;
+use crate::selector::Topology;
 
 /// Whether the change may help a pod that was kept from being placed by `blockers`.
 pub(super) fn wakes(rules: &Rules, change: &Change, pod: &Pod, blockers: &BTreeSet<Blocker>) -> bool {
-    let by_volumes = blockers.contains(&Blocker::Volumes);
+    let by_capacity = blockers
+        .iter()
+        .any(|blocker| matches!(blocker, Blocker::Capacity { .. }));
+    let by_volumes = by_capacity || blockers.contains(&Blocker::Volumes);
     match change {
-        Change::Node(delta) => node_may_help(delta),
+        Change::Node(delta) => {
+            node_may_help(delta) || (blockers.contains(&Blocker::Resources) && room_grew(delta))
+        }
+        Change::CsiNode(delta) => by_volumes && delta.old.is_none(),
+        Change::Freed => blockers.contains(&Blocker::Resources),
         Change::Claim(delta) => by_volumes && delta.new.as_ref().is_some_and(|claim| pod.uses(&claim.key)),
         Change::Volume(delta) => by_volumes && delta.new.is_some(),
         Change::Class(delta) => by_volumes && class_may_help(delta),
-        Change::Driver(delta) => by_volumes && tracking_ended(delta),
-        Change::Capacity(delta) => by_volumes && !rules.has(Defect::NeverWakes) && limit_grew(rules, delta),
+        Change::Driver(delta) => by_capacity && !rules.sleeps_through_flag && tracking_ended(delta),
+        Change::Capacity(delta) => !rules.has(Defect::NeverWakes) && has_room_now(rules, delta, blockers),
         // Other pods take no capacity, as far as this scheduler knows, and a pod's own spec cannot change what matters.
         Change::Pod(_) => false,
     }
 }
 
-/// Added, relabelled, or no longer cordoned.
+/// Added, relabelled, tainted otherwise, or no longer cordoned.
 fn node_may_help(delta: &Delta<Node>) -> bool {
     match (&delta.old, &delta.new) {
         (None, Some(_)) => true,
-        (Some(old), Some(new)) => old.labels != new.labels || (old.unschedulable && !new.unschedulable),
+        (Some(old), Some(new)) => {
+            old.labels != new.labels || old.taints != new.taints || (old.unschedulable && !new.unschedulable)
+        }
         (_, None) => false,
+    }
+}
+
+/// The node offers more of some resource, or does not limit pods any more.
+fn room_grew(delta: &Delta<Node>) -> bool {
+    let (Some(old), Some(new)) = (&delta.old, &delta.new) else {
+        return false;
+    };
+    match (old.allocatable, new.allocatable) {
+        (Some(old), Some(new)) => {
+            new.cpu_milli > old.cpu_milli || new.memory > old.memory || new.pods > old.pods
+        }
+        (old, new) => old.is_some() && new.is_none(),
     }
 }
 
@@ -51,15 +76,30 @@ fn tracking_ended(delta: &Delta<Driver>) -> bool {
     tracks(&delta.old) && !tracks(&delta.new)
 }
 
-/// Added, or the limit (not merely the capacity) rose or was set.
-fn limit_grew(rules: &Rules, delta: &Delta<Capacity>) -> bool {
-    let limit = |object: &Capacity| object.limit().map(|limit| limit.bytes(rules.arithmetic));
-    match (&delta.old, &delta.new) {
-        (None, Some(_)) => true,
-        // None is less than any limit.
-        (Some(old), Some(new)) => limit(new) > limit(old),
-        (_, None) => false,
+/// The object is of a class that the pod waits for, and has become large enough for what the pod requests. Upstream
+/// wakes it for any object of any class that grew.
+fn has_room_now(rules: &Rules, delta: &Delta<Capacity>, blockers: &BTreeSet<Blocker>) -> bool {
+    let Some(new) = &delta.new else {
+        return false;
+    };
+    // Without a topology no node can access it.
+    if !matches!(new.topology, Topology::Matching(_)) {
+        return false;
     }
+    blockers.iter().any(|blocker| match blocker {
+        Blocker::Capacity { class, request } if *class == new.class => {
+            let is_enough = |object: &Capacity| limit_of(rules, object) >= Some(*request);
+            // An object that changed its class was none for this one before.
+            let was_enough = |old: &Arc<Capacity>| old.class == new.class && is_enough(old);
+            is_enough(new) && !delta.old.as_ref().is_some_and(was_enough)
+        }
+        _ => false,
+    })
+}
+
+/// None is less than any limit.
+fn limit_of(rules: &Rules, object: &Capacity) -> Option<i128> {
+    capacity_check::limit(rules, object).map(|limit| limit.bytes(rules.arithmetic))
 }
 
 #[cfg(test)]
@@ -101,31 +141,50 @@ mod tests {
         wakes(&Rules::default(), change, &pod(), &[blocker].into())
     }
 
-    /// The rows of kube-scheduler's own table.
+    /// Waits for so many bytes of class `s`.
+    fn for_bytes(request: i128) -> Blocker {
+        let class = "s".to_owned();
+        Blocker::Capacity { class, request }
+    }
+
+    /// The rows of kube-scheduler's own table, for a pod that waits for what is there afterwards.
     #[test]
-    fn capacity_wakes_when_the_limit_grows() {
+    fn capacity_wakes_when_the_limit_grows_enough() {
         let capacity = |capacity: &str, maximum: &str| {
             let set = |text: &str| if text.is_empty() { Value::Null } else { json!(text) };
-            json!({"metadata": {"name": "x", "namespace": "ns"}, "storageClassName": "s", "capacity": set(capacity), "maximumVolumeSize": set(maximum)})
+            json!({"metadata": {"name": "x", "namespace": "ns"}, "storageClassName": "s", "nodeTopology": {}, "capacity": set(capacity), "maximumVolumeSize": set(maximum)})
         };
-        for (old, new, expected) in [
-            (Value::Null, capacity("1", ""), true),
-            (capacity("", ""), capacity("100", ""), true),
-            (capacity("", ""), capacity("", "100"), true),
-            (capacity("50", ""), capacity("100", ""), true),
-            (capacity("100", "50"), capacity("100", ""), true),
-            (capacity("", "50"), capacity("", "60"), true),
-            (capacity("1Ki", ""), capacity("1024", ""), false),
-            (capacity("50", "50"), capacity("50", ""), false),
-            (capacity("100", ""), capacity("90", ""), false),
-            (capacity("50", "10"), capacity("60", "10"), false),
-            (capacity("50", ""), capacity("50", "10"), false),
-            (capacity("50", ""), Value::Null, false),
+        for (request, old, new, expected) in [
+            (1, Value::Null, capacity("1", ""), true),
+            (2, Value::Null, capacity("1", ""), false),
+            (100, capacity("", ""), capacity("100", ""), true),
+            (100, capacity("", ""), capacity("", "100"), true),
+            (100, capacity("50", ""), capacity("100", ""), true),
+            (101, capacity("50", ""), capacity("100", ""), false),
+            (100, capacity("100", "50"), capacity("100", ""), true),
+            (60, capacity("", "50"), capacity("", "60"), true),
+            (1024, capacity("1Ki", ""), capacity("1024", ""), false),
+            (50, capacity("50", "50"), capacity("50", ""), false),
+            (90, capacity("100", ""), capacity("90", ""), false),
+            (10, capacity("50", "10"), capacity("60", "10"), false),
+            (10, capacity("50", ""), capacity("50", "10"), false),
+            (50, capacity("50", ""), Value::Null, false),
         ] {
-            let what = format!("{old} to {new}");
+            let what = format!("{request}: {old} to {new}");
             let change = Change::Capacity(delta(old, new));
-            assert_eq!(wakes_when(&change, Blocker::Volumes), expected, "{what}");
-            assert!(!wakes_when(&change, Blocker::Nodes), "{what}");
+            assert_eq!(wakes_when(&change, for_bytes(request)), expected, "{what}");
+            let other = "t".to_owned();
+            let blockers = [
+                Blocker::Nodes,
+                Blocker::Resources,
+                Blocker::Capacity {
+                    class: other,
+                    request,
+                },
+            ];
+            for blocker in blockers {
+                assert!(!wakes_when(&change, blocker), "{what}");
+            }
         }
     }
 
@@ -135,9 +194,17 @@ mod tests {
             defect: Some(Defect::NeverWakes),
             ..Rules::default()
         };
-        let new = json!({"metadata": {"name": "x"}, "storageClassName": "s"});
-        let blockers = [Blocker::Volumes].into();
+        let new =
+            json!({"metadata": {"name": "x"}, "storageClassName": "s", "nodeTopology": {}, "capacity": "1"});
+        let nowhere = json!({"metadata": {"name": "x"}, "storageClassName": "s", "capacity": "1"});
+        let blockers = [for_bytes(1)].into();
         let capacity = Change::Capacity(delta(Value::Null, new));
+        assert!(wakes(&Rules::default(), &capacity, &pod(), &blockers));
+        let nowhere = Change::Capacity(delta(Value::Null, nowhere));
+        assert!(
+            !wakes(&Rules::default(), &nowhere, &pod(), &blockers),
+            "no node can access it"
+        );
         assert!(!wakes(&rules, &capacity, &pod(), &blockers));
         let volume = Change::Volume(delta(Value::Null, json!({"metadata": {"name": "x"}})));
         assert!(wakes(&rules, &volume, &pod(), &blockers));
@@ -153,9 +220,15 @@ mod tests {
             (driver(true), driver(true), false),
             (Value::Null, driver(true), false),
         ] {
-            assert_eq!(
-                wakes_when(&Change::Driver(delta(old, new)), Blocker::Volumes),
-                expected
+            let change = Change::Driver(delta(old, new));
+            assert_eq!(wakes_when(&change, for_bytes(1)), expected);
+            let sleepy = Rules {
+                sleeps_through_flag: true,
+                ..Rules::default()
+            };
+            assert!(
+                !wakes(&sleepy, &change, &pod(), &[for_bytes(1)].into()),
+                "as upstream"
             );
         }
     }
@@ -176,6 +249,26 @@ mod tests {
                 expected
             );
         }
+    }
+
+    #[test]
+    fn taints_and_drivers_on_nodes_wake_and_room_wakes_who_lacks_it() {
+        let node = |taint: &str, cpu: &str| json!({"metadata": {"name": "n"}, "spec": {"taints": [{"key": taint, "effect": "NoSchedule"}]}, "status": {"allocatable": {"cpu": cpu}}});
+        let change = |old, new| Change::Node(delta(old, new));
+        assert!(wakes_when(&change(node("a", "1"), node("b", "1")), for_bytes(1)));
+        let grown = change(node("a", "1"), node("a", "2"));
+        assert!(wakes_when(&grown, Blocker::Resources));
+        assert!(!wakes_when(&grown, for_bytes(1)));
+        assert!(!wakes_when(
+            &change(node("a", "2"), node("a", "1")),
+            Blocker::Resources
+        ));
+        assert!(wakes_when(&Change::Freed, Blocker::Resources));
+        assert!(!wakes_when(&Change::Freed, for_bytes(1)));
+        let csi_node = json!({"metadata": {"name": "n"}, "spec": {"drivers": []}});
+        let change = |old, new| Change::CsiNode(delta(old, new));
+        assert!(wakes_when(&change(Value::Null, csi_node.clone()), for_bytes(1)));
+        assert!(!wakes_when(&change(csi_node.clone(), csi_node), for_bytes(1)));
     }
 
     #[test]

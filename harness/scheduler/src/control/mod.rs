@@ -4,6 +4,7 @@
 
 mod bind;
 mod cache;
+mod extender;
 mod hints;
 mod queue;
 mod report;
@@ -11,4 +12,5 @@ mod run;
 mod served;
 mod watch;
 
+pub use self::extender::serve_extender;
 pub use self::run::{Error, run};

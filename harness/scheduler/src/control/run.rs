@@ -3,14 +3,15 @@
 //! Everything that happens comes through one `select`, so no change can slip in between looking at the cluster and
 //! deciding what to wait for: wake-ups cannot be lost.
 
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::sync::Arc;
 
 use futures::StreamExt;
 use kube::Client;
 use parking_lot::Mutex;
-use rand::SeedableRng;
 use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
 use tokio::sync::watch as signal;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, sleep_until};
@@ -24,10 +25,10 @@ use super::hints;
 use super::queue::{Delays, Queue};
 use super::report::{Failure, FailureReason, Reported, Reporter};
 use super::watch::{self, Update};
-use crate::cycle::{self, Cause, Decision, Feasible, Refused};
+use crate::cycle::{self, Blocker, Cause, Decision, Feasible, Refused};
 use crate::objects::Pod;
 use crate::options::{Options, OptionsError};
-use crate::rules::Rules;
+use crate::rules::{Choice, Rules};
 
 /// Why the scheduler stopped other than by being told to.
 #[derive(Debug, thiserror::Error)]
@@ -179,9 +180,17 @@ impl Scheduler {
         };
         let decision = {
             let mut cache = self.cache.lock();
-            let decision = cycle::decide(&cache.snapshot, &self.rules, &pod, &mut self.random);
+            let rules = match self.rules.choice {
+                Choice::Largest => Arc::clone(&self.rules),
+                // Another choice at each attempt.
+                Choice::Any(_) => Arc::new(Rules {
+                    choice: Choice::Any(self.random.random()),
+                    ..(*self.rules).clone()
+                }),
+            };
+            let decision = cycle::decide(&cache.snapshot, &rules, &pod, &mut self.random);
             if let Decision::Place(feasible) = &decision {
-                bind::assume(&mut cache.snapshot, feasible);
+                bind::assume(&mut cache.snapshot, &pod, feasible);
             }
             decision
         };
@@ -240,7 +249,11 @@ impl Scheduler {
                 }
                 Err(error) => {
                     // At once, so that other pods do not see a decision that is none any more while this is reported.
-                    bind::forget(&mut cache.lock().snapshot, &decision);
+                    {
+                        let mut cache = cache.lock();
+                        bind::forget(&mut cache.snapshot, &decision);
+                        cache.snapshot.usage.forget(&pod.uid);
+                    }
                     let failure = Failure {
                         reason: FailureReason::SchedulerError,
                         message: error.to_string(),
@@ -271,27 +284,30 @@ impl Scheduler {
             } => {
                 self.queue.back_off(&uid, now);
                 self.queue.job_done(&uid, reported);
-                self.queue.wake(now, |pod, _| frees(&decision, pod));
+                self.queue
+                    .wake(now, |pod, blockers| frees(&decision, pod, blockers));
             }
         }
     }
 }
 
-/// Whether taking the decision back may help another pod: it frees volumes for anyone, and claims for those who share
-/// them.
-fn frees(decision: &Feasible, pod: &Pod) -> bool {
+/// Whether taking the decision back may help another pod: it frees volumes and room for anyone, and claims for those who
+/// share them.
+fn frees(decision: &Feasible, pod: &Pod, blockers: &BTreeSet<Blocker>) -> bool {
     let shares = |provision: &crate::filter::Provision| pod.uses(&provision.claim.key);
-    !decision.plan.bindings.is_empty() || decision.plan.provisions.iter().any(shares)
+    blockers.contains(&Blocker::Resources)
+        || !decision.plan.bindings.is_empty()
+        || decision.plan.provisions.iter().any(shares)
 }
 
-/// Node, claim and class of every refusal for lack of storage, for those who look for the cause in the log.
+/// Node, claim, class and size of every refusal for lack of storage, for those who look for the cause in the log.
 fn log_refusals(pod: &Pod, refused: &[Refused]) {
     for Refused { node, cause } in refused {
         let Cause::Volumes(refusals) = cause else {
             continue;
         };
         for refusal in refusals {
-            debug!(pod = %pod.key, node = node.name(), ?refusal, "node refused");
+            debug!(pod = %pod.key, node = node.name(), reason = refusal.reason(), about = %refusal.about(), "node refused");
         }
     }
 }

@@ -8,15 +8,15 @@ use std::collections::VecDeque;
 
 use futures::stream::{self, BoxStream, StreamExt};
 use k8s_openapi::api::storage::v1::CSIStorageCapacity;
+use kube::Client;
 use kube::api::{Api, DynamicObject};
 use kube::core::{ApiResource, TypeMeta};
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event};
-use kube::{Client, ResourceExt};
 use tracing::{info, warn};
 
 use super::watch::{News, Retry, Update, read};
-use crate::objects::Capacity;
+use crate::objects::{Capacity, ObjectKey};
 
 const GROUP: &str = "storage.k8s.io";
 const KIND: &str = "CSIStorageCapacity";
@@ -68,8 +68,7 @@ impl Following {
                     self.waits = Retry::default();
                     self.failed = false;
                     self.told |= matches!(event, Event::InitDone);
-                    self.pending
-                        .extend(typed(event).map(|event| Update::Capacity(read(event))));
+                    self.pending.push_back(Update::Capacity(typed(event)));
                 }
                 Some(Err(error)) => {
                     warn!(kind = KIND, %error, "watch failed, trying again");
@@ -149,23 +148,27 @@ fn is_lost(error: &watcher::Error) -> bool {
     }
 }
 
-fn typed(event: Event<DynamicObject>) -> Option<Event<CSIStorageCapacity>> {
-    let as_v1 = |mut object: DynamicObject| {
-        let name = object.name_any();
+/// News of whichever version as news of v1. An object that is none is news all the same: it exists.
+fn typed(event: Event<DynamicObject>) -> News<Capacity> {
+    let as_v1 = |mut object: DynamicObject, wrap: fn(CSIStorageCapacity) -> Event<CSIStorageCapacity>| {
+        let key = ObjectKey::of(&object.metadata);
         object.types = Some(TypeMeta {
             api_version: format!("{GROUP}/v1"),
             kind: KIND.to_owned(),
         });
-        object
-            .try_parse()
-            .map_err(|error| warn!(name, %error, "an object cannot be read and is passed over"))
-            .ok()
+        match object.try_parse() {
+            Ok(object) => read(wrap(object)),
+            Err(error) => {
+                warn!(object = %key, %error, "the object cannot be read");
+                News::Unreadable(key, error.to_string())
+            }
+        }
     };
-    Some(match event {
-        Event::Init => Event::Init,
-        Event::InitDone => Event::InitDone,
-        Event::InitApply(object) => Event::InitApply(as_v1(object)?),
-        Event::Apply(object) => Event::Apply(as_v1(object)?),
-        Event::Delete(object) => Event::Delete(as_v1(object)?),
-    })
+    match event {
+        Event::Init => News::ListBegins,
+        Event::InitDone => News::ListEnds,
+        Event::InitApply(object) => as_v1(object, Event::InitApply),
+        Event::Apply(object) => as_v1(object, Event::Apply),
+        Event::Delete(object) => News::Gone(ObjectKey::of(&object.metadata)),
+    }
 }

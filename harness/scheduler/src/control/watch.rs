@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 use tracing::warn;
 
 use super::served;
-use crate::objects::{Capacity, Claim, Class, Driver, Node, Object, ObjectKey, Pod, Volume};
+use crate::objects::{Capacity, Claim, Class, CsiNode, Driver, Node, Object, ObjectKey, Pod, Volume};
 
 /// What one watch tells.
 #[derive(Debug)]
@@ -30,8 +30,10 @@ pub(super) enum News<T> {
     ListEnds,
     /// An object was added or changed.
     Changed(Arc<T>),
-    /// An object was deleted, or can no longer be read.
+    /// An object was deleted.
     Gone(ObjectKey),
+    /// An object exists and cannot be read, for this reason.
+    Unreadable(ObjectKey, String),
 }
 
 /// News of one of the watches.
@@ -44,6 +46,7 @@ pub(super) enum Update {
     Class(News<Class>),
     Driver(News<Driver>),
     Capacity(News<Capacity>),
+    CsiNode(News<CsiNode>),
 }
 
 /// Pods that ended cannot be scheduled any more and are many.
@@ -63,6 +66,7 @@ pub(super) fn all(client: &Client) -> SelectAll<BoxStream<'static, Update>> {
         follow(Api::all(client.clone()), everything(), Update::Volume),
         follow(Api::all(client.clone()), everything(), Update::Class),
         follow(Api::all(client.clone()), everything(), Update::Driver),
+        follow(Api::all(client.clone()), everything(), Update::CsiNode),
         served::capacities(client),
     ])
 }
@@ -116,8 +120,8 @@ fn read_object<T: Object>(source: &T::Api, wrap: fn(Arc<T>) -> News<T>) -> News<
     match T::read(source) {
         Ok(object) => wrap(Arc::new(object)),
         Err(error) => {
-            warn!(%error, "acting as if the object did not exist");
-            News::Gone(ObjectKey::of(source.meta()))
+            warn!(%error, "the object cannot be read");
+            News::Unreadable(ObjectKey::of(source.meta()), error.to_string())
         }
     }
 }

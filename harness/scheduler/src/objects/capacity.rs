@@ -4,9 +4,14 @@
 
 use k8s_openapi::api::storage::v1::CSIStorageCapacity;
 
-use super::{Object, ObjectKey, ReadError, quantity, version};
+use serde_json::Value;
+
+use super::{Object, ObjectKey, ReadError, annotation, quantity, version};
 use crate::quantity::Quantity;
 use crate::selector::Topology;
+
+/// What `kubectl apply` sent last.
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// One CSIStorageCapacity object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +28,9 @@ pub struct Capacity {
     pub capacity: Option<Quantity>,
     /// `maximumVolumeSize`: the largest volume in bytes. It decides alone where it is set.
     pub maximum: Option<Quantity>,
+    /// `nodeTopology` was written with `nodeSelectorTerms`, which is no field of it: the server drops them, and what is
+    /// left is every node. The examples of the KEP's first versions make that mistake.
+    pub dropped_terms: bool,
 }
 
 impl Capacity {
@@ -42,6 +50,7 @@ impl Object for Capacity {
             class: source.storage_class_name.clone(),
             topology: Topology::compile(source.node_topology.as_ref()),
             capacity: quantity(&key, "capacity", source.capacity.as_ref())?,
+            dropped_terms: was_applied_with_terms(source),
             maximum: quantity(&key, "maximumVolumeSize", source.maximum_volume_size.as_ref())?,
             key,
         })
@@ -54,4 +63,13 @@ impl Object for Capacity {
     fn version(&self) -> &str {
         &self.version
     }
+}
+
+/// What `kubectl apply` sent stays visible in an annotation.
+fn was_applied_with_terms(source: &CSIStorageCapacity) -> bool {
+    let Some(applied) = annotation(&source.metadata, LAST_APPLIED) else {
+        return false;
+    };
+    let applied: Result<Value, _> = serde_json::from_str(applied);
+    applied.is_ok_and(|applied| !applied["nodeTopology"]["nodeSelectorTerms"].is_null())
 }

@@ -6,7 +6,9 @@ mod capacity;
 mod claim;
 mod node;
 mod pod;
+mod resources;
 mod storage;
+mod taint;
 mod volume;
 
 use std::fmt;
@@ -16,9 +18,11 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 pub use self::capacity::Capacity;
 pub use self::claim::{BIND_COMPLETED, Claim, SELECTED_NODE};
-pub use self::node::Node;
+pub use self::node::{CsiNode, Node};
 pub use self::pod::{Pod, PodVolume};
+pub use self::resources::Resources;
 pub use self::storage::{AllowedTopology, Class, Driver};
+pub use self::taint::{Taint, Toleration};
 pub use self::volume::{BOUND_BY_CONTROLLER, ClaimRef, Volume};
 use crate::quantity::{Quantity, QuantityError};
 

@@ -1,10 +1,10 @@
 //! Pod: its volumes, its say about nodes, and the state of its scheduling.
 //!
-//! Not looked at: resource requests, tolerations, preferred affinity, affinity between pods, host ports, spreading.
+//! Not looked at: preferred affinity, affinity between pods, host ports, spreading, resources besides processor and memory.
 
 use k8s_openapi::api::core::v1::{Pod as ApiPod, PodCondition, PodSpec, Volume as ApiVolume};
 
-use super::{Object, ObjectKey, ReadError, version};
+use super::{Object, ObjectKey, ReadError, Resources, Toleration, version};
 use crate::node_selector::NodeSelector;
 use crate::requirement::Labels;
 
@@ -39,6 +39,10 @@ pub struct Pod {
     pub node_selector: Labels,
     /// Required node affinity.
     pub affinity: Option<NodeSelector>,
+    /// What its containers ask for, and one pod.
+    pub requests: Resources,
+    /// The taints that it tolerates.
+    pub tolerations: Vec<Toleration>,
     /// The conditions as read.
     pub conditions: Vec<PodCondition>,
 }
@@ -97,6 +101,13 @@ impl Object for Pod {
             volumes: volumes.filter_map(|volume| pod_volume(&key, volume)).collect(),
             node_selector: spec.node_selector.clone().unwrap_or_default(),
             affinity: required_affinity(spec),
+            requests: Resources::of_pod(spec),
+            tolerations: spec
+                .tolerations
+                .iter()
+                .flatten()
+                .filter_map(Toleration::read)
+                .collect(),
             conditions: status
                 .and_then(|status| status.conditions.clone())
                 .unwrap_or_default(),

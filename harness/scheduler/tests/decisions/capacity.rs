@@ -1,7 +1,10 @@
 //! Is there room for a claim on a node (KEP-1472)? Expectations are what kube-scheduler 1.36 decides, written out.
 
+use std::sync::Arc;
+
 use capacity_scheduler::Defect;
 use capacity_scheduler::capacity_check::{self, Shortcoming};
+use capacity_scheduler::objects::Capacity;
 use capacity_scheduler::quantity::Arithmetic;
 use capacity_scheduler::rules::Rules;
 use serde_json::{Value, json};
@@ -211,11 +214,16 @@ fn an_explanation_names_every_object_of_the_class_and_its_shortcoming() {
     world.delayed("a", "fast", "2Gi");
 
     let claim = world.snapshot.claims.iter().next().unwrap();
-    let class = world.snapshot.class("fast").unwrap();
     let labels = &world.snapshot.nodes.iter().next().unwrap().labels;
-    let mut found = capacity_check::considered(&world.snapshot, &Rules::default(), claim, class, labels);
-    found.sort_by_key(|(object, _)| &object.key);
-    let shortcomings: Vec<_> = found.into_iter().map(|(_, shortcoming)| shortcoming).collect();
+    let of_class = world
+        .snapshot
+        .capacities
+        .iter()
+        .filter(|object| object.class == "fast");
+    let request = claim.request.unwrap();
+    let judge =
+        |object: &Arc<Capacity>| capacity_check::shortcoming(&Rules::default(), object, request, labels);
+    let shortcomings: Vec<_> = of_class.map(judge).collect();
     let (limit, request) = (1 << 30, 2 << 30);
     let [no_limit, too_small, no_topology, invalid, elsewhere, none] = shortcomings.as_slice() else {
         panic!("{shortcomings:?}");

@@ -6,6 +6,14 @@
 #[cfg(test)]
 mod capacity;
 #[cfg(test)]
+mod explanation;
+#[cfg(test)]
+mod index;
+#[cfg(test)]
+mod nodes;
+#[cfg(test)]
+mod random;
+#[cfg(test)]
 mod reasons;
 #[cfg(test)]
 mod refusals;

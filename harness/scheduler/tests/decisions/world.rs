@@ -27,10 +27,7 @@ impl World {
     pub(crate) fn new(nodes: &[&str]) -> Self {
         let mut world = Self::default();
         for node in nodes {
-            put(
-                &mut world.snapshot.nodes,
-                json!({"metadata": {"name": node, "labels": {"node": node}}}),
-            );
+            world.node(node, &json!({"labels": {"node": node}}), &Value::Null);
         }
         world.driver(&json!(true));
         for class in ["fast", "slow"] {
@@ -39,8 +36,27 @@ impl World {
         world
     }
 
+    /// A node with these metadata fields besides its name, and this spec.
+    pub(crate) fn node(&mut self, name: &str, metadata: &Value, spec: &Value) {
+        let named = json!({"metadata": {"name": name}});
+        let source = with(named, json!({"metadata": metadata}), json!({"spec": spec}));
+        put(&mut self.snapshot.nodes, source);
+    }
+
+    /// A node with this status.
+    pub(crate) fn node_with_status(&mut self, name: &str, status: &Value) {
+        put(
+            &mut self.snapshot.nodes,
+            json!({"metadata": {"name": name}, "status": status}),
+        );
+    }
+
     pub(crate) fn driver(&mut self, tracks: &Value) {
-        let source = json!({"metadata": {"name": DRIVER}, "spec": {"storageCapacity": tracks}});
+        self.other_driver(DRIVER, tracks);
+    }
+
+    pub(crate) fn other_driver(&mut self, name: &str, tracks: &Value) {
+        let source = json!({"metadata": {"name": name}, "spec": {"storageCapacity": tracks}});
         put(&mut self.snapshot.drivers, source);
     }
 
@@ -137,10 +153,13 @@ impl World {
             .feasible
             .iter()
             .map(|feasible| format!("{}: fits", feasible.node.name()));
-        let refused = assessment
-            .refused
-            .iter()
-            .map(|refused| format!("{}: {}", refused.node.name(), refused.cause.reasons().join(", ")));
+        let refused = assessment.refused.iter().map(|refused| {
+            format!(
+                "{}: {}",
+                refused.node.name(),
+                refused.cause.reasons(rules).join(", ")
+            )
+        });
         let mut all: Vec<_> = feasible.chain(refused).collect();
         all.sort();
         all

@@ -29,8 +29,22 @@ pub(crate) struct Server {
     version: watch::Sender<u64>,
 }
 
+/// What a watch does instead of telling its next event.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Trouble {
+    /// It ends.
+    Cut,
+    /// It says that it cannot go on from there (410).
+    Expire,
+    /// It tells the event twice.
+    Repeat,
+    /// It tells it after this time.
+    Lag(Duration),
+}
+
 #[derive(Default)]
 struct State {
+    troubles: Vec<(String, Trouble)>,
     objects: BTreeMap<Key, Value>,
     /// Every change: resource, watch event. Its index plus one is its resource version.
     log: Vec<(String, Value)>,
@@ -94,6 +108,11 @@ impl Server {
     pub(crate) fn race(&self, request: &str, resource: &str, namespace: &str, name: &str, patch: Value) {
         let key = (resource.to_owned(), namespace.to_owned(), name.to_owned());
         self.state.lock().races.push((request.to_owned(), key, patch));
+    }
+
+    /// The next event of a resource meets this trouble.
+    pub(crate) fn trouble(&self, resource: &str, trouble: Trouble) {
+        self.state.lock().troubles.push((resource.to_owned(), trouble));
     }
 
     /// How many requests so far started like this (method, space, path).
@@ -236,13 +255,29 @@ impl Server {
                 versions.borrow_and_update();
                 let next = server.next_event(&resource, seen);
                 if let Some((position, event)) = next {
-                    let frame = Frame::data(Bytes::from(format!("{event}\n")));
+                    let (text, position) = match server.next_trouble(&resource) {
+                        Some(Trouble::Cut) => return None,
+                        Some(Trouble::Expire) => (format!("{}\n", expired()), seen),
+                        Some(Trouble::Repeat) => (format!("{event}\n{event}\n"), position),
+                        Some(Trouble::Lag(time)) => {
+                            tokio::time::sleep(time).await;
+                            (format!("{event}\n"), position)
+                        }
+                        None => (format!("{event}\n"), position),
+                    };
+                    let frame = Frame::data(Bytes::from(text));
                     return Some((Ok::<_, Infallible>(frame), (server, versions, resource, position)));
                 }
                 versions.changed().await.ok()?;
             }
         });
         Response::new(StreamBody::new(frames).boxed_unsync())
+    }
+
+    fn next_trouble(&self, resource: &str) -> Option<Trouble> {
+        let mut state = self.state.lock();
+        let position = state.troubles.iter().position(|(of, _)| of == resource)?;
+        Some(state.troubles.remove(position).1)
     }
 
     fn next_event(&self, resource: &str, seen: usize) -> Option<(usize, Value)> {
@@ -322,6 +357,11 @@ fn merge(target: &mut Value, patch: &Value) {
             merge(&mut target[key.as_str()], value);
         }
     }
+}
+
+fn expired() -> Value {
+    let status = json!({"kind": "Status", "status": "Failure", "message": "too old", "reason": "Expired", "code": 410});
+    json!({"type": "ERROR", "object": status})
 }
 
 /// The only type that the loop looks for before it uses it.

@@ -1,0 +1,75 @@
+//! An answer, and what has to hold for each whatever was asked.
+
+use serde_json::Value;
+
+/// Bytes that an answer may have for each byte of its request, and in any case.
+const GROWTH_MAX: usize = 40;
+const BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// What came back.
+#[derive(Debug)]
+pub struct Answer {
+    pub code: u16,
+    /// The media type, with its parameters.
+    pub media: String,
+    /// Empty where the answer is a stream.
+    pub body: Vec<u8>,
+    pub is_stream: bool,
+}
+
+impl Answer {
+    /// The body as JSON; null where it is something else.
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_default()
+    }
+
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    /// Every answer is complete, in a form that its media type names, and in proportion. Every refusal says why.
+    ///
+    /// `may_fail` tells where the real server has only a 500 to offer.
+    pub fn check(&self, sent: usize, may_fail: bool) {
+        let (code, media, text) = (self.code, self.media.as_str(), self.text());
+        let most = BYTES_MAX + GROWTH_MAX * sent;
+        assert!(
+            self.body.len() <= most,
+            "{sent} bytes are answered with {}",
+            self.body.len()
+        );
+        // What is not even HTTP is refused by the parser of HTTP, and a path that is written in a roundabout way is
+        // told to be written plainly; neither needs a body.
+        let is_bare = media.is_empty() && self.body.is_empty() && matches!(code, 301 | 400 | 414 | 431);
+        if self.is_stream || is_bare {
+            return;
+        }
+        match media.split(';').next().unwrap_or_default() {
+            "application/json" => self.check_json(),
+            "application/yaml" => assert!(code < 400 || text.contains("kind: Status"), "{code}: {text}"),
+            "application/vnd.kubernetes.protobuf" => {
+                assert!(self.body.starts_with(b"k8s\0"), "{code}: {text}");
+            }
+            "text/plain" | "application/openmetrics-text" => {
+                assert!(!text.is_empty(), "{code} without words");
+            }
+            other => panic!("{code} in {other:?}: {text}"),
+        }
+        let is_timeout = code == 504 && text.contains("Timeout");
+        assert!(
+            code < 500 || is_timeout || (code == 500 && may_fail),
+            "{code}: {text}"
+        );
+    }
+
+    fn check_json(&self) {
+        let value = serde_json::from_slice::<Value>(&self.body);
+        let value = value.unwrap_or_else(|error| panic!("{error}: {}", self.text()));
+        if self.code < 400 {
+            return;
+        }
+        let says_why = value["message"].as_str().is_some_and(|text| !text.is_empty());
+        let is_status = value["kind"] == "Status" && value["code"] == self.code;
+        assert!(is_status && says_why, "{}: {value}", self.code);
+    }
+}

@@ -1,0 +1,162 @@
+//! A server, and a client that sends it whatever it is given. Knows HTTP/1.1 as far as the server's answers go.
+
+use super::answer::Answer;
+use fake_apiserver::{ApiServer, Running, ServerOptions};
+use std::cell::RefCell;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+use tokio::runtime::{Builder, Runtime};
+
+/// Runs after which there is a new server: what runs leave behind must not add up.
+const RUNS_MAX: u32 = 20_000;
+/// Longer than any answer takes.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+thread_local! {
+    static BENCH: RefCell<Option<Bench>> = const { RefCell::new(None) };
+}
+
+/// A server with one client.
+pub struct Bench {
+    address: SocketAddr,
+    token: String,
+    stream: Option<TcpStream>,
+    runs: u32,
+    _running: Running,
+    /// Last, so that everything else goes before it.
+    _runtime: Runtime,
+}
+
+impl Bench {
+    /// Does something with the server of this thread.
+    pub fn with(f: impl FnOnce(&mut Self)) {
+        BENCH.with_borrow_mut(|kept| {
+            // A run that panics leaves nothing for the next one.
+            let mut bench = kept
+                .take()
+                .filter(|bench| bench.runs < RUNS_MAX)
+                .unwrap_or_else(Self::start);
+            bench.runs += 1;
+            f(&mut bench);
+            *kept = Some(bench);
+        });
+    }
+
+    fn start() -> Self {
+        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        let runtime = runtime.expect("a runtime starts");
+        let options = ServerOptions {
+            history: 1000,
+            ..ServerOptions::default()
+        };
+        let server = ApiServer::new(options, None);
+        let running = runtime.block_on(server.start()).expect("a loopback port is free");
+        let mut bench = Self {
+            address: running.address(),
+            token: server.add_client("fuzzer"),
+            stream: None,
+            runs: 0,
+            _running: running,
+            _runtime: runtime,
+        };
+        let map = br#"{"metadata":{"name":"present","labels":{"a":"b"}},"data":{"a":"b"}}"#;
+        let made = bench.send(
+            "POST",
+            "/api/v1/namespaces/default/configmaps",
+            "application/json",
+            map,
+        );
+        assert_eq!(made.code, 201, "{}", made.text());
+        bench
+    }
+
+    /// Sends a body and returns the answer, which has been checked.
+    pub fn send(&mut self, method: &str, path: &str, media: &str, body: &[u8]) -> Answer {
+        let answer = self.ask(method, path, &[("content-type", media.as_bytes())], body);
+        let may_fail = media.contains("strategic") || media.contains("apply")
+            // Only creating an object with a revision is answered so.
+            || answer.text().contains("resourceVersion should not be set on objects to be created");
+        answer.check(body.len(), may_fail);
+        answer
+    }
+
+    /// Asks for a path and returns the answer, which has been checked.
+    pub fn get(&mut self, path: &str, accept: &[u8]) -> Answer {
+        let answer = self.ask("GET", path, &[("accept", accept)], b"");
+        answer.check(path.len() + accept.len(), false);
+        answer
+    }
+
+    fn ask(&mut self, method: &str, path: &str, headers: &[(&str, &[u8])], body: &[u8]) -> Answer {
+        let mut request = format!(
+            "{method} {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\ncontent-length: {}\r\n",
+            self.token,
+            body.len()
+        )
+        .into_bytes();
+        for (name, value) in headers {
+            request.extend([name.as_bytes(), b": ", value, b"\r\n"].concat());
+        }
+        request.extend(b"\r\n");
+        request.extend(body);
+        // An idle connection may have been closed meanwhile; a new one has no such excuse.
+        let kept = self
+            .stream
+            .take()
+            .and_then(|stream| self.answer(stream, &request));
+        kept.or_else(|| {
+            let stream = TcpStream::connect(self.address).expect("the server listens");
+            stream
+                .set_read_timeout(Some(PATIENCE))
+                .expect("sockets have timeouts");
+            stream.set_nodelay(true).expect("sockets need not wait");
+            self.answer(stream, &request)
+        })
+        .unwrap_or_else(|| panic!("no answer to {method} {path}: {}", String::from_utf8_lossy(body)))
+    }
+
+    /// Sends a request and reads its answer, unless the server closes the connection instead.
+    fn answer(&mut self, mut stream: TcpStream, request: &[u8]) -> Option<Answer> {
+        // A server that refuses early need not read everything.
+        drop(stream.write_all(request));
+        let mut bytes = Vec::new();
+        let head_end = loop {
+            if let Some(at) = bytes.windows(4).position(|it| it == b"\r\n\r\n") {
+                break at + 4;
+            }
+            read(&mut stream, &mut bytes)?;
+        };
+        let head = String::from_utf8_lossy(&bytes[..head_end]).to_lowercase();
+        let header = |name: &str| {
+            let found = head
+                .lines()
+                .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+            found.map(|value| value.trim().to_owned())
+        };
+        let mut body = bytes.split_off(head_end);
+        let length: usize =
+            header("content-length").map_or(0, |text| text.parse().expect("a length is a number"));
+        while body.len() < length {
+            read(&mut stream, &mut body)?;
+        }
+        let answer = Answer {
+            code: head.split(' ').nth(1)?.parse().expect("a status is a number"),
+            media: header("content-type").unwrap_or_default(),
+            body,
+            is_stream: header("transfer-encoding").is_some(),
+        };
+        let is_over = header("connection").is_some_and(|text| text == "close");
+        if !answer.is_stream && !is_over {
+            self.stream = Some(stream);
+        }
+        Some(answer)
+    }
+}
+
+fn read(stream: &mut TcpStream, into: &mut Vec<u8>) -> Option<()> {
+    let mut buffer = [0; 16 * 1024];
+    let count = stream.read(&mut buffer).ok().filter(|count| *count > 0)?;
+    into.extend(&buffer[..count]);
+    Some(())
+}

@@ -1,0 +1,41 @@
+//! Fuzzing of everything that foreign bytes reach, over the wire of a real server.
+//!
+//! Owns the table of targets: which bytes become which request, and what has to hold for the answer whatever they are.
+//! The same functions are run by `cargo fuzz` and, over seeds and spoilt seeds, by the ordinary test `fuzzed`. Does not
+//! know the server's insides.
+
+mod answer;
+mod bench;
+mod bodies;
+mod texts;
+
+pub use bench::Bench;
+
+/// One way in: bytes become requests, and a broken promise is a panic.
+pub type Target = fn(&mut Bench, &[u8]);
+
+/// All targets by name: that of their program in `fuzz_targets` and of their folder in `seeds`.
+pub const TARGETS: [(&str, Target); 15] = [
+    ("accept", texts::accept),
+    ("apply_patch", bodies::apply_patch),
+    ("continue_token", texts::continue_token),
+    ("delete_options", bodies::delete_options),
+    ("field_selector", texts::field_selector),
+    ("forms", bodies::forms),
+    ("json_body", bodies::json_body),
+    ("json_patch", bodies::json_patch),
+    ("label_selector", texts::label_selector),
+    ("merge_patch", bodies::merge_patch),
+    ("path", texts::path),
+    ("protobuf_body", bodies::protobuf_body),
+    ("strategic_patch", bodies::strategic_patch),
+    ("subresource_body", bodies::subresource_body),
+    ("yaml_body", bodies::yaml_body),
+];
+
+/// Runs a target over some bytes, with a server that is shared by all runs of a thread.
+pub fn run(name: &str, bytes: &[u8]) {
+    let found = TARGETS.iter().find(|(known, _)| *known == name);
+    let (_, target) = found.expect("programs are named like targets");
+    Bench::with(|bench| target(bench, bytes));
+}

@@ -1,0 +1,97 @@
+//! Texts in the head of a request: paths, parameters and headers.
+
+use super::bench::Bench;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use std::fmt::Write;
+
+const JSON: &[u8] = b"application/json";
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+/// Bytes as they may stand in a query; all others are escaped.
+fn escaped(bytes: &[u8], plain: &[u8]) -> String {
+    let mut text = String::new();
+    for byte in bytes {
+        if byte.is_ascii_alphanumeric() || plain.contains(byte) {
+            text.push(char::from(*byte));
+        } else {
+            write!(text, "%{byte:02X}").expect("a String takes everything");
+        }
+    }
+    text
+}
+
+pub(super) fn label_selector(bench: &mut Bench, bytes: &[u8]) {
+    for collection in [MAPS, "/api/v1/nodes"] {
+        bench.get(
+            &format!("{collection}?labelSelector={}", escaped(bytes, b"-_.")),
+            JSON,
+        );
+    }
+}
+
+pub(super) fn field_selector(bench: &mut Bench, bytes: &[u8]) {
+    for collection in [
+        MAPS,
+        "/api/v1/pods",
+        "/api/v1/namespaces",
+        "/apis/events.k8s.io/v1/events",
+    ] {
+        bench.get(
+            &format!("{collection}?fieldSelector={}", escaped(bytes, b"-_.")),
+            JSON,
+        );
+    }
+}
+
+/// A token as it comes, and one around what comes.
+pub(super) fn continue_token(bench: &mut Bench, bytes: &[u8]) {
+    for token in [escaped(bytes, b"-_.="), URL_SAFE_NO_PAD.encode(bytes)] {
+        for options in ["limit=1", "limit=1&resourceVersion=0", "labelSelector=a"] {
+            let page = bench.get(&format!("{MAPS}?{options}&continue={token}"), JSON);
+            let namespaces = page.json()["items"].as_array().cloned().unwrap_or_default();
+            let is_own = namespaces
+                .iter()
+                .all(|item| item["metadata"]["namespace"] == "default");
+            assert!(is_own, "a token leads out of its namespace: {}", page.text());
+        }
+    }
+}
+
+/// A header for an object, a list, a watch, discovery and a text.
+pub(super) fn accept(bench: &mut Bench, bytes: &[u8]) {
+    let value: Vec<u8> = bytes
+        .iter()
+        .copied()
+        .filter(|byte| !b"\r\n".contains(byte))
+        .collect();
+    let present = format!("{MAPS}/present");
+    let watch = format!("{MAPS}?watch=1");
+    for path in [&present, MAPS, &watch, "/apis", "/readyz", "/openapi/v3"] {
+        bench.get(path, &value);
+    }
+}
+
+/// A path with a query, and its method: the first byte says which.
+pub(super) fn path(bench: &mut Bench, bytes: &[u8]) {
+    const METHODS: [&str; 7] = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "FUZZ"];
+    let (first, rest) = bytes.split_first().unwrap_or((&b'a', b"/"));
+    let method = METHODS[usize::from(first.wrapping_sub(b'a')) % METHODS.len()];
+    let target = escaped(rest, b"/?&=%-_.~:;,+*@!$'()");
+    let body: &[u8] = if ["POST", "PUT", "PATCH"].contains(&method) {
+        b"{}"
+    } else {
+        b""
+    };
+    let media = if method == "PATCH" {
+        "application/merge-patch+json"
+    } else {
+        "application/json"
+    };
+    bench.send(
+        method,
+        &format!("/{}", target.trim_start_matches('/')),
+        media,
+        body,
+    );
+}

@@ -1,0 +1,153 @@
+//! Parameters of operations: which go with what, and what they do.
+//!
+//! Owns their names, types and descriptions. Does not know paths.
+
+use serde_json::{Value, json};
+
+/// Name, type and what it does.
+type Parameter = (&'static str, &'static str, &'static str);
+
+/// All parameters that are served, by name.
+const ALL: [Parameter; 20] = [
+    (
+        "allowWatchBookmarks",
+        "boolean",
+        "Whether a watch may send bookmarks.",
+    ),
+    (
+        "continue",
+        "string",
+        "Where to go on with a list: the token of the page before.",
+    ),
+    (
+        "dryRun",
+        "string",
+        "`All`: do everything but keep the result. Nothing else is known.",
+    ),
+    (
+        "fieldManager",
+        "string",
+        "Whom the changes belong to, in up to 128 printable characters.",
+    ),
+    (
+        "fieldSelector",
+        "string",
+        "Only objects with these values of fields: `a=b,c!=d`.",
+    ),
+    (
+        "fieldValidation",
+        "string",
+        "What becomes of unknown and duplicate fields: `Ignore` drops them, `Warn` drops and reports them, `Strict` \
+         refuses the request.",
+    ),
+    (
+        "force",
+        "boolean",
+        "Server-side apply: take fields that others own.",
+    ),
+    (
+        "gracePeriodSeconds",
+        "integer",
+        "Seconds that the object has to end in; 0 for at once.",
+    ),
+    (
+        "labelSelector",
+        "string",
+        "Only objects whose labels match: `a=b,c in (d,e),!f`.",
+    ),
+    (
+        "limit",
+        "integer",
+        "How many objects a page of a list has at most.",
+    ),
+    ("name", "string", "Name of the object."),
+    ("namespace", "string", "Namespace of the objects."),
+    (
+        "orphanDependents",
+        "boolean",
+        "Deprecated for `propagationPolicy`: whether dependents stay.",
+    ),
+    ("pretty", "string", "`true`: indent the answer."),
+    (
+        "propagationPolicy",
+        "string",
+        "What becomes of dependents: `Orphan`, `Background` or `Foreground`.",
+    ),
+    (
+        "resourceVersion",
+        "string",
+        "The revision to read or to watch from; `0` for any.",
+    ),
+    (
+        "resourceVersionMatch",
+        "string",
+        "How `resourceVersion` is meant: `Exact` or `NotOlderThan`.",
+    ),
+    (
+        "sendInitialEvents",
+        "boolean",
+        "Whether a watch begins with all objects as they are, and a bookmark that ends them.",
+    ),
+    (
+        "timeoutSeconds",
+        "integer",
+        "Seconds until the list or watch ends.",
+    ),
+    (
+        "watch",
+        "boolean",
+        "Whether to be told of changes instead of listing.",
+    ),
+];
+
+pub(super) const WRITING: &[&str] = &["dryRun", "fieldManager", "fieldValidation"];
+pub(super) const PATCHING: &[&str] = &["dryRun", "fieldManager", "fieldValidation", "force"];
+pub(super) const DELETING: &[&str] = &[
+    "dryRun",
+    "gracePeriodSeconds",
+    "orphanDependents",
+    "propagationPolicy",
+];
+pub(super) const LISTING: &[&str] = &[
+    "allowWatchBookmarks",
+    "continue",
+    "fieldSelector",
+    "labelSelector",
+    "limit",
+    "resourceVersion",
+    "resourceVersionMatch",
+    "sendInitialEvents",
+    "timeoutSeconds",
+    "watch",
+];
+pub(super) const SELECTING: &[&str] = &[
+    "continue",
+    "dryRun",
+    "fieldSelector",
+    "gracePeriodSeconds",
+    "labelSelector",
+    "limit",
+    "orphanDependents",
+    "propagationPolicy",
+    "resourceVersion",
+    "resourceVersionMatch",
+    "sendInitialEvents",
+    "timeoutSeconds",
+];
+
+/// A parameter as version 3 writes it down.
+pub(super) fn parameter(name: &str) -> Value {
+    let found = ALL.iter().find(|(known, ..)| *known == name);
+    let (_, of, text) = found.unwrap_or(&("", "string", ""));
+    let mut parameter = json!({
+        "name": name,
+        "in": "query",
+        "description": text,
+        "schema": {"type": of, "uniqueItems": true},
+    });
+    if ["name", "namespace"].contains(&name) {
+        parameter["in"] = "path".into();
+        parameter["required"] = true.into();
+    }
+    parameter
+}

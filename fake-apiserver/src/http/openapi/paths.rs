@@ -1,0 +1,219 @@
+//! Paths of a resource, and those of discovery, with what can be done there.
+//!
+//! Owns which paths there are. Does not know what an operation looks like.
+
+use super::operations::{Action, CREATE, LIST, MANY, ONE, Place, WATCH, WATCH_LIST};
+use super::operations::{capitalized, group_name, operation};
+use super::parameters::parameter;
+use super::schemas::Schemas;
+use crate::http::discovery::{Subentry, parts, verbs};
+use crate::kinds::Kind;
+use crate::{protobuf, yaml};
+use serde_json::{Map, Value, json};
+
+/// A path and what can be done there.
+type Entry = (String, Value);
+
+/// All paths of a resource.
+pub(super) fn of_kind(place: &str, kind: &'static Kind, schemas: &mut Schemas) -> Vec<Entry> {
+    let verbs = verbs(kind);
+    let has = |verb: &str| verbs.contains(&verb);
+    let namespace = if kind.namespaced {
+        "/namespaces/{namespace}"
+    } else {
+        ""
+    };
+    let named: &[&str] = if kind.namespaced { &["namespace"] } else { &[] };
+    let (scope, everywhere) = if kind.namespaced {
+        ("Namespaced", "ForAllNamespaces")
+    } else {
+        ("", "")
+    };
+    let own = |name: String| Place {
+        kind,
+        body: (kind.group, kind.version, kind.kind),
+        name,
+        part: None,
+    };
+    let collection = format!("/{place}{namespace}/{}", kind.plural);
+    let of_one = format!("{scope}{}", kind.kind);
+    let mut paths = vec![(
+        collection.clone(),
+        item(&own(of_one.clone()), &MANY, &verbs, schemas, named),
+    )];
+    if kind.namespaced && has("list") {
+        let place_of_all = own(format!("{}{everywhere}", kind.kind));
+        let item = item(&place_of_all, &[LIST], &verbs, schemas, &[]);
+        paths.push((format!("/{place}/{}", kind.plural), item));
+    }
+    if has("watch") {
+        let old = |rest: &str| format!("/{place}/watch{rest}");
+        let mut watch = |path: String, name: String, action: Action, named: &[&str]| {
+            paths.push((path, item(&own(name), &[action], &verbs, schemas, named)));
+        };
+        let plural = kind.plural;
+        let in_namespace = format!("{namespace}/{plural}");
+        let in_list = format!("{of_one}List");
+        watch(old(&in_namespace), in_list, WATCH_LIST, named);
+        let object = old(&format!("{in_namespace}/{{name}}"));
+        watch(object, of_one.clone(), WATCH, &with_name(named));
+        if kind.namespaced {
+            let name = format!("{}List{everywhere}", kind.kind);
+            watch(old(&format!("/{plural}")), name, WATCH_LIST, &[]);
+        }
+    }
+    if !has("get") {
+        return paths;
+    }
+    let named = with_name(named);
+    let object = format!("{collection}/{{name}}");
+    paths.push((
+        object.clone(),
+        item(&own(of_one.clone()), &ONE, &verbs, schemas, &named),
+    ));
+    for part in parts(kind) {
+        paths.push(of_part(&object, &of_one, kind, &part, schemas, &named));
+    }
+    paths
+}
+
+fn with_name<'a>(named: &[&'a str]) -> Vec<&'a str> {
+    named.iter().copied().chain(["name"]).collect()
+}
+
+/// The path of a subresource.
+fn of_part(
+    object: &str,
+    of_one: &str,
+    kind: &'static Kind,
+    part: &Subentry,
+    schemas: &mut Schemas,
+    named: &[&str],
+) -> Entry {
+    let (group, version) = part.home.unwrap_or((kind.group, kind.version));
+    let place = Place {
+        kind,
+        body: (group, version, part.body),
+        name: format!("{of_one}{}", capitalized(part.name)),
+        part: Some(part.name),
+    };
+    let item = if part.verbs.contains(&"create") {
+        item(&place, &[CREATE], &part.verbs, schemas, named)
+    } else {
+        item(&place, &ONE, &part.verbs, schemas, named)
+    };
+    (format!("{object}/{}", part.name), item)
+}
+
+/// One path. What all its operations take is told once, for the path.
+fn item(
+    place: &Place<'_>,
+    actions: &[Action],
+    verbs: &[&str],
+    schemas: &mut Schemas,
+    named: &[&str],
+) -> Value {
+    let mut operations: Vec<(&str, Value)> = actions
+        .iter()
+        .filter(|action| verbs.contains(&action.verb))
+        .map(|action| operation(place, action, schemas))
+        .collect();
+    let mut common: Vec<Value> = named.iter().map(|name| parameter(name)).collect();
+    common.push(parameter("pretty"));
+    common.extend(shared(&operations));
+    common.sort_by_key(|parameter| parameter["name"].to_string());
+    for (_, operation) in &mut operations {
+        let Some(Value::Array(own)) = operation.get_mut("parameters") else {
+            continue;
+        };
+        own.retain(|parameter| !common.contains(parameter));
+        if own.is_empty() {
+            operation
+                .as_object_mut()
+                .map(|members| members.remove("parameters"));
+        }
+    }
+    let mut item: Map<String, Value> = operations
+        .into_iter()
+        .map(|(method, operation)| (method.to_owned(), operation))
+        .collect();
+    item.insert("parameters".to_owned(), common.into());
+    item.into()
+}
+
+/// The parameters that every one of some operations takes.
+fn shared(operations: &[(&str, Value)]) -> Vec<Value> {
+    let parameters = |operation: &Value| operation["parameters"].as_array().cloned().unwrap_or_default();
+    let mut lists = operations.iter().map(|(_, operation)| parameters(operation));
+    let first = lists.next().unwrap_or_default();
+    lists.fold(first, |mut shared, list| {
+        shared.retain(|parameter| list.contains(parameter));
+        shared
+    })
+}
+
+/// A document of discovery: where it is, what is told there, and under which names.
+pub(super) struct Told<'a> {
+    pub(super) path: String,
+    pub(super) tag: &'a str,
+    pub(super) operation: String,
+    pub(super) description: &'a str,
+    /// A kind of meta/v1; the version of the server where there is none.
+    pub(super) kind: Option<&'a str>,
+}
+
+/// The path of a document of discovery.
+pub(super) fn of_discovery(told: &Told<'_>, schemas: &mut Schemas) -> Entry {
+    if told.kind == Some("APIGroupList") {
+        // Its entries are of a kind, too.
+        schemas.kind("", "v1", "APIGroup");
+    }
+    let (schema, medias): (Value, &[&str]) = match told.kind {
+        Some(kind) => (
+            schemas.kind("", "v1", kind),
+            &["application/json", yaml::MEDIA, protobuf::MEDIA],
+        ),
+        None => (schemas.version(), &["application/json"]),
+    };
+    let content: Map<String, Value> = medias
+        .iter()
+        .map(|media| ((*media).to_owned(), json!({"schema": schema})))
+        .collect();
+    let operation = json!({
+        "tags": [told.tag],
+        "description": told.description,
+        "operationId": told.operation,
+        "responses": {
+            "200": {"description": "OK", "content": content},
+            "401": {"description": "Unauthorized"},
+        },
+    });
+    (told.path.clone(), json!({ "get": operation }))
+}
+
+/// The path where the resources of a version of a group are listed.
+pub(super) fn of_resources(place: &str, group: &str, version: &str, schemas: &mut Schemas) -> Entry {
+    let group = group_name(group);
+    let home = capitalized(&group) + &capitalized(version);
+    let told = Told {
+        path: format!("/{place}/"),
+        tag: &format!("{group}_{version}"),
+        operation: format!("get{home}APIResources"),
+        description: "list the resources of this version",
+        kind: Some("APIResourceList"),
+    };
+    of_discovery(&told, schemas)
+}
+
+/// The path where the versions of a group are listed.
+pub(super) fn of_group(group: &str, schemas: &mut Schemas) -> Entry {
+    let name = group_name(group);
+    let told = Told {
+        path: format!("/apis/{group}/"),
+        tag: &name,
+        operation: format!("get{}APIGroup", capitalized(&name)),
+        description: "tell which versions the group has",
+        kind: Some("APIGroup"),
+    };
+    of_discovery(&told, schemas)
+}

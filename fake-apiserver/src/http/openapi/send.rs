@@ -1,0 +1,160 @@
+//! Answers with OpenAPI documents: in the form that a client takes, or not at all where it has them.
+//!
+//! Owns media types and the headers by which documents are kept. Does not know how documents are made.
+
+use super::{Document, document, everything, places};
+use crate::call::Params;
+use crate::http::negotiate;
+use crate::http::respond::{self, Plain};
+use crate::release::Profile;
+use hyper::header::{
+    CACHE_CONTROL, ETAG, EXPIRES, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED, LOCATION,
+    VARY,
+};
+use hyper::{HeaderMap, StatusCode};
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Map, json};
+
+/// How long a client may keep a document that it asked for by its hash, in hours: a year.
+const LIFETIME_HOURS: i64 = 365 * 24;
+/// How HTTP writes a time.
+const HTTP_TIME: &str = "%a, %d %b %Y %H:%M:%S GMT";
+
+const JSON: &str = "application/json";
+/// The media types of a version in protobuf: the one that is answered, and an older spelling.
+const SECOND: [&str; 2] = [
+    "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+    "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
+];
+const THIRD: [&str; 2] = [
+    "application/com.github.proto-openapi.spec.v3.v1.0+protobuf",
+    "application/com.github.proto-openapi.spec.v3@v1.0+protobuf",
+];
+
+/// `/openapi/v2`: everything in one document.
+pub(in crate::http) fn swagger(profile: Profile, headers: &HeaderMap) -> Plain {
+    let Some(media) = chosen(headers, SECOND) else {
+        return respond::empty(StatusCode::NOT_ACCEPTABLE).header(VARY, HeaderValue::from_static("Accept"));
+    };
+    private(whole(&everything(profile), media, headers))
+}
+
+/// `/openapi/v3`: where the documents are.
+pub(in crate::http) fn index(profile: Profile, headers: &HeaderMap) -> Plain {
+    let documents = places(profile)
+        .into_iter()
+        .filter_map(|place| document(&place, profile).map(|document| (place, document)));
+    let mut last = Timestamp::UNIX_EPOCH;
+    let mut paths = Map::new();
+    for (place, document) in documents {
+        last = last.max(document.made);
+        let url = address(&place, &document);
+        paths.insert(place, json!({"serverRelativeURL": url}));
+    }
+    let mut answer = respond::text(200, json!({ "paths": paths }).to_string());
+    if is_unchanged_since(headers, last) {
+        answer = respond::empty(StatusCode::NOT_MODIFIED);
+    }
+    private(answer.header(LAST_MODIFIED, http_time(last)))
+}
+
+/// `/openapi/v3/PLACE`: the document of one version of a group.
+pub(in crate::http) fn group(
+    place: &str,
+    profile: Profile,
+    params: &Params,
+    headers: &HeaderMap,
+) -> Option<Plain> {
+    let found = document(place, profile)?;
+    let Some(media) = chosen(headers, THIRD) else {
+        let refused = respond::empty(StatusCode::NOT_ACCEPTABLE);
+        return Some(refused.header(VARY, HeaderValue::from_static("Accept")));
+    };
+    let asked = params.get("hash");
+    if asked.is_empty() {
+        return Some(private(whole(&found, media, headers)));
+    }
+    if asked != found.hash {
+        let moved = respond::empty(StatusCode::MOVED_PERMANENTLY);
+        let moved = moved.header(LOCATION, header(address(place, &found)));
+        return Some(private(moved.header(ETAG, tag(&found))));
+    }
+    let end = Timestamp::now() + SignedDuration::from_hours(LIFETIME_HOURS);
+    let answer = whole(&found, media, headers);
+    let answer = answer.header(CACHE_CONTROL, HeaderValue::from_static("public, immutable"));
+    Some(answer.header(EXPIRES, http_time(end)))
+}
+
+/// The document in a form, or word that the client has it.
+fn whole(document: &Document, media: &'static str, headers: &HeaderMap) -> Plain {
+    let tag = tag(document);
+    let known = headers.get(IF_NONE_MATCH);
+    let is_known = match known.and_then(|known| known.to_str().ok()) {
+        Some(known) => names(known, &tag),
+        None => is_unchanged_since(headers, document.made),
+    };
+    let answer = match is_known {
+        true => respond::empty(StatusCode::NOT_MODIFIED),
+        false if media == JSON => respond::typed(200, media, document.json.clone()),
+        false => respond::typed(200, media, document.protobuf()),
+    };
+    answer
+        .header(VARY, HeaderValue::from_static("Accept"))
+        .header(ETAG, tag)
+        .header(LAST_MODIFIED, http_time(document.made))
+}
+
+/// The media type that the client likes best among those of a document.
+fn chosen(headers: &HeaderMap, protobuf: [&'static str; 2]) -> Option<&'static str> {
+    let ranges = negotiate::ranges(headers);
+    if ranges.is_empty() {
+        return Some(JSON);
+    }
+    ranges.iter().find_map(|range| {
+        let media = range.split(';').next().unwrap_or_default().trim();
+        match media {
+            "*/*" | "application/*" | JSON => Some(JSON),
+            media => protobuf.contains(&media).then_some(protobuf[0]),
+        }
+    })
+}
+
+/// Whether a client that knows these tags knows this one.
+fn names(known: &str, tag: &HeaderValue) -> bool {
+    let mut tags = known.split(',').map(|one| one.trim().trim_start_matches("W/"));
+    tags.any(|one| one == "*" || one.as_bytes() == tag.as_bytes())
+}
+
+/// Whether a client that asks for what changed since a time has this, which was made then.
+fn is_unchanged_since(headers: &HeaderMap, made: Timestamp) -> bool {
+    let asked = headers
+        .get(IF_MODIFIED_SINCE)
+        .and_then(|asked| asked.to_str().ok());
+    let asked = asked.and_then(|asked| DateTime::strptime(HTTP_TIME, asked).ok());
+    let asked = asked.and_then(|asked| asked.to_zoned(TimeZone::UTC).ok());
+    asked.is_some_and(|asked| made.as_second() <= asked.timestamp().as_second())
+}
+
+/// An answer that every client must ask for again.
+fn private(answer: Plain) -> Plain {
+    answer.header(CACHE_CONTROL, HeaderValue::from_static("no-cache, private"))
+}
+
+fn address(place: &str, document: &Document) -> String {
+    format!("/openapi/v3/{place}?hash={}", document.hash)
+}
+
+fn tag(document: &Document) -> HeaderValue {
+    header(format!("\"{}\"", document.hash))
+}
+
+fn http_time(time: Timestamp) -> HeaderValue {
+    header(time.strftime(HTTP_TIME).to_string())
+}
+
+/// Texts that are made here consist of what headers may have.
+fn header(text: String) -> HeaderValue {
+    HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static(""))
+}

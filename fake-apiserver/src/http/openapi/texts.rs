@@ -1,0 +1,79 @@
+//! Descriptions, in this project's own words: short, and for what people ask `kubectl explain` about most.
+//!
+//! Owns reading `texts.txt`. A line of it is a type and what it is, or, indented, a field and what that is. Fields that all
+//! kinds have are told once, here.
+
+use crate::schema::Type;
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+pub(super) const PATCH: &str = "The body of a patch; its form follows from its media type.";
+pub(super) const RAW: &str = "Any JSON.";
+pub(super) const QUANTITY: &str = "An amount, as a number with an optional suffix: 500m, 10Gi, 1e9.";
+pub(super) const INT_OR_STRING: &str = "A whole number, or a string such as a name or a percentage.";
+pub(super) const TIME: &str = "A point in time, to the second (RFC 3339).";
+pub(super) const MICRO_TIME: &str = "A point in time, to the microsecond (RFC 3339).";
+pub(super) const WATCH_EVENT: &str = "One event of a watch.";
+pub(super) const WATCH_EVENT_TYPE: &str = "ADDED, MODIFIED, DELETED, BOOKMARK or ERROR.";
+pub(super) const WATCH_EVENT_OBJECT: &str =
+    "The object after the change, or before it was deleted; a Status for an error.";
+pub(super) const VERSION: &str = "What is running here.";
+
+/// Fields that mean the same in all types.
+const COMMON: [(&str, &str); 6] = [
+    (
+        "apiVersion",
+        "Group and version of the form that the object is written in.",
+    ),
+    ("kind", "What the object is."),
+    ("metadata", "Name, labels and the rest of what every object has."),
+    ("items", "The objects."),
+    ("spec", "What is wanted."),
+    ("status", "What is the case, as last observed."),
+];
+
+static TEXTS: LazyLock<HashMap<(&str, &str), &str>> = LazyLock::new(|| read(include_str!("texts.txt")));
+
+/// What a type is, as far as that is told.
+pub(super) fn of(owner: &'static Type) -> Option<String> {
+    if let Some(text) = TEXTS.get(&(owner.name, "")) {
+        return Some((*text).to_owned());
+    }
+    let entry = owner.short_name().strip_suffix("List")?;
+    let is_list = owner.field("items").is_some() && owner.field("metadata").is_some();
+    is_list.then(|| format!("A list of objects of kind {entry}."))
+}
+
+/// What a field is, as far as that is told.
+pub(super) fn field(owner: &'static Type, field: &'static str) -> Option<&'static str> {
+    let told = TEXTS.get(&(owner.name, field)).copied();
+    told.or_else(|| {
+        let is_kind = owner.field("metadata").is_some();
+        let common = COMMON.iter().find(|(name, _)| is_kind && *name == field);
+        common.map(|(_, text)| *text)
+    })
+}
+
+fn read(text: &'static str) -> HashMap<(&'static str, &'static str), &'static str> {
+    let mut all = HashMap::new();
+    let mut owner = "";
+    for line in text
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+    {
+        let (name, told) = line
+            .trim_start()
+            .split_once(' ')
+            .unwrap_or((line.trim_start(), ""));
+        let field = if line.starts_with(' ') {
+            name
+        } else {
+            owner = name;
+            ""
+        };
+        if !told.is_empty() {
+            all.insert((owner, field), told);
+        }
+    }
+    all
+}

@@ -1,0 +1,54 @@
+//! Requests for what is no resource: health, metrics, version, discovery, OpenAPI.
+//!
+//! Owns which document answers which path. Does not know who may ask.
+
+use super::respond::{self, Plain};
+use super::route::Special;
+use super::{Endpoint, Head, discovery, gzip, health, openapi};
+use crate::call::Params;
+use crate::metrics;
+use crate::status::Status;
+use hyper::body::Incoming;
+use hyper::header::{HOST, HeaderValue, IF_NONE_MATCH, VARY};
+use hyper::{Method, Request};
+
+/// Answers a request, if its method is one that documents have.
+pub(super) fn answer(
+    endpoint: &Endpoint,
+    head: &Head,
+    request: &Request<Incoming>,
+    special: &Special,
+    params: &Params,
+) -> Result<Plain, Status> {
+    let profile = endpoint.server.store().profile();
+    if request.method() != Method::GET {
+        return Err(Status::method_not_allowed());
+    }
+    Ok(match special {
+        Special::Health(which, rest) => {
+            let (store, stop) = (endpoint.server.store(), &endpoint.stop);
+            health::answer(which, rest, params, store, stop).unwrap_or_else(respond::not_found_text)
+        }
+        Special::Metrics => respond::typed(200, metrics::MEDIA, endpoint.server.metrics().text()),
+        Special::Version => respond::json(200, &discovery::version(profile), head.pretty),
+        Special::Paths => respond::json(200, &discovery::paths(profile), head.pretty),
+        Special::Swagger => openapi::swagger(profile, request.headers())
+            .header(VARY, HeaderValue::from_static("Accept-Encoding"))
+            .zipped(head.unzips, gzip::DOCUMENT_BYTES_MIN),
+        Special::OpenApi(None) => openapi::index(profile, request.headers()),
+        Special::OpenApi(Some(place)) => {
+            openapi::group(place, profile, params, request.headers()).unwrap_or_else(respond::not_found_text)
+        }
+        Special::Discovery(document) => {
+            let address = request.headers().get(HOST).and_then(|host| host.to_str().ok());
+            let found = discovery::document(document, head.accept, address.unwrap_or("127.0.0.1"), profile);
+            respond::cached(
+                &found,
+                head.accept,
+                head.pretty,
+                request.headers().get(IF_NONE_MATCH),
+            )
+            .zipped(head.unzips, gzip::OBJECT_BYTES_MIN)
+        }
+    })
+}

@@ -1,0 +1,73 @@
+//! Objects as people and some controllers look at them: tables, and metadata alone.
+//!
+//! Owns the form of both. What the cells of a kind hold is said by its printer.
+
+use super::negotiate::Form;
+use super::respond::bytes;
+use crate::kinds::Kind;
+use crate::printer::{self, Column, Printer};
+use crate::store::Object;
+use bytes::Bytes;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+/// A table of one row, for a watch: only the first says what the columns are.
+pub(super) fn table_event(
+    kind: &'static Kind,
+    object: &Object,
+    form: &Form,
+    version: &str,
+    first: bool,
+) -> Bytes {
+    let rows = json!([row(kind, &object.document(), form, version, Timestamp::now())]);
+    let metadata = json!({"resourceVersion": object.value["metadata"]["resourceVersion"]});
+    let columns = if first { columns(kind.printer) } else { Value::Null };
+    bytes(&table(&columns, &rows, &metadata, version))
+}
+
+pub(super) fn partial(object: &Value, version: &str) -> Value {
+    json!({
+        "kind": "PartialObjectMetadata",
+        "apiVersion": format!("meta.k8s.io/{version}"),
+        "metadata": object["metadata"],
+    })
+}
+
+pub(super) fn columns(printer: &Printer) -> Value {
+    let definition = |column: &Column| {
+        let Column(name, kind, format, priority) = column;
+        json!({"name": name, "type": kind, "format": format, "description": name, "priority": priority})
+    };
+    printer.columns.iter().map(definition).collect()
+}
+
+pub(super) fn row(kind: &'static Kind, object: &Value, form: &Form, version: &str, now: Timestamp) -> Value {
+    // Printers read the stored form.
+    let stored = kind.view.map(|view| (view.to_stored)(object));
+    let stored = stored.as_ref().unwrap_or(object);
+    let mut row = json!({"cells": (printer(kind, object).row)(stored, now)});
+    match form.include_object.as_str() {
+        "None" => {}
+        "Object" => row["object"] = object.clone(),
+        _ => row["object"] = partial(object, version),
+    }
+    row
+}
+
+pub(super) fn table(columns: &Value, rows: &Value, metadata: &Value, version: &str) -> Value {
+    json!({
+        "kind": "Table",
+        "apiVersion": format!("meta.k8s.io/{version}"),
+        "metadata": metadata,
+        "columnDefinitions": columns,
+        "rows": rows,
+    })
+}
+
+/// What prints an object: a subresource may have a form of its own.
+pub(super) fn printer(kind: &'static Kind, object: &Value) -> &'static Printer {
+    match object["kind"].as_str() {
+        Some("Scale") => &printer::SCALE,
+        _ => kind.printer,
+    }
+}

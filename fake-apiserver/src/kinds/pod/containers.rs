@@ -1,0 +1,218 @@
+//! The rules for a pod's containers (`validateContainers` of core/v1).
+
+use super::volumes::descending_path;
+use super::{environment, probes, resources};
+use crate::faults::Faults;
+use crate::meta;
+use crate::names;
+use serde_json::Value;
+
+const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
+const PORT: &str = "must be between 1 and 65535, inclusive";
+/// Numbers that a user or a group may have.
+const IDS: &str = "must be between 0 and 2147483647, inclusive";
+const NOT_INIT: &str = "may not be set for init containers without restartPolicy=Always";
+
+/// The rules for containers and init containers. The volumes are those that can be mounted.
+pub(super) fn validate(spec: &Value, at: &str, volumes: &[&Value], faults: &mut Faults) {
+    let containers = list(&spec["containers"]);
+    if containers.is_empty() {
+        faults.required(format!("{at}.containers"), "");
+    }
+    for (i, container) in containers.iter().enumerate() {
+        let at = format!("{at}.containers[{i}]");
+        common(container, &at, volumes, faults);
+        if containers[..i]
+            .iter()
+            .any(|before| before["name"] == container["name"])
+        {
+            faults.duplicate(format!("{at}.name"), text(container, "name"));
+        }
+        probes::validate(container, &at, faults);
+    }
+    let inits = list(&spec["initContainers"]);
+    for (i, container) in inits.iter().enumerate() {
+        let at = format!("{at}.initContainers[{i}]");
+        common(container, &at, volumes, faults);
+        let name = text(container, "name");
+        let mut others = containers.iter().chain(&inits[..i]);
+        if !name.is_empty() && others.any(|other| text(other, "name") == name) {
+            faults.duplicate(format!("{at}.name"), name);
+        }
+        if container["restartPolicy"] == "Always" {
+            probes::validate(container, &at, faults);
+            continue;
+        }
+        for field in ["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"] {
+            if !container[field].is_null() {
+                faults.forbidden(format!("{at}.{field}"), NOT_INIT);
+            }
+        }
+    }
+}
+
+/// What pods are judged by that templates are not.
+pub(super) fn validate_images(spec: &Value, faults: &mut Faults) {
+    for name in ["containers", "initContainers"] {
+        for (i, container) in list(&spec[name]).iter().enumerate() {
+            let image = text(container, "image");
+            if image.trim() != image {
+                let field = format!("spec.{name}[{i}].image");
+                faults.invalid(field, image, "must not have leading or trailing whitespace");
+            }
+        }
+    }
+}
+
+fn common(container: &Value, at: &str, volumes: &[&Value], faults: &mut Faults) {
+    let name = text(container, "name");
+    let field = format!("{at}.name");
+    if name.is_empty() {
+        faults.required(field, "");
+    } else {
+        meta::complain(faults, &field, name, names::label(name));
+    }
+    if text(container, "image").is_empty() {
+        faults.required(format!("{at}.image"), "");
+    }
+    let policy = text(container, "terminationMessagePolicy");
+    let field = format!("{at}.terminationMessagePolicy");
+    faults.one_of(&field, policy, &["File", "FallbackToLogsOnError"]);
+    ports(container, at, faults);
+    environment::validate(container, at, faults);
+    mounts(container, at, volumes, faults);
+    devices(container, at, volumes, faults);
+    let policy = text(container, "imagePullPolicy");
+    let field = format!("{at}.imagePullPolicy");
+    faults.one_of(&field, policy, &["Always", "IfNotPresent", "Never"]);
+    resources::validate(&container["resources"], &format!("{at}.resources"), faults);
+    let security = &container["securityContext"];
+    for who in ["runAsUser", "runAsGroup"] {
+        id(&security[who], &format!("{at}.securityContext.{who}"), faults);
+    }
+}
+
+/// A number of a user or a group.
+pub(super) fn id(number: &Value, field: &str, faults: &mut Faults) {
+    if let Some(number) = number
+        .as_i64()
+        .filter(|number| !(0..=i64::from(i32::MAX)).contains(number))
+    {
+        faults.invalid(field, number, IDS);
+    }
+}
+
+fn ports(container: &Value, at: &str, faults: &mut Faults) {
+    let ports = list(&container["ports"]);
+    for (i, port) in ports.iter().enumerate() {
+        let at = format!("{at}.ports[{i}]");
+        let (name, protocol) = (text(port, "name"), text(port, "protocol"));
+        let complaints = names::port(name);
+        if !name.is_empty() && !complaints.is_empty() {
+            meta::complain(faults, &format!("{at}.name"), name, complaints);
+        } else if !name.is_empty() && ports[..i].iter().any(|before| text(before, "name") == name) {
+            faults.duplicate(format!("{at}.name"), name);
+        }
+        for field in ["containerPort", "hostPort"] {
+            match port[field].as_i64().unwrap_or_default() {
+                0 if field == "containerPort" => faults.required(format!("{at}.{field}"), ""),
+                0..=65535 => {}
+                number => faults.invalid(format!("{at}.{field}"), number, PORT),
+            }
+        }
+        faults.one_of(&format!("{at}.protocol"), protocol, &PROTOCOLS);
+    }
+}
+
+fn mounts(container: &Value, at: &str, volumes: &[&Value], faults: &mut Faults) {
+    let at = format!("{at}.volumeMounts");
+    let mounts = list(&container["volumeMounts"]);
+    for (i, mount) in mounts.iter().enumerate() {
+        let (name, path) = (text(mount, "name"), text(mount, "mountPath"));
+        let here = format!("{at}[{i}]");
+        if name.is_empty() {
+            faults.required(format!("{here}.name"), "");
+        }
+        if !volumes.iter().any(|volume| text(volume, "name") == name) {
+            faults.not_found(format!("{here}.name"), name);
+        }
+        if path.is_empty() {
+            faults.required(format!("{here}.mountPath"), "");
+        }
+        if mounts[..i].iter().any(|before| text(before, "mountPath") == path) {
+            faults.invalid(format!("{here}.mountPath"), path, "must be unique");
+        }
+        let devices = list(&container["volumeDevices"]);
+        if devices.iter().any(|device| text(device, "name") == name) {
+            faults.invalid(
+                format!("{here}.name"),
+                name,
+                "must not already exist in volumeDevices",
+            );
+        }
+        if devices.iter().any(|device| text(device, "devicePath") == path) {
+            let text = "must not already exist as a path in volumeDevices";
+            faults.invalid(format!("{here}.mountPath"), path, text);
+        }
+        descending_path(text(mount, "subPath"), &format!("{at}.subPath"), faults);
+        descending_path(text(mount, "subPathExpr"), &format!("{at}.subPathExpr"), faults);
+        if let Some(propagation) = mount["mountPropagation"].as_str() {
+            let supported = ["Bidirectional", "HostToContainer", "None"];
+            faults.one_of(&format!("{at}.mountPropagation"), propagation, &supported);
+        }
+    }
+}
+
+fn devices(container: &Value, at: &str, volumes: &[&Value], faults: &mut Faults) {
+    let devices = list(&container["volumeDevices"]);
+    for (i, device) in devices.iter().enumerate() {
+        let (name, path) = (text(device, "name"), text(device, "devicePath"));
+        let at = format!("{at}.volumeDevices[{i}]");
+        if name.is_empty() {
+            faults.required(format!("{at}.name"), "");
+        } else if devices[..i].iter().any(|before| text(before, "name") == name) {
+            faults.invalid(format!("{at}.name"), name, "must be unique");
+        }
+        match volumes.iter().find(|volume| text(volume, "name") == name) {
+            None => faults.not_found(format!("{at}.name"), name),
+            Some(volume) if volume["persistentVolumeClaim"].is_null() && volume["ephemeral"].is_null() => {
+                let text =
+                    "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode";
+                faults.invalid(format!("{at}.name"), name, text);
+            }
+            Some(_) => {}
+        }
+        let field = format!("{at}.devicePath");
+        if path.is_empty() {
+            faults.required(field.as_str(), "");
+        }
+        if devices[..i]
+            .iter()
+            .any(|before| text(before, "devicePath") == path)
+        {
+            faults.invalid(field.as_str(), path, "must be unique");
+        }
+        if path.split('/').any(|part| part == "..") {
+            faults.invalid(field.as_str(), path, "can not contain backsteps ('..')");
+        }
+        let mounts = list(&container["volumeMounts"]);
+        if mounts.iter().any(|mount| text(mount, "name") == name) {
+            faults.invalid(
+                format!("{at}.name"),
+                name,
+                "must not already exist in volumeMounts",
+            );
+        }
+        if mounts.iter().any(|mount| text(mount, "mountPath") == path) {
+            faults.invalid(field, path, "must not already exist as a path in volumeMounts");
+        }
+    }
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+fn text<'a>(object: &'a Value, field: &str) -> &'a str {
+    object[field].as_str().unwrap_or_default()
+}

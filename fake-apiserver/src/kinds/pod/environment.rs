@@ -1,0 +1,119 @@
+//! The rules for a container's environment (`ValidateEnv` of core/v1).
+
+use crate::faults::Faults;
+use crate::meta;
+use crate::names;
+use serde_json::Value;
+
+/// What a variable may take its value from.
+const SOURCES: [&str; 5] = [
+    "fieldRef",
+    "resourceFieldRef",
+    "configMapKeyRef",
+    "secretKeyRef",
+    "fileKeyRef",
+];
+
+/// Fields of a pod that a variable may show.
+const FIELDS: [&str; 9] = [
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.uid",
+    "spec.nodeName",
+    "spec.serviceAccountName",
+    "status.hostIP",
+    "status.hostIPs",
+    "status.podIP",
+    "status.podIPs",
+];
+
+/// The rules for `env` and `envFrom`.
+pub(super) fn validate(container: &Value, at: &str, faults: &mut Faults) {
+    for (i, variable) in list(&container["env"]).iter().enumerate() {
+        let at = format!("{at}.env[{i}]");
+        let name = text(variable, "name");
+        let field = format!("{at}.name");
+        if name.is_empty() {
+            faults.required(field, "");
+        } else {
+            meta::complain(faults, &field, name, names::variable(name));
+        }
+        if !variable["valueFrom"].is_null() {
+            source(variable, &format!("{at}.valueFrom"), faults);
+        }
+    }
+    for (i, origin) in list(&container["envFrom"]).iter().enumerate() {
+        let at = format!("{at}.envFrom[{i}]");
+        let named: Vec<&str> = ["configMapRef", "secretRef"]
+            .into_iter()
+            .filter(|name| !origin[*name].is_null())
+            .collect();
+        for kind in &named {
+            if text(&origin[*kind], "name").is_empty() {
+                faults.required(format!("{at}.{kind}.name"), "");
+            }
+        }
+        match named.len() {
+            0 => faults.invalid(at, "", "must specify one of: `configMapRef` or `secretRef`"),
+            1 => {}
+            _ => faults.invalid(at, "", "may not have more than one field specified at a time"),
+        }
+    }
+}
+
+fn source(variable: &Value, at: &str, faults: &mut Faults) {
+    let from = &variable["valueFrom"];
+    if !from["fieldRef"].is_null() {
+        field_reference(&from["fieldRef"], &format!("{at}.fieldRef"), faults);
+    }
+    for kind in ["configMapKeyRef", "secretKeyRef"] {
+        if !from[kind].is_null() {
+            key(&from[kind], &format!("{at}.{kind}"), faults);
+        }
+    }
+    let count = SOURCES.iter().filter(|name| !from[**name].is_null()).count();
+    if count == 0 {
+        let text = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or \
+            `fileKeyRef`";
+        faults.invalid(at, "", text);
+    } else if !text(variable, "value").is_empty() {
+        faults.invalid(at, "", "may not be specified when `value` is not empty");
+    } else if count > 1 {
+        faults.invalid(at, "", "may not have more than one field specified at a time");
+    }
+}
+
+fn field_reference(reference: &Value, at: &str, faults: &mut Faults) {
+    let path = text(reference, "fieldPath");
+    if path.is_empty() {
+        faults.required(format!("{at}.fieldPath"), "");
+        return;
+    }
+    let subscripted = ["metadata.labels['", "metadata.annotations['"];
+    let one = subscripted.iter().any(|begin| path.starts_with(begin)) && path.ends_with("']");
+    if !one && !FIELDS.contains(&path) {
+        let text = format!("error converting fieldPath: field label not supported: {path}");
+        faults.invalid(format!("{at}.fieldPath"), path, &text);
+    }
+}
+
+fn key(reference: &Value, at: &str, faults: &mut Faults) {
+    if text(reference, "name").is_empty() {
+        faults.required(format!("{at}.name"), "");
+    }
+    let key = text(reference, "key");
+    let field = format!("{at}.key");
+    if key.is_empty() {
+        faults.required(field, "");
+    } else {
+        meta::complain(faults, &field, key, names::config_key(key));
+    }
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+fn text<'a>(object: &'a Value, field: &str) -> &'a str {
+    object[field].as_str().unwrap_or_default()
+}

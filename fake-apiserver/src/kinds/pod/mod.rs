@@ -1,0 +1,259 @@
+//! Pods: the defaults and rules that a scheduler's tests meet.
+
+mod containers;
+mod defaults;
+mod environment;
+mod placement;
+mod probes;
+mod resources;
+mod spec;
+mod update;
+mod volumes;
+
+pub(super) use placement::as_internal as node_selector_as_internal;
+
+use super::core::not_supported;
+use super::volume::claim_spec_default;
+use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Setting, Subresource};
+use crate::faults::Faults;
+use crate::meta;
+use crate::names;
+use crate::printer;
+use crate::quantity::Quantity;
+use serde_json::{Value, json};
+
+pub(super) static POD: Kind = Kind {
+    kind: "Pod",
+    plural: "pods",
+    singular: "pod",
+    short_names: &["po"],
+    categories: &["all"],
+    status: true,
+    subresources: &[Subresource::Binding, Subresource::Eviction],
+    generation: Generation::FromCreation,
+    returns_deleted: true,
+    hooks: Hooks {
+        default: pod_default,
+        create: pod_create,
+        update: |new, _, _| tolerate(new),
+        validate: spec::validate,
+        validate_create: spec::validate_create,
+        validate_status: pod_validate_status,
+        warn: pod_warn,
+        validate_update: update::validate,
+        ..NO_HOOKS
+    },
+    selectable: &[
+        Selectable {
+            label: "spec.nodeName",
+            pointers: &["/spec/nodeName"],
+        },
+        Selectable {
+            label: "spec.host",
+            pointers: &["/spec/nodeName"],
+        },
+        Selectable {
+            label: "spec.restartPolicy",
+            pointers: &["/spec/restartPolicy"],
+        },
+        Selectable {
+            label: "spec.schedulerName",
+            pointers: &["/spec/schedulerName"],
+        },
+        Selectable {
+            label: "spec.serviceAccountName",
+            pointers: &["/spec/serviceAccountName"],
+        },
+        Selectable {
+            label: "spec.hostNetwork",
+            pointers: &["/spec/hostNetwork"],
+        },
+        Selectable {
+            label: "status.phase",
+            pointers: &["/status/phase"],
+        },
+        Selectable {
+            label: "status.podIP",
+            pointers: &["/status/podIP"],
+        },
+        Selectable {
+            label: "status.podIPs",
+            pointers: &["/status/podIP"],
+        },
+        Selectable {
+            label: "status.nominatedNodeName",
+            pointers: &["/status/nominatedNodeName"],
+        },
+    ],
+    unknown_label: not_supported,
+    printer: &printer::POD,
+    ..PLAIN
+};
+
+fn pod_default(object: &mut Value) {
+    meta::member(object, "status")
+        .entry("phase")
+        .or_insert_with(|| "Pending".into());
+    template_default(object);
+    meta::default_member(&mut object["spec"], "enableServiceLinks", true);
+    for list in ["/spec/containers", "/spec/initContainers"] {
+        meta::entries(object, list).for_each(request_limits);
+    }
+}
+
+/// Fills in the spec of a pod, or of a template for pods.
+pub(super) fn template_default(object: &mut Value) {
+    let spec = meta::member(object, "spec");
+    for (name, value) in [
+        ("dnsPolicy", json!("ClusterFirst")),
+        ("restartPolicy", json!("Always")),
+        ("schedulerName", json!("default-scheduler")),
+        ("securityContext", json!({})),
+        ("terminationGracePeriodSeconds", json!(30)),
+    ] {
+        spec.entry(name).or_insert(value);
+    }
+    // The old name of the field is still written beside the new one.
+    if let Some(account) = spec
+        .get("serviceAccountName")
+        .or(spec.get("serviceAccount"))
+        .cloned()
+    {
+        spec.insert("serviceAccount".to_owned(), account.clone());
+        spec.insert("serviceAccountName".to_owned(), account);
+    }
+    for list in ["/spec/containers", "/spec/initContainers"] {
+        for container in meta::entries(object, list) {
+            container_default(container);
+            defaults::container(container);
+        }
+    }
+    for volume in meta::entries(object, "/spec/volumes") {
+        defaults::volume(volume);
+        if let Some(template) = volume.pointer_mut("/ephemeral/volumeClaimTemplate") {
+            claim_spec_default(&mut template["spec"]);
+        }
+    }
+}
+
+fn container_default(container: &mut Value) {
+    let image = container["image"].as_str().unwrap_or_default();
+    let tag = image.rsplit('/').next().and_then(|last| last.split_once(':'));
+    let floating = !image.contains('@') && tag.is_none_or(|(_, tag)| tag == "latest");
+    let Some(container) = container.as_object_mut() else {
+        return;
+    };
+    for (name, value) in [
+        (
+            "imagePullPolicy",
+            json!(if floating { "Always" } else { "IfNotPresent" }),
+        ),
+        ("resources", json!({})),
+        ("terminationMessagePath", json!("/dev/termination-log")),
+        ("terminationMessagePolicy", json!("File")),
+    ] {
+        container.entry(name).or_insert(value);
+    }
+}
+
+/// What is limited but not requested is requested up to its limit. (Not so in templates.)
+fn request_limits(container: &mut Value) {
+    if let Some(limits) = container["resources"]["limits"].as_object().cloned() {
+        let requests = meta::member(&mut container["resources"], "requests");
+        for (name, amount) in limits {
+            requests.entry(name).or_insert(amount);
+        }
+    }
+}
+
+/// What the strategy and the admission plugins ServiceAccount (name only), Priority and DefaultTolerationSeconds set.
+fn pod_create(object: &mut Value, setting: &Setting<'_>) {
+    let class = quality(&object["spec"]);
+    object["status"] = json!({"phase": "Pending", "qosClass": class});
+    let spec = meta::member(object, "spec");
+    for (name, value) in [
+        ("preemptionPolicy", json!("PreemptLowerPriority")),
+        ("priority", json!(0)),
+        ("serviceAccount", json!("default")),
+        ("serviceAccountName", json!("default")),
+    ] {
+        spec.entry(name).or_insert(value);
+    }
+    if spec
+        .get("schedulingGates")
+        .is_some_and(|gates| *gates != json!([]))
+    {
+        let condition = json!({
+            "type": "PodScheduled", "status": "False", "reason": "SchedulingGated", "lastProbeTime": null,
+            "lastTransitionTime": setting.now, "message": "Scheduling is blocked due to non-empty scheduling gates",
+        });
+        object["status"]["conditions"] = json!([condition]);
+    }
+    tolerate(object);
+}
+
+/// DefaultTolerationSeconds: a pod stays for a while on a node that has gone, unless it says otherwise.
+fn tolerate(object: &mut Value) {
+    let tolerations = meta::member(object, "spec")
+        .entry("tolerations")
+        .or_insert_with(|| json!([]));
+    let Some(tolerations) = tolerations.as_array_mut() else {
+        return;
+    };
+    for key in ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"] {
+        let covers = |t: &Value| {
+            (t["key"] == key || t["key"].is_null()) && (t["effect"] == "NoExecute" || t["effect"].is_null())
+        };
+        if !tolerations.iter().any(covers) {
+            tolerations.push(
+                json!({"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}),
+            );
+        }
+    }
+}
+
+/// A pod's name becomes the name of a host.
+fn pod_warn(new: &Value, old: &Value) -> Vec<String> {
+    let complaints = names::label(meta::text(new, "name"));
+    if complaints.is_empty() || !old.is_null() {
+        return Vec::new();
+    }
+    let text = "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label \
+        is recommended:";
+    vec![format!("{text} [{}]", complaints.join(" "))]
+}
+
+/// The rules for a pod's status.
+fn pod_validate_status(new: &Value, old: &Value, faults: &mut Faults) {
+    let (status, before) = (&new["status"], &old["status"]);
+    let node = status["nominatedNodeName"].as_str().unwrap_or_default();
+    if !node.is_empty() {
+        meta::complain(faults, "status.nominatedNodeName", node, names::subdomain(node));
+    }
+    faults.unchanged("status.qosClass", &status["qosClass"], &before["qosClass"]);
+}
+
+/// The quality of service class: by what the containers request of cpu and memory.
+fn quality(spec: &Value) -> &'static str {
+    let mut guaranteed = true;
+    let mut asks = false;
+    for list in ["containers", "initContainers"] {
+        for container in spec[list].as_array().into_iter().flatten() {
+            for resource in ["cpu", "memory"] {
+                let amount = |side: &str| {
+                    let text = container["resources"][side][resource].as_str();
+                    text.and_then(|t| t.parse::<Quantity>().ok())
+                        .filter(|q| !q.is_zero())
+                };
+                let (request, limit) = (amount("requests"), amount("limits"));
+                asks |= request.is_some() || limit.is_some();
+                guaranteed &= limit.is_some() && request == limit;
+            }
+        }
+    }
+    match (asks, guaranteed) {
+        (false, _) => "BestEffort",
+        (true, true) => "Guaranteed",
+        (true, false) => "Burstable",
+    }
+}

@@ -1,0 +1,240 @@
+//! The rules for where a pod may run: affinity, tolerations, spreading, gates (`ValidatePodSpec` of core/v1).
+
+use super::super::selectors::{self, Values};
+use crate::faults::Faults;
+use crate::meta;
+use crate::names;
+use serde_json::{Value, json};
+
+const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
+const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
+const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
+
+/// The rules for `spec.affinity`.
+pub(super) fn affinity(affinity: &Value, field: &str, faults: &mut Faults) {
+    let nodes = &affinity["nodeAffinity"];
+    if !nodes[REQUIRED].is_null() {
+        let at = format!("{field}.nodeAffinity.{REQUIRED}");
+        selectors::nodes(&nodes[REQUIRED], &at, Values::Labels, faults);
+    }
+    for (i, term) in list(&nodes[PREFERRED]).iter().enumerate() {
+        let at = format!("{field}.nodeAffinity.{PREFERRED}[{i}]");
+        weight(term, &at, faults);
+        selectors::node_term(
+            &term["preference"],
+            &format!("{at}.preference"),
+            Values::Any,
+            faults,
+        );
+    }
+    for side in ["podAffinity", "podAntiAffinity"] {
+        let pods = &affinity[side];
+        for (i, term) in list(&pods[REQUIRED]).iter().enumerate() {
+            pod_term(term, &format!("{field}.{side}.{REQUIRED}[{i}]"), faults);
+        }
+        for (i, term) in list(&pods[PREFERRED]).iter().enumerate() {
+            let at = format!("{field}.{side}.{PREFERRED}[{i}]");
+            weight(term, &at, faults);
+            pod_term(&term["podAffinityTerm"], &format!("{at}.podAffinityTerm"), faults);
+        }
+    }
+}
+
+fn weight(term: &Value, at: &str, faults: &mut Faults) {
+    let weight = term["weight"].as_i64().unwrap_or_default();
+    if !(1..=100).contains(&weight) {
+        faults.invalid(format!("{at}.weight"), weight, "must be in the range 1-100");
+    }
+}
+
+fn pod_term(term: &Value, at: &str, faults: &mut Faults) {
+    for selector in ["labelSelector", "namespaceSelector"] {
+        selectors::labels(&term[selector], &format!("{at}.{selector}"), faults);
+    }
+    for name in meta::texts(&term["namespaces"]) {
+        meta::complain(faults, &format!("{at}.namespace"), name, names::label(name));
+    }
+    label_keys(term, at, faults);
+    let key = text(term, "topologyKey");
+    let field = format!("{at}.topologyKey");
+    if key.is_empty() {
+        faults.required(field.as_str(), "can not be empty");
+    }
+    meta::complain(faults, &field, key, names::qualified(key));
+}
+
+/// The rules for `matchLabelKeys` and `mismatchLabelKeys` beside a label selector.
+fn label_keys(term: &Value, at: &str, faults: &mut Faults) {
+    let selector = &term["labelSelector"];
+    for list in ["matchLabelKeys", "mismatchLabelKeys"] {
+        let field = format!("{at}.{list}");
+        let keys = meta::texts(&term[list]);
+        if !keys.is_empty() && selector.is_null() {
+            faults.forbidden(field, "must not be specified when labelSelector is not set");
+            continue;
+        }
+        for (i, key) in keys.into_iter().enumerate() {
+            meta::complain(faults, &format!("{field}[{i}]"), key, names::qualified(key));
+        }
+    }
+    let matched = meta::texts(&term["matchLabelKeys"]);
+    let mut selected: Vec<&str> = meta::pairs(&selector["matchLabels"])
+        .map(|(key, _)| key)
+        .collect();
+    for expression in list(&selector["matchExpressions"]) {
+        let key = text(expression, "key");
+        if let Some(i) = matched.iter().rposition(|known| *known == key)
+            && selected.contains(&key)
+        {
+            let text = "exists in both matchLabelKeys and labelSelector";
+            faults.invalid(format!("{at}[{i}]"), key, text);
+        }
+        selected.push(key);
+    }
+    let mismatched = meta::texts(&term["mismatchLabelKeys"]);
+    for (i, key) in matched
+        .iter()
+        .enumerate()
+        .filter(|(_, key)| mismatched.contains(key))
+    {
+        let text = "exists in both matchLabelKeys and mismatchLabelKeys";
+        faults.invalid(format!("{at}.matchLabelKeys[{i}]"), *key, text);
+    }
+}
+
+/// The rules for `spec.tolerations`.
+pub(super) fn tolerations(tolerations: &Value, field: &str, faults: &mut Faults) {
+    for (i, toleration) in list(tolerations).iter().enumerate() {
+        let at = format!("{field}[{i}]");
+        let (key, operator) = (text(toleration, "key"), text(toleration, "operator"));
+        let effect = text(toleration, "effect");
+        if key.is_empty() && operator != "Exists" {
+            let text =
+                "operator must be Exists when `key` is empty, which means \"match all values and all keys\"";
+            faults.invalid(format!("{at}.operator"), operator, text);
+        } else if !key.is_empty() {
+            meta::complain(faults, &format!("{at}.key"), key, names::qualified(key));
+        }
+        if !toleration["tolerationSeconds"].is_null() && effect != "NoExecute" {
+            let text = "effect must be 'NoExecute' when `tolerationSeconds` is set";
+            faults.invalid(format!("{at}.effect"), effect, text);
+        }
+        tolerated(
+            text(toleration, "value"),
+            operator,
+            &format!("{at}.operator"),
+            faults,
+        );
+        if !effect.is_empty() && !EFFECTS.contains(&effect) {
+            faults.not_supported(format!("{at}.effect"), effect, &EFFECTS);
+        }
+    }
+}
+
+fn tolerated(value: &str, operator: &str, field: &str, faults: &mut Faults) {
+    match operator {
+        "Equal" | "" => {
+            let complaints = names::label_value(value);
+            if !complaints.is_empty() {
+                faults.invalid(field, value, &complaints.join(";"));
+            }
+        }
+        "Exists" if !value.is_empty() => {
+            faults.invalid(field, value, "value must be empty when `operator` is 'Exists'");
+        }
+        "Exists" => {}
+        // Comparisons are there from 1.35 on, with a gate that is off.
+        "Lt" | "Gt" => faults.not_supported(field, operator, &["Equal", "Exists", "Lt", "Gt"]),
+        _ => faults.not_supported(field, operator, &["Equal", "Exists"]),
+    }
+}
+
+/// The rules for `spec.schedulingGates`.
+pub(super) fn gates(gates: &Value, field: &str, faults: &mut Faults) {
+    let gates = list(gates);
+    for (i, gate) in gates.iter().enumerate() {
+        let (name, at) = (text(gate, "name"), format!("{field}[{i}]"));
+        meta::complain(faults, &at, name, names::qualified(name));
+        if gates[..i].iter().any(|before| text(before, "name") == name) {
+            faults.duplicate(at, name);
+        }
+    }
+}
+
+/// The rules for `spec.topologySpreadConstraints`.
+pub(super) fn spread(constraints: &Value, field: &str, faults: &mut Faults) {
+    let constraints = list(constraints);
+    for (i, constraint) in constraints.iter().enumerate() {
+        let at = format!("{field}[{i}]");
+        positive(&constraint["maxSkew"], &format!("{at}.maxSkew"), faults);
+        let (key, action) = (
+            text(constraint, "topologyKey"),
+            text(constraint, "whenUnsatisfiable"),
+        );
+        if key.is_empty() {
+            faults.required(format!("{at}.topologyKey"), "can not be empty");
+        }
+        let field = format!("{at}.whenUnsatisfiable");
+        faults.one_of(&field, action, &["DoNotSchedule", "ScheduleAnyway"]);
+        let pair = |constraint: &Value| json!([constraint["topologyKey"], constraint["whenUnsatisfiable"]]);
+        if constraints[i + 1..]
+            .iter()
+            .any(|later| pair(later) == pair(constraint))
+        {
+            let field = format!("{at}.{{topologyKey, whenUnsatisfiable}}");
+            faults.duplicate(field, format!("{{{key}, {action}}}"));
+        }
+        if let Some(domains) = constraint["minDomains"].as_i64() {
+            let field = format!("{at}.minDomains");
+            positive(&constraint["minDomains"], &field, faults);
+            if action != "DoNotSchedule" {
+                let text =
+                    format!("can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}");
+                faults.invalid(field, domains, &text);
+            }
+        }
+        for policy in ["nodeAffinityPolicy", "nodeTaintsPolicy"] {
+            if let Some(chosen) = constraint[policy].as_str() {
+                faults.one_of(&format!("{at}.{policy}"), chosen, &["Honor", "Ignore"]);
+            }
+        }
+        label_keys(constraint, &at, faults);
+        selectors::labels(
+            &constraint["labelSelector"],
+            &format!("{at}.labelSelector"),
+            faults,
+        );
+    }
+}
+
+fn positive(number: &Value, field: &str, faults: &mut Faults) {
+    let number = number.as_i64().unwrap_or_default();
+    if number <= 0 {
+        faults.invalid(field, number, "must be greater than zero");
+    }
+}
+
+/// A part of a spec as the real server shows it: its own types have no names of JSON, and nothing is left out.
+pub(in crate::kinds) fn as_internal(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => items.iter().map(as_internal).collect(),
+        Value::Object(members) if members.contains_key("operator") => json!({
+            "Key": members.get("key"), "Operator": members.get("operator"), "Values": members.get("values"),
+        }),
+        Value::Object(members) => {
+            let requirements = |name: &str| members.get(name).map(as_internal);
+            json!({
+                "MatchExpressions": requirements("matchExpressions"), "MatchFields": requirements("matchFields"),
+            })
+        }
+        other => other.clone(),
+    }
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+fn text<'a>(object: &'a Value, field: &str) -> &'a str {
+    object[field].as_str().unwrap_or_default()
+}

@@ -1,0 +1,110 @@
+//! The rules for what is done to a container while it runs: probes and hooks (`validateHandler` of core/v1).
+
+use crate::faults::Faults;
+use crate::meta;
+use crate::names;
+use serde_json::Value;
+
+const SECONDS: [&str; 5] = [
+    "initialDelaySeconds",
+    "timeoutSeconds",
+    "periodSeconds",
+    "successThreshold",
+    "failureThreshold",
+];
+
+/// A rule for a handler at some place.
+type Rule = fn(&Value, &str, &mut Faults);
+
+/// In the order in which the real server looks for them.
+const HANDLERS: [(&str, Rule); 5] = [
+    ("exec", exec),
+    ("httpGet", http_get),
+    ("tcpSocket", socket),
+    ("grpc", socket),
+    ("sleep", |_, _, _| {}),
+];
+
+/// The rules for the probes and hooks of a container.
+pub(super) fn validate(container: &Value, at: &str, faults: &mut Faults) {
+    for hook in ["postStart", "preStop"] {
+        let handlers = &container["lifecycle"][hook];
+        if !handlers.is_null() {
+            handler(handlers, &format!("{at}.lifecycle.{hook}"), faults);
+        }
+    }
+    for name in ["livenessProbe", "readinessProbe", "startupProbe"] {
+        let probe = &container[name];
+        if probe.is_null() {
+            continue;
+        }
+        let at = format!("{at}.{name}");
+        handler(probe, &at, faults);
+        for field in SECONDS {
+            if let Some(number) = probe[field].as_i64().filter(|number| *number < 0) {
+                let field = format!("{at}.{field}");
+                faults.invalid(field, number, "must be greater than or equal to 0");
+            }
+        }
+        if let Some(grace) = probe["terminationGracePeriodSeconds"]
+            .as_i64()
+            .filter(|grace| *grace <= 0)
+        {
+            let field = format!("{at}.terminationGracePeriodSeconds");
+            match name {
+                "readinessProbe" => {}
+                _ => faults.invalid(field, grace, "must be greater than 0"),
+            }
+        }
+        if name == "readinessProbe" && !probe["terminationGracePeriodSeconds"].is_null() {
+            let field = format!("{at}.terminationGracePeriodSeconds");
+            let grace = probe["terminationGracePeriodSeconds"].clone();
+            faults.invalid(field, grace, "must not be set for readinessProbes");
+        }
+        let successes = &probe["successThreshold"];
+        if name != "readinessProbe" && *successes != 1 {
+            faults.invalid(format!("{at}.successThreshold"), successes.clone(), "must be 1");
+        }
+    }
+}
+
+fn handler(handlers: &Value, at: &str, faults: &mut Faults) {
+    let mut present = HANDLERS.iter().filter(|(name, _)| !handlers[*name].is_null());
+    let Some((first, rule)) = present.next() else {
+        faults.required(at, "must specify a handler type");
+        return;
+    };
+    rule(&handlers[*first], &format!("{at}.{first}"), faults);
+    for (name, _) in present {
+        faults.forbidden(format!("{at}.{name}"), "may not specify more than 1 handler type");
+    }
+}
+
+fn exec(action: &Value, at: &str, faults: &mut Faults) {
+    if action["command"].as_array().is_none_or(Vec::is_empty) {
+        faults.required(format!("{at}.command"), "");
+    }
+}
+
+fn http_get(action: &Value, at: &str, faults: &mut Faults) {
+    if action["path"].as_str().unwrap_or_default().is_empty() {
+        faults.required(format!("{at}.path"), "");
+    }
+    socket(action, at, faults);
+    let scheme = action["scheme"].as_str().unwrap_or_default();
+    faults.one_of(&format!("{at}.scheme"), scheme, &["HTTP", "HTTPS"]);
+}
+
+/// The rules for a port, by number or by name.
+fn socket(action: &Value, at: &str, faults: &mut Faults) {
+    let field = format!("{at}.port");
+    match &action["port"] {
+        Value::String(name) => meta::complain(faults, &field, name, names::port(name)),
+        number => {
+            let number = number.as_i64().unwrap_or_default();
+            if !(1..=65535).contains(&number) {
+                faults.invalid(field, number, "must be between 1 and 65535, inclusive");
+            }
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! The rules for a pod's spec as a whole (`ValidatePodSpec` of core/v1), in the order in which the real server has them.
+
+use super::{containers, placement, resources, volumes};
+use crate::faults::Faults;
+use crate::meta;
+use crate::names;
+use serde_json::Value;
+use std::net::IpAddr;
+
+/// The rules for a new pod and a changed one.
+pub(super) fn validate(pod: &Value, faults: &mut Faults) {
+    spec(&pod["spec"], meta::text(pod, "name"), "spec", faults);
+    containers::validate_images(&pod["spec"], faults);
+}
+
+/// The rules for a new pod only.
+pub(super) fn validate_create(pod: &Value, faults: &mut Faults) {
+    let spec = &pod["spec"];
+    let some = |name: &str| spec[name].as_array().is_some_and(|list| !list.is_empty());
+    if some("ephemeralContainers") {
+        faults.forbidden("spec.ephemeralContainers", "cannot be set on create");
+    }
+    if !text(spec, "nodeName").is_empty() && some("schedulingGates") {
+        faults.forbidden(
+            "spec.nodeName",
+            "cannot be set until all schedulingGates have been cleared",
+        );
+    }
+}
+
+/// The rules for the spec of a pod of that name, or of a template.
+pub(in crate::kinds) fn spec(spec: &Value, pod: &str, at: &str, faults: &mut Faults) {
+    let mountable = volumes::validate(&spec["volumes"], pod, &format!("{at}.volumes"), faults);
+    let claimed = spec["resourceClaims"].as_array().into_iter().flatten();
+    let claimed: Vec<&str> = claimed.map(|claim| text(claim, "name")).collect();
+    containers::validate(spec, at, &mountable, faults);
+    unclaimed(spec, &claimed, at, faults);
+    policies(spec, at, faults);
+    meta::labels(&spec["nodeSelector"], &format!("{at}.nodeSelector"), faults);
+    security(&spec["securityContext"], &format!("{at}.securityContext"), faults);
+    placement::affinity(&spec["affinity"], &format!("{at}.affinity"), faults);
+    for (i, gate) in spec["readinessGates"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .enumerate()
+    {
+        let kind = text(gate, "conditionType");
+        let field = format!("{at}.readinessGates[{i}].conditionType");
+        meta::complain(faults, &field, kind, names::qualified(kind));
+    }
+    placement::gates(&spec["schedulingGates"], &format!("{at}.schedulingGates"), faults);
+    let field = format!("{at}.topologySpreadConstraints");
+    placement::spread(&spec["topologySpreadConstraints"], &field, faults);
+    let rules: [(&str, names::Rule); 2] = [
+        ("serviceAccountName", names::subdomain),
+        ("nodeName", names::subdomain),
+    ];
+    named(spec, &rules, at, faults);
+    if let Some(seconds) = spec["activeDeadlineSeconds"]
+        .as_i64()
+        .filter(|seconds| !(1..=i64::from(i32::MAX)).contains(seconds))
+    {
+        let text = "must be between 1 and 2147483647, inclusive";
+        faults.invalid(format!("{at}.activeDeadlineSeconds"), seconds, text);
+    }
+    named(
+        spec,
+        &[("hostname", names::label), ("subdomain", names::label)],
+        at,
+        faults,
+    );
+    placement::tolerations(&spec["tolerations"], &format!("{at}.tolerations"), faults);
+    aliases(&spec["hostAliases"], &format!("{at}.hostAliases"), faults);
+    let rules: [(&str, names::Rule); 2] = [
+        ("priorityClassName", names::subdomain),
+        ("runtimeClassName", names::subdomain),
+    ];
+    named(spec, &rules, at, faults);
+    if let Some(policy) = spec["preemptionPolicy"].as_str() {
+        let field = format!("{at}.preemptionPolicy");
+        faults.one_of(&field, policy, &["PreemptLowerPriority", "Never"]);
+    }
+    for (name, amount) in meta::pairs(&spec["overhead"]) {
+        resources::quantity(name, amount, &format!("{at}.overhead.limits[{name}]"), faults);
+    }
+}
+
+/// Claims of containers are among those of the pod.
+fn unclaimed(spec: &Value, claimed: &[&str], at: &str, faults: &mut Faults) {
+    for list in ["containers", "initContainers"] {
+        for (i, container) in spec[list].as_array().into_iter().flatten().enumerate() {
+            let claims = container["resources"]["claims"].as_array().into_iter().flatten();
+            for (j, claim) in claims.enumerate() {
+                let name = text(claim, "name");
+                if name.is_empty() || claimed.contains(&name) {
+                    continue;
+                }
+                let field = format!("{at}.{list}[{i}].resources.claims[{j}]");
+                let known = match claimed {
+                    [] => " which is empty".to_owned(),
+                    names => format!(": {}", names.join(", ")),
+                };
+                let why = format!("must be one of the names in pod.spec.resourceClaims{known}");
+                faults.not_found_because(field, name, &why);
+            }
+        }
+    }
+}
+
+fn policies(spec: &Value, at: &str, faults: &mut Faults) {
+    let known = ["Always", "OnFailure", "Never"];
+    faults.one_of(
+        &format!("{at}.restartPolicy"),
+        text(spec, "restartPolicy"),
+        &known,
+    );
+    let known = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
+    faults.one_of(&format!("{at}.dnsPolicy"), text(spec, "dnsPolicy"), &known);
+}
+
+fn security(context: &Value, at: &str, faults: &mut Faults) {
+    for who in ["fsGroup", "runAsUser", "runAsGroup"] {
+        containers::id(&context[who], &format!("{at}.{who}"), faults);
+    }
+    let groups = context["supplementalGroups"].as_array().into_iter().flatten();
+    for (i, group) in groups.enumerate() {
+        containers::id(group, &format!("{at}.supplementalGroups[{i}]"), faults);
+    }
+    if let Some(policy) = context["fsGroupChangePolicy"].as_str() {
+        let field = format!("{at}.fsGroupChangePolicy");
+        faults.one_of(&field, policy, &["Always", "OnRootMismatch"]);
+    }
+}
+
+/// Names, where there are any.
+fn named(spec: &Value, rules: &[(&str, names::Rule)], at: &str, faults: &mut Faults) {
+    for (field, rule) in rules {
+        let name = text(spec, field);
+        if !name.is_empty() {
+            meta::complain(faults, &format!("{at}.{field}"), name, rule(name));
+        }
+    }
+}
+
+fn aliases(aliases: &Value, at: &str, faults: &mut Faults) {
+    for (i, alias) in aliases.as_array().into_iter().flatten().enumerate() {
+        let ip = text(alias, "ip");
+        if ip.parse::<IpAddr>().is_err() {
+            let text = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
+            faults.invalid(format!("{at}[{i}].ip"), ip, text);
+        }
+        for (j, name) in meta::texts(&alias["hostnames"]).into_iter().enumerate() {
+            let field = format!("{at}[{i}].hostnames[{j}]");
+            meta::complain(faults, &field, name, names::subdomain(name));
+        }
+    }
+}
+
+fn text<'a>(object: &'a Value, field: &str) -> &'a str {
+    object[field].as_str().unwrap_or_default()
+}

@@ -1,0 +1,183 @@
+//! What may change of a pod that is there (`ValidatePodUpdate` of core/v1). Binding goes through its own subresource.
+
+use super::placement::as_internal;
+use crate::faults::Faults;
+use crate::meta;
+use serde_json::Value;
+
+const ONLY: &str = "pod updates may not change fields other than `spec.containers[*].image`,\
+    `spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing \
+    tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
+/// The node affinity that must hold.
+const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
+
+/// The rules for a change of a pod.
+pub(super) fn validate(new: &Value, old: &Value, faults: &mut Faults) {
+    let (new, old) = (&new["spec"], &old["spec"]);
+    for list in ["containers", "initContainers"] {
+        if items(&new[list]).len() != items(&old[list]).len() {
+            faults.forbidden(
+                format!("spec.{list}"),
+                "pod updates may not add or remove containers",
+            );
+            return;
+        }
+        images(list, &new[list], faults);
+    }
+    if !deadline(
+        &new["activeDeadlineSeconds"],
+        &old["activeDeadlineSeconds"],
+        faults,
+    ) {
+        return;
+    }
+    tolerations(&new["tolerations"], &old["tolerations"], faults);
+    gates(&new["schedulingGates"], &old["schedulingGates"], faults);
+    let mut allowed = new.clone();
+    restore(&mut allowed, old);
+    if !items(&old["schedulingGates"]).is_empty() {
+        gated(&mut allowed, old, faults);
+    }
+    if allowed != *old {
+        faults.forbidden("spec", ONLY);
+    }
+}
+
+fn items(list: &Value) -> &[Value] {
+    list.as_array().map_or(&[], Vec::as_slice)
+}
+
+fn images(list: &str, containers: &Value, faults: &mut Faults) {
+    for (i, container) in items(containers).iter().enumerate() {
+        let image = container["image"].as_str().unwrap_or_default();
+        let field = format!("spec.{list}[{i}].image");
+        if image.is_empty() {
+            faults.required(field, "");
+        } else if image.trim() != image {
+            faults.invalid(field, image, "must not have leading or trailing whitespace");
+        }
+    }
+}
+
+/// A deadline may be set, and become shorter. Returns whether there is any use in looking further.
+fn deadline(new: &Value, old: &Value, faults: &mut Faults) -> bool {
+    let field = "spec.activeDeadlineSeconds";
+    let Some(seconds) = new.as_i64() else {
+        if !old.is_null() {
+            faults.invalid(
+                field,
+                Value::Null,
+                "must not update from a positive integer to nil value",
+            );
+        }
+        return true;
+    };
+    if !(0..=i64::from(i32::MAX)).contains(&seconds) {
+        faults.invalid(field, seconds, "must be between 0 and 2147483647, inclusive");
+        return false;
+    }
+    if old.as_i64().is_some_and(|old| old < seconds) {
+        faults.invalid(field, seconds, "must be less than or equal to previous value");
+        return false;
+    }
+    true
+}
+
+/// Tolerations may be added, and last longer or shorter.
+fn tolerations(new: &Value, old: &Value, faults: &mut Faults) {
+    let kept = |old: &Value| {
+        items(new).iter().any(|new| {
+            let mut before = old.clone();
+            meta::assign(&mut before, "tolerationSeconds", new["tolerationSeconds"].clone());
+            before == *new
+        })
+    };
+    if !items(old).iter().all(kept) {
+        let text = "existing toleration can not be modified except its tolerationSeconds";
+        faults.forbidden("spec.tolerations", text);
+        return;
+    }
+    super::placement::tolerations(new, "spec.tolerations", faults);
+}
+
+fn gates(new: &Value, old: &Value, faults: &mut Faults) {
+    for (i, gate) in items(new).iter().enumerate() {
+        if !items(old).iter().any(|known| known["name"] == gate["name"]) {
+            let name = gate["name"].as_str().unwrap_or_default();
+            let text = format!("only deletion is allowed, but found new scheduling gate '{name}'");
+            faults.forbidden(format!("spec.schedulingGates[{i}].name"), &text);
+        }
+    }
+}
+
+/// Takes what may change, and was looked at above, from the old spec.
+fn restore(allowed: &mut Value, old: &Value) {
+    for list in ["containers", "initContainers"] {
+        let before = items(&old[list]).iter();
+        let list = format!("/{list}");
+        meta::entries(allowed, &list)
+            .zip(before)
+            .for_each(|(container, before)| container["image"] = before["image"].clone());
+    }
+    for name in ["activeDeadlineSeconds", "schedulingGates", "tolerations"] {
+        meta::assign(allowed, name, old[name].clone());
+    }
+    let grace = "terminationGracePeriodSeconds";
+    if old[grace].as_i64().is_some_and(|old| old < 0) && allowed[grace] == 1 {
+        allowed[grace] = old[grace].clone();
+    }
+}
+
+/// Where a pod that waits at a gate may run can still be narrowed.
+fn gated(allowed: &mut Value, old: &Value, faults: &mut Faults) {
+    if allowed["nodeSelector"] != old["nodeSelector"] {
+        let kept = |(key, value): (&str, &str)| allowed["nodeSelector"][key] == value;
+        if !meta::pairs(&old["nodeSelector"]).all(kept) {
+            let text = "only additions to spec.nodeSelector are allowed (no mutations or deletions)";
+            faults.invalid("spec.nodeSelector", allowed["nodeSelector"].clone(), text);
+        }
+        meta::assign(allowed, "nodeSelector", old["nodeSelector"].clone());
+    }
+    let before = &old["affinity"]["nodeAffinity"];
+    if allowed["affinity"]["nodeAffinity"] == *before {
+        return;
+    }
+    node_affinity(&allowed["affinity"]["nodeAffinity"], before, faults);
+    meta::member(allowed, "affinity");
+    meta::assign(&mut allowed["affinity"], "nodeAffinity", before.clone());
+    if old["affinity"].is_null()
+        && allowed["affinity"]
+            .as_object()
+            .is_some_and(serde_json::Map::is_empty)
+    {
+        meta::assign(allowed, "affinity", Value::Null);
+    }
+}
+
+fn node_affinity(new: &Value, old: &Value, faults: &mut Faults) {
+    let terms = |affinity: &Value| items(&affinity[REQUIRED]["nodeSelectorTerms"]).to_vec();
+    let (new, old) = (terms(new), terms(old));
+    let field = format!("spec.affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms");
+    if old.is_empty() {
+        return;
+    }
+    if old.len() != new.len() {
+        let text = "no additions/deletions to non-empty NodeSelectorTerms list are allowed";
+        faults.invalid(field, as_internal(&new.into()), text);
+        return;
+    }
+    for (i, (new, old)) in new.iter().zip(&old).enumerate() {
+        if !only_adds(new, old) {
+            let text = "only additions are allowed (no mutations or deletions)";
+            faults.invalid(format!("{field}[{i}]"), as_internal(new), text);
+        }
+    }
+}
+
+/// Whether a term has the requirements of the old one, and maybe more. An empty term selects nothing, and stays empty.
+fn only_adds(new: &Value, old: &Value) -> bool {
+    let lists = ["matchExpressions", "matchFields"].map(|list| (items(&new[list]), items(&old[list])));
+    let was_empty = lists.iter().all(|(_, old)| old.is_empty());
+    let is_empty = lists.iter().all(|(new, _)| new.is_empty());
+    (!was_empty || is_empty) && lists.iter().all(|(new, old)| new.starts_with(old))
+}

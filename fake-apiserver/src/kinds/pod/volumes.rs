@@ -1,0 +1,251 @@
+//! The rules for a pod's volumes (`ValidateVolumes` of core/v1).
+//!
+//! Sources that only old clusters have are told apart from others, but not looked into.
+
+use super::super::volume::{claim_validate, driver_name, host_path, nfs};
+use crate::faults::Faults;
+use crate::meta;
+use crate::names;
+use serde_json::Value;
+
+/// A rule for a source at some place.
+type Rule = fn(&Value, &str, &mut Faults);
+
+/// All sources in the order in which the real server looks for them, with the rules that matter here.
+const SOURCES: [(&str, Rule); 29] = [
+    ("emptyDir", empty_dir),
+    ("hostPath", host_path),
+    ("gitRepo", any),
+    ("gcePersistentDisk", any),
+    ("awsElasticBlockStore", any),
+    ("secret", secret),
+    ("nfs", nfs),
+    ("iscsi", any),
+    ("glusterfs", any),
+    ("flocker", any),
+    ("persistentVolumeClaim", claim),
+    ("rbd", any),
+    ("cinder", any),
+    ("cephfs", any),
+    ("quobyte", any),
+    ("downwardAPI", any),
+    ("fc", any),
+    ("flexVolume", any),
+    ("configMap", config_map),
+    ("azureFile", any),
+    ("vsphereVolume", any),
+    ("photonPersistentDisk", any),
+    ("portworxVolume", any),
+    ("azureDisk", any),
+    ("storageos", any),
+    ("projected", projected),
+    ("scaleIO", any),
+    ("csi", csi),
+    ("ephemeral", ephemeral),
+];
+
+const MODE: &str = "must be a number between 0 and 0777 (octal), both inclusive";
+/// Seconds that a projected token may be good for.
+const TOKEN_SECONDS: std::ops::RangeInclusive<i64> = 600..=1 << 32;
+
+/// Judges volumes, and returns those that are as they should be: others cannot be mounted.
+pub(super) fn validate<'a>(volumes: &'a Value, pod: &str, at: &str, faults: &mut Faults) -> Vec<&'a Value> {
+    let volumes = volumes.as_array().map_or(&[][..], Vec::as_slice);
+    let made = |volume: &Value| format!("{pod}-{}", text(volume, "name"));
+    let made: Vec<String> = volumes
+        .iter()
+        .filter(|volume| !pod.is_empty() && !volume["ephemeral"].is_null())
+        .map(made)
+        .collect();
+    let mut good: Vec<&Value> = Vec::new();
+    for (i, volume) in volumes.iter().enumerate() {
+        let at = format!("{at}[{i}]");
+        let before = faults.len();
+        source(volume, pod, &at, faults);
+        let (name, field) = (text(volume, "name"), format!("{at}.name"));
+        if name.is_empty() {
+            faults.required(field.as_str(), "");
+        } else {
+            meta::complain(faults, &field, name, names::label(name));
+        }
+        if good.iter().any(|known| text(known, "name") == name) {
+            faults.duplicate(field, name);
+        }
+        if faults.len() == before {
+            good.push(volume);
+        }
+        let claimed = text(&volume["persistentVolumeClaim"], "claimName");
+        if made.iter().any(|made| made == claimed) {
+            let text = "must not reference a PVC that gets created for an ephemeral volume";
+            faults.invalid(format!("{at}.persistentVolumeClaim.claimName"), claimed, text);
+        }
+    }
+    good
+}
+
+fn source(volume: &Value, pod: &str, at: &str, faults: &mut Faults) {
+    let mut present = SOURCES.iter().filter(|(name, _)| !volume[*name].is_null());
+    let Some((first, rule)) = present.next() else {
+        if volume["image"].is_null() {
+            faults.required(at, "must specify a volume type");
+        }
+        return;
+    };
+    rule(&volume[*first], &format!("{at}.{first}"), faults);
+    let name = text(volume, "name");
+    if *first == "ephemeral" && !pod.is_empty() && !name.is_empty() {
+        let claim = format!("{pod}-{name}");
+        for complaint in names::subdomain(&claim) {
+            faults.invalid(
+                format!("{at}.name"),
+                name,
+                &format!("PVC name {claim:?}: {complaint}"),
+            );
+        }
+    }
+    for (name, _) in present {
+        faults.forbidden(format!("{at}.{name}"), "may not specify more than 1 volume type");
+    }
+}
+
+fn any(_: &Value, _: &str, _: &mut Faults) {}
+
+fn empty_dir(source: &Value, at: &str, faults: &mut Faults) {
+    if text(source, "sizeLimit").starts_with('-') {
+        let text = "SizeLimit field must be a valid resource quantity";
+        faults.forbidden(format!("{at}.sizeLimit"), text);
+    }
+}
+
+fn claim(source: &Value, at: &str, faults: &mut Faults) {
+    if text(source, "claimName").is_empty() {
+        faults.required(format!("{at}.claimName"), "");
+    }
+}
+
+fn secret(source: &Value, at: &str, faults: &mut Faults) {
+    if text(source, "secretName").is_empty() {
+        faults.required(format!("{at}.secretName"), "");
+    }
+    files(source, at, faults);
+}
+
+fn config_map(source: &Value, at: &str, faults: &mut Faults) {
+    if text(source, "name").is_empty() {
+        faults.required(format!("{at}.name"), "");
+    }
+    files(source, at, faults);
+}
+
+/// The rules for the files that a source consists of.
+fn files(source: &Value, at: &str, faults: &mut Faults) {
+    mode(&source["defaultMode"], &format!("{at}.defaultMode"), faults);
+    items(source, at, faults);
+}
+
+fn items(source: &Value, at: &str, faults: &mut Faults) {
+    for (i, item) in source["items"].as_array().into_iter().flatten().enumerate() {
+        let at = format!("{at}.items[{i}]");
+        for part in ["key", "path"] {
+            if text(item, part).is_empty() {
+                faults.required(format!("{at}.{part}"), "");
+            }
+        }
+        inner_path(text(item, "path"), &format!("{at}.path"), faults);
+        mode(&item["mode"], &format!("{at}.mode"), faults);
+    }
+}
+
+fn mode(mode: &Value, field: &str, faults: &mut Faults) {
+    if let Some(mode) = mode.as_i64().filter(|mode| !(0..=0o777).contains(mode)) {
+        faults.invalid(field, mode, MODE);
+    }
+}
+
+/// A path that stays inside of the volume, and away from what the kubelet keeps there.
+fn inner_path(path: &str, field: &str, faults: &mut Faults) {
+    descending_path(path, field, faults);
+    if path.starts_with("..") && !path.starts_with("../") {
+        faults.invalid(field, path, "must not start with '..'");
+    }
+}
+
+/// A path that stays inside of what it is relative to.
+pub(super) fn descending_path(path: &str, field: &str, faults: &mut Faults) {
+    if path.starts_with('/') {
+        faults.invalid(field, path, "must be a relative path");
+    }
+    if path.split('/').any(|part| part == "..") {
+        faults.invalid(field, path, "must not contain '..'");
+    }
+}
+
+fn projected(source: &Value, at: &str, faults: &mut Faults) {
+    for (i, part) in source["sources"].as_array().into_iter().flatten().enumerate() {
+        let inner = format!("{at}.sources[{i}]");
+        for kind in ["secret", "configMap"] {
+            if !part[kind].is_null() {
+                let inner = format!("{inner}.{kind}");
+                if text(&part[kind], "name").is_empty() {
+                    faults.required(format!("{inner}.name"), "");
+                }
+                items(&part[kind], &inner, faults);
+            }
+        }
+        let token = &part["serviceAccountToken"];
+        if token.is_null() {
+            continue;
+        }
+        let seconds = token["expirationSeconds"].as_i64().unwrap_or_default();
+        let field = format!("{inner}.serviceAccountToken.expirationSeconds");
+        if seconds < *TOKEN_SECONDS.start() {
+            faults.invalid(field, seconds, "may not specify a duration less than 10 minutes");
+        } else if seconds > *TOKEN_SECONDS.end() {
+            faults.invalid(
+                field,
+                seconds,
+                "may not specify a duration larger than 2^32 seconds",
+            );
+        }
+        match text(token, "path") {
+            "" => faults.required(format!("{at}.path"), ""),
+            path => inner_path(path, &format!("{at}.path"), faults),
+        }
+    }
+    mode(&source["defaultMode"], &format!("{at}.defaultMode"), faults);
+}
+
+fn csi(source: &Value, at: &str, faults: &mut Faults) {
+    driver_name(text(source, "driver"), &format!("{at}.driver"), faults);
+    let secret = &source["nodePublishSecretRef"];
+    if !secret.is_null() {
+        match text(secret, "name") {
+            "" => faults.required(format!("{at}.nodePublishSecretRef.name"), ""),
+            name => meta::complain(faults, &format!("{at}.name"), name, names::subdomain(name)),
+        }
+    }
+}
+
+fn ephemeral(source: &Value, at: &str, faults: &mut Faults) {
+    let template = &source["volumeClaimTemplate"];
+    let at = format!("{at}.volumeClaimTemplate");
+    if template.is_null() {
+        faults.required(at, "");
+        return;
+    }
+    for (name, value) in template["metadata"].as_object().into_iter().flatten() {
+        if !["annotations", "labels", "creationTimestamp"].contains(&name.as_str()) && !value.is_null() {
+            faults.forbidden(format!("{at}.metadata.{name}"), "cannot be set");
+        }
+    }
+    meta::labels(
+        &template["metadata"]["labels"],
+        &format!("{at}.metadata.labels"),
+        faults,
+    );
+    claim_validate(&template["spec"], &format!("{at}.spec"), faults);
+}
+
+fn text<'a>(object: &'a Value, field: &str) -> &'a str {
+    object[field].as_str().unwrap_or_default()
+}

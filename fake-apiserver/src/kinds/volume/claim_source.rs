@@ -1,0 +1,83 @@
+//! Where a claim's volume gets its content from: `dataSource` and its successor `dataSourceRef`.
+//!
+//! Owns how the two are kept equal. Does not know the rest of a claim.
+
+use crate::faults::Faults;
+use crate::meta;
+use crate::names;
+use serde_json::{Value, json};
+
+/// Drops a reference into another namespace, which is an alpha feature, and a `dataSource` that the old field never allowed, as those who set it before the new one came expect.
+pub(super) fn restrict(spec: &mut Value) {
+    if !text(&spec["dataSourceRef"], "namespace").is_empty() {
+        meta::assign(spec, "dataSourceRef", Value::Null);
+    }
+    let Some(source) = spec.get("dataSource") else {
+        return;
+    };
+    let is = |group: &str, kind: &str| {
+        source["apiGroup"].as_str().unwrap_or_default() == group && source["kind"] == kind
+    };
+    if !is("", "PersistentVolumeClaim") && !is("snapshot.storage.k8s.io", "VolumeSnapshot") {
+        meta::assign(spec, "dataSource", Value::Null);
+    }
+}
+
+/// Copies the one that is set to the other; a reference into another namespace has no old form.
+pub(super) fn equalize(spec: &mut Value) {
+    let copy =
+        |from: &Value| json!({"apiGroup": from["apiGroup"], "kind": from["kind"], "name": from["name"]});
+    let (old, new) = (spec["dataSource"].clone(), spec["dataSourceRef"].clone());
+    if old.is_object() && new.is_null() {
+        spec["dataSourceRef"] = copy(&old);
+    } else if new.is_object() && old.is_null() && new["namespace"].as_str().unwrap_or_default().is_empty() {
+        spec["dataSource"] = copy(&new);
+    }
+}
+
+/// The rules for both.
+pub(super) fn validate(spec: &Value, at: &str, faults: &mut Faults) {
+    let (old, new) = (&spec["dataSource"], &spec["dataSourceRef"]);
+    for (name, source) in [("dataSource", old), ("dataSourceRef", new)] {
+        if !source.is_null() {
+            reference(source, &format!("{at}.{name}"), faults);
+        }
+    }
+    let parts = |source: &Value| ["apiGroup", "kind", "name"].map(|part| source[part].clone());
+    // The value that is shown is a path, which has no form in JSON.
+    if !old.is_null() && !text(new, "namespace").is_empty() {
+        let text = "may not be specified when dataSourceRef.namespace is specified";
+        faults.invalid(at, json!({}), text);
+    } else if !old.is_null() && !new.is_null() && parts(old) != parts(new) {
+        faults.invalid(at, json!({}), "must match dataSourceRef");
+    }
+}
+
+fn reference(source: &Value, at: &str, faults: &mut Faults) {
+    for part in ["name", "kind"] {
+        if text(source, part).is_empty() {
+            faults.required(format!("{at}.{part}"), "");
+        }
+    }
+    let (group, kind) = (text(source, "apiGroup"), text(source, "kind"));
+    if group.is_empty() && kind != "PersistentVolumeClaim" {
+        let text = "must be 'PersistentVolumeClaim' when referencing the default apiGroup";
+        faults.invalid(at, kind, text);
+    }
+    if !group.is_empty() {
+        meta::complain(faults, &format!("{at}.apiGroup"), group, names::subdomain(group));
+    }
+    let namespace = text(source, "namespace");
+    if !namespace.is_empty() {
+        meta::complain(
+            faults,
+            &format!("{at}.namespace"),
+            namespace,
+            names::label(namespace),
+        );
+    }
+}
+
+fn text<'a>(object: &'a Value, field: &str) -> &'a str {
+    object[field].as_str().unwrap_or_default()
+}

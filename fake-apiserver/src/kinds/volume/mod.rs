@@ -1,0 +1,223 @@
+//! Volumes, and what they share with claims.
+
+mod claim;
+mod claim_diff;
+mod claim_source;
+mod source;
+
+use super::selectors::{self, Values};
+use super::{Hooks, Kind, NO_HOOKS, PLAIN, Setting};
+use crate::faults::Faults;
+use crate::meta;
+use crate::names;
+use crate::printer;
+use crate::quantity::Quantity;
+pub(super) use claim::{PERSISTENT_VOLUME_CLAIM, claim_spec_default, spec_validate as claim_validate};
+use serde_json::{Value, json};
+pub(super) use source::{driver_name, host_path, nfs};
+
+/// In the order in which the server lists what it supports.
+const ACCESS_MODES: [&str; 4] = [
+    "ReadOnlyMany",
+    "ReadWriteMany",
+    "ReadWriteOnce",
+    "ReadWriteOncePod",
+];
+
+pub(super) static PERSISTENT_VOLUME: Kind = Kind {
+    kind: "PersistentVolume",
+    plural: "persistentvolumes",
+    singular: "persistentvolume",
+    short_names: &["pv"],
+    namespaced: false,
+    status: true,
+    returns_deleted: true,
+    meta_checked_twice: false,
+    hooks: Hooks {
+        default: volume_default,
+        create: volume_create,
+        update: volume_update,
+        validate: volume_validate,
+        validate_update: volume_validate_update,
+        warn: volume_warn,
+        ..NO_HOOKS
+    },
+    printer: &printer::VOLUME,
+    ..PLAIN
+};
+
+fn volume_default(object: &mut Value) {
+    meta::member(object, "status")
+        .entry("phase")
+        .or_insert_with(|| "Pending".into());
+    if let Some(path) = object.pointer_mut("/spec/hostPath") {
+        meta::default_member(path, "type", "");
+    }
+    let spec = meta::member(object, "spec");
+    for (name, value) in [
+        ("persistentVolumeReclaimPolicy", "Retain"),
+        ("volumeMode", "Filesystem"),
+    ] {
+        spec.entry(name).or_insert_with(|| value.into());
+    }
+}
+
+fn volume_create(object: &mut Value, setting: &Setting<'_>) {
+    object["status"] = json!({"phase": "Pending", "lastPhaseTransitionTime": setting.now});
+    protect(object, setting, "kubernetes.io/pv-protection");
+}
+
+fn volume_update(new: &mut Value, old: &Value, setting: &Setting<'_>) {
+    if new["status"]["phase"] != old["status"]["phase"] {
+        new["status"]["lastPhaseTransitionTime"] = setting.now.into();
+    } else if let Some(time) = old["status"].get("lastPhaseTransitionTime") {
+        meta::member(new, "status")
+            .entry("lastPhaseTransitionTime")
+            .or_insert_with(|| time.clone());
+    }
+}
+
+/// StorageObjectInUseProtection.
+pub(super) fn protect(object: &mut Value, setting: &Setting<'_>, finalizer: &str) {
+    if !setting.options.storage_protection || meta::finalizers(object).contains(&finalizer) {
+        return;
+    }
+    let list = meta::edit(object)
+        .entry("finalizers")
+        .or_insert_with(|| json!([]));
+    if let Some(list) = list.as_array_mut() {
+        list.push(finalizer.into());
+    }
+}
+
+fn volume_validate(object: &Value, faults: &mut Faults) {
+    volume_spec_validate(&object["spec"], "spec", faults);
+}
+
+/// Policies that nobody should use any more.
+fn volume_warn(new: &Value, _: &Value) -> Vec<String> {
+    if new["spec"]["persistentVolumeReclaimPolicy"] != "Recycle" {
+        return Vec::new();
+    }
+    let text = "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended \
+        approach is to use dynamic provisioning.";
+    vec![text.to_owned()]
+}
+
+/// The rules for the spec of a volume that stands by itself.
+fn volume_spec_validate(spec: &Value, at: &str, faults: &mut Faults) {
+    if meta::texts(&spec["accessModes"]).is_empty() {
+        faults.required(format!("{at}.accessModes"), "");
+    }
+    access_modes(spec, at, faults);
+    capacity(&spec["capacity"], &format!("{at}.capacity"), faults);
+    let policy = spec["persistentVolumeReclaimPolicy"].as_str().unwrap_or_default();
+    let field = format!("{at}.persistentVolumeReclaimPolicy");
+    faults.one_of(&field, policy, &["Delete", "Recycle", "Retain"]);
+    let affinity = &spec["nodeAffinity"];
+    let field = format!("{at}.nodeAffinity.required");
+    if !affinity["required"].is_null() {
+        selectors::nodes(&affinity["required"], &field, Values::Labels, faults);
+    } else if !affinity.is_null() {
+        faults.required(field, "must specify required node constraints");
+    }
+    source::validate(spec, at, faults);
+    let root = spec["hostPath"]["path"].as_str().is_some_and(|path| {
+        !path.is_empty() && path.split('/').all(|part| ["", "."].contains(&part)) && path.starts_with('/')
+    });
+    if root && policy == "Recycle" {
+        let text = "may not be 'recycle' for a hostPath mount of '/'";
+        faults.forbidden(format!("{at}.persistentVolumeReclaimPolicy"), text);
+    }
+    class_name(spec, "storageClassName", at, faults);
+    volume_mode(spec, at, faults);
+    class_name(spec, "volumeAttributesClassName", at, faults);
+}
+
+fn capacity(capacity: &Value, field: &str, faults: &mut Faults) {
+    let amounts = capacity.as_object();
+    if amounts.is_none_or(serde_json::Map::is_empty) {
+        faults.required(field, "");
+    }
+    if amounts.is_none_or(|amounts| amounts.len() != 1 || !amounts.contains_key("storage")) {
+        faults.not_supported(field, capacity.clone(), &["storage"]);
+    }
+    for (name, amount) in amounts.into_iter().flatten() {
+        let text = amount.as_str().unwrap_or_default();
+        basic(&format!("{field}[{name}]"), text, faults);
+        positive(&format!("{field}[{name}]"), text, faults);
+    }
+}
+
+/// The name of a class, where there is one.
+fn class_name(spec: &Value, name: &str, at: &str, faults: &mut Faults) {
+    if let Some(class) = spec[name].as_str().filter(|class| !class.is_empty()) {
+        meta::complain(faults, &format!("{at}.{name}"), class, names::subdomain(class));
+    }
+}
+
+/// What modes of access there are, and which go together.
+fn access_modes(spec: &Value, at: &str, faults: &mut Faults) {
+    let modes = meta::texts(&spec["accessModes"]);
+    let field = format!("{at}.accessModes");
+    for mode in &modes {
+        faults.one_of(&field, mode, &ACCESS_MODES);
+    }
+    let other = |mode: &&str| *mode != "ReadWriteOncePod" && ACCESS_MODES.contains(mode);
+    if modes.contains(&"ReadWriteOncePod") && modes.iter().any(other) {
+        faults.forbidden(field, "may not use ReadWriteOncePod with other access modes");
+    }
+}
+
+fn volume_mode(spec: &Value, at: &str, faults: &mut Faults) {
+    if let Some(mode) = spec["volumeMode"].as_str() {
+        faults.one_of(&format!("{at}.volumeMode"), mode, &["Block", "Filesystem"]);
+    }
+}
+
+/// An amount that is not negative; a negative one is shown as a number.
+fn basic(field: &str, text: &str, faults: &mut Faults) {
+    if let Ok(amount) = text.parse::<Quantity>()
+        && amount.is_negative()
+    {
+        faults.invalid(field, amount.value(), "must be a valid resource quantity");
+    }
+}
+
+fn positive(field: &str, text: &str, faults: &mut Faults) {
+    if text
+        .parse::<Quantity>()
+        .is_ok_and(|q| q.is_zero() || q.is_negative())
+    {
+        faults.invalid(field, text, "must be greater than zero");
+    }
+}
+
+fn volume_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
+    let (new, old) = (&new["spec"], &old["spec"]);
+    let mut sources = [new, old].map(source::of);
+    let secret = "/csi/controllerExpandSecretRef";
+    if old.pointer(secret).is_none()
+        && let [now, _] = &mut sources
+        && let Some(csi) = now.get_mut("csi")
+    {
+        // It may be added, once.
+        meta::assign(csi, "controllerExpandSecretRef", Value::Null);
+    }
+    if sources[0] != sources[1] {
+        faults.forbidden(
+            "spec.persistentvolumesource",
+            "spec.persistentvolumesource is immutable after creation",
+        );
+    }
+    faults.unchanged("volumeMode", &new["volumeMode"], &old["volumeMode"]);
+    let affinity = &new["nodeAffinity"];
+    if !old["nodeAffinity"].is_null() && *affinity != old["nodeAffinity"] {
+        let text = "field is immutable, except for updating from beta label to GA";
+        faults.invalid("nodeAffinity", source::affinity_as_internal(affinity), text);
+    }
+    if !old["volumeAttributesClassName"].is_null() && new["volumeAttributesClassName"].is_null() {
+        let text = "update from non-nil value to nil is forbidden";
+        faults.forbidden("spec.volumeAttributesClassName", text);
+    }
+}

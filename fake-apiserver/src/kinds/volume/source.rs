@@ -1,0 +1,182 @@
+//! Where a volume's content is: the one source that it must have, and the rules for the sources that matter here.
+//!
+//! Plugins that no cluster has any more are told apart from others, but not looked into.
+
+use super::super::pod::node_selector_as_internal;
+use crate::faults::Faults;
+use crate::meta;
+use crate::names;
+use serde_json::{Value, json};
+
+/// Members of a volume spec that are not its source.
+const NOT_A_SOURCE: [&str; 9] = [
+    "accessModes",
+    "capacity",
+    "claimRef",
+    "mountOptions",
+    "nodeAffinity",
+    "persistentVolumeReclaimPolicy",
+    "storageClassName",
+    "volumeAttributesClassName",
+    "volumeMode",
+];
+
+/// In the order in which the real server looks for them.
+const SOURCES: [&str; 22] = [
+    "hostPath",
+    "gcePersistentDisk",
+    "awsElasticBlockStore",
+    "glusterfs",
+    "flocker",
+    "nfs",
+    "rbd",
+    "quobyte",
+    "cephfs",
+    "iscsi",
+    "cinder",
+    "fc",
+    "flexVolume",
+    "azureFile",
+    "vsphereVolume",
+    "photonPersistentDisk",
+    "portworxVolume",
+    "azureDisk",
+    "scaleIO",
+    "local",
+    "storageos",
+    "csi",
+];
+
+const HOST_PATH_TYPES: [&str; 8] = [
+    "",
+    "BlockDevice",
+    "CharDevice",
+    "Directory",
+    "DirectoryOrCreate",
+    "File",
+    "FileOrCreate",
+    "Socket",
+];
+
+/// A rule for a source at some place.
+type Rule = fn(&Value, &str, &mut Faults);
+
+const RULES: [(&str, Rule); 4] = [
+    ("csi", csi),
+    ("hostPath", host_path),
+    ("local", local),
+    ("nfs", nfs),
+];
+
+/// The source alone.
+pub(super) fn of(spec: &Value) -> Value {
+    let members = spec.as_object().into_iter().flatten();
+    let source = members.filter(|(name, _)| !NOT_A_SOURCE.contains(&name.as_str()));
+    source
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
+}
+
+/// A volume has one source, and that as it should be.
+pub(super) fn validate(spec: &Value, at: &str, faults: &mut Faults) {
+    let mut present = SOURCES.into_iter().filter(|name| !spec[*name].is_null());
+    let Some(first) = present.next() else {
+        faults.required(at, "must specify a volume type");
+        return;
+    };
+    if let Some((_, rule)) = RULES.iter().find(|(name, _)| *name == first) {
+        rule(&spec[first], &format!("{at}.{first}"), faults);
+    }
+    for name in present {
+        faults.forbidden(format!("{at}.{name}"), "may not specify more than 1 volume type");
+    }
+    if !spec["local"].is_null() && spec["nodeAffinity"].is_null() {
+        faults.required(
+            format!("{at}.nodeAffinity"),
+            "Local volume requires node affinity",
+        );
+    }
+}
+
+/// The rules for the name of a driver.
+pub(in crate::kinds) fn driver_name(name: &str, field: &str, faults: &mut Faults) {
+    if name.is_empty() {
+        faults.required(field, "");
+        return;
+    }
+    if name.len() > 63 {
+        faults.too_long(field, 63);
+    }
+    meta::complain(faults, field, name, names::subdomain(&name.to_lowercase()));
+}
+
+fn csi(source: &Value, at: &str, faults: &mut Faults) {
+    driver_name(text(source, "driver"), &format!("{at}.driver"), faults);
+    if text(source, "volumeHandle").is_empty() {
+        faults.required(format!("{at}.volumeHandle"), "");
+    }
+    for secret in [
+        "controllerPublishSecretRef",
+        "controllerExpandSecretRef",
+        "nodePublishSecretRef",
+        "nodeExpandSecretRef",
+    ] {
+        if !source[secret].is_null() {
+            let rules: [(&str, names::Rule); 2] = [("name", names::subdomain), ("namespace", names::label)];
+            for (part, rule) in rules {
+                let (name, field) = (text(&source[secret], part), format!("{at}.{secret}.{part}"));
+                if name.is_empty() {
+                    faults.required(field, "");
+                } else {
+                    meta::complain(faults, &field, name, rule(name));
+                }
+            }
+        }
+    }
+}
+
+/// The rules for a path of the host, also in pods.
+pub(in crate::kinds) fn host_path(source: &Value, at: &str, faults: &mut Faults) {
+    local(source, at, faults);
+    if let Some(kind) = source["type"]
+        .as_str()
+        .filter(|_| !text(source, "path").is_empty())
+    {
+        faults.one_of(&format!("{at}.type"), kind, &HOST_PATH_TYPES);
+    }
+}
+
+fn local(source: &Value, at: &str, faults: &mut Faults) {
+    let (path, field) = (text(source, "path"), format!("{at}.path"));
+    if path.is_empty() {
+        faults.required(field, "");
+    } else if path.split('/').any(|part| part == "..") {
+        faults.invalid(field, path, "must not contain '..'");
+    }
+}
+
+/// The rules for a share, also in pods.
+pub(in crate::kinds) fn nfs(source: &Value, at: &str, faults: &mut Faults) {
+    for name in ["server", "path"] {
+        if text(source, name).is_empty() {
+            faults.required(format!("{at}.{name}"), "");
+        }
+    }
+    let path = text(source, "path");
+    if !path.starts_with('/') {
+        faults.invalid(format!("{at}.path"), path, "must be an absolute path");
+    }
+}
+
+fn text<'a>(object: &'a Value, field: &str) -> &'a str {
+    object[field].as_str().unwrap_or_default()
+}
+
+/// Node affinity as the real server shows it: its own types have no names of JSON.
+pub(super) fn affinity_as_internal(affinity: &Value) -> Value {
+    if affinity.is_null() {
+        return Value::Null;
+    }
+    let terms = node_selector_as_internal(&affinity["required"]["nodeSelectorTerms"]);
+    json!({"Required": {"NodeSelectorTerms": terms}})
+}

@@ -1,0 +1,288 @@
+//! OpenAPI documents in protobuf, in the messages that the gnostic project defined for versions 2 and 3.
+//!
+//! Owns the tables of these messages, and encoding by them. Does not know what documents say. Documents are made here,
+//! never read: there is no decoder.
+
+use super::Fault;
+use super::wire::{put_bytes, put_nested, put_number, put_tag};
+use bytes::Bytes;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+/// The messages of each version.
+static SECOND: LazyLock<Messages> = LazyLock::new(|| read(include_str!("gnostic2.txt")));
+static THIRD: LazyLock<Messages> = LazyLock::new(|| read(include_str!("gnostic3.txt")));
+
+type Messages = HashMap<&'static str, Vec<Field>>;
+
+/// A field of a message.
+struct Field {
+    number: u32,
+    from: From,
+    of: Of,
+    is_list: bool,
+}
+
+/// Where in the JSON value of a message a field's value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum From {
+    /// The member of that name.
+    Member(&'static str),
+    /// Each member whose name begins with `x-`, with its name.
+    Extensions,
+    /// Each member that no other field is for, with its name.
+    Others,
+    /// The value itself, if this holds; the first field for which it does is the only one.
+    Whole(When),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum When {
+    Always,
+    /// It is an object with such a member.
+    Has(&'static str),
+    /// It is an object that says that it is in such a place.
+    In(&'static str),
+    Bool,
+    Number,
+    Text,
+}
+
+/// What a value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Of {
+    Text,
+    Bool,
+    Int,
+    Double,
+    /// Any JSON, as text in YAML, of which JSON is the simplest.
+    Any,
+    Message(&'static str),
+}
+
+const TYPES: [(&str, Of); 5] = [
+    ("string", Of::Text),
+    ("bool", Of::Bool),
+    ("int", Of::Int),
+    ("double", Of::Double),
+    ("any", Of::Any),
+];
+/// Wire type of numbers with a point.
+const FIXED64: u8 = 1;
+
+/// A document of version 2.
+pub(crate) fn version2(document: &Value) -> Bytes {
+    whole(&SECOND, document)
+}
+
+/// A document of version 3.
+pub(crate) fn version3(document: &Value) -> Bytes {
+    whole(&THIRD, document)
+}
+
+fn whole(messages: &Messages, document: &Value) -> Bytes {
+    let mut out = Vec::new();
+    // Only decoding can fail, and nothing is decoded.
+    message(messages, "Document", document, &mut out).map_or_else(|_| Bytes::new(), |()| out.into())
+}
+
+fn message(messages: &Messages, name: &str, value: &Value, out: &mut Vec<u8>) -> Result<(), Fault> {
+    let fields = messages.get(name).map_or(&[][..], Vec::as_slice);
+    for field in fields {
+        match field.from {
+            From::Whole(when) if when.holds(value) => {
+                // One of several: which one it is must be seen.
+                if value == &Value::Bool(false) {
+                    put_number(out, field.number, 0);
+                }
+                return put_all(messages, field, value, out);
+            }
+            From::Whole(_) => {}
+            From::Member(member) => {
+                if let Some(value) = value.get(member) {
+                    put_all(messages, field, value, out)?;
+                }
+            }
+            From::Extensions | From::Others => put_members(messages, fields, field, value, out)?,
+        }
+    }
+    Ok(())
+}
+
+/// The members that are named on the wire, too.
+fn put_members(
+    messages: &Messages,
+    fields: &[Field],
+    field: &Field,
+    value: &Value,
+    out: &mut Vec<u8>,
+) -> Result<(), Fault> {
+    let has_own = |name: &str| {
+        let mut own = fields.iter();
+        own.any(|field| matches!(field.from, From::Member(member) if member == name))
+    };
+    for (name, value) in value.as_object().into_iter().flatten() {
+        if name.starts_with("x-") == (field.from == From::Extensions) && !has_own(name) {
+            put_nested(out, field.number, |out| {
+                put_bytes(out, 1, name.as_bytes());
+                put(messages, 2, field.of, value, out)
+            })?;
+        }
+    }
+    Ok(())
+}
+
+fn put_all(messages: &Messages, field: &Field, value: &Value, out: &mut Vec<u8>) -> Result<(), Fault> {
+    match value {
+        Value::Array(items) if field.is_list => items
+            .iter()
+            .try_for_each(|item| put(messages, field.number, field.of, item, out)),
+        value => put(messages, field.number, field.of, value, out),
+    }
+}
+
+/// One field. What is false or zero is not written, as the third version of protobuf has it.
+fn put(messages: &Messages, number: u32, of: Of, value: &Value, out: &mut Vec<u8>) -> Result<(), Fault> {
+    match of {
+        Of::Text => put_bytes(out, number, value.as_str().unwrap_or_default().as_bytes()),
+        Of::Bool if value == &Value::Bool(true) => put_number(out, number, 1),
+        Of::Int => put_number(out, number, value.as_u64().unwrap_or_default()),
+        Of::Double => {
+            put_tag(out, number, FIXED64);
+            out.extend(value.as_f64().unwrap_or_default().to_le_bytes());
+        }
+        Of::Any => put_nested(out, number, |out| {
+            put_bytes(out, 2, format!("{value}\n").as_bytes());
+            Ok(())
+        })?,
+        Of::Message(name) => put_nested(out, number, |out| message(messages, name, value, out))?,
+        Of::Bool => {}
+    }
+    Ok(())
+}
+
+impl When {
+    fn holds(self, value: &Value) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Has(member) => value.get(member).is_some(),
+            Self::In(place) => value.get("in").is_some_and(|found| found == place),
+            Self::Bool => value.is_boolean(),
+            Self::Number => value.is_number(),
+            Self::Text => value.is_string(),
+        }
+    }
+
+    fn read(text: &'static str) -> Option<Self> {
+        Some(match text {
+            "else" => Self::Always,
+            "bool" => Self::Bool,
+            "number" => Self::Number,
+            "text" => Self::Text,
+            _ => match text.split_once(':')? {
+                ("has", member) => Self::Has(member),
+                ("in", place) => Self::In(place),
+                _ => return None,
+            },
+        })
+    }
+}
+
+fn read(text: &'static str) -> Messages {
+    let mut messages = Messages::new();
+    let mut name = "";
+    for line in text
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+    {
+        match line.strip_prefix(' ') {
+            None => name = line,
+            Some(rest) => {
+                let field = Field::read(rest).expect("a test holds that the embedded tables are well formed");
+                messages.entry(name).or_default().push(field);
+            }
+        }
+    }
+    messages
+}
+
+impl Field {
+    fn read(line: &'static str) -> Option<Self> {
+        let mut words = line.split(' ');
+        let (number, from, of) = (words.next()?, words.next()?, words.next()?);
+        let (is_list, of) = match of.strip_prefix("[]") {
+            Some(of) => (true, of),
+            None => (false, of),
+        };
+        let known = TYPES.iter().find(|(name, _)| *name == of);
+        Some(Self {
+            number: number.parse().ok()?,
+            from: match (from, from.strip_prefix('=')) {
+                ("x-*", _) => From::Extensions,
+                ("*", _) => From::Others,
+                (_, Some(when)) => From::Whole(When::read(when)?),
+                (member, None) => From::Member(member),
+            },
+            of: known.map_or(Of::Message(of), |(_, of)| *of),
+            is_list,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn every_message_that_is_named_is_there() {
+        for messages in [&SECOND, &THIRD] {
+            assert!(messages.contains_key("Document"));
+            for (name, fields) in messages.iter() {
+                for field in fields {
+                    if let Of::Message(of) = field.of {
+                        assert!(messages.contains_key(of), "{name} has a {of}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// A field of counted bytes.
+    fn counted(number: u32, bytes: impl AsRef<[u8]>) -> Vec<u8> {
+        let mut out = Vec::new();
+        put_bytes(&mut out, number, bytes.as_ref());
+        out
+    }
+
+    #[test]
+    fn names_references_and_extensions_have_their_fields() {
+        let document = json!({"swagger": "2.0", "definitions": {
+            "a.B": {"properties": {"x-c": {"$ref": "#/d"}}, "x-e": ["f"]},
+        }});
+        let property = [counted(1, "x-c"), counted(2, counted(1, "#/d"))].concat();
+        let extension = [counted(1, "x-e"), counted(2, counted(2, "[\"f\"]\n"))].concat();
+        let schema = [counted(25, counted(1, property)), counted(31, extension)].concat();
+        let named = [counted(1, "a.B"), counted(2, schema)].concat();
+        let wanted = [counted(1, "2.0"), counted(9, counted(1, named))].concat();
+        assert_eq!(version2(&document), wanted);
+    }
+
+    #[test]
+    fn one_of_several_is_written_even_if_it_is_nothing() {
+        let schema = |default: Value| {
+            let document = json!({"components": {"schemas": {"a": {"default": default}}}});
+            version3(&document)
+        };
+        let wanted = |default: &[u8]| {
+            let named = [counted(1, "a"), counted(2, counted(1, counted(33, default)))].concat();
+            counted(5, counted(1, counted(1, named)))
+        };
+        assert_eq!(schema(json!(false)), wanted(&[0x10, 0]));
+        assert_eq!(schema(json!(true)), wanted(&[0x10, 1]));
+        assert_eq!(schema(json!("")), wanted(&[0x1a, 0]));
+        assert_eq!(schema(json!(0)), wanted(&[0x09, 0, 0, 0, 0, 0, 0, 0, 0]));
+        assert_eq!(schema(json!({})), wanted(&[]));
+    }
+}

@@ -1,0 +1,137 @@
+//! Field selectors: their grammar, and matching. Which fields can be selected is a matter of the kind table.
+
+use crate::kinds::Kind;
+use crate::status::Status;
+use serde_json::Value;
+
+/// A field selector; all terms must hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct FieldSelector(Vec<Term>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Term {
+    pointers: &'static [&'static str],
+    equal: bool,
+    value: String,
+}
+
+impl FieldSelector {
+    /// Parses the text of a `fieldSelector` parameter for one kind.
+    pub(crate) fn parse(text: &str, kind: &Kind) -> Result<Self, Status> {
+        let mut terms = Vec::new();
+        for part in split_terms(text).into_iter().filter(|part| !part.is_empty()) {
+            let (label, equal, value) = split_term(&part).ok_or_else(|| {
+                Status::bad_request(format!("invalid selector: '{text}'; can't understand '{part}'"))
+            })?;
+            let pointers =
+                pointers(kind, label).ok_or_else(|| Status::bad_request((kind.unknown_label)(label)))?;
+            terms.push(Term {
+                pointers,
+                equal,
+                value: unescape(value)?,
+            });
+        }
+        Ok(Self(terms))
+    }
+
+    pub(crate) fn matches(&self, object: &Value) -> bool {
+        self.0
+            .iter()
+            .all(|term| (read(object, term.pointers) == term.value) == term.equal)
+    }
+
+    /// The value that a field must have, where there is only one that it may have.
+    pub(crate) fn only(&self, pointer: &str) -> Option<&str> {
+        let mut terms = self.0.iter();
+        let exact = terms.find(|term| term.equal && *term.pointers == [pointer])?;
+        Some(&exact.value)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+fn pointers(kind: &Kind, label: &str) -> Option<&'static [&'static str]> {
+    match label {
+        "metadata.name" => Some(&["/metadata/name"]),
+        "metadata.namespace" => Some(&["/metadata/namespace"]),
+        label => kind
+            .selectable
+            .iter()
+            .find(|s| s.label == label)
+            .map(|s| s.pointers),
+    }
+}
+
+/// The text of a field; booleans that are absent are `false` only where the real server says so, which none of
+/// ours do: an absent field reads as the empty text, except the two booleans below.
+fn read(object: &Value, pointers: &[&str]) -> String {
+    for pointer in pointers {
+        match object.pointer(pointer) {
+            Some(Value::String(text)) if text.is_empty() => {}
+            Some(Value::String(text)) => return text.clone(),
+            Some(Value::Null) | None => {}
+            Some(other) => return other.to_string(),
+        }
+    }
+    let boolean = pointers
+        .iter()
+        .any(|p| ["/spec/unschedulable", "/spec/hostNetwork"].contains(p));
+    if boolean {
+        "false".to_owned()
+    } else {
+        String::new()
+    }
+}
+
+/// Splits at commas that are not escaped.
+fn split_terms(text: &str) -> Vec<String> {
+    let mut terms = vec![String::new()];
+    let mut escaped = false;
+    for c in text.chars() {
+        if c == ',' && !escaped {
+            terms.push(String::new());
+        } else if let Some(last) = terms.last_mut() {
+            last.push(c);
+        }
+        escaped = c == '\\' && !escaped;
+    }
+    terms
+}
+
+fn split_term(term: &str) -> Option<(&str, bool, &str)> {
+    let at = term.find(['=', '!'])?;
+    let (label, rest) = term.split_at(at);
+    let operators = [("!=", false), ("==", true), ("=", true)];
+    operators
+        .iter()
+        .find_map(|(operator, equal)| Some((label, *equal, rest.strip_prefix(operator)?)))
+}
+
+fn unescape(value: &str) -> Result<String, Status> {
+    let mut out = String::new();
+    let mut chars = value.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => match chars.next() {
+                Some(c @ ('\\' | ',' | '=')) => out.push(c),
+                other => {
+                    let found = other.map(String::from).unwrap_or_default();
+                    return Err(Status::bad_request(format!(
+                        "invalid field selector: invalid escape sequence: \\{found}"
+                    )));
+                }
+            },
+            c @ '=' => {
+                let text = format!(
+                    "invalid field selector: unescaped character in value: {}",
+                    u32::from(c)
+                );
+                return Err(Status::bad_request(text));
+            }
+            c => out.push(c),
+        }
+    }
+    Ok(out)
+}

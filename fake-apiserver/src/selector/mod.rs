@@ -1,0 +1,69 @@
+//! Label and field selectors: parsing as the real server does it, and matching.
+//!
+//! Owns the grammar. Which fields can be selected is a matter of the kind table.
+
+mod fields;
+mod labels;
+mod tokens;
+
+pub(crate) use fields::FieldSelector;
+pub(crate) use labels::LabelSelector;
+
+#[cfg(test)]
+mod tests {
+    //! Laws of selectors; what single texts mean is tested on the wire.
+
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+    use std::collections::BTreeMap;
+
+    fn labels() -> impl Strategy<Value = BTreeMap<String, String>> {
+        prop::collection::btree_map("[a-c]", "[x-z]{0,1}", 0..4)
+    }
+
+    fn matches(selector: &str, labels: &BTreeMap<String, String>) -> bool {
+        LabelSelector::parse(selector)
+            .unwrap()
+            .matches(&json!({"metadata": {"labels": labels}}))
+    }
+
+    proptest! {
+        #[test]
+        fn a_requirement_and_its_opposite_split_all_objects(labels in labels(), key in "[a-c]", value in "[x-z]{0,1}") {
+            for (yes, no) in [
+                (format!("{key}={value}"), format!("{key}!={value}")),
+                (format!("{key} in ({value},y)"), format!("{key} notin ({value},y)")),
+                (key.clone(), format!("!{key}")),
+            ] {
+                prop_assert_ne!(matches(&yes, &labels), matches(&no, &labels), "{} {}", yes, no);
+            }
+        }
+
+        #[test]
+        fn equality_means_the_label_has_the_value(labels in labels(), key in "[a-c]", value in "[x-z]{0,1}") {
+            prop_assert_eq!(matches(&format!("{key}=={value}"), &labels), labels.get(&key) == Some(&value));
+        }
+
+        #[test]
+        fn requirements_add_up(labels in labels(), one in "!?[a-c](=[x-z])?", two in "[a-c]( in \\([x-z],[x-z]\\))?") {
+            prop_assume!(!(one.starts_with('!') && one.contains('=')));
+            let both = matches(&format!("{one},{two}"), &labels);
+            prop_assert_eq!(both, matches(&one, &labels) && matches(&two, &labels));
+        }
+
+        #[test]
+        fn escaped_values_of_fields_come_through(name in "[a-z,=\\\\]{1,8}") {
+            let escaped = name.replace('\\', "\\\\").replace(',', "\\,").replace('=', "\\=");
+            let kind = crate::kinds::NAMESPACE;
+            let selector = FieldSelector::parse(&format!("metadata.name={escaped}"), kind).unwrap();
+            let object = json!({"metadata": {"name": name}});
+            prop_assert!(selector.matches(&object));
+        }
+
+        #[test]
+        fn nothing_makes_the_parsers_panic(text in "\\PC{0,30}") {
+            let _ = (LabelSelector::parse(&text).is_ok(), FieldSelector::parse(&text, crate::kinds::NAMESPACE).is_ok());
+        }
+    }
+}

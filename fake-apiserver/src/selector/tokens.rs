@@ -1,0 +1,79 @@
+//! The words and symbols of label selectors. Owns how a text falls into them; knows no grammar.
+
+use std::fmt;
+
+/// A piece of a selector. The words `in` and `notin` are symbols where an operator is expected, and words elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Token<'a> {
+    Word(&'a str),
+    Symbol(&'static str),
+    End,
+}
+
+/// Symbols, the longer before those that they begin with.
+const SYMBOLS: [&str; 9] = ["==", "!=", "=", "!", "(", ")", ",", "<", ">"];
+const WORDS: [&str; 2] = ["in", "notin"];
+const SPACE: [char; 4] = [' ', '\t', '\r', '\n'];
+
+/// What is left of a selector.
+pub(super) struct Tokens<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Tokens<'a> {
+    pub(super) fn scan(text: &'a str) -> Self {
+        // Go's scanner takes a zero byte for the end.
+        let end = text.find('\0').unwrap_or(text.len());
+        Self { rest: &text[..end] }
+    }
+
+    /// The next token where a key or value may be, which is not taken.
+    pub(super) fn value(&self) -> Token<'a> {
+        as_value(self.next().0)
+    }
+
+    /// The same, taken.
+    pub(super) fn take_value(&mut self) -> Token<'a> {
+        as_value(self.take())
+    }
+
+    /// The next token where an operator may be, taken.
+    pub(super) fn take(&mut self) -> Token<'a> {
+        let (token, rest) = self.next();
+        self.rest = rest;
+        token
+    }
+
+    fn next(&self) -> (Token<'a>, &'a str) {
+        let text = self.rest.trim_start_matches(SPACE);
+        if text.is_empty() {
+            return (Token::End, "");
+        }
+        if let Some(symbol) = SYMBOLS.iter().find(|symbol| text.starts_with(**symbol)) {
+            return (Token::Symbol(symbol), &text[symbol.len()..]);
+        }
+        let end = text
+            .find(|c: char| SPACE.contains(&c) || "=!(),<>".contains(c))
+            .unwrap_or(text.len());
+        let (word, rest) = text.split_at(end);
+        let symbol = WORDS.iter().find(|known| **known == word);
+        (symbol.map_or(Token::Word(word), |word| Token::Symbol(word)), rest)
+    }
+}
+
+fn as_value(token: Token<'_>) -> Token<'_> {
+    match token {
+        Token::Symbol(word @ ("in" | "notin")) => Token::Word(word),
+        other => other,
+    }
+}
+
+impl fmt::Display for Token<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Word(text) => text,
+            Self::Symbol(text) => text,
+            Self::End => "",
+        })
+    }
+}

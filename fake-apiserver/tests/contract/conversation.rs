@@ -1,0 +1,358 @@
+//! Conversations: what is asked in which order, and what the real server answered.
+//!
+//! A step is a line `METHOD /path` with what goes along. `${id}` in it is a name of the run's own, `${ns}` a namespace
+//! of that name, which is there from the beginning; `${word}` what an earlier step saved from its answer.
+
+use super::normal::{normal, text};
+use super::server::Server;
+use http_body_util::BodyExt;
+use hyper::{Request, Response};
+use kube::client::Body;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The conversations of one file.
+pub(crate) struct File {
+    pub(crate) area: String,
+    pub(crate) conversations: Vec<Conversation>,
+    answers: PathBuf,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Conversation {
+    pub(crate) name: String,
+    steps: Vec<Step>,
+    /// The right answers, one for each step.
+    #[serde(skip)]
+    answers: Vec<Answer>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Step {
+    send: String,
+    /// The kind of body: a patch's style, `yaml`, or a media type.
+    #[serde(rename = "as")]
+    style: Option<String>,
+    accept: Option<String>,
+    agent: Option<String>,
+    /// A body as data, sent as JSON, or as it is.
+    body: Option<Value>,
+    text: Option<String>,
+    /// Words for later steps, with the paths of the answer (`metadata.uid`) that they stand for.
+    #[serde(default)]
+    save: BTreeMap<String, String>,
+    /// A watch: the number of events that come.
+    watch: Option<usize>,
+    /// Paths of the answer that differ from run to run; `*` is every member or entry.
+    #[serde(default)]
+    ignore: Vec<String>,
+    /// Why the fake answers otherwise. It has to, or this goes.
+    simplified: Option<String>,
+}
+
+/// An answer, without what varies.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Answer {
+    status: u16,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    headers: BTreeMap<String, String>,
+    body: Value,
+}
+
+/// Headers that are part of the contract.
+const HEADERS: [&str; 3] = ["content-type", "retry-after", "warning"];
+/// A server that sends nothing more within this time has nothing more.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// All files of a folder, with their answers.
+pub(crate) fn read_all(folder: &Path) -> Vec<File> {
+    let entries = fs::read_dir(folder).expect("the folder of the contract is there");
+    let paths = entries.map(|entry| entry.expect("it can be listed").path());
+    let mut paths: Vec<PathBuf> = paths
+        .filter(|path| path.extension().is_some_and(|end| end == "yaml"))
+        .collect();
+    paths.sort();
+    paths.iter().map(|path| File::read(path)).collect()
+}
+
+impl File {
+    fn read(path: &Path) -> Self {
+        let said = fs::read_to_string(path).expect("conversations are text");
+        let mut conversations: Vec<Conversation> = serde_saphyr::from_str_with_options(&said, options())
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let answers = path.with_extension("answers.json");
+        let said = fs::read_to_string(&answers).unwrap_or_else(|_| "{}".to_owned());
+        let mut known: BTreeMap<String, Vec<Answer>> =
+            serde_json::from_str(&said).unwrap_or_else(|error| panic!("{}: {error}", answers.display()));
+        for conversation in &mut conversations {
+            conversation.answers = known.remove(&conversation.name).unwrap_or_default();
+        }
+        let area = path
+            .file_stem()
+            .and_then(|stem| stem.to_str())
+            .expect("names are text")
+            .to_owned();
+        Self {
+            area,
+            conversations,
+            answers,
+        }
+    }
+
+    /// Writes the answers down, one a line.
+    pub(crate) fn write_answers(&self) {
+        let conversations = self.conversations.iter().map(|each| {
+            let answers: Vec<String> = each.answers.iter().map(json_text).collect();
+            format!("{}: [\n{}\n]", json_text(&each.name), answers.join(",\n"))
+        });
+        let conversations: Vec<String> = conversations.collect();
+        let said = format!("{{\n{}\n}}\n", conversations.join(",\n"));
+        fs::write(&self.answers, said).expect("answers can be written");
+    }
+}
+
+fn json_text(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("answers are JSON")
+}
+
+impl Conversation {
+    /// Has the conversation and says what is different.
+    pub(crate) async fn hold(&self, server: &Server) -> Vec<String> {
+        if self.answers.len() != self.steps.len() {
+            return vec!["the answers of these steps are not known: record them".to_owned()];
+        }
+        let got = self.talk(server).await;
+        let mut differences = Vec::new();
+        for ((step, got), want) in self.steps.iter().zip(got).zip(&self.answers) {
+            match (&step.simplified, got == *want) {
+                (None, false) => differences.push(difference(&step.send, want, &got)),
+                (Some(_), true) => {
+                    differences.push(format!(
+                        "{}: the answers are the same; `simplified` can go",
+                        step.send
+                    ));
+                }
+                _ => {}
+            }
+        }
+        differences
+    }
+
+    pub(crate) async fn record(&mut self, server: &Server) {
+        self.answers = self.talk(server).await;
+    }
+
+    async fn talk(&self, server: &Server) -> Vec<Answer> {
+        let mut words = BTreeMap::from([
+            ("id".to_owned(), server.id.clone()),
+            ("ns".to_owned(), server.id.clone()),
+        ]);
+        server.create_namespace().await;
+        let mut answers = Vec::new();
+        for step in &self.steps {
+            answers.push(step.take(server, &mut words).await);
+        }
+        answers
+    }
+}
+
+impl Step {
+    async fn take(&self, server: &Server, words: &mut BTreeMap<String, String>) -> Answer {
+        let line = fill(&self.send, words);
+        let (method, path) = line.split_once(' ').expect("a step is a method and a path");
+        let response = server.send(self.request(method, path, words)).await;
+        let status = response.status().as_u16();
+        let headers = HEADERS.into_iter().filter_map(|name| {
+            let values = response
+                .headers()
+                .get_all(name)
+                .iter()
+                .filter_map(|value| value.to_str().ok());
+            let mut values: Vec<String> = values.map(|value| text(value, &server.id)).collect();
+            // The order of several warnings is that of the fields in the body.
+            values.sort();
+            (!values.is_empty()).then(|| (name.to_owned(), values.join(" | ")))
+        });
+        let headers: BTreeMap<String, String> = headers.collect();
+        let body = match self.watch {
+            Some(count) if status == 200 => events(response, count).await,
+            _ => whole(response).await,
+        };
+        let body = readable(body, &headers);
+        if let Some(name) = body["metadata"]["name"]
+            .as_str()
+            .filter(|_| method == "POST" && status == 201)
+        {
+            let collection = path.split('?').next().unwrap_or_default();
+            server.created(format!("{collection}/{name}"));
+        }
+        for (word, at) in &self.save {
+            let found = at
+                .split('.')
+                .fold(&body, |value, part| match part.parse::<usize>() {
+                    Ok(index) => &value[index],
+                    Err(_) => &value[part],
+                });
+            let found = found.as_str().map_or_else(|| found.to_string(), str::to_owned);
+            words.insert(word.clone(), found);
+        }
+        let mut body = normal(body, &server.id);
+        self.ignore.iter().for_each(|path| drop_at(&mut body, path));
+        Answer {
+            status,
+            headers,
+            body,
+        }
+    }
+
+    fn request(&self, method: &str, path: &str, words: &BTreeMap<String, String>) -> Request<Body> {
+        let mut request = Request::builder().method(method).uri(path);
+        request = request.header("accept", self.accept.as_deref().unwrap_or("application/json"));
+        request = request.header("user-agent", self.agent.as_deref().unwrap_or("contract/1"));
+        let body = match (&self.body, &self.text) {
+            (Some(body), _) => Some(body.to_string()),
+            (None, said) => said.clone(),
+        };
+        if body.is_some() {
+            request = request.header("content-type", self.media_type());
+        }
+        let body = fill(&body.unwrap_or_default(), words);
+        request
+            .body(Body::from(body.into_bytes()))
+            .expect("the step is a legal request")
+    }
+
+    fn media_type(&self) -> &str {
+        match self.style.as_deref() {
+            None => "application/json",
+            Some("json patch") => "application/json-patch+json",
+            Some("merge patch") => "application/merge-patch+json",
+            Some("strategic patch") => "application/strategic-merge-patch+json",
+            Some("apply") => "application/apply-patch+yaml",
+            Some("yaml") => "application/yaml",
+            Some(other) => other,
+        }
+    }
+}
+
+/// As YAML 1.2 has it: `y` and `n` are letters.
+fn options() -> serde_saphyr::Options {
+    serde_saphyr::options! { strict_booleans: true }
+}
+
+/// Puts words in the place of `${word}`.
+fn fill(said: &str, words: &BTreeMap<String, String>) -> String {
+    words.iter().fold(said.to_owned(), |said, (word, value)| {
+        said.replace(&format!("${{{word}}}"), value)
+    })
+}
+
+/// The whole body; what came of it where the rest does not come, as when a watch is answered that was not expected.
+async fn whole(response: Response<Body>) -> Value {
+    let (mut body, mut bytes) = (response.into_body(), Vec::new());
+    while let Ok(Some(Ok(frame))) = tokio::time::timeout(PATIENCE, body.frame()).await {
+        bytes.extend_from_slice(&frame.into_data().unwrap_or_default());
+    }
+    serde_json::from_slice(&bytes).unwrap_or_else(|_| String::from_utf8_lossy(&bytes).into_owned().into())
+}
+
+/// What a document in YAML says; how it is written is left to the writer.
+fn readable(body: Value, headers: &BTreeMap<String, String>) -> Value {
+    let is_yaml = headers
+        .get("content-type")
+        .is_some_and(|media| media == "application/yaml");
+    match body {
+        Value::String(text) if is_yaml => serde_saphyr::from_str(&text).expect("the answer is YAML"),
+        other => other,
+    }
+}
+
+/// The first events of a watch; fewer when no more come.
+async fn events(response: Response<Body>, count: usize) -> Value {
+    let mut body = response.into_body();
+    let (mut bytes, mut events) = (Vec::new(), Vec::new());
+    while events.len() < count {
+        let Ok(Some(Ok(frame))) = tokio::time::timeout(PATIENCE, body.frame()).await else {
+            break;
+        };
+        bytes.extend_from_slice(&frame.into_data().unwrap_or_default());
+        while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = bytes.drain(..=end).collect();
+            events.push(serde_json::from_slice(&line).expect("every line of a watch is JSON"));
+        }
+    }
+    // How many come in one piece is up to the server.
+    events.truncate(count);
+    Value::Array(events)
+}
+
+/// Removes what a path with `/` names.
+fn drop_at(value: &mut Value, path: &str) {
+    let (head, rest) = path
+        .split_once('/')
+        .map_or((path, None), |(head, rest)| (head, Some(rest)));
+    match (value, rest) {
+        (Value::Object(members), Some(rest)) => {
+            let chosen = members
+                .iter_mut()
+                .filter(|(name, _)| head == "*" || *name == head);
+            chosen.for_each(|(_, member)| drop_at(member, rest));
+        }
+        (Value::Object(members), None) => members.retain(|name, _| head != "*" && name != head),
+        (Value::Array(items), Some(rest)) => {
+            let chosen = items
+                .iter_mut()
+                .enumerate()
+                .filter(|(at, _)| head == "*" || at.to_string() == head);
+            chosen.for_each(|(_, item)| drop_at(item, rest));
+        }
+        _ => {}
+    }
+}
+
+/// Two answers, leaf by leaf, where they differ.
+fn difference(send: &str, want: &Answer, got: &Answer) -> String {
+    let (want, got) = (leaves(want), leaves(got));
+    let mut lines = vec![send.to_owned()];
+    for (path, value) in &want {
+        if got.get(path) != Some(value) {
+            lines.push(format!("  - {path}: {value}"));
+        }
+    }
+    for (path, value) in &got {
+        if want.get(path) != Some(value) {
+            lines.push(format!("  + {path}: {value}"));
+        }
+    }
+    lines.join("\n")
+}
+
+fn leaves(answer: &Answer) -> BTreeMap<String, String> {
+    let mut out = BTreeMap::new();
+    let value = serde_json::to_value(answer).expect("answers are JSON");
+    collect(&value, String::new(), &mut out);
+    out
+}
+
+fn collect(value: &Value, path: String, out: &mut BTreeMap<String, String>) {
+    let nothing = Map::new();
+    let members = value.as_object().unwrap_or(&nothing);
+    let items = value.as_array().map(Vec::as_slice).unwrap_or_default();
+    if members.is_empty() && items.is_empty() {
+        out.insert(path, value.to_string());
+        return;
+    }
+    members
+        .iter()
+        .for_each(|(name, member)| collect(member, format!("{path}.{name}"), out));
+    items
+        .iter()
+        .enumerate()
+        .for_each(|(at, item)| collect(item, format!("{path}[{at}]"), out));
+}

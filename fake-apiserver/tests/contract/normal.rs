@@ -1,0 +1,142 @@
+//! Takes out of answers what differs from run to run: uids, revisions, times, generated names, names of the run.
+
+use serde_json::{Map, Value};
+
+/// An answer without what varies. `id` is the part of names that is the run's own.
+pub(crate) fn normal(value: Value, id: &str) -> Value {
+    match value {
+        Value::Object(members) => {
+            let generate = members
+                .get("generateName")
+                .and_then(Value::as_str)
+                .map(str::to_owned);
+            let members = members.into_iter().map(|(name, value)| {
+                let value = member(&name, value, generate.as_deref(), id);
+                (text(&name, id), value)
+            });
+            Value::Object(members.collect::<Map<_, _>>())
+        }
+        Value::Array(items) => items.into_iter().map(|item| normal(item, id)).collect(),
+        Value::String(said) => text(&said, id).into(),
+        other => other,
+    }
+}
+
+fn member(name: &str, value: Value, generate: Option<&str>, id: &str) -> Value {
+    match (name, &value, generate) {
+        ("resourceVersion", Value::String(text), _) if !["", "0"].contains(&text.as_str()) => {
+            "<revision>".into()
+        }
+        ("continue", Value::String(text), _) if !text.is_empty() => "<continue>".into(),
+        ("name", Value::String(text), Some(base))
+            if text.len() == base.len() + 5 && text.starts_with(base) =>
+        {
+            format!("{}<5 characters>", self::text(base, id)).into()
+        }
+        ("managedFields", Value::Array(entries), _) => {
+            // They are ordered by their times, to the second.
+            let mut entries: Vec<Value> = entries.iter().map(|entry| normal(entry.clone(), id)).collect();
+            let order = |entry: &Value| {
+                ["operation", "manager", "subresource", "apiVersion"].map(|field| entry[field].to_string())
+            };
+            entries.sort_by_key(order);
+            entries.into()
+        }
+        _ => normal(value, id),
+    }
+}
+
+/// A text without what varies.
+pub(crate) fn text(said: &str, id: &str) -> String {
+    if said.parse::<jiff::Timestamp>().is_ok() && said.ends_with('Z') {
+        return "<time>".to_owned();
+    }
+    let said = said.replace(id, "${id}");
+    let said = without_uids(&said);
+    let said = without_token_volume(&said);
+    let said = without_diff(&said);
+    let said = without_document(&said);
+    ["current: ", "ResourceVersion: ", "UID: ", "in record ("]
+        .iter()
+        .fold(said, |said, before| without_number(&said, before))
+}
+
+/// The refusals of some changes end with a diff of Go structs.
+fn without_diff(said: &str) -> String {
+    const BEFORE: [&str; 2] = [
+        "(allow it to be set to 1 if it was previously negative)",
+        "spec.persistentvolumesource is immutable after creation",
+    ];
+    let found = BEFORE
+        .iter()
+        .find_map(|before| Some((before, said.split_once(before)?)));
+    match found {
+        Some((at, (before, diff))) if diff.ends_with(']') => format!("{before}{at}]"),
+        Some((at, (before, _))) => format!("{before}{at}"),
+        None => said.to_owned(),
+    }
+}
+
+/// The refusal of a patch shows the whole document that the patch has led to, if it was no strategic one.
+fn without_document(said: &str) -> String {
+    const BEFORE: &str = "patch: Invalid value: \"{";
+    const CAUSE: &str = "Invalid value: \"{\\\"apiVersion";
+    let before = [BEFORE, CAUSE].into_iter().find(|before| said.contains(before));
+    let parts =
+        before.and_then(|before| Some((before, said.split_once(before)?.0, said.rsplit_once("}\": ")?.1)));
+    parts.map_or_else(
+        || said.to_owned(),
+        |(before, first, why)| format!("{first}{before}<document>}}\": {why}"),
+    )
+}
+
+/// The volume of a pod's token has a generated name.
+fn without_token_volume(said: &str) -> String {
+    const NAME: &str = "kube-api-access-";
+    match said.split_once(NAME) {
+        Some((before, after)) if after.is_char_boundary(5.min(after.len())) && after.len() >= 5 => {
+            format!("{before}{NAME}<5 characters>{}", &after[5..])
+        }
+        _ => said.to_owned(),
+    }
+}
+
+/// Replaces every uid.
+fn without_uids(said: &str) -> String {
+    const LENGTH: usize = 36;
+    let mut out = String::new();
+    let mut rest = said;
+    while let Some(character) = rest.chars().next() {
+        match rest.get(..LENGTH).filter(|part| is_uid(part)) {
+            Some(part) => {
+                out.push_str("<uid>");
+                rest = &rest[part.len()..];
+            }
+            None => {
+                out.push(character);
+                rest = &rest[character.len_utf8()..];
+            }
+        }
+    }
+    out
+}
+
+fn is_uid(part: &str) -> bool {
+    let groups: Vec<&str> = part.split('-').collect();
+    groups.iter().map(|group| group.len()).eq([8, 4, 4, 4, 12])
+        && groups
+            .iter()
+            .all(|group| group.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+/// Replaces the number after some words.
+fn without_number(said: &str, before: &str) -> String {
+    let Some(at) = said.find(before).map(|at| at + before.len()) else {
+        return said.to_owned();
+    };
+    let digits = said[at..].bytes().take_while(u8::is_ascii_digit).count();
+    if digits < 2 {
+        return said.to_owned();
+    }
+    format!("{}<revision>{}", &said[..at], &said[at + digits..])
+}

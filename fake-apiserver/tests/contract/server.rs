@@ -1,0 +1,118 @@
+//! The server that a conversation is held against, and what has to be removed from it afterwards.
+
+use fake_apiserver::{ApiServer, Authorization, Running, ServerOptions, User};
+use http_body_util::BodyExt;
+use hyper::{Request, Response};
+use kube::client::Body;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use parking_lot::Mutex;
+use std::path::Path;
+use std::time::Duration;
+
+pub(crate) struct Server {
+    client: kube::Client,
+    /// Part of every name, so that conversations do not meet.
+    pub(crate) id: String,
+    /// Paths of what was created, oldest first.
+    created: Mutex<Vec<String>>,
+    /// The fake, which lives as long as the conversation.
+    _fake: Option<(ApiServer, Running)>,
+}
+
+impl Server {
+    pub(crate) async fn connect(kubeconfig: Option<&Path>) -> Self {
+        let (mut config, fake) = match kubeconfig {
+            Some(file) => {
+                let file = Kubeconfig::read_from(file).expect("CONTRACT_KUBECONFIG names a kubeconfig");
+                let config = kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await;
+                (config.expect("the kubeconfig is complete"), None)
+            }
+            None => {
+                let (config, fake) = fake().await;
+                (config, Some(fake))
+            }
+        };
+        config.default_retry = false;
+        let id = &uuid::Uuid::new_v4().simple().to_string()[..10];
+        Self {
+            client: kube::Client::try_from(config).expect("the configuration can be used"),
+            id: format!("x{id}x"),
+            created: Mutex::default(),
+            _fake: fake,
+        }
+    }
+
+    pub(crate) async fn send(&self, request: Request<Body>) -> Response<Body> {
+        let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+        let response = self.client.send(request).await.expect("the server answers");
+        if response.status() == 201 && (method == "PUT" || method == "PATCH") {
+            self.created.lock().push(path);
+        }
+        response
+    }
+
+    /// Makes the namespace of the conversation, and waits until it has its service account.
+    pub(crate) async fn create_namespace(&self) {
+        let body = format!(r#"{{"metadata":{{"name":"{}"}}}}"#, self.id);
+        let request = Request::post("/api/v1/namespaces").header("content-type", "application/json");
+        let request = request
+            .body(Body::from(body.into_bytes()))
+            .expect("it is well formed");
+        drop(self.send(request).await.into_body().collect().await);
+        self.created(format!("/api/v1/namespaces/{}", self.id));
+        let account = format!("/api/v1/namespaces/{}/serviceaccounts/default", self.id);
+        loop {
+            let request = Request::get(&account)
+                .body(Body::empty())
+                .expect("it is well formed");
+            if self.send(request).await.status() == 200 {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Remembers what a POST to a collection has created.
+    pub(crate) fn created(&self, path: String) {
+        self.created.lock().push(path);
+    }
+
+    /// Removes what the conversation has left, newest first, finalizers or not.
+    pub(crate) async fn clean_up(&self) {
+        let created = std::mem::take(&mut *self.created.lock());
+        for path in created.into_iter().rev() {
+            let bare = path.split('?').next().unwrap_or_default();
+            for (method, body) in [("PATCH", r#"{"metadata":{"finalizers":null}}"#), ("DELETE", "{}")] {
+                let request = Request::builder()
+                    .method(method)
+                    .uri(format!("{bare}?gracePeriodSeconds=0"));
+                let request = match method {
+                    "PATCH" => request.header("content-type", "application/merge-patch+json"),
+                    _ => request.header("content-type", "application/json"),
+                };
+                let request = request
+                    .body(Body::from(body.as_bytes().to_vec()))
+                    .expect("the path is legal");
+                let response = self.client.send(request).await.expect("the server answers");
+                drop(response.into_body().collect().await);
+            }
+        }
+    }
+}
+
+/// A fake with what a whole cluster has switched on.
+async fn fake() -> (kube::Config, (ApiServer, Running)) {
+    let options = ServerOptions {
+        storage_protection: true,
+        kubelet_less: false,
+        authorization: Authorization::Rbac,
+        default_service_accounts: true,
+        ..ServerOptions::default()
+    };
+    let server = ApiServer::new(options, None);
+    let token = server.add_user(User::new("contract").in_group("system:masters"));
+    let running = server.start().await.expect("a loopback port is free");
+    let mut config = kube::Config::new(running.url().parse().expect("it is a URL"));
+    config.auth_info.token = Some(token.into());
+    (config, (server, running))
+}

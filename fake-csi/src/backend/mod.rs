@@ -1,0 +1,343 @@
+//! The books: pools of raw storage and what volumes take from them. Pure arithmetic, exact at the byte. Knows neither sockets nor
+//! messages.
+
+mod cost;
+mod pool;
+mod reservation;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+pub use cost::CostFactor;
+pub use pool::{Access, Device, GROUP_VOLUME_BYTES_MIN, Pool, Storage};
+pub use reservation::{Held, Reservation, ReserveError, ReservedVolume};
+
+use crate::{Segment, contains};
+use cost::Cost;
+use pool::{Extent, PoolKey};
+use reservation::Reservations;
+
+/// A volume as the driver keeps it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VolumeInfo {
+    /// Identity within the driver, as in `Volume.volume_id`.
+    pub id: String,
+    /// The name that CreateVolume asked for.
+    pub name: String,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// What it takes from its pool, in raw bytes.
+    pub raw_bytes: u64,
+    /// Segment of its pool.
+    pub segment: Segment,
+    /// The device that it is on, if its pool has devices.
+    pub device: Option<String>,
+    /// The parameters that it was created with.
+    pub parameters: BTreeMap<String, String>,
+}
+
+/// What a volume must be able to do, wherever it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ask<'a> {
+    /// Class parameters.
+    pub(crate) parameters: &'a BTreeMap<String, String>,
+    /// For each way of use, whether it is raw; empty restricts nothing.
+    pub(crate) blocks: &'a [bool],
+}
+
+/// Bounds for the size of a volume in bytes; `None` is no bound.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SizeRange {
+    pub(crate) required: Option<u64>,
+    pub(crate) limit: Option<u64>,
+}
+
+/// Room for volumes, in bytes of volume.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Room {
+    /// Sum over the pools that serve the request.
+    pub(crate) available: u64,
+    /// The largest volume that can be created; `None` if a pool does not report it, or if no pool serves the request.
+    pub(crate) maximum: Option<u64>,
+    /// The smallest volume that can be created; `None` if a pool has no such bound, or if none has room.
+    pub(crate) minimum: Option<u64>,
+}
+
+/// Where something was taken: a pool, and the device if it has any.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    pool: PoolKey,
+    device: Option<String>,
+}
+
+/// What a new or grown volume has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Taken {
+    pub(crate) place: Place,
+    /// Size of the volume in bytes.
+    pub(crate) bytes: u64,
+    /// What it takes of the pool.
+    pub(crate) raw_bytes: u64,
+}
+
+/// Why a volume cannot be had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Shortage {
+    /// There is no room, for now at least.
+    NoRoom,
+    /// There is room, but not for a volume as small as the limit wants it, or a volume can never be so large.
+    Range,
+}
+
+/// Pools, what is taken from each, the cost factors, and what is reserved.
+#[derive(Debug, Default)]
+pub(crate) struct Backend {
+    pools: BTreeMap<PoolKey, Pool>,
+    /// Raw bytes that volumes take, also of pools that were removed: the volumes outlive them.
+    taken: BTreeMap<Place, u64>,
+    factors: Vec<CostFactor>,
+    reservations: Reservations,
+}
+
+impl SizeRange {
+    pub(crate) fn contains(self, bytes: u64) -> bool {
+        self.required.is_none_or(|required| bytes >= required)
+            && self.limit.is_none_or(|limit| bytes <= limit)
+    }
+
+    pub(crate) fn is_crossed(self) -> bool {
+        matches!((self.required, self.limit), (Some(required), Some(limit)) if required > limit)
+    }
+}
+
+impl Place {
+    pub(crate) fn segment(&self) -> &Segment {
+        &self.pool.0
+    }
+
+    pub(crate) fn device(&self) -> Option<&String> {
+        self.device.as_ref()
+    }
+}
+
+impl Backend {
+    pub(crate) fn set_pool(&mut self, pool: Pool) {
+        self.pools.insert(pool.key(), pool);
+    }
+
+    pub(crate) fn remove_pool(&mut self, segment: &Segment) {
+        self.pools.retain(|(of, _), _| of != segment);
+    }
+
+    pub(crate) fn pools(&self) -> impl Iterator<Item = &Pool> {
+        self.pools.values()
+    }
+
+    pub(crate) fn add_cost(&mut self, factor: CostFactor) {
+        self.factors.push(factor);
+    }
+
+    /// The room for such volumes that are reachable from `topology` (`None`: from anywhere). What is reserved counts as room: an
+    /// extender that reserves for a pod must not take the node away from it.
+    pub(crate) fn room(&self, topology: Option<&Segment>, ask: Ask<'_>) -> Room {
+        let cost = Cost::of(&self.factors, ask.parameters);
+        let mut room = Room::default();
+        let (mut told, mut bounded) = (true, true);
+        for (pool, extent) in self.serving(topology, ask) {
+            let free = self.free(pool, &extent);
+            told &= extent.tells_maximum;
+            let largest = cost.volume_bytes(free.min(extent.largest));
+            let minimum = minimum(cost, &extent);
+            if extent.device.is_some() && (largest == 0 || minimum.is_some_and(|minimum| largest < minimum)) {
+                // A device that is full is no choice any more, so it does not bound the size either.
+                room.maximum = room.maximum.or(Some(0));
+                continue;
+            }
+            bounded &= minimum.is_some();
+            room.available = room.available.saturating_add(cost.volume_bytes(free));
+            room.maximum = room.maximum.max(Some(largest));
+            room.minimum = match (room.minimum, minimum) {
+                (Some(one), Some(other)) => Some(one.min(other)),
+                (one, other) => one.or(other),
+            };
+        }
+        room.maximum = room.maximum.filter(|_| told);
+        room.minimum = room.minimum.filter(|_| bounded);
+        room
+    }
+
+    /// Takes storage for a volume from the first pool that serves the topology and has room; there from the smallest extent that fits.
+    /// `default` is the size where nothing is required.
+    pub(crate) fn take(
+        &mut self,
+        topology: Option<&Segment>,
+        ask: Ask<'_>,
+        size: SizeRange,
+        default: u64,
+    ) -> Result<Taken, Shortage> {
+        let taken = self.find(topology, ask, size, default)?;
+        *self.taken.entry(taken.place.clone()).or_default() += taken.raw_bytes;
+        self.reservations.redeem(&taken.place, ask.parameters);
+        Ok(taken)
+    }
+
+    /// Gives back what [`Backend::take`] took.
+    pub(crate) fn give_back(&mut self, place: &Place, raw: u64) {
+        if let Some(taken) = self.taken.get_mut(place) {
+            *taken = taken.saturating_sub(raw);
+            if *taken == 0 {
+                self.taken.remove(place);
+            }
+        }
+    }
+
+    /// Makes room for a volume at its place to grow to `bytes`; the raw bytes that it has then.
+    pub(crate) fn grow(
+        &mut self,
+        place: &Place,
+        ask: Ask<'_>,
+        raw: u64,
+        bytes: u64,
+    ) -> Result<u64, Shortage> {
+        let wanted = Cost::of(&self.factors, ask.parameters)
+            .raw_bytes(bytes)
+            .ok_or(Shortage::Range)?;
+        let more = wanted.saturating_sub(raw);
+        let pool = self.pools.get(&place.pool).ok_or(Shortage::NoRoom)?;
+        let extents = pool.extents();
+        let extent = extents
+            .iter()
+            .find(|extent| extent.name == place.device.as_deref())
+            .ok_or(Shortage::NoRoom)?;
+        if wanted > extent.largest.min(extent.capacity) {
+            return Err(Shortage::Range);
+        }
+        if more > extent.capacity.saturating_sub(self.taken_at(place)) {
+            return Err(Shortage::NoRoom);
+        }
+        *self.taken.entry(place.clone()).or_default() += more;
+        Ok(raw + more)
+    }
+
+    /// Raw bytes of all pools, and those that volumes take of them.
+    pub(crate) fn raw_sums(&self, pool: &Pool) -> (u64, u64) {
+        let taken = pool.extents().iter().fold(0_u64, |sum, extent| {
+            sum.saturating_add(self.taken_at(&place(pool, extent)))
+        });
+        (pool.total(), taken)
+    }
+
+    fn find(
+        &self,
+        topology: Option<&Segment>,
+        ask: Ask<'_>,
+        size: SizeRange,
+        default: u64,
+    ) -> Result<Taken, Shortage> {
+        let cost = Cost::of(&self.factors, ask.parameters);
+        let mut shortage = Shortage::NoRoom;
+        let mut best: Option<(bool, PoolKey, u64, Taken)> = None;
+        for (pool, extent) in self.serving(topology, ask) {
+            let place = place(pool, &extent);
+            let Some(is_foreign) = self.reservations.is_foreign(&place, ask.parameters) else {
+                continue;
+            };
+            let free = self.free(pool, &extent);
+            match fit(cost, &extent, free, size, default) {
+                Ok((bytes, raw_bytes)) => {
+                    // What was reserved for this very volume comes first, then the first pool, there the smallest extent.
+                    let rank = (is_foreign, pool.key(), free);
+                    let is_better = best
+                        .as_ref()
+                        .is_none_or(|(foreign, key, least, _)| rank < (*foreign, key.clone(), *least));
+                    if is_better {
+                        let taken = Taken {
+                            place,
+                            bytes,
+                            raw_bytes,
+                        };
+                        best = Some((rank.0, rank.1, rank.2, taken));
+                    }
+                }
+                Err(why) => shortage = shortage.max(why),
+            }
+        }
+        best.map(|(.., taken)| taken).ok_or(shortage)
+    }
+
+    fn serving<'b>(
+        &'b self,
+        topology: Option<&'b Segment>,
+        ask: Ask<'b>,
+    ) -> impl Iterator<Item = (&'b Pool, Extent<'b>)> {
+        let reachable = move |pool: &&Pool| topology.is_none_or(|asked| contains(asked, &pool.segment));
+        self.pools
+            .values()
+            .filter(reachable)
+            .filter(move |pool| pool.is_for(ask.parameters))
+            .flat_map(|pool| pool.extents().into_iter().map(move |extent| (pool, extent)))
+            .filter(move |(_, extent)| extent.is_for(ask.parameters, ask.blocks))
+    }
+
+    fn taken_at(&self, place: &Place) -> u64 {
+        self.taken.get(place).copied().unwrap_or(0)
+    }
+
+    /// Raw bytes that a volume could take; 0 if the pool shrank below what is taken.
+    fn free(&self, pool: &Pool, extent: &Extent<'_>) -> u64 {
+        match self.taken_at(&place(pool, extent)) {
+            0 => extent.capacity,
+            _ if extent.is_indivisible() => 0,
+            taken => extent.capacity.saturating_sub(taken),
+        }
+    }
+}
+
+/// The smallest volume on an extent, in bytes of volume; `None` is no bound.
+fn minimum(cost: Cost, extent: &Extent<'_>) -> Option<u64> {
+    if extent.is_indivisible() {
+        return Some(cost.volume_bytes(extent.capacity));
+    }
+    extent.group_minimum()
+}
+
+fn place(pool: &Pool, extent: &Extent<'_>) -> Place {
+    Place {
+        pool: pool.key(),
+        device: extent.name.map(str::to_owned),
+    }
+}
+
+/// The size and the raw bytes of a volume within the bounds on an extent of which `free` raw bytes are free.
+fn fit(
+    cost: Cost,
+    extent: &Extent<'_>,
+    free: u64,
+    size: SizeRange,
+    default: u64,
+) -> Result<(u64, u64), Shortage> {
+    let largest = cost.volume_bytes(free.min(extent.largest));
+    let exact = size
+        .required
+        .unwrap_or(default.min(size.limit.unwrap_or(default)));
+    let bytes = if extent.is_indivisible() {
+        largest
+    } else {
+        exact.max(extent.group_minimum().unwrap_or(0))
+    };
+    let is_small = size.required.is_some_and(|required| bytes < required);
+    let is_gone = bytes == 0 && extent.is_indivisible();
+    if bytes > largest || is_small || is_gone {
+        return Err(Shortage::NoRoom);
+    }
+    if size.limit.is_some_and(|limit| bytes > limit) {
+        return Err(Shortage::Range);
+    }
+    let raw = if extent.is_indivisible() {
+        Some(free)
+    } else {
+        cost.raw_bytes(bytes)
+    };
+    raw.map(|raw| (bytes, raw)).ok_or(Shortage::NoRoom)
+}

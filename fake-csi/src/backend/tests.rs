@@ -1,0 +1,384 @@
+//! The books by themselves: examples by hand. What must hold for all books is in `properties`.
+
+use super::*;
+
+mod properties;
+
+fn pairs(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+    pairs
+        .iter()
+        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+        .collect()
+}
+
+fn on(node: &str) -> Segment {
+    pairs(&[("node", node)])
+}
+
+fn asking(parameters: &BTreeMap<String, String>) -> Ask<'_> {
+    Ask {
+        parameters,
+        blocks: &[],
+    }
+}
+
+fn required(bytes: u64) -> SizeRange {
+    SizeRange {
+        required: Some(bytes),
+        limit: None,
+    }
+}
+
+fn disk(size: u64, kind: &str) -> Device {
+    Device {
+        size,
+        parameters: pairs(&[("storageType", kind)]),
+        group: false,
+        access: Access::Any,
+    }
+}
+
+fn group(size: u64, kind: &str) -> Device {
+    Device {
+        group: true,
+        ..disk(size, kind)
+    }
+}
+
+fn machine(node: &str, devices: &[(&str, Device)]) -> Pool {
+    Pool {
+        segment: on(node),
+        parameters: BTreeMap::new(),
+        storage: Storage::Devices(
+            devices
+                .iter()
+                .map(|(name, device)| ((*name).to_owned(), device.clone()))
+                .collect(),
+        ),
+    }
+}
+
+fn backend(pools: impl IntoIterator<Item = Pool>) -> Backend {
+    let mut backend = Backend::default();
+    for pool in pools {
+        backend.set_pool(pool);
+    }
+    backend.add_cost(CostFactor {
+        parameter: "kind".into(),
+        value: "mirrored".into(),
+        numerator: 2,
+        denominator: 1,
+    });
+    backend
+}
+
+fn take(backend: &mut Backend, parameters: &BTreeMap<String, String>, bytes: u64) -> Result<Taken, Shortage> {
+    backend.take(None, asking(parameters), required(bytes), 1)
+}
+
+fn figures(room: Room) -> (u64, Option<u64>, Option<u64>) {
+    (room.available, room.maximum, room.minimum)
+}
+
+#[test]
+fn pools_serve_finer_requests_and_all_pools_serve_no_topology() {
+    let backend = backend([
+        Pool::linear(pairs(&[("region", "r1")]), 100, None),
+        Pool::linear(pairs(&[("region", "r2")]), 10, None),
+        Pool::linear(pairs(&[]), 1, None),
+    ]);
+    let none = pairs(&[]);
+    let room =
+        |asked: Option<&[(&str, &str)]>| backend.room(asked.map(pairs).as_ref(), asking(&none)).available;
+    assert_eq!(room(Some(&[("region", "r1"), ("rack", "7")])), 101);
+    assert_eq!(room(Some(&[("region", "r2")])), 11);
+    assert_eq!(room(Some(&[("rack", "7")])), 1);
+    assert_eq!(room(None), 111);
+}
+
+#[test]
+fn a_maximum_is_told_only_if_every_serving_pool_tells_it() {
+    let backend = backend([
+        Pool::linear(on("a"), 100, Some(40)),
+        Pool::linear(on("b"), 30, Some(50)),
+        Pool::linear(on("c"), 5, None),
+    ]);
+    let none = pairs(&[]);
+    let maximum = |node: &str| backend.room(Some(&on(node)), asking(&none)).maximum;
+    assert_eq!(
+        [maximum("a"), maximum("b"), maximum("c"), maximum("d")],
+        [Some(40), Some(30), None, None]
+    );
+    assert_eq!(backend.room(None, asking(&none)).maximum, None);
+}
+
+#[test]
+fn mirrored_volumes_take_twice_their_size() {
+    let mut backend = backend([Pool::linear(pairs(&[]), 256, None)]);
+    let (mirrored, plain) = (pairs(&[("kind", "mirrored")]), pairs(&[]));
+    assert_eq!(backend.room(None, asking(&mirrored)).available, 128);
+    assert_eq!(
+        take(&mut backend, &mirrored, 100).map(|taken| taken.raw_bytes),
+        Ok(200)
+    );
+    assert_eq!(backend.room(None, asking(&mirrored)).available, 28);
+    assert_eq!(backend.room(None, asking(&plain)).available, 56);
+}
+
+#[test]
+fn a_pool_that_shrinks_below_its_volumes_or_comes_back_keeps_the_books() {
+    let none = pairs(&[]);
+    let mut backend = backend([Pool::linear(pairs(&[]), 100, None)]);
+    let taken = take(&mut backend, &none, 60).unwrap();
+    backend.set_pool(Pool::linear(pairs(&[]), 50, None));
+    assert_eq!(backend.room(None, asking(&none)).available, 0);
+    backend.remove_pool(&pairs(&[]));
+    backend.set_pool(Pool::linear(pairs(&[]), 100, None));
+    assert_eq!(backend.room(None, asking(&none)).available, 40);
+    backend.give_back(&taken.place, 60);
+    assert_eq!(backend.room(None, asking(&none)).available, 100);
+}
+
+#[test]
+fn a_filesystem_offers_what_remains_and_tells_so() {
+    let none = pairs(&[]);
+    let filesystem = |used| Pool {
+        segment: on("a"),
+        parameters: pairs(&[]),
+        storage: Storage::Filesystem { size: 100, used },
+    };
+    let mut backend = backend([filesystem(30)]);
+    take(&mut backend, &none, 20).unwrap();
+    assert_eq!(figures(backend.room(None, asking(&none))), (50, Some(50), None));
+    backend.set_pool(filesystem(60));
+    assert_eq!(figures(backend.room(None, asking(&none))), (20, Some(20), None));
+    backend.set_pool(filesystem(95));
+    assert_eq!(
+        figures(backend.room(None, asking(&none))),
+        (0, Some(0), None),
+        "never negative"
+    );
+}
+
+#[test]
+fn whole_disks_add_up_and_bound_the_size_on_both_sides() {
+    let mut backend = backend([
+        machine(
+            "n1",
+            &[
+                ("a", disk(300, "SSD")),
+                ("b", disk(100, "SSD")),
+                ("c", disk(200, "SSD")),
+                ("d", disk(900, "HDD")),
+            ],
+        ),
+        machine("n2", &[("a", disk(7000, "SSD"))]),
+    ]);
+    let ssd = pairs(&[("storageType", "SSD")]);
+    let room = |backend: &Backend| figures(backend.room(Some(&on("n1")), asking(&ssd)));
+    assert_eq!(room(&backend), (600, Some(300), Some(100)));
+    let taken = backend
+        .take(Some(&on("n1")), asking(&ssd), required(101), 1)
+        .unwrap();
+    assert_eq!(
+        (
+            taken.place.device().unwrap().as_str(),
+            taken.bytes,
+            taken.raw_bytes
+        ),
+        ("c", 200, 200)
+    );
+    assert_eq!(room(&backend), (400, Some(300), Some(100)));
+    for bytes in [300, 100] {
+        backend
+            .take(Some(&on("n1")), asking(&ssd), required(bytes), 1)
+            .unwrap();
+    }
+    assert_eq!(room(&backend), (0, Some(0), None));
+    assert_eq!(
+        backend.take(Some(&on("n1")), asking(&ssd), required(1), 1),
+        Err(Shortage::NoRoom)
+    );
+}
+
+#[test]
+fn a_group_is_divided_into_volumes_of_at_least_ten_mebibytes() {
+    const MIB: u64 = 1 << 20;
+    let mut backend = backend([machine("n1", &[("vg", group(25 * MIB, "HDDLVG"))])]);
+    let class = pairs(&[("storageType", "HDDLVG")]);
+    let room = |backend: &Backend| figures(backend.room(None, asking(&class)));
+    assert_eq!(room(&backend), (25 * MIB, Some(25 * MIB), Some(10 * MIB)));
+    assert_eq!(
+        take(&mut backend, &class, 1).unwrap().bytes,
+        10 * MIB,
+        "rounded up"
+    );
+    assert_eq!(room(&backend), (15 * MIB, Some(15 * MIB), Some(10 * MIB)));
+    take(&mut backend, &class, 10 * MIB).unwrap();
+    assert_eq!(room(&backend), (0, Some(0), None), "5Mi are of no use");
+    assert_eq!(take(&mut backend, &class, 1), Err(Shortage::NoRoom));
+}
+
+#[test]
+fn a_limit_below_the_smallest_volume_is_out_of_range() {
+    let none = pairs(&[]);
+    let mut backend = backend([machine("n1", &[("a", disk(100, "SSD")), ("b", disk(200, "SSD"))])]);
+    let mut limited = |limit| {
+        let size = SizeRange {
+            required: None,
+            limit: Some(limit),
+        };
+        backend
+            .take(None, asking(&none), size, 1)
+            .map(|taken| taken.bytes)
+    };
+    assert_eq!(
+        [limited(99), limited(150), limited(150)],
+        [Err(Shortage::Range), Ok(100), Err(Shortage::Range)]
+    );
+}
+
+#[test]
+fn a_device_serves_only_the_uses_that_it_is_good_for() {
+    let none = pairs(&[]);
+    let raw_only = Device {
+        access: Access::Block,
+        ..disk(100, "SSD")
+    };
+    let backend = backend([machine("n1", &[("a", raw_only), ("b", disk(10, "SSD"))])]);
+    let available = |blocks: &[bool]| {
+        backend
+            .room(
+                None,
+                Ask {
+                    parameters: &none,
+                    blocks,
+                },
+            )
+            .available
+    };
+    assert_eq!(
+        [
+            available(&[]),
+            available(&[true]),
+            available(&[false]),
+            available(&[true, false])
+        ],
+        [110, 110, 10, 10]
+    );
+}
+
+#[test]
+fn parameters_pin_pools_to_classes() {
+    let pinned = |zone: &str, capacity| Pool {
+        parameters: pairs(&[("zone", zone)]),
+        ..Pool::linear(pairs(&[("zone", zone)]), capacity, None)
+    };
+    let backend = backend([pinned("a", 10), pinned("b", 20)]);
+    let class = pairs(&[("zone", "a")]);
+    let available = |zone: &str, class| {
+        backend
+            .room(Some(&pairs(&[("zone", zone)])), asking(class))
+            .available
+    };
+    assert_eq!([available("a", &class), available("b", &class)], [10, 0]);
+    assert_eq!(available("b", &pairs(&[])), 20, "a class that pins nothing");
+}
+
+mod reservations {
+    use super::*;
+
+    fn claim(name: &str) -> BTreeMap<String, String> {
+        pairs(&[("csi.storage.k8s.io/pvc/name", name)])
+    }
+
+    fn wanted(name: &str, nodes: &[&str], claims: &[(&str, u64)]) -> Reservation {
+        Reservation {
+            name: name.to_owned(),
+            segments: nodes.iter().copied().map(on).collect(),
+            volumes: claims
+                .iter()
+                .map(|(name, bytes)| ReservedVolume {
+                    holder: claim(name),
+                    bytes: *bytes,
+                    parameters: pairs(&[]),
+                })
+                .collect(),
+        }
+    }
+
+    fn devices(held: &[Held]) -> Vec<(&str, &str)> {
+        held.iter()
+            .map(|held| (held.segment["node"].as_str(), held.device.as_str()))
+            .collect()
+    }
+
+    #[test]
+    fn a_device_is_held_on_every_node_until_the_volume_is_there() {
+        let mut backend = backend(
+            ["n1", "n2"].map(|node| machine(node, &[("a", disk(100, "SSD")), ("b", disk(50, "SSD"))])),
+        );
+        let held = backend
+            .reserve(&wanted("r", &["n1", "n2"], &[("app-0", 60)]))
+            .unwrap();
+        assert_eq!(devices(&held), [("n1", "a"), ("n2", "a")]);
+        assert_eq!(
+            backend.room(Some(&on("n1")), asking(&pairs(&[]))).maximum,
+            Some(100),
+            "held devices count"
+        );
+
+        assert_eq!(take(&mut backend, &claim("other-0"), 60), Err(Shortage::NoRoom));
+        assert_eq!(
+            take(&mut backend, &claim("other-0"), 40).unwrap().bytes,
+            50,
+            "what is not held is free"
+        );
+        let taken = backend
+            .take(Some(&on("n2")), asking(&claim("app-0")), required(60), 1)
+            .unwrap();
+        assert_eq!((taken.place.segment(), taken.bytes), (&on("n2"), 100));
+        assert_eq!(backend.held().count(), 0, "the hold on n1 ended as well");
+        assert!(take(&mut backend, &claim("other-1"), 60).is_ok());
+    }
+
+    #[test]
+    fn the_holder_gets_what_was_held_even_if_something_smaller_fits() {
+        let mut backend = backend([machine("n1", &[("a", disk(50, "SSD")), ("b", disk(60, "SSD"))])]);
+        let blocker = take(&mut backend, &pairs(&[]), 50).unwrap();
+        let held = backend.reserve(&wanted("r", &["n1"], &[("app-0", 40)])).unwrap();
+        assert_eq!(devices(&held), [("n1", "b")]);
+        backend.give_back(&blocker.place, blocker.raw_bytes);
+        assert_eq!(take(&mut backend, &claim("app-0"), 40).unwrap().bytes, 60);
+    }
+
+    #[test]
+    fn nodes_without_devices_for_all_volumes_are_left_out() {
+        let mut backend = backend([
+            machine("n1", &[("a", disk(100, "SSD"))]),
+            machine("n2", &[("a", disk(100, "SSD")), ("b", disk(30, "SSD"))]),
+        ]);
+        let both = wanted("r", &["n1", "n2"], &[("app-0", 20), ("app-1", 80)]);
+        let held = backend.reserve(&both).unwrap();
+        assert_eq!(devices(&held), [("n2", "a"), ("n2", "b")]);
+        assert_eq!(backend.reserve(&both), Err(ReserveError::Exists("r".to_owned())));
+        let more = wanted("s", &["n2"], &[("app-2", 1)]);
+        assert_eq!(
+            backend.reserve(&more),
+            Err(ReserveError::NoDevices("s".to_owned()))
+        );
+        assert!(backend.cancel_reservation("r") && !backend.cancel_reservation("r"));
+        assert!(backend.reserve(&more).is_ok());
+    }
+
+    #[test]
+    fn a_volume_without_a_holder_cannot_be_reserved() {
+        let mut nobody = wanted("r", &["n1"], &[("app-0", 1)]);
+        nobody.volumes[0].holder.clear();
+        let mut backend = backend([machine("n1", &[("a", disk(100, "SSD"))])]);
+        assert_eq!(
+            backend.reserve(&nobody),
+            Err(ReserveError::NoHolder("r".to_owned()))
+        );
+    }
+}

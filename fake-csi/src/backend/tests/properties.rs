@@ -1,0 +1,174 @@
+//! What must hold for all books, whatever happened to them.
+
+use proptest::{collection::vec, prelude::*};
+
+use super::*;
+
+/// Any storage: small numbers, so that full pools and equal sizes come up often; groups are larger than their minimum.
+fn any_storage() -> impl Strategy<Value = Storage> {
+    let device = (0..3_u64, any::<bool>()).prop_map(|(size, is_group)| match is_group {
+        true => group((size + 1) * GROUP_VOLUME_BYTES_MIN * 3 / 2, "LVG"),
+        false => disk(size * 40, "SSD"),
+    });
+    prop_oneof![
+        (0..200_u64, proptest::option::of(0..100_u64))
+            .prop_map(|(capacity, largest)| Storage::Linear { capacity, largest }),
+        (0..200_u64, 0..200_u64).prop_map(|(size, used)| Storage::Filesystem { size, used }),
+        vec(device, 0..5).prop_map(|devices| {
+            Storage::Devices((0_u8..).map(|number| format!("d{number}")).zip(devices).collect())
+        }),
+    ]
+}
+
+fn any_cost() -> impl Strategy<Value = (u64, u64)> {
+    prop_oneof![Just((1, 1)), Just((2, 1)), Just((3, 2)), (1..50_u64, 1..50_u64)]
+}
+
+fn costly(
+    storages: Vec<Storage>,
+    (numerator, denominator): (u64, u64),
+) -> (Backend, BTreeMap<String, String>) {
+    let pools = storages.into_iter().enumerate().map(|(number, storage)| Pool {
+        segment: on(&format!("n{number}")),
+        parameters: BTreeMap::new(),
+        storage,
+    });
+    let mut backend = backend(pools);
+    backend.add_cost(CostFactor {
+        parameter: "k".into(),
+        value: "v".into(),
+        numerator,
+        denominator,
+    });
+    (backend, pairs(&[("k", "v")]))
+}
+
+/// What happens to the books: sizes, and places among the volumes that there are.
+#[derive(Clone, Debug)]
+enum Step {
+    Create(u64),
+    Delete(usize),
+    Grow(usize, u64),
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    let size = || prop_oneof![0..100_u64, 0..GROUP_VOLUME_BYTES_MIN * 4];
+    prop_oneof![
+        3 => size().prop_map(Step::Create),
+        1 => any::<usize>().prop_map(Step::Delete),
+        1 => (any::<usize>(), size()).prop_map(|(index, more)| Step::Grow(index, more)),
+    ]
+}
+
+fn carry_out(
+    backend: &mut Backend,
+    parameters: &BTreeMap<String, String>,
+    volumes: &mut Vec<Taken>,
+    step: &Step,
+) {
+    let chosen = |index: usize, volumes: &[Taken]| index.checked_rem(volumes.len());
+    match *step {
+        Step::Create(bytes) => volumes.extend(take(backend, parameters, bytes)),
+        Step::Delete(index) => {
+            if let Some(index) = chosen(index, volumes) {
+                let volume = volumes.swap_remove(index);
+                backend.give_back(&volume.place, volume.raw_bytes);
+            }
+        }
+        Step::Grow(index, more) => {
+            if let Some(index) = chosen(index, volumes) {
+                let volume = &mut volumes[index];
+                let bytes = volume.bytes + more;
+                if let Ok(raw) = backend.grow(&volume.place, asking(parameters), volume.raw_bytes, bytes) {
+                    (volume.raw_bytes, volume.bytes) = (raw, bytes);
+                }
+            }
+        }
+    }
+}
+
+proptest! {
+    /// CSI: maximum_volume_size is the largest required_bytes that CreateVolume accepts, for every layout and in every state; one byte
+    /// more fails for lack of room.
+    #[test]
+    fn the_maximum_fits_and_one_byte_more_does_not(
+        storages in vec(any_storage(), 1..4), cost in any_cost(), steps in vec(any_step(), 0..10),
+    ) {
+        let (mut backend, parameters) = costly(storages, cost);
+        let mut volumes = Vec::new();
+        for step in &steps {
+            carry_out(&mut backend, &parameters, &mut volumes, step);
+        }
+        for node in 0..4 {
+            let segment = on(&format!("n{node}"));
+            let Some(maximum) = backend.room(Some(&segment), asking(&parameters)).maximum else { continue };
+            let more = backend.take(Some(&segment), asking(&parameters), required(maximum + 1), 1);
+            prop_assert_eq!(more, Err(Shortage::NoRoom));
+            if maximum > 0 {
+                let most = backend.take(Some(&segment), asking(&parameters), required(maximum), 1);
+                prop_assert!(most.is_ok_and(|taken| taken.bytes >= maximum));
+            }
+        }
+    }
+
+    /// CSI: minimum_volume_size is the smallest limit_bytes that CreateVolume accepts; one byte less is out of range.
+    #[test]
+    fn the_minimum_fits_and_one_byte_less_does_not(
+        storages in vec(any_storage(), 1..4), cost in any_cost(), steps in vec(any_step(), 0..10),
+    ) {
+        let (mut backend, parameters) = costly(storages, cost);
+        let mut volumes = Vec::new();
+        for step in &steps {
+            carry_out(&mut backend, &parameters, &mut volumes, step);
+        }
+        let Some(minimum) = backend.room(None, asking(&parameters)).minimum else { return Ok(()) };
+        let mut limited = |limit| {
+            let size = SizeRange { required: None, limit: Some(limit) };
+            backend.take(None, asking(&parameters), size, 1)
+        };
+        prop_assert_eq!(limited(minimum - 1), Err(Shortage::Range));
+        prop_assert!(limited(minimum).is_ok_and(|taken| taken.bytes <= minimum));
+    }
+
+    /// Nothing is lost and nothing is invented: what volumes take and what is free make up the whole, whatever happened; and nothing
+    /// remains taken when all volumes are gone.
+    #[test]
+    fn what_is_taken_and_what_is_free_make_up_the_whole(
+        storages in vec(any_storage(), 1..4), cost in any_cost(), steps in vec(any_step(), 0..40),
+    ) {
+        let (mut backend, parameters) = costly(storages, cost);
+        let mut volumes: Vec<Taken> = Vec::new();
+        for step in &steps {
+            carry_out(&mut backend, &parameters, &mut volumes, step);
+            for pool in backend.pools() {
+                let of_pool = volumes.iter().filter(|volume| *volume.place.segment() == pool.segment);
+                let raw: u64 = of_pool.map(|volume| volume.raw_bytes).sum();
+                let free: u64 = pool.extents().iter().map(|extent| backend.free(pool, extent)).sum();
+                prop_assert_eq!(raw + free, pool.total());
+                prop_assert_eq!(backend.raw_sums(pool), (pool.total(), raw));
+            }
+            for volume in &volumes {
+                let needed = Cost::of(&backend.factors, &parameters).raw_bytes(volume.bytes);
+                prop_assert!(needed.is_some_and(|needed| needed <= volume.raw_bytes), "{volume:?}");
+            }
+        }
+        for volume in volumes {
+            backend.give_back(&volume.place, volume.raw_bytes);
+        }
+        prop_assert!(backend.taken.is_empty());
+    }
+
+    /// Sums and ratios near the largest numbers neither wrap nor panic.
+    #[test]
+    fn the_largest_numbers_are_numbers_like_others(
+        capacities in vec(u64::MAX - 3.., 1..3), numerator in 1..u64::MAX, denominator in 1..u64::MAX, bytes: u64,
+    ) {
+        let storages = capacities.into_iter().map(|capacity| Storage::Filesystem { size: capacity, used: 0 }).collect();
+        let (mut backend, parameters) = costly(storages, (numerator, denominator));
+        let room = backend.room(None, asking(&parameters));
+        prop_assert!(room.maximum.is_some_and(|maximum| maximum <= room.available));
+        if let Ok(taken) = take(&mut backend, &parameters, bytes) {
+            prop_assert!(taken.bytes <= room.maximum.unwrap());
+        }
+    }
+}

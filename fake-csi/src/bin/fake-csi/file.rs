@@ -1,0 +1,171 @@
+//! The file: YAML to what is to be served, with errors that name line and column. Does not open anything else.
+
+use std::{
+    collections::BTreeSet,
+    fmt::Display,
+    path::{Path, PathBuf},
+};
+
+use fake_csi::{
+    CostFactor, DriverSpec, NodeIdentity, Pool, Rule, Segment, SpecVersion,
+    description::{CostSpec, PoolSpec, RuleSpec},
+};
+use serde::{Deserialize, Deserializer, de};
+use serde_saphyr::{Location, Spanned};
+
+/// What is to be served.
+pub(crate) struct Setup {
+    pub(crate) spec: DriverSpec,
+    pub(crate) costs: Vec<CostFactor>,
+    pub(crate) pools: Vec<Pool>,
+    pub(crate) rules: Vec<Rule>,
+    pub(crate) sockets: Vec<Socket>,
+}
+
+impl Default for Setup {
+    fn default() -> Setup {
+        Setup {
+            spec: DriverSpec::new(""),
+            costs: Vec::new(),
+            pools: Vec::new(),
+            rules: Vec::new(),
+            sockets: Vec::new(),
+        }
+    }
+}
+
+/// A socket, and the node that it is on.
+pub(crate) struct Socket {
+    pub(crate) path: PathBuf,
+    pub(crate) node: Option<NodeIdentity>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct File {
+    driver: DriverText,
+    #[serde(default)]
+    sockets: Vec<Spanned<SocketText>>,
+    #[serde(default)]
+    costs: Vec<CostSpec>,
+    #[serde(default)]
+    pools: Vec<Spanned<PoolSpec>>,
+    #[serde(default)]
+    rules: Vec<RuleSpec>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct DriverText {
+    name: String,
+    #[serde(default)]
+    topology_keys: Vec<String>,
+    #[serde(default = "yes")]
+    get_capacity: bool,
+    #[serde(default = "yes")]
+    expand_volume: bool,
+    #[serde(default, deserialize_with = "version")]
+    csi_version: SpecVersion,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct SocketText {
+    path: PathBuf,
+    node: Option<NodeText>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct NodeText {
+    id: String,
+    #[serde(default)]
+    segment: Segment,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// Read as a text, because 1.10 as a number would be 1.1.
+fn version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SpecVersion, D::Error> {
+    String::deserialize(deserializer)?
+        .parse()
+        .map_err(de::Error::custom)
+}
+
+/// Reads a file; the error names it, and the place where there is one.
+pub(crate) fn load(path: &Path) -> Result<Setup, String> {
+    let name = path.display();
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| format!("{name}: cannot be read: {error}; check the name"))?;
+    let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true };
+    let file: File = serde_saphyr::from_str_with_options(&text, options).map_err(|error| {
+        let message = error.without_snippet().to_string();
+        // The position stands in front already.
+        let message = message
+            .rfind(" at line ")
+            .map_or(message.as_str(), |end| &message[..end]);
+        match error.location() {
+            Some(location) => at(&name, location, message),
+            None => format!("{name}: {message}"),
+        }
+    })?;
+    check(&file).map_err(|(location, message)| at(&name, location, &message))?;
+    Ok(Setup {
+        spec: DriverSpec {
+            topology_keys: file.driver.topology_keys,
+            advertise_get_capacity: file.driver.get_capacity,
+            advertise_expand_volume: file.driver.expand_volume,
+            version: file.driver.csi_version,
+            ..DriverSpec::new(file.driver.name)
+        },
+        costs: file.costs.into_iter().map(|cost| cost.0).collect(),
+        pools: file.pools.into_iter().map(|pool| pool.value.0).collect(),
+        rules: file.rules.into_iter().map(|rule| rule.0).collect(),
+        sockets: file
+            .sockets
+            .into_iter()
+            .map(|socket| socket.value.into())
+            .collect(),
+    })
+}
+
+fn at(file: &impl Display, location: Location, message: &str) -> String {
+    format!("{file}:{}:{}: {message}", location.line(), location.column())
+}
+
+/// What each part cannot know by itself: whether another one has its place already.
+fn check(file: &File) -> Result<(), (Location, String)> {
+    let mut pools = BTreeSet::new();
+    for pool in &file.pools {
+        let PoolSpec(it) = &pool.value;
+        if !pools.insert((&it.segment, &it.parameters)) {
+            let message = "there is a pool of this segment and these parameters already; merge the two";
+            return Err((pool.defined, message.to_owned()));
+        }
+    }
+    let mut sockets = BTreeSet::new();
+    for socket in &file.sockets {
+        if !sockets.insert(&socket.value.path) {
+            let message = format!(
+                "{} is in the list already; use another path",
+                socket.value.path.display()
+            );
+            return Err((socket.defined, message));
+        }
+    }
+    Ok(())
+}
+
+impl From<SocketText> for Socket {
+    fn from(text: SocketText) -> Socket {
+        Socket {
+            path: text.path,
+            node: text.node.map(|node| NodeIdentity {
+                node_id: node.id,
+                segment: node.segment,
+            }),
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! A small HTTP control of a driver, for those who run it apart from a harness: pools, rules, reservations, volumes and calls as JSON.
+//!
+//! Off unless somebody opens a listener for it. Speaks to loopback only unless it is told otherwise, only to those who know the token, and
+//! bounds everything that a peer can send. Knows no paths: those are in [`route`].
+
+mod problem;
+mod record;
+mod route;
+
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+
+use hyper::{server::conn::http1, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::Semaphore,
+    task::{JoinHandle, JoinSet},
+};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+pub use record::CallRecord;
+
+use crate::FakeDriver;
+
+/// More connections at once have to wait.
+const CONNECTIONS_MAX: usize = 64;
+
+/// Largest head of a request, in bytes.
+const HEAD_BYTES_MAX: usize = 16 * 1024;
+
+/// A peer that takes longer for the head of a request is cut off.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A running control. Dropping it stops it.
+#[derive(Debug)]
+pub struct Control {
+    address: SocketAddr,
+    token: String,
+    stop: DropGuard,
+    task: JoinHandle<()>,
+}
+
+/// What all connections share.
+pub(crate) struct Context {
+    pub(crate) driver: FakeDriver,
+    pub(crate) calls: Arc<CallRecord>,
+    pub(crate) token: String,
+}
+
+impl Control {
+    /// Listens at an address; port 0 is any free one. The token is random.
+    ///
+    /// Fails if the port cannot be had, or if other machines reach the address and `allow_remote` is not set.
+    pub async fn listen(
+        driver: FakeDriver,
+        calls: Arc<CallRecord>,
+        address: SocketAddr,
+        allow_remote: bool,
+    ) -> io::Result<Control> {
+        if !address.ip().is_loopback() && !allow_remote {
+            let message =
+                format!("{address} is reached from other machines; use 127.0.0.1, or allow it explicitly");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
+        let listener = TcpListener::bind(address).await?;
+        let address = listener.local_addr()?;
+        let token = uuid::Uuid::new_v4().simple().to_string();
+        let context = Arc::new(Context {
+            driver,
+            calls,
+            token: token.clone(),
+        });
+        let stopped = CancellationToken::new();
+        let task = tokio::spawn(accept(listener, context, stopped.clone()));
+        Ok(Control {
+            address,
+            token,
+            stop: stopped.drop_guard(),
+            task,
+        })
+    }
+
+    /// Where it listens, for example `http://127.0.0.1:41000`.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// What requests must carry as `Authorization: Bearer <token>`.
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// Stops, and returns when the last connection has ended.
+    pub async fn stop(self) {
+        let Control { stop, task, .. } = self;
+        drop(stop);
+        if let Err(error) = task.await {
+            tracing::error!(%error, "the control ended badly");
+        }
+    }
+}
+
+async fn accept(listener: TcpListener, context: Arc<Context>, stopped: CancellationToken) {
+    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let mut connections = JoinSet::new();
+    loop {
+        // The semaphore is never closed.
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else {
+            return;
+        };
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = stopped.cancelled() => break,
+        };
+        while connections.try_join_next().is_some() {}
+        match accepted {
+            Ok((stream, _)) => {
+                let serving = serve(stream, Arc::clone(&context), stopped.clone());
+                connections.spawn(async move {
+                    serving.await;
+                    drop(place);
+                });
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a connection could not be accepted");
+                // Most often there are no file descriptors left, and asking at once would spin.
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+    }
+    while connections.join_next().await.is_some() {}
+}
+
+async fn serve(stream: TcpStream, context: Arc<Context>, stopped: CancellationToken) {
+    let service = service_fn(move |request| {
+        let context = Arc::clone(&context);
+        async move { Ok::<_, std::convert::Infallible>(route::answer(&context, request).await) }
+    });
+    let mut builder = http1::Builder::new();
+    builder
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIMEOUT)
+        .max_buf_size(HEAD_BYTES_MAX);
+    let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service));
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = stopped.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection of the control ended early");
+    }
+}

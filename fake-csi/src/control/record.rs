@@ -1,0 +1,166 @@
+//! The last calls, as text. Does not know who reads them.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use parking_lot::Mutex;
+use serde::Serialize;
+
+use crate::{Answer, Event, Observer, Segment};
+
+/// So many calls are kept; older ones are forgotten.
+const CALLS_MAX: usize = 10_000;
+
+/// Keeps the last 10 000 calls of a driver that it observes.
+#[derive(Debug, Default)]
+pub struct CallRecord(Mutex<Kept>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    calls: VecDeque<Arc<CallText>>,
+    next: u64,
+}
+
+/// A call as text.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct CallText {
+    /// Counts the calls from 0.
+    number: u64,
+    /// When it ended, in milliseconds since 1970.
+    ended_unix_ms: u64,
+    elapsed_us: u64,
+    method: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    node: Option<String>,
+    connection: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pid: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    segment: Option<Segment>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    requisite: Vec<Segment>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    preferred: Vec<Segment>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    parameters: BTreeMap<String, String>,
+    volume_capabilities: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    required_bytes: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit_bytes: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    volume_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    volume_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    target_path: Option<String>,
+    /// The gRPC code, such as `OK`.
+    code: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answer: Option<AnswerText>,
+    lost: bool,
+}
+
+/// What GetCapacity, CreateVolume and ControllerExpandVolume answered.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum AnswerText {
+    #[serde(rename_all = "camelCase")]
+    Capacity {
+        available: i64,
+        maximum: Option<i64>,
+        minimum: Option<i64>,
+    },
+    #[serde(rename_all = "camelCase")]
+    Volume { bytes: i64, segment: Option<Segment> },
+}
+
+/// Some calls, and where to go on.
+#[derive(Debug, Serialize)]
+pub(super) struct Page {
+    calls: Vec<Arc<CallText>>,
+    /// Number of the next call.
+    next: u64,
+}
+
+impl CallRecord {
+    /// All calls that are kept, from that number on.
+    pub(super) fn since(&self, number: u64) -> Page {
+        let kept = self.0.lock();
+        let calls = kept
+            .calls
+            .iter()
+            .filter(|call| call.number >= number)
+            .cloned()
+            .collect();
+        Page {
+            calls,
+            next: kept.next,
+        }
+    }
+}
+
+impl Observer for CallRecord {
+    fn observe(&self, event: Event) {
+        let mut kept = self.0.lock();
+        let call = text(kept.next, event);
+        kept.next += 1;
+        if kept.calls.len() >= CALLS_MAX {
+            kept.calls.pop_front();
+        }
+        kept.calls.push_back(Arc::new(call));
+    }
+}
+
+fn text(number: u64, event: Event) -> CallText {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let (code, message, answer) = match event.outcome {
+        Ok(answer) => ("OK", None, answer_text(answer)),
+        Err(failure) => (failure.code, Some(failure.message), None),
+    };
+    CallText {
+        number,
+        ended_unix_ms: u64::try_from(now.as_millis()).unwrap_or(u64::MAX),
+        elapsed_us: u64::try_from(event.elapsed.as_micros()).unwrap_or(u64::MAX),
+        method: event.method.as_str(),
+        node: event.node,
+        connection: event.peer.connection,
+        pid: event.peer.pid,
+        segment: event.segment,
+        requisite: event.requisite,
+        preferred: event.preferred,
+        parameters: event.parameters,
+        volume_capabilities: event.volume_capabilities,
+        required_bytes: event.required_bytes,
+        limit_bytes: event.limit_bytes,
+        volume_name: event.volume_name,
+        volume_id: event.volume_id,
+        target_path: event.target_path,
+        code,
+        message,
+        answer,
+        lost: event.lost,
+    }
+}
+
+fn answer_text(answer: Answer) -> Option<AnswerText> {
+    match answer {
+        Answer::Done => None,
+        Answer::Capacity {
+            available,
+            maximum,
+            minimum,
+        } => Some(AnswerText::Capacity {
+            available,
+            maximum,
+            minimum,
+        }),
+        Answer::Volume { bytes, segment } => Some(AnswerText::Volume { bytes, segment }),
+    }
+}

@@ -1,0 +1,336 @@
+//! The paths of the control: what each method does to the driver, and what is answered. Knows nothing of connections.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use hyper::{Method, Request, Response, StatusCode, body::Incoming, header};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Context,
+    problem::{Problem, parse},
+};
+use crate::{
+    FakeDriver, Pool, RuleId, RuleState, Segment, VolumeInfo,
+    description::{CostSpec, HeldText, PoolSpec, PoolText, ReservationSpec, RuleSpec, RuleText},
+};
+
+/// Largest body of a request, in bytes.
+const BODY_BYTES_MAX: usize = 1 << 20;
+
+/// A peer that takes longer for a body is answered 408.
+const BODY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What a path does: its status and its JSON.
+type Done = Result<(StatusCode, Vec<u8>), Problem>;
+
+/// Answers a request, whatever it is.
+pub(super) async fn answer(context: &Context, request: Request<Incoming>) -> Response<Full<Bytes>> {
+    let done = match authorized(context, &request) {
+        Ok(()) => route(context, request).await,
+        Err(problem) => Err(problem),
+    };
+    let (status, body) = done.unwrap_or_else(|problem| {
+        let status = problem.status;
+        (status, serde_json::to_vec(&problem.refusal()).unwrap_or_default())
+    });
+    let mut response = Response::new(Full::new(body.into()));
+    *response.status_mut() = status;
+    let json = header::HeaderValue::from_static("application/json");
+    response.headers_mut().insert(header::CONTENT_TYPE, json);
+    if status == StatusCode::UNAUTHORIZED {
+        let bearer = header::HeaderValue::from_static("Bearer");
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, bearer);
+    }
+    response
+}
+
+fn authorized(context: &Context, request: &Request<Incoming>) -> Result<(), Problem> {
+    let given = request.headers().get(header::AUTHORIZATION);
+    let token = given.and_then(|value| value.as_bytes().strip_prefix(b"Bearer "));
+    if token.is_some_and(|token| is_same(token, context.token.as_bytes())) {
+        return Ok(());
+    }
+    Err(Problem::new(
+        StatusCode::UNAUTHORIZED,
+        "the token is missing or wrong; send `Authorization: Bearer <token>` with the one that was printed at the start",
+    ))
+}
+
+/// Compares without telling by its time how much is right.
+fn is_same(given: &[u8], token: &[u8]) -> bool {
+    given.len() == token.len() && given.iter().zip(token).fold(0, |diff, (a, b)| diff | (a ^ b)) == 0
+}
+
+/// Everything that is at a path, to tell what is nowhere from what cannot be done there.
+const COLLECTIONS: [&str; 7] = [
+    "driver",
+    "pools",
+    "costs",
+    "volumes",
+    "rules",
+    "reservations",
+    "calls",
+];
+
+async fn route(context: &Context, request: Request<Incoming>) -> Done {
+    let path = request.uri().path().to_owned();
+    let parts: Vec<&str> = match path.strip_prefix("/v1/") {
+        Some(path) => path.split('/').collect(),
+        None => return Err(unknown(&path)),
+    };
+    let method = request.method().clone();
+    let done = match method {
+        Method::GET => look(context, &parts, request.uri().query().unwrap_or_default()),
+        Method::DELETE if parts != ["pools"] => forget(&context.driver, &parts),
+        _ => change(&context.driver, &method, &parts, request).await,
+    };
+    done.unwrap_or_else(|| match parts.as_slice() {
+        [name] | ["rules" | "reservations", name] if COLLECTIONS.contains(name) || parts.len() == 2 => {
+            let message = format!("{method} is not possible at {path}; see the table in the README");
+            Err(Problem::new(StatusCode::METHOD_NOT_ALLOWED, message))
+        }
+        _ => Err(unknown(&path)),
+    })
+}
+
+/// Tells something; `None` if there is nothing to see at the path.
+fn look(context: &Context, parts: &[&str], query: &str) -> Option<Done> {
+    let driver = &context.driver;
+    Some(match parts {
+        ["driver"] => json(&describe(driver)),
+        ["pools"] => json(&driver.pools().into_iter().map(pool_text).collect::<Vec<_>>()),
+        ["volumes"] => json(&driver.volumes().into_iter().map(volume_text).collect::<Vec<_>>()),
+        ["rules"] => json(&driver.rules().into_iter().map(rule_text).collect::<Vec<_>>()),
+        ["reservations"] => json(
+            &driver
+                .reserved()
+                .into_iter()
+                .map(HeldText::from)
+                .collect::<Vec<_>>(),
+        ),
+        ["calls"] => first_call(query).and_then(|number| json(&context.calls.since(number))),
+        _ => return None,
+    })
+}
+
+/// Takes something away that the path names; `None` if nothing can be taken away there.
+fn forget(driver: &FakeDriver, parts: &[&str]) -> Option<Done> {
+    let (was_there, what, name) = match parts {
+        ["rules"] => {
+            driver.clear_script();
+            return Some(nothing());
+        }
+        ["rules", id] => (id.parse().is_ok_and(|id| driver.unscript(RuleId(id))), "rule", id),
+        ["reservations", name] => (driver.cancel_reservation(name), "reservation", name),
+        _ => return None,
+    };
+    Some(if was_there {
+        nothing()
+    } else {
+        Err(gone(what, name))
+    })
+}
+
+/// Does what the body says; `None` if the method means nothing at the path.
+async fn change(
+    driver: &FakeDriver,
+    method: &Method,
+    parts: &[&str],
+    request: Request<Incoming>,
+) -> Option<Done> {
+    let does: fn(&FakeDriver, &[u8]) -> Done = match (method, parts) {
+        (&Method::PUT, ["pools"]) => |driver, body| {
+            let PoolSpec(pool) = parse(body)?;
+            driver.set_pool(pool);
+            nothing()
+        },
+        (&Method::DELETE, ["pools"]) => |driver, body| {
+            let Removal { segment } = parse(body)?;
+            driver.remove_pool(&segment);
+            nothing()
+        },
+        (&Method::POST, ["costs"]) => |driver, body| {
+            let CostSpec(cost) = parse(body)?;
+            driver.add_cost(cost).map_err(conflict)?;
+            nothing()
+        },
+        (&Method::POST, ["rules"]) => |driver, body| {
+            let RuleSpec(rule) = parse(body)?;
+            let id = driver.script(rule).map_err(conflict)?;
+            created(&BTreeMap::from([("id", id.0)]))
+        },
+        (&Method::POST, ["reservations"]) => |driver, body| {
+            let wanted: ReservationSpec = parse(body)?;
+            let held = driver.reserve(&wanted.into()).map_err(conflict)?;
+            created(&held.into_iter().map(HeldText::from).collect::<Vec<_>>())
+        },
+        _ => return None,
+    };
+    Some(match body(request).await {
+        Ok(body) => does(driver, &body),
+        Err(problem) => Err(problem),
+    })
+}
+
+/// Which pools to remove.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Removal {
+    segment: Segment,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DriverText {
+    name: String,
+    topology_keys: Vec<String>,
+    get_capacity: bool,
+    expand_volume: bool,
+    csi_version: String,
+    calls_in_flight: usize,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PoolState {
+    #[serde(flatten)]
+    pool: PoolText,
+    total_bytes: u64,
+    taken_bytes: u64,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RuleStateText {
+    id: u64,
+    matched: u64,
+    taken: u64,
+    #[serde(flatten)]
+    rule: RuleText,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct VolumeText {
+    id: String,
+    name: String,
+    bytes: u64,
+    raw_bytes: u64,
+    segment: Segment,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device: Option<String>,
+    parameters: BTreeMap<String, String>,
+}
+
+fn describe(driver: &FakeDriver) -> DriverText {
+    let spec = driver.spec();
+    DriverText {
+        name: spec.name.clone(),
+        topology_keys: spec.topology_keys.clone(),
+        get_capacity: spec.advertise_get_capacity,
+        expand_volume: spec.advertise_expand_volume,
+        csi_version: spec.version.to_string(),
+        calls_in_flight: driver.in_flight(),
+    }
+}
+
+fn pool_text((pool, total_bytes, taken_bytes): (Pool, u64, u64)) -> PoolState {
+    PoolState {
+        pool: PoolSpec(pool).into(),
+        total_bytes,
+        taken_bytes,
+    }
+}
+
+fn rule_text(state: RuleState) -> RuleStateText {
+    RuleStateText {
+        id: state.id.0,
+        matched: state.matched,
+        taken: state.taken,
+        rule: RuleSpec(state.rule).into(),
+    }
+}
+
+fn volume_text(volume: VolumeInfo) -> VolumeText {
+    VolumeText {
+        id: volume.id,
+        name: volume.name,
+        bytes: volume.bytes,
+        raw_bytes: volume.raw_bytes,
+        segment: volume.segment,
+        device: volume.device,
+        parameters: volume.parameters,
+    }
+}
+
+async fn body(request: Request<Incoming>) -> Result<Bytes, Problem> {
+    let reading = Limited::new(request.into_body(), BODY_BYTES_MAX).collect();
+    let read = tokio::time::timeout(BODY_TIMEOUT, reading).await.map_err(|_| {
+        Problem::new(
+            StatusCode::REQUEST_TIMEOUT,
+            "the body took too long; send it at once",
+        )
+    })?;
+    read.map(http_body_util::Collected::to_bytes).map_err(|error| {
+        if error.is::<LengthLimitError>() {
+            let message = format!("the body has more than {BODY_BYTES_MAX} bytes; send less at once");
+            return Problem::new(StatusCode::PAYLOAD_TOO_LARGE, message);
+        }
+        Problem::new(
+            StatusCode::BAD_REQUEST,
+            format!("the body broke off: {error}; send it again"),
+        )
+    })
+}
+
+/// The number in `from=N`: the first call to tell.
+fn first_call(query: &str) -> Result<u64, Problem> {
+    if query.is_empty() {
+        return Ok(0);
+    }
+    let number = query.strip_prefix("from=").and_then(|number| number.parse().ok());
+    number.ok_or_else(|| {
+        let message = format!(
+            "the query {query:?} means nothing here; write from=N, with the number of the first call"
+        );
+        Problem::new(StatusCode::BAD_REQUEST, message)
+    })
+}
+
+fn json(value: &impl Serialize) -> Done {
+    with(StatusCode::OK, value)
+}
+
+fn created(value: &impl Serialize) -> Done {
+    with(StatusCode::CREATED, value)
+}
+
+fn with(status: StatusCode, value: &impl Serialize) -> Done {
+    let text = serde_json::to_vec(value);
+    text.map(|text| (status, text))
+        .map_err(|error| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))
+}
+
+fn nothing() -> Done {
+    Ok((StatusCode::OK, b"{}".to_vec()))
+}
+
+fn conflict(error: impl std::error::Error) -> Problem {
+    Problem::new(StatusCode::CONFLICT, error.to_string())
+}
+
+fn gone(what: &str, name: &str) -> Problem {
+    Problem::new(
+        StatusCode::NOT_FOUND,
+        format!("there is no {what} {name:?}; list them with GET"),
+    )
+}
+
+fn unknown(path: &str) -> Problem {
+    Problem::new(
+        StatusCode::NOT_FOUND,
+        format!("there is nothing at {path:?}; see the table in the README"),
+    )
+}

@@ -1,0 +1,165 @@
+//! Pools as text: one of `capacity`, `filesystem` and `devices` says what there is. Does not know what is taken from them.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::Size;
+use crate::{Access, Device, Pool, Segment, Storage};
+
+/// A pool that is read from, and written as, a [`PoolText`].
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(try_from = "PoolText", into = "PoolText")]
+pub struct PoolSpec(pub Pool);
+
+/// What a text says about a pool.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PoolText {
+    /// Where it is reachable; left out: from everywhere.
+    #[serde(default)]
+    pub segment: Segment,
+    /// Class parameters that it is for.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parameters: BTreeMap<String, String>,
+    /// Raw bytes of one store.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<Size>,
+    /// With `capacity`: the largest single extent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub largest: Option<Size>,
+    /// A filesystem with other files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filesystem: Option<FilesystemSpec>,
+    /// Disks and volume groups by name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub devices: Option<BTreeMap<String, DeviceSpec>>,
+}
+
+/// What a text says about a filesystem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct FilesystemSpec {
+    /// Bytes in all.
+    pub size: Size,
+    /// Bytes that other files take.
+    #[serde(default)]
+    pub used: Size,
+}
+
+/// What a text says about a device.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct DeviceSpec {
+    /// Raw bytes.
+    pub size: Size,
+    /// Class parameters that it is for.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parameters: BTreeMap<String, String>,
+    /// Whether it is divided into volumes.
+    #[serde(default)]
+    pub group: bool,
+    /// `any`, `block` or `mount`.
+    #[serde(default)]
+    pub access: AccessText,
+}
+
+/// [`Access`] in words.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AccessText {
+    /// Raw or mounted.
+    #[default]
+    Any,
+    /// As a raw device only.
+    Block,
+    /// Mounted only.
+    Mount,
+}
+
+impl TryFrom<PoolText> for PoolSpec {
+    type Error = String;
+
+    fn try_from(text: PoolText) -> Result<PoolSpec, String> {
+        if text.largest.is_some() && text.capacity.is_none() {
+            return Err("`largest` belongs to `capacity`; add that, or leave it out".to_owned());
+        }
+        let storage = match (text.capacity, text.filesystem, text.devices) {
+            (Some(capacity), None, None) => Storage::Linear {
+                capacity: capacity.0,
+                largest: text.largest.map(|size| size.0),
+            },
+            (None, Some(FilesystemSpec { size, used }), None) => Storage::Filesystem {
+                size: size.0,
+                used: used.0,
+            },
+            (None, None, Some(devices)) => {
+                Storage::Devices(devices.into_iter().map(|(name, it)| (name, it.into())).collect())
+            }
+            _ => return Err("a pool has exactly one of `capacity`, `filesystem`, `devices`".to_owned()),
+        };
+        Ok(PoolSpec(Pool {
+            segment: text.segment,
+            parameters: text.parameters,
+            storage,
+        }))
+    }
+}
+
+impl From<PoolSpec> for PoolText {
+    fn from(PoolSpec(pool): PoolSpec) -> PoolText {
+        let text = PoolText {
+            segment: pool.segment,
+            parameters: pool.parameters,
+            ..PoolText::default()
+        };
+        match pool.storage {
+            Storage::Linear { capacity, largest } => PoolText {
+                capacity: Some(Size(capacity)),
+                largest: largest.map(Size),
+                ..text
+            },
+            Storage::Filesystem { size, used } => PoolText {
+                filesystem: Some(FilesystemSpec {
+                    size: Size(size),
+                    used: Size(used),
+                }),
+                ..text
+            },
+            Storage::Devices(devices) => PoolText {
+                devices: Some(devices.into_iter().map(|(name, it)| (name, it.into())).collect()),
+                ..text
+            },
+        }
+    }
+}
+
+impl From<DeviceSpec> for Device {
+    fn from(text: DeviceSpec) -> Device {
+        Device {
+            size: text.size.0,
+            parameters: text.parameters,
+            group: text.group,
+            access: match text.access {
+                AccessText::Any => Access::Any,
+                AccessText::Block => Access::Block,
+                AccessText::Mount => Access::Mount,
+            },
+        }
+    }
+}
+
+impl From<Device> for DeviceSpec {
+    fn from(device: Device) -> DeviceSpec {
+        DeviceSpec {
+            size: Size(device.size),
+            parameters: device.parameters,
+            group: device.group,
+            access: match device.access {
+                Access::Any => AccessText::Any,
+                Access::Block => AccessText::Block,
+                Access::Mount => AccessText::Mount,
+            },
+        }
+    }
+}

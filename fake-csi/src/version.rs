@@ -1,0 +1,57 @@
+//! Releases of the CSI specification, as far as they differ in what this driver does. Does not know the calls.
+
+use std::{fmt, str::FromStr};
+
+/// A release of the CSI specification, 1.0 to 1.12: a driver of that age knows nothing that came later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SpecVersion {
+    minor: u8,
+}
+
+/// What is no release of the specification.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no release of the CSI specification; use one from 1.0 to {newest}", newest = SpecVersion::NEWEST)]
+pub struct UnknownVersion(String);
+
+impl SpecVersion {
+    /// The newest release that is known: 1.12.
+    pub const NEWEST: SpecVersion = SpecVersion { minor: 12 };
+
+    /// ControllerExpandVolume came with 1.1.
+    pub fn has_expansion(self) -> bool {
+        self.minor >= 1
+    }
+
+    /// `maximum_volume_size` and `minimum_volume_size` of GetCapacity came with 1.4.
+    pub fn has_volume_sizes(self) -> bool {
+        self.minor >= 4
+    }
+
+    /// The access modes `SINGLE_NODE_SINGLE_WRITER` and `SINGLE_NODE_MULTI_WRITER` came with 1.5.
+    pub fn has_single_node_modes(self) -> bool {
+        self.minor >= 5
+    }
+}
+
+impl Default for SpecVersion {
+    fn default() -> SpecVersion {
+        SpecVersion::NEWEST
+    }
+}
+
+impl fmt::Display for SpecVersion {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "1.{}", self.minor)
+    }
+}
+
+impl FromStr for SpecVersion {
+    type Err = UnknownVersion;
+
+    fn from_str(text: &str) -> Result<SpecVersion, UnknownVersion> {
+        (0..=SpecVersion::NEWEST.minor)
+            .map(|minor| SpecVersion { minor })
+            .find(|version| version.to_string() == text)
+            .ok_or_else(|| UnknownVersion(text.to_owned()))
+    }
+}

@@ -1,0 +1,193 @@
+//! The binary and its HTTP control, as somebody without a harness uses them: a child process, a real port, raw HTTP, and YAML files.
+
+mod binary;
+mod control;
+mod description;
+
+use std::{
+    collections::BTreeMap,
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpStream,
+    path::{Path, PathBuf},
+    process::{Child, Command, ExitStatus, Stdio},
+};
+
+use csi_proto::v1::{GetCapacityRequest, Topology, controller_client::ControllerClient};
+use serde_json::Value;
+use tonic::transport::{Channel, Endpoint};
+
+/// The program, running; killed if a test fails half way.
+struct Program {
+    child: Child,
+    /// What it printed up to `ready`.
+    lines: Vec<String>,
+    folder: tempfile::TempDir,
+}
+
+/// What the program said when it did not come up.
+struct Refused {
+    code: Option<i32>,
+    stderr: String,
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::Builder::new().tempdir_in("/tmp").expect("a folder")
+}
+
+impl Program {
+    /// Starts with a file and flags; `$DIR` in both is the test's own folder.
+    fn start(file: Option<&str>, flags: &[&str]) -> Result<Program, Refused> {
+        let folder = folder();
+        let here = folder.path().display().to_string();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fake-csi"));
+        if let Some(text) = file {
+            let path = folder.path().join("driver.yaml");
+            std::fs::write(&path, text.replace("$DIR", &here)).expect("a file");
+            command.arg(path);
+        }
+        command.args(flags.iter().map(|flag| flag.replace("$DIR", &here)));
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program");
+        let stdout = BufReader::new(child.stdout.take().expect("a pipe"));
+        let lines: Vec<String> = stdout
+            .lines()
+            .map_while(Result::ok)
+            .take_while(|line| line != "ready")
+            .collect();
+        let mut program = Program { child, lines, folder };
+        if program.has_printed_ready() {
+            return Ok(program);
+        }
+        let status = program.child.wait().expect("an end");
+        let mut stderr = String::new();
+        program
+            .child
+            .stderr
+            .take()
+            .expect("a pipe")
+            .read_to_string(&mut stderr)
+            .expect("text");
+        Err(Refused {
+            code: status.code(),
+            stderr,
+        })
+    }
+
+    /// Every program that came up printed a socket first; one that did not prints nothing at all.
+    fn has_printed_ready(&self) -> bool {
+        self.lines.iter().any(|line| line.starts_with("csi unix:"))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn control(&self) -> Http {
+        let line = self
+            .lines
+            .iter()
+            .find(|line| line.starts_with("control "))
+            .expect("a control");
+        let words: Vec<&str> = line.split(' ').collect();
+        Http {
+            address: words[1].trim_start_matches("http://").to_owned(),
+            token: words[3].to_owned(),
+        }
+    }
+
+    fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        let sent = Command::new("kill")
+            .args([&format!("-{name}"), &id])
+            .status()
+            .expect("kill");
+        assert!(sent.success());
+    }
+
+    fn wait(&mut self) -> ExitStatus {
+        self.child.wait().expect("an end")
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The control as raw HTTP.
+struct Http {
+    address: String,
+    token: String,
+}
+
+impl Http {
+    fn ask(&self, method: &str, path: &str, body: &str) -> (u16, Value) {
+        let authorization = format!("Authorization: Bearer {}\r\n", self.token);
+        let (code, text) = self.raw(method, path, &authorization, body.as_bytes());
+        (code, serde_json::from_str(&text).expect("every answer is JSON"))
+    }
+
+    fn get(&self, path: &str) -> Value {
+        let (code, value) = self.ask("GET", path, "");
+        assert_eq!(code, 200, "{value}");
+        value
+    }
+
+    fn raw(&self, method: &str, path: &str, headers: &str, body: &[u8]) -> (u16, String) {
+        let mut stream = TcpStream::connect(&self.address).expect("a connection");
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n{headers}Content-Length: {}\r\n\r\n",
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).expect("sent");
+        // A refusal may come before everything was sent.
+        let _ = stream.write_all(body);
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        let answer = String::from_utf8(answer).expect("text");
+        let (head, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
+        let code = head
+            .split(' ')
+            .nth(1)
+            .and_then(|code| code.parse().ok())
+            .expect("a status");
+        (code, body.to_owned())
+    }
+}
+
+async fn connect(socket: &Path) -> Channel {
+    let address = format!("unix:{}", socket.display());
+    Endpoint::from_shared(address)
+        .expect("an address")
+        .connect()
+        .await
+        .expect("a connection")
+}
+
+/// `available_capacity` and `maximum_volume_size` of a segment.
+async fn room(channel: &Channel, segment: &[(&str, &str)]) -> Result<(i64, Option<i64>), tonic::Status> {
+    let request = GetCapacityRequest {
+        accessible_topology: Some(Topology {
+            segments: pairs(segment),
+        }),
+        ..Default::default()
+    };
+    let told = ControllerClient::new(channel.clone())
+        .get_capacity(request)
+        .await?
+        .into_inner();
+    Ok((told.available_capacity, told.maximum_volume_size))
+}
+
+fn pairs(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+    pairs
+        .iter()
+        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+        .collect()
+}

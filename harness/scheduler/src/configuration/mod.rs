@@ -1,0 +1,301 @@
+//! The configuration file of kube-scheduler (`KubeSchedulerConfiguration` with `VolumeBindingArgs`), as far as it
+//! concerns this scheduler: profiles, back-off, and the arguments of VolumeBinding.
+//!
+//! Fields that kube-scheduler knows and this one has no use for are named, so that nobody believes they act. Fields that
+//! nobody knows are errors. Texts of errors are kube-scheduler's.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use crate::options::Options;
+use crate::release::Release;
+use crate::shape::{Shape, ShapePoint};
+
+const GROUP: &str = "kubescheduler.config.k8s.io/";
+const KIND: &str = "KubeSchedulerConfiguration";
+const PLUGIN: &str = "VolumeBinding";
+
+/// The fields that count.
+const USED: [&str; 6] = [
+    "apiVersion",
+    "kind",
+    "clientConnection",
+    "podInitialBackoffSeconds",
+    "podMaxBackoffSeconds",
+    "profiles",
+];
+/// The fields that kube-scheduler has besides.
+const UNUSED: [&str; 9] = [
+    "delayCacheUntilActive",
+    "enableContentionProfiling",
+    "enableProfiling",
+    "extenders",
+    "healthzBindAddress",
+    "leaderElection",
+    "metricsBindAddress",
+    "parallelism",
+    "percentageOfNodesToScore",
+];
+
+/// What the file says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Configuration {
+    /// How to reach the API server: `clientConnection.kubeconfig`.
+    pub kubeconfig: Option<String>,
+    /// `podInitialBackoffSeconds`.
+    pub initial_backoff: Duration,
+    /// `podMaxBackoffSeconds`.
+    pub max_backoff: Duration,
+    /// The profiles; at least one.
+    pub profiles: Vec<Profile>,
+    /// Paths of fields that kube-scheduler would use, and this scheduler does not.
+    pub unused: Vec<String>,
+}
+
+/// One profile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Profile {
+    /// `schedulerName`.
+    pub scheduler_name: String,
+    /// `VolumeBindingArgs.bindTimeoutSeconds`.
+    pub bind_timeout: Duration,
+    /// `VolumeBindingArgs.shape`.
+    pub shape: Option<Vec<ShapePoint>>,
+}
+
+/// Why a file cannot be used: every mistake in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigurationError(Vec<String>);
+
+impl fmt::Display for ConfigurationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.as_slice() {
+            [only] => f.write_str(only),
+            several => write!(f, "[{}]", several.join(", ")),
+        }
+    }
+}
+
+impl std::error::Error for ConfigurationError {}
+
+impl Configuration {
+    /// Reads a file for a scheduler of a release. `scoring` tells whether the gate StorageCapacityScoring (or before it
+    /// VolumeCapacityPriority) is on: without it, `shape` is an error even when it is empty (KEP-4049).
+    pub fn parse(text: &str, release: Release, scoring: bool) -> Result<Self, ConfigurationError> {
+        let file: Value = serde_saphyr::from_str(text).map_err(|error| {
+            ConfigurationError(vec![format!("couldn't parse the configuration: {error}")])
+        })?;
+        let mut reader = Reader {
+            scoring,
+            errors: Vec::new(),
+            unused: Vec::new(),
+        };
+        let read = reader.file(&file, release);
+        match read {
+            Some(configuration) if reader.errors.is_empty() => Ok(Self {
+                unused: reader.unused,
+                ..configuration
+            }),
+            _ => Err(ConfigurationError(reader.errors)),
+        }
+    }
+}
+
+struct Reader {
+    scoring: bool,
+    errors: Vec<String>,
+    unused: Vec<String>,
+}
+
+impl Reader {
+    fn file(&mut self, file: &Value, release: Release) -> Option<Configuration> {
+        let text = |field: &str| file[field].as_str().unwrap_or_default();
+        let version = text("apiVersion");
+        let reads = version
+            .strip_prefix(GROUP)
+            .is_some_and(|version| release.reads_configuration(version));
+        if text("kind") != KIND || !reads {
+            let kind = text("kind");
+            self.errors.push(format!(
+                "no kind \"{kind}\" is registered for version \"{version}\" in the scheme of release {release}"
+            ));
+            return None;
+        }
+        let fields = file.as_object()?;
+        self.known("", fields, &USED, &UNUSED);
+        let default = Options::default();
+        let initial = self.seconds(fields, "podInitialBackoffSeconds", default.initial_backoff);
+        let max = self.seconds(fields, "podMaxBackoffSeconds", default.max_backoff);
+        if initial < 1 {
+            self.errors.push(format!(
+                "podInitialBackoffSeconds: Invalid value: {initial}: must be greater than 0"
+            ));
+        }
+        if max < initial {
+            self.errors.push(format!(
+                "podMaxBackoffSeconds: Invalid value: {max}: must be greater than or equal to PodInitialBackoffSeconds"
+            ));
+        }
+        let profiles = self.profiles(&file["profiles"]);
+        Some(Configuration {
+            kubeconfig: file["clientConnection"]["kubeconfig"].as_str().map(str::to_owned),
+            initial_backoff: duration(initial),
+            max_backoff: duration(max),
+            profiles,
+            unused: Vec::new(),
+        })
+    }
+
+    fn profiles(&mut self, source: &Value) -> Vec<Profile> {
+        let default = Options::default();
+        let absent = [serde_json::json!({"schedulerName": default.scheduler_name})];
+        let source = source.as_array().filter(|profiles| !profiles.is_empty());
+        let source = source.map_or(&absent[..], Vec::as_slice);
+        let mut names = BTreeSet::new();
+        let mut profiles = Vec::new();
+        for (index, profile) in source.iter().enumerate() {
+            let path = format!("profiles[{index}]");
+            if let Some(fields) = profile.as_object() {
+                self.known(
+                    &format!("{path}."),
+                    fields,
+                    &["schedulerName", "pluginConfig"],
+                    &["percentageOfNodesToScore", "plugins"],
+                );
+            }
+            let name = match (&profile["schedulerName"], source.len()) {
+                (Value::Null, 1) => default.scheduler_name.as_str(),
+                (name, _) => name.as_str().unwrap_or_default(),
+            };
+            if name.is_empty() {
+                self.errors.push(format!("{path}.schedulerName: Required value"));
+            } else if !names.insert(name) {
+                self.errors
+                    .push(format!("{path}.schedulerName: Duplicate value: \"{name}\""));
+            }
+            profiles.push(self.profile(&path, name, &profile["pluginConfig"]));
+        }
+        profiles
+    }
+
+    fn profile(&mut self, path: &str, name: &str, plugins: &Value) -> Profile {
+        let mut read = Profile {
+            scheduler_name: name.to_owned(),
+            bind_timeout: Options::default().bind_timeout,
+            shape: None,
+        };
+        let mut seen = BTreeSet::new();
+        for (index, plugin) in plugins.as_array().into_iter().flatten().enumerate() {
+            let path = format!("{path}.pluginConfig[{index}]");
+            let plugin_name = plugin["name"].as_str().unwrap_or_default();
+            if !seen.insert(plugin_name) {
+                self.errors
+                    .push(format!("{path}: Duplicate value: \"{plugin_name}\""));
+            }
+            if plugin_name == PLUGIN {
+                self.arguments(&path, &plugin["args"], &mut read);
+            } else {
+                self.unused.push(path);
+            }
+        }
+        read
+    }
+
+    fn arguments(&mut self, plugin: &str, args: &Value, profile: &mut Profile) {
+        let Some(fields) = args.as_object() else {
+            return;
+        };
+        for unknown in unknown(
+            fields,
+            &["apiVersion", "kind", "bindTimeoutSeconds", "shape"],
+            &[],
+        ) {
+            self.errors.push(format!(
+                "decoding .{plugin}: decoding args for plugin {PLUGIN}: strict decoding error: unknown field \"{unknown}\""
+            ));
+        }
+        let path = format!("{plugin}.args");
+        let default = i64::try_from(profile.bind_timeout.as_secs()).unwrap_or(i64::MAX);
+        match fields.get("bindTimeoutSeconds").map_or(Some(default), Value::as_i64) {
+            Some(seconds) if seconds >= 0 => profile.bind_timeout = duration(seconds),
+            Some(seconds) => self.errors.push(format!(
+                "{path}.bindTimeoutSeconds: Invalid value: {seconds}: invalid BindTimeoutSeconds, should not be a negative value"
+            )),
+            None => self.not_a_number(&format!("{path}.bindTimeoutSeconds")),
+        }
+        if let Some(shape) = fields.get("shape").filter(|shape| !shape.is_null()) {
+            profile.shape = self.shape(&path, shape);
+        }
+    }
+
+    fn shape(&mut self, path: &str, shape: &Value) -> Option<Vec<ShapePoint>> {
+        if !self.scoring {
+            self.errors.push(format!(
+                "{path}.shape: Invalid value: {shape}: unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring"
+            ));
+            return None;
+        }
+        let number = |point: &Value, field: &str| match &point[field] {
+            Value::Null => Some(0),
+            number => number.as_i64(),
+        };
+        let points = shape.as_array().into_iter().flatten().map(|point| {
+            Some(ShapePoint {
+                utilization: number(point, "utilization")?,
+                score: number(point, "score")?,
+            })
+        });
+        let Some(points) = points.collect::<Option<Vec<_>>>() else {
+            self.not_a_number(&format!("{path}.shape"));
+            return None;
+        };
+        if let Err(error) = Shape::new(&points) {
+            self.errors.push(format!("{path}.{error}"));
+        }
+        Some(points)
+    }
+
+    fn seconds(&mut self, fields: &Map<String, Value>, field: &str, default: Duration) -> i64 {
+        let default = i64::try_from(default.as_secs()).unwrap_or(i64::MAX);
+        let Some(value) = fields.get(field).filter(|value| !value.is_null()) else {
+            return default;
+        };
+        value.as_i64().unwrap_or_else(|| {
+            self.not_a_number(field);
+            default
+        })
+    }
+
+    fn not_a_number(&mut self, path: &str) {
+        self.errors
+            .push(format!("{path}: Invalid value: must be a whole number"));
+    }
+
+    /// Notes the fields that are not used, and refuses those that do not exist.
+    fn known(&mut self, path: &str, fields: &Map<String, Value>, used: &[&str], unused: &[&str]) {
+        for field in unknown(fields, used, unused) {
+            self.errors
+                .push(format!("strict decoding error: unknown field \"{path}{field}\""));
+        }
+        let found = unused.iter().filter(|field| fields.contains_key(**field));
+        self.unused.extend(found.map(|field| format!("{path}{field}")));
+    }
+}
+
+fn unknown<'a>(fields: &'a Map<String, Value>, used: &[&str], unused: &[&str]) -> Vec<&'a str> {
+    let names = fields.keys().map(String::as_str);
+    names
+        .filter(|name| !used.contains(name) && !unused.contains(name))
+        .collect()
+}
+
+/// Negative ones are refused elsewhere.
+fn duration(seconds: i64) -> Duration {
+    Duration::from_secs(u64::try_from(seconds).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,271 @@
+//! The scheduler extender: filter and score for a kube-scheduler of any age, over HTTP (`/filter`, `/prioritize`).
+//!
+//! Judges volumes alone: the scheduler that asks has looked at everything else, and binds the claims itself. What exists
+//! comes from the same watches as the loop's; nodes come with the question, or by name if the scheduler is told
+//! `nodeCacheCapable`. KEP-1472 names an extender as the way of those who want other decisions than upstream's.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use k8s_openapi::api::core::v1::{Node as ApiNode, Pod as ApiPod};
+use kube::Client;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+use tracing::{debug, warn};
+
+use super::cache::Cache;
+use super::run::Error;
+use super::watch;
+use crate::claims::{self, PodClaims};
+use crate::cycle::undecidable;
+use crate::filter::{self, Refusal, VolumePlan};
+use crate::objects::{Node, Object, ObjectKey, Pod};
+use crate::options::Options;
+use crate::rules::Rules;
+use crate::score;
+
+/// A list of all nodes with everything in it may come with a question.
+const BODY_MAX: usize = 128 << 20;
+/// So many schedulers are talked to at once.
+const CONNECTIONS_MAX: usize = 16;
+/// A question has to be complete after this time.
+const QUESTION_TIMEOUT: Duration = Duration::from_secs(30);
+/// The greatest score of an extender is 10, where a plugin's is 100.
+const SCORE_STEP: i64 = 10;
+
+/// Answers schedulers on a listener until `shutdown` completes. Errors when the options are wrong.
+pub async fn serve_extender(
+    options: Options,
+    client: Client,
+    listener: TcpListener,
+    shutdown: impl Future<Output = ()> + Send,
+) -> Result<(), Error> {
+    let extender = Arc::new(Extender {
+        rules: options.rules()?,
+        cache: Mutex::new(Cache::new(&options.scheduler_name)),
+    });
+    let mut news = watch::all(&client);
+    let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let mut shutdown = std::pin::pin!(shutdown);
+    loop {
+        tokio::select! {
+            () = &mut shutdown => return Ok(()),
+            Some(update) = news.next() => drop(extender.cache.lock().learn(update)),
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => answer(&extender, &permits, stream),
+                Err(error) => warn!(%error, "a connection was not accepted"),
+            },
+        }
+    }
+}
+
+fn answer(extender: &Arc<Extender>, permits: &Arc<Semaphore>, stream: TcpStream) {
+    let Ok(permit) = Arc::clone(permits).try_acquire_owned() else {
+        warn!("too many connections at once, one is closed");
+        return;
+    };
+    let extender = Arc::clone(extender);
+    tokio::spawn(async move {
+        let _permit = permit;
+        let service = service_fn(move |request| {
+            let extender = Arc::clone(&extender);
+            async move { Ok::<_, Infallible>(extender.respond(request).await) }
+        });
+        let connection = hyper::server::conn::http1::Builder::new();
+        if let Err(error) = connection.serve_connection(TokioIo::new(stream), service).await {
+            debug!(%error, "a connection ended");
+        }
+    });
+}
+
+struct Extender {
+    rules: Rules,
+    cache: Mutex<Cache>,
+}
+
+/// A question, read.
+struct Question {
+    pod: Pod,
+    nodes: Asked,
+}
+
+/// The nodes that are asked about, in the way of the question, so that the answer can have the same.
+enum Asked {
+    /// As objects, whose text is given back as it came.
+    Objects(Vec<(Arc<Node>, Value)>),
+    /// By name.
+    Names(Vec<String>),
+}
+
+impl Extender {
+    async fn respond(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
+        let path = request.uri().path().to_owned();
+        match (request.method(), path.as_str()) {
+            (&Method::GET, "/healthz") => {
+                let ready = self.cache.lock().is_complete();
+                let code = if ready {
+                    StatusCode::OK
+                } else {
+                    StatusCode::SERVICE_UNAVAILABLE
+                };
+                response(
+                    code,
+                    &json!(if ready {
+                        "ok"
+                    } else {
+                        "the cluster is not known yet"
+                    }),
+                )
+            }
+            (&Method::POST, "/filter" | "/prioritize") => match read(request).await {
+                Ok(question) if path == "/filter" => response(StatusCode::OK, &self.filter(question)),
+                Ok(question) => self.prioritize(&question),
+                Err(error) => response(StatusCode::BAD_REQUEST, &json!(error)),
+            },
+            _ => response(
+                StatusCode::NOT_FOUND,
+                &json!("ask POST /filter or POST /prioritize"),
+            ),
+        }
+    }
+
+    /// ExtenderFilterResult. What stands in the way of everything is an error only if it may pass by itself.
+    fn filter(&self, question: Question) -> Value {
+        let verdicts = match self.judge(&question) {
+            Ok(verdicts) => verdicts,
+            Err(error) => return json!({"Error": error}),
+        };
+        let fits = |name: &str| verdicts.get(name).is_some_and(Result::is_ok);
+        let failed: BTreeMap<&str, String> = verdicts
+            .iter()
+            .filter_map(|(name, verdict)| Some((name.as_str(), verdict.as_ref().err()?.clone())))
+            .collect();
+        let mut result = json!({"FailedNodes": {}, "FailedAndUnresolvableNodes": failed, "Error": ""});
+        match question.nodes {
+            Asked::Objects(nodes) => {
+                let left = nodes.into_iter().filter(|(node, _)| fits(node.name()));
+                let items: Vec<_> = left.map(|(_, source)| source).collect();
+                result["Nodes"] = json!({"metadata": {}, "items": items});
+            }
+            Asked::Names(names) => {
+                result["NodeNames"] = names.into_iter().filter(|name| fits(name)).collect();
+            }
+        }
+        result
+    }
+
+    /// HostPriorityList: scores of 0 to 10.
+    fn prioritize(&self, question: &Question) -> Response<Full<Bytes>> {
+        let verdicts = match self.judge(question) {
+            Ok(verdicts) => verdicts,
+            Err(error) => return response(StatusCode::SERVICE_UNAVAILABLE, &json!(error)),
+        };
+        let scores = verdicts.into_iter().map(|(name, verdict)| {
+            let score = verdict.map_or(0, |plan| score::score(&self.rules, &plan));
+            json!({"Host": name, "Score": (score + SCORE_STEP / 2) / SCORE_STEP})
+        });
+        response(StatusCode::OK, &scores.collect())
+    }
+
+    /// Each node with its plan, or with why it is refused.
+    fn judge(&self, question: &Question) -> Result<BTreeMap<String, Result<VolumePlan, String>>, String> {
+        let cache = self.cache.lock();
+        if !cache.is_complete() {
+            return Err("the cluster is not known yet, ask again".to_owned());
+        }
+        let snapshot = &cache.snapshot;
+        let claims = claims::classify(snapshot, &self.rules, &question.pod);
+        if let Some(error) = claims.as_ref().ok().and_then(undecidable) {
+            return Err(error.to_string());
+        }
+        let verdict = |node: &Node| match &claims {
+            Ok(claims) => self.check(&cache, claims, node),
+            Err(reason) => Err(reason.to_string()),
+        };
+        Ok(match &question.nodes {
+            Asked::Objects(nodes) => nodes
+                .iter()
+                .map(|(node, _)| (node.name().to_owned(), verdict(node)))
+                .collect(),
+            Asked::Names(names) => names
+                .iter()
+                .map(|name| {
+                    let node = snapshot.nodes.stored(&ObjectKey::cluster(name));
+                    let unknown = || Err(format!("node {name:?} is not known"));
+                    (name.clone(), node.map_or_else(unknown, |node| verdict(node)))
+                })
+                .collect(),
+        })
+    }
+
+    fn check(&self, cache: &Cache, claims: &PodClaims, node: &Node) -> Result<VolumePlan, String> {
+        filter::check_node(&cache.snapshot, &self.rules, claims, node).map_err(|refusals| {
+            let reasons: Vec<_> = refusals.iter().map(Refusal::reason).collect();
+            reasons.join(", ")
+        })
+    }
+}
+
+async fn read(request: Request<Incoming>) -> Result<Question, String> {
+    let body = Limited::new(request.into_body(), BODY_MAX).collect();
+    let body = timeout(QUESTION_TIMEOUT, body)
+        .await
+        .map_err(|_| "the question did not come in time".to_owned())?
+        .map_err(|error| format!("the question cannot be read: {error}"))?;
+    let mut source: Value = serde_json::from_slice(&body.to_bytes())
+        .map_err(|error| format!("the question is no JSON: {error}"))?;
+    // Releases differ in the case of these names, and Go reads either.
+    let mut field = |name: &str| {
+        let fields = source.as_object_mut()?;
+        let found = fields
+            .iter_mut()
+            .find(|(field, _)| field.eq_ignore_ascii_case(name))?;
+        Some(found.1.take()).filter(|value| !value.is_null())
+    };
+    let pod = field("pod").ok_or("the question names no pod")?;
+    let pod: ApiPod =
+        serde_json::from_value(pod).map_err(|error| format!("the pod cannot be read: {error}"))?;
+    let pod = Pod::read(&pod).map_err(|error| error.to_string())?;
+    let nodes = match (field("nodenames"), field("nodes")) {
+        (Some(names), _) => Asked::Names(
+            serde_json::from_value(names)
+                .map_err(|error| format!("the node names cannot be read: {error}"))?,
+        ),
+        (None, Some(mut nodes)) => Asked::Objects(read_nodes(nodes["items"].take())?),
+        (None, None) => Asked::Names(Vec::new()),
+    };
+    Ok(Question { pod, nodes })
+}
+
+fn read_nodes(items: Value) -> Result<Vec<(Arc<Node>, Value)>, String> {
+    let Value::Array(items) = items else {
+        return Ok(Vec::new());
+    };
+    let read = |source: Value| {
+        let node: ApiNode = serde_json::from_value(source.clone())
+            .map_err(|error| format!("a node cannot be read: {error}"))?;
+        let node = Node::read(&node).map_err(|error| error.to_string())?;
+        Ok((Arc::new(node), source))
+    };
+    items.into_iter().map(read).collect()
+}
+
+fn response(code: StatusCode, body: &Value) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::from(body.to_string()));
+    *response.status_mut() = code;
+    let json = hyper::header::HeaderValue::from_static("application/json");
+    response.headers_mut().insert(hyper::header::CONTENT_TYPE, json);
+    response
+}

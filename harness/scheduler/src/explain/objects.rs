@@ -1,0 +1,218 @@
+//! The capacity objects that come into question for a claim on a node, each with what is wrong with it.
+//!
+//! There may be thousands, of which a node can access a few. Those come first, then the largest of the others, so that
+//! people see what would have done.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::capacity_check::{Demand, Shortcoming, shortcoming};
+use crate::capacity_index::Group;
+use crate::claims::Delayed;
+use crate::objects::{Capacity, Node};
+use crate::quantity::{Arithmetic, Quantity, human};
+use crate::rules::Rules;
+use crate::selector::Topology;
+use crate::snapshot::Snapshot;
+
+/// An object as seen from a node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ObjectView {
+    /// Namespace and name.
+    pub object: String,
+    /// The class that it is for.
+    pub class: String,
+    /// The nodes that can access it.
+    pub topology: String,
+    /// `capacity`.
+    pub capacity: Option<String>,
+    /// `maximumVolumeSize`.
+    pub maximum_volume_size: Option<String>,
+    /// Whether it does, for programs.
+    pub seen: Seen,
+    /// The same in words.
+    pub why: String,
+}
+
+/// What an object is to a claim on a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Seen {
+    /// It is large enough and accessible.
+    Suffices,
+    /// Neither capacity nor maximumVolumeSize is set.
+    NoLimit,
+    /// Its limit is lower than the request.
+    TooSmall,
+    /// It has no topology.
+    NoTopology,
+    /// Its topology cannot be evaluated.
+    InvalidTopology,
+    /// The node's labels do not match its topology.
+    OtherTopology,
+    /// It is for another class, and would do otherwise.
+    OtherClass,
+    /// Capacity is not checked for the claim, so it is not read.
+    NotRead,
+}
+
+/// What is considered for a claim, prepared once for all nodes.
+pub(super) struct Considered<'a> {
+    pub(super) snapshot: &'a Snapshot,
+    pub(super) rules: &'a Rules,
+    pub(super) delayed: &'a Delayed,
+    /// The objects of the class, the largest first.
+    ranked: Vec<&'a Arc<Capacity>>,
+    most: usize,
+}
+
+impl<'a> Considered<'a> {
+    pub(super) fn new(snapshot: &'a Snapshot, rules: &'a Rules, delayed: &'a Delayed, most: usize) -> Self {
+        let class = &delayed.class.key.name;
+        let objects = snapshot.capacities.iter();
+        let mut ranked: Vec<_> = objects.filter(|object| object.class == *class).collect();
+        ranked.sort_by_key(|object| Reverse(object.limit().map(Quantity::nanos)));
+        Self {
+            snapshot,
+            rules,
+            delayed,
+            ranked,
+            most,
+        }
+    }
+
+    /// The objects that came closest, and how many more of the class there are.
+    pub(super) fn on(&self, node: &Node) -> (Vec<ObjectView>, usize) {
+        let accessible = self.accessible(node);
+        let is_accessible = |object: &&&Arc<Capacity>| accessible.iter().any(|it| it.key == object.key);
+        let others = self.ranked.iter().filter(|object| !is_accessible(object));
+        let of_class: Vec<_> = accessible
+            .iter()
+            .copied()
+            .chain(others.copied())
+            .take(self.most)
+            .collect();
+        let more = self.ranked.len() - of_class.len();
+        let mut views: Vec<_> = of_class.iter().map(|object| self.view(object, node)).collect();
+        views.extend(self.of_other_classes(node));
+        (views, more)
+    }
+
+    /// The objects of the class that the node can access, the largest first.
+    fn accessible<'n>(&self, node: &'n Node) -> Vec<&'n Arc<Capacity>>
+    where
+        'a: 'n,
+    {
+        let Some(of_class) = self.snapshot.capacities.of_class(&self.delayed.class.key.name) else {
+            return Vec::new();
+        };
+        let candidates = of_class.candidates(&node.labels).flat_map(Group::iter);
+        let mut accessible: Vec<_> = candidates
+            .filter(|object| object.topology.admits(&node.labels))
+            .collect();
+        accessible.sort_by_key(|object| Reverse(object.limit().map(Quantity::nanos)));
+        accessible
+    }
+
+    /// The largest object of each other class, where it would do if it were for this one.
+    fn of_other_classes(&self, node: &Node) -> Vec<ObjectView> {
+        let Demand::Request(request) = &self.delayed.demand else {
+            return Vec::new();
+        };
+        let classes = self.snapshot.classes.iter().map(|class| class.key.name.as_str());
+        let others = classes.filter(|class| *class != self.delayed.class.key.name);
+        let largest = others.filter_map(|class| {
+            let of_class = self.snapshot.capacities.of_class(class)?;
+            let objects = of_class.candidates(&node.labels).flat_map(Group::iter);
+            objects
+                .filter(|object| shortcoming(self.rules, object, *request, &node.labels).is_none())
+                .max_by_key(|object| object.limit().map(Quantity::nanos))
+        });
+        largest
+            .take(self.most)
+            .map(|object| {
+                let why = format!("would do, but is for class {}", object.class);
+                self.spell(object, Seen::OtherClass, why)
+            })
+            .collect()
+    }
+
+    fn view(&self, object: &Capacity, node: &Node) -> ObjectView {
+        let (seen, why) = match &self.delayed.demand {
+            Demand::Request(request) => self.judge(
+                object,
+                node,
+                shortcoming(self.rules, object, *request, &node.labels),
+            ),
+            Demand::Unchecked(_) | Demand::Unknown(_) => {
+                (Seen::NotRead, "is not read: capacity is not checked".to_owned())
+            }
+        };
+        self.spell(object, seen, why)
+    }
+
+    fn judge(&self, object: &Capacity, node: &Node, found: Option<Shortcoming>) -> (Seen, String) {
+        let field = self.limit_field(object);
+        match found {
+            None => (Seen::Suffices, format!("{field} is large enough")),
+            Some(Shortcoming::NoLimit) => (Seen::NoLimit, format!("{field} is unset")),
+            Some(Shortcoming::TooSmall { limit, request }) => {
+                let elsewhere = if object.topology.admits(&node.labels) {
+                    ""
+                } else {
+                    ", and it is elsewhere"
+                };
+                let why = format!(
+                    "{field} {} is less than {}{elsewhere}",
+                    human(limit),
+                    human(request)
+                );
+                (Seen::TooSmall, why)
+            }
+            Some(Shortcoming::NoTopology) => (Seen::NoTopology, "nodeTopology is unset: no node".to_owned()),
+            Some(Shortcoming::InvalidTopology(error)) => (Seen::InvalidTopology, error.to_string()),
+            Some(Shortcoming::OtherTopology) => (Seen::OtherTopology, miss(object, node)),
+        }
+    }
+
+    /// The field that limits volumes.
+    fn limit_field(&self, object: &Capacity) -> &'static str {
+        match (object.maximum, object.capacity) {
+            (Some(_), _) if !self.rules.without_maximum => "maximumVolumeSize",
+            (_, Some(_)) => "capacity",
+            _ if self.rules.without_maximum => "capacity",
+            _ => "capacity and maximumVolumeSize",
+        }
+    }
+
+    fn spell(&self, object: &Capacity, seen: Seen, why: String) -> ObjectView {
+        let text =
+            |quantity: Option<Quantity>| quantity.map(|quantity| human(quantity.bytes(Arithmetic::Exact)));
+        ObjectView {
+            object: object.key.to_string(),
+            class: object.class.clone(),
+            topology: object.topology.to_string(),
+            capacity: text(object.capacity),
+            maximum_volume_size: text(object.maximum),
+            seen,
+            why,
+        }
+    }
+}
+
+/// The label by which a node is outside a topology.
+fn miss(object: &Capacity, node: &Node) -> String {
+    let Topology::Matching(selector) = &object.topology else {
+        return String::new();
+    };
+    let Some(unmet) = selector.unmet(&node.labels) else {
+        return String::new();
+    };
+    match node.labels.get(unmet.key()) {
+        Some(value) => format!("label {} is {value}, not {unmet}", unmet.key()),
+        None => format!("label {} is missing, not {unmet}", unmet.key()),
+    }
+}

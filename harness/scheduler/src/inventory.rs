@@ -1,0 +1,236 @@
+//! A cluster read from its objects: as JSON, as YAML text (`kubectl get -o yaml`), or listed from an API server.
+//!
+//! For those who look at one moment of a cluster: the explanation and the lint. The scheduling loop follows watches
+//! instead.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hyper::Request;
+use kube::{Client, Error as ClientError};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::objects::{Object, ObjectKey, Pod};
+use crate::snapshot::Snapshot;
+use crate::store::Collection;
+
+/// So many objects are asked for at a time.
+const PAGE: usize = 500;
+/// Where the versions of CSIStorageCapacity are, the newest first (1.24, 1.21, 1.19).
+const CAPACITIES: [&str; 3] = [
+    "/apis/storage.k8s.io/v1/csistoragecapacities",
+    "/apis/storage.k8s.io/v1beta1/csistoragecapacities",
+    "/apis/storage.k8s.io/v1alpha1/csistoragecapacities",
+];
+/// Where the other kinds are.
+const OTHERS: [&str; 6] = [
+    "/api/v1/nodes",
+    "/api/v1/pods",
+    "/api/v1/persistentvolumeclaims",
+    "/api/v1/persistentvolumes",
+    "/apis/storage.k8s.io/v1/storageclasses",
+    "/apis/storage.k8s.io/v1/csidrivers",
+];
+/// Fields that hold quantities, which people write as numbers too.
+const QUANTITIES: [&str; 7] = [
+    "capacity",
+    "maximumVolumeSize",
+    "storage",
+    "cpu",
+    "memory",
+    "pods",
+    "ephemeral-storage",
+];
+/// The seeds' examples of nodeTopology have this field of another type in it.
+const NODE_SELECTOR_TERMS: &str = "nodeSelectorTerms";
+
+/// What was found.
+#[derive(Clone, Debug, Default)]
+pub struct Inventory {
+    /// All that decides about volumes.
+    pub snapshot: Snapshot,
+    /// The pods, whoever schedules them.
+    pub pods: BTreeMap<ObjectKey, Arc<Pod>>,
+    /// How many objects of each kind were passed over because the kind does not matter.
+    pub passed_over: BTreeMap<String, usize>,
+}
+
+/// Why objects cannot be taken in.
+#[derive(Debug, thiserror::Error)]
+pub enum InventoryError {
+    /// The text is no YAML.
+    #[error("not YAML: {0}; give what `kubectl get … -o yaml` prints")]
+    Text(String),
+    /// What the text holds is no API object.
+    #[error("{0} is no API object: it has no kind")]
+    Kind(String),
+    /// The object is not what its kind must be.
+    #[error("{kind} {name}: {problem}; correct it or leave it out")]
+    Object {
+        /// Its kind.
+        kind: String,
+        /// Its name.
+        name: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The API server did not give the objects.
+    #[error("{path}: {source}")]
+    List {
+        /// What was asked for.
+        path: &'static str,
+        /// Why it was refused.
+        source: Box<ClientError>,
+    },
+}
+
+impl Inventory {
+    /// Takes in every document of a YAML (or JSON) text: single objects and lists.
+    pub fn add_text(&mut self, text: &str) -> Result<(), InventoryError> {
+        let documents: Vec<Value> =
+            serde_saphyr::from_multiple(text).map_err(|error| InventoryError::Text(error.to_string()))?;
+        let objects = documents.into_iter().filter(|document| !document.is_null());
+        objects.into_iter().try_for_each(|object| self.add(object))
+    }
+
+    /// Takes in one object, or every object of a list.
+    pub fn add(&mut self, mut object: Value) -> Result<(), InventoryError> {
+        let Some(kind) = object["kind"].as_str().map(str::to_owned) else {
+            return Err(InventoryError::Kind(shortened(&object.to_string())));
+        };
+        let Some(items) = object.get_mut("items").and_then(Value::as_array_mut) else {
+            return self.add_one(&kind, object);
+        };
+        // Items of a list that the server made do not repeat the kind.
+        let of_items = kind.strip_suffix("List").unwrap_or_default();
+        for mut item in std::mem::take(items) {
+            if item["kind"].is_null() && item.is_object() {
+                item["kind"] = of_items.into();
+            }
+            self.add(item)?;
+        }
+        Ok(())
+    }
+
+    /// Asks an API server for everything, a page at a time. Only reads.
+    pub async fn list(client: &Client) -> Result<Self, InventoryError> {
+        let mut inventory = Self::default();
+        for path in OTHERS {
+            inventory.list_one(client, path).await?;
+        }
+        for path in CAPACITIES {
+            match inventory.list_one(client, path).await {
+                Err(InventoryError::List { source, .. }) if is_missing(&source) => {}
+                done => return done.map(|()| inventory),
+            }
+        }
+        Ok(inventory)
+    }
+
+    async fn list_one(&mut self, client: &Client, path: &'static str) -> Result<(), InventoryError> {
+        let failed = |source: ClientError| InventoryError::List {
+            path,
+            source: Box::new(source),
+        };
+        let mut next = String::new();
+        loop {
+            let page = format!("{path}?limit={PAGE}&continue={next}");
+            let request = Request::get(page)
+                .body(Vec::new())
+                .map_err(|error| failed(ClientError::HttpError(error)))?;
+            let list: Value = client.request(request).await.map_err(failed)?;
+            let token = list["metadata"]["continue"].as_str().unwrap_or_default();
+            // The token is base64 for URLs and needs no escaping.
+            next = token.to_owned();
+            self.add(list)?;
+            if next.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn add_one(&mut self, kind: &str, mut object: Value) -> Result<(), InventoryError> {
+        spell_quantities(&mut object);
+        let snapshot = &mut self.snapshot;
+        match kind {
+            "Node" => put(kind, &mut snapshot.nodes, object),
+            "PersistentVolumeClaim" => put(kind, &mut snapshot.claims, object),
+            "PersistentVolume" => put(kind, &mut snapshot.volumes, object),
+            "StorageClass" => put(kind, &mut snapshot.classes, object),
+            "CSIDriver" => put(kind, &mut snapshot.drivers, object),
+            "CSIStorageCapacity" => {
+                let has_terms = !object["nodeTopology"][NODE_SELECTOR_TERMS].is_null();
+                let mut capacity: crate::objects::Capacity = read(kind, object)?;
+                capacity.dropped_terms |= has_terms;
+                snapshot.capacities.put(Arc::new(capacity));
+                Ok(())
+            }
+            "Pod" => {
+                let pod: Pod = read(kind, object)?;
+                self.pods.insert(pod.key.clone(), Arc::new(pod));
+                Ok(())
+            }
+            _ => {
+                *self.passed_over.entry(kind.to_owned()).or_default() += 1;
+                Ok(())
+            }
+        }
+    }
+}
+
+fn put<T: Object>(
+    kind: &str,
+    collection: &mut impl Collection<T>,
+    object: Value,
+) -> Result<(), InventoryError>
+where
+    T::Api: DeserializeOwned,
+{
+    collection.put(Arc::new(read(kind, object)?));
+    Ok(())
+}
+
+fn read<T: Object>(kind: &str, object: Value) -> Result<T, InventoryError>
+where
+    T::Api: DeserializeOwned,
+{
+    let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+    let wrong = |problem: String| InventoryError::Object {
+        kind: kind.to_owned(),
+        name: name.clone(),
+        problem,
+    };
+    // Every version of a kind has the same fields; the type that reads them wants its own.
+    let mut object = object;
+    if let Some(fields) = object.as_object_mut() {
+        fields.remove("apiVersion");
+        fields.remove("kind");
+    }
+    let source: T::Api = serde_json::from_value(object).map_err(|error| wrong(error.to_string()))?;
+    T::read(&source).map_err(|error| wrong(error.to_string()))
+}
+
+/// Numbers in the place of quantities become the texts that the API has.
+fn spell_quantities(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                if value.is_number() && QUANTITIES.contains(&name.as_str()) {
+                    *value = Value::String(value.to_string());
+                }
+                spell_quantities(value);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(spell_quantities),
+        _ => {}
+    }
+}
+
+fn is_missing(error: &ClientError) -> bool {
+    matches!(error, ClientError::Api(status) if status.code == 404)
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(40).collect()
+}

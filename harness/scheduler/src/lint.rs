@@ -1,0 +1,324 @@
+//! Objects that can never help, or hardly do what their writer meant.
+//!
+//! A scheduler passes such objects over in silence. This tells of them; it changes nothing and judges no program.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::objects::{Capacity, Class, ObjectKey};
+use crate::quantity::{Arithmetic, Quantity};
+use crate::selector::Topology;
+use crate::snapshot::Snapshot;
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Finding {
+    /// Which kind of mistake, for programs.
+    pub code: &'static str,
+    /// The object, as `kind namespace/name`.
+    pub object: String,
+    /// The class that it is about.
+    pub class: String,
+    /// What is wrong, and what follows from it.
+    pub message: String,
+    /// What to do.
+    pub advice: &'static str,
+}
+
+/// Looks at one object and tells what is wrong with it.
+type Check = fn(&Snapshot, &Capacity) -> Option<String>;
+
+/// The checks of single capacity objects: code, check, advice. An object may fail several.
+const CHECKS: [(&str, Check, &str); 12] = [
+    (
+        "class-missing",
+        class_missing,
+        "create the class, or delete the object",
+    ),
+    (
+        "class-immediate",
+        class_immediate,
+        "set volumeBindingMode: WaitForFirstConsumer, or delete the object",
+    ),
+    (
+        "not-tracked",
+        not_tracked,
+        "set storageCapacity: true in the CSIDriver once the objects are complete",
+    ),
+    (
+        "topology-unset",
+        topology_unset,
+        "set nodeTopology; {} means every node",
+    ),
+    ("topology-invalid", topology_invalid, "correct the selector"),
+    (
+        "topology-node-selector-terms",
+        node_selector_terms,
+        "write matchLabels or matchExpressions: nodeTopology is a label selector, no node selector",
+    ),
+    (
+        "topology-matches-no-node",
+        matches_no_node,
+        "compare the selector with the labels of the nodes, or delete the object if the nodes are gone",
+    ),
+    (
+        "topology-not-allowed",
+        not_allowed,
+        "compare the selector with allowedTopologies of the class",
+    ),
+    (
+        "topology-covers-all",
+        covers_all,
+        "keep {} for storage that every node reaches; see whether a selector was lost",
+    ),
+    (
+        "no-limit",
+        no_limit,
+        "set capacity or maximumVolumeSize, or delete the object",
+    ),
+    (
+        "negative",
+        negative,
+        "report what is left; zero says that nothing is",
+    ),
+    ("overflow", overflow, "report at most 9223372036854775807 bytes"),
+];
+
+/// Everything that is wrong, object by object.
+pub fn lint(snapshot: &Snapshot) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for object in snapshot.capacities.iter() {
+        for (code, check, advice) in CHECKS {
+            if let Some(message) = check(snapshot, object) {
+                findings.push(finding(code, object, message, advice));
+            }
+        }
+    }
+    duplicates(snapshot, &mut findings);
+    classes_without_objects(snapshot, &mut findings);
+    claims_stuck(snapshot, &mut findings);
+    findings.sort();
+    findings
+}
+
+fn finding(code: &'static str, object: &Capacity, message: String, advice: &'static str) -> Finding {
+    Finding {
+        code,
+        object: format!("csistoragecapacity {}", object.key),
+        class: object.class.clone(),
+        message,
+        advice,
+    }
+}
+
+fn class_of<'a>(snapshot: &'a Snapshot, object: &Capacity) -> Option<&'a Arc<Class>> {
+    snapshot.class(&object.class)
+}
+
+fn class_missing(snapshot: &Snapshot, object: &Capacity) -> Option<String> {
+    let missing = class_of(snapshot, object).is_none();
+    missing.then(|| {
+        format!(
+            "no StorageClass is named {:?}, so no claim asks for it",
+            object.class
+        )
+    })
+}
+
+fn class_immediate(snapshot: &Snapshot, object: &Capacity) -> Option<String> {
+    let class = class_of(snapshot, object)?;
+    (!class.delayed).then(|| {
+        format!(
+            "class {} binds immediately, and capacity is only checked for WaitForFirstConsumer",
+            object.class
+        )
+    })
+}
+
+fn not_tracked(snapshot: &Snapshot, object: &Capacity) -> Option<String> {
+    let provisioner = &class_of(snapshot, object)?.provisioner;
+    match snapshot.driver(provisioner) {
+        Some(driver) if driver.tracks_capacity => None,
+        Some(_) => Some(format!(
+            "CSIDriver {provisioner} has not set storageCapacity: true, so the object is not read"
+        )),
+        None => Some(format!(
+            "no CSIDriver is named like the provisioner {provisioner}, so the object is not read"
+        )),
+    }
+}
+
+fn topology_unset(_: &Snapshot, object: &Capacity) -> Option<String> {
+    let unset = object.topology == Topology::Unset;
+    unset.then(|| "nodeTopology is unset, which is no node at all".to_owned())
+}
+
+fn topology_invalid(_: &Snapshot, object: &Capacity) -> Option<String> {
+    match &object.topology {
+        Topology::Invalid(error) => Some(format!("nodeTopology cannot be evaluated: {error}")),
+        _ => None,
+    }
+}
+
+fn node_selector_terms(_: &Snapshot, object: &Capacity) -> Option<String> {
+    object.dropped_terms.then(|| {
+        format!(
+            "nodeTopology was written with nodeSelectorTerms, which the server drops; what counts is {}",
+            object.topology
+        )
+    })
+}
+
+fn matches_no_node(snapshot: &Snapshot, object: &Capacity) -> Option<String> {
+    let Topology::Matching(selector) = &object.topology else {
+        return None;
+    };
+    // Without nodes nothing can be said.
+    let none =
+        !snapshot.nodes.is_empty() && !snapshot.nodes.iter().any(|node| selector.matches(&node.labels));
+    none.then(|| format!("no node has labels that match {}", object.topology))
+}
+
+fn not_allowed(snapshot: &Snapshot, object: &Capacity) -> Option<String> {
+    let class = class_of(snapshot, object)?;
+    if class.allowed.is_empty() {
+        return None;
+    }
+    let mut reached = snapshot
+        .nodes
+        .iter()
+        .filter(|node| object.topology.admits(&node.labels))
+        .peekable();
+    reached.peek()?;
+    let none = reached.all(|node| !class.admits(&node.labels));
+    none.then(|| {
+        format!(
+            "class {} allows no volume on any node that {} matches",
+            object.class, object.topology
+        )
+    })
+}
+
+fn covers_all(snapshot: &Snapshot, object: &Capacity) -> Option<String> {
+    let is_everywhere = |topology: &Topology| matches!(topology, Topology::Matching(selector) if selector.requirements().is_empty());
+    if object.dropped_terms || !is_everywhere(&object.topology) {
+        return None;
+    }
+    let pins = |other: &&Arc<Capacity>| other.class == object.class && !is_everywhere(&other.topology);
+    let pinned = snapshot.capacities.iter().filter(pins).count();
+    (pinned > 0).then(|| {
+        format!(
+            "nodeTopology is {{}}, every node, while {pinned} other objects of class {} name theirs",
+            object.class
+        )
+    })
+}
+
+fn no_limit(_: &Snapshot, object: &Capacity) -> Option<String> {
+    let none = object.limit().is_none();
+    none.then(|| "neither capacity nor maximumVolumeSize is set, so no claim fits".to_owned())
+}
+
+fn figures(object: &Capacity) -> impl Iterator<Item = (&'static str, Quantity)> {
+    let figures = [
+        ("capacity", object.capacity),
+        ("maximumVolumeSize", object.maximum),
+    ];
+    figures
+        .into_iter()
+        .filter_map(|(field, quantity)| Some((field, quantity?)))
+}
+
+fn negative(_: &Snapshot, object: &Capacity) -> Option<String> {
+    let (field, quantity) = figures(object).find(|(_, quantity)| quantity.nanos() < 0)?;
+    Some(format!(
+        "{field} is {} bytes, so no claim fits",
+        quantity.bytes(Arithmetic::Exact)
+    ))
+}
+
+fn overflow(_: &Snapshot, object: &Capacity) -> Option<String> {
+    let differs =
+        |quantity: &Quantity| quantity.bytes(Arithmetic::Exact) != quantity.bytes(Arithmetic::Wrapping);
+    let (field, quantity) = figures(object).find(|(_, quantity)| differs(quantity))?;
+    Some(format!(
+        "{field} is {} bytes, which kube-scheduler up to 1.36 reads as {}",
+        quantity.bytes(Arithmetic::Exact),
+        quantity.bytes(Arithmetic::Wrapping)
+    ))
+}
+
+/// Of several objects for one class and the same nodes a scheduler takes any.
+fn duplicates(snapshot: &Snapshot, findings: &mut Vec<Finding>) {
+    let mut same: BTreeMap<(&str, Vec<String>), Vec<&Arc<Capacity>>> = BTreeMap::new();
+    for object in snapshot.capacities.iter() {
+        let Topology::Matching(selector) = &object.topology else {
+            continue;
+        };
+        let mut requirements: Vec<_> = selector.requirements().iter().map(ToString::to_string).collect();
+        requirements.sort();
+        same.entry((&object.class, requirements))
+            .or_default()
+            .push(object);
+    }
+    for group in same.values() {
+        let [first, others @ ..] = group.as_slice() else {
+            continue;
+        };
+        for other in others {
+            let message = format!(
+                "has the class and topology of {}; any of them may be used, and scores with it",
+                first.key
+            );
+            findings.push(finding(
+                "duplicate",
+                other,
+                message,
+                "keep one object for each class and segment",
+            ));
+        }
+    }
+}
+
+/// A driver that says it tracks capacity, and says nothing about a class, keeps all pods of that class waiting.
+fn classes_without_objects(snapshot: &Snapshot, findings: &mut Vec<Finding>) {
+    for class in snapshot.classes.iter() {
+        let tracked = snapshot
+            .driver(&class.provisioner)
+            .is_some_and(|driver| driver.tracks_capacity);
+        let name = &class.key.name;
+        if tracked && class.delayed && snapshot.capacities.of_class(name).is_none() {
+            findings.push(Finding {
+                code: "class-without-objects",
+                object: format!("storageclass {name}"),
+                class: name.clone(),
+                message: format!(
+                    "CSIDriver {} tracks capacity and no object tells of this class, so no pod can use it",
+                    class.provisioner
+                ),
+                advice: "see whether the driver's publisher runs; until it does, set storageCapacity: false",
+            });
+        }
+    }
+}
+
+/// A node that was selected stays selected until the provisioner gives it back.
+fn claims_stuck(snapshot: &Snapshot, findings: &mut Vec<Finding>) {
+    for claim in snapshot.claims.iter() {
+        let Some(selected) = claim.selected_node.as_ref().filter(|_| claim.volume.is_none()) else {
+            continue;
+        };
+        if snapshot.nodes.is_empty() || snapshot.nodes.stored(&ObjectKey::cluster(selected)).is_some() {
+            continue;
+        }
+        findings.push(Finding {
+            code: "selected-node-gone",
+            object: format!("persistentvolumeclaim {}", claim.key),
+            class: claim.class.clone(),
+            message: format!("node {selected:?} is selected and does not exist, so its pod fits no other"),
+            advice: "remove the annotation volume.kubernetes.io/selected-node",
+        });
+    }
+}

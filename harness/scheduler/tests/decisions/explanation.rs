@@ -1,0 +1,319 @@
+//! Explanations and the lint, as somebody with a pending pod reads them.
+
+use capacity_scheduler::explain::{self, Detail, ExplainError, Explanation, Seen};
+use capacity_scheduler::inventory::Inventory;
+use capacity_scheduler::lint;
+use capacity_scheduler::objects::ObjectKey;
+use capacity_scheduler::rules::Rules;
+use capacity_scheduler::shape::Shape;
+use serde_json::{Value, json};
+
+use super::world::{World, on};
+
+fn pod(world: &World) -> Explanation {
+    explain::pod(
+        &world.snapshot,
+        &Rules::default(),
+        &world.pod(json!({})),
+        &Detail::default(),
+    )
+    .unwrap()
+}
+
+/// What each object is to the first claim on a node: `name: seen`.
+fn seen(explanation: &Explanation, node: &str) -> Vec<String> {
+    let found = explanation.nodes.iter().find(|view| view.node == node).unwrap();
+    let objects = found.claims[0].objects.iter();
+    objects
+        .map(|view| {
+            format!(
+                "{}: {}",
+                view.object,
+                serde_json::to_value(view.seen).unwrap().as_str().unwrap()
+            )
+        })
+        .collect()
+}
+
+fn codes(world: &World) -> Vec<(String, &'static str)> {
+    let findings = lint::lint(&world.snapshot).into_iter();
+    findings.map(|finding| (finding.object, finding.code)).collect()
+}
+
+#[test]
+fn every_object_is_told_with_what_is_wrong_with_it() {
+    let mut world = World::new(&["n1", "n2"]);
+    let null = Value::Null;
+    let (one, nine) = (json!("1Gi"), json!("9Gi"));
+    for (topology, capacity, maximum) in [
+        (&on("n1"), &nine, &one),
+        (&on("n1"), &null, &null),
+        (&null, &nine, &null),
+        (
+            &json!({"matchExpressions": [{"key": "node", "operator": "Gt", "values": ["1"]}]}),
+            &nine,
+            &null,
+        ),
+        (&on("n2"), &nine, &null),
+    ] {
+        world.capacity("fast", topology, capacity, maximum);
+    }
+    world.capacity("slow", &on("n1"), &nine, &null);
+    world.delayed("data", "fast", "2Gi");
+
+    let told = pod(&world);
+    assert_eq!(told.verdict, "fits 1 of 2 nodes and goes to n2");
+    let mut on_n1 = seen(&told, "n1");
+    on_n1.sort();
+    assert_eq!(
+        on_n1,
+        [
+            "driver/c1: too-small",
+            "driver/c2: no-limit",
+            "driver/c3: no-topology",
+            "driver/c4: invalid-topology",
+            "driver/c5: other-topology",
+            "driver/c6: other-class",
+        ]
+    );
+    let node = &told.nodes[0];
+    assert_eq!(node.reasons, [super::reasons::SPACE]);
+    let why = |object: &str| {
+        let found = node.claims[0].objects.iter().find(|view| view.object == object);
+        found.unwrap().why.clone()
+    };
+    assert_eq!(why("driver/c1"), "maximumVolumeSize 1Gi is less than 2Gi");
+    assert_eq!(why("driver/c2"), "capacity and maximumVolumeSize is unset");
+    assert_eq!(why("driver/c5"), "label node is n1, not node In [n2]");
+    assert_eq!(why("driver/c6"), "would do, but is for class slow");
+    assert_eq!(
+        told.nodes[1].claims[0].outcome,
+        "is provisioned: driver/c5 offers 9Gi"
+    );
+}
+
+#[test]
+fn claims_say_why_capacity_is_not_checked() {
+    for (tracks, expected) in [
+        (
+            json!(false),
+            "CSIDriver disk.example.com has not set storageCapacity: true",
+        ),
+        (json!(true), "disk.example.com tracks capacity"),
+    ] {
+        let mut world = World::new(&["n1"]);
+        world.driver(&tracks);
+        world.capacity_on("n1", "1Gi");
+        world.delayed("data", "fast", "2Gi");
+        let told = pod(&world);
+        assert!(
+            told.claims[0].state.contains(expected),
+            "{}",
+            told.claims[0].state
+        );
+        let read = told.nodes[0].claims[0].objects[0].seen != Seen::NotRead;
+        assert_eq!(read, tracks == json!(true));
+    }
+}
+
+#[test]
+fn only_so_many_objects_are_told_and_the_rest_counted() {
+    let mut world = World::new(&["n1"]);
+    for number in 0..20 {
+        world.capacity(
+            "fast",
+            &on(&format!("gone-{number}")),
+            &json!("9Gi"),
+            &Value::Null,
+        );
+    }
+    world.capacity_on("n1", "1Gi");
+    world.delayed("data", "fast", "2Gi");
+    let detail = Detail {
+        objects: 3,
+        ..Detail::default()
+    };
+    let told = explain::pod(&world.snapshot, &Rules::default(), &world.pod(json!({})), &detail).unwrap();
+    let claim = &told.nodes[0].claims[0];
+    assert_eq!((claim.objects.len(), claim.more), (3, 18));
+    assert_eq!(
+        claim.objects[0].object, "driver/c21",
+        "the accessible one comes first"
+    );
+    let text = told.to_string();
+    assert!(text.contains("and 18 more of the class"), "{text}");
+    assert!(text.contains("capacity 1Gi is less than 2Gi"), "{text}");
+}
+
+#[test]
+fn a_claim_that_does_not_exist_is_explained_too() {
+    let mut world = World::new(&["n1", "n2"]);
+    world.capacity_on("n1", "100Gi");
+    world.capacity_on("n2", "20Gi");
+    world.class("now", json!({"volumeBindingMode": "Immediate"}));
+    let ask = |class: &str, size: &str, node: Option<&str>| {
+        let rules = Rules {
+            shape: Some(Shape::most_free()),
+            ..Rules::default()
+        };
+        let detail = Detail {
+            node: node.map(str::to_owned),
+            ..Detail::default()
+        };
+        explain::claim(&world.snapshot, &rules, class, size, &detail)
+    };
+    let told = ask("fast", "10Gi", None).unwrap();
+    let scores: Vec<_> = told.nodes.iter().map(|node| node.score).collect();
+    assert_eq!(scores, [Some(90), Some(50)]);
+    assert_eq!(told.verdict, "fits 2 of 2 nodes and goes to n1");
+    assert_eq!(ask("fast", "30Gi", Some("n2")).unwrap().nodes.len(), 1);
+    assert!(
+        ask("now", "30Gi", None)
+            .unwrap()
+            .verdict
+            .contains("binds immediately")
+    );
+    assert!(matches!(ask("gone", "1Gi", None), Err(ExplainError::NoClass(_))));
+    assert!(matches!(
+        ask("fast", "1Gi", Some("n9")),
+        Err(ExplainError::NoNode(_))
+    ));
+    assert!(matches!(ask("fast", "a lot", None), Err(ExplainError::Size(_))));
+}
+
+#[test]
+fn objects_that_never_help_are_found() {
+    let null = Value::Null;
+    let (one, negative, huge) = (json!("1Gi"), json!("-1Gi"), json!("100E"));
+    let gone = on("gone");
+    for (class, topology, capacity, expected) in [
+        ("gone", &on("n1"), &one, "class-missing"),
+        ("now", &on("n1"), &one, "class-immediate"),
+        ("untracked", &on("n1"), &one, "not-tracked"),
+        ("driverless", &on("n1"), &one, "not-tracked"),
+        ("fast", &null, &one, "topology-unset"),
+        (
+            "fast",
+            &json!({"matchLabels": {"node": "not valid"}}),
+            &one,
+            "topology-invalid",
+        ),
+        ("fast", &gone, &one, "topology-matches-no-node"),
+        ("allowed-on-n2", &on("n1"), &one, "topology-not-allowed"),
+        ("fast", &on("n1"), &null, "no-limit"),
+        ("fast", &on("n1"), &negative, "negative"),
+        ("fast", &on("n1"), &huge, "overflow"),
+    ] {
+        let mut world = World::new(&["n1", "n2"]);
+        world.class("now", json!({"volumeBindingMode": "Immediate"}));
+        world.class("driverless", json!({"provisioner": "gone.example.com"}));
+        world.class("untracked", json!({"provisioner": "off.example.com"}));
+        world.other_driver("off.example.com", &json!(false));
+        let only_n2 = json!([{"matchLabelExpressions": [{"key": "node", "values": ["n2"]}]}]);
+        world.class("allowed-on-n2", json!({"allowedTopologies": only_n2}));
+        world.capacity(class, topology, capacity, &null);
+        let found = codes(&world);
+        let of_object: Vec<_> = found
+            .iter()
+            .filter(|(object, _)| object.ends_with("driver/c1"))
+            .collect();
+        assert_eq!(of_object.len(), 1, "{expected}: {found:?}");
+        assert_eq!(of_object[0].1, expected);
+    }
+}
+
+#[test]
+fn duplicates_lost_selectors_silent_classes_and_stuck_claims_are_found() {
+    let mut world = World::new(&["n1"]);
+    world.capacity_on("n1", "1Gi");
+    world.capacity_on("n1", "2Gi");
+    world.capacity("fast", &json!({}), &json!("1Gi"), &Value::Null);
+    let selected = json!({"metadata": {"annotations": {"volume.kubernetes.io/selected-node": "gone"}}});
+    world.claim("stuck", "fast", "1Gi", selected);
+    let found = codes(&world);
+    let has = |object: &str, code: &str| found.iter().any(|(it, found)| it == object && *found == code);
+    assert!(has("csistoragecapacity driver/c2", "duplicate"), "{found:?}");
+    assert!(
+        has("csistoragecapacity driver/c3", "topology-covers-all"),
+        "{found:?}"
+    );
+    assert!(has("storageclass slow", "class-without-objects"), "{found:?}");
+    assert!(
+        has("persistentvolumeclaim ns/stuck", "selected-node-gone"),
+        "{found:?}"
+    );
+    assert_eq!(found.len(), 4, "{found:?}");
+}
+
+#[test]
+fn a_cluster_is_read_from_what_kubectl_prints() {
+    let text = "
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: v1, kind: Node, metadata: {name: n1, labels: {node: n1}}}
+- apiVersion: v1
+  kind: Pod
+  metadata: {name: app, namespace: prod, uid: u}
+  spec: {containers: [], volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]}
+- apiVersion: v1
+  kind: PersistentVolumeClaim
+  metadata: {name: data, namespace: prod}
+  spec: {storageClassName: fast, resources: {requests: {storage: 10737418240}}}
+- {apiVersion: v1, kind: Secret, metadata: {name: s}}
+---
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: fast}
+provisioner: disk.example.com
+volumeBindingMode: WaitForFirstConsumer
+---
+{\"apiVersion\": \"storage.k8s.io/v1\", \"kind\": \"CSIDriverList\", \"items\": [{\"metadata\": {\"name\": \"disk.example.com\"}, \"spec\": {\"storageCapacity\": true}}]}
+---
+apiVersion: storage.k8s.io/v1beta1
+kind: CSIStorageCapacity
+metadata: {name: c, namespace: driver}
+storageClassName: fast
+capacity: 5Gi
+nodeTopology: {nodeSelectorTerms: [{matchExpressions: [{key: node, operator: In, values: [n1]}]}]}
+";
+    let mut inventory = Inventory::default();
+    inventory.add_text(text).unwrap();
+    assert_eq!(inventory.passed_over["Secret"], 1);
+    let pod = &inventory.pods[&ObjectKey::namespaced("prod", "app")];
+    let told = explain::pod(&inventory.snapshot, &Rules::default(), pod, &Detail::default()).unwrap();
+    assert!(
+        told.verdict
+            .starts_with("0/1 nodes are available: 1 node(s) did not have enough free storage")
+    );
+    assert_eq!(
+        told.nodes[0].claims[0].objects[0].why,
+        "capacity 5Gi is less than 10Gi"
+    );
+    let codes: Vec<_> = told.findings.iter().map(|finding| finding.code).collect();
+    assert_eq!(
+        codes,
+        ["topology-node-selector-terms"],
+        "the selector was no label selector"
+    );
+
+    for wrong in ["a: [", "{metadata: {name: x}}", "{kind: Node, metadata: 7}"] {
+        assert!(Inventory::default().add_text(wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn terms_that_the_server_dropped_show_in_what_was_applied() {
+    let mut inventory = Inventory::default();
+    let applied = json!({"nodeTopology": {"nodeSelectorTerms": []}}).to_string();
+    let object = json!({
+        "kind": "CSIStorageCapacity", "storageClassName": "fast", "nodeTopology": {}, "capacity": "1Gi",
+        "metadata": {"name": "c", "namespace": "d", "annotations": {"kubectl.kubernetes.io/last-applied-configuration": applied}},
+    });
+    inventory.add(object).unwrap();
+    let codes: Vec<_> = lint::lint(&inventory.snapshot)
+        .into_iter()
+        .map(|finding| finding.code)
+        .collect();
+    assert!(codes.contains(&"topology-node-selector-terms"), "{codes:?}");
+}

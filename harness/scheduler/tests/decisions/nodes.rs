@@ -1,0 +1,283 @@
+//! Reasons besides storage: cordons, taints, labels, and what other pods take of a node.
+
+use capacity_scheduler::Options;
+use capacity_scheduler::cycle::{self, Decision};
+use capacity_scheduler::objects::{Object, Pod};
+use capacity_scheduler::release::Release;
+use capacity_scheduler::rules::Rules;
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use serde_json::{Value, json};
+
+use super::reasons::SPACE;
+use super::world::World;
+
+const TAINTED: &str = "node(s) had untolerated taint(s)";
+
+fn verdicts(world: &World, pod: &Value) -> Vec<String> {
+    let rules = Rules::default();
+    let assessment = cycle::assess(&world.snapshot, &rules, &world.pod(pod.clone())).unwrap();
+    let fits = assessment
+        .feasible
+        .iter()
+        .map(|feasible| format!("{}: fits", feasible.node.name()));
+    let refused = assessment.refused.iter().map(|refused| {
+        format!(
+            "{}: {}",
+            refused.node.name(),
+            refused.cause.reasons(&rules).join(", ")
+        )
+    });
+    let mut all: Vec<_> = fits.chain(refused).collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn only_tolerated_taints_are_passed() {
+    let taint = |key: &str, value: &str, effect: &str| json!({"taints": [{"key": key, "value": value, "effect": effect}]});
+    let mut world = World::default();
+    for (node, spec) in [
+        ("a-free", json!({})),
+        ("b-cordoned", json!({"unschedulable": true})),
+        ("c-disk", taint("disk", "slow", "NoSchedule")),
+        ("d-gone", taint("gone", "", "NoExecute")),
+        ("e-better-not", taint("full", "", "PreferNoSchedule")),
+    ] {
+        world.node(node, &json!({}), &spec);
+    }
+    let with = |tolerations: Value| verdicts(&world, &json!({"tolerations": tolerations}));
+    let cordoned = "b-cordoned: node(s) were unschedulable".to_owned();
+    let c = format!("c-disk: {TAINTED}");
+    let d = format!("d-gone: {TAINTED}");
+    let (a, e) = ("a-free: fits".to_owned(), "e-better-not: fits".to_owned());
+    assert_eq!(with(json!([])), [&a, &cordoned, &c, &d, &e].map(Clone::clone));
+    for (toleration, node) in [
+        (json!({"key": "disk", "value": "slow"}), "c-disk"),
+        (
+            json!({"key": "disk", "operator": "Exists", "effect": "NoSchedule"}),
+            "c-disk",
+        ),
+        (json!({"key": "gone", "operator": "Exists"}), "d-gone"),
+        (
+            json!({"key": "node.kubernetes.io/unschedulable", "operator": "Exists"}),
+            "b-cordoned",
+        ),
+    ] {
+        let fits: Vec<_> = with(json!([toleration]))
+            .into_iter()
+            .filter(|verdict| verdict.ends_with("fits"))
+            .collect();
+        let mut expected = [a.clone(), e.clone(), format!("{node}: fits")];
+        expected.sort();
+        assert_eq!(fits, expected, "{toleration}");
+    }
+    for nothing in [
+        json!({"key": "disk", "value": "fast"}),
+        json!({"key": "gone", "operator": "Exists", "effect": "NoSchedule"}),
+        json!({"key": "disk", "operator": "Near", "value": "slow"}),
+    ] {
+        assert_eq!(
+            with(json!([nothing.clone()]))
+                .iter()
+                .filter(|verdict| verdict.ends_with("fits"))
+                .count(),
+            2,
+            "{nothing}"
+        );
+    }
+    assert!(
+        with(json!([{"operator": "Exists"}]))
+            .iter()
+            .all(|verdict| verdict.ends_with("fits"))
+    );
+}
+
+/// A node with 1 processor, 1Gi and 2 pods, on which pods with these requests run.
+fn node_with(world: &mut World, pods: &[Value]) {
+    let allocatable = json!({"cpu": "1", "memory": "1Gi", "pods": "2"});
+    world.node_with_status("n1", &json!({"allocatable": allocatable}));
+    for (number, requests) in pods.iter().enumerate() {
+        let source = json!({
+            "metadata": {"name": format!("other-{number}"), "namespace": "ns", "uid": format!("other-{number}")},
+            "spec": {"nodeName": "n1", "containers": [{"name": "c", "resources": {"requests": requests}}]},
+        });
+        let pod = Pod::read(&serde_json::from_value(source).unwrap()).unwrap();
+        world.snapshot.usage.see(&pod);
+    }
+}
+
+fn asking(containers: &[Value], init: &[Value]) -> Value {
+    let named = |all: &[Value]| -> Vec<Value> {
+        all.iter()
+            .map(|requests| json!({"name": "c", "resources": {"requests": requests}}))
+            .collect()
+    };
+    json!({"containers": named(containers), "initContainers": named(init)})
+}
+
+#[test]
+fn processor_memory_and_pods_run_out() {
+    let small = json!({"cpu": "100m", "memory": "100Mi"});
+    for (others, pod, expected) in [
+        (
+            vec![],
+            asking(&[json!({"cpu": "1", "memory": "1Gi"})], &[]),
+            "fits",
+        ),
+        (
+            vec![],
+            asking(&[json!({"cpu": "1001m"})], &[]),
+            "Insufficient cpu",
+        ),
+        (
+            vec![],
+            asking(&[json!({"memory": "1025Mi"})], &[]),
+            "Insufficient memory",
+        ),
+        (
+            vec![],
+            asking(&[json!({"cpu": "600m"}), json!({"cpu": "600m"})], &[]),
+            "Insufficient cpu",
+        ),
+        (
+            vec![],
+            asking(&[json!({"cpu": "600m"})], &[json!({"cpu": "600m"})]),
+            "fits",
+        ),
+        (
+            vec![],
+            asking(&[json!({"cpu": "1m"})], &[json!({"cpu": "2"})]),
+            "Insufficient cpu",
+        ),
+        (
+            vec![small.clone()],
+            asking(&[json!({"cpu": "900m"})], &[]),
+            "fits",
+        ),
+        (
+            vec![small.clone()],
+            asking(&[json!({"cpu": "901m", "memory": "1Gi"})], &[]),
+            "Insufficient cpu, Insufficient memory",
+        ),
+        (vec![small.clone(), small], asking(&[], &[]), "Too many pods"),
+        // Who asks for nothing is not kept away by others who took too much.
+        (vec![json!({"cpu": "7"})], asking(&[], &[]), "fits"),
+    ] {
+        let mut world = World::default();
+        node_with(&mut world, &others);
+        assert_eq!(
+            verdicts(&world, &pod),
+            [format!("n1: {expected}")],
+            "{others:?} {pod}"
+        );
+    }
+}
+
+#[test]
+fn a_node_that_does_not_say_what_it_has_sets_no_limit() {
+    let mut world = World::default();
+    world.node("n1", &json!({}), &Value::Null);
+    assert_eq!(
+        verdicts(&world, &asking(&[json!({"cpu": "1000"})], &[])),
+        ["n1: fits"]
+    );
+}
+
+#[test]
+fn room_comes_back_when_pods_go_and_is_taken_by_pods_on_their_way() {
+    let mut world = World::default();
+    node_with(&mut world, &[json!({"cpu": "1"})]);
+    let pod = world.pod(asking(&[json!({"cpu": "1"})], &[]));
+    let usage = &mut world.snapshot.usage;
+    usage.remove("other-0");
+    assert_eq!(usage.on("n1").cpu_milli, 0);
+    usage.assume(&pod, "n1");
+    assert_eq!(usage.on("n1").cpu_milli, 1000);
+    usage.see(&pod);
+    assert_eq!(
+        usage.on("n1").cpu_milli,
+        1000,
+        "not seen on the node yet, and still on its way"
+    );
+    usage.forget(&pod.uid);
+    assert_eq!(usage.on("n1").pods, 0);
+    let there = Pod {
+        node: Some("n1".to_owned()),
+        ..pod
+    };
+    usage.assume(&there, "n1");
+    usage.see(&there);
+    assert_eq!(usage.on("n1").pods, 1, "counted once");
+    usage.forget(&there.uid);
+    assert_eq!(
+        usage.on("n1").pods,
+        1,
+        "it is there, whatever became of the decision"
+    );
+}
+
+#[test]
+fn storage_is_not_the_only_reason_in_the_message() {
+    let mut world = World::new(&["n2"]);
+    node_with(&mut world, &[json!({"cpu": "1"})]);
+    world.node(
+        "n3",
+        &json!({}),
+        &json!({"taints": [{"key": "k", "value": "v", "effect": "NoSchedule"}]}),
+    );
+    world.delayed("data", "fast", "1Gi");
+    let pod = asking(&[json!({"cpu": "1"})], &[]);
+    let message = |release: &str| {
+        let release: Release = release.parse().unwrap();
+        let rules = Options {
+            release,
+            ..Options::default()
+        }
+        .rules()
+        .unwrap();
+        match cycle::decide(
+            &world.snapshot,
+            &rules,
+            &world.pod(pod.clone()),
+            &mut StdRng::seed_from_u64(1),
+        ) {
+            Decision::Unschedulable { message, .. } => message,
+            other => panic!("{other:?}"),
+        }
+    };
+    let preemption = "preemption: 0/3 nodes are available: 1 No preemption victims found for incoming pod, 2 Preemption is not helpful for scheduling.";
+    assert_eq!(
+        message("1.36"),
+        format!(
+            "0/3 nodes are available: 1 Insufficient cpu, 1 {SPACE}, 1 {TAINTED}. no new claims to deallocate, {preemption}"
+        )
+    );
+    assert_eq!(
+        message("1.30"),
+        format!(
+            "0/3 nodes are available: 1 Insufficient cpu, 1 {SPACE}, 1 node(s) had untolerated taint {{k: v}}. {preemption}"
+        )
+    );
+    assert_eq!(
+        message("1.21"),
+        format!(
+            "0/3 nodes are available: 1 Insufficient cpu, 1 {SPACE}, 1 node(s) had untolerated taint {{k: v}}."
+        )
+    );
+}
+
+#[test]
+fn before_1_21_the_largest_volume_is_not_known() {
+    let mut world = World::new(&["n1"]);
+    world.capacity("fast", &super::world::on("n1"), &json!("100Gi"), &json!("5Gi"));
+    world.delayed("data", "fast", "10Gi");
+    for (release, fits) in [("1.20", true), ("1.21", false)] {
+        let options = Options {
+            release: release.parse().unwrap(),
+            ..Options::default()
+        };
+        let assessment = world.assess(&options.rules().unwrap());
+        assert_eq!(assessment.feasible.len() == 1, fits, "{release}");
+    }
+}

@@ -1,0 +1,131 @@
+//! The extender, as a kube-scheduler talks to it: over HTTP on a socket.
+
+use capacity_scheduler::Options;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+use super::cluster::Cluster;
+
+struct Extender(std::net::SocketAddr);
+
+impl Extender {
+    /// Starts one and waits until it knows the cluster.
+    async fn start(cluster: &Cluster, options: Options) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let extender = Self(listener.local_addr().unwrap());
+        let client = cluster.server.client();
+        tokio::spawn(async move {
+            let ended =
+                capacity_scheduler::serve_extender(options, client, listener, std::future::pending()).await;
+            panic!("the extender ended: {ended:?}");
+        });
+        while extender.ask("GET", "/healthz", "").await.0 != 200 {
+            tokio::task::yield_now().await;
+        }
+        extender
+    }
+
+    async fn ask(&self, method: &str, path: &str, body: &str) -> (u16, Value) {
+        let mut stream = TcpStream::connect(self.0).await.unwrap();
+        let length = body.len();
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        stream.write_all(body.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        let code = head.split(' ').nth(1).unwrap().parse().unwrap();
+        (code, serde_json::from_str(body).unwrap())
+    }
+
+    async fn post(&self, path: &str, question: &Value) -> Value {
+        let (code, answer) = self.ask("POST", path, &question.to_string()).await;
+        assert_eq!(code, 200, "{answer}");
+        answer
+    }
+}
+
+fn cluster() -> Cluster {
+    let cluster = Cluster::new(&["n1", "n2", "n3"]);
+    for (node, size) in [("n1", "5Gi"), ("n2", "20Gi"), ("n3", "100Gi")] {
+        cluster.capacity(node, size);
+    }
+    cluster.pod_with_claim("p", "10Gi");
+    cluster
+}
+
+fn pod() -> Value {
+    let volume = json!({"name": "data", "persistentVolumeClaim": {"claimName": "p"}});
+    json!({"metadata": {"name": "p", "namespace": "default"}, "spec": {"containers": [], "volumes": [volume]}})
+}
+
+#[tokio::test]
+async fn nodes_asked_about_by_name_are_filtered_and_scored() {
+    let extender = Extender::start(
+        &cluster(),
+        Options {
+            scoring: true,
+            ..Options::default()
+        },
+    )
+    .await;
+    let question = json!({"Pod": pod(), "Nodes": null, "NodeNames": ["n1", "n2", "n3", "gone"]});
+    let answer = extender.post("/filter", &question).await;
+    assert_eq!(answer["NodeNames"], json!(["n2", "n3"]));
+    assert_eq!(answer["Error"], "");
+    assert_eq!(
+        answer["FailedAndUnresolvableNodes"],
+        json!({"n1": "node(s) did not have enough free storage", "gone": "node \"gone\" is not known"})
+    );
+    assert!(answer["Nodes"].is_null());
+    let scores = extender.post("/prioritize", &question).await;
+    let expected = json!([{"Host": "gone", "Score": 0}, {"Host": "n1", "Score": 0}, {"Host": "n2", "Score": 5}, {"Host": "n3", "Score": 9}]);
+    assert_eq!(scores, expected);
+}
+
+#[tokio::test]
+async fn nodes_that_come_with_the_question_go_back_as_they_came() {
+    let extender = Extender::start(&cluster(), Options::default()).await;
+    let node = |name: &str, at: &str| json!({"metadata": {"name": name, "labels": {"node": at}}, "spec": {"podCIDR": "10.0.0.0/24"}});
+    // Older releases write the names in lower case; where the node is, its own labels tell.
+    let question = json!({"pod": pod(), "nodes": {"items": [node("n1", "n1"), node("other", "n3")]}});
+    let answer = extender.post("/filter", &question).await;
+    assert_eq!(answer["Nodes"]["items"], json!([node("other", "n3")]));
+    assert!(answer["NodeNames"].is_null());
+}
+
+#[tokio::test]
+async fn claims_that_are_not_ready_refuse_every_node_with_their_reason() {
+    let extender = Extender::start(&cluster(), Options::default()).await;
+    let mut pod = pod();
+    pod["spec"]["volumes"][0]["persistentVolumeClaim"]["claimName"] = json!("gone");
+    let answer = extender
+        .post("/filter", &json!({"Pod": pod, "NodeNames": ["n3"]}))
+        .await;
+    assert_eq!(answer["NodeNames"], json!([]));
+    assert_eq!(
+        answer["FailedAndUnresolvableNodes"]["n3"],
+        "persistentvolumeclaim \"gone\" not found"
+    );
+}
+
+#[tokio::test]
+async fn what_is_no_question_is_refused() {
+    let extender = Extender::start(&cluster(), Options::default()).await;
+    for (method, path, body, expected) in [
+        ("POST", "/filter", "{", 400),
+        ("POST", "/filter", "{}", 400),
+        ("POST", "/prioritize", "{\"Pod\": {\"spec\": 1}}", 400),
+        ("GET", "/filter", "", 404),
+        ("POST", "/bind", "{}", 404),
+    ] {
+        assert_eq!(
+            extender.ask(method, path, body).await.0,
+            expected,
+            "{method} {path} {body}"
+        );
+    }
+}

@@ -1,0 +1,85 @@
+//! Watches that break, lag, expire or repeat themselves: the scheduler ends up knowing what is there, and loses no pod.
+
+use std::time::Duration;
+
+use capacity_scheduler::Options;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::cluster::Cluster;
+use super::server::Trouble;
+
+/// What happens between the pods' coming and the capacity that all of them need.
+#[derive(Clone, Debug)]
+enum Step {
+    Capacity(&'static str, &'static str),
+    Driver(bool),
+    Trouble(&'static str, Trouble),
+    /// Everything else happens meanwhile.
+    Pass(Duration),
+}
+
+const RESOURCES: [&str; 7] = [
+    "pods",
+    "nodes",
+    "persistentvolumeclaims",
+    "persistentvolumes",
+    "csidrivers",
+    "csistoragecapacities",
+    "csinodes",
+];
+const SIZES: [&str; 4] = ["1Gi", "5Gi", "10Gi", "20Gi"];
+
+fn step() -> impl Strategy<Value = Step> {
+    let trouble = prop_oneof![
+        Just(Trouble::Cut),
+        Just(Trouble::Expire),
+        Just(Trouble::Repeat),
+        (1_u64..30).prop_map(|seconds| Trouble::Lag(Duration::from_secs(seconds))),
+    ];
+    prop_oneof![
+        (select(&["n1", "n2"][..]), select(&SIZES[..])).prop_map(|(node, size)| Step::Capacity(node, size)),
+        any::<bool>().prop_map(Step::Driver),
+        (select(&RESOURCES[..]), trouble).prop_map(|(resource, trouble)| Step::Trouble(resource, trouble)),
+        (0_u64..40).prop_map(|seconds| Step::Pass(Duration::from_secs(seconds))),
+    ]
+}
+
+/// Nothing but a wake-up helps a pod: the flush would take longer than the test allows.
+async fn live_through(steps: Vec<Step>) {
+    const PODS: [&str; 3] = ["p", "q", "r"];
+    let cluster = Cluster::new(&["n1", "n2"]);
+    cluster.start(Options {
+        unschedulable_flush: Duration::from_secs(10 * 24 * 3600),
+        ..Options::default()
+    });
+    for pod in PODS {
+        cluster.pod_with_claim(pod, "10Gi");
+    }
+    for step in steps {
+        match step {
+            Step::Capacity(node, size) => cluster.capacity(node, size),
+            Step::Driver(tracks) => cluster.driver(tracks),
+            Step::Trouble(resource, trouble) => cluster.server.trouble(resource, trouble),
+            Step::Pass(time) => tokio::time::sleep(time).await,
+        }
+    }
+    cluster.driver(true);
+    cluster.capacity("n1", "10Gi");
+    cluster.capacity("n2", "10Gi");
+    for pod in PODS {
+        cluster.provision(pod).await;
+        cluster.bound(pod).await;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(96) })]
+
+    #[test]
+    fn no_pod_is_lost_whatever_the_watches_do(steps in vec(step(), 0..24)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+        runtime.block_on(live_through(steps));
+    }
+}

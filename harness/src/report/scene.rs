@@ -1,0 +1,243 @@
+//! The facts of a failure as a space-time diagram: who said what to whom, in order. Knows no drawing.
+
+use std::collections::BTreeSet;
+
+use super::timeline::{choose, deciding, step_start};
+use crate::journal::{CallFact, Fact, What};
+use crate::judge::Failure;
+use crate::line;
+use crate::system::HARNESS;
+
+/// Facts at most.
+const MOMENTS: usize = 28;
+
+/// A party of the story, in the order in which they stand beside each other.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Lane {
+    /// The harness, with the cluster's controllers that it plays.
+    Harness,
+    /// The API server.
+    ApiServer,
+    /// A system under test, by its client name.
+    Process(String),
+    /// The CSI driver.
+    Driver,
+}
+
+impl Lane {
+    /// What people read above it.
+    pub fn name(&self) -> &str {
+        match self {
+            Lane::Harness => "harness",
+            Lane::ApiServer => "API server",
+            Lane::Process(client) => client,
+            Lane::Driver => "CSI driver",
+        }
+    }
+}
+
+/// One fact.
+#[derive(Debug, Clone)]
+pub struct Moment {
+    /// Since the step began, in seconds; negative: before it.
+    pub seconds: f64,
+    /// Whether the verdict rests on it.
+    pub decides: bool,
+    /// Whose doing it was.
+    pub from: Lane,
+    /// Whom it reached; the same: nobody else.
+    pub to: Lane,
+    /// What was observed.
+    pub text: String,
+}
+
+/// The diagram.
+#[derive(Debug, Clone)]
+pub struct Scene {
+    /// The parties, from left to right.
+    pub lanes: Vec<Lane>,
+    /// The facts, from the first to the last.
+    pub moments: Vec<Moment>,
+}
+
+/// The facts that decided a failure and their neighbours.
+pub fn scene(facts: &[Fact], failure: &Failure) -> Scene {
+    let (deciding, started) = (deciding(failure), step_start(facts, failure));
+    let chosen = choose(facts, failure, &deciding, MOMENTS);
+    let processes = processes(facts);
+    let moments: Vec<Moment> = chosen
+        .into_iter()
+        .map(|fact| {
+            let (from, to) = ends(fact, &processes);
+            Moment {
+                seconds: fact.at().as_secs_f64() - started.as_secs_f64(),
+                decides: deciding.contains(&fact.seq),
+                from,
+                to,
+                text: line::spell(fact),
+            }
+        })
+        .collect();
+    let mut lanes = BTreeSet::from([Lane::Harness, Lane::ApiServer, Lane::Driver]);
+    for moment in &moments {
+        lanes.extend([moment.from.clone(), moment.to.clone()]);
+    }
+    // Who ought to have done something, and did not, is part of the story.
+    const CROWD: usize = 8;
+    for client in processes {
+        if lanes.len() < CROWD {
+            lanes.insert(Lane::Process(client.to_owned()));
+        }
+    }
+    Scene {
+        lanes: lanes.into_iter().collect(),
+        moments,
+    }
+}
+
+/// Client names of the systems under test that were ever started.
+fn processes(facts: &[Fact]) -> BTreeSet<&str> {
+    let started = facts.iter().filter_map(|fact| match &fact.what {
+        What::Process(process) => Some(&*process.client),
+        _ => None,
+    });
+    started.collect()
+}
+
+fn ends(fact: &Fact, processes: &BTreeSet<&str>) -> (Lane, Lane) {
+    let lane = |client: &str| match processes.contains(client) {
+        true => Lane::Process(client.to_owned()),
+        false => Lane::Harness,
+    };
+    match &fact.what {
+        What::Request(request) => (lane(&request.client), Lane::ApiServer),
+        What::Commit(commit) => (lane(&commit.client), Lane::ApiServer),
+        What::Delivery(delivery) => (Lane::ApiServer, lane(&delivery.client)),
+        What::Fault(fault) => match fault.client.as_deref() {
+            Some(client) => (Lane::ApiServer, lane(client)),
+            None => (Lane::ApiServer, Lane::ApiServer),
+        },
+        What::Call(call) => (lane(&caller(call, processes)), Lane::Driver),
+        What::Process(process) => (lane(&process.client), lane(&process.client)),
+        _ => (Lane::Harness, Lane::Harness),
+    }
+}
+
+/// Who calls a driver is not told to it: it is whoever has got that socket.
+fn caller(call: &CallFact, processes: &BTreeSet<&str>) -> String {
+    let of_node = call.node.as_ref().map(|node| format!("publisher@{node}"));
+    let known = |client: &str| processes.contains(client);
+    match of_node.filter(|client| known(client)) {
+        Some(client) => client,
+        None if known("publisher") => "publisher".to_owned(),
+        None => HARNESS.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::{ProcessEvent, ProcessFact, RequestFact};
+    use crate::judge::Chain;
+    use crate::scenario::Role;
+
+    fn started(client: &str) -> What {
+        What::Process(ProcessFact {
+            client: client.into(),
+            role: Role::Publisher,
+            event: ProcessEvent::Started,
+        })
+    }
+
+    fn call(node: Option<&str>) -> What {
+        What::Call(CallFact {
+            method: "GetCapacity".to_owned(),
+            node: node.map(str::to_owned),
+            segment: None,
+            parameters: std::collections::BTreeMap::new(),
+            volume: None,
+            volume_id: None,
+            placed: None,
+            required_bytes: None,
+            code: "OK".to_owned(),
+            message: None,
+            available: Some(1 << 30),
+            maximum: None,
+        })
+    }
+
+    fn request(client: &str) -> What {
+        What::Request(RequestFact {
+            client: client.into(),
+            verb: "create".to_owned(),
+            resource: "csistoragecapacities".to_owned(),
+            namespace: None,
+            name: None,
+            code: 403,
+            message: None,
+            revision: None,
+        })
+    }
+
+    #[test]
+    fn arrows_lead_from_who_spoke_to_who_was_reached() {
+        let whats = [
+            started("publisher@n1"),
+            started("publisher@n2"),
+            call(Some("n2")),
+            request("publisher@n1"),
+            request("controllers"),
+            What::Quiet,
+        ];
+        let facts: Vec<Fact> = whats
+            .into_iter()
+            .zip(0..)
+            .map(|(what, seq)| Fact {
+                seq,
+                at_us: seq * 1_000_000,
+                what,
+            })
+            .collect();
+        let failure = Failure {
+            step: 0,
+            expect: None,
+            summary: String::new(),
+            rows: Vec::new(),
+            chain: Chain::default(),
+            decided_by: 5,
+            step_started: 1,
+        };
+        let scene = scene(&facts, &failure);
+        let names: Vec<&str> = scene.lanes.iter().map(Lane::name).collect();
+        let wanted = [
+            "harness",
+            "API server",
+            "publisher@n1",
+            "publisher@n2",
+            "CSI driver",
+        ];
+        assert_eq!(names, wanted);
+        let arrows: Vec<_> = scene
+            .moments
+            .iter()
+            .map(|moment| {
+                (
+                    moment.seconds,
+                    moment.from.name(),
+                    moment.to.name(),
+                    moment.decides,
+                )
+            })
+            .collect();
+        assert_eq!(
+            arrows,
+            [
+                (0.0, "publisher@n2", "publisher@n2", false),
+                (1.0, "publisher@n2", "CSI driver", false),
+                (2.0, "publisher@n1", "API server", false),
+                (3.0, "harness", "API server", false),
+                (4.0, "harness", "harness", true),
+            ]
+        );
+    }
+}

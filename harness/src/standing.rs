@@ -1,0 +1,44 @@
+//! A scenario's cluster that stays up: its objects, its driver and its systems, and no steps.
+
+use std::path::Path;
+use std::time::Duration;
+
+use fake_apiserver::ApiServer;
+
+use crate::cluster::{Cluster, StartError};
+use crate::journal::Journal;
+use crate::plan::Plan;
+use crate::system::Systems;
+
+/// Facts that are kept: the controllers read them at once, and nobody judges.
+const FACTS: usize = 100_000;
+
+/// A cluster that is up.
+pub struct Standing(Cluster);
+
+impl Standing {
+    /// Starts everything that a plan has before its first step.
+    pub async fn start(plan: &Plan, systems: &Systems, refresh: Duration) -> Result<Self, StartError> {
+        let journal = Journal::keeping(FACTS);
+        let mut cluster = Cluster::start(plan, systems, &journal, refresh).await?;
+        for role in &plan.roles {
+            cluster.start_role(*role)?;
+        }
+        Ok(Standing(cluster))
+    }
+
+    /// Its API server.
+    pub fn api(&self) -> &ApiServer {
+        self.0.api()
+    }
+
+    /// The driver's sockets, each with the node that it is on; none: the central one.
+    pub fn sockets(&self) -> impl Iterator<Item = (Option<&str>, &Path)> {
+        self.0.sockets()
+    }
+
+    /// Stops everything.
+    pub async fn stop(self) {
+        self.0.stop().await;
+    }
+}

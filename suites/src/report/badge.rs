@@ -1,0 +1,114 @@
+//! The badge: one line for a README, as an SVG of our own and as the endpoint that shields.io reads.
+
+use harness::scenario::Level;
+use serde_json::json;
+
+use super::{CaseRecord, Report, escape};
+
+/// Label, message and colour.
+struct Badge {
+    label: String,
+    message: String,
+    colour: Colour,
+}
+
+/// Shields' name and the same as a value.
+type Colour = (&'static str, &'static str);
+
+const GOOD: Colour = ("brightgreen", "#2e7d32");
+const PART: Colour = ("yellow", "#946200");
+const BAD: Colour = ("red", "#b3261e");
+const UNKNOWN: Colour = ("lightgrey", "#5f6368");
+
+/// The file that <https://shields.io/badges/endpoint-badge> asks for.
+pub(super) fn endpoint(report: &Report) -> String {
+    let badge = badge(report);
+    let endpoint = json!({
+        "schemaVersion": 1,
+        "label": badge.label,
+        "message": badge.message,
+        "color": badge.colour.0,
+        "isError": badge.colour == BAD,
+    });
+    format!("{endpoint}\n")
+}
+
+/// The same as a picture.
+pub(super) fn svg(report: &Report) -> String {
+    let badge = badge(report);
+    let (left, right) = (width(&badge.label), width(&badge.message));
+    let (label, message) = (escape::xml(&badge.label), escape::xml(&badge.message));
+    let all = left + right;
+    let text = |text: &str, middle: usize, long: usize| {
+        // The width is said and not left to the font, so that the text fits whatever there is.
+        format!(
+            r#"<text x="{middle}" y="14" textLength="{long}" lengthAdjust="spacingAndGlyphs">{text}</text>"#
+        )
+    };
+    format!(
+        r##"<svg xmlns="http://www.w3.org/2000/svg" width="{all}" height="20" role="img" aria-label="{label}: {message}">
+<title>{label}: {message}</title>
+<clipPath id="round"><rect width="{all}" height="20" rx="3"/></clipPath>
+<g clip-path="url(#round)"><rect width="{left}" height="20" fill="#444"/><rect x="{left}" width="{right}" height="20" fill="{colour}"/></g>
+<g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">
+{label_text}
+{message_text}
+</g>
+</svg>
+"##,
+        colour = badge.colour.1,
+        label_text = text(&label, left / 2, left - PADDING),
+        message_text = text(&message, left + right / 2, right - PADDING),
+    )
+}
+
+/// Left and right of a text together, in pixels.
+const PADDING: usize = 12;
+
+/// About what the text takes, in pixels.
+fn width(text: &str) -> usize {
+    const LETTER: usize = 7;
+    text.chars().count() * LETTER + PADDING
+}
+
+fn badge(report: &Report) -> Badge {
+    let roles = report.system.roles.join(" + ");
+    let (passed, all) = executed(report, |case| case.level == Level::Core);
+    let mut message = format!("core {passed}/{all}");
+    let (passed, all) = executed(report, |case| case.level == Level::Extended);
+    if all > 0 {
+        message.push_str(&format!(", extended {passed}/{all}"));
+    }
+    match report.system.features.len() {
+        0 => {}
+        1 => message.push_str(" + 1 feature"),
+        features => message.push_str(&format!(" + {features} features")),
+    }
+    let is_undecided = report.count("inconclusive") + report.count("error") > 0;
+    let colour = if report.bad().next().is_some() {
+        BAD
+    } else if is_undecided || executed(report, |_| true).1 == 0 {
+        UNKNOWN
+    } else if report.partial.is_empty() && report.count("known-failure") == 0 {
+        GOOD
+    } else {
+        message.push_str(" (partial)");
+        PART
+    };
+    Badge {
+        label: format!("capacity {roles}").trim_end().to_owned(),
+        message,
+        colour,
+    }
+}
+
+/// How many of the cases that were run passed, and how many there were.
+fn executed(report: &Report, is_meant: impl Fn(&CaseRecord) -> bool) -> (usize, usize) {
+    let run = report
+        .cases
+        .iter()
+        .filter(|case| case.verdict != "skip" && is_meant(case));
+    run.fold((0, 0), |(passed, all), case| {
+        (passed + usize::from(case.verdict == "pass"), all + 1)
+    })
+}

@@ -1,0 +1,95 @@
+//! What GitHub Actions reads: annotations on standard output, and the job summary.
+//!
+//! Owns the escaping of workflow commands. That the runner is GitHub's is for the caller to find out.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use super::escape::{message, property};
+use super::{CaseRecord, Report, markdown};
+
+/// GitHub shows ten of a kind per step, so the last one is a roll-up.
+const SHOWN: usize = 10;
+
+/// Bytes of a summary at most; GitHub refuses a megabyte, and nobody reads that much.
+const SUMMARY: usize = 200 * 1024;
+
+/// The workflow commands that annotate what is open, most important first; none for a run in which nothing is.
+pub fn annotations(report: &Report) -> Vec<String> {
+    let is_error = |case: &&CaseRecord| case.is_bad() || case.verdict == "error";
+    let errors: Vec<&CaseRecord> = report.cases.iter().filter(is_error).collect();
+    let is_warning = |case: &&CaseRecord| case.is_open() && !is_error(case);
+    let is_surprise = |case: &&CaseRecord| case.verdict == "pass" && !case.reason.is_empty();
+    let warnings = report
+        .cases
+        .iter()
+        .filter(|case| is_warning(case) || is_surprise(case));
+    let mut lines = annotate(report, "error", &errors);
+    lines.extend(annotate(report, "warning", &warnings.collect::<Vec<_>>()));
+    for reason in &report.partial {
+        lines.push(format!("::notice title=partial::{}", message(reason)));
+    }
+    lines
+}
+
+fn annotate(report: &Report, kind: &str, cases: &[&CaseRecord]) -> Vec<String> {
+    let shown = if cases.len() > SHOWN { SHOWN - 1 } else { SHOWN };
+    let mut lines: Vec<String> = cases
+        .iter()
+        .take(shown)
+        .map(|case| annotation(report, kind, case))
+        .collect();
+    if cases.len() > shown {
+        let rest: Vec<&str> = cases.iter().skip(shown).map(|case| case.id.as_str()).collect();
+        let text = format!("{} more:\n{}", rest.len(), rest.join("\n"));
+        lines.push(format!("::{kind} title=and more cases::{}", message(&text)));
+    }
+    lines
+}
+
+fn annotation(report: &Report, kind: &str, case: &CaseRecord) -> String {
+    let (file, line) = place(report, case);
+    let title = format!("{}: {}", case.verdict, case.id);
+    let text = match &case.explanation {
+        Some(explanation) => format!("{}\n{}\n\n{explanation}", case.title, case.reason),
+        None => format!("{}\n{}", case.title, case.reason),
+    };
+    format!(
+        "::{kind} file={},line={line},title={}::{}",
+        property(&file),
+        property(&title),
+        message(&text)
+    )
+}
+
+/// Where the annotation stands. Whoever tests a program of their own does not have our case files in their repository: there it
+/// is the manifest, at the line of the feature or the role that obliges.
+fn place(report: &Report, case: &CaseRecord) -> (String, u64) {
+    let manifest = report.command.iter().find_map(|word| word.strip_prefix("--sut="));
+    let Some(manifest) = manifest else {
+        return (case.file.clone(), case.line);
+    };
+    let text = std::fs::read_to_string(manifest).unwrap_or_default();
+    let names = case.features.iter().chain(&report.system.roles);
+    let line = names.into_iter().find_map(|name| {
+        let line = text.lines().position(|line| line.contains(name.as_str()))?;
+        u64::try_from(line + 1).ok()
+    });
+    (manifest.to_owned(), line.unwrap_or(1))
+}
+
+/// Adds the record to the summary of the job: the file that `GITHUB_STEP_SUMMARY` names.
+pub fn append_summary(report: &Report, file: &Path) -> std::io::Result<()> {
+    let mut file = std::fs::OpenOptions::new().create(true).append(true).open(file)?;
+    writeln!(file, "{}", markdown::page(report, SUMMARY))
+}
+
+/// A line that keeps the runner from reading commands until [`resume`]: what a system under test says is no command.
+pub fn stop(token: &str) -> String {
+    format!("::stop-commands::{token}")
+}
+
+/// Ends what [`stop`] began.
+pub fn resume(token: &str) -> String {
+    format!("::{token}::")
+}

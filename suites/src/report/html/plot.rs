@@ -1,0 +1,279 @@
+//! The step plot: what the pools had, what the driver answered and what was published, over time.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use harness::journal::What;
+use harness::judge::RowState;
+use harness::report::{Point, Quantity, Series, series, spell_bytes};
+
+use super::super::CaseRecord;
+use super::super::escape::xml;
+use super::story::Story;
+
+/// Pixels: the field, and what is around it.
+const WIDTH: f64 = 640.0;
+const HEIGHT: f64 = 150.0;
+const LEFT: f64 = 110.0;
+const TOP: f64 = 12.0;
+const BOTTOM: f64 = 34.0;
+const RIGHT: f64 = 20.0;
+
+/// Plots of a case, and points of a line, at most.
+const PLOTS: usize = 4;
+const POINTS: usize = 400;
+
+/// The plots of a case, of what the failure is about first.
+pub(super) fn figures(story: &Story, case: &CaseRecord) -> String {
+    let wrong: BTreeMap<(String, String), &str> = story
+        .failure
+        .rows
+        .iter()
+        .filter(|row| row.state != RowState::Same)
+        .filter_map(|row| match row.subject.as_slice() {
+            [class, segment] => Some(((class.clone(), segment.clone()), row.want.as_str())),
+            _ => None,
+        })
+        .collect();
+    let want = |series: &Series| {
+        wrong
+            .get(&(series.class.clone(), series.segment.clone()))
+            .copied()
+    };
+    let mut all = series(&story.plan, &story.facts, wrong.keys().cloned());
+    all.sort_by_key(|series| (want(series).is_none(), agrees(series)));
+    if all.is_empty() {
+        return String::new();
+    }
+    let mut out = "<figure>\n<figcaption><h4>Published against true capacity</h4><p class=\"quiet\"><span class=\"key truth\"></span> \
+                   what the pools had · <span class=\"key published\"></span> what was published (dashed) · ○ what the driver \
+                   answered · vertical lines: steps. Seconds since the case began.</p></figcaption>\n"
+        .to_owned();
+    for series in all.iter().take(PLOTS) {
+        out.push_str(&plot(series, want(series), story, case));
+    }
+    if all.len() > PLOTS {
+        let _ = writeln!(
+            out,
+            "<p class=\"quiet\">{} more are not drawn.</p>",
+            all.len() - PLOTS
+        );
+    }
+    out.push_str("</figure>\n");
+    out
+}
+
+fn last(points: &[Point]) -> Option<i128> {
+    points.last().and_then(|point| point.bytes)
+}
+
+fn agrees(series: &Series) -> bool {
+    last(&series.truth) == last(&series.published)
+}
+
+/// Turns moments and bytes into places.
+struct Scale {
+    end_us: f64,
+    top: f64,
+}
+
+impl Scale {
+    fn of(series: &Series, end_us: u64) -> Self {
+        let points = [&series.truth, &series.published, &series.answered];
+        let values = points.into_iter().flatten().filter_map(|point| point.bytes);
+        Scale {
+            end_us: (end_us as f64).max(1.0),
+            // A little above the highest, so that its line is seen.
+            top: values.max().unwrap_or(0).max(1) as f64 * 1.08,
+        }
+    }
+
+    fn x(&self, at_us: u64) -> f64 {
+        LEFT + WIDTH * (at_us as f64 / self.end_us).min(1.0)
+    }
+
+    fn y(&self, bytes: i128) -> f64 {
+        TOP + HEIGHT * (1.0 - (bytes.max(0) as f64 / self.top))
+    }
+}
+
+/// `want`: what the case wanted of this class and segment, where it did not get it.
+fn plot(series: &Series, want: Option<&str>, story: &Story, case: &CaseRecord) -> String {
+    let end_us = story.facts.last().map_or(0, |fact| fact.at_us);
+    let scale = Scale::of(series, end_us);
+    let of = format!("class {} at {}", xml(&series.class), xml(&series.segment));
+    let what = match series.quantity {
+        Quantity::Capacity => "capacity",
+        Quantity::Maximum => "maximum volume size",
+    };
+    let (width, height) = (LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM);
+    let wanted = match want {
+        Some("-") => ", where no object was wanted".to_owned(),
+        Some(want) => format!(", where {} was wanted", xml(want)),
+        None => String::new(),
+    };
+    let sentence = format!("{what} of {of}: {}{wanted}", at_the_end(series));
+    let mut svg = format!(
+        "<svg class=\"plot\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" \
+         aria-label=\"{}: {sentence}\">\n",
+        xml(&case.id)
+    );
+    svg.push_str(&frame(series, story, &scale));
+    let _ = writeln!(
+        svg,
+        "<path class=\"truth\" d=\"{}\"/>",
+        steps(&series.truth, &scale, end_us)
+    );
+    let _ = writeln!(
+        svg,
+        "<path class=\"published\" d=\"{}\"/>",
+        steps(&series.published, &scale, end_us)
+    );
+    svg.push_str(&answers(&series.answered, &scale));
+    svg.push_str("</svg>\n");
+    let mark = if want.is_none() { "" } else { " class=\"wrong\"" };
+    format!("<p{mark}>{sentence}.</p>\n<div class=\"wide\">{svg}</div>\n")
+}
+
+/// The last values in words.
+fn at_the_end(series: &Series) -> String {
+    let spell = |points| last(points).map_or_else(|| "nothing".to_owned(), spell_bytes);
+    let published = spell(&series.published);
+    match series.truth.iter().any(|point| point.bytes.is_some()) {
+        true => format!(
+            "at the end the pools had {}, and {published} was published",
+            spell(&series.truth)
+        ),
+        // Objects that a case brings along for a scheduler to read, or storage of which no more is known.
+        false => format!("at the end {published} was published, and there is no pool to compare it with"),
+    }
+}
+
+/// One circle for each answer; of those that would stand upon each other, the first.
+fn answers(points: &[Point], scale: &Scale) -> String {
+    const APART: f64 = 9.0;
+    let mut out = String::new();
+    let mut drawn: Option<(f64, f64)> = None;
+    for point in points {
+        let Some(bytes) = point.bytes else {
+            continue;
+        };
+        let (x, y) = (scale.x(point.at_us), scale.y(bytes));
+        if drawn.is_none_or(|(last, at)| at != y || x - last >= APART) {
+            let _ = writeln!(
+                out,
+                "<circle class=\"answered\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\"/>"
+            );
+            drawn = Some((x, y));
+        }
+    }
+    out
+}
+
+/// Axes, the values that occur, and where steps begin.
+fn frame(series: &Series, story: &Story, scale: &Scale) -> String {
+    let (bottom, right) = (TOP + HEIGHT, LEFT + WIDTH);
+    let mut out = format!(
+        "<path class=\"axis\" d=\"M{LEFT} {TOP}V{bottom}H{right}\"/>\n<text class=\"time\" x=\"{LEFT}\" y=\"{}\">0</text>\
+         <text class=\"time\" x=\"{right}\" y=\"{}\">{:.2} s</text>\n",
+        bottom + 28.0,
+        bottom + 28.0,
+        scale.end_us / 1e6
+    );
+    for bytes in ticks(series, scale) {
+        let y = scale.y(bytes);
+        let _ = writeln!(
+            out,
+            "<line class=\"grid\" x1=\"{LEFT}\" y1=\"{y:.1}\" x2=\"{right}\" y2=\"{y:.1}\"/>\
+             <text class=\"tick\" x=\"{}\" y=\"{:.1}\">{}</text>",
+            LEFT - 6.0,
+            y + 4.0,
+            spell_bytes(bytes)
+        );
+    }
+    let mut free_from = LEFT;
+    for fact in &story.facts {
+        if let What::StepStarted(mark) = fact.what {
+            let x = scale.x(fact.at_us);
+            let _ = write!(
+                out,
+                "<line class=\"step\" x1=\"{x:.1}\" y1=\"{TOP}\" x2=\"{x:.1}\" y2=\"{bottom}\"/>"
+            );
+            // Steps that follow each other at once would have their names upon each other.
+            let id = story
+                .plan
+                .steps
+                .get(mark.step)
+                .map_or("", |step| step.id.as_str());
+            if x >= free_from {
+                let _ = write!(
+                    out,
+                    "<text class=\"step-name\" x=\"{x:.1}\" y=\"{}\">{}</text>",
+                    bottom + 13.0,
+                    xml(id)
+                );
+                free_from = x + id.chars().count() as f64 * 7.0 + 8.0;
+            }
+            out.push('\n');
+        }
+    }
+    out
+}
+
+/// The values that occur, without those that would stand upon another.
+fn ticks(series: &Series, scale: &Scale) -> Vec<i128> {
+    const APART: f64 = 14.0;
+    let points = series
+        .truth
+        .iter()
+        .chain(&series.published)
+        .chain(&series.answered);
+    let mut values: Vec<i128> = points.filter_map(|point| point.bytes).chain([0]).collect();
+    values.sort_unstable();
+    values.dedup();
+    let mut ticks: Vec<i128> = Vec::new();
+    for value in values {
+        if ticks
+            .last()
+            .is_none_or(|last| scale.y(*last) - scale.y(value) >= APART)
+        {
+            ticks.push(value);
+        }
+    }
+    ticks
+}
+
+/// A line that holds its value until the next one, and is interrupted where there is none.
+fn steps(points: &[Point], scale: &Scale, end_us: u64) -> String {
+    let mut path = String::new();
+    let mut before: Option<i128> = None;
+    for point in thinned(points) {
+        let x = scale.x(point.at_us);
+        match (before, point.bytes) {
+            (Some(_), Some(bytes)) => {
+                let _ = write!(path, "H{x:.1}V{:.1}", scale.y(bytes));
+            }
+            (None, Some(bytes)) => {
+                let _ = write!(path, "M{x:.1} {:.1}", scale.y(bytes));
+            }
+            (Some(_), None) => {
+                let _ = write!(path, "H{x:.1}");
+            }
+            (None, None) => {}
+        }
+        before = point.bytes;
+    }
+    if before.is_some() {
+        let _ = write!(path, "H{:.1}", scale.x(end_us));
+    }
+    path
+}
+
+/// More points than a screen shows are thinned out, and the last one stays.
+fn thinned(points: &[Point]) -> impl Iterator<Item = &Point> {
+    let every = points.len().div_ceil(POINTS).max(1);
+    let end = points.len().saturating_sub(1);
+    let kept = points.iter().enumerate();
+    kept.filter(move |(at, _)| at % every == 0 || *at == end)
+        .map(|(_, point)| point)
+}

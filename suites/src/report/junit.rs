@@ -1,0 +1,140 @@
+//! `junit.xml`: one suite per area, one test case per case. Knows the record and nothing of how a case was run.
+//!
+//! What counts against the system is a failure here and nothing else is, so that whoever only reads this file decides as the
+//! exit code does: a flaky case is a failure that names its flaky run, a failure that is known or does not bind is skipped.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use harness::scenario::Level;
+use quick_junit::{FlakyOrRerun, NonSuccessKind, TestCase, TestCaseStatus, TestRerun, TestSuite, XmlString};
+
+use super::escape::plain;
+use super::{CaseRecord, Report};
+use crate::Cause;
+
+/// The record as JUnit XML, in the dialect of Jenkins and Maven Surefire.
+pub(super) fn xml(report: &Report) -> String {
+    let mut areas: BTreeMap<String, Vec<&CaseRecord>> = BTreeMap::new();
+    for case in &report.cases {
+        areas.entry(case.area()).or_default().push(case);
+    }
+    let mut all = quick_junit::Report::new("csi-capacity-harness");
+    all.set_time(duration(report.seconds));
+    for (area, cases) in areas {
+        all.add_test_suite(suite(report, &area, &cases));
+    }
+    // Writing to memory can't fail, and the texts are XML strings by their type.
+    all.to_string().unwrap_or_default()
+}
+
+fn suite(report: &Report, area: &str, cases: &[&CaseRecord]) -> TestSuite {
+    let mut suite = TestSuite::new(area.replace('/', "."));
+    suite.set_time(duration(cases.iter().map(|case| case.seconds).sum()));
+    // The library wants a date type of its own for this, and the record has the text that it would write.
+    suite.extra.insert("timestamp".into(), text(&report.started));
+    for (name, value) in [
+        ("system", &report.system.name),
+        ("version", &report.system.version),
+        ("harness", &report.harness),
+    ] {
+        suite.add_property((text(name), text(value)));
+    }
+    suite.add_test_cases(cases.iter().map(|case| test_case(case)));
+    suite
+}
+
+fn test_case(case: &CaseRecord) -> TestCase {
+    let mut test = TestCase::new(text(&case.id), status(case).into());
+    test.set_classname(text(&case.area().replace('/', ".")));
+    test.set_time(duration(case.seconds));
+    // Read by viewers that link to the place.
+    test.extra.insert("file".into(), text(&case.file));
+    test.extra.insert("line".into(), case.line.to_string().into());
+    for (name, value) in [
+        ("title", case.title.as_str()),
+        ("level", level(case.level)),
+        ("requirements", &case.requirements.join(" ")),
+        ("features", &case.features.join(" ")),
+    ] {
+        test.add_property((text(name), text(value)));
+    }
+    if case.verdict == "pass" && !case.reason.is_empty() {
+        test.set_system_out(text(&case.reason));
+    }
+    test
+}
+
+/// What JUnit can say about a case.
+enum Status<'r> {
+    Passed,
+    Failed(&'r CaseRecord),
+    Flaky(&'r CaseRecord),
+    Error(&'r CaseRecord),
+    Skipped(&'r CaseRecord, &'static str),
+}
+
+fn status(case: &CaseRecord) -> Status<'_> {
+    match case.verdict.as_str() {
+        "pass" => Status::Passed,
+        "fail" if case.is_bad() => Status::Failed(case),
+        "flaky" if case.is_bad() => Status::Flaky(case),
+        "fail" | "flaky" => Status::Skipped(case, "provisional, so it does not count: "),
+        "known-failure" => Status::Skipped(case, "known failure: "),
+        "skip" => Status::Skipped(case, ""),
+        _ => Status::Error(case),
+    }
+}
+
+impl From<Status<'_>> for TestCaseStatus {
+    fn from(status: Status<'_>) -> Self {
+        let (mut junit, case, before) = match status {
+            Status::Passed => return TestCaseStatus::success(),
+            Status::Failed(case) => (TestCaseStatus::non_success(NonSuccessKind::Failure), case, ""),
+            Status::Flaky(case) => (flaky(case), case, "flaky: "),
+            Status::Error(case) => (TestCaseStatus::non_success(NonSuccessKind::Error), case, ""),
+            Status::Skipped(case, before) => (TestCaseStatus::skipped(), case, before),
+        };
+        junit.set_message(text(&format!("{before}{}", one_line(&case.reason))));
+        junit.set_type(match case.verdict.as_str() {
+            "fail" => case.cause.map_or("fail", Cause::as_str),
+            other => other,
+        });
+        if let Some(explanation) = &case.explanation {
+            junit.set_description(text(explanation));
+        }
+        junit
+    }
+}
+
+/// It failed, and the run that failed is one that would have passed in another attempt.
+fn flaky(case: &CaseRecord) -> TestCaseStatus {
+    let mut run = TestRerun::new(NonSuccessKind::Failure);
+    run.set_message(text(&one_line(&case.reason)));
+    run.set_type(case.cause.map_or("fail", Cause::as_str));
+    run.set_description(text(case.explanation.as_deref().unwrap_or_default()));
+    let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+    status.set_rerun_kind(FlakyOrRerun::Flaky).add_rerun(run);
+    status
+}
+
+fn level(level: Level) -> &'static str {
+    match level {
+        Level::Core => "core",
+        Level::Extended => "extended",
+        Level::Provisional => "provisional",
+    }
+}
+
+/// Attributes are read as one line anyway.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn text(text: &str) -> XmlString {
+    plain(text).into()
+}
+
+fn duration(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).unwrap_or_default()
+}

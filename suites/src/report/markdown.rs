@@ -1,0 +1,151 @@
+//! `report.md`, and the job summary of GitHub Actions: the areas as a table, and every failure behind a fold.
+
+use std::fmt::Write as _;
+
+use super::escape::{markdown, markdown_block, xml};
+use super::{CaseRecord, Report, VERDICTS};
+
+/// The record as Markdown of at most about `limit` bytes: failures beyond it are named and not explained.
+pub(super) fn page(report: &Report, limit: usize) -> String {
+    let mut out = String::new();
+    let name = format!("{} {}", report.system.name, report.system.version);
+    let word = if report.bad().next().is_some() {
+        "failed"
+    } else {
+        "result"
+    };
+    put(
+        &mut out,
+        &format!("## Storage capacity: {word} of {}\n", markdown(name.trim())),
+    );
+    put(
+        &mut out,
+        &format!("**{}** in {:.1} s\n", report.counts_in_words(), report.seconds),
+    );
+    for reason in &report.partial {
+        put(&mut out, &format!("- partial: {}", markdown(reason)));
+    }
+    if !report.partial.is_empty() {
+        out.push('\n');
+    }
+    areas(&mut out, report);
+    let open: Vec<&CaseRecord> = report.cases.iter().filter(|case| case.is_open()).collect();
+    failures(&mut out, &open, limit);
+    excused(&mut out, report);
+    put(
+        &mut out,
+        &format!(
+            "\nMade by csi-capacity-harness {} with <code>cargo xtask {}</code>, {}.",
+            markdown(&report.harness),
+            markdown(&report.command.join(" ")),
+            markdown(&report.started),
+        ),
+    );
+    out
+}
+
+fn put(out: &mut String, line: &str) {
+    out.push_str(line);
+    out.push('\n');
+}
+
+/// One row per area, one column per verdict that there is.
+fn areas(out: &mut String, report: &Report) {
+    let columns = || VERDICTS.iter().filter(|(verdict, _)| report.count(verdict) > 0);
+    let head: String = columns().map(|(_, words)| format!(" {words} |")).collect();
+    let rule: String = columns().map(|_| "---:|").collect();
+    put(out, &format!("| | area |{head}\n|---|---|{rule}"));
+    for (area, counts) in report.matrix() {
+        let is_bad = report.bad().any(|case| case.area() == area);
+        let mark = if is_bad { "❌" } else { "✅" };
+        let is_shown = counts.keys().any(|verdict| *verdict != "skip");
+        let mark = if is_shown { mark } else { "➖" };
+        let cells: String = columns()
+            .map(|(verdict, _)| {
+                let count = counts.get(verdict).copied().unwrap_or_default();
+                if count == 0 {
+                    " |".to_owned()
+                } else {
+                    format!(" {count} |")
+                }
+            })
+            .collect();
+        put(out, &format!("| {mark} | {} |{cells}", markdown(&area)));
+    }
+    out.push('\n');
+}
+
+fn failures(out: &mut String, open: &[&CaseRecord], limit: usize) {
+    let mut left_out = Vec::new();
+    for case in open {
+        let text = failure(case);
+        // The names of those that are left out need room too.
+        if out.len() + text.len() + open.len() * 80 > limit {
+            left_out.push(case);
+        } else {
+            out.push_str(&text);
+        }
+    }
+    if left_out.is_empty() {
+        return;
+    }
+    put(
+        out,
+        &format!(
+            "\n{} more, whose explanations are in the full report:\n",
+            left_out.len()
+        ),
+    );
+    const NAMED: usize = 50;
+    for case in left_out.iter().take(NAMED) {
+        put(out, &format!("- {}", markdown(&case.id)));
+    }
+    if left_out.len() > NAMED {
+        put(out, &format!("- and {} more", left_out.len() - NAMED));
+    }
+}
+
+fn failure(case: &CaseRecord) -> String {
+    let mut out = String::new();
+    let words = VERDICTS.iter().find(|(verdict, _)| *verdict == case.verdict);
+    let words = words.map_or(case.verdict.as_str(), |(_, words)| *words);
+    let _ = write!(
+        out,
+        "<details><summary>{words}: <b>{}</b>: {}</summary>\n\n{}\n\n",
+        in_html(&case.id),
+        in_html(&case.title),
+        markdown(&case.reason)
+    );
+    if let Some(explanation) = &case.explanation {
+        out.push_str(&markdown_block(explanation));
+    }
+    out.push_str("\n</details>\n");
+    out
+}
+
+/// Failures that are known stand here with their reasons, so that nobody takes them for passes.
+fn excused(out: &mut String, report: &Report) {
+    let of = |verdict: &'static str| report.cases.iter().filter(move |case| case.verdict == verdict);
+    if of("known-failure").next().is_some() {
+        put(out, "\nKnown failures:\n");
+        for case in of("known-failure") {
+            put(
+                out,
+                &format!("- {}: {}", markdown(&case.id), markdown(&case.reason)),
+            );
+        }
+    }
+    let surprising: Vec<_> = of("pass").filter(|case| !case.reason.is_empty()).collect();
+    for case in surprising {
+        put(
+            out,
+            &format!("- {} {}", markdown(&case.id), markdown(&case.reason)),
+        );
+    }
+}
+
+/// Within a line of HTML there is no Markdown, but mentions there are.
+fn in_html(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    xml(&line).replace('@', "&#64;")
+}

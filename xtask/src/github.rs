@@ -1,0 +1,51 @@
+//! Speaks to GitHub Actions where the command runs in it, and is silent elsewhere.
+
+use std::hash::{BuildHasher, RandomState};
+use std::path::Path;
+
+use anstream::{eprintln, println};
+use suites::report::{Report, github};
+
+/// While it lives, the runner reads no command from what is printed: systems under test speak there too.
+pub(crate) struct Muted(Option<String>);
+
+/// Mutes commands until the value is dropped.
+pub(crate) fn mute() -> Muted {
+    let token = is_here().then(|| format!("end-of-{:016x}", RandomState::new().hash_one("commands")));
+    if let Some(token) = &token {
+        println!("{}", github::stop(token));
+    }
+    Muted(token)
+}
+
+impl Drop for Muted {
+    fn drop(&mut self) {
+        if let Some(token) = &self.0 {
+            println!("{}", github::resume(token));
+        }
+    }
+}
+
+/// Annotates what is open.
+pub(crate) fn annotate(report: &Report) {
+    if is_here() {
+        for line in github::annotations(report) {
+            println!("{line}");
+        }
+    }
+}
+
+/// Adds the record to the summary of the job.
+pub(crate) fn summarize(report: &Report) {
+    let Some(file) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|_| is_here()) else {
+        return;
+    };
+    // The verdict stands without it.
+    if let Err(error) = github::append_summary(report, Path::new(&file)) {
+        eprintln!("the summary of the job can't be written: {error}; check GITHUB_STEP_SUMMARY");
+    }
+}
+
+fn is_here() -> bool {
+    std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true")
+}

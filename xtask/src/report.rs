@@ -1,0 +1,91 @@
+//! `report`: what can be done with records of runs that have ended. Runs nothing.
+
+use std::path::{Path, PathBuf};
+
+use anstream::{eprintln, print};
+use clap::Subcommand;
+use suites::report::{self, Report};
+
+use crate::drive::{exit_of_record, summarize};
+use crate::{Exit, github};
+
+/// What to do.
+#[derive(Subcommand)]
+pub(crate) enum ReportCommand {
+    /// Join the records of shards into one report; ends as the whole run would have ended
+    Merge {
+        /// The report.json of each shard
+        #[arg(required = true, value_name = "FILE")]
+        records: Vec<PathBuf>,
+        /// Write the report into that folder, with the runs that the shards have kept
+        #[arg(long, value_name = "FOLDER")]
+        output: PathBuf,
+    },
+    /// Make all forms of a report again from its record
+    Render {
+        /// The report.json
+        #[arg(value_name = "FILE")]
+        record: PathBuf,
+        /// Write the report into that folder; else beside the record
+        #[arg(long, value_name = "FOLDER")]
+        output: Option<PathBuf>,
+    },
+    /// Print the JSON Schema of report.json
+    Schema,
+}
+
+/// Does it.
+pub(crate) fn run(command: &ReportCommand) -> Exit {
+    match command {
+        ReportCommand::Merge { records, output } => merge(records, output),
+        ReportCommand::Render { record, output } => render(record, output.as_deref()),
+        ReportCommand::Schema => {
+            print!("{}", report::schema());
+            Exit::Passed
+        }
+    }
+}
+
+fn merge(records: &[PathBuf], output: &Path) -> Exit {
+    match report::merge(records) {
+        Ok(merged) => {
+            summarize(&merged, false);
+            match write(&merged, output) {
+                Exit::Passed => {
+                    github::summarize(&merged);
+                    exit_of_record(&merged)
+                }
+                exit => exit,
+            }
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            Exit::Usage
+        }
+    }
+}
+
+fn render(record: &Path, output: Option<&Path>) -> Exit {
+    let beside = record.parent().filter(|folder| *folder != Path::new(""));
+    let output = output.or(beside).unwrap_or(Path::new("."));
+    match Report::load(record) {
+        Ok(report) => write(&report, output),
+        Err(error) => {
+            eprintln!("error: {error}");
+            Exit::Usage
+        }
+    }
+}
+
+fn write(report: &Report, folder: &Path) -> Exit {
+    match report::write_all(report, folder) {
+        Ok(()) => {
+            eprintln!("reports are in {}", folder.display());
+            Exit::Passed
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            Exit::Environment
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! `conformance` against programs that are no publishers at all, and with manifests that make no sense: a clear verdict with
+//! the right exit code each time, never a pass and never a hang.
+
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A case that every publisher passes.
+const CASE: &str = "publisher/topology/new-node-gains-object/central";
+
+struct Manifest {
+    folder: tempfile::TempDir,
+}
+
+impl Manifest {
+    fn of(text: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("sut.yaml"), text).unwrap();
+        Manifest { folder }
+    }
+
+    /// A publisher that is that program.
+    fn program(argv: &str) -> Self {
+        Self::of(&format!(
+            "name: other\nfeatures: [publisher.central]\nroles:\n  publisher:\n    argv: {argv}\n    grace: 100ms\n"
+        ))
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("sut.yaml")
+    }
+
+    fn run(&self, more: &[&str]) -> (i32, String, String) {
+        let output = xtask(&self.path(), more);
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (
+            output.status.code().unwrap(),
+            text(&output.stdout),
+            text(&output.stderr),
+        )
+    }
+}
+
+fn xtask(manifest: &Path, more: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_xtask"))
+        .args(["conformance", "--sut"])
+        .arg(manifest)
+        .args(more)
+        .env("NO_COLOR", "1")
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn a_program_that_is_no_publisher_fails_and_the_text_says_what_it_did() {
+    let programs = [
+        // Exits at once, well or not.
+        (
+            "[\"true\"]",
+            "publisher ended by itself: error: exit status: 0, and it had said nothing",
+        ),
+        (
+            "[\"false\"]",
+            "publisher ended by itself: error: exit status: 1, and it had said nothing",
+        ),
+        ("[sh, -c, \"echo no socket >&2; exit 7\"]", "    | no socket"),
+        // Writes garbage, and then ends.
+        (
+            "[head, -c, \"300000\", /dev/urandom]",
+            "exit status: 0; its last lines:",
+        ),
+        // Does nothing, never connects, does not end when it is asked to.
+        (
+            "[sleep, \"1000\"]",
+            "it listed and watched nothing within 3s; until then 0 other requests",
+        ),
+        (
+            "[sh, -c, \"trap '' TERM; while true; do sleep 1; done\"]",
+            "it listed and watched nothing within 3s",
+        ),
+        // Floods.
+        ("[\"yes\"]", "it listed and watched nothing within 3s"),
+    ];
+    for (argv, expected) in programs {
+        let manifest = Manifest::program(argv);
+        let (code, out, error) = manifest.run(&["--patience=0.1", CASE]);
+        assert_eq!(code, 1, "{argv}:\n{out}{error}");
+        assert!(out.contains(expected), "{argv} without “{expected}”:\n{out}");
+        assert!(out.contains("0 passed, 1 failed"), "{argv}:\n{out}");
+        assert!(out.trim_end().ends_with(CASE), "{argv}:\n{out}");
+        assert!(
+            out.chars().all(|c| c == '\n' || c == '\t' || !c.is_control()),
+            "{argv}: {out:?}"
+        );
+    }
+}
+
+#[test]
+fn what_is_not_claimed_is_skipped_with_the_reason_and_nothing_else_is_an_error() {
+    let manifest = Manifest::program("[\"true\"]");
+    let (code, out, error) = manifest.run(&["-v", "publisher/topology/new-node-gains-object/distributed"]);
+    assert_eq!(code, 4, "{out}{error}");
+    assert!(
+        out.contains("publisher.distributed is not claimed: an instance on each node"),
+        "{out}"
+    );
+    assert!(error.contains("every selected case was skipped"), "{error}");
+}
+
+#[test]
+fn a_manifest_that_makes_no_sense_is_refused_with_its_place() {
+    let wrong = [
+        (
+            "name: x\nfeatures: [publisher.fast]\nroles: {publisher: {argv: [\"true\"]}}\n",
+            ":2:12: `publisher.fast` is no feature",
+        ),
+        (
+            "name: x\nfeatures: [publisher.zero]\nroles: {publisher: {argv: [\"true\"]}}\n",
+            ":2:12: publisher.zero is claimed, but nothing says how",
+        ),
+        ("name: x\nfeatures: []\nroles: {}\n", "no role is named"),
+        (
+            "name: x\nfeatures: []\nroles: {painter: {argv: [\"true\"]}}\n",
+            "painter",
+        ),
+        (
+            "name: x\nfeatures: []\nroles: {publisher: {argv: []}}\n",
+            "empty `argv`",
+        ),
+        (
+            "name: x\nfeatures: []\nroles: {publisher: {argv: [\"true\", \"{nodes}\"]}}\n",
+            "`{nodes}` stands for nothing; names: kubeconfig,",
+        ),
+        (
+            "name: x\nfeatures: []\nroles: {publisher: {argv: [\"true\"], settings: {colour: {any: []}}}}\n",
+            "`colour` is no setting of the publisher; settings: mode,",
+        ),
+        ("name: x\nfeatures: []\nrols: {}\n", ":3:1: unknown field `rols`"),
+        (
+            "name: x\nfeatures: []\nroles: {publisher: {argv: [\"true\"]}}\nknownFailures: [{case: a, why: b, issue: c, until: soon}]\n",
+            "`soon` is no day; write one such as 2027-06-30",
+        ),
+        ("name: [x\n", "sut.yaml:"),
+    ];
+    for (text, expected) in wrong {
+        let (code, out, error) = Manifest::of(text).run(&[]);
+        assert_eq!(code, 2, "{text}:\n{out}{error}");
+        assert!(error.contains(expected), "{text} without “{expected}”:\n{error}");
+    }
+    let output = xtask(Path::new("/nowhere/sut.yaml"), &[]);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn a_program_that_is_not_there_is_the_environments_fault() {
+    for (program, why) in [
+        ("./missing", "no program at"),
+        ("missing-program", "in no folder of PATH"),
+    ] {
+        let (code, _, error) = Manifest::program(&format!("[{program}]")).run(&[]);
+        assert_eq!(code, 3, "{error}");
+        assert!(
+            error.contains(why) && error.contains("build the program first"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_known_failure_is_excused_until_its_day() {
+    let text = |until: &str| {
+        format!(
+            "name: other\nfeatures: [publisher.central]\nroles: {{publisher: {{argv: [\"false\"]}}}}\nknownFailures:\n  - {{case: publisher/topology, why: it is no publisher, issue: https://example.com/1, until: {until}}}\n"
+        )
+    };
+    let (code, out, _) = Manifest::of(&text("2999-12-31")).run(&["-v", CASE]);
+    assert_eq!(code, 0, "{out}");
+    assert!(
+        out.contains("1 known to fail") && out.contains("it is no publisher (https://example.com/1)"),
+        "{out}"
+    );
+    let (code, out, _) = Manifest::of(&text("2020-01-01")).run(&[CASE]);
+    assert_eq!(code, 1, "{out}");
+}
