@@ -42,6 +42,7 @@ pub use defect::{Defect, UnknownDefect};
 pub use lease::LostLease;
 pub use options::{
     CleanerOptions, HttpOptions, LeaderElectionOptions, OnCapacityError, Options, OptionsError, Profile,
+    RecognizeBy,
 };
 pub use owner::OwnerError;
 pub use run::{Clients, Error, run, run_with};
