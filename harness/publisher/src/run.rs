@@ -104,7 +104,8 @@ pub async fn run_with(
         never = http::serve(listener, endpoint) => match never {},
     };
     let election = start.election.lock().take();
-    if let (Ok(()), Some(election)) = (&ended, election) {
+    let releases = start.options.feature_gates.release_on_exit;
+    if let (Ok(()), Some(election)) = (&ended, election.filter(|_| releases)) {
         election.release().await;
     }
     ended

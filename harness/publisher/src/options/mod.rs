@@ -2,12 +2,17 @@
 //! external-provisioner where they mean the same. Acts on nothing.
 
 mod check;
+mod gates;
+mod idle;
 mod sections;
 mod values;
 
 use std::{path::PathBuf, time::Duration};
 
 pub use check::OptionsError;
+pub use gates::FeatureGates;
+use gates::feature_gates;
+pub use idle::without_idle_flags;
 pub use sections::{CleanerOptions, HttpOptions, LeaderElectionOptions};
 pub use values::{OnCapacityError, Profile, RecognizeBy};
 use values::{duration, fraction, rate};
@@ -156,6 +161,10 @@ pub struct Options {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false)]
     pub controller_publish_readonly: bool,
 
+    /// Features that are on or off, like Topology=false; the names are external-provisioner's.
+    #[arg(long, value_name = "NAME=BOOL,…", value_parser = feature_gates, default_value = "", hide_default_value = true)]
+    pub feature_gates: FeatureGates,
+
     /// Namespace of the objects; needed for publishing.
     #[arg(long, value_name = "NAME", env = "NAMESPACE")]
     pub namespace: Option<String>,
@@ -219,6 +228,7 @@ impl Default for Options {
             default_fstype: String::new(),
             extra_create_metadata: false,
             controller_publish_readonly: false,
+            feature_gates: FeatureGates::default(),
             namespace: None,
             pod_name: None,
             node_name: None,
