@@ -70,6 +70,10 @@ pub(super) enum ProvisionError {
     Source(String, &'static str),
     #[error("created volume has {made} bytes, less than the {wanted} requested; fix the driver")]
     TooSmall { made: i64, wanted: i64 },
+    #[error(
+        "volume content source missing: the driver made an empty volume instead of a copy; fix the driver"
+    )]
+    NotCopied,
     #[error("cannot {verb}: {}; it is tried again", brief(.source))]
     Api { verb: &'static str, source: kube::Error },
 }
@@ -231,15 +235,19 @@ impl Provisioner {
             .map(|term| term.segments.clone())
             .collect();
         let too_small = volume.capacity_bytes > 0 && volume.capacity_bytes < wanted;
+        // CSI: a volume that was made from something says so; one that does not is empty.
+        let not_copied = request.volume_content_source.is_some() && volume.content_source.is_none();
         // Until it is clear what becomes of the volume, the request is remembered: the volume must not be forgotten.
         self.remember(attempt);
-        if too_small || !self.is_claimed(job) {
+        if too_small || not_copied || !self.is_claimed(job) {
             let secrets = request.secrets.clone();
             self.driver.delete_volume(&volume.volume_id, secrets).await?;
             self.settle(job, &reach);
             let made = volume.capacity_bytes;
             return if too_small {
                 Err(self.failed(job, ProvisionError::TooSmall { made, wanted }).await)
+            } else if not_copied {
+                Err(self.failed(job, ProvisionError::NotCopied).await)
             } else {
                 Ok(Outcome::Unwanted)
             };
