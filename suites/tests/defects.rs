@@ -61,6 +61,41 @@ const CAUGHT: &[(&str, &str, &str)] = &[
         "CreateVolume for claim data",
     ),
     (
+        "publisher-ignores-lease",
+        "publisher/replicas/leader",
+        "between 2 and 2 times",
+    ),
+    (
+        "publisher-ignores-asking-limit",
+        "publisher/refresh/limited/central",
+        "GetCapacity",
+    ),
+    (
+        "publisher-watches-everything",
+        "publisher/objects/filtered/distributed",
+        "delivery of create csistoragecapacities",
+    ),
+    (
+        "publisher-passes-reserved-parameters",
+        "publisher/class/sidecar-parameters",
+        "GetCapacity",
+    ),
+    (
+        "cleaner-idle",
+        "cleaner/orphans/vanished/node-gone",
+        "csistoragecapacities",
+    ),
+    (
+        "cleaner-forgets-return",
+        "cleaner/orphans/back-in-time",
+        "csistoragecapacities",
+    ),
+    (
+        "cleaner-takes-others",
+        "cleaner/orphans/vanished/unregistered",
+        "csistoragecapacities",
+    ),
+    (
         "scheduler-ignores-maximum",
         "scheduler/filter/limit/maximum-refuses",
         "pod p is refused",
