@@ -63,12 +63,12 @@ const CAUGHT: &[(&str, &str, &str)] = &[
     (
         "publisher-ignores-lease",
         "publisher/replicas/leader",
-        "between 2 and 2 times",
+        "at most 2 × create of csistoragecapacities",
     ),
     (
         "publisher-ignores-asking-limit",
         "publisher/refresh/limited/central",
-        "GetCapacity",
+        "at most 80 × GetCapacity",
     ),
     (
         "publisher-watches-everything",
@@ -83,17 +83,17 @@ const CAUGHT: &[(&str, &str, &str)] = &[
     (
         "cleaner-idle",
         "cleaner/orphans/vanished/node-gone",
-        "csistoragecapacities",
+        "exists: got 2",
     ),
     (
         "cleaner-forgets-return",
         "cleaner/orphans/back-in-time",
-        "csistoragecapacities",
+        "the object of class fast at n2",
     ),
     (
         "cleaner-takes-others",
         "cleaner/orphans/vanished/unregistered",
-        "csistoragecapacities",
+        "at most 2 × delete of csistoragecapacities by the cleaner",
     ),
     (
         "scheduler-ignores-maximum",
