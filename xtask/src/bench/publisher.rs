@@ -21,7 +21,7 @@ use suites::harness::standalone::{
 use tokio::runtime::Builder;
 use tokio::sync::{Notify, oneshot};
 
-use super::BoxError;
+use super::{BoxError, counted};
 
 const DRIVER: &str = "disk.example.com";
 const KEY: &str = "disk.example.com/node";
@@ -33,10 +33,10 @@ const THREADS: &str = "publisher";
 #[derive(Args)]
 pub(super) struct PublisherArgs {
     /// Numbers of objects to publish, half as many nodes each
-    #[arg(long, value_delimiter = ',', value_name = "COUNT,…", default_values_t = [500, 2_000, 10_000, 50_000])]
+    #[arg(long, value_delimiter = ',', value_name = "COUNT,…", default_values_t = [500, 2_000, 10_000, 50_000], value_parser = counted::<u64>())]
     objects: Vec<u64>,
     /// Nodes that change one after the other
-    #[arg(long, value_name = "COUNT", default_value_t = 100)]
+    #[arg(long, value_name = "COUNT", default_value_t = 100, value_parser = counted::<u64>())]
     changes: u64,
     /// Print the figures as JSON
     #[arg(long)]
