@@ -60,6 +60,14 @@ pub struct Settings {
     pub mode: Mode,
     /// The publisher's poll interval.
     pub refresh: Duration,
+    /// Publish at all.
+    pub publish: bool,
+    /// Objects are known by their owner instead of by their labels.
+    pub by_owner: bool,
+    /// Tell the driver the names of claim and volume.
+    pub metadata: bool,
+    /// GetCapacity calls per second at most; none: no limit.
+    pub asks_per_second: Option<u32>,
     /// Hops from the pod to the owner; none: no owner.
     pub owner_level: Option<u8>,
     /// Publish for classes with immediate binding.
@@ -95,6 +103,14 @@ impl Settings {
                     level.unwrap_or_else(none),
                     self.owner_level.is_none(),
                 ),
+                switch("publish", self.publish, true),
+                switch("byOwner", self.by_owner, false),
+                switch("metadata", self.metadata, false),
+                (
+                    "asksPerSecond",
+                    self.asks_per_second.map_or_else(none, |rate| rate.to_string()),
+                    self.asks_per_second.is_none(),
+                ),
                 switch("immediate", self.immediate, false),
                 switch("zero", self.zero, false),
                 switch("strictTopology", self.strict_topology, false),
@@ -117,6 +133,10 @@ impl Settings {
 impl Default for Settings {
     fn default() -> Self {
         Settings {
+            publish: true,
+            by_owner: false,
+            metadata: false,
+            asks_per_second: None,
             mode: Mode::Central,
             refresh: Duration::from_millis(100),
             owner_level: None,

@@ -66,6 +66,41 @@ const CAUGHT: &[(&str, &str, &str)] = &[
         "CreateVolume for claim data",
     ),
     (
+        "publisher-ignores-lease",
+        "publisher/replicas/leader",
+        "at most 2 × create of csistoragecapacities",
+    ),
+    (
+        "publisher-ignores-asking-limit",
+        "publisher/refresh/limited/central",
+        "at most 80 × GetCapacity",
+    ),
+    (
+        "publisher-watches-everything",
+        "publisher/objects/filtered/distributed",
+        "delivery of create csistoragecapacities",
+    ),
+    (
+        "publisher-passes-reserved-parameters",
+        "publisher/class/sidecar-parameters",
+        "GetCapacity",
+    ),
+    (
+        "cleaner-idle",
+        "cleaner/orphans/vanished/node-gone",
+        "exists: got 2",
+    ),
+    (
+        "cleaner-forgets-return",
+        "cleaner/orphans/back-in-time",
+        "the object of class fast at n2",
+    ),
+    (
+        "cleaner-takes-others",
+        "cleaner/orphans/vanished/unregistered",
+        "at most 2 × delete of csistoragecapacities by the cleaner",
+    ),
+    (
         "scheduler-ignores-maximum",
         "scheduler/filter/limit/maximum-refuses",
         "pod p is refused",

@@ -32,6 +32,8 @@ impl Lowering<'_> {
             ActionSpec::Capacity(action) => self.capacity_action(action),
             ActionSpec::Delete(action) => delete(action),
             ActionSpec::Csi(spec) => self.script(spec),
+            ActionSpec::Reserve(spec) => self.reserve(spec),
+            ActionSpec::Unreserve(name) => self.unreserve(name),
             ActionSpec::Stop(role) => Ok(vec![(Action::Stop(*role), format!("stop the {}", role.as_str()))]),
             ActionSpec::Start(role) => Ok(vec![(
                 Action::Start(*role),

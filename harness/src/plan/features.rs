@@ -21,7 +21,7 @@ const GENERAL: u8 = 24;
 const RESOURCE_CLAIMS: u8 = 34;
 
 /// All features.
-pub const FEATURES: [Feature; 20] = [
+pub const FEATURES: [Feature; 25] = [
     Feature {
         name: "publisher.central",
         text: "one instance publishes for all nodes",
@@ -46,6 +46,31 @@ pub const FEATURES: [Feature; 20] = [
         name: "publisher.owner",
         text: "its objects are owned by its pod or an owner of that",
         needed: |plan| plan.publisher.owner_level.is_some(),
+    },
+    Feature {
+        name: "publisher.off",
+        text: "it can be told not to publish, and provisions all the same",
+        needed: |plan| plays(plan, Role::Publisher) && !plan.publisher.publish,
+    },
+    Feature {
+        name: "publisher.by-owner",
+        text: "it can know its objects by their owner instead of by their labels, as external-provisioner 2.0.0 did",
+        needed: |plan| plan.publisher.by_owner,
+    },
+    Feature {
+        name: "publisher.metadata",
+        text: "it can tell the driver the names of claim and volume (--extra-create-metadata)",
+        needed: |plan| plan.publisher.metadata,
+    },
+    Feature {
+        name: "publisher.asking-limit",
+        text: "it can be told how many GetCapacity calls per second it may make",
+        needed: |plan| plan.publisher.asks_per_second.is_some(),
+    },
+    Feature {
+        name: "publisher.sources",
+        text: "it makes volumes with secrets, as copies of others, and with volume attributes classes",
+        needed: |_| false,
     },
     Feature {
         name: "publisher.immediate",

@@ -76,25 +76,46 @@ pub struct ClusterSpec {
 }
 
 /// Settings of the publisher, in the words of its role: a system's manifest maps them to arguments.
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct PublisherSpec {
+    /// Publish at all; otherwise it provisions only.
+    pub publish: bool,
+    /// Objects are known to be its own by their owner, as in external-provisioner 2.0.0, instead of by their labels.
+    pub by_owner: bool,
+    /// Tell the driver the names of claim and volume (`--extra-create-metadata`).
+    pub metadata: bool,
+    /// GetCapacity calls per second, at most, as many at once; unset: as many as are wanted.
+    pub asks_per_second: Option<u32>,
     /// Hops from the pod to the owner of the objects; unset: no owner.
     pub owner_level: Option<u8>,
     /// Publish for classes with immediate binding too.
-    #[serde(default)]
     pub immediate: bool,
     /// Publish zero as an object instead of leaving it out.
-    #[serde(default)]
     pub zero: bool,
     /// Ask for the selected node's topology only, instead of preferring it.
-    #[serde(default)]
     pub strict_topology: bool,
     /// Remove an object whose figure the driver does not tell any more, instead of keeping the last one.
-    #[serde(default)]
     pub withdraw: bool,
     /// Instances of the central publisher, of which one leads; unset: a single one without an election.
     pub replicas: Option<u8>,
+}
+
+impl Default for PublisherSpec {
+    fn default() -> Self {
+        PublisherSpec {
+            publish: true,
+            by_owner: false,
+            metadata: false,
+            asks_per_second: None,
+            owner_level: None,
+            immediate: false,
+            zero: false,
+            strict_topology: false,
+            withdraw: false,
+            replicas: None,
+        }
+    }
 }
 
 /// Settings of the scheduler. A gate that is unset has the default of the release, and one that the release does not have is
@@ -208,6 +229,15 @@ pub struct DriverSpec {
     /// The release of the CSI specification that the driver is made for, such as `"1.3"`; unset: the newest. Before 1.4 no maximum is
     /// reported.
     pub csi_version: Option<String>,
+    /// Whether the driver advertises CLONE_VOLUME.
+    #[serde(default)]
+    pub clone_volume: bool,
+    /// Whether the driver advertises MODIFY_VOLUME: it takes mutable parameters.
+    #[serde(default)]
+    pub modify_volume: bool,
+    /// Whether GetCapacity still counts what an extender reserved.
+    #[serde(default = "DriverSpec::default_object")]
+    pub tells_reserved: bool,
     /// Raw bytes per volume byte, by class parameter.
     #[serde(default)]
     pub costs: Vec<CostSpec>,
@@ -241,6 +271,9 @@ impl Default for DriverSpec {
             object: true,
             get_capacity: true,
             csi_version: None,
+            clone_volume: false,
+            modify_volume: false,
+            tells_reserved: true,
             costs: Vec::new(),
         }
     }

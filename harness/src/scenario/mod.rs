@@ -9,6 +9,7 @@ mod cluster;
 mod expect;
 mod fault;
 mod load;
+mod reserve;
 mod server;
 mod short;
 mod size;
@@ -31,6 +32,7 @@ pub use expect::{ClaimState, CountSpec, ExpectSpec, ObjectSpec, PatternSpec, Pla
 pub use fault::{ChanceSpec, CutSpec, FaultSpec, HoldSpec, StaleSpec};
 pub(crate) use load::read;
 pub use load::{ScenarioError, load_file, load_row, load_tree, parse};
+pub use reserve::{ReserveSpec, ReservedClaimSpec};
 pub use server::{MergeSpec, ReleaseSpec};
 pub use short::{FromShort, Short};
 pub use size::Size;
