@@ -20,7 +20,12 @@ use crate::{
 };
 
 impl Publisher {
-    pub(super) async fn create(&self, key: &Key, segment: &Segment, values: Values) -> Result<(), Unfinished> {
+    pub(super) async fn create(
+        &self,
+        key: &Key,
+        segment: &Segment,
+        values: Values,
+    ) -> Result<(), Unfinished> {
         let object = desired::object(&self.by, &key.class, segment, values, self.owner.as_ref());
         self.ledger.lock().begin_create(key);
         let created = self.capacities.create(&object).await;

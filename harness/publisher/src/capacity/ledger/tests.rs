@@ -2,6 +2,8 @@
 
 use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
 
+use proptest::prelude::*;
+
 use super::{key as key_of, *};
 use crate::capacity::desired::{ManagedBy, Values, object};
 
@@ -188,4 +190,64 @@ async fn an_age_counts_from_when_the_driver_told() {
     ledger.told(&a, Instant::now());
     tokio::time::advance(Duration::from_secs(2)).await;
     assert_eq!(age(&ledger), [(a, Duration::from_secs(2))]);
+}
+
+/// external-provisioner compares every object with every key at its start and at each reading of the metrics: with so many objects that
+/// would not end.
+#[test]
+fn the_books_of_many_objects_are_read_as_fast_as_they_are_long() {
+    const OBJECTS: usize = 10_000;
+    let mut ledger = Ledger::default();
+    ledger.set_class("fast", Some(Parameters::default()));
+    for number in 0..OBJECTS {
+        let segment = zone(&number.to_string());
+        ledger.add_segment(&segment);
+        let object = existing(&number.to_string(), "fast", &segment, 1);
+        assert_eq!(ledger.seen(object), Some(key("fast", &segment)));
+    }
+    for _ in 0..20 {
+        let counts = ledger.counts();
+        assert_eq!(
+            (counts.goal, counts.current, counts.obsolete),
+            (OBJECTS, OBJECTS, 0)
+        );
+        assert_eq!(ledger.ages(Instant::now()).len(), OBJECTS);
+    }
+}
+
+proptest! {
+    /// Classes and segments may come and go in any order, and together: what is wanted is the product of those that are left, and an
+    /// object of another key is never forgotten.
+    #[test]
+    fn what_is_wanted_is_what_is_left(changes in prop::collection::vec((0..2u8, 0..4usize, any::<bool>()), 0..40)) {
+        let mut ledger = Ledger::default();
+        let (mut classes, mut segments) = (BTreeSet::new(), BTreeSet::new());
+        let all: Vec<(String, Segment)> = (0..16).map(|n| (format!("c{}", n / 4), zone(&format!("z{}", n % 4)))).collect();
+        for (number, (class, segment)) in all.iter().enumerate() {
+            ledger.seen(existing(&number.to_string(), class, segment, 1));
+        }
+        for (what, which, comes) in changes {
+            let (class, segment) = (format!("c{which}"), zone(&format!("z{which}")));
+            let touched = match (what, comes) {
+                (0, true) => { classes.insert(class.clone()); ledger.set_class(&class, Some(Parameters::default())) }
+                (0, false) => { classes.remove(&class); ledger.set_class(&class, None) }
+                (_, true) => { segments.insert(segment.clone()); ledger.add_segment(&segment) }
+                (_, false) => { segments.remove(&segment); ledger.remove_segment(&segment) }
+            };
+            for key in &touched {
+                prop_assert!(*key.class == *class || key.place == Place::Segment(Arc::new(segment.clone())));
+            }
+        }
+        let wanted: BTreeSet<Key> = ledger.wanted().into_iter().collect();
+        let left: BTreeSet<Key> = classes.iter().flat_map(|class| segments.iter().map(move |segment| key(class, segment))).collect();
+        prop_assert_eq!(&wanted, &left);
+        for (class, segment) in &all {
+            let key = key(class, segment);
+            let view = ledger.view(&key);
+            prop_assert_eq!(view.objects.len(), 1);
+            prop_assert_eq!(view.wanted.is_some(), left.contains(&key));
+        }
+        let counts = ledger.counts();
+        prop_assert_eq!((counts.goal, counts.current, counts.obsolete), (left.len(), left.len(), 16 - left.len()));
+    }
 }
