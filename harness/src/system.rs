@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::journal::{Journal, ProcessEvent, ProcessFact, What};
-use crate::scenario::{Mode, Role, ShapePoint};
+use crate::scenario::{Mode, Role, SchedulerSpec};
 
 /// An error of any kind, as binaries use it.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -76,12 +76,8 @@ pub struct Settings {
     pub zero: bool,
     /// Ask for the selected node's topology only.
     pub strict_topology: bool,
-    /// The gate CSIStorageCapacity of the scheduler.
-    pub capacity: bool,
-    /// The gate StorageCapacityScoring.
-    pub scoring: bool,
-    /// VolumeBindingArgs.shape.
-    pub shape: Option<Vec<ShapePoint>>,
+    /// How the scheduler is set.
+    pub scheduler: SchedulerSpec,
     /// Remove objects whose figure the driver does not tell any more.
     pub withdraw: bool,
     /// There are several instances, of which one leads.
@@ -98,7 +94,6 @@ impl Settings {
     pub(crate) fn values(&self, role: Role) -> Vec<(&'static str, String, bool)> {
         let switch = |name, on: bool, usual: bool| (name, on.to_string(), on == usual);
         let level = self.owner_level.map(|level| level.to_string());
-        let shape = self.shape.as_ref().map(serde_json::to_string);
         let none = || "none".to_owned();
         match role {
             Role::Publisher => vec![
@@ -130,15 +125,7 @@ impl Settings {
                     false,
                 ),
             ],
-            Role::Scheduler => vec![
-                switch("capacity", self.capacity, true),
-                switch("scoring", self.scoring, false),
-                (
-                    "shape",
-                    shape.and_then(Result::ok).unwrap_or_else(none),
-                    self.shape.is_none(),
-                ),
-            ],
+            Role::Scheduler => self.scheduler.values(),
         }
     }
 }
@@ -156,9 +143,7 @@ impl Default for Settings {
             immediate: false,
             zero: false,
             strict_topology: false,
-            capacity: true,
-            scoring: false,
-            shape: None,
+            scheduler: SchedulerSpec::default(),
             withdraw: false,
             election: false,
             driver: String::new(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use capacity_publisher as publisher;
 use capacity_scheduler as scheduler;
-use suites::harness::scenario::{Mode, Role};
+use suites::harness::scenario::{Deviation, Mode, Role, SchedulerSpec};
 use suites::harness::system::{Access, BoxError, Run, System, Systems};
 
 /// A reference that is broken on purpose.
@@ -200,7 +200,13 @@ fn scheduler_options(
     access: &Access,
     defect: Option<scheduler::Defect>,
 ) -> Result<scheduler::Options, BoxError> {
-    let settings = &access.settings;
+    let settings = &access.settings.scheduler;
+    let release = match settings.release {
+        Some(release) => release.to_string().parse()?,
+        None => scheduler::Release::DEFAULT,
+    };
+    let gates = release.gates(gates(settings).iter().map(String::as_str))?;
+    let deviation = |deviation: &Deviation| deviation.as_str().parse::<scheduler::Deviation>();
     let point = |point: &suites::harness::scenario::ShapePoint| scheduler::ShapePoint {
         utilization: point.utilization.into(),
         score: point.score.into(),
@@ -208,13 +214,37 @@ fn scheduler_options(
     Ok(scheduler::Options {
         initial_backoff: RETRY_START,
         max_backoff: RETRY_MAX,
-        capacity: settings.capacity,
-        scoring: settings.scoring,
+        capacity: gates.capacity,
+        priority: gates.priority,
+        scoring: gates.scoring,
         shape: settings
             .shape
             .as_ref()
             .map(|points| points.iter().map(point).collect()),
+        release,
+        deviations: settings
+            .bug_compatible
+            .iter()
+            .map(deviation)
+            .collect::<Result<_, _>>()?,
+        pooling: if settings.kep_text {
+            scheduler::rules::Pooling::Each
+        } else {
+            scheduler::rules::Pooling::Once
+        },
         defect,
         ..scheduler::Options::default()
     })
+}
+
+/// The gates that a case sets, as a command line has them.
+fn gates(settings: &SchedulerSpec) -> Vec<String> {
+    let said = [
+        ("CSIStorageCapacity", settings.capacity),
+        ("VolumeCapacityPriority", settings.priority),
+        ("StorageCapacityScoring", settings.scoring),
+    ];
+    said.into_iter()
+        .filter_map(|(gate, on)| Some(format!("{gate}={}", on?)))
+        .collect()
 }

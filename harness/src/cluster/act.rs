@@ -85,6 +85,11 @@ impl Cluster {
                 self.fleet.stop(*role).await;
             }
             Action::Start(role) => self.start_role(*role)?,
+            Action::Reschedule(settings) => {
+                self.fleet.stop(Role::Scheduler).await;
+                self.settings.scheduler = settings.clone();
+                self.start_role(Role::Scheduler)?;
+            }
             Action::Fault { id, rule, kills } => {
                 let installed = self.api.perturb(rule.clone());
                 let rule = installed.map_err(|error| Problem::Refused(error.to_string()))?;

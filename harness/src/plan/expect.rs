@@ -46,7 +46,7 @@ pub enum Predicate {
         /// The fact.
         of: Pattern,
         /// Where the window starts; none: with the step.
-        after: Option<Pattern>,
+        after: Option<Box<Pattern>>,
     },
     /// A fact that must be seen so often in the step.
     Count(Count),
@@ -292,7 +292,7 @@ fn never(spec: &PatternSpec, segments: &Segments) -> Result<Predicate, String> {
     };
     Ok(Predicate::Never {
         of: pattern(&of, segments)?,
-        after,
+        after: after.map(Box::new),
     })
 }
 

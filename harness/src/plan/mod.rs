@@ -153,6 +153,8 @@ pub enum Action {
     Stop(Role),
     /// Start a role again.
     Start(Role),
+    /// Start the scheduler anew with these settings.
+    Reschedule(SchedulerSpec),
     /// The API server fails by a rule, under the case's name for it; perhaps whoever meets it is killed.
     Fault {
         /// The case's name for it.

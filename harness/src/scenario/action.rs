@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     CapacitySpec, ClassSpec, CutSpec, FaultSpec, MergeSpec, NodeSpec, PoolSpec, ReleaseSpec, ReserveSpec,
-    Role, Short, Size,
+    Role, SchedulerSpec, Short, Size,
 };
 
 /// One thing the harness does.
@@ -40,6 +40,8 @@ pub enum ActionSpec {
     Stop(Role),
     /// Start a role that was stopped.
     Start(Role),
+    /// Start the scheduler anew with these settings; what is left out has its default again.
+    Scheduler(SchedulerSpec),
     /// The API server fails in some way from now on.
     Fault(Box<FaultSpec>),
     /// A fault, by its id, is over.
@@ -48,6 +50,8 @@ pub enum ActionSpec {
     Release(ReleaseSpec),
     /// Change an object.
     Merge(MergeSpec),
+    /// Create any other object, as the API takes it.
+    Object(Value),
     /// Do something that the API server may refuse. Whether it must is for the expectations to say.
     Attempt(Box<ActionSpec>),
 }

@@ -118,26 +118,82 @@ impl Default for PublisherSpec {
     }
 }
 
-/// Settings of the scheduler.
-#[derive(Debug, Clone, Deserialize)]
+/// Settings of the scheduler. A gate that is unset has the default of the release, and one that the release does not have is
+/// refused by the scheduler itself.
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SchedulerSpec {
+    /// The Kubernetes release that it is, whatever the API server is; unset: the one that it is by itself.
+    pub release: Option<Release>,
     /// The feature gate CSIStorageCapacity (KEP-1472) as the scheduler has it, whatever the API server has.
-    #[serde(default = "DriverSpec::default_object")]
-    pub capacity: bool,
+    pub capacity: Option<bool>,
+    /// The feature gate VolumeCapacityPriority (KEP-1845), which scores existing volumes alone.
+    pub priority: Option<bool>,
     /// The feature gate StorageCapacityScoring (KEP-4049).
-    #[serde(default)]
-    pub scoring: bool,
+    pub scoring: Option<bool>,
     /// VolumeBindingArgs.shape; unset: the default of the release.
     pub shape: Option<Vec<ShapePoint>>,
+    /// What upstream does otherwise than it should, and this scheduler is to do as well.
+    #[serde(default)]
+    pub bug_compatible: Vec<Deviation>,
+    /// Add up the capacity of a class once for each of its claims, as the text of KEP-4049 has it (`+=`).
+    #[serde(default)]
+    pub kep_text: bool,
 }
 
-impl Default for SchedulerSpec {
-    fn default() -> Self {
-        SchedulerSpec {
-            capacity: true,
-            scoring: false,
-            shape: None,
+impl SchedulerSpec {
+    /// The settings by the names that manifests use, each with its value and whether a scheduler has that value by itself.
+    pub(crate) fn values(&self) -> Vec<(&'static str, String, bool)> {
+        let none = || "none".to_owned();
+        let release = self.release.map(|release| release.to_string());
+        let gate = |name, on: Option<bool>, usual: bool| {
+            let value = on.map_or_else(none, |on| on.to_string());
+            // Of another release it is not known what is usual.
+            let is_usual = on.is_none_or(|on| on == usual && self.release.is_none());
+            (name, value, is_usual)
+        };
+        let shape = self.shape.as_ref().map(serde_json::to_string);
+        let deviations: Vec<&str> = self.bug_compatible.iter().map(|it| it.as_str()).collect();
+        let is_right = deviations.is_empty();
+        vec![
+            ("release", release.unwrap_or_else(none), self.release.is_none()),
+            gate("capacity", self.capacity, true),
+            gate("priority", self.priority, false),
+            gate("scoring", self.scoring, false),
+            (
+                "shape",
+                shape.and_then(Result::ok).unwrap_or_else(none),
+                self.shape.is_none(),
+            ),
+            (
+                "bugCompatible",
+                if is_right { none() } else { deviations.join(",") },
+                is_right,
+            ),
+            ("kepText", self.kep_text.to_string(), !self.kep_text),
+        ]
+    }
+}
+
+/// Something that kube-scheduler does otherwise than it should.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Deviation {
+    /// A driver that stops tracking capacity wakes no pod.
+    Flag,
+    /// Huge quantities overflow.
+    Arithmetic,
+    /// Of several sufficient objects any is scored.
+    Choice,
+}
+
+impl Deviation {
+    /// The word used in case files and manifests.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Deviation::Flag => "flag",
+            Deviation::Arithmetic => "arithmetic",
+            Deviation::Choice => "choice",
         }
     }
 }

@@ -25,8 +25,8 @@ pub use action::{
 };
 pub use backend::{AccessSpec, DeviceSpec, FilesystemSpec, PoolSpec};
 pub use cluster::{
-    Binding, CapacitySpec, ClassSpec, ClusterSpec, CostSpec, DriverSpec, Mode, NodeSpec, PublisherSpec,
-    SchedulerSpec, ShapePoint, VolumeSpec,
+    Binding, CapacitySpec, ClassSpec, ClusterSpec, CostSpec, Deviation, DriverSpec, Mode, NodeSpec,
+    PublisherSpec, SchedulerSpec, ShapePoint, VolumeSpec,
 };
 pub use expect::{ClaimState, CountSpec, ExpectSpec, ObjectSpec, PatternSpec, PlaceSpec, RowSpec};
 pub use fault::{ChanceSpec, CutSpec, FaultSpec, HoldSpec, StaleSpec};

@@ -384,7 +384,7 @@ mod tests {
         assert!(by.owns(&ours) && !central().owns(&ours));
         let labelled = object(&central(), "fast", &segment(&[]), GIB, None);
         assert!(!by.owns(&labelled) && central().owns(&labelled));
-        let mut aside = ours.clone();
+        let mut aside = ours;
         for owner in aside.metadata.owner_references.iter_mut().flatten() {
             owner.controller = None;
         }
