@@ -98,7 +98,7 @@ const CAUGHT: &[(&str, &str, &str)] = &[
     (
         "cleaner-takes-others",
         "cleaner/orphans/vanished/unregistered",
-        "at most 2 × delete of csistoragecapacities by the cleaner",
+        "by cleaner",
     ),
     (
         "scheduler-ignores-maximum",

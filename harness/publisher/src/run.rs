@@ -337,7 +337,12 @@ impl Parts {
             self.provisioner.work_on_ownership().await;
             future::pending().await
         };
-        vec![claims.boxed(), volumes.boxed(), owners.boxed()]
+        let originals = async {
+            self.gate.opened().await;
+            self.provisioner.work_on_originals().await;
+            future::pending().await
+        };
+        vec![claims.boxed(), volumes.boxed(), owners.boxed(), originals.boxed()]
     }
 
     fn node_changed(&self, change: &Change<Node>) {
