@@ -21,5 +21,5 @@ pub mod system;
 mod world;
 
 pub use cluster::StartError;
-pub use run::{Outcome, RunOptions, run};
+pub use run::{Outcome, RunOptions, run, run_and_keep};
 pub use standing::Standing;

@@ -14,7 +14,10 @@ use crate::system::Systems;
 const FACTS: usize = 100_000;
 
 /// A cluster that is up.
-pub struct Standing(Cluster);
+pub struct Standing {
+    cluster: Cluster,
+    journal: Journal,
+}
 
 impl Standing {
     /// Starts everything that a plan has before its first step.
@@ -24,21 +27,31 @@ impl Standing {
         for role in &plan.roles {
             cluster.start_role(*role)?;
         }
-        Ok(Standing(cluster))
+        Ok(Standing { cluster, journal })
+    }
+
+    /// The cluster of a run that has its verdict.
+    pub(crate) fn of(cluster: Cluster, journal: Journal) -> Self {
+        Standing { cluster, journal }
+    }
+
+    /// From now on old facts are forgotten, so that it can stay up for long. The journal of a run is to be stored before.
+    pub fn forget_old_facts(&self) {
+        self.journal.keep_at_most(FACTS);
     }
 
     /// Its API server.
     pub fn api(&self) -> &ApiServer {
-        self.0.api()
+        self.cluster.api()
     }
 
     /// The driver's sockets, each with the node that it is on; none: the central one.
     pub fn sockets(&self) -> impl Iterator<Item = (Option<&str>, &Path)> {
-        self.0.sockets()
+        self.cluster.sockets()
     }
 
-    /// Stops everything.
-    pub async fn stop(self) {
-        self.0.stop().await;
+    /// Stops everything. Returns what child processes have said, by client name.
+    pub async fn stop(self) -> Vec<(String, Vec<u8>)> {
+        self.cluster.stop().await
     }
 }

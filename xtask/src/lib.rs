@@ -12,6 +12,10 @@ mod exit;
 mod github;
 mod inspect;
 mod report;
+mod repro;
+mod rerun;
+mod serve;
+mod side_by_side;
 mod up;
 mod why;
 
