@@ -9,6 +9,7 @@ use suites::{Selection, Shard};
 
 use crate::bench::{self, BenchArgs};
 use crate::built_in::Defect;
+use crate::capture::{self, CaptureArgs};
 use crate::conformance::ConformanceArgs;
 use crate::report::{self, ReportCommand};
 use crate::repro::{self, ReproArgs};
@@ -44,6 +45,8 @@ enum Command {
     Repro(ReproArgs),
     /// Run what did not pass the last time
     Rerun(RerunArgs),
+    /// Write the situation of a cluster as a scenario that reproduces it
+    Capture(CaptureArgs),
     /// Serve the API server alone or a scenario's cluster, for kubectl and other clients
     Up(UpArgs),
     /// Measure how fast the API server and the scheduler are, or what publishing costs
@@ -197,6 +200,7 @@ fn obey(command: Command) -> Exit {
         Command::Why(args) => why::run_why(&args),
         Command::Repro(args) => repro::run(&args),
         Command::Rerun(args) => rerun::run(&args),
+        Command::Capture(args) => capture::run(&args),
         Command::Up(args) => up::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Judge { folder } => inspect::judge(&folder),

@@ -4,6 +4,7 @@
 
 mod bench;
 mod built_in;
+mod capture;
 mod command;
 mod conformance;
 mod drive;
@@ -16,6 +17,7 @@ mod repro;
 mod rerun;
 mod serve;
 mod side_by_side;
+mod snapshot;
 mod up;
 mod why;
 

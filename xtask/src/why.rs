@@ -19,8 +19,7 @@ use suites::harness::{RunOptions, record, run, scenario};
 
 use crate::Exit;
 use crate::built_in::built_in;
-
-type BoxError = Box<dyn std::error::Error + Send + Sync>;
+use crate::snapshot::{self, BoxError};
 
 /// Arguments of `why`.
 #[derive(Args)]
@@ -177,12 +176,10 @@ impl Common {
 impl Source {
     async fn inventory(&self) -> Result<Inventory, BoxError> {
         let mut inventory = Inventory::default();
-        for file in &self.file {
-            let told = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
-            let text = std::fs::read_to_string(file).map_err(|error| told(&error))?;
-            inventory.add_text(&text).map_err(|error| told(&error))?;
-        }
         if !self.file.is_empty() {
+            for object in snapshot::of_files(&self.file)? {
+                inventory.add(object)?;
+            }
             return Ok(inventory);
         }
         if let Some(folder) = &self.run {
@@ -192,15 +189,8 @@ impl Source {
         if let Some(case) = &self.scenario {
             return last_state(&run_case(case).await?);
         }
-        let config = match &self.kubeconfig {
-            Some(file) => {
-                let kubeconfig = kube::config::Kubeconfig::read_from(file)?;
-                kube::Config::from_custom_kubeconfig(kubeconfig, &kube::config::KubeConfigOptions::default())
-                    .await?
-            }
-            None => kube::Config::infer().await?,
-        };
-        Ok(Inventory::list(&kube::Client::try_from(config)?).await?)
+        let client = snapshot::client(self.kubeconfig.as_deref(), None).await?;
+        Ok(Inventory::list(&client).await?)
     }
 }
 

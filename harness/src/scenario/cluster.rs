@@ -208,21 +208,36 @@ pub struct CostSpec {
 pub struct NodeSpec {
     /// Its name, also the value of `kubernetes.io/hostname` and of topology keys without a label.
     pub name: String,
-    /// Labels besides those.
+    /// Labels besides those; null takes one of those away.
     #[serde(default)]
-    pub labels: BTreeMap<String, String>,
+    pub labels: BTreeMap<String, Option<String>>,
     /// Whether the driver is registered in its CSINode.
     #[serde(default = "DriverSpec::default_object")]
     pub driver: bool,
+    /// The topology keys with which it is registered there; unset: the driver's.
+    pub topology_keys: Option<Vec<String>>,
+    /// Node.spec.unschedulable.
+    #[serde(default)]
+    pub unschedulable: bool,
+    /// Node.spec.taints, as the API takes them.
+    #[serde(default)]
+    pub taints: Vec<Value>,
+    /// Node.status.allocatable; unset: plenty.
+    pub allocatable: Option<BTreeMap<String, String>>,
 }
 
 impl FromShort for NodeSpec {
-    const EXPECTING: &'static str = "a node name, or a map with `name`, `labels`, `driver`";
+    const EXPECTING: &'static str = "a node name, or a map with `name`, `labels`, `driver`, `topologyKeys`, `unschedulable`, `taints`, \
+         `allocatable`";
     fn from_short(text: &str) -> Result<Self, String> {
         Ok(NodeSpec {
             name: text.to_owned(),
             labels: BTreeMap::new(),
             driver: true,
+            topology_keys: None,
+            unschedulable: false,
+            taints: Vec::new(),
+            allocatable: None,
         })
     }
 }
