@@ -7,7 +7,7 @@ use fake_apiserver::ApiServer;
 
 use crate::cluster::{Cluster, StartError};
 use crate::journal::Journal;
-use crate::plan::Plan;
+use crate::plan::{Action, Plan};
 use crate::system::Systems;
 
 /// Facts that are kept: the controllers read them at once, and nobody judges.
@@ -38,6 +38,21 @@ impl Standing {
     /// From now on old facts are forgotten, so that it can stay up for long. The journal of a run is to be stored before.
     pub fn forget_old_facts(&self) {
         self.journal.keep_at_most(FACTS);
+    }
+
+    /// Makes the cluster what an edit of its scenario asks for, as far as possible. `plan`: the new one. Returns what was done, each
+    /// with the words of a refusal where there was one.
+    pub async fn apply(
+        &mut self,
+        plan: &Plan,
+        actions: Vec<(Action, String)>,
+    ) -> Vec<(String, Result<(), String>)> {
+        let mut told = Vec::new();
+        for (action, words) in actions {
+            let done = self.cluster.change(plan, &action, &words).await;
+            told.push((words, done));
+        }
+        told
     }
 
     /// Its API server.

@@ -11,12 +11,11 @@ use capacity_scheduler::inventory::Inventory;
 use capacity_scheduler::objects::ObjectKey;
 use capacity_scheduler::rules::Rules;
 use clap::Args;
-use serde_json::Value;
 use suites::harness::capture::{CaptureOptions, capture};
 
 use crate::Exit;
 use crate::drive::runtime;
-use crate::snapshot::{self, BoxError};
+use crate::snapshot::{self, BoxError, Snapshot};
 
 /// Arguments of `capture`.
 #[derive(Args)]
@@ -96,28 +95,24 @@ fn write(file: &Path, text: &str) -> std::io::Result<()> {
 }
 
 impl CaptureArgs {
-    async fn objects(&self) -> Result<Vec<Value>, BoxError> {
+    async fn snapshot(&self) -> Result<Snapshot, BoxError> {
         if !self.file.is_empty() {
-            return snapshot::of_files(&self.file);
+            return Snapshot::of_files(&self.file);
         }
         let client = snapshot::client(self.kubeconfig.as_deref(), self.context.as_deref()).await?;
-        snapshot::of_cluster(&client).await
+        Snapshot::of_cluster(&client).await
     }
 
-    fn text(&self, objects: &[Value]) -> Result<String, BoxError> {
-        let mut inventory = Inventory::default();
-        for object in objects {
-            inventory.add(object.clone())?;
-        }
+    fn text(&self, snapshot: &Snapshot) -> Result<String, BoxError> {
         let rules: Rules = Options::default().rules()?;
-        let fits = |namespace: &str, name: &str| has_node(&inventory, &rules, namespace, name);
+        let fits = |namespace: &str, name: &str| has_node(&snapshot.inventory, &rules, namespace, name);
         let options = CaptureOptions {
             pod: self.pod.clone(),
             driver: self.driver.clone(),
             publisher: self.publisher,
             scrub: self.scrub,
         };
-        Ok(capture(objects, &fits, &options)?)
+        Ok(capture(&snapshot.objects, &fits, &options)?)
     }
 }
 

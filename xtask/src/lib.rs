@@ -10,6 +10,7 @@ mod conformance;
 mod drive;
 mod e2e;
 mod exit;
+mod follow;
 mod github;
 mod inspect;
 mod report;

@@ -206,7 +206,7 @@ async fn serve_until_stopped(kubeconfig: &Path, standing: Standing) -> Result<()
         plain_http: false,
     };
     println!("\nThe cluster stays up as it is now, until Ctrl-C.");
-    let served = serve::serve(standing.api(), Some(&standing), &place).await;
+    let served = serve::serve(standing.api(), &serve::sockets(&standing), &place).await;
     standing.stop().await;
     served
 }

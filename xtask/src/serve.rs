@@ -3,7 +3,7 @@
 //! Does not know why the cluster is up.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anstream::println;
 use suites::harness::Standing;
@@ -29,12 +29,19 @@ pub(crate) struct Place<'a> {
     pub(crate) plain_http: bool,
 }
 
-/// Serves until Ctrl-C or SIGTERM. `standing`: the scenario's cluster around the server, whose sockets are told.
-pub(crate) async fn serve(
-    server: &ApiServer,
-    standing: Option<&Standing>,
-    place: &Place<'_>,
-) -> Result<(), Refusal> {
+/// Where drivers listen, each with its node; none: the central one.
+pub(crate) type Sockets = Vec<(Option<String>, PathBuf)>;
+
+/// The sockets of a scenario's driver.
+pub(crate) fn sockets(standing: &Standing) -> Sockets {
+    let sockets = standing.sockets();
+    sockets
+        .map(|(node, socket)| (node.map(str::to_owned), socket.to_owned()))
+        .collect()
+}
+
+/// Serves until Ctrl-C or SIGTERM. `sockets`: those of the drivers around the server, which are told.
+pub(crate) async fn serve(server: &ApiServer, sockets: &Sockets, place: &Place<'_>) -> Result<(), Refusal> {
     let environment =
         |what: String| move |error: std::io::Error| Refusal(Exit::Environment, format!("{what}: {error}"));
     let mut stop = Stop::new().map_err(environment("signals can't be heard".to_owned()))?;
@@ -45,7 +52,7 @@ pub(crate) async fn serve(
     let listener = TcpListener::bind(place.listen).await.map_err(&taken)?;
     let address = listener.local_addr().map_err(&taken)?;
     let token = server.add_user(User::new(ADMINISTRATOR).in_group("system:masters"));
-    tell_sockets(standing);
+    tell_sockets(sockets);
     let served = if place.plain_http {
         announce(place, &url("http", address), None, &token)?;
         server.serve_as(ADMINISTRATOR, listener, stop.told()).await
@@ -58,10 +65,13 @@ pub(crate) async fn serve(
     served.map_err(environment("the listener failed".to_owned()))
 }
 
-/// Says where the driver of a scenario is.
-fn tell_sockets(standing: Option<&Standing>) {
-    for (node, socket) in standing.iter().flat_map(|standing| standing.sockets()) {
-        let node = node.map(|node| format!("  (node {node})")).unwrap_or_default();
+/// Says where drivers listen.
+pub(crate) fn tell_sockets(sockets: &Sockets) {
+    for (node, socket) in sockets {
+        let node = node
+            .as_ref()
+            .map(|node| format!("  (node {node})"))
+            .unwrap_or_default();
         println!("csi         {}{node}", socket.display());
     }
 }

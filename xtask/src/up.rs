@@ -16,6 +16,7 @@ use suites::harness::{Standing, StartError};
 use crate::Exit;
 use crate::built_in::built_in;
 use crate::drive::runtime;
+use crate::follow::Followed;
 use crate::serve::{self, Place, Refusal};
 
 /// Arguments of `up`.
@@ -152,7 +153,7 @@ async fn start(args: &UpArgs, plan: Option<&Plan>) -> Result<(ApiServer, Option<
 }
 
 async fn serve(args: &UpArgs, tokens: Option<&str>, plan: Option<&Plan>) -> Result<(), Refusal> {
-    let (server, standing) = start(args, plan).await?;
+    let (server, mut standing) = start(args, plan).await?;
     if let (Some(text), Some(file)) = (tokens, &args.token_file) {
         let wrong = |error| Refusal(Exit::Usage, format!("{}: {error}", file.display()));
         server.add_token_file(text).map_err(wrong)?;
@@ -162,7 +163,24 @@ async fn serve(args: &UpArgs, tokens: Option<&str>, plan: Option<&Plan>) -> Resu
         kubeconfig: &args.kubeconfig,
         plain_http: args.plain_http,
     };
-    let served = serve::serve(&server, standing.as_ref(), &place).await;
+    let sockets = standing.as_ref().map(serve::sockets).unwrap_or_default();
+    let serving = serve::serve(&server, &sockets, &place);
+    let read = || self::plan(args).and_then(|plan| plan.ok_or(Refusal(Exit::Usage, String::new())));
+    let read = || read().map_err(|Refusal(_, why)| why);
+    let served = match (&mut standing, plan, &args.scenario) {
+        (Some(standing), Some(plan), Some(file)) => {
+            let followed = Followed {
+                file: file.clone(),
+                plan: plan.clone(),
+                read: &read,
+            };
+            tokio::select! {
+                served = serving => served,
+                () = followed.follow(standing) => Ok(()),
+            }
+        }
+        _ => serving.await,
+    };
     if let Some(standing) = standing {
         standing.stop().await;
     }

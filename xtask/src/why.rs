@@ -19,7 +19,7 @@ use suites::harness::{RunOptions, record, run, scenario};
 
 use crate::Exit;
 use crate::built_in::built_in;
-use crate::snapshot::{self, BoxError};
+use crate::snapshot::{self, BoxError, Snapshot};
 
 /// Arguments of `why`.
 #[derive(Args)]
@@ -175,12 +175,8 @@ impl Common {
 
 impl Source {
     async fn inventory(&self) -> Result<Inventory, BoxError> {
-        let mut inventory = Inventory::default();
         if !self.file.is_empty() {
-            for object in snapshot::of_files(&self.file)? {
-                inventory.add(object)?;
-            }
-            return Ok(inventory);
+            return Ok(Snapshot::of_files(&self.file)?.inventory);
         }
         if let Some(folder) = &self.run {
             let (_, facts) = record::load(folder)?;

@@ -94,7 +94,7 @@ fn capacity(number: usize) -> impl Strategy<Value = Value> {
 }
 
 fn class(name: &'static str) -> impl Strategy<Value = Value> {
-    let allowed = proptest::collection::vec(proptest::collection::vec(rack(), 1..3), 0..3);
+    let allowed = proptest::collection::vec(proptest::collection::btree_set(rack(), 1..3), 0..3);
     (any::<bool>(), allowed).prop_map(move |(delayed, allowed)| {
         let mode = if delayed || name == "gold" { "WaitForFirstConsumer" } else { "Immediate" };
         let mut class = json!({
@@ -227,7 +227,9 @@ fn told(objects: &[Value], namespace: &str, pod: &str) -> (String, Vec<(bool, Ve
     match explain::pod(&inventory.snapshot, &rules, pod, &detail) {
         Ok(told) => {
             let nodes = told.nodes.into_iter().map(|node| (node.fits, node.reasons));
-            (told.verdict, nodes.collect())
+            // Which of several nodes, by its name.
+            let verdict = told.verdict.split(" and goes to ").next().unwrap_or_default();
+            (verdict.to_owned(), nodes.collect())
         }
         Err(error) => (error.to_string(), Vec::new()),
     }

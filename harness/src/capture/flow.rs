@@ -36,9 +36,20 @@ pub(super) fn scalar(text: &str) -> String {
     if is_word || is_size(text) {
         text.to_owned()
     } else {
-        // JSON's quoted texts are YAML's.
-        Value::String(text.to_owned()).to_string()
+        quoted(text)
     }
+}
+
+/// In double quotes, with everything escaped that is not printable ASCII: YAML forbids more characters than JSON does.
+fn quoted(text: &str) -> String {
+    let escape = |c: char| match c {
+        '"' | '\\' => format!("\\{c}"),
+        ' '..='~' => c.to_string(),
+        '\0'..='\u{ffff}' => format!("\\u{:04x}", u32::from(c)),
+        _ => format!("\\U{:08x}", u32::from(c)),
+    };
+    let text: String = text.chars().map(escape).collect();
+    format!("\"{text}\"")
 }
 
 /// Such as `10Gi`.

@@ -33,6 +33,16 @@ fn keep(from: &Value, to: &mut Map<String, Value>, names: &[&str]) {
     }
 }
 
+/// Access modes, and the volume mode where it is not the usual one.
+fn keep_modes(from: &Value, to: &mut Map<String, Value>) {
+    keep(from, to, &["accessModes", "volumeMode"]);
+    to.entry("accessModes")
+        .or_insert_with(|| json!(["ReadWriteOnce"]));
+    if to.get("volumeMode").is_some_and(|mode| mode == "Filesystem") {
+        to.remove("volumeMode");
+    }
+}
+
 /// A quantity as a text: people write numbers too.
 fn quantity(value: &Value) -> Option<String> {
     match value {
@@ -258,9 +268,7 @@ pub(super) fn claim(claim: &Value, names: &mut Names) -> Value {
 /// The spec of a claim, or of the template of one.
 fn claim_spec(claim: &Value, names: &mut Names) -> Map<String, Value> {
     let mut spec = Map::new();
-    keep(&claim["spec"], &mut spec, &["accessModes", "volumeMode"]);
-    spec.entry("accessModes")
-        .or_insert_with(|| json!(["ReadWriteOnce"]));
+    keep_modes(&claim["spec"], &mut spec);
     let size = quantity(&claim["spec"]["resources"]["requests"]["storage"]);
     spec.insert(
         "resources".to_owned(),
@@ -302,9 +310,7 @@ pub(super) fn volume(
 ) -> Value {
     let own = names.of(Kind::Volume, name_of(volume));
     let mut spec = Map::new();
-    keep(&volume["spec"], &mut spec, &["accessModes", "volumeMode"]);
-    spec.entry("accessModes")
-        .or_insert_with(|| json!(["ReadWriteOnce"]));
+    keep_modes(&volume["spec"], &mut spec);
     let size = quantity(&volume["spec"]["capacity"]["storage"]).unwrap_or_else(|| "1".to_owned());
     spec.insert("capacity".to_owned(), json!({"storage": size}));
     // Nothing of it is to be deleted when a claim goes.
@@ -393,9 +399,13 @@ pub(super) fn pod(pod: &Value, claims: &[&Value], names: &mut Names) -> Value {
         let affinity = json!({"nodeAffinity": {REQUIRED: names.selector(required)}});
         spec.insert("affinity".to_owned(), affinity);
     }
-    if let Some(tolerations) = source["tolerations"].as_array() {
-        let tolerations = tolerations.iter().map(|it| matching(it, names)).collect();
-        spec.insert("tolerations".to_owned(), tolerations);
+    let tolerations = source["tolerations"].as_array().into_iter().flatten();
+    let tolerations: Vec<Value> = tolerations
+        .filter(|it| !is_given(it))
+        .map(|it| matching(it, names))
+        .collect();
+    if !tolerations.is_empty() {
+        spec.insert("tolerations".to_owned(), tolerations.into());
     }
     if let Some(gates) = source["schedulingGates"].as_array() {
         let gates = (0..gates.len()).map(|number| json!({"name": format!("example.com/gate-{number}")}));
@@ -408,6 +418,15 @@ pub(super) fn pod(pod: &Value, claims: &[&Value], names: &mut Names) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": WORKLOADS}, "spec": spec,
     })
+}
+
+/// Whether it is one of the two that the API server gives to every pod.
+fn is_given(toleration: &Value) -> bool {
+    const KEYS: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
+    KEYS.iter().any(|key| toleration["key"] == *key)
+        && toleration["operator"] == "Exists"
+        && toleration["effect"] == "NoExecute"
+        && toleration["tolerationSeconds"] == 300
 }
 
 fn container(name: &str, from: &Value) -> Value {

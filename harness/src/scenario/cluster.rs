@@ -76,7 +76,7 @@ pub struct ClusterSpec {
 }
 
 /// Settings of the publisher, in the words of its role: a system's manifest maps them to arguments.
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, Deserialize, PartialEq)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PublisherSpec {
     /// Hops from the pod to the owner of the objects; unset: no owner.
@@ -98,7 +98,7 @@ pub struct PublisherSpec {
 }
 
 /// Settings of the scheduler.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, PartialEq)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SchedulerSpec {
     /// The feature gate CSIStorageCapacity (KEP-1472) as the scheduler has it, whatever the API server has.
@@ -122,7 +122,7 @@ impl Default for SchedulerSpec {
 }
 
 /// One point of VolumeBindingArgs.shape.
-#[derive(Debug, Clone, Copy, Deserialize, serde::Serialize)]
+#[derive(Debug, Clone, Copy, Deserialize, serde::Serialize, PartialEq)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ShapePoint {
     /// Requested share of the capacity in percent, 0 to 100.
