@@ -61,9 +61,8 @@ pub(crate) fn run(args: &CaptureArgs) -> Exit {
         Ok(runtime) => runtime,
         Err(exit) => return exit,
     };
-    let text = runtime
-        .block_on(args.objects())
-        .and_then(|objects| args.text(&objects));
+    let snapshot = runtime.block_on(args.snapshot());
+    let text = snapshot.and_then(|snapshot| args.text(&snapshot));
     let text = match text {
         Ok(text) => text,
         Err(error) => {
