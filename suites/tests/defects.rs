@@ -101,6 +101,16 @@ const CAUGHT: &[(&str, &str, &str)] = &[
         "by cleaner",
     ),
     (
+        "publisher-publishes-unasked",
+        "publisher/driver/off/unpublished",
+        "csistoragecapacities",
+    ),
+    (
+        "publisher-forgets-sources",
+        "story/volumes/sources",
+        "CreateVolume",
+    ),
+    (
         "scheduler-ignores-maximum",
         "scheduler/filter/limit/maximum-refuses",
         "pod p is refused",

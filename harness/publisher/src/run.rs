@@ -152,7 +152,8 @@ impl Start {
     /// The publisher, if there is anything to publish.
     async fn publisher(&self, driver: &Arc<Driver>) -> Result<Option<Arc<Publisher>>, Error> {
         let (options, client) = (&self.options, &self.client);
-        let Some(namespace) = options.namespace.as_deref().filter(|_| options.enable_capacity) else {
+        let publishes = options.enable_capacity || options.has(Defect::PublishesUnasked);
+        let Some(namespace) = options.namespace.as_deref().filter(|_| publishes) else {
             return Ok(None);
         };
         if !driver.abilities.capacity {
