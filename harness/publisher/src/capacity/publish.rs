@@ -68,7 +68,7 @@ impl Publisher {
         metrics: &Arc<Metrics>,
     ) -> Arc<Publisher> {
         let queue = Queue::new(options.pace(), metrics.queue("csistoragecapacity"));
-        let asks = Throttle::new(options.get_capacity_qps, options.get_capacity_burst);
+        let asks = Throttle::new(options.get_capacity_qps(), options.get_capacity_burst);
         let publisher = Arc::new(Publisher {
             options,
             by,
@@ -161,7 +161,11 @@ impl Publisher {
                 &self.by.driver,
                 self.options.capacity_for_immediate_binding,
             );
-        let parameters = wanted.then(|| Arc::new(parameters_for_driver(class)));
+        let parameters = || match self.options.has(Defect::PassesReservedParameters) {
+            true => class.parameters.clone().unwrap_or_default(),
+            false => parameters_for_driver(class),
+        };
+        let parameters = wanted.then(|| Arc::new(parameters()));
         let keys = self.ledger.lock().set_class(&class.name_any(), parameters);
         self.look_at(keys);
     }
@@ -213,9 +217,11 @@ impl Publisher {
         Arc::clone(&self.capacities)
     }
 
-    /// Selects the objects to watch, on the server.
+    /// Selects the objects to watch, on the server; none where it cannot.
     pub(crate) fn selector(&self) -> Option<String> {
-        (!self.options.has(Defect::DeletesManual)).then(|| self.by.selector())
+        let everything = [Defect::DeletesManual, Defect::WatchesEverything];
+        let selects = !everything.into_iter().any(|defect| self.options.has(defect));
+        self.by.selector().filter(|_| selects)
     }
 
     /// Volumes came or went in these segments (none: anywhere), or could not be created for this class (`None`: any class): what is
