@@ -36,7 +36,7 @@ enum Command {
     /// Run the cases against other programs
     Conformance(ConformanceArgs),
     /// List the cases
-    List(SelectArgs),
+    List(ListArgs),
     /// Say what a case shows, what it does and what it expects
     Explain(SelectArgs),
     /// Say why a pod or claim fits which nodes, from a cluster, files or a case
@@ -159,6 +159,16 @@ fn role(text: &str) -> Result<Role, String> {
         .into_iter()
         .find(|role| role.as_str() == text)
         .ok_or_else(|| format!("`{text}` is no role; roles: publisher, scheduler, cleaner"))
+}
+
+/// Arguments of `list`.
+#[derive(Args)]
+pub(crate) struct ListArgs {
+    #[command(flatten)]
+    pub(crate) select: SelectArgs,
+    /// Say of each case whether it is skipped for the programs of that manifest and why, or known to fail
+    #[arg(long, value_name = "FILE")]
+    pub(crate) sut: Option<PathBuf>,
 }
 
 /// Parses the arguments of the process and does what they say.

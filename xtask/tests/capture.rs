@@ -228,7 +228,7 @@ fn wrong_use_ends_with_2_and_says_what_to_do() {
     };
     let two = path("two.yaml", &two);
     let bad = path("bad.yaml", "kind: Node\nmetadata: 7\n");
-    let none = path("none.yaml", "{kind: Node, metadata: {name: n}}\n");
+    let none = path("none.yaml", "{kind: Node, metadata: {name: n1}}\n");
     for (args, words) in [
         (
             vec!["--file", &dump, "--pod", "payments/x"],

@@ -94,7 +94,7 @@ fn capacity(number: usize) -> impl Strategy<Value = Value> {
 }
 
 fn class(name: &'static str) -> impl Strategy<Value = Value> {
-    let allowed = proptest::collection::vec(proptest::collection::btree_set(rack(), 1..3), 0..3);
+    let allowed = proptest::collection::btree_set(proptest::collection::btree_set(rack(), 1..3), 0..3);
     (any::<bool>(), allowed).prop_map(move |(delayed, allowed)| {
         let mode = if delayed || name == "gold" { "WaitForFirstConsumer" } else { "Immediate" };
         let mut class = json!({

@@ -125,6 +125,18 @@ fn a_failure_reads_as_everywhere_and_its_rerun_line_is_true() {
     let (again, _) = ended(1, &words);
     assert!(again.contains("0 passed, 1 failed"), "{again}");
     assert!(again.trim_end().ends_with("mine/told-twice/small"), "{again}");
+    // The stored run is a file like any other, and its verdict says so.
+    let judge = again
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("judge   cargo xtask judge "));
+    let (judged, _) = ended(1, &["judge", judge.unwrap()]);
+    let rerun = judged
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("rerun   cargo xtask "));
+    let words: Vec<&str> = rerun.unwrap().split(' ').collect();
+    assert_eq!(words[0], "repro");
+    let (healthy, _) = ended(0, &words);
+    assert!(healthy.contains("1 passed"), "{healthy}");
 }
 
 #[test]
