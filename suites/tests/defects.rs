@@ -98,7 +98,17 @@ const CAUGHT: &[(&str, &str, &str)] = &[
     (
         "cleaner-takes-others",
         "cleaner/orphans/vanished/unregistered",
-        "at most 2 × delete of csistoragecapacities by the cleaner",
+        "by cleaner",
+    ),
+    (
+        "publisher-publishes-unasked",
+        "publisher/driver/off/unpublished",
+        "csistoragecapacities",
+    ),
+    (
+        "publisher-forgets-sources",
+        "story/volumes/sources",
+        "CreateVolume",
     ),
     (
         "scheduler-ignores-maximum",

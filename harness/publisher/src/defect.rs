@@ -40,11 +40,15 @@ pub enum Defect {
     CleansReturned,
     /// As the cleaner: takes the objects of whoever is not on a node for orphans.
     CleansOthers,
+    /// Publishes even if it was told not to.
+    PublishesUnasked,
+    /// Makes volumes without secrets and attributes, and empty ones instead of copies.
+    ForgetsSources,
 }
 
 impl Defect {
     /// All defects, with the names by which they are chosen.
-    pub const ALL: [(Defect, &'static str); 17] = [
+    pub const ALL: [(Defect, &'static str); 19] = [
         (Defect::IgnoresMaximum, "publisher-ignores-maximum"),
         (Defect::DeletesManual, "publisher-deletes-manual"),
         (Defect::NeverRefreshes, "publisher-never-refreshes"),
@@ -65,6 +69,8 @@ impl Defect {
         (Defect::CleansNothing, "cleaner-idle"),
         (Defect::CleansReturned, "cleaner-forgets-return"),
         (Defect::CleansOthers, "cleaner-takes-others"),
+        (Defect::PublishesUnasked, "publisher-publishes-unasked"),
+        (Defect::ForgetsSources, "publisher-forgets-sources"),
     ];
 }
 
@@ -108,7 +114,7 @@ mod tests {
         }
         assert_eq!(
             Defect::ALL.len(),
-            Defect::CleansOthers as usize + 1,
+            Defect::ForgetsSources as usize + 1,
             "a defect is missing in the table"
         );
     }
