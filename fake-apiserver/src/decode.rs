@@ -187,13 +187,23 @@ fn unstructured(why: &str) -> String {
     };
     if wanted.starts_with("[]") {
         format!("cannot restore slice from {found}")
-    } else if wanted.starts_with("map[") {
+    } else if wanted.starts_with("map[") || wanted == "v1.ResourceList" {
         format!("cannot restore map from {found}")
-    } else if wanted.contains('.') && found != "string" {
+    } else if is_struct(wanted) {
         format!("cannot restore struct from: {found}")
-    } else {
+    } else if found == "int64" && (wanted == "string" || wanted.contains('.')) {
+        // Go converts numbers to strings, which JSON does not.
         format!("cannot convert {found} to {wanted}")
+    } else {
+        let basic = if wanted.contains('.') { "string" } else { wanted };
+        format!("unrecognized type: {basic}")
     }
+}
+
+/// Whether Go's type of this name is a struct: all that are not are strings by another name.
+fn is_struct(name: &str) -> bool {
+    name.rsplit_once('.')
+        .is_some_and(|(_, short)| Type::is_struct(short))
 }
 
 /// The refusal of a body that says that it is of a kind and version, and is not as that kind should be.

@@ -81,9 +81,11 @@ pub(super) static NODE: Kind = Kind {
     hooks: Hooks {
         default: node_default,
         create: node_create,
+        update: node_update,
         validate: node_validate,
         validate_update: node_validate_update,
-        validate_status: |new, _, faults| node_amounts(new, faults),
+        validate_status: node_validate_status,
+        warn: node_warn,
         ..NO_HOOKS
     },
     selectable: &[Selectable {
@@ -119,6 +121,9 @@ fn node_default(object: &mut Value) {
 
 /// TaintNodesByCondition: nothing schedules to a node before its controller has seen it ready.
 fn node_create(object: &mut Value, setting: &Setting<'_>) {
+    // Kubelets are not configured through the server any more.
+    meta::assign(&mut object["spec"], "configSource", Value::Null);
+    meta::assign(&mut object["status"], "config", Value::Null);
     if setting.options.kubelet_less {
         return;
     }
@@ -135,7 +140,35 @@ fn node_create(object: &mut Value, setting: &Setting<'_>) {
     }
 }
 
+/// What nodes had once they may keep, but nothing of the kind comes anew.
+fn node_update(new: &mut Value, old: &Value, _: &Setting<'_>) {
+    for (part, field) in [("spec", "configSource"), ("status", "config")] {
+        if old[part][field].is_null() {
+            meta::assign(&mut new[part], field, Value::Null);
+        }
+    }
+}
+
+/// Fields that nobody reads any more.
+fn node_warn(new: &Value, _: &Value) -> Vec<String> {
+    if new["spec"]["externalID"].as_str().is_none_or(str::is_empty) {
+        return Vec::new();
+    }
+    vec!["spec.externalID: this field is deprecated, and is unused by Kubernetes".to_owned()]
+}
+
 fn node_validate(object: &Value, faults: &mut Faults) {
+    node_taints(object, faults);
+    node_amounts(object, faults);
+    for (i, range) in meta::texts(&object["spec"]["podCIDRs"]).into_iter().enumerate() {
+        if !is_range(range) {
+            let text = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
+            faults.invalid(format!("spec.podCIDRs[{i}]"), range, text);
+        }
+    }
+}
+
+fn node_taints(object: &Value, faults: &mut Faults) {
     let taints = object["spec"]["taints"].as_array().map_or(&[][..], Vec::as_slice);
     for (i, taint) in taints.iter().enumerate() {
         let text = |field: &str| taint[field].as_str().unwrap_or_default();
@@ -169,13 +202,6 @@ fn node_validate(object: &Value, faults: &mut Faults) {
             faults.duplicate_because(at, &shown, why);
         }
     }
-    node_amounts(object, faults);
-    for (i, range) in meta::texts(&object["spec"]["podCIDRs"]).into_iter().enumerate() {
-        if !is_range(range) {
-            let text = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
-            faults.invalid(format!("spec.podCIDRs[{i}]"), range, text);
-        }
-    }
 }
 
 /// Whether a text is an address and the length of its prefix.
@@ -199,9 +225,22 @@ fn node_amounts(object: &Value, faults: &mut Faults) {
     }
 }
 
-/// What a node was given once stays.
+/// What a node was given once stays. (The real server judges amounts and taints again.)
 fn node_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
-    let (new, old) = (&new["spec"], &old["spec"]);
+    node_amounts(new, faults);
+    node_given(&new["spec"], &old["spec"], faults);
+    node_taints(new, faults);
+    let id = |node: &Value| node["spec"]["externalID"].as_str().unwrap_or_default().to_owned();
+    if id(new) != id(old) {
+        faults.forbidden("spec.externalID", "may not be updated");
+    }
+}
+
+fn node_validate_status(new: &Value, old: &Value, faults: &mut Faults) {
+    node_validate_update(new, old, faults);
+}
+
+fn node_given(new: &Value, old: &Value, faults: &mut Faults) {
     let ranges = |spec: &Value| meta::texts(&spec["podCIDRs"]).len();
     let only = |what: &str| format!("node updates may not change {what} except from \"\" to valid");
     if ranges(old) > 0 && new["podCIDRs"] != old["podCIDRs"] {

@@ -22,8 +22,14 @@ const ANY_CSI_DRIVER: Kind = Kind {
     returns_deleted: true,
     hooks: Hooks {
         default: driver_default,
-        create: |object, setting| gate_tracking(object, None, setting),
-        update: |object, old, setting| gate_tracking(object, Some(old), setting),
+        create: |object, setting| {
+            gate_tracking(object, None, setting);
+            drop_scaling(object, None);
+        },
+        update: |object, old, setting| {
+            gate_tracking(object, Some(old), setting);
+            drop_scaling(object, Some(old));
+        },
         validate: driver_validate,
         validate_update: driver_validate_update,
         validate_update_then: driver_validate_update_then,
@@ -63,6 +69,16 @@ fn gate_tracking(object: &mut Value, old: Option<&Value>, setting: &Setting<'_>)
     let keeps = setting.profile.has(Gate::CsiStorageCapacity) || (knows && had);
     if !keeps {
         drop_tracking(object);
+    }
+}
+
+/// Scaling of clusters by limits of volumes is alpha, and off: what was not there before does not come.
+fn drop_scaling(object: &mut Value, old: Option<&Value>) {
+    let field = "preventPodSchedulingIfMissing";
+    if old.is_none_or(|old| old["spec"][field].is_null())
+        && let Some(spec) = object["spec"].as_object_mut()
+    {
+        spec.remove(field);
     }
 }
 
@@ -241,14 +257,9 @@ fn node_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
     for driver in drivers(new) {
         let before = drivers(old).iter().find(|d| d["name"] == driver["name"]);
         if before.is_some_and(|before| frozen(before) != frozen(driver)) {
-            // The value that is shown is of the server's own type.
-            let allocatable = &driver["allocatable"];
-            let allocatable = match allocatable.is_null() {
-                true => "null".to_owned(),
-                false => format!("{{\"Count\":{}}}", allocatable["count"]),
-            };
+            // The value that is shown is of the server's own type, and without what may change.
             let shown = format!(
-                "{{\"Name\":{},\"NodeID\":{},\"TopologyKeys\":{},\"Allocatable\":{allocatable}}}",
+                "{{\"Name\":{},\"NodeID\":{},\"TopologyKeys\":{},\"Allocatable\":null}}",
                 driver["name"], driver["nodeID"], driver["topologyKeys"]
             );
             faults.invalid_as("spec.drivers", &shown, "field is immutable");

@@ -125,6 +125,11 @@ impl Type {
         TABLE.kind(api_version, kind).map(|id| &TYPES[id])
     }
 
+    /// Whether a Go type with this name, without its package, is a struct.
+    pub(crate) fn is_struct(short_name: &str) -> bool {
+        TYPES.iter().any(|of| of.short_name() == short_name)
+    }
+
     /// An object of which nothing was set.
     pub(crate) fn nothing(&self) -> &Value {
         self.nothing.get_or_init(|| conform::empty(self))

@@ -9,6 +9,7 @@ pub(super) mod resources;
 mod spec;
 mod update;
 mod volumes;
+mod warn;
 
 pub(super) use placement::as_internal as node_selector_as_internal;
 
@@ -39,7 +40,7 @@ pub(super) static POD: Kind = Kind {
         validate: spec::validate,
         validate_create: spec::validate_create,
         validate_status: pod_validate_status,
-        warn: pod_warn,
+        warn: warn::pod,
         validate_update: update::validate,
         ..NO_HOOKS
     },
@@ -210,17 +211,6 @@ fn tolerate(object: &mut Value) {
             );
         }
     }
-}
-
-/// A pod's name becomes the name of a host.
-fn pod_warn(new: &Value, old: &Value) -> Vec<String> {
-    let complaints = names::label(meta::text(new, "name"));
-    if complaints.is_empty() || !old.is_null() {
-        return Vec::new();
-    }
-    let text = "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label \
-        is recommended:";
-    vec![format!("{text} [{}]", complaints.join(" "))]
 }
 
 /// The rules for a pod's status.
