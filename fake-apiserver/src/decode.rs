@@ -178,10 +178,20 @@ fn unstructured(why: &str) -> String {
     else {
         return why.to_owned();
     };
+    let place = rest
+        .strip_prefix("Go struct field ")
+        .and_then(|rest| rest.split_once(" of type "));
+    let owner = place.and_then(|(place, _)| Some((place.split('.').next()?, place.rsplit('.').next()?)));
+    if owner.is_some_and(|(owner, field)| Type::has_time(owner, field)) {
+        // Times read themselves.
+        return format!("json: cannot unmarshal {found} into Go value of type string");
+    }
     let wanted = rest.rsplit_once("of type ").map_or(rest, |(_, wanted)| wanted);
-    let found = match found.split(' ').next().unwrap_or_default() {
+    let (found, number) = found.split_once(' ').unwrap_or((found, ""));
+    let found = match found {
         "object" => "map",
         "array" => "slice",
+        "number" if number.contains(['.', 'e', 'E']) => "float64",
         "number" => "int64",
         other => other,
     };
@@ -191,8 +201,10 @@ fn unstructured(why: &str) -> String {
         format!("cannot restore map from {found}")
     } else if is_struct(wanted) {
         format!("cannot restore struct from: {found}")
-    } else if found == "int64" && (wanted == "string" || wanted.contains('.')) {
-        // Go converts numbers to strings, which JSON does not.
+    } else if (found == "int64" && (wanted == "string" || wanted.contains('.')))
+        || (found == "float64" && wanted.starts_with("int"))
+    {
+        // Go converts whole numbers to strings and others to whole ones, which JSON does not.
         format!("cannot convert {found} to {wanted}")
     } else {
         let basic = if wanted.contains('.') { "string" } else { wanted };

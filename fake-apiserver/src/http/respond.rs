@@ -130,6 +130,11 @@ pub(super) fn answer(kind: &'static Kind, answer: Answer, form: &Form, warnings:
 
 /// Renders a status.
 pub(super) fn status(status: &Status, accept: Accept, pretty: bool, warnings: &[String]) -> Plain {
+    // Whoever wants metadata alone has not said that a status may come in protobuf.
+    let accept = match accept {
+        Accept::ProtobufMetadata(_) => Accept::Json,
+        other => other,
+    };
     let mut response = document(status.code, &status.to_value(), accept, pretty);
     let wait = status
         .details

@@ -29,6 +29,8 @@ pub(super) static NAMESPACE: Kind = Kind {
         default: namespace_default,
         create: namespace_create,
         update: namespace_update,
+        validate: namespace_validate,
+        validate_status: namespace_validate_status,
         ..NO_HOOKS
     },
     selectable: &[
@@ -69,6 +71,31 @@ fn namespace_create(object: &mut Value, _: &Setting<'_>) {
 /// `spec.finalizers` changes through `/finalize` only.
 fn namespace_update(new: &mut Value, old: &Value, _: &Setting<'_>) {
     new["spec"] = old["spec"].clone();
+}
+
+fn namespace_validate(object: &Value, faults: &mut Faults) {
+    for finalizer in meta::texts(&object["spec"]["finalizers"]) {
+        let complaints = names::qualified(finalizer);
+        let is_wrong = !complaints.is_empty();
+        meta::complain(faults, "spec.finalizers", finalizer, complaints);
+        if !is_wrong && !finalizer.contains('/') && !["kubernetes", "orphan"].contains(&finalizer) {
+            let text = "name is neither a standard finalizer name nor is it fully qualified";
+            faults.invalid("spec.finalizers", finalizer, text);
+        }
+    }
+}
+
+/// A namespace is terminating when its deletion has begun, and only then.
+fn namespace_validate_status(new: &Value, _: &Value, faults: &mut Faults) {
+    let phase = new["status"]["phase"].as_str().unwrap_or_default();
+    let (only, when) = match meta::is_deleting(new) {
+        true => ("Terminating", "not empty"),
+        false => ("Active", "empty"),
+    };
+    if phase != only {
+        let text = format!("may only be '{only}' if `deletionTimestamp` is {when}");
+        faults.invalid("status.Phase", phase, &text);
+    }
 }
 
 pub(super) static NODE: Kind = Kind {
@@ -228,6 +255,19 @@ fn node_amounts(object: &Value, faults: &mut Faults) {
 /// What a node was given once stays. (The real server judges amounts and taints again.)
 fn node_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
     node_amounts(new, faults);
+    let addresses = new["status"]["addresses"]
+        .as_array()
+        .map_or(&[][..], Vec::as_slice);
+    for (i, address) in addresses.iter().enumerate() {
+        if addresses[..i].contains(address) {
+            // The value that is shown is of the server's own type.
+            let shown = format!(
+                "{{\"Type\":{},\"Address\":{}}}",
+                address["type"], address["address"]
+            );
+            faults.duplicate_as(format!("status.addresses[{i}]"), &shown);
+        }
+    }
     node_given(&new["spec"], &old["spec"], faults);
     node_taints(new, faults);
     let id = |node: &Value| node["spec"]["externalID"].as_str().unwrap_or_default().to_owned();

@@ -113,6 +113,11 @@ fn driver_validate(object: &Value, faults: &mut Faults) {
         &["File", "None", "ReadWriteOnceWithFSType"],
     );
     token_requests(&spec["tokenRequests"], faults);
+    let in_secrets = &spec["serviceAccountTokenInSecrets"];
+    if !in_secrets.is_null() && spec["tokenRequests"].as_array().is_none_or(Vec::is_empty) {
+        let text = "serviceAccountTokenInSecrets is set but no tokenRequests are specified";
+        faults.invalid("spec.serviceAccountTokenInSecrets", in_secrets.clone(), text);
+    }
     for mode in meta::texts(&spec["volumeLifecycleModes"]) {
         faults.one_of("spec.volumeLifecycleModes", mode, &["Persistent", "Ephemeral"]);
     }

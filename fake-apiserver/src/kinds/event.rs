@@ -246,25 +246,27 @@ fn event_view_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
         series(new, faults);
     }
     let as_it_is: fn(&Value) -> String = Value::to_string;
+    // Texts that are missing are empty.
+    let text: fn(&Value) -> String = |value| Value::from(value.as_str().unwrap_or_default()).to_string();
     for (name, shown, form) in [
         (
             "involvedObject",
             "involvedObject",
             shown::reference as fn(&Value) -> String,
         ),
-        ("reason", "reason", as_it_is),
-        ("message", "message", as_it_is),
+        ("reason", "reason", text),
+        ("message", "message", text),
         ("source", "source", shown::event_source),
         ("firstTimestamp", "firstTimestamp", as_it_is),
         ("lastTimestamp", "lastTimestamp", as_it_is),
         ("count", "count", as_it_is),
-        ("reason", "reason", as_it_is),
-        ("type", "type", as_it_is),
+        ("reason", "reason", text),
+        ("type", "type", text),
         ("eventTime", "eventTime", as_it_is),
-        ("action", "action", as_it_is),
+        ("action", "action", text),
         ("related", "related", shown::reference),
-        ("reportingComponent", "reportingController", as_it_is),
-        ("reportingInstance", "reportingInstance", as_it_is),
+        ("reportingComponent", "reportingController", text),
+        ("reportingInstance", "reportingInstance", text),
     ] {
         if new[name] != old[name] {
             faults.invalid_as(shown, &form(&new[name]), "field is immutable");

@@ -130,6 +130,15 @@ impl Type {
         TYPES.iter().any(|of| of.short_name() == short_name)
     }
 
+    /// Whether a struct with this name, without its package, has a time as the field of that name.
+    pub(crate) fn has_time(short_name: &str, field: &str) -> bool {
+        let mut named = TYPES.iter().filter(|of| of.short_name() == short_name);
+        named.any(|of| {
+            of.field(field)
+                .is_some_and(|field| matches!(field.form, Form::Time | Form::MicroTime))
+        })
+    }
+
     /// An object of which nothing was set.
     pub(crate) fn nothing(&self) -> &Value {
         self.nothing.get_or_init(|| conform::empty(self))

@@ -217,6 +217,17 @@ fn ports(spec: &Value, at: &str) -> Vec<String> {
                 seen.iter()
                     .filter_map(|(other, there)| clash(port, other, &here, there)),
             );
+            let host_port = port["hostPort"].as_i64().unwrap_or_default();
+            if !text(port, "hostIP").is_empty() && host_port == 0 {
+                // The port is shown as Go shows a struct.
+                warnings.push(format!(
+                    "{here}: hostIP set without hostPort: {{Name:{} HostPort:0 ContainerPort:{} Protocol:{} HostIP:{}}}",
+                    text(port, "name"),
+                    port["containerPort"],
+                    text(port, "protocol"),
+                    text(port, "hostIP")
+                ));
+            }
             let name = text(port, "name");
             match named.get(name) {
                 _ if name.is_empty() => {}

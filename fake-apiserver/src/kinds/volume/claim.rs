@@ -201,11 +201,13 @@ fn claim_validate_status(new: &Value, _: &Value, faults: &mut Faults) {
 /// Storage, or a resource that others have defined. Returns whether it is one.
 fn resource_key(name: &str, field: &str, faults: &mut Faults) -> bool {
     let complaints = names::qualified(name);
+    if !complaints.is_empty() {
+        meta::complain(faults, field, name, complaints);
+        return false;
+    }
     let known = name == "storage" || (name.contains('/') && !name.contains("kubernetes.io/"));
-    let right = complaints.is_empty() && known;
-    meta::complain(faults, field, name, complaints);
     if !known {
         faults.not_supported(field, name, &["storage"]);
     }
-    right
+    known
 }
