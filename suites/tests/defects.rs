@@ -26,6 +26,11 @@ const CAUGHT: &[(&str, &str, &str)] = &[
         "GetCapacity",
     ),
     (
+        "publisher-never-refreshes",
+        "story/volumes/freed",
+        "never since CreateVolume changed what is left",
+    ),
+    (
         "publisher-ignores-new-nodes",
         "publisher/topology/new-node-gains-object/central",
         "GetCapacity for class fast at n3",
@@ -59,6 +64,51 @@ const CAUGHT: &[(&str, &str, &str)] = &[
         "publisher-awaits-node-always",
         "story/volumes/immediate",
         "CreateVolume for claim data",
+    ),
+    (
+        "publisher-ignores-lease",
+        "publisher/replicas/leader",
+        "at most 2 × create of csistoragecapacities",
+    ),
+    (
+        "publisher-ignores-asking-limit",
+        "publisher/refresh/limited/central",
+        "at most 80 × GetCapacity",
+    ),
+    (
+        "publisher-watches-everything",
+        "publisher/objects/filtered/distributed",
+        "delivery of create csistoragecapacities",
+    ),
+    (
+        "publisher-passes-reserved-parameters",
+        "publisher/class/sidecar-parameters",
+        "GetCapacity",
+    ),
+    (
+        "cleaner-idle",
+        "cleaner/orphans/vanished/node-gone",
+        "exists: got 2",
+    ),
+    (
+        "cleaner-forgets-return",
+        "cleaner/orphans/back-in-time",
+        "the object of class fast at n2",
+    ),
+    (
+        "cleaner-takes-others",
+        "cleaner/orphans/vanished/unregistered",
+        "by cleaner",
+    ),
+    (
+        "publisher-publishes-unasked",
+        "publisher/driver/off/unpublished",
+        "csistoragecapacities",
+    ),
+    (
+        "publisher-forgets-sources",
+        "story/volumes/sources",
+        "CreateVolume",
     ),
     (
         "scheduler-ignores-maximum",
@@ -134,6 +184,46 @@ const CAUGHT: &[(&str, &str, &str)] = &[
         "scheduler-scores-maximum",
         "scheduler/score/figures/roomier-though-smaller-maximum",
         "n1 is chosen for pod p",
+    ),
+    (
+        "scheduler-wakes-for-capacity-only",
+        "scheduler/wake/node/label-of-the-topology",
+        "a node is chosen for pod p: not tried again",
+    ),
+    (
+        "scheduler-wakes-for-capacity-only",
+        "fail/scheduler/late/volumes-cut",
+        "a node is chosen for pod p: not tried again",
+    ),
+    (
+        "scheduler-forgets-lists",
+        "fail/scheduler/late/nodes-expired",
+        "a node is chosen for pod p: not tried again",
+    ),
+    (
+        "scheduler-assumes-absence",
+        "fail/scheduler/blind/drivers-unavailable",
+        "pods (number) exists: got 3",
+    ),
+    (
+        "scheduler-ignores-release",
+        "scheduler/release/messages/with-two-periods",
+        "a refusal of pod p that says",
+    ),
+    (
+        "scheduler-ignores-release",
+        "scheduler/filter/compared/alpha-knows-no-maximum",
+        "a node is chosen for pod p",
+    ),
+    (
+        "scheduler-skips-capacity",
+        "story/volumes/hops/publisher",
+        "no CreateVolume",
+    ),
+    (
+        "scheduler-prefers-fullest",
+        "gate/scheduler/scoring",
+        "n2 is chosen for pod a1",
     ),
 ];
 

@@ -7,6 +7,7 @@ use crate::meta;
 use crate::names;
 use crate::printer;
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use std::net::IpAddr;
 
 /// Labels that the core kinds with a selector table of their own refuse.
@@ -258,8 +259,9 @@ fn node_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
     let addresses = new["status"]["addresses"]
         .as_array()
         .map_or(&[][..], Vec::as_slice);
+    let mut seen = HashSet::new();
     for (i, address) in addresses.iter().enumerate() {
-        if addresses[..i].contains(address) {
+        if !seen.insert((address["type"].as_str(), address["address"].as_str())) {
             // The value that is shown is of the server's own type.
             let shown = format!(
                 "{{\"Type\":{},\"Address\":{}}}",

@@ -192,7 +192,7 @@ pub(super) fn store(
         }
     }
     meta::set(&mut new, "managedFields", managed);
-    Ok(txn.put(kind, &key, new))
+    txn.put_limited(kind, &key, new)
 }
 
 /// The revision that a writer means to replace; none where it is 0.

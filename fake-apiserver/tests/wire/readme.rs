@@ -14,7 +14,11 @@ fn tests_that_the_readme_names_exist() {
         if let Some(area) = name.strip_prefix("contract: ") {
             areas += 1;
             let conversations = root.join(format!("tests/contract/{area}.yaml"));
-            assert!(conversations.is_file(), "{name} has no {}", conversations.display());
+            assert!(
+                conversations.is_file(),
+                "{name} has no {}",
+                conversations.display()
+            );
             continue;
         }
         let Some((module, test)) = name.strip_prefix("wire: ").unwrap_or(name).split_once("::") else {
@@ -29,5 +33,8 @@ fn tests_that_the_readme_names_exist() {
         let is_there = test.is_empty() || source.contains(&format!("fn {test}("));
         assert!(is_there, "{name} is not among the tests of {module}");
     }
-    assert!(areas >= 10 && tests >= 5, "the README names no tests any more: {areas}, {tests}");
+    assert!(
+        areas >= 10 && tests >= 5,
+        "the README names no tests any more: {areas}, {tests}"
+    );
 }

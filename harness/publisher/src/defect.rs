@@ -26,11 +26,29 @@ pub enum Defect {
     FlapsWithoutTopology,
     /// Makes no volume before a node is selected, not even for classes with immediate binding.
     AwaitsNodeAlways,
+    /// Works whether or not it holds the Lease.
+    IgnoresLease,
+    /// Asks the driver as fast as it can, whatever the limit.
+    IgnoresAskingLimit,
+    /// Watches all objects of its namespace, and picks its own ones itself.
+    WatchesEverything,
+    /// Tells the driver the parameters of the class that are for the provisioner, too.
+    PassesReservedParameters,
+    /// As the cleaner: removes nothing.
+    CleansNothing,
+    /// As the cleaner: goes on counting when a driver comes back.
+    CleansReturned,
+    /// As the cleaner: takes the objects of whoever is not on a node for orphans.
+    CleansOthers,
+    /// Publishes even if it was told not to.
+    PublishesUnasked,
+    /// Makes volumes without secrets and attributes, and empty ones instead of copies.
+    ForgetsSources,
 }
 
 impl Defect {
     /// All defects, with the names by which they are chosen.
-    pub const ALL: [(Defect, &'static str); 10] = [
+    pub const ALL: [(Defect, &'static str); 19] = [
         (Defect::IgnoresMaximum, "publisher-ignores-maximum"),
         (Defect::DeletesManual, "publisher-deletes-manual"),
         (Defect::NeverRefreshes, "publisher-never-refreshes"),
@@ -41,6 +59,18 @@ impl Defect {
         (Defect::KeepsSelectedNode, "publisher-keeps-selected-node"),
         (Defect::FlapsWithoutTopology, "publisher-flaps-without-topology"),
         (Defect::AwaitsNodeAlways, "publisher-awaits-node-always"),
+        (Defect::IgnoresLease, "publisher-ignores-lease"),
+        (Defect::IgnoresAskingLimit, "publisher-ignores-asking-limit"),
+        (Defect::WatchesEverything, "publisher-watches-everything"),
+        (
+            Defect::PassesReservedParameters,
+            "publisher-passes-reserved-parameters",
+        ),
+        (Defect::CleansNothing, "cleaner-idle"),
+        (Defect::CleansReturned, "cleaner-forgets-return"),
+        (Defect::CleansOthers, "cleaner-takes-others"),
+        (Defect::PublishesUnasked, "publisher-publishes-unasked"),
+        (Defect::ForgetsSources, "publisher-forgets-sources"),
     ];
 }
 
@@ -56,7 +86,9 @@ impl fmt::Display for Defect {
 
 /// There is no defect of that name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no defect {0:?}; choose one that starts with \"publisher-\" from the table of defects")]
+#[error(
+    "there is no defect {0:?}; choose one that starts with \"publisher-\" or \"cleaner-\" from the table of defects"
+)]
 pub struct UnknownDefect(String);
 
 impl FromStr for Defect {
@@ -82,7 +114,7 @@ mod tests {
         }
         assert_eq!(
             Defect::ALL.len(),
-            Defect::AwaitsNodeAlways as usize + 1,
+            Defect::ForgetsSources as usize + 1,
             "a defect is missing in the table"
         );
     }

@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::{
-    Defect, DriverError, LostLease, Options, OptionsError, OwnerError,
+    Defect, DriverError, LostLease, Options, OptionsError, OwnerError, RecognizeBy,
     capacity::{Capacities, ManagedBy, Publisher},
     cleaner,
     cluster::{Cluster, registration},
@@ -104,7 +104,8 @@ pub async fn run_with(
         never = http::serve(listener, endpoint) => match never {},
     };
     let election = start.election.lock().take();
-    if let (Ok(()), Some(election)) = (&ended, election) {
+    let releases = start.options.feature_gates.release_on_exit;
+    if let (Ok(()), Some(election)) = (&ended, election.filter(|_| releases)) {
         election.release().await;
     }
     ended
@@ -151,7 +152,8 @@ impl Start {
     /// The publisher, if there is anything to publish.
     async fn publisher(&self, driver: &Arc<Driver>) -> Result<Option<Arc<Publisher>>, Error> {
         let (options, client) = (&self.options, &self.client);
-        let Some(namespace) = options.namespace.as_deref().filter(|_| options.enable_capacity) else {
+        let publishes = options.enable_capacity || options.has(Defect::PublishesUnasked);
+        let Some(namespace) = options.namespace.as_deref().filter(|_| publishes) else {
             return Ok(None);
         };
         if !driver.abilities.capacity {
@@ -163,7 +165,10 @@ impl Start {
         }
         let pod = options.pod_name.as_deref().unwrap_or_default();
         let owner = owner::find(client, namespace, pod, options.capacity_ownerref_level).await?;
-        let by = ManagedBy::new(&driver.name, options.own_node());
+        let recognized = owner
+            .as_ref()
+            .filter(|_| options.recognize_by == RecognizeBy::Owner);
+        let by = ManagedBy::new(&driver.name, options.own_node()).owned_by(recognized);
         let capacities = Arc::new(Capacities::new(self.publishing.clone(), namespace, options));
         Ok(Some(Publisher::new(
             options.clone(),
@@ -333,7 +338,12 @@ impl Parts {
             self.provisioner.work_on_ownership().await;
             future::pending().await
         };
-        vec![claims.boxed(), volumes.boxed(), owners.boxed()]
+        let originals = async {
+            self.gate.opened().await;
+            self.provisioner.work_on_originals().await;
+            future::pending().await
+        };
+        vec![claims.boxed(), volumes.boxed(), owners.boxed(), originals.boxed()]
     }
 
     fn node_changed(&self, change: &Change<Node>) {

@@ -1,7 +1,7 @@
 //! Deliberate defects: the table that proves a suite able to fail.
 //!
 //! A defect is chosen by whoever starts the scheduler and changes one decision. Where it acts, the code asks
-//! [`Rules::has`](crate::rules::Rules::has).
+//! [`Rules::has`](crate::rules::Rules::has), or the cache and the options their own copy.
 
 use std::fmt;
 use std::str::FromStr;
@@ -39,10 +39,18 @@ pub enum Defect {
     MixesStatic,
     /// Scores by the maximum volume size.
     ScoresMaximum,
+    /// Is woken by capacity alone: not by nodes, claims, volumes, classes or drivers.
+    WakesForCapacityOnly,
+    /// Learns nothing from a list that comes again after a watch has expired.
+    ForgetsLists,
+    /// Does not wait for drivers, objects and classes before it decides: what it does not know yet is absent to it.
+    AssumesAbsence,
+    /// Is like the newest release, whichever it is told to be like.
+    IgnoresRelease,
 }
 
 /// Every defect with its name on the command line.
-const NAMES: [(&str, Defect); 15] = [
+const NAMES: [(&str, Defect); 19] = [
     ("scheduler-ignores-maximum", Defect::IgnoresMaximum),
     ("scheduler-ignores-flag", Defect::IgnoresFlag),
     ("scheduler-sums-objects", Defect::SumsObjects),
@@ -58,6 +66,10 @@ const NAMES: [(&str, Defect); 15] = [
     ("scheduler-forgets-claims", Defect::ForgetsClaims),
     ("scheduler-mixes-static", Defect::MixesStatic),
     ("scheduler-scores-maximum", Defect::ScoresMaximum),
+    ("scheduler-wakes-for-capacity-only", Defect::WakesForCapacityOnly),
+    ("scheduler-forgets-lists", Defect::ForgetsLists),
+    ("scheduler-assumes-absence", Defect::AssumesAbsence),
+    ("scheduler-ignores-release", Defect::IgnoresRelease),
 ];
 
 /// The name given is not in the table.

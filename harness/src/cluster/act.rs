@@ -36,6 +36,18 @@ impl Cluster {
         Ok(())
     }
 
+    /// Does one thing outside of any step; a refusal is told in words.
+    pub(crate) async fn change(&mut self, plan: &Plan, action: &Action, text: &str) -> Result<(), String> {
+        self.journal.append(What::Action(ActionFact {
+            text: text.to_owned(),
+        }));
+        self.catch_up();
+        self.perform(plan, action).await.map_err(|problem| match problem {
+            Problem::Refused(message) => message,
+            Problem::Other(error) => error.to_string(),
+        })
+    }
+
     /// Brings the harness's own view up to date.
     fn catch_up(&mut self) {
         for fact in self.journal.since(self.world_seen) {
@@ -74,11 +86,22 @@ impl Cluster {
                 let scripted = self.driver.script(rule(script)?);
                 scripted.map_err(|error| Problem::Refused(error.to_string()))?;
             }
+            Action::Reserve(wanted) => {
+                let reserved = self.driver.reserve(wanted);
+                reserved.map_err(|error| Problem::Refused(error.to_string()))?;
+            }
+            // It may be used up by then, and often is.
+            Action::Unreserve(name) => drop(self.driver.cancel_reservation(name)),
             Action::Stop(role) => {
                 self.active.retain(|active| active != role);
                 self.fleet.stop(*role).await;
             }
             Action::Start(role) => self.start_role(*role)?,
+            Action::Reschedule(settings) => {
+                self.fleet.stop(Role::Scheduler).await;
+                self.settings.scheduler = settings.clone();
+                self.start_role(Role::Scheduler)?;
+            }
             Action::Fault { id, rule, kills } => {
                 let installed = self.api.perturb(rule.clone());
                 let rule = installed.map_err(|error| Problem::Refused(error.to_string()))?;

@@ -32,6 +32,7 @@ pub fn lower(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         nodes: BTreeMap::new(),
         by_hand: 0,
         faults: BTreeSet::new(),
+        reservations: BTreeSet::new(),
         release: cluster.release,
     };
     let whole = |message: String| ScenarioError::whole(Path::new(&scenario.source), message);
@@ -71,6 +72,9 @@ pub fn lower(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         driver: DriverPlan {
             name: driver.clone(),
             get_capacity: cluster.driver.get_capacity,
+            clone_volume: cluster.driver.clone_volume,
+            modify_volume: cluster.driver.modify_volume,
+            tells_reserved: cluster.driver.tells_reserved,
             costs: cluster
                 .driver
                 .costs
@@ -126,6 +130,8 @@ pub(super) struct Lowering<'s> {
     pub(super) by_hand: usize,
     /// Names of all faults so far.
     pub(super) faults: BTreeSet<String>,
+    /// Names of all reservations so far.
+    pub(super) reservations: BTreeSet<String>,
     /// The release of the API server by then.
     pub(super) release: Release,
 }
@@ -163,9 +169,10 @@ impl Lowering<'_> {
     /// The Node and the CSINode.
     pub(super) fn node(&mut self, spec: &NodeSpec) -> [Value; 2] {
         let labels = objects::node_labels(spec, &self.segments);
-        let keys = spec.driver.then(|| self.segments.keys());
+        let keys = spec.topology_keys.as_deref();
+        let keys = spec.driver.then(|| keys.unwrap_or(self.segments.keys()));
         let list = [
-            objects::node(&spec.name, &labels),
+            objects::node(spec, &labels),
             objects::csi_node(self.driver(), &spec.name, keys),
         ];
         self.nodes.insert(spec.name.clone(), labels);

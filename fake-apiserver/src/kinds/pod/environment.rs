@@ -27,6 +27,24 @@ const FIELDS: [&str; 9] = [
     "status.podIPs",
 ];
 
+/// Fields of a pod that have a name, whether they can be shown or not.
+const CONVERTIBLE: [&str; 14] = [
+    "metadata.annotations",
+    "metadata.labels",
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.uid",
+    "spec.nodeName",
+    "spec.restartPolicy",
+    "spec.schedulerName",
+    "spec.serviceAccountName",
+    "status.hostIP",
+    "status.hostIPs",
+    "status.phase",
+    "status.podIP",
+    "status.podIPs",
+];
+
 /// The rules for `env` and `envFrom`.
 pub(super) fn validate(container: &Value, at: &str, faults: &mut Faults) {
     for (i, variable) in list(&container["env"]).iter().enumerate() {
@@ -105,7 +123,9 @@ pub(super) fn field_reference(reference: &Value, fields: &[&str], at: &str, faul
     }
     let subscripted = ["metadata.labels['", "metadata.annotations['"];
     let one = subscripted.iter().any(|begin| path.starts_with(begin)) && path.ends_with("']");
-    if !one && !fields.contains(&path) {
+    if !one && CONVERTIBLE.contains(&path) && !fields.contains(&path) {
+        faults.not_supported(format!("{at}.fieldPath"), path, fields);
+    } else if !one && !fields.contains(&path) {
         let text = format!("error converting fieldPath: field label not supported: {path}");
         faults.invalid(format!("{at}.fieldPath"), path, &text);
     }

@@ -5,6 +5,7 @@
 use super::volumes::descending_path;
 use crate::faults::Faults;
 use serde_json::Value;
+use std::collections::HashSet;
 
 /// Numbers that a user or a group may have.
 const IDS: &str = "must be between 0 and 2147483647, inclusive";
@@ -129,6 +130,7 @@ fn profile(profile: &Value, of: Profile, at: &str, faults: &mut Faults) {
 }
 
 fn sysctls(all: &[Value], at: &str, faults: &mut Faults) {
+    let mut seen = HashSet::new();
     for (i, sysctl) in all.iter().enumerate() {
         let (name, field) = (
             sysctl["name"].as_str().unwrap_or_default(),
@@ -140,7 +142,7 @@ fn sysctls(all: &[Value], at: &str, faults: &mut Faults) {
             let text = "must have at most 253 characters and match regex \
                 ^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$";
             faults.invalid(field, name, text);
-        } else if all[..i].iter().any(|before| before["name"] == name) {
+        } else if !seen.insert(name) {
             faults.duplicate(field, name);
         }
     }

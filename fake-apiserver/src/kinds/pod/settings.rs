@@ -7,6 +7,7 @@ use crate::faults::Faults;
 use crate::meta;
 use crate::names;
 use serde_json::Value;
+use std::collections::HashSet;
 use std::net::IpAddr;
 
 const NAMESERVERS_MAX: usize = 3;
@@ -60,12 +61,13 @@ pub(super) fn dns(spec: &Value, at: &str, faults: &mut Faults) {
 /// The rules for `resourceClaims`.
 pub(super) fn claims(spec: &Value, at: &str, faults: &mut Faults) {
     let all = list(&spec["resourceClaims"]);
+    let mut seen = HashSet::new();
     for (i, claim) in all.iter().enumerate() {
         let (at, name) = (format!("{at}.resourceClaims[{i}]"), text(claim, "name"));
         let field = format!("{at}.name");
         if name.is_empty() {
             faults.required(field, "");
-        } else if all[..i].iter().any(|before| text(before, "name") == name) {
+        } else if !seen.insert(name) {
             faults.duplicate(field, name);
         } else {
             meta::complain(faults, &field, name, names::label(name));
@@ -112,12 +114,10 @@ pub(super) fn system(spec: &Value, at: &str, faults: &mut Faults) {
 pub(super) fn resizes(container: &Value, never: bool, at: &str, faults: &mut Faults) {
     let at = format!("{at}.resizePolicy");
     let all = list(&container["resizePolicy"]);
+    let mut seen = HashSet::new();
     for (i, policy) in all.iter().enumerate() {
         let (resource, restart) = (text(policy, "resourceName"), text(policy, "restartPolicy"));
-        if all[..i]
-            .iter()
-            .any(|before| text(before, "resourceName") == resource)
-        {
+        if !seen.insert(resource) {
             faults.duplicate(format!("{at}[{i}]"), resource);
         }
         let words: [(&str, &[&str]); 2] = [

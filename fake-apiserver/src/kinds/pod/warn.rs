@@ -7,7 +7,10 @@ use super::super::volume::claim_warn;
 use crate::meta;
 use crate::names;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// Containers that one with the same port is held against.
+const SAME_PORTS_MAX: usize = 16;
 
 /// Annotations that became fields long ago.
 const ANNOTATIONS: [(&str, &str); 3] = [
@@ -158,14 +161,11 @@ fn plugins(volume: &Value, at: &str) -> Vec<String> {
 
 /// Entries with a key that an earlier one has.
 fn repeated(entries: &Value, key: &str, at: &str) -> Vec<String> {
-    let entries = list(entries);
-    let again = entries.iter().enumerate().filter(|(i, entry)| {
-        entries[..*i]
-            .iter()
-            .any(|before| text(before, key) == text(entry, key))
-    });
-    again
-        .map(|(i, entry)| format!("{at}[{i}].{key}: duplicate {key} {:?}", text(entry, key)))
+    let mut seen = HashSet::new();
+    let entries = list(entries).iter().map(|entry| text(entry, key)).enumerate();
+    entries
+        .filter(|(_, name)| !seen.insert(*name))
+        .map(|(i, name)| format!("{at}[{i}].{key}: duplicate {key} {name:?}"))
         .collect()
 }
 
@@ -183,38 +183,33 @@ fn fractional(amounts: &Value, at: &str) -> Vec<String> {
 
 /// Variables that make an earlier one of the name vanish, rather than add to it.
 fn hidden(container: &Value, at: &str) -> Vec<String> {
-    let variables = list(&container["env"]);
-    let hides = |i: usize, variable: &Value| {
-        let name = text(variable, "name");
+    let mut seen = HashSet::new();
+    let mut warnings = Vec::new();
+    for (i, variable) in list(&container["env"]).iter().enumerate() {
+        let (name, value) = (text(variable, "name"), text(variable, "value"));
         let reference = format!("$({name})");
-        let value = text(variable, "value");
         let keeps = variable["valueFrom"].is_null() && value != reference && value.contains(&reference);
-        variables[..i].iter().any(|before| text(before, "name") == name) && !keeps
-    };
-    let hiding = variables
-        .iter()
-        .enumerate()
-        .filter(|(i, variable)| hides(*i, variable));
-    hiding
-        .map(|(i, variable)| {
-            let name = text(variable, "name");
-            format!(
+        if !seen.insert(name) && !keeps {
+            warnings.push(format!(
                 "{at}.env[{i}]: hides previous definition of {name:?}, which may be dropped when using apply"
-            )
-        })
-        .collect()
+            ));
+        }
+    }
+    warnings
 }
 
 /// Ports that are there twice, in all containers together.
 fn ports(spec: &Value, at: &str) -> Vec<String> {
     let mut warnings = Vec::new();
-    let mut seen: Vec<(&Value, String)> = Vec::new();
+    let mut seen: HashMap<(i64, &str), Vec<(&Value, String)>> = HashMap::new();
     let mut named: BTreeMap<&str, String> = BTreeMap::new();
     for (container, at) in containers(spec, at) {
         for (i, port) in list(&container["ports"]).iter().enumerate() {
             let here = format!("{at}.ports[{i}]");
+            let number = port["containerPort"].as_i64().unwrap_or_default();
+            let same = seen.entry((number, text(port, "protocol"))).or_default();
             warnings.extend(
-                seen.iter()
+                same.iter()
                     .filter_map(|(other, there)| clash(port, other, &here, there)),
             );
             let host_port = port["hostPort"].as_i64().unwrap_or_default();
@@ -237,7 +232,10 @@ fn ports(spec: &Value, at: &str) -> Vec<String> {
                 )),
                 None => drop(named.insert(name, here.clone())),
             }
-            seen.push((port, here));
+            // A few are enough to tell: a body can hold any number.
+            if same.len() < SAME_PORTS_MAX {
+                same.push((port, here));
+            }
         }
     }
     warnings
@@ -245,9 +243,6 @@ fn ports(spec: &Value, at: &str) -> Vec<String> {
 
 fn clash(port: &Value, other: &Value, here: &str, there: &str) -> Option<String> {
     let host = |port: &Value| port["hostPort"].as_i64().unwrap_or_default();
-    if port["containerPort"] != other["containerPort"] || port["protocol"] != other["protocol"] {
-        return None;
-    }
     let (mine, theirs) = (text(port, "hostIP"), text(other, "hostIP"));
     let how = if mine == theirs && host(port) == host(other) {
         "duplicate"
