@@ -4,6 +4,7 @@
 //! The harness holds no storage policy and knows no system under test: those come from outside, as [`system::Systems`].
 
 mod cluster;
+mod defect;
 pub mod journal;
 pub mod judge;
 mod line;
@@ -21,5 +22,6 @@ pub mod system;
 mod world;
 
 pub use cluster::StartError;
+pub use defect::{Defect, UnknownDefect};
 pub use run::{Outcome, RunOptions, run};
 pub use standing::Standing;

@@ -10,6 +10,7 @@ use crate::bench::{self, BenchArgs};
 use crate::built_in::Defect;
 use crate::conformance::ConformanceArgs;
 use crate::report::{self, ReportCommand};
+use crate::selftest::{self, SelftestArgs};
 use crate::up::{self, UpArgs};
 use crate::why::{self, WhyArgs};
 use crate::{Exit, conformance, e2e, inspect};
@@ -37,6 +38,8 @@ enum Command {
     Explain(SelectArgs),
     /// Say why a pod or claim fits which nodes, from a cluster, files or a case
     Why(WhyArgs),
+    /// Hold the cases against the defects of the references: show that they can fail
+    Selftest(SelftestArgs),
     /// Serve the API server alone or a scenario's cluster, for kubectl and other clients
     Up(UpArgs),
     /// Measure how fast the API server and the scheduler are, or what publishing costs
@@ -128,7 +131,7 @@ fn default_jobs() -> usize {
     std::thread::available_parallelism().map_or(4, |cores| cores.get() * 16)
 }
 
-fn patience(text: &str) -> Result<f64, String> {
+pub(crate) fn patience(text: &str) -> Result<f64, String> {
     let factor: f64 = text.parse().map_err(|_| format!("`{text}` is no number"))?;
     if (0.1..=1000.0).contains(&factor) {
         Ok(factor)
@@ -151,6 +154,7 @@ pub fn run() -> Exit {
         Command::Conformance(args) => conformance::run(&args),
         Command::List(args) => inspect::list(&args),
         Command::Explain(args) => inspect::explain(&args),
+        Command::Selftest(args) => selftest::run(&args),
         Command::Why(args) => why::run_why(&args),
         Command::Up(args) => up::run(&args),
         Command::Bench(args) => bench::run(&args),

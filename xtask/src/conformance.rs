@@ -52,6 +52,7 @@ pub(crate) fn run(args: &ConformanceArgs) -> Exit {
         run: &args.run,
         jobs: args.jobs,
         systems,
+        defect: None,
         record: SystemRecord {
             name: manifest.name.clone(),
             version: manifest.version.clone(),

@@ -16,6 +16,7 @@ use suites::report::{
 };
 use suites::{CaseResult, Ended, Session};
 
+use crate::built_in::Defect;
 use crate::command::{RunArgs, SelectArgs};
 use crate::inspect::selected;
 use crate::{Exit, github};
@@ -27,6 +28,7 @@ pub(crate) struct Drive<'a> {
     pub(crate) jobs: usize,
     pub(crate) systems: Systems,
     pub(crate) manifest: Option<Manifest>,
+    pub(crate) defect: Option<Defect>,
     pub(crate) record: SystemRecord,
     /// The command, without what selects cases.
     pub(crate) command: Vec<String>,
@@ -58,6 +60,9 @@ pub(crate) fn drive(drive: Drive<'_>) -> Exit {
         patience: drive.run.patience,
         ..RunOptions::default()
     };
+    if let Some(defect) = drive.defect {
+        options = defect.spoil(options);
+    }
     if let Some(refresh) = drive.manifest.as_ref().and_then(|manifest| manifest.refresh) {
         options.refresh = refresh;
     }

@@ -20,6 +20,7 @@ pub(crate) fn run(args: &E2eArgs) -> Exit {
             jobs: args.jobs,
             systems: built_in(args.defect),
             manifest: None,
+            defect: args.defect,
             record: SystemRecord {
                 name: "built-in references".to_owned(),
                 version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -12,6 +12,7 @@ mod exit;
 mod github;
 mod inspect;
 mod report;
+mod selftest;
 mod up;
 mod why;
 

@@ -44,6 +44,12 @@ pub fn write_all(report: &Report, folder: &Path) -> Result<(), WriteError> {
     Ok(())
 }
 
+/// Writes one file of a report into a folder, which is made if it is not there.
+pub fn write_file(folder: &Path, name: &str, text: &str) -> Result<(), WriteError> {
+    std::fs::create_dir_all(folder).map_err(at(folder))?;
+    replace(&folder.join(name), text)
+}
+
 /// The run's path as seen from the folder of the report, after copying it there if it is elsewhere; none if it is gone.
 fn gather(run: &Path, folder: &Path) -> Result<Option<PathBuf>, WriteError> {
     let (Ok(run), Ok(home)) = (run.canonicalize(), folder.canonicalize()) else {
