@@ -7,6 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use fake_apiserver::Release;
+use serde_json::{Value, json};
 
 use crate::plan::{Action, Plan};
 
@@ -19,13 +20,22 @@ pub enum Defect {
     ServerIsNewest,
     /// The API server has a release from before KEP-1472, whatever was asked for.
     ServerIsOldest,
+    /// The API server has the last release with the first rules for CSIDriver, whatever was asked for.
+    ServerIsBeta,
+    /// The API server keeps nothing of the spec of a CSIDriver that is created.
+    ServerForgetsDriverSpec,
+    /// The driver takes a volume for as large as its bytes, whatever its class costs on top.
+    DriverForgetsCosts,
 }
 
 /// Every defect with its name on the command line.
-const NAMES: [(&str, Defect); 3] = [
+const NAMES: [(&str, Defect); 6] = [
     ("server-ignores-gates", Defect::ServerIgnoresGates),
     ("server-is-newest", Defect::ServerIsNewest),
     ("server-is-oldest", Defect::ServerIsOldest),
+    ("server-is-beta", Defect::ServerIsBeta),
+    ("server-forgets-driver-spec", Defect::ServerForgetsDriverSpec),
+    ("driver-forgets-costs", Defect::DriverForgetsCosts),
 ];
 
 /// The name given is not in the table.
@@ -46,8 +56,30 @@ impl Defect {
             Defect::ServerIgnoresGates => each_release(&mut plan, |_, gates| gates.clear()),
             Defect::ServerIsNewest => each_release(&mut plan, |release, _| *release = Release::default()),
             Defect::ServerIsOldest => each_release(&mut plan, |release, _| *release = Release::OLDEST),
+            Defect::ServerIsBeta => each_release(&mut plan, |release, _| *release = last_beta()),
+            Defect::ServerForgetsDriverSpec => forget_driver_spec(&mut plan),
+            Defect::DriverForgetsCosts => plan.driver.costs.clear(),
         }
         plan
+    }
+}
+
+/// The last release in which `storageCapacity` of a CSIDriver could not be changed.
+fn last_beta() -> Release {
+    Release::new(22).unwrap_or_default()
+}
+
+fn forget_driver_spec(plan: &mut Plan) {
+    let forget = |object: &mut Value| {
+        if object["kind"] == "CSIDriver" {
+            object["spec"] = json!({});
+        }
+    };
+    plan.objects.iter_mut().for_each(forget);
+    for (action, _) in plan.steps.iter_mut().flat_map(|step| &mut step.actions) {
+        if let Action::Create(object) = action {
+            forget(object);
+        }
     }
 }
 

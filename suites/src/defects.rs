@@ -3,6 +3,8 @@
 //!
 //! Only data. How a defect is switched on is the business of whoever registers the references.
 
+use std::collections::BTreeMap;
+
 use harness::scenario::Role;
 use serde::Deserialize;
 
@@ -18,10 +20,8 @@ pub struct Defect {
     pub text: String,
     /// The report or the requirement that it is made after.
     pub source: String,
-    /// The case that claims to catch it.
-    pub case: String,
-    /// Words of the first missing link that the failure of that case names.
-    pub words: String,
+    /// The cases that claim to catch it, each with words of the first missing link that its failure must name.
+    pub claims: BTreeMap<String, String>,
     /// Cases, or beginnings of their ids, that are there to catch it.
     #[serde(default)]
     pub cases: Vec<String>,
@@ -37,7 +37,7 @@ impl Defect {
 
     /// Whether a case claims to catch it, or is named for it.
     pub fn names(&self, case: &str) -> bool {
-        self.case == case || self.cases.iter().any(|name| is_meant(name, case))
+        self.claims.contains_key(case) || self.cases.iter().any(|name| is_meant(name, case))
     }
 }
 

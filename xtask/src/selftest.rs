@@ -48,7 +48,7 @@ pub(crate) struct SelftestArgs {
 
 /// Nearly all runs wait for a bound to pass, but they poll meanwhile.
 fn default_jobs() -> usize {
-    std::thread::available_parallelism().map_or(64, |cores| cores.get() * 48)
+    std::thread::available_parallelism().map_or(64, |cores| cores.get() * 32)
 }
 
 /// Holds the selected cases against the selected defects.
@@ -170,13 +170,15 @@ fn summarize(report: &SelftestReport) {
             "-" => paint.dim(&word),
             _ => paint.bad(&word),
         };
-        let claim = defect
-            .claim
-            .as_ref()
-            .map_or("not run", |claim| claim.case.as_str());
+        let claims: Vec<&str> = defect.claims.iter().map(|claim| claim.case.as_str()).collect();
+        let claims = if claims.is_empty() {
+            "not run".to_owned()
+        } else {
+            claims.join("  ")
+        };
         let ran = defect.caught_by.len() + defect.missed_by.len();
         println!(
-            "{word}  {:<width$}  by {:>3} of {ran:<3}  {claim}",
+            "{word}  {:<width$}  by {:>3} of {ran:<3}  {claims}",
             defect.name,
             defect.caught_by.len()
         );
@@ -211,8 +213,10 @@ fn list(defects: &[suites::Defect]) {
     for defect in defects {
         println!("{}  {}", paint.strong(&defect.name), defect.text);
         println!("    after      {}", defect.source);
-        println!("    claimed by {}", defect.case);
-        println!("    blaming    {}", defect.words);
+        for (case, words) in &defect.claims {
+            println!("    claimed by {case}");
+            println!("    blaming    {words}");
+        }
     }
 }
 
@@ -221,9 +225,14 @@ fn write(report: &SelftestReport, folder: &Path) -> Result<(), WriteError> {
     write_file(folder, "selftest.md", &selftest::markdown(report))?;
     write_file(folder, "selftest.html", &selftest::html(report))?;
     for defect in &report.defects {
-        let text = defect.claim.as_ref().and_then(|claim| claim.explanation.as_ref());
-        if let Some(text) = text {
-            write_file(&folder.join("failures"), &format!("{}.txt", defect.name), text)?;
+        let texts = defect
+            .claims
+            .iter()
+            .filter_map(|claim| claim.explanation.as_deref());
+        let texts: Vec<&str> = texts.collect();
+        if !texts.is_empty() {
+            let name = format!("{}.txt", defect.name);
+            write_file(&folder.join("failures"), &name, &texts.join("\n"))?;
         }
     }
     Ok(())

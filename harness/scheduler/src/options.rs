@@ -155,9 +155,9 @@ impl Options {
             return Err(OptionsError::ShapeWithoutScoring);
         }
         let has = |deviation| self.deviations.contains(&deviation);
-        let scores = self.scoring || self.priority;
+        let scores = self.scoring || self.priority || self.defect == Some(Defect::ScoresAlways);
         Ok(Rules {
-            arithmetic: if has(Deviation::Arithmetic) {
+            arithmetic: if has(Deviation::Arithmetic) || self.defect == Some(Defect::WrapsNumbers) {
                 Arithmetic::Wrapping
             } else {
                 Arithmetic::Exact
@@ -166,7 +166,7 @@ impl Options {
             without_capacity: !self.capacity,
             without_maximum: !self.release.has_maximum(),
             pooling: self.pooling,
-            static_only: !self.scoring,
+            static_only: !self.scoring && self.defect != Some(Defect::ScoresAlways),
             sleeps_through_flag: has(Deviation::Flag),
             form: self.release.form(),
             names_taints: self.release.names_taints(),
@@ -181,7 +181,8 @@ impl Options {
 
     fn effective_shape(&self) -> Result<Shape, ShapeError> {
         let shape = match self.shape.as_deref().unwrap_or_default() {
-            [] if !self.scoring => Shape::least_free(),
+            _ if self.defect == Some(Defect::IgnoresShape) => Shape::most_free(),
+            [] if self.priority && !self.scoring => Shape::least_free(),
             points => Shape::new(points)?,
         };
         Ok(if self.defect == Some(Defect::PrefersFullest) {

@@ -27,12 +27,12 @@ pub fn score(rules: &Rules, plan: &VolumePlan) -> i64 {
         return 0;
     };
     let classes = class_use(rules, plan);
-    if classes.is_empty() {
+    if classes.is_empty() || rules.has(Defect::NeverScores) {
         return 0;
     }
     let scores = classes
         .values()
-        .map(|class| class_score(rules.arithmetic, shape, *class));
+        .map(|class| class_score(rules.arithmetic, shape, rounded(rules, *class)));
     let sum: i64 = scores.sum();
     // Half away from zero, as upstream rounds.
     (sum as f64 / classes.len() as f64).round() as i64
@@ -78,6 +78,11 @@ fn scored(rules: &Rules, object: &Capacity) -> Option<Quantity> {
     if rules.has(Defect::ScoresMaximum) {
         return object.limit();
     }
+    assert!(
+        object.capacity.is_some() || !rules.has(Defect::CrashesOnUnset),
+        "the capacity of {} is unset",
+        object.key
+    );
     object.capacity.or(object.maximum)
 }
 
@@ -92,6 +97,19 @@ fn class_score(arithmetic: Arithmetic, shape: &Shape, class: ClassUse) -> i64 {
             requested.wrapping_mul(100).wrapping_div(capacity)
         }
     })
+}
+
+/// With the defect, a percent that has begun counts as a whole one.
+fn rounded(rules: &Rules, class: ClassUse) -> ClassUse {
+    let begun = if rules.has(Defect::RoundsUpScores) {
+        class.capacity / 100
+    } else {
+        0
+    };
+    ClassUse {
+        requested: class.requested.saturating_add(begun),
+        ..class
+    }
 }
 
 /// Truncated, and within 0..=100 because the request does not exceed the capacity.

@@ -125,7 +125,7 @@ fn article(defect: &DefectBite) -> String {
         xml(&defect.text),
         xml(&defect.source),
     );
-    if let Some(claim) = &defect.claim {
+    for claim in &defect.claims {
         out.push_str(&format!(
             "<p class=\"reason\">{}: {}</p>\n",
             xml(&claim.case),

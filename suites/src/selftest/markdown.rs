@@ -50,27 +50,27 @@ pub(super) fn headline(report: &SelftestReport) -> String {
 }
 
 fn row(defect: &DefectBite) -> String {
-    let claimed = defect.claim.as_ref().map_or("", |claim| claim.case.as_str());
+    let claimed: Vec<&str> = defect.claims.iter().map(|claim| claim.case.as_str()).collect();
     format!(
         "| {} | {} | {} | {} | {} | {} of {} |\n",
         defect.word(),
         markdown(&defect.name),
         markdown(&defect.text),
         markdown(&defect.source),
-        markdown(claimed),
+        markdown(&claimed.join(", ")),
         defect.caught_by.len(),
         defect.caught_by.len() + defect.missed_by.len(),
     )
 }
 
 fn fold(defect: &DefectBite) -> String {
-    let Some(explanation) = defect.claim.as_ref().and_then(|claim| claim.explanation.as_ref()) else {
-        return String::new();
-    };
-    format!(
-        "<details><summary>{}: <b>{}</b></summary>\n\n{}\n\n</details>\n",
-        defect.word(),
-        xml(&defect.name),
-        markdown_block(explanation)
-    )
+    let folds = defect.claims.iter().filter_map(|claim| {
+        Some(format!(
+            "<details><summary>{}: <b>{}</b></summary>\n\n{}\n\n</details>\n",
+            defect.word(),
+            xml(&defect.name),
+            markdown_block(claim.explanation.as_ref()?)
+        ))
+    });
+    folds.collect()
 }

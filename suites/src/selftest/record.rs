@@ -96,8 +96,8 @@ pub struct DefectBite {
     pub text: String,
     /// What it is made after.
     pub source: String,
-    /// The case that claims it; none if that was not asked for.
-    pub claim: Option<Claim>,
+    /// The cases that claim it and ran.
+    pub claims: Vec<Claim>,
     /// Cases that caught it.
     pub caught_by: Vec<String>,
     /// Cases that ran and did not.
@@ -171,7 +171,7 @@ impl SelftestReport {
     pub fn claims_held(&self) -> usize {
         self.defects
             .iter()
-            .filter(|defect| defect.claim.as_ref().is_some_and(Claim::holds))
+            .filter(|defect| defect.word() == "caught")
             .count()
     }
 }
@@ -186,15 +186,14 @@ impl Claim {
 impl DefectBite {
     /// How far the claim holds, in one word.
     pub fn word(&self) -> &'static str {
-        match &self.claim {
-            None => "-",
-            Some(claim) if claim.holds() => "caught",
-            Some(claim) => match claim.found {
-                Found::Passed => "MISSED",
-                Found::Failed => "MISLED",
-                Found::Undecided => "UNDECIDED",
-                Found::Broken => "BROKEN",
-            },
+        let Some(claim) = self.claims.iter().find(|claim| !claim.holds()) else {
+            return if self.claims.is_empty() { "-" } else { "caught" };
+        };
+        match claim.found {
+            Found::Passed => "MISSED",
+            Found::Failed => "MISLED",
+            Found::Undecided => "UNDECIDED",
+            Found::Broken => "BROKEN",
         }
     }
 }
@@ -212,18 +211,21 @@ fn bite(defect: &Defect, trials: &[Trial]) -> DefectBite {
         let found = of_defect.iter().filter(|trial| trial.found == found);
         found.map(|trial| trial.case.clone()).collect()
     };
-    let claim = of_defect.iter().find(|trial| trial.case == defect.case);
+    let claims = of_defect.iter().filter_map(|trial| {
+        let words = defect.claims.get(&trial.case)?.clone();
+        Some(Claim {
+            case: trial.case.clone(),
+            words,
+            found: trial.found,
+            link: trial.link.clone(),
+            explanation: trial.explanation.clone(),
+        })
+    });
     DefectBite {
         name: defect.name.clone(),
         text: defect.text.clone(),
         source: defect.source.clone(),
-        claim: claim.map(|trial| Claim {
-            case: trial.case.clone(),
-            words: defect.words.clone(),
-            found: trial.found,
-            link: trial.link.clone(),
-            explanation: trial.explanation.clone(),
-        }),
+        claims: claims.collect(),
         caught_by: ids(Found::Failed),
         missed_by: ids(Found::Passed),
     }
@@ -283,22 +285,24 @@ fn problems(selftest: &Selftest, trials: &[Trial], report: &SelftestReport) -> V
             text,
         });
     }
-    let misled = report.defects.iter().filter(|defect| defect.word() == "MISLED");
-    problems.extend(misled.filter_map(|defect| {
-        let claim = defect.claim.as_ref()?;
-        Some(Problem {
-            defect: Some(defect.name.clone()),
-            case: Some(claim.case.clone()),
-            text: format!(
-                "catches {}, but blames “{}” instead of “{}”",
-                defect.name, claim.link, claim.words
-            ),
-        })
-    }));
+    problems.extend(report.defects.iter().flat_map(misled));
     if selftest.is_whole {
         problems.extend(idle(report));
     }
     problems
+}
+
+/// Claims that fail for another reason than the one they name.
+fn misled(defect: &DefectBite) -> impl Iterator<Item = Problem> {
+    let misled = |claim: &&Claim| claim.found == Found::Failed && !claim.holds();
+    defect.claims.iter().filter(misled).map(|claim| Problem {
+        defect: Some(defect.name.clone()),
+        case: Some(claim.case.clone()),
+        text: format!(
+            "catches {}, but blames “{}” instead of “{}”",
+            defect.name, claim.link, claim.words
+        ),
+    })
 }
 
 fn is_named(selftest: &Selftest, defect: &str, case: &str) -> bool {

@@ -1,7 +1,13 @@
 //! Makes the objects of one key agree with the driver: ask, compare, create, update, delete or adopt. Also turns everything that may
 //! change the answer into keys to look at. Provisions nothing.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use futures::StreamExt;
 use k8s_openapi::{
@@ -25,6 +31,7 @@ use crate::{
     Defect, OnCapacityError, Options, Profile,
     csi::{Driver, DriverError},
     metrics::{Metrics, Objects, Place as Labels},
+    quantity,
     queue::Queue,
     status::{brief, is_conflict, is_not_found},
     throttle::Throttle,
@@ -43,6 +50,8 @@ pub(crate) struct Publisher {
     asks: Throttle,
     ledger: Mutex<Ledger>,
     queue: Queue<Key>,
+    /// For the defect that stops there.
+    met_immediate: AtomicBool,
 }
 
 /// Why a key does not agree yet; it is tried again.
@@ -78,6 +87,7 @@ impl Publisher {
             asks,
             ledger: Mutex::default(),
             queue,
+            met_immediate: AtomicBool::new(false),
         });
         let (measured, figures) = (Arc::downgrade(&publisher), metrics.objects.clone());
         metrics.before_reading(move || {
@@ -159,8 +169,11 @@ impl Publisher {
             && is_publishable(
                 class,
                 &self.by.driver,
-                self.options.capacity_for_immediate_binding,
+                self.options.capacity_for_immediate_binding != self.options.has(Defect::SwapsImmediate),
             );
+        if exists && !wanted && class.provisioner == self.by.driver {
+            self.met_immediate.store(true, Ordering::Relaxed);
+        }
         let parameters = wanted.then(|| Arc::new(parameters_for_driver(class)));
         let keys = self.ledger.lock().set_class(&class.name_any(), parameters);
         self.look_at(keys);
@@ -171,6 +184,9 @@ impl Publisher {
         if self.options.has(Defect::MergesTopologyNil) {
             let keys = self.ledger.lock().add_segment(&Segment::new());
             return self.look_at(keys);
+        }
+        if self.options.has(Defect::StopsAtImmediate) && self.met_immediate.load(Ordering::Relaxed) {
+            return;
         }
         let mut ledger = self.ledger.lock();
         let mut keys = change
@@ -191,6 +207,7 @@ impl Publisher {
     pub(crate) fn object_changed(&self, change: Change<CSIStorageCapacity>) {
         let mut ledger = self.ledger.lock();
         let keys: Vec<Key> = match change {
+            Change::Set(object) if self.is_frozen(&ledger, &object) => Vec::new(),
             Change::Set(object) if self.by.owns(&object) => ledger.seen(object).into_iter().collect(),
             Change::Set(object) if self.is_unmanaged_prey(&object) => {
                 ledger.seen_unwanted(object).into_iter().collect()
@@ -215,13 +232,14 @@ impl Publisher {
 
     /// Selects the objects to watch, on the server.
     pub(crate) fn selector(&self) -> Option<String> {
-        (!self.options.has(Defect::DeletesManual)).then(|| self.by.selector())
+        let selects = !self.options.has(Defect::DeletesManual) && !self.options.has(Defect::TakesOthers);
+        selects.then(|| self.by.selector())
     }
 
     /// Volumes came or went in these segments (none: anywhere), or could not be created for this class (`None`: any class): what is
     /// published of them may be wrong now. A term that is coarser or finer than a segment touches it too.
     pub(crate) fn refresh(&self, class: Option<&str>, terms: &[Segment]) {
-        if self.options.has(Defect::NeverRefreshes) {
+        if self.options.has(Defect::NeverRefreshes) || self.options.has(Defect::PollsOnly) {
             return;
         }
         let touched = |segment: &Segment| {
@@ -237,9 +255,18 @@ impl Publisher {
         self.look_at(keys);
     }
 
-    /// With the defect, objects that nobody manages are obsolete objects.
+    /// With the defects, objects that nobody or somebody else manages are obsolete objects.
     fn is_unmanaged_prey(&self, object: &CSIStorageCapacity) -> bool {
-        self.options.has(Defect::DeletesManual) && !object.labels().contains_key(desired::MANAGED_BY_LABEL)
+        let is_managed = object.labels().contains_key(desired::MANAGED_BY_LABEL);
+        let is_of_driver = object.labels().get(desired::DRIVER_LABEL) == Some(&self.by.driver);
+        (self.options.has(Defect::DeletesManual) && !is_managed)
+            || (self.options.has(Defect::TakesOthers) && is_managed && is_of_driver)
+    }
+
+    /// With the defect, what was seen once of an object is all that is ever seen.
+    fn is_frozen(&self, ledger: &Ledger, object: &CSIStorageCapacity) -> bool {
+        let uid = object.metadata.uid.as_deref().unwrap_or_default();
+        self.options.has(Defect::KeepsFirstVersion) && ledger.knows(uid)
     }
 
     fn look_at(&self, keys: Vec<Key>) {
@@ -250,6 +277,8 @@ impl Publisher {
         match self.sync(key).await {
             Ok(()) => self.queue.done(key),
             Err(error) => {
+                let ends = self.options.has(Defect::EndsAtRefusal) && matches!(error, Unfinished::Api { .. });
+                assert!(!ends, "{error}");
                 tracing::warn!(class = %key.class, place = %key.place, %error, "capacity not published");
                 self.queue.failed(key);
             }
@@ -266,6 +295,10 @@ impl Publisher {
         }
         let values = match self.ask(segment, &parameters).await {
             Ok(values) => values,
+            Err(_) if self.options.has(Defect::TakesErrorForZero) => Values {
+                capacity: 0,
+                maximum: None,
+            },
             Err(error) => {
                 self.withdraw(key).await?;
                 return Err(error);
@@ -300,6 +333,7 @@ impl Publisher {
     /// The driver does not tell the figures of a key: what to do about its object is a choice.
     async fn withdraw(&self, key: &Key) -> Result<(), Unfinished> {
         match self.options.on_capacity_error {
+            _ if self.options.has(Defect::KeepsUntold) => Ok(()),
             OnCapacityError::Keep => Ok(()),
             OnCapacityError::Withdraw => self.delete_all(&self.view(key).objects).await,
         }
@@ -311,7 +345,8 @@ impl Publisher {
 
     /// KEP-1472: no object means the same as an object with zero.
     fn is_published(&self, values: Values) -> bool {
-        values.capacity > 0 || self.options.publishes_zero()
+        let shows_zero = self.options.publishes_zero() && !self.options.has(Defect::HidesZero);
+        values.capacity > 0 || shows_zero || self.options.has(Defect::ShowsZero)
     }
 
     async fn ask(
@@ -320,8 +355,21 @@ impl Publisher {
         parameters: &BTreeMap<String, String>,
     ) -> Result<Values, Unfinished> {
         self.asks.turn().await;
+        let repeats = if self.options.has(Defect::AsksThrice) {
+            2
+        } else {
+            0
+        };
+        for _ in 0..repeats {
+            self.driver.get_capacity(segment, parameters.clone()).await?;
+        }
         let answer = self.driver.get_capacity(segment, parameters.clone()).await?;
-        let bytes = |what, bytes| u64::try_from(bytes).map_err(|_| Unfinished::Negative { what, bytes });
+        let bytes = |what, bytes: i64| match u64::try_from(bytes) {
+            Ok(bytes) if self.options.has(Defect::RoundsUp) => Ok(bytes.next_multiple_of(1 << 30)),
+            Ok(bytes) => Ok(bytes),
+            Err(_) if self.options.has(Defect::TakesNegativeForZero) => Ok(0),
+            Err(_) => Err(Unfinished::Negative { what, bytes }),
+        };
         let maximum = answer
             .maximum_volume_size
             .filter(|_| self.capacities.keeps_maximum() && !self.options.has(Defect::IgnoresMaximum));
@@ -337,6 +385,10 @@ impl Publisher {
         let object = desired::object(&self.by, &key.class, segment, values, self.owner.as_ref());
         self.ledger.lock().begin_create(key);
         let created = self.capacities.create(&object).await;
+        if self.options.has(Defect::MakesDuplicates) && created.is_ok() {
+            // Seen by the watch as well, which is enough.
+            drop(self.capacities.create(&object).await);
+        }
         let several = self.ledger.lock().end_create(key, created.as_ref().ok().cloned());
         created.map_err(|source| Unfinished::Api {
             verb: "create the object",
@@ -346,12 +398,29 @@ impl Publisher {
     }
 
     async fn update(&self, object: &CSIStorageCapacity, values: Values) -> Result<(), Unfinished> {
-        let current = desired::is_current(object, values, self.owner.as_ref());
+        assert!(
+            !self.options.has(Defect::CrashesOnUnset) || object.capacity.is_some(),
+            "the capacity of {} is unset",
+            object.name_any()
+        );
+        let mut current = desired::is_current(object, values, self.owner.as_ref());
+        if self.options.has(Defect::IgnoresMaximumChanges) {
+            let mut same = object.clone();
+            same.maximum_volume_size = values.maximum.map(quantity::from_bytes);
+            current = desired::is_current(&same, values, self.owner.as_ref());
+        }
         if current && !self.options.has(Defect::RewritesUnchanged) {
             return Ok(());
         }
-        let wanted = desired::updated(object, values, self.owner.as_ref());
+        let mut wanted = desired::updated(object, values, self.owner.as_ref());
+        if self.options.has(Defect::AppendsOwner) {
+            let owners = object.metadata.owner_references.clone().unwrap_or_default();
+            let own = self.owner.iter().filter(|own| !owners.contains(own)).cloned();
+            let all: Vec<_> = owners.iter().cloned().chain(own).collect();
+            wanted.metadata.owner_references = Some(all).filter(|all| !all.is_empty());
+        }
         match self.capacities.replace(&wanted).await {
+            Ok(_) if self.options.has(Defect::KeepsFirstVersion) => Ok(()),
             Ok(written) => {
                 self.ledger.lock().wrote(written);
                 Ok(())

@@ -168,17 +168,32 @@ impl Provisioner {
             &job.class,
             abilities.single_node_multi_writer,
         )?;
+        let request = match self.options.has(Defect::RenamesVolumes) {
+            true => CreateVolumeRequest {
+                name: format!("{}-{:04x}", request.name, rand::random::<u16>()),
+                ..request
+            },
+            false => request,
+        };
+        let is_block = job.claim.spec.as_ref().is_some_and(request::is_block);
+        if is_block && self.options.has(Defect::RefusesBlock) {
+            return Err(ProvisionError::Unable("raw block"));
+        }
         if !abilities.topology {
             return Ok(Attempt {
                 job: job.clone(),
                 request,
             });
         }
+        let allowed = job.class.allowed_topologies.as_deref().unwrap_or_default();
         let placement = Placement {
             node: job.node(),
             claim: &job.claim.name_any(),
-            allowed: job.class.allowed_topologies.as_deref().unwrap_or_default(),
-            strict: self.options.strict_topology,
+            allowed: match self.options.has(Defect::IgnoresAllowedTopologies) {
+                true => &[],
+                false => allowed,
+            },
+            strict: self.options.strict_topology && !self.options.has(Defect::IgnoresStrictTopology),
             immediate: self.options.immediate_topology,
         };
         let requirement = requirement(&self.cluster.lock().topology, placement)?;
@@ -209,6 +224,10 @@ impl Provisioner {
         let too_small = volume.capacity_bytes > 0 && volume.capacity_bytes < wanted;
         // Until it is clear what becomes of the volume, the request is remembered: the volume must not be forgotten.
         self.remember(attempt);
+        let leaks = self.options.has(Defect::KeepsReserved);
+        if (too_small || !self.is_claimed(job)) && leaks {
+            return Ok(Outcome::Unwanted);
+        }
         if too_small || !self.is_claimed(job) {
             self.driver.delete_volume(&volume.volume_id).await?;
             self.settle(job, &reach);
@@ -332,6 +351,9 @@ impl Provisioner {
     }
 
     fn remember(&self, attempt: &Arc<Attempt>) {
+        if self.options.has(Defect::ForgetsAttempts) {
+            return;
+        }
         self.undecided
             .lock()
             .insert(uid(&*attempt.job.claim), Arc::clone(attempt));

@@ -21,7 +21,14 @@ pub(super) fn wakes(rules: &Rules, change: &Change, pod: &Pod, blockers: &BTreeS
         .iter()
         .any(|blocker| matches!(blocker, Blocker::Capacity { .. }));
     let by_volumes = by_capacity || blockers.contains(&Blocker::Volumes);
+    if rules.has(Defect::WakesAlways) {
+        return true;
+    }
     match change {
+        Change::Node(_) | Change::CsiNode(_) if rules.has(Defect::SleepsThroughNodes) => false,
+        Change::Claim(_) if rules.has(Defect::SleepsThroughClaims) => false,
+        Change::Class(_) if rules.has(Defect::SleepsThroughClasses) => false,
+        Change::Driver(_) if rules.has(Defect::SleepsThroughFlag) => false,
         Change::Node(delta) => {
             node_may_help(delta) || (blockers.contains(&Blocker::Resources) && room_grew(delta))
         }
