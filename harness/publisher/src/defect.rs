@@ -90,8 +90,8 @@ pub enum Defect {
     RoundsUp,
     /// Does not write an object of which only the maximum volume size changed.
     IgnoresMaximumChanges,
-    /// Waits for the next poll after volumes came or went.
-    PollsOnly,
+    /// Ends at a claim that names it as provisioner and has no class.
+    CrashesOnClassless,
     /// Leaves volumes that turned out too small, or that nobody claims any more.
     KeepsReserved,
 }
@@ -144,7 +144,7 @@ impl Defect {
         (Defect::ForgetsKeys, "publisher-forgets-keys"),
         (Defect::RoundsUp, "publisher-rounds-up"),
         (Defect::IgnoresMaximumChanges, "publisher-ignores-maximum-changes"),
-        (Defect::PollsOnly, "publisher-polls-only"),
+        (Defect::CrashesOnClassless, "publisher-crashes-on-classless"),
         (Defect::KeepsReserved, "publisher-leaks-failed-volumes"),
     ];
 }

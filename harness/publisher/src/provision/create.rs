@@ -96,6 +96,10 @@ impl Provisioner {
     pub(super) fn open_job(&self, uid: &str) -> Option<Job> {
         let cluster = self.cluster.lock();
         let claim = Arc::clone(cluster.claims.get(uid)?);
+        assert!(
+            !self.options.has(Defect::CrashesOnClassless) || claim::class_name(&claim).is_some(),
+            "claim {uid} has no class"
+        );
         let class = Arc::clone(cluster.classes.get(claim::class_name(&claim)?)?);
         let name = request::volume_name(&self.options, &claim);
         let open = claim::is_open(&claim, &class, &self.driver.name) && !cluster.volumes.contains_key(&name);
