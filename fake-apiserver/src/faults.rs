@@ -4,7 +4,11 @@
 
 use crate::status::Cause;
 use serde_json::Value;
+use std::collections::HashSet;
 use std::fmt;
+
+/// How many faults of one object are told. One body can hold a million; the real server tells them all.
+const FAULTS_MAX: usize = 10_000;
 
 /// The faults found in one object, in the order in which the real server reports them.
 #[derive(Clone, Debug, Default)]
@@ -46,6 +50,15 @@ impl Faults {
             "FieldValueDuplicate",
             field,
             format!("Duplicate value: {}", value.into()),
+        );
+    }
+
+    /// The same with a value that is written already, and a reason.
+    pub(crate) fn duplicate_because(&mut self, field: impl Into<String>, value: &str, why: &str) {
+        self.push(
+            "FieldValueDuplicate",
+            field,
+            format!("Duplicate value: {value}: {why}"),
         );
     }
 
@@ -119,7 +132,15 @@ impl Faults {
         self.0
     }
 
+    /// So many that no more are kept: those who judge lists by pairs can stop.
+    pub(crate) fn is_full(&self) -> bool {
+        self.0.len() >= FAULTS_MAX
+    }
+
     fn push(&mut self, reason: &'static str, field: impl Into<String>, message: String) {
+        if self.is_full() {
+            return;
+        }
         self.0.push(Cause {
             reason,
             message,
@@ -131,13 +152,12 @@ impl Faults {
 impl fmt::Display for Faults {
     /// One fault as it is, several in brackets; the same text twice is said once, although both stay causes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut texts: Vec<String> = Vec::new();
-        for cause in &self.0 {
-            let text = format!("{}: {}", cause.field, cause.message);
-            if !texts.contains(&text) {
-                texts.push(text);
-            }
-        }
+        let mut said = HashSet::new();
+        let texts = self
+            .0
+            .iter()
+            .map(|cause| format!("{}: {}", cause.field, cause.message));
+        let texts: Vec<String> = texts.filter(|text| said.insert(text.clone())).collect();
         match texts.as_slice() {
             [one] => f.write_str(one),
             many => write!(f, "[{}]", many.join(", ")),

@@ -5,6 +5,7 @@
 use crate::faults::Faults;
 use crate::names::{self, Complaints};
 use serde_json::{Map, Value};
+use std::collections::HashSet;
 
 /// Bytes that all annotations of an object may have together.
 pub(crate) const ANNOTATIONS_BYTES_MAX: usize = 256 * 1024;
@@ -55,6 +56,14 @@ pub(crate) fn member<'a>(object: &'a mut Value, name: &str) -> &'a mut Map<Strin
         *slot = Value::Object(Map::new());
     }
     slot.as_object_mut().expect("it was made an object above")
+}
+
+/// A member of an object, made as `null` where it is missing; what is no object becomes one.
+pub(crate) fn slot<'a>(object: &'a mut Value, name: &str) -> &'a mut Value {
+    if !object.is_object() {
+        *object = Value::Object(Map::new());
+    }
+    &mut object[name]
 }
 
 /// Sets a member of an object that has none of that name, or `null`.
@@ -155,7 +164,7 @@ pub(crate) fn validate_common(object: &Value, name_rule: fn(&str) -> Complaints,
 /// The rules for a change of `metadata` (`ValidateObjectMetaUpdate`).
 pub(crate) fn validate_update(new: &Value, old: &Value, faults: &mut Faults) {
     if is_deleting(old) {
-        let before = finalizers(old);
+        let before: HashSet<&str> = finalizers(old).into_iter().collect();
         let added: Vec<&str> = finalizers(new)
             .into_iter()
             .filter(|f| !before.contains(f))

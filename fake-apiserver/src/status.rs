@@ -241,8 +241,8 @@ impl Status {
         )
     }
 
-    /// The refusal of a watch in an encoding that only whole objects have.
-    pub(crate) fn no_such_stream(available: &str) -> Self {
+    /// The refusal of a form that the answer does not have.
+    pub(crate) fn no_such_form(available: &str) -> Self {
         let text = format!("only the following media types are accepted: {available}");
         Self::failure(406, "NotAcceptable", text)
     }

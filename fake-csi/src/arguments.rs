@@ -4,13 +4,14 @@
 use std::collections::BTreeMap;
 
 use csi_proto::v1::{
-    CapacityRange, CreateVolumeRequest, Topology, VolumeCapability, volume_capability,
+    CapacityRange, CreateVolumeRequest, Topology, VolumeCapability, VolumeContentSource, volume_capability,
     volume_capability::{AccessType, access_mode},
+    volume_content_source,
 };
 use tonic::Status;
 
 use crate::{
-    Segment,
+    DriverSpec, Segment,
     backend::SizeRange,
     volumes::{Usage, Wanted},
 };
@@ -25,19 +26,11 @@ const PATH_BYTES_MAX: usize = 4096;
 const MAP_BYTES_MAX: usize = 4096;
 
 /// The wanted volume, or `INVALID_ARGUMENT`.
-pub(crate) fn wanted(request: CreateVolumeRequest) -> Result<Wanted, Status> {
+pub(crate) fn wanted(spec: &DriverSpec, request: CreateVolumeRequest) -> Result<Wanted, Status> {
     let name = required("name", request.name)?;
     let usages = usages(&request.volume_capabilities)?;
-    if request.volume_content_source.is_some() {
-        return Err(Status::invalid_argument(
-            "this driver makes empty volumes only; leave volume_content_source out",
-        ));
-    }
-    if !request.mutable_parameters.is_empty() {
-        return Err(Status::invalid_argument(
-            "this driver has no mutable parameters; leave them out",
-        ));
-    }
+    let source = request.volume_content_source.map(|source| original(spec, source));
+    let mutable_parameters = mutable_parameters(spec, request.mutable_parameters)?;
     let size = size(request.capacity_range)?;
     let parameters = bounded("parameters", request.parameters)?;
     let terms = request.accessibility_requirements.unwrap_or_default();
@@ -49,7 +42,37 @@ pub(crate) fn wanted(request: CreateVolumeRequest) -> Result<Wanted, Status> {
         usages,
         requisite,
         preferred,
+        source: source.transpose()?,
+        mutable_parameters,
     })
+}
+
+/// The volume of which a copy is wanted.
+fn original(spec: &DriverSpec, source: VolumeContentSource) -> Result<String, Status> {
+    match source.r#type {
+        Some(volume_content_source::Type::Volume(volume)) if spec.has_clones() => {
+            required("volume_content_source.volume_id", volume.volume_id)
+        }
+        Some(volume_content_source::Type::Snapshot(_)) => Err(Status::invalid_argument(
+            "this driver has no snapshots; leave volume_content_source out",
+        )),
+        _ => Err(Status::invalid_argument(
+            "this driver makes empty volumes only; leave volume_content_source out",
+        )),
+    }
+}
+
+/// Mutable parameters, where the driver has some.
+pub(crate) fn mutable_parameters(
+    spec: &DriverSpec,
+    parameters: BTreeMap<String, String>,
+) -> Result<BTreeMap<String, String>, Status> {
+    if !parameters.is_empty() && !spec.has_mutable_parameters() {
+        return Err(Status::invalid_argument(
+            "this driver has no mutable parameters; leave them out",
+        ));
+    }
+    bounded("mutable_parameters", parameters)
 }
 
 /// A text that must be there and short enough.

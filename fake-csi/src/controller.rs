@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 use csi_proto::v1::{
     ControllerExpandVolumeRequest, ControllerExpandVolumeResponse, ControllerGetCapabilitiesRequest,
-    ControllerGetCapabilitiesResponse, ControllerServiceCapability, CreateVolumeRequest,
-    CreateVolumeResponse, DeleteVolumeRequest, DeleteVolumeResponse, GetCapacityRequest, GetCapacityResponse,
-    ListVolumesRequest, ListVolumesResponse, Topology, ValidateVolumeCapabilitiesRequest,
-    ValidateVolumeCapabilitiesResponse, Volume, controller_server::Controller, controller_service_capability,
+    ControllerGetCapabilitiesResponse, ControllerModifyVolumeRequest, ControllerModifyVolumeResponse,
+    ControllerServiceCapability, CreateVolumeRequest, CreateVolumeResponse, DeleteVolumeRequest,
+    DeleteVolumeResponse, GetCapacityRequest, GetCapacityResponse, ListVolumesRequest, ListVolumesResponse,
+    Topology, ValidateVolumeCapabilitiesRequest, ValidateVolumeCapabilitiesResponse, Volume,
+    VolumeContentSource, controller_server::Controller, controller_service_capability,
     controller_service_capability::rpc, list_volumes_response, validate_volume_capabilities_response,
+    volume_content_source,
 };
 use tonic::{Request, Response, Status};
 
@@ -41,8 +43,12 @@ impl Controller for Endpoint {
         request: Request<DeleteVolumeRequest>,
     ) -> Result<Response<DeleteVolumeResponse>, Status> {
         let mut call = self.call(Method::DeleteVolume, &request);
-        let id = request.into_inner().volume_id;
+        let DeleteVolumeRequest {
+            volume_id: id,
+            secrets,
+        } = request.into_inner();
         self.describe(&mut call.event, &id);
+        call.event.secrets = secrets.into_keys().collect();
         self.serve(call, |books, _, _| {
             let id = arguments::required("volume_id", id)?;
             if books.published.holds(&id) {
@@ -69,6 +75,28 @@ impl Controller for Endpoint {
         self.serve(call, |books, _, _| match advertised {
             true => expand(books, request),
             false => Err(Status::unimplemented("the volumes of this driver do not grow")),
+        })
+        .await
+    }
+
+    async fn controller_modify_volume(
+        &self,
+        request: Request<ControllerModifyVolumeRequest>,
+    ) -> Result<Response<ControllerModifyVolumeResponse>, Status> {
+        let mut call = self.call(Method::ControllerModifyVolume, &request);
+        let request = request.into_inner();
+        self.describe(&mut call.event, &request.volume_id);
+        call.event.mutable_parameters = request.mutable_parameters.clone();
+        call.event.secrets = request.secrets.into_keys().collect();
+        let spec = &self.shared.spec;
+        self.serve(call, |books, _, _| {
+            if !spec.has_mutable_parameters() {
+                return Err(Status::unimplemented("the volumes of this driver do not change"));
+            }
+            let id = arguments::required("volume_id", request.volume_id)?;
+            let parameters = arguments::mutable_parameters(spec, request.mutable_parameters)?;
+            books.volumes.modify(&id, parameters)?;
+            Ok((ControllerModifyVolumeResponse {}, Answer::Done))
         })
         .await
     }
@@ -130,6 +158,8 @@ impl Controller for Endpoint {
             (rpc::Type::ListVolumes, true),
             (rpc::Type::GetCapacity, spec.advertise_get_capacity),
             (rpc::Type::ExpandVolume, spec.has_expansion()),
+            (rpc::Type::CloneVolume, spec.has_clones()),
+            (rpc::Type::ModifyVolume, spec.has_mutable_parameters()),
         ];
         let answer = ControllerGetCapabilitiesResponse {
             capabilities: calls
@@ -172,6 +202,17 @@ fn describe_creation(call: &mut Event, request: &CreateVolumeRequest) {
     call.required_bytes = request.capacity_range.map(|range| range.required_bytes);
     call.limit_bytes = request.capacity_range.map(|range| range.limit_bytes);
     call.volume_name = Some(request.name.clone());
+    call.secrets = request.secrets.keys().cloned().collect();
+    call.mutable_parameters = request.mutable_parameters.clone();
+    call.source = request.volume_content_source.as_ref().and_then(original);
+}
+
+/// The volume of which a copy is wanted.
+fn original(source: &VolumeContentSource) -> Option<String> {
+    match &source.r#type {
+        Some(volume_content_source::Type::Volume(volume)) => Some(volume.volume_id.clone()),
+        _ => None,
+    }
 }
 
 fn create(
@@ -181,7 +222,7 @@ fn create(
     request: CreateVolumeRequest,
     effect: Option<Effect>,
 ) -> Answered<CreateVolumeResponse> {
-    let wanted = arguments::wanted(request)?;
+    let wanted = arguments::wanted(spec, request)?;
     if let Some(usage) = wanted.usages.iter().find(|usage| !spec.knows(usage.mode)) {
         return Err(Status::invalid_argument(format!(
             "CSI {} has no access mode {}; use one that it has",
@@ -245,7 +286,7 @@ fn measured(spec: &DriverSpec, books: &Books, request: GetCapacityRequest) -> An
         parameters: &parameters,
         blocks: &blocks,
     };
-    let room = books.backend.room(segment.as_ref(), ask);
+    let room = books.backend.room(segment.as_ref(), ask, spec.tells_reserved);
     let told = |bytes: Option<u64>| bytes.filter(|_| spec.version.has_volume_sizes()).map(signed);
     Ok(capacity(
         signed(room.available),
@@ -318,6 +359,13 @@ fn list(books: &Books, request: &ListVolumesRequest) -> Result<ListVolumesRespon
 
 fn message(volume: &VolumeInfo) -> Volume {
     let everywhere = volume.segment.is_empty();
+    let source = volume.source.as_ref().map(|id| VolumeContentSource {
+        r#type: Some(volume_content_source::Type::Volume(
+            volume_content_source::VolumeSource {
+                volume_id: id.clone(),
+            },
+        )),
+    });
     Volume {
         capacity_bytes: signed(volume.bytes),
         volume_id: volume.id.clone(),
@@ -328,6 +376,7 @@ fn message(volume: &VolumeInfo) -> Volume {
                 segments: volume.segment.clone(),
             }]
         },
+        content_source: source,
         ..Default::default()
     }
 }

@@ -22,24 +22,42 @@ pub struct DriverSpec {
     pub advertise_get_capacity: bool,
     /// Whether the controller advertises `EXPAND_VOLUME`; if not, or before CSI 1.1, the call answers `UNIMPLEMENTED`.
     pub advertise_expand_volume: bool,
+    /// Whether the controller advertises `CLONE_VOLUME`; if not, or before CSI 1.1, a request for a copy answers `INVALID_ARGUMENT`.
+    pub advertise_clone_volume: bool,
+    /// Whether the controller advertises `MODIFY_VOLUME`; if not, or before CSI 1.9, mutable parameters answer `INVALID_ARGUMENT`.
+    pub advertise_modify_volume: bool,
+    /// Whether GetCapacity still counts what is reserved: without, an extender that reserves for a pod may take the node away from it; with,
+    /// others are told room that they do not get.
+    pub tells_reserved: bool,
     /// The release of the specification that the driver was made for: it knows nothing that came later.
     pub version: SpecVersion,
 }
 
 impl DriverSpec {
-    /// A driver without topology that can do everything.
+    /// A driver without topology that can do everything but copies and mutable parameters.
     pub fn new(name: impl Into<String>) -> DriverSpec {
         DriverSpec {
             name: name.into(),
             topology_keys: Vec::new(),
             advertise_get_capacity: true,
             advertise_expand_volume: true,
+            advertise_clone_volume: false,
+            advertise_modify_volume: false,
+            tells_reserved: true,
             version: SpecVersion::NEWEST,
         }
     }
 
     pub(crate) fn has_expansion(&self) -> bool {
         self.advertise_expand_volume && self.version.has_expansion()
+    }
+
+    pub(crate) fn has_clones(&self) -> bool {
+        self.advertise_clone_volume && self.version.has_clones()
+    }
+
+    pub(crate) fn has_mutable_parameters(&self) -> bool {
+        self.advertise_modify_volume && self.version.has_mutable_parameters()
     }
 
     /// Whether the access mode of that number was there already.
@@ -122,8 +140,8 @@ impl FakeDriver {
         books.backend.pools().map(with_sums).collect()
     }
 
-    /// Holds devices for volumes to come, as an extender of the scheduler does: other volumes cannot have them. GetCapacity still
-    /// counts them. A hold ends when its volume is created, and all end when the reservation is cancelled.
+    /// Holds devices for volumes to come, as an extender of the scheduler does: other volumes cannot have them. Whether
+    /// GetCapacity still counts them is a choice of the [`DriverSpec`]. A hold ends when its volume is created, and all end when the reservation is cancelled.
     ///
     /// Fails if the name is in use, if a volume has no holder, or if no segment has a free device for each volume.
     pub fn reserve(&self, reservation: &Reservation) -> Result<Vec<Held>, ReserveError> {

@@ -37,6 +37,12 @@ pub struct Event {
     pub preferred: Vec<Segment>,
     /// Parameters of GetCapacity and CreateVolume, as they came.
     pub parameters: BTreeMap<String, String>,
+    /// Names of the secrets of CreateVolume, DeleteVolume and ControllerModifyVolume; their values are nobody's business.
+    pub secrets: Vec<String>,
+    /// `mutable_parameters` of CreateVolume and ControllerModifyVolume.
+    pub mutable_parameters: BTreeMap<String, String>,
+    /// The volume of which CreateVolume wanted a copy.
+    pub source: Option<String>,
     /// How many volume capabilities GetCapacity and CreateVolume carried.
     pub volume_capabilities: usize,
     /// `capacity_range.required_bytes` of CreateVolume and ControllerExpandVolume; `None` without a range.
@@ -100,6 +106,9 @@ impl Event {
             requisite: Vec::new(),
             preferred: Vec::new(),
             parameters: BTreeMap::new(),
+            secrets: Vec::new(),
+            mutable_parameters: BTreeMap::new(),
+            source: None,
             volume_capabilities: 0,
             required_bytes: None,
             limit_bytes: None,

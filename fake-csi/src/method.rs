@@ -27,6 +27,8 @@ pub enum Method {
     ControllerGetCapabilities,
     /// `Controller.ControllerExpandVolume`.
     ControllerExpandVolume,
+    /// `Controller.ControllerModifyVolume`.
+    ControllerModifyVolume,
     /// `Node.NodePublishVolume`.
     NodePublishVolume,
     /// `Node.NodeUnpublishVolume`.
@@ -37,7 +39,7 @@ pub enum Method {
     NodeGetInfo,
 }
 
-const METHODS: [(Method, &str); 14] = [
+const METHODS: [(Method, &str); 15] = [
     (Method::GetPluginInfo, "GetPluginInfo"),
     (Method::GetPluginCapabilities, "GetPluginCapabilities"),
     (Method::Probe, "Probe"),
@@ -48,6 +50,7 @@ const METHODS: [(Method, &str); 14] = [
     (Method::GetCapacity, "GetCapacity"),
     (Method::ControllerGetCapabilities, "ControllerGetCapabilities"),
     (Method::ControllerExpandVolume, "ControllerExpandVolume"),
+    (Method::ControllerModifyVolume, "ControllerModifyVolume"),
     (Method::NodePublishVolume, "NodePublishVolume"),
     (Method::NodeUnpublishVolume, "NodeUnpublishVolume"),
     (Method::NodeGetCapabilities, "NodeGetCapabilities"),

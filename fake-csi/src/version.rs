@@ -22,6 +22,16 @@ impl SpecVersion {
         self.minor >= 1
     }
 
+    /// Volumes can be made from others since 1.1.
+    pub fn has_clones(self) -> bool {
+        self.minor >= 1
+    }
+
+    /// Mutable parameters and ControllerModifyVolume came with 1.9.
+    pub fn has_mutable_parameters(self) -> bool {
+        self.minor >= 9
+    }
+
     /// `maximum_volume_size` and `minimum_volume_size` of GetCapacity came with 1.4.
     pub fn has_volume_sizes(self) -> bool {
         self.minor >= 4

@@ -25,6 +25,9 @@ pub(crate) struct Wanted {
     pub(crate) usages: Vec<Usage>,
     pub(crate) requisite: Vec<Segment>,
     pub(crate) preferred: Vec<Segment>,
+    /// The volume of which it is to be a copy.
+    pub(crate) source: Option<String>,
+    pub(crate) mutable_parameters: BTreeMap<String, String>,
 }
 
 /// A way of using a volume, as far as two ways can contradict each other.
@@ -73,7 +76,11 @@ impl Volumes {
     }
 
     /// Finds the volume of that name, or makes it.
-    pub(crate) fn create(&mut self, backend: &mut Backend, wanted: Wanted) -> Result<&VolumeInfo, Status> {
+    pub(crate) fn create(
+        &mut self,
+        backend: &mut Backend,
+        mut wanted: Wanted,
+    ) -> Result<&VolumeInfo, Status> {
         if wanted.size.is_crossed() {
             return Err(Status::out_of_range(
                 "capacity_range.required_bytes is above limit_bytes; lower it",
@@ -81,6 +88,16 @@ impl Volumes {
         }
         if let Some(id) = self.ids.get(&wanted.name) {
             return self.existing(id, &wanted);
+        }
+        if let Some(id) = &wanted.source {
+            let original = self.get(id).ok_or_else(|| unknown(id))?;
+            if wanted.size.limit.is_some_and(|limit| limit < original.bytes) {
+                return Err(Status::out_of_range(format!(
+                    "a copy of volume {id:?} has {} bytes at least, which is above limit_bytes; raise it",
+                    original.bytes
+                )));
+            }
+            wanted.size.required = wanted.size.required.max(Some(original.bytes));
         }
         if self.by_id.len() >= VOLUMES_MAX {
             return Err(Status::resource_exhausted(format!(
@@ -98,6 +115,8 @@ impl Volumes {
             name,
             parameters,
             usages,
+            source,
+            mutable_parameters,
             ..
         } = wanted;
         self.ids.insert(name.clone(), id.clone());
@@ -109,6 +128,8 @@ impl Volumes {
             segment: place.segment().clone(),
             device: place.device().cloned(),
             parameters,
+            mutable_parameters,
+            source,
         };
         let kept = Kept { info, place, usages };
         Ok(&self.by_id.entry(id).or_insert(kept).info)
@@ -120,6 +141,13 @@ impl Volumes {
             self.ids.remove(&info.name);
             backend.give_back(&place, info.raw_bytes);
         }
+    }
+
+    /// Sets mutable parameters of a volume; those that are not named stay.
+    pub(crate) fn modify(&mut self, id: &str, parameters: BTreeMap<String, String>) -> Result<(), Status> {
+        let kept = self.by_id.get_mut(id).ok_or_else(|| unknown(id))?;
+        kept.info.mutable_parameters.extend(parameters);
+        Ok(())
     }
 
     /// Makes a volume at least as large as required. It never shrinks, and one that is large enough stays as it is.
@@ -211,6 +239,7 @@ impl Wanted {
         let checks = [
             ("size", self.size.contains(kept.info.bytes)),
             ("parameters", self.parameters == kept.info.parameters),
+            ("source", self.source == kept.info.source),
             (
                 "capabilities",
                 self.usages.iter().all(|usage| kept.usages.contains(usage)),

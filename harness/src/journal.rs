@@ -249,6 +249,27 @@ pub struct CallFact {
     pub available: Option<i64>,
     /// maximum_volume_size, for GetCapacity.
     pub maximum: Option<i64>,
+    /// What few calls have.
+    #[serde(flatten)]
+    pub details: CallDetails,
+}
+
+/// What few calls have.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CallDetails {
+    /// minimum_volume_size, for GetCapacity.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub minimum: Option<i64>,
+    /// Names of the secrets that came along.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub secrets: Vec<String>,
+    /// mutable_parameters, for CreateVolume.
+    #[serde(skip_serializing_if = "std::collections::BTreeMap::is_empty")]
+    pub mutable: std::collections::BTreeMap<String, String>,
+    /// The volume of which CreateVolume wanted a copy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub copy_of: Option<String>,
 }
 
 /// A volume that takes room.

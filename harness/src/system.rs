@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::journal::{Journal, ProcessEvent, ProcessFact, What};
-use crate::scenario::{Mode, Role, ShapePoint};
+use crate::scenario::{Mode, Role, SchedulerSpec};
 
 /// An error of any kind, as binaries use it.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -60,6 +60,14 @@ pub struct Settings {
     pub mode: Mode,
     /// The publisher's poll interval.
     pub refresh: Duration,
+    /// Publish at all.
+    pub publish: bool,
+    /// Objects are known by their owner instead of by their labels.
+    pub by_owner: bool,
+    /// Tell the driver the names of claim and volume.
+    pub metadata: bool,
+    /// GetCapacity calls per second at most; none: no limit.
+    pub asks_per_second: Option<u32>,
     /// Hops from the pod to the owner; none: no owner.
     pub owner_level: Option<u8>,
     /// Publish for classes with immediate binding.
@@ -68,12 +76,8 @@ pub struct Settings {
     pub zero: bool,
     /// Ask for the selected node's topology only.
     pub strict_topology: bool,
-    /// The gate CSIStorageCapacity of the scheduler.
-    pub capacity: bool,
-    /// The gate StorageCapacityScoring.
-    pub scoring: bool,
-    /// VolumeBindingArgs.shape.
-    pub shape: Option<Vec<ShapePoint>>,
+    /// How the scheduler is set.
+    pub scheduler: SchedulerSpec,
     /// Remove objects whose figure the driver does not tell any more.
     pub withdraw: bool,
     /// There are several instances, of which one leads.
@@ -90,7 +94,6 @@ impl Settings {
     pub(crate) fn values(&self, role: Role) -> Vec<(&'static str, String, bool)> {
         let switch = |name, on: bool, usual: bool| (name, on.to_string(), on == usual);
         let level = self.owner_level.map(|level| level.to_string());
-        let shape = self.shape.as_ref().map(serde_json::to_string);
         let none = || "none".to_owned();
         match role {
             Role::Publisher => vec![
@@ -99,6 +102,14 @@ impl Settings {
                     "ownerLevel",
                     level.unwrap_or_else(none),
                     self.owner_level.is_none(),
+                ),
+                switch("publish", self.publish, true),
+                switch("byOwner", self.by_owner, false),
+                switch("metadata", self.metadata, false),
+                (
+                    "asksPerSecond",
+                    self.asks_per_second.map_or_else(none, |rate| rate.to_string()),
+                    self.asks_per_second.is_none(),
                 ),
                 switch("immediate", self.immediate, false),
                 switch("zero", self.zero, false),
@@ -114,15 +125,7 @@ impl Settings {
                     false,
                 ),
             ],
-            Role::Scheduler => vec![
-                switch("capacity", self.capacity, true),
-                switch("scoring", self.scoring, false),
-                (
-                    "shape",
-                    shape.and_then(Result::ok).unwrap_or_else(none),
-                    self.shape.is_none(),
-                ),
-            ],
+            Role::Scheduler => self.scheduler.values(),
         }
     }
 }
@@ -130,15 +133,17 @@ impl Settings {
 impl Default for Settings {
     fn default() -> Self {
         Settings {
+            publish: true,
+            by_owner: false,
+            metadata: false,
+            asks_per_second: None,
             mode: Mode::Central,
             refresh: Duration::from_millis(100),
             owner_level: None,
             immediate: false,
             zero: false,
             strict_topology: false,
-            capacity: true,
-            scoring: false,
-            shape: None,
+            scheduler: SchedulerSpec::default(),
             withdraw: false,
             election: false,
             driver: String::new(),

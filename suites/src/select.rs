@@ -104,13 +104,25 @@ pub(crate) fn is_meant(name: &str, id: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
+/// How alike two names are, from 0 to 1, of which one may have been meant for the other.
+const ALIKE: f64 = 0.75;
+
 fn hint(name: &str, plans: &[Plan]) -> String {
+    let alike = |id: &str| {
+        let parts = id.match_indices('/').map(|(end, _)| &id[..end]);
+        let whole = strsim::jaro_winkler(id, name);
+        parts
+            .map(|part| strsim::jaro_winkler(part, name))
+            .fold(whole, f64::max)
+    };
     let last = name.rsplit('/').next().unwrap_or(name);
-    let close = plans.iter().map(Plan::id).min_by_key(|id| {
-        let same = id.bytes().zip(name.bytes()).take_while(|(a, b)| a == b).count();
-        (!id.contains(last), usize::MAX - same)
-    });
-    close
-        .map(|id| format!(", did you mean `{id}`?"))
-        .unwrap_or_default()
+    let (named, others): (Vec<&str>, Vec<&str>) =
+        plans.iter().map(Plan::id).partition(|id| id.ends_with(last));
+    let candidates = if named.is_empty() { others } else { named };
+    let closest = candidates.into_iter().map(|id| (id, alike(id)));
+    let closest = closest.max_by(|(_, a), (_, b)| a.total_cmp(b));
+    match closest {
+        Some((id, likeness)) if likeness > ALIKE => format!(", did you mean `{id}`?"),
+        _ => String::new(),
+    }
 }

@@ -23,6 +23,7 @@ const ALLOWED_IN_TESTS: &[(&str, &[&str])] = &[(
         "xtask",
         "capacity-publisher",
         "capacity-scheduler",
+        "csi-proto",
         "fake-apiserver",
         "fake-csi",
     ],

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use capacity_publisher as publisher;
 use capacity_scheduler as scheduler;
-use suites::harness::scenario::{Mode, Role};
+use suites::harness::scenario::{Deviation, Mode, Role, SchedulerSpec};
 use suites::harness::system::{Access, BoxError, Run, System, Systems};
 use suites::harness::{Defect as SurroundingsDefect, RunOptions};
 
@@ -98,10 +98,15 @@ pub fn built_in(defect: Option<Defect>) -> Systems {
             Ok(())
         })
     });
-    let run_cleaner: Arc<Run> = Arc::new(|access, stop| {
+    let run_cleaner: Arc<Run> = Arc::new(move |access, stop| {
         Box::pin(async move {
             let client = client(&access)?;
-            publisher::run(cleaner_options(access), client, stop.cancelled_owned()).await?;
+            publisher::run(
+                cleaner_options(access, of_publisher),
+                client,
+                stop.cancelled_owned(),
+            )
+            .await?;
             Ok(())
         })
     });
@@ -139,7 +144,7 @@ const RETRY_MAX: Duration = Duration::from_secs(1);
 /// How long a driver may be away in a case without losing its objects.
 const UNREGISTRATION_GRACE: Duration = Duration::from_millis(200);
 
-fn cleaner_options(access: Access) -> publisher::Options {
+fn cleaner_options(access: Access, defect: Option<publisher::Defect>) -> publisher::Options {
     publisher::Options {
         namespace: Some(access.namespace),
         kube_api_capacity_qps: 0.0,
@@ -150,6 +155,7 @@ fn cleaner_options(access: Access) -> publisher::Options {
             driver_name: Some(access.settings.driver),
             orphan_after: access.settings.orphan_after,
         },
+        defect,
         ..publisher::Options::default()
     }
 }
@@ -175,14 +181,21 @@ fn publisher_options(access: Access, defect: Option<publisher::Defect>) -> publi
     let settings = access.settings;
     publisher::Options {
         csi_address: access.csi_socket.unwrap_or_default(),
-        enable_capacity: true,
+        enable_capacity: settings.publish,
         capacity_poll_interval: settings.refresh,
         capacity_ownerref_level: settings.owner_level.map_or(-1, i32::from),
+        recognize_by: match settings.by_owner {
+            true => publisher::RecognizeBy::Owner,
+            false => publisher::RecognizeBy::Labels,
+        },
+        extra_create_metadata: settings.metadata,
         capacity_for_immediate_binding: settings.immediate,
         publish_zero: Some(settings.zero),
         capacity_threads: 4,
         // What limits a program in a cluster only makes cases slow.
         kube_api_capacity_qps: 0.0,
+        get_capacity_qps: Some(settings.asks_per_second.map_or(0.0, f64::from)),
+        get_capacity_burst: settings.asks_per_second.unwrap_or(1),
         unregistration_grace: Some(UNREGISTRATION_GRACE),
         node_deployment_base_delay: Duration::from_millis(20),
         node_deployment_max_delay: Duration::from_millis(200),
@@ -205,7 +218,13 @@ fn scheduler_options(
     access: &Access,
     defect: Option<scheduler::Defect>,
 ) -> Result<scheduler::Options, BoxError> {
-    let settings = &access.settings;
+    let settings = &access.settings.scheduler;
+    let release = match settings.release {
+        Some(release) => release.to_string().parse()?,
+        None => scheduler::Release::DEFAULT,
+    };
+    let gates = release.gates(gates(settings).iter().map(String::as_str))?;
+    let deviation = |deviation: &Deviation| deviation.as_str().parse::<scheduler::Deviation>();
     let point = |point: &suites::harness::scenario::ShapePoint| scheduler::ShapePoint {
         utilization: point.utilization.into(),
         score: point.score.into(),
@@ -213,13 +232,37 @@ fn scheduler_options(
     Ok(scheduler::Options {
         initial_backoff: RETRY_START,
         max_backoff: RETRY_MAX,
-        capacity: settings.capacity,
-        scoring: settings.scoring,
+        capacity: gates.capacity,
+        priority: gates.priority,
+        scoring: gates.scoring,
         shape: settings
             .shape
             .as_ref()
             .map(|points| points.iter().map(point).collect()),
+        release,
+        deviations: settings
+            .bug_compatible
+            .iter()
+            .map(deviation)
+            .collect::<Result<_, _>>()?,
+        pooling: if settings.kep_text {
+            scheduler::rules::Pooling::Each
+        } else {
+            scheduler::rules::Pooling::Once
+        },
         defect,
         ..scheduler::Options::default()
     })
+}
+
+/// The gates that a case sets, as a command line has them.
+fn gates(settings: &SchedulerSpec) -> Vec<String> {
+    let said = [
+        ("CSIStorageCapacity", settings.capacity),
+        ("VolumeCapacityPriority", settings.priority),
+        ("StorageCapacityScoring", settings.scoring),
+    ];
+    said.into_iter()
+        .filter_map(|(gate, on)| Some(format!("{gate}={}", on?)))
+        .collect()
 }

@@ -138,6 +138,29 @@ fn files_and_folders_that_cannot_be_read_end_with_2() {
 }
 
 #[test]
+fn nothing_is_guessed_for_a_name_like_none() {
+    let output = xtask(&["e2e", "nosuch"]);
+    assert_eq!(output.status.code(), Some(2));
+    let text = stderr(&output);
+    assert!(
+        text.contains("`nosuch`") && !text.contains("did you mean"),
+        "{text}"
+    );
+}
+
+#[test]
+fn nothing_of_which_there_is_none_is_measured() {
+    for none in [
+        ["apiserver", "--objects=0"],
+        ["publisher", "--objects=0"],
+        ["scheduler", "--nodes=0"],
+    ] {
+        let output = xtask(&["bench", none[0], "--as-built", none[1]]);
+        assert_eq!(output.status.code(), Some(2), "{none:?}");
+    }
+}
+
+#[test]
 fn an_unknown_case_ends_with_2_and_a_hint() {
     let output = xtask(&["e2e", "publisher/value/maximun"]);
     assert_eq!(output.status.code(), Some(2));

@@ -50,12 +50,19 @@ pub(super) struct Wish {
 
 impl Wish {
     pub(super) fn of(route: &Route, request: &Request<Incoming>, params: &Params) -> Self {
-        let mut resource = route.resource();
+        let known = route.resource();
+        let is_known = known.is_some();
+        let mut resource = known.or_else(|| unknown(request.uri().path()));
+        let verb = match &resource {
+            Some(_) if is_known => route.verb(),
+            Some(place) => resource_verb(request.method(), place),
+            None => Verb::Get,
+        };
         if let Some(place) = &mut resource {
-            complete(place, route.verb(), params);
+            complete(place, verb, params);
         }
         let verb = match resource {
-            Some(_) => route.verb().as_str(),
+            Some(_) => verb.as_str(),
             None => method_word(request.method()),
         };
         Self {
@@ -112,6 +119,41 @@ fn complete(place: &mut ResourcePath, verb: Verb, params: &Params) {
         place.name = exact
             .filter(|name| !name.is_empty() && !name.contains('\\'))
             .map(str::to_owned);
+    }
+}
+
+/// What a path below a version of a group names, whether that exists or not.
+fn unknown(path: &str) -> Option<ResourcePath> {
+    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+    let (group, version, rest) = match parts.as_slice() {
+        ["api", version, rest @ ..] => ("", version, rest),
+        ["apis", group, version, rest @ ..] => (*group, version, rest),
+        _ => return None,
+    };
+    let (namespace, rest) = match rest {
+        ["namespaces", namespace, rest @ ..] if !rest.is_empty() => (Some(*namespace), rest),
+        rest => (None, rest),
+    };
+    Some(ResourcePath {
+        group: group.to_owned(),
+        version: (*version).to_owned(),
+        resource: (*rest.first()?).to_owned(),
+        subresource: rest.get(2).map(|part| (*part).to_owned()),
+        namespace: namespace.map(str::to_owned),
+        name: rest.get(1).map(|part| (*part).to_owned()),
+    })
+}
+
+/// The verb that a method stands for at such a place.
+fn resource_verb(method: &Method, place: &ResourcePath) -> Verb {
+    match (method, &place.name) {
+        (&Method::POST, _) => Verb::Create,
+        (&Method::PUT, _) => Verb::Update,
+        (&Method::PATCH, _) => Verb::Patch,
+        (&Method::DELETE, Some(_)) => Verb::Delete,
+        (&Method::DELETE, None) => Verb::DeleteCollection,
+        (_, Some(_)) => Verb::Get,
+        (_, None) => Verb::List,
     }
 }
 

@@ -8,6 +8,9 @@ use super::respond::Cached;
 use super::route::Document;
 use crate::kinds::{KINDS, Kind};
 use crate::release::Profile;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use ring::digest::{SHA256, digest};
 use serde_json::{Map, Value, json};
 
 /// What every resource can do; resources whose collection cannot be deleted lack that.
@@ -234,6 +237,9 @@ fn resources(group: &str, version: &str, profile: Profile) -> Value {
             .as_object_mut()
             .into_iter()
             .for_each(|entry| add_names(entry, kind));
+        if kind.review.is_none() {
+            entry["storageVersionHash"] = storage_version(kind.stored()).into();
+        }
         entries.push(entry);
         for part in parts(kind) {
             let mut entry = json!({
@@ -260,6 +266,18 @@ fn resources(group: &str, version: &str, profile: Profile) -> Value {
         "groupVersion": group_version,
         "resources": entries,
     })
+}
+
+/// Tells whether objects are still stored in the same version: a short hash of it.
+fn storage_version(stored: &Kind) -> String {
+    // What is new in 1.36 is stored so that 1.35 can still read it.
+    let version = match stored.kind {
+        "MutatingAdmissionPolicy" | "MutatingAdmissionPolicyBinding" => "v1beta1",
+        _ => stored.version,
+    };
+    let text = format!("{}/{version}/{}", stored.group, stored.kind);
+    let hash = digest(&SHA256, text.as_bytes());
+    BASE64_STANDARD.encode(&hash.as_ref()[..8])
 }
 
 fn add_names(entry: &mut Map<String, Value>, kind: &Kind) {

@@ -358,6 +358,10 @@ async fn carry_out(
     let store = endpoint.server.store();
     let kind = call.target.kind;
     let form = head.form(call.params.get("includeObject").to_owned());
+    if let Err(status) = form.check() {
+        head.report(&endpoint.server, status.code, Some(&status));
+        return respond::status(&status, head.accept, head.pretty, &[]).with(hold);
+    }
     let (executing, is_long) = (store.clone(), aside::may_take_long(&call));
     let executed = aside::run(is_long, move || verbs::execute(&executing, call));
     let Reply {

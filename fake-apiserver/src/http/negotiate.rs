@@ -14,9 +14,12 @@ use hyper::HeaderMap;
 use hyper::header::{ACCEPT, CONTENT_TYPE};
 use serde_json::{Map, Value};
 
-/// What can be sent.
-const REPRESENTATIONS: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf, \
+/// What single objects can be sent in, and what lists, which may be watched as well.
+const REPRESENTATIONS: &str = BODIES;
+const LISTS: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf, \
     application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
+/// Media types that are spoken, in whatever form.
+const SPOKEN: [&str; 4] = ["application/json", yaml::MEDIA, MEDIA, "*/*"];
 /// What watches can be sent in.
 const STREAMS: &str = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
 /// What can be read.
@@ -47,6 +50,8 @@ pub(super) enum Accept {
 pub(super) struct Offer {
     /// The answer is no object of the API: what `Accept` says is nothing to refuse it for here.
     pub(super) text: bool,
+    /// The answer is a list, or events of one.
+    pub(super) list: bool,
     /// The answer is a stream, which YAML has no form for.
     pub(super) stream: bool,
     /// The kind of the objects that are asked for.
@@ -54,6 +59,19 @@ pub(super) struct Offer {
 }
 
 impl Offer {
+    /// The refusal of what a client wants: none of its media types is spoken, or none of their forms is.
+    fn refuse(self, ranges: &[&str]) -> Status {
+        let media = |range: &&str| range.split(';').next().unwrap_or_default().trim().to_owned();
+        if ranges
+            .iter()
+            .map(media)
+            .any(|media| SPOKEN.contains(&media.as_str()))
+        {
+            return Status::no_such_form(BODIES);
+        }
+        Status::not_acceptable(if self.list { LISTS } else { REPRESENTATIONS })
+    }
+
     /// Whether there is a protobuf form; custom resources have none.
     fn has_protobuf(self) -> bool {
         self.kind
@@ -70,6 +88,19 @@ pub(super) struct Form {
 }
 
 impl Form {
+    /// Whether tables can have what they are to include.
+    pub(super) fn check(&self) -> Result<(), Status> {
+        let known = ["", "Metadata", "Object", "None"];
+        let included = self.include_object.as_str();
+        if !matches!(self.accept, Accept::Table(_)) || known.contains(&included) {
+            return Ok(());
+        }
+        Err(Status::bad_request(format!(
+            "Unable to convert to Table as requested: includeObject: Invalid value: {included:?}: must be 'Metadata', \
+             'Object', 'None', or empty"
+        )))
+    }
+
     /// A number that only forms share that look the same.
     pub(super) fn number(&self) -> u8 {
         let beta = |version: &str| u8::from(version != "v1");
@@ -100,14 +131,14 @@ impl Accept {
             return Ok(Self::Json);
         }
         let ranges = ranges(headers);
-        if ranges.is_empty() {
+        if ranges.iter().all(|range| range.trim().is_empty()) {
             return Ok(Self::Json);
         }
         let chosen = ranges.iter().find_map(|range| Self::of(range.trim(), offer));
         match chosen {
-            Some(Self::Yaml) if offer.stream => Err((Self::Yaml, Status::no_such_stream(STREAMS))),
+            Some(Self::Yaml) if offer.stream => Err((Self::Yaml, Status::no_such_form(STREAMS))),
             Some(chosen) => Ok(chosen),
-            None => Err((Self::Json, Status::not_acceptable(REPRESENTATIONS))),
+            None => Err((Self::Json, offer.refuse(&ranges))),
         }
     }
 
@@ -123,7 +154,7 @@ impl Accept {
             return Some(Self::Yaml);
         }
         let protobuf = media == MEDIA && offer.has_protobuf();
-        if !protobuf && !["application/json", "application/*", "*/*"].contains(&media) {
+        if !protobuf && !["application/json", "*/*"].contains(&media) {
             return None;
         }
         let parameters: Vec<(&str, &str)> = parts.filter_map(|part| part.split_once('=')).collect();

@@ -194,6 +194,7 @@ impl Route {
                     Special::Health(..) | Special::Metrics | Special::Swagger | Special::OpenApi(_)
                 ) | Self::Unknown
             ),
+            list: matches!(self.verb(), Verb::List | Verb::Watch),
             stream: self.verb() == Verb::Watch,
             kind: match self {
                 Self::Resource { target, .. } => Some(target.kind),
@@ -288,6 +289,9 @@ fn target(group: &str, version: &str, rest: &[&str]) -> Option<Result<Target, Re
         _ => return None,
     };
     let kind = Kind::find(group, version, plural)?;
+    if kind.review.is_some() && name.is_some() {
+        return None;
+    }
     if kind.namespaced != namespace.is_some() && (name.is_some() || namespace.is_some()) {
         return None;
     }

@@ -47,7 +47,7 @@ pub(super) fn row(kind: &'static Kind, object: &Value, form: &Form, version: &st
     let stored = stored.as_ref().unwrap_or(object);
     let mut row = json!({"cells": (printer(kind, object).row)(stored, now)});
     match form.include_object.as_str() {
-        "None" => {}
+        "None" => row["object"] = Value::Null,
         "Object" => row["object"] = object.clone(),
         _ => row["object"] = partial(object, version),
     }

@@ -3,6 +3,7 @@
 use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, pod};
 use crate::faults::Faults;
 use crate::meta;
+use crate::names;
 use crate::printer;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -14,6 +15,7 @@ pub(super) static CONFIG_MAP: Kind = Kind {
     singular: "configmap",
     short_names: &["cm"],
     hooks: Hooks {
+        validate: config_map_validate,
         validate_update: immutable_update,
         ..NO_HOOKS
     },
@@ -27,6 +29,7 @@ pub(super) static SECRET: Kind = Kind {
     singular: "secret",
     hooks: Hooks {
         default: secret_default,
+        validate: secret_validate,
         validate_update: secret_validate_update,
         ..NO_HOOKS
     },
@@ -48,6 +51,79 @@ fn secret_default(object: &mut Value) {
         let data = meta::member(object, "data");
         for (key, text) in written {
             data.insert(key, STANDARD.encode(text.as_str().unwrap_or_default()).into());
+        }
+    }
+}
+
+/// Bytes that all values of a config map, or of a secret, may have together.
+const BYTES_MAX: usize = 1024 * 1024;
+
+fn config_map_validate(object: &Value, faults: &mut Faults) {
+    let binary = &object["binaryData"];
+    let mut bytes = 0;
+    for (key, value) in meta::pairs(&object["data"]) {
+        config_key("data", key, faults);
+        if !binary[key].is_null() {
+            faults.invalid(
+                format!("data[{key}]"),
+                key,
+                "duplicate of key present in binaryData",
+            );
+        }
+        bytes += value.len();
+    }
+    for (key, value) in meta::pairs(binary) {
+        config_key("binaryData", key, faults);
+        bytes += decoded(value);
+    }
+    if bytes > BYTES_MAX {
+        faults.too_long("", BYTES_MAX);
+    }
+}
+
+fn config_key(list: &str, key: &str, faults: &mut Faults) {
+    meta::complain(faults, &format!("{list}[{key}]"), key, names::config_key(key));
+}
+
+/// How many bytes a text in base64 stands for.
+fn decoded(text: &str) -> usize {
+    text.trim_end_matches('=').len() * 3 / 4
+}
+
+/// What secrets of some types must hold.
+const HELD: [(&str, &[&str]); 5] = [
+    ("kubernetes.io/dockercfg", &[".dockercfg"]),
+    ("kubernetes.io/dockerconfigjson", &[".dockerconfigjson"]),
+    ("kubernetes.io/ssh-auth", &["ssh-privatekey"]),
+    ("kubernetes.io/tls", &["tls.crt", "tls.key"]),
+    ("kubernetes.io/basic-auth", &["username", "password"]),
+];
+
+fn secret_validate(object: &Value, faults: &mut Faults) {
+    let data = &object["data"];
+    let mut bytes = 0;
+    for (key, value) in meta::pairs(data) {
+        config_key("data", key, faults);
+        bytes += decoded(value);
+    }
+    if bytes > BYTES_MAX {
+        faults.too_long("data", BYTES_MAX);
+    }
+    let kind = object["type"].as_str().unwrap_or_default();
+    let owner = "kubernetes.io/service-account.name";
+    let owned = object["metadata"]["annotations"][owner]
+        .as_str()
+        .is_some_and(|name| !name.is_empty());
+    if kind == "kubernetes.io/service-account-token" && !owned {
+        faults.required(format!("metadata.annotations[{owner}]"), "");
+    }
+    let held = HELD.iter().find(|(known, _)| *known == kind);
+    let held = held.map_or(&[][..], |(_, keys)| *keys);
+    let missing: Vec<&&str> = held.iter().filter(|key| data[**key].is_null()).collect();
+    // One of a name and a password is enough.
+    if kind != "kubernetes.io/basic-auth" || missing.len() == held.len() {
+        for key in missing {
+            faults.required(format!("data[{key}]"), "");
         }
     }
 }

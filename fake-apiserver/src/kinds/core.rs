@@ -1,11 +1,13 @@
 //! Small kinds of the core group, and leases.
 
+use super::pod::resources;
 use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Setting, Subresource};
 use crate::faults::Faults;
 use crate::meta;
 use crate::names;
 use crate::printer;
 use serde_json::{Value, json};
+use std::net::IpAddr;
 
 /// Labels that the core kinds with a selector table of their own refuse.
 pub(super) fn not_supported(label: &str) -> String {
@@ -53,7 +55,14 @@ fn namespace_default(object: &mut Value) {
 }
 
 fn namespace_create(object: &mut Value, _: &Setting<'_>) {
-    object["spec"] = json!({"finalizers": ["kubernetes"]});
+    let mut finalizers = object["spec"]["finalizers"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    if !finalizers.contains(&json!("kubernetes")) {
+        finalizers.push("kubernetes".into());
+    }
+    object["spec"] = json!({"finalizers": finalizers});
     object["status"] = json!({"phase": "Active"});
 }
 
@@ -73,6 +82,8 @@ pub(super) static NODE: Kind = Kind {
         default: node_default,
         create: node_create,
         validate: node_validate,
+        validate_update: node_validate_update,
+        validate_status: |new, _, faults| node_amounts(new, faults),
         ..NO_HOOKS
     },
     selectable: &[Selectable {
@@ -84,14 +95,22 @@ pub(super) static NODE: Kind = Kind {
     ..PLAIN
 };
 
-/// Allocatable follows from capacity where nothing else is said, and the ranges of addresses from the first of them.
+/// Allocatable follows from capacity where nothing else is said, and the list of ranges from the one range of old.
 fn node_default(object: &mut Value) {
-    if let Some(range) = object["spec"]
-        .get("podCIDR")
-        .filter(|range| range.is_string())
-        .cloned()
+    let range = object["spec"]["podCIDR"]
+        .as_str()
+        .filter(|range| !range.is_empty());
+    if let Some(range) = range.map(str::to_owned) {
+        let ranges = meta::texts(&object["spec"]["podCIDRs"]);
+        // Where they differ, the one of old counts.
+        if ranges.first().is_none_or(|first| *first != range) {
+            object["spec"]["podCIDRs"] = json!([range]);
+        }
+    } else if let Some(first) = meta::texts(&object["spec"]["podCIDRs"])
+        .first()
+        .map(|first| (*first).to_owned())
     {
-        meta::default_member(&mut object["spec"], "podCIDRs", json!([range]));
+        object["spec"]["podCIDR"] = first.into();
     }
     if let Some(capacity) = object["status"].get("capacity").cloned() {
         meta::default_member(&mut object["status"], "allocatable", capacity);
@@ -117,19 +136,80 @@ fn node_create(object: &mut Value, setting: &Setting<'_>) {
 }
 
 fn node_validate(object: &Value, faults: &mut Faults) {
-    for (i, taint) in object["spec"]["taints"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .enumerate()
-    {
-        let key = taint["key"].as_str().unwrap_or_default();
+    let taints = object["spec"]["taints"].as_array().map_or(&[][..], Vec::as_slice);
+    for (i, taint) in taints.iter().enumerate() {
+        let text = |field: &str| taint[field].as_str().unwrap_or_default();
+        let at = format!("metadata.taints[{i}]");
         meta::complain(
             faults,
-            &format!("spec.taints[{i}].key"),
-            key,
-            names::qualified(key),
+            &format!("{at}.key"),
+            text("key"),
+            names::qualified(text("key")),
         );
+        let complaints = names::label_value(text("value"));
+        if !complaints.is_empty() {
+            faults.invalid(format!("{at}.value"), text("value"), &complaints.join(";"));
+        }
+        let effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
+        match text("effect") {
+            "" => faults.required(format!("{at}.effect"), ""),
+            effect => faults.one_of(&format!("{at}.effect"), effect, &effects),
+        }
+        let same = |other: &&Value| other["key"] == taint["key"] && other["effect"] == taint["effect"];
+        if taints[..i].iter().any(|other| same(&other)) {
+            // The value that is shown is of the server's own type.
+            let shown = format!(
+                "{{\"Key\":{:?},\"Value\":{:?},\"Effect\":{:?},\"TimeAdded\":{}}}",
+                text("key"),
+                text("value"),
+                text("effect"),
+                taint["timeAdded"]
+            );
+            let why = "taints must be unique by key and effect pair";
+            faults.duplicate_because(at, &shown, why);
+        }
+    }
+    node_amounts(object, faults);
+    for (i, range) in meta::texts(&object["spec"]["podCIDRs"]).into_iter().enumerate() {
+        if !is_range(range) {
+            let text = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
+            faults.invalid(format!("spec.podCIDRs[{i}]"), range, text);
+        }
+    }
+}
+
+/// Whether a text is an address and the length of its prefix.
+fn is_range(text: &str) -> bool {
+    let parts = text.split_once('/');
+    parts.is_some_and(|(address, length)| {
+        let most = match address.parse::<IpAddr>() {
+            Ok(IpAddr::V4(_)) => 32,
+            Ok(IpAddr::V6(_)) => 128,
+            Err(_) => return false,
+        };
+        length.parse::<u8>().is_ok_and(|length| length <= most)
+    })
+}
+
+fn node_amounts(object: &Value, faults: &mut Faults) {
+    for list in ["capacity", "allocatable"] {
+        for (name, amount) in meta::pairs(&object["status"][list]) {
+            resources::quantity(name, amount, &format!("status.{list}.{name}"), faults);
+        }
+    }
+}
+
+/// What a node was given once stays.
+fn node_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
+    let (new, old) = (&new["spec"], &old["spec"]);
+    let ranges = |spec: &Value| meta::texts(&spec["podCIDRs"]).len();
+    let only = |what: &str| format!("node updates may not change {what} except from \"\" to valid");
+    if ranges(old) > 0 && new["podCIDRs"] != old["podCIDRs"] {
+        faults.forbidden("spec.podCIDRs", &only("podCIDR"));
+    }
+    let before = old["providerID"].as_str().unwrap_or_default();
+    if !before.is_empty() && new["providerID"] != *before {
+        faults.forbidden("spec.providerID", &only("providerID"));
     }
 }
 
@@ -153,12 +233,21 @@ pub(super) static LEASE: Kind = Kind {
     unconditional_update: false,
     create_on_update: true,
     hooks: Hooks {
+        create: |lease, _| drop_election(lease),
+        update: |lease, _, _| drop_election(lease),
         validate: lease_validate,
         ..NO_HOOKS
     },
     printer: &printer::LEASE,
     ..PLAIN
 };
+
+/// Drops the fields of coordinated leader election, which is off.
+fn drop_election(lease: &mut Value) {
+    for field in ["preferredHolder", "strategy"] {
+        meta::assign(&mut lease["spec"], field, Value::Null);
+    }
+}
 
 fn lease_validate(object: &Value, faults: &mut Faults) {
     let spec = &object["spec"];

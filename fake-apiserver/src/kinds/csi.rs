@@ -10,6 +10,7 @@ use crate::names;
 use crate::printer;
 use crate::release::{Gate, Life, Profile};
 use serde_json::{Value, json};
+use std::collections::{HashMap, HashSet};
 
 const ANY_CSI_DRIVER: Kind = Kind {
     group: "storage.k8s.io",
@@ -113,10 +114,11 @@ const TOKEN_SECONDS: std::ops::RangeInclusive<i64> = 600..=1 << 32;
 
 fn token_requests(requests: &Value, faults: &mut Faults) {
     let requests = requests.as_array().map_or(&[][..], Vec::as_slice);
+    let mut seen = HashSet::new();
     for (i, request) in requests.iter().enumerate() {
         let at = format!("spec.tokenRequests[{i}]");
         let audience = &request["audience"];
-        if requests[..i].iter().any(|before| before["audience"] == *audience) {
+        if !seen.insert(audience) {
             faults.duplicate(format!("{at}.audience"), audience.clone());
             continue;
         }
@@ -207,8 +209,8 @@ pub(super) static CSI_NODE: Kind = Kind {
 };
 
 fn node_validate(object: &Value, faults: &mut Faults) {
-    let all = drivers(object);
-    for (i, driver) in all.iter().enumerate() {
+    let mut seen = HashSet::new();
+    for (i, driver) in drivers(object).iter().enumerate() {
         let at = format!("spec.drivers[{i}]");
         let name = driver["name"].as_str().unwrap_or_default();
         driver_name(name, &format!("{at}.name"), faults);
@@ -219,16 +221,16 @@ fn node_validate(object: &Value, faults: &mut Faults) {
             let field = format!("{at}.allocatable.count");
             faults.invalid(field, count, "must be greater than or equal to 0");
         }
-        if all[..i].iter().any(|before| before["name"] == name) {
+        if !seen.insert(name) {
             faults.duplicate(format!("{at}.name"), name);
         }
-        let keys = meta::texts(&driver["topologyKeys"]);
-        for (j, key) in keys.iter().enumerate() {
+        let mut keys = HashSet::new();
+        for key in meta::texts(&driver["topologyKeys"]) {
             if key.is_empty() {
                 faults.required(at.as_str(), "");
             }
-            if keys[..j].contains(key) {
-                faults.duplicate(at.as_str(), *key);
+            if !keys.insert(key) {
+                faults.duplicate(at.as_str(), key);
             }
             meta::complain(faults, &at, key, names::qualified(key));
         }
@@ -238,8 +240,12 @@ fn node_validate(object: &Value, faults: &mut Faults) {
 /// Drivers come and go, but one that stays keeps its node id and topology keys.
 fn node_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
     let frozen = |driver: &Value| json!([driver["nodeID"], driver["topologyKeys"]]);
+    let before: HashMap<&Value, &Value> = drivers(old)
+        .iter()
+        .map(|driver| (&driver["name"], driver))
+        .collect();
     for driver in drivers(new) {
-        let before = drivers(old).iter().find(|d| d["name"] == driver["name"]);
+        let before = before.get(&driver["name"]);
         if before.is_some_and(|before| frozen(before) != frozen(driver)) {
             // The value that is shown is of the server's own type.
             let allocatable = &driver["allocatable"];

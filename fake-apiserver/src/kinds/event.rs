@@ -4,6 +4,7 @@ use super::core::not_supported;
 use super::{Hooks, Kind, NO_HOOKS, PLAIN, Selectable, View};
 use crate::faults::Faults;
 use crate::meta;
+use crate::names;
 use crate::printer;
 use crate::release::Life;
 use serde_json::Value;
@@ -126,7 +127,7 @@ pub(super) static EVENT_VIEW: Kind = Kind {
         },
     ],
     hooks: Hooks {
-        validate: event_validate,
+        validate: event_view_validate,
         validate_create: event_view_validate_create,
         validate_update: event_view_validate_update,
         ..NO_HOOKS
@@ -148,65 +149,119 @@ pub(super) static EVENT_VIEW: Kind = Kind {
     ..PLAIN
 };
 
+/// The rules for an event through the old group.
 fn event_validate(object: &Value, faults: &mut Faults) {
-    involved(object, "involvedObject.namespace", faults);
+    validate(object, "reportingComponent", faults);
 }
 
-/// The newer group insists on the fields that came with it.
+/// The rules for an event through the newer group, which has another name for the controller.
+fn event_view_validate(object: &Value, faults: &mut Faults) {
+    validate(object, "reportingController", faults);
+}
+
+/// Bytes that texts of an event may have.
+const LIMITS: [(&str, usize); 3] = [("reportingInstance", 128), ("action", 128), ("reason", 128)];
+const MESSAGE_MAX: usize = 1024;
+
+/// The rules that hold for all events (`legacyValidateEvent`). Those without a time are of the old kind.
+fn validate(object: &Value, controller: &str, faults: &mut Faults) {
+    let text = |field: &str| object[field].as_str().unwrap_or_default();
+    let namespace = meta::text(object, "namespace");
+    let of = object["involvedObject"]["namespace"].as_str().unwrap_or_default();
+    let is_old = object["eventTime"].is_null();
+    let fits = match (is_old, of.is_empty()) {
+        (true, true) => ["", "default"].contains(&namespace),
+        (true, false) => of == namespace,
+        (false, true) => ["default", "kube-system"].contains(&namespace),
+        (false, false) => true,
+    };
+    if !fits {
+        faults.invalid("involvedObject.namespace", of, "does not match event.namespace");
+    }
+    if is_old {
+        return;
+    }
+    let by = text("reportingComponent");
+    if by.is_empty() {
+        faults.required(controller, "");
+    }
+    meta::complain(faults, controller, by, names::qualified(by));
+    for (field, most) in LIMITS {
+        if text(field).is_empty() {
+            faults.required(field, "");
+        } else if text(field).len() > most {
+            faults.invalid(field, "", &format!("can have at most {most} characters"));
+        }
+    }
+    if text("message").len() > MESSAGE_MAX {
+        faults.invalid(
+            "message",
+            "",
+            &format!("can have at most {MESSAGE_MAX} characters"),
+        );
+    }
+}
+
+/// The newer group insists on what came with it, and refuses what it replaced.
 fn event_view_validate_create(object: &Value, faults: &mut Faults) {
+    series(object, faults);
     if object["eventTime"].is_null() {
         faults.required("eventTime", "");
     }
-    for (stored, shown) in [
-        ("reportingComponent", "reportingController"),
-        ("reportingInstance", "reportingInstance"),
-        ("action", "action"),
-        ("reason", "reason"),
-    ] {
-        if object[stored].as_str().unwrap_or_default().is_empty() {
-            faults.required(shown, "");
-        }
+    let kind = object["type"].as_str().unwrap_or_default();
+    if !["Normal", "Warning"].contains(&kind) {
+        faults.invalid("type", "", &format!("has invalid value: {kind}"));
+    }
+    let source = &object["source"];
+    let set = [
+        ("firstTimestamp", !object["firstTimestamp"].is_null()),
+        ("lastTimestamp", !object["lastTimestamp"].is_null()),
+        ("count", object["count"].as_i64().unwrap_or_default() != 0),
+        (
+            "source",
+            source["component"].is_string() || source["host"].is_string(),
+        ),
+    ];
+    for (field, _) in set.into_iter().filter(|(_, set)| *set) {
+        faults.invalid(field, "", "needs to be unset");
+    }
+}
+
+fn series(object: &Value, faults: &mut Faults) {
+    let series = &object["series"];
+    if series.is_null() {
+        return;
+    }
+    if series["count"].as_i64().unwrap_or_default() < 2 {
+        faults.invalid("series.count", "", "should be at least 2");
+    }
+    if series["lastObservedTime"].is_null() {
+        faults.required("series.lastObservedTime", "");
     }
 }
 
 /// Through the newer group only metadata and the series of an event may change.
 fn event_view_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
-    let shown = |name: &'static str| {
-        RENAMED
-            .iter()
-            .find(|(core, _)| *core == name)
-            .map_or(name, |(_, view)| *view)
-    };
-    for name in [
-        "involvedObject",
-        "reason",
-        "message",
-        "source",
-        "firstTimestamp",
-        "lastTimestamp",
-        "count",
-        "type",
-        "eventTime",
-        "action",
-        "related",
-        "reportingComponent",
-        "reportingInstance",
-    ] {
-        faults.unchanged(shown(name), &new[name], &old[name]);
+    if new["series"] != old["series"] {
+        series(new, faults);
     }
-}
-
-/// An event lives beside its object; those of cluster-scoped objects live in `default`.
-fn involved(object: &Value, field: &str, faults: &mut Faults) {
-    let namespace = meta::text(object, "namespace");
-    let of = object["involvedObject"]["namespace"].as_str().unwrap_or_default();
-    let fits = if of.is_empty() {
-        ["", "default", "kube-system"].contains(&namespace)
-    } else {
-        of == namespace
-    };
-    if !fits {
-        faults.invalid(field, of, "does not match event.namespace");
+    for (name, shown) in [
+        ("involvedObject", "involvedObject"),
+        ("reason", "reason"),
+        ("message", "message"),
+        ("source", "source"),
+        ("firstTimestamp", "firstTimestamp"),
+        ("lastTimestamp", "lastTimestamp"),
+        ("count", "count"),
+        ("reason", "reason"),
+        ("type", "type"),
+        ("eventTime", "eventTime"),
+        ("action", "action"),
+        ("related", "related"),
+        ("reportingComponent", "reportingController"),
+        ("reportingInstance", "reportingInstance"),
+    ] {
+        faults.unchanged(shown, &new[name], &old[name]);
     }
 }
 

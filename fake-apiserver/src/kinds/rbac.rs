@@ -173,7 +173,11 @@ fn cluster_role_validate(role: &Value, faults: &mut Faults) {
         );
     }
     for (i, own) in selectors.iter().enumerate() {
-        selectors::labels(own, &format!("{at}[{i}]"), faults);
+        let (field, before) = (format!("{at}[{i}]"), faults.len());
+        selectors::labels(own, &field, faults);
+        if faults.len() > before {
+            faults.invalid(field, Value::Null, "invalid label selector.");
+        }
     }
 }
 
@@ -209,16 +213,7 @@ fn subject_validate(subject: &Value, namespaced: bool, at: &str, faults: &mut Fa
                 faults.required(format!("{at}.namespace"), "");
             }
         }
-        kind @ ("User" | "Group") => {
-            if name.is_empty() {
-                faults.invalid(
-                    name_field,
-                    name,
-                    &format!("{} name cannot be empty", kind.to_lowercase()),
-                );
-            }
-            faults.one_of(&group_field, group, &[GROUP]);
-        }
+        "User" | "Group" => faults.one_of(&group_field, group, &[GROUP]),
         other => faults.not_supported(format!("{at}.kind"), other, &["ServiceAccount", "User", "Group"]),
     }
 }

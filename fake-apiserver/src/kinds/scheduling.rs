@@ -44,17 +44,18 @@ fn priority_validate(object: &Value, faults: &mut Faults) {
     );
     let known = SYSTEM_CLASSES.iter().find(|(known, _)| *known == name);
     if name.starts_with(SYSTEM) && known.is_none_or(|(_, fixed)| *fixed != value) {
-        faults.forbidden(
-            "metadata.name",
-            "priority class names with 'system-' prefix are reserved for system use only. error: \
-             only system priority classes are allowed to start with 'system-'",
-        );
+        let why = match known {
+            Some((_, fixed)) => format!("value of {name} PriorityClass must be {fixed}"),
+            None => format!("{name} is not a known system priority class"),
+        };
+        let text = "priority class names with 'system-' prefix are reserved for system use only. error:";
+        faults.forbidden("metadata.name", &format!("{text} {why}"));
     } else if value > USER_PRIORITY_MAX && known.is_none() {
         let text = format!("maximum allowed value of a user defined priority is {USER_PRIORITY_MAX}");
         faults.forbidden("value", &text);
     }
     let policy = object["preemptionPolicy"].as_str().unwrap_or_default();
-    faults.one_of("preemptionPolicy", policy, &["Never", "PreemptLowerPriority"]);
+    faults.one_of("preemptionPolicy", policy, &["PreemptLowerPriority", "Never"]);
 }
 
 /// The classes that every cluster has, with their values.

@@ -8,7 +8,7 @@ use crate::names;
 use crate::printer;
 use crate::release::Life;
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 pub(super) static STORAGE_CLASS: Kind = Kind {
     group: "storage.k8s.io",
@@ -87,7 +87,8 @@ fn parameters(parameters: &Value, may_be_empty: bool, faults: &mut Faults) {
 fn topologies(terms: &Value, faults: &mut Faults) {
     let terms = terms.as_array().map_or(&[][..], Vec::as_slice);
     // The real server compares each term with as many empty ones as there are terms, too.
-    let mut seen: Vec<BTreeMap<&str, BTreeSet<&str>>> = vec![BTreeMap::new(); terms.len()];
+    let mut seen: HashMap<BTreeMap<&str, BTreeSet<&str>>, usize> = HashMap::new();
+    seen.insert(BTreeMap::new(), terms.len());
     for (i, term) in terms.iter().enumerate() {
         let at = format!("allowedTopologies[{i}].matchLabelExpressions");
         let mut keys = BTreeMap::new();
@@ -100,10 +101,14 @@ fn topologies(terms: &Value, faults: &mut Faults) {
             }
             keys.insert(key, meta::texts(&requirement["values"]).into_iter().collect());
         }
-        for _ in seen.iter().filter(|other| **other == keys) {
+        let like_this = seen.entry(keys).or_default();
+        for _ in 0..*like_this {
+            if faults.is_full() {
+                return;
+            }
             faults.duplicate(at.as_str(), "");
         }
-        seen.push(keys);
+        *like_this += 1;
     }
 }
 
@@ -113,8 +118,9 @@ fn topology(requirement: &Value, at: &str, faults: &mut Faults) {
     if values.is_empty() {
         faults.required(format!("{at}.values"), "");
     }
+    let mut seen = HashSet::new();
     for (i, value) in values.iter().enumerate() {
-        if values[..i].contains(value) {
+        if !seen.insert(value) {
             faults.duplicate(format!("{at}.values[{i}]"), *value);
         }
     }

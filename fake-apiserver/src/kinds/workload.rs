@@ -1,5 +1,6 @@
 //! Owners of pods and their companions: stored and shown, with their defaults but without rules; nothing runs them.
 
+use super::volume::claim_spec_default;
 use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Setting, Subresource, core, pod};
 use crate::meta;
 use crate::printer;
@@ -44,6 +45,8 @@ pub(super) static DAEMON_SET: Kind = Kind {
     hooks: Hooks {
         default: daemon_set_default,
         blank: no_template_generation,
+        create: |object, _| set_template_generation(object, 1),
+        update: daemon_set_update,
         ..NO_HOOKS
     },
     ..WORKLOAD
@@ -140,6 +143,9 @@ pub(super) static SERVICE: Kind = Kind {
     ..PLAIN
 };
 
+/// Where v1 keeps the generation of a daemon set's template.
+const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
+
 fn service_default(object: &mut Value) {
     let spec = &mut object["spec"];
     meta::default_member(spec, "sessionAffinity", "None");
@@ -190,7 +196,20 @@ fn no_replicas(object: &mut Value) {
 
 /// The generation of the template, which v1 has no field for.
 fn no_template_generation(object: &mut Value) {
-    object["metadata"]["annotations"] = json!({"deprecated.daemonset.template.generation": "0"});
+    object["metadata"]["annotations"] = json!({TEMPLATE_GENERATION: "0"});
+}
+
+fn set_template_generation(object: &mut Value, generation: i64) {
+    let annotations = meta::member(meta::slot(object, "metadata"), "annotations");
+    annotations.insert(TEMPLATE_GENERATION.to_owned(), generation.to_string().into());
+}
+
+/// Another template is another generation of it.
+fn daemon_set_update(new: &mut Value, old: &Value, _: &Setting<'_>) {
+    let known = old["metadata"]["annotations"][TEMPLATE_GENERATION].as_str();
+    let known: i64 = known.and_then(|text| text.parse().ok()).unwrap_or_default();
+    let changed = new["spec"]["template"] != old["spec"]["template"];
+    set_template_generation(new, known + i64::from(changed));
 }
 
 /// Fills in members of the spec, and the template of its pods.
@@ -203,12 +222,28 @@ fn spec_default(object: &mut Value, members: &[(&str, Value)]) {
     }
 }
 
+/// The template's generation is there before anybody is asked for it, as far as field managers go.
 fn daemon_set_default(object: &mut Value) {
-    let strategy = json!({"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0}});
-    spec_default(
-        object,
-        &[("updateStrategy", strategy), ("revisionHistoryLimit", json!(10))],
-    );
+    let annotations = meta::member(meta::slot(object, "metadata"), "annotations");
+    annotations
+        .entry(TEMPLATE_GENERATION)
+        .or_insert_with(|| "0".into());
+    rolling_default(object, &json!({"maxUnavailable": 1, "maxSurge": 0}));
+    spec_default(object, &[("revisionHistoryLimit", json!(10))]);
+}
+
+/// Fills in how pods are replaced: one after another, unless something else is said.
+fn rolling_default(object: &mut Value, rolling: &Value) {
+    let strategy = meta::member(meta::slot(object, "spec"), "updateStrategy");
+    let kind = strategy.entry("type").or_insert_with(|| "RollingUpdate".into());
+    if kind == "RollingUpdate" {
+        let own = strategy.entry("rollingUpdate").or_insert(Value::Null);
+        for (name, value) in rolling.as_object().into_iter().flatten() {
+            if own.get(name).is_none() {
+                meta::slot(own, name).clone_from(value);
+            }
+        }
+    }
 }
 
 fn deployment_default(object: &mut Value) {
@@ -245,22 +280,26 @@ fn replicated_default(object: &mut Value) {
 fn replication_controller_default(object: &mut Value) {
     let labels = object["spec"]["template"]["metadata"]["labels"].clone();
     if labels.is_object() {
-        meta::default_member(&mut object["spec"], "selector", labels);
+        meta::default_member(&mut object["spec"], "selector", labels.clone());
+        meta::default_member(&mut object["metadata"], "labels", labels);
     }
     replicated_default(object);
 }
 
 fn stateful_set_default(object: &mut Value) {
+    rolling_default(object, &json!({"partition": 0}));
+    for claim in meta::entries(object, "/spec/volumeClaimTemplates") {
+        claim["apiVersion"] = "v1".into();
+        claim["kind"] = "PersistentVolumeClaim".into();
+        claim["status"] = json!({"phase": "Pending"});
+        claim_spec_default(&mut claim["spec"]);
+    }
     let keep = json!({"whenDeleted": "Retain", "whenScaled": "Retain"});
     spec_default(
         object,
         &[
             ("replicas", json!(1)),
             ("podManagementPolicy", json!("OrderedReady")),
-            (
-                "updateStrategy",
-                json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 0}}),
-            ),
             ("revisionHistoryLimit", json!(10)),
             ("persistentVolumeClaimRetentionPolicy", keep),
         ],

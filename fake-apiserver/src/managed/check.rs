@@ -6,6 +6,7 @@ use super::nature::Nature;
 use crate::schema::{Field, Form, Ownership, Type};
 use crate::strategic::go_map;
 use serde_json::Value;
+use std::collections::HashSet;
 
 /// How many faults are told: a peer can send millions.
 const FAULTS_MAX: usize = 100;
@@ -66,19 +67,19 @@ impl Faults {
 
     /// Entries that have names, each of which may come once.
     fn entries(&mut self, nature: Nature, form: &'static Form, items: &[Value]) {
-        let mut seen = Vec::new();
+        let mut seen = HashSet::new();
         for (at, item) in items.iter().enumerate() {
             let name = match nature.name(item) {
                 Ok(name) => name,
                 Err(why) => return self.tell(&format!("element {at}: {why}")),
             };
-            if seen.contains(&name) {
-                self.tell(&format!("duplicate entries for key {}", name.display()));
+            let shown = name.display();
+            if !seen.insert(name) {
+                self.tell(&format!("duplicate entries for key {shown}"));
             }
             if let Some(element) = form.element() {
-                self.below(&name.display(), |at| at.value(element, item));
+                self.below(&shown, |at| at.value(element, item));
             }
-            seen.push(name);
         }
     }
 

@@ -58,10 +58,18 @@ fn list(nature: Nature, live: Vec<Value>, applied: &[Value]) -> Vec<Value> {
             held.entry(*place).or_insert(at);
         }
     }
+    // For each applied entry, the first from there on that both have.
+    let mut shared: Vec<Option<usize>> = (0..applied.len())
+        .rev()
+        .scan(None, |next, at| {
+            *next = held.contains_key(&at).then_some(at).or(*next);
+            Some(*next)
+        })
+        .collect();
+    shared.reverse();
     let mut out = Vec::with_capacity(live.len() + applied.len());
     let mut cursor = 0;
-    for (at, value) in applied.iter().enumerate() {
-        let next_shared = (at..applied.len()).find(|place| held.contains_key(place));
+    for (at, (value, next_shared)) in applied.iter().zip(shared).enumerate() {
         while let Some((place, item)) = live.get_mut(cursor) {
             match place {
                 Some(_) if *place == next_shared => break,

@@ -11,6 +11,11 @@ use crate::options::Authorization;
 use crate::status::{Status, Subject};
 use crate::store::Txn;
 use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Permissions that rules may grant at once where they have to be looked at one by one: a rule has as many as its lists
+/// have combinations.
+const PARTS_MAX: usize = 20_000;
 
 /// Checks an object before it is written.
 pub(crate) fn check(
@@ -105,11 +110,19 @@ impl Writer<'_, '_> {
 
     /// Refuses where a rule goes beyond those that the user has in the namespace.
     fn confirm(&self, namespace: &str, name: &str, wanted: &[Rule]) -> Result<(), Status> {
+        let count = wanted.iter().map(Rule::part_count).fold(0, usize::saturating_add);
+        if count > PARTS_MAX {
+            let why = format!(
+                "rules grant {count} permissions, more than {PARTS_MAX}; split them over several roles"
+            );
+            return Err(Status::failure(413, "RequestEntityTooLarge", why));
+        }
         let (own, failure) = self.txn.rules_for(self.user, namespace);
-        let mut missing: Vec<Rule> = Vec::new();
+        let mut missing = Missing::new();
         for part in wanted.iter().flat_map(Rule::parts) {
             if !own.iter().any(|rule| rule.covers(&part)) {
-                merge(&mut missing, part);
+                let verbs = missing.entry((part.groups, part.resources, part.names, part.paths));
+                verbs.or_default().extend(part.verbs);
             }
         }
         if missing.is_empty() {
@@ -119,7 +132,16 @@ impl Writer<'_, '_> {
             name: user, groups, ..
         } = self.user;
         let groups: Vec<String> = groups.iter().map(|group| format!("{group:?}")).collect();
-        let mut lines: Vec<String> = missing.iter().map(Rule::compact).collect();
+        let missing = missing
+            .into_iter()
+            .map(|((groups, resources, names, paths), verbs)| Rule {
+                verbs,
+                groups,
+                resources,
+                names,
+                paths,
+            });
+        let mut lines: Vec<String> = missing.map(|rule| rule.compact()).collect();
         lines.sort();
         let mut why = format!(
             "user {user:?} (groups=[{}]) is attempting to grant RBAC permissions not currently held:\n{}",
@@ -133,19 +155,20 @@ impl Writer<'_, '_> {
     }
 }
 
-/// Adds a rule of one verb to those that are for the same thing.
-fn merge(rules: &mut Vec<Rule>, part: Rule) {
-    let same = |rule: &&mut Rule| {
-        (&rule.groups, &rule.resources, &rule.names, &rule.paths)
-            == (&part.groups, &part.resources, &part.names, &part.paths)
-    };
-    match rules.iter_mut().find(same) {
-        Some(rule) => rule.verbs.extend(part.verbs),
-        None => rules.push(part),
-    }
-}
+/// Groups, resources, names and paths with the verbs that are missing for them.
+type Missing = BTreeMap<(Vec<String>, Vec<String>, Vec<String>, Vec<String>), Vec<String>>;
 
 impl Rule {
+    /// How many pieces of one verb for one thing the rule has.
+    fn part_count(&self) -> usize {
+        let names = self.names.len().max(1);
+        let things = [self.groups.len(), self.resources.len(), names];
+        let things = things.into_iter().fold(1, usize::saturating_mul);
+        self.verbs
+            .len()
+            .saturating_mul(things.saturating_add(self.paths.len()))
+    }
+
     /// The rule in pieces of one verb for one thing each.
     fn parts(&self) -> impl Iterator<Item = Self> {
         let one = |text: &String| vec![text.clone()];

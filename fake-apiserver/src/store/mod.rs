@@ -9,6 +9,7 @@ mod history;
 mod object;
 mod owners;
 mod perturbed;
+mod size;
 mod txn;
 mod watcher;
 mod watchers;

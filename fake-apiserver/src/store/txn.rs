@@ -5,7 +5,7 @@
 
 use super::history::{self, Gone, Logged};
 use super::watcher::{Head, Inbox, Selection, Start, Watcher};
-use super::{Frames, Object, Snapshot, State, Store, namespace_range};
+use super::{Frames, Object, Snapshot, State, Store, namespace_range, size};
 use crate::auth::{Authenticated, Claim, User};
 use crate::kinds::{EVENT, KINDS, Kind};
 use crate::managed;
@@ -14,6 +14,7 @@ use crate::observe::{Change, Event};
 use crate::options::ServerOptions;
 use crate::rbac::{self, Attributes, Decision, Rule};
 use crate::release::Profile;
+use crate::status::Status;
 use parking_lot::{Mutex, MutexGuard};
 use rand::RngExt;
 use serde_json::Value;
@@ -126,7 +127,28 @@ impl Txn<'_> {
 
     /// Writes an object, new or changed. It gets its resourceVersion here, and unless it says who manages its fields,
     /// that stays as it was.
-    pub(crate) fn put(&mut self, kind: &'static Kind, key: &str, mut value: Value) -> Arc<Object> {
+    pub(crate) fn put(&mut self, kind: &'static Kind, key: &str, value: Value) -> Arc<Object> {
+        let object = self.render(kind, key, value);
+        self.keep(kind, key, object)
+    }
+
+    /// Like `put`, for what clients write: there is a limit to the size of objects, which field managers yield to.
+    pub(crate) fn put_limited(
+        &mut self,
+        kind: &'static Kind,
+        key: &str,
+        value: Value,
+    ) -> Result<Arc<Object>, Status> {
+        let mut object = self.render(kind, key, value);
+        if !self.dry_run && size::check(kind, key, &object).is_err() {
+            object = Object::new(Value::clone(&object.value), object.revision);
+            size::check(kind, key, &object)?;
+        }
+        Ok(self.keep(kind, key, object))
+    }
+
+    /// The object as it will be.
+    fn render(&self, kind: &'static Kind, key: &str, mut value: Value) -> Arc<Object> {
         if value["metadata"].get("managedFields").is_none()
             && let Some(old) = self.get(kind, key)
         {
@@ -138,8 +160,13 @@ impl Txn<'_> {
         }
         let revision = self.state.revision + 1;
         meta::set(&mut value, "resourceVersion", Some(revision.to_string().into()));
-        let object = Object::new(value, revision);
-        self.commit(kind, key, Some(object.clone()));
+        Object::new(value, revision)
+    }
+
+    fn keep(&mut self, kind: &'static Kind, key: &str, object: Arc<Object>) -> Arc<Object> {
+        if !self.dry_run {
+            self.commit(kind, key, Some(object.clone()));
+        }
         object
     }
 

@@ -2,6 +2,7 @@
 
 use super::{Members, Misuse, PATCH, bare, order};
 use serde_json::{Map, Value};
+use std::collections::{HashMap, HashSet};
 
 /// Merges a list into another and puts the entries in order: those of the patch as the patch has them.
 pub(super) fn merge(
@@ -41,9 +42,7 @@ pub(super) fn combine(
         all if all == patch.len() + original.len() => {
             let key = key.ok_or_else(|| Misuse::Fit("cannot merge lists without merge key".to_owned()))?;
             let patch = directives(key, original, patch)?;
-            for item in patch {
-                merge_entry(of, key, original, item)?;
-            }
+            merge_entries(of, key, original, patch)?;
         }
         _ => return Err(Misuse::Fit("list element types are not identical".to_owned())),
     }
@@ -60,22 +59,20 @@ pub(super) fn delete_scalars(
         return Err(Misuse::Form("invalid patch format of primitive list".to_owned()));
     };
     if let Some(Value::Array(items)) = original.get_mut(list) {
+        let values: HashSet<&Value> = values.iter().collect();
         items.retain(|item| !values.contains(item));
     }
     Ok(())
 }
 
 fn unite(original: &mut Vec<Value>, patch: Vec<Value>) {
-    for item in patch {
-        if !original.contains(&item) {
-            original.push(item);
-        }
-    }
+    let mut known: HashSet<Value> = original.iter().cloned().collect();
+    original.extend(patch.into_iter().filter(|item| known.insert(item.clone())));
 }
 
 /// Carries out the entries that are directives and returns the others.
 fn directives(key: &str, original: &mut Vec<Value>, patch: Vec<Value>) -> Result<Vec<Value>, Misuse> {
-    let mut rest = Vec::new();
+    let (mut rest, mut deleted) = (Vec::new(), HashSet::new());
     let mut replaces = false;
     for mut item in patch {
         match item
@@ -83,10 +80,7 @@ fn directives(key: &str, original: &mut Vec<Value>, patch: Vec<Value>) -> Result
             .map(|directive| directive.as_str().unwrap_or_default())
         {
             None => rest.push(item),
-            Some("delete") => {
-                let value = entry_key(&item, key)?;
-                original.retain(|old| old.get(key) != Some(&value));
-            }
+            Some("delete") => drop(deleted.insert(entry_key(&item, key)?)),
             Some("replace") => {
                 replaces = true;
                 bare(&mut item);
@@ -104,21 +98,32 @@ fn directives(key: &str, original: &mut Vec<Value>, patch: Vec<Value>) -> Result
     }
     if replaces {
         original.clear();
+    } else if !deleted.is_empty() {
+        original.retain(|old| old.get(key).is_none_or(|value| !deleted.contains(value)));
     }
     Ok(rest)
 }
 
-fn merge_entry(of: Members, key: &str, original: &mut Vec<Value>, mut item: Value) -> Result<(), Misuse> {
-    let value = entry_key(&item, key)?;
-    let found = original.iter_mut().find(|old| old.get(key) == Some(&value));
-    match (found.and_then(Value::as_object_mut), &mut item) {
-        (Some(old), Value::Object(new)) => super::merge(of, old, std::mem::take(new)),
-        _ => {
-            bare(&mut item);
-            original.push(item);
-            Ok(())
+fn merge_entries(of: Members, key: &str, original: &mut Vec<Value>, patch: Vec<Value>) -> Result<(), Misuse> {
+    let mut places: HashMap<Value, usize> = HashMap::new();
+    for (at, old) in original.iter().enumerate() {
+        if let Some(value) = old.get(key) {
+            places.entry(value.clone()).or_insert(at);
         }
     }
+    for mut item in patch {
+        let value = entry_key(&item, key)?;
+        let found = places.get(&value).and_then(|at| original.get_mut(*at));
+        match (found.and_then(Value::as_object_mut), &mut item) {
+            (Some(old), Value::Object(new)) => super::merge(of, old, std::mem::take(new))?,
+            _ => {
+                bare(&mut item);
+                places.insert(value, original.len());
+                original.push(item);
+            }
+        }
+    }
+    Ok(())
 }
 
 fn entry_key(item: &Value, key: &str) -> Result<Value, Misuse> {

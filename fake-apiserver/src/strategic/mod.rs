@@ -4,6 +4,7 @@
 //! of patches that misuse them. Which lists merge comes from the schema. Does not know requests.
 
 mod list;
+mod names;
 mod order;
 
 pub(crate) use list::go_map;

@@ -1,6 +1,7 @@
 //! The order of merged lists: what a patch names comes as the patch has it, and what it does not name keeps its place
 //! among the rest.
 
+use super::names::Places;
 use super::{Members, Misuse, PATCH, SET_ORDER, list};
 use serde_json::{Map, Value};
 
@@ -58,9 +59,9 @@ fn as_list(value: Value) -> Option<Vec<Value>> {
 
 /// A patch must agree with the order that it sets.
 fn check(change: &[Value], order: &[Value], key: Option<&str>) -> Result<(), Misuse> {
-    let mut last = 0;
+    let (mut last, places) = (0, Places::of(order, key));
     for item in change.iter().filter(|item| item.get(PATCH).is_none()) {
-        match order.iter().position(|ordered| same(ordered, item, key)) {
+        match places.get(item, key) {
             Some(at) if at >= last => last = at,
             _ => {
                 let list = |items: &[Value]| list::go_map(&Value::Array(items.to_vec()));
@@ -80,31 +81,32 @@ fn check(change: &[Value], order: &[Value], key: Option<&str>) -> Result<(), Mis
 ///
 /// Where the two meet, an entry comes first that came first before.
 pub(super) fn arrange(merged: &mut Vec<Value>, order: &[Value], before: &[Value], key: Option<&str>) {
-    let place = |list: &[Value], item: &Value| list.iter().position(|other| same(other, item, key));
-    let (mut named, mut rest): (Vec<Value>, Vec<Value>) = std::mem::take(merged)
-        .into_iter()
-        .partition(|item| place(order, item).is_some());
-    named.sort_by_key(|item| place(order, item));
-    rest.sort_by_key(|item| place(before, item).unwrap_or(usize::MAX));
+    let (order, before) = (Places::of(order, key), Places::of(before, key));
+    let placed = std::mem::take(merged).into_iter().map(|item| Placed {
+        ordered: order.get(&item, key),
+        before: before.get(&item, key),
+        item,
+    });
+    let (mut named, mut rest): (Vec<Placed>, Vec<Placed>) =
+        placed.partition(|placed| placed.ordered.is_some());
+    named.sort_by_key(|placed| placed.ordered);
+    rest.sort_by_key(|placed| placed.before.unwrap_or(usize::MAX));
     let (mut named, mut rest) = (named.into_iter().peekable(), rest.into_iter().peekable());
     loop {
         let rest_first = match (named.peek(), rest.peek()) {
             (None, None) => return,
             (None, Some(_)) => true,
             (Some(_), None) => false,
-            (Some(n), Some(r)) => match (place(before, n), place(before, r)) {
-                (Some(n), Some(r)) => n > r,
-                _ => false,
-            },
+            (Some(n), Some(r)) => n.before.zip(r.before).is_some_and(|(n, r)| n > r),
         };
-        merged.extend(if rest_first { rest.next() } else { named.next() });
+        let next = if rest_first { rest.next() } else { named.next() };
+        merged.extend(next.map(|placed| placed.item));
     }
 }
 
-/// Whether two entries are the same one: by their key, or as scalars.
-fn same(a: &Value, b: &Value, key: Option<&str>) -> bool {
-    match key {
-        Some(key) if a.is_object() && b.is_object() => a.get(key) == b.get(key),
-        _ => a == b,
-    }
+/// An entry with its places in the order that is asked for and in the list as it was.
+struct Placed {
+    ordered: Option<usize>,
+    before: Option<usize>,
+    item: Value,
 }

@@ -66,7 +66,7 @@ pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> R
     }
     txn.warnings.extend((kind.hooks.warn)(&object, &Value::Null));
     txn.warnings.extend(kind.caveat.map(str::to_owned));
-    let object = txn.put(kind, &key, object);
+    let object = txn.put_limited(kind, &key, object)?;
     if std::ptr::eq(kind, NAMESPACE) {
         namespace::add_account(txn, &key);
     }
@@ -167,7 +167,7 @@ fn validate(kind: &'static Kind, object: &Value) -> Result<(), Status> {
         Ok(())
     } else {
         Err(Status::invalid(
-            kind.subject(),
+            kind.stored().subject(),
             meta::text(object, "name"),
             faults,
         ))

@@ -14,6 +14,8 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
+/// Namespaces that every cluster needs.
+const IMMORTAL: [&str; 3] = ["default", "kube-public", "kube-system"];
 /// Objects of many that are deleted before others get their turn.
 const REMOVED_AT_ONCE: usize = 64;
 const DELETE_OPTIONS: &str = "DeleteOptions";
@@ -32,6 +34,10 @@ pub(super) struct DeleteOptions {
 pub(super) fn delete(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let options = DeleteOptions::read(&call.params, body(&call.payload))?;
     txn.dry_run = options.dry_run;
+    if std::ptr::eq(call.target.kind, NAMESPACE) && IMMORTAL.contains(&call.target.name()) {
+        let why = "this namespace may not be deleted";
+        return Err(Status::forbidden(NAMESPACE.resource(), call.target.name(), why));
+    }
     let old = existing(txn, call)?;
     remove(txn, &call.target, &old, &options)
 }
@@ -199,6 +205,7 @@ pub(super) fn remove(
     if held || waits || std::ptr::eq(kind, NAMESPACE) {
         mark(&mut object, grace.unwrap_or_default(), &txn.now);
         if std::ptr::eq(kind, NAMESPACE) {
+            meta::set(&mut object, "deletionGracePeriodSeconds", None);
             object["status"]["phase"] = "Terminating".into();
         }
         let key = target.key();

@@ -4,13 +4,17 @@
 //! namespace controller.
 
 use super::options::dry_run;
+use super::update::{carry_over, check_name};
 use super::{delete, existing, shown};
 use crate::call::{Answer, Call, Part, Payload};
+use crate::decode::decode;
+use crate::faults::Faults;
 use crate::kinds::{
     Generation, KINDS, Kind, NAMESPACE, PRIORITY_CLASS, SERVICE_ACCOUNT, Subresource, system_classes,
 };
 use crate::managed::Writer;
 use crate::meta;
+use crate::names;
 use crate::status::{Cause, Status};
 use crate::store::{Store, Txn};
 use crate::verbs::create::no_body;
@@ -136,7 +140,17 @@ fn finish(txn: &mut Txn<'_>, namespace: &str) {
         return;
     };
     let mut object = Value::clone(&found.value);
-    object["spec"] = json!({});
+    // Finalizers of others stay, and keep the namespace.
+    let mut left = object["spec"]["finalizers"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    left.retain(|finalizer| *finalizer != "kubernetes");
+    object["spec"] = if left.is_empty() {
+        json!({})
+    } else {
+        json!({"finalizers": left})
+    };
     if delete::is_finished(NAMESPACE, &object) {
         txn.remove(NAMESPACE, namespace);
     } else if object != *found.value {
@@ -156,15 +170,24 @@ pub(super) fn finalize(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status>
     let Payload::Object(body) = &call.payload else {
         return Err(no_body());
     };
-    let body = &body.value;
-    let mut object = Value::clone(&old.value);
-    object["spec"] = match body["spec"]["finalizers"].as_array() {
-        Some(finalizers) if !finalizers.is_empty() => json!({"finalizers": finalizers}),
-        _ => json!({}),
-    };
-    let sent = body["metadata"].get("managedFields").cloned();
-    meta::set(&mut object, "managedFields", sent);
+    let decoded = decode(NAMESPACE, body.clone()).map_err(|why| why.of_body(NAMESPACE))?;
+    let mut object = decoded.object;
+    check_name(&call.target, &object)?;
+    let mut faults = Faults::default();
+    for (i, finalizer) in meta::texts(&object["spec"]["finalizers"]).into_iter().enumerate() {
+        let field = format!("spec.finalizers[{i}]");
+        meta::complain(&mut faults, &field, finalizer, names::qualified(finalizer));
+        if !finalizer.contains('/') && finalizer != "kubernetes" {
+            let text = "name is neither a standard finalizer name nor is it fully qualified";
+            faults.invalid(field, finalizer, text);
+        }
+    }
+    if !faults.is_empty() {
+        return Err(Status::invalid(NAMESPACE.subject(), call.target.name(), faults));
+    }
+    meta::assign(&mut object, "status", old.value["status"].clone());
     call.writer().track(&txn.now, Some(&old), &mut object);
+    carry_over(&mut object, &old.value);
     let object = super::update::store(txn, &call.target, &old, object)?;
     Ok(Answer::Object {
         code: 200,

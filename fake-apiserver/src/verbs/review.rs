@@ -5,10 +5,11 @@
 use super::create::{no_body, place};
 use super::options::WriteOptions;
 use crate::auth::{API_AUDIENCE, User};
-use crate::call::{Answer, Call, Payload};
+use crate::call::{Answer, Call, Part, Payload};
 use crate::decode::decode;
 use crate::faults::Faults;
 use crate::kinds::Review;
+use crate::managed::Writer;
 use crate::meta;
 use crate::rbac::{Asked, Attributes, Rule};
 use crate::status::Status;
@@ -18,6 +19,7 @@ use serde_json::{Map, Value, json};
 /// create of a kind that is a review.
 pub(super) fn review(txn: &mut Txn<'_>, review: Review, call: Call) -> Result<Answer, Status> {
     let kind = call.target.kind;
+    let manager = call.writer().manager.to_owned();
     let Payload::Object(body) = call.payload else {
         return Err(no_body());
     };
@@ -26,23 +28,38 @@ pub(super) fn review(txn: &mut Txn<'_>, review: Review, call: Call) -> Result<An
     txn.warnings.extend(validation.of_body(kind, decoded.flaws)?);
     let mut object = decoded.object;
     place(kind, call.target.namespace.as_deref(), &mut object)?;
+    Writer {
+        kind,
+        manager: &manager,
+        part: Part::Main,
+    }
+    .track(&txn.now, None, &mut object);
+    let managed = meta::take(&mut object, "managedFields");
     let status = match review {
         Review::SelfSubject => {
             meta::set(&mut object, "creationTimestamp", Some((*txn.now).into()));
             json!({"userInfo": user_info(&call.user)})
         }
         Review::Token => token(txn, &object)?,
-        Review::SelfSubjectRules => rules(txn, &call.user, &object)?,
+        Review::SelfSubjectRules => {
+            let found = rules(txn, &call.user, &object)?;
+            // The real server answers with what it found and nothing of what was asked.
+            object["spec"] = json!({});
+            found
+        }
         Review::SelfSubjectAccess => {
-            check_access(&object, kind.kind, false)?;
+            check_access(&object, false)?;
             access(txn, &call.user, &object)
         }
         Review::SubjectAccess | Review::LocalSubjectAccess => {
-            check_access(&object, kind.kind, true)?;
+            check_access(&object, true)?;
             access(txn, &subject(&object["spec"]), &object)
         }
     };
     object["status"] = status;
+    if review != Review::SelfSubjectRules {
+        meta::set(&mut object, "managedFields", managed);
+    }
     Ok(Answer::Object {
         code: 201,
         object: Object::new(object, 0),
@@ -102,12 +119,12 @@ fn subject(spec: &Value) -> User {
 }
 
 /// The rules for access reviews (`ValidateSubjectAccessReview` and its kin).
-fn check_access(object: &Value, kind: &'static str, names_user: bool) -> Result<(), Status> {
+fn check_access(object: &Value, names_user: bool) -> Result<(), Status> {
     let (spec, mut faults) = (&object["spec"], Faults::default());
     let (resource, path) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
     if !resource.is_null() && !path.is_null() {
         let text = "cannot be specified in combination with resourceAttributes";
-        faults.invalid("spec.nonResourceAttributes", path.clone(), text);
+        faults.invalid_as("spec.nonResourceAttributes", &shown(path), text);
     }
     if resource.is_null() && path.is_null() {
         let text = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
@@ -133,17 +150,24 @@ fn check_access(object: &Value, kind: &'static str, names_user: bool) -> Result<
         }
         if !path.is_null() {
             let text = "disallowed on this kind of request";
-            faults.invalid("spec.nonResourceAttributes", path.clone(), text);
+            faults.invalid_as("spec.nonResourceAttributes", &shown(path), text);
         }
     }
     if faults.is_empty() {
         return Ok(());
     }
+    // The real server has lost the kind here.
     let subject = crate::status::Subject {
         group: "authorization.k8s.io",
-        kind,
+        kind: "",
     };
     Err(Status::invalid(subject, "", faults))
+}
+
+/// What is asked of a path, as the server's own type shows it.
+fn shown(path: &Value) -> String {
+    let text = |field: &str| path[field].as_str().unwrap_or_default();
+    format!("{{\"Path\":{:?},\"Verb\":{:?}}}", text("path"), text("verb"))
 }
 
 /// Whether a user may do what the review describes.

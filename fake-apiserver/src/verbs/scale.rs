@@ -114,6 +114,12 @@ fn apply(txn: &mut Txn<'_>, call: &Call, body: &Result<Document, String>) -> Res
     let old = existing(txn, call)?;
     let document = body.as_ref();
     let document = document.map_err(|why| Status::bad_request(format!("error decoding YAML: {why}")))?;
+    let text = |name: &str| document.value[name].as_str().unwrap_or_default();
+    let (version, sent) = (text("apiVersion"), text("kind"));
+    if (version, sent) != (VERSION, SCALE.kind) {
+        let text = format!("invalid object type: {version}, Kind={sent}");
+        return Err(Status::bad_request(text));
+    }
     let scale = decode(txn, options.validation, document.value.clone())?;
     check_name(&call.target, &scale)?;
     let kind = call.target.kind;
@@ -125,7 +131,8 @@ fn apply(txn: &mut Txn<'_>, call: &Call, body: &Result<Document, String>) -> Res
         wanted["spec"] = json!({"replicas": replicas});
     }
     let force = call.params.flag("force").unwrap_or_default();
-    let (mut object, owners) = call.writer().apply(&txn.now, Some(&old), &wanted, force)?;
+    let applied = call.writer().apply(&txn.now, Some(&old), &wanted, force);
+    let (mut object, owners) = applied.map_err(|conflict| in_scale(conflict, &kind.api_version()))?;
     managed::mark(&mut object, owners);
     let whole = Target {
         part: Part::Main,
@@ -133,6 +140,18 @@ fn apply(txn: &mut Txn<'_>, call: &Call, body: &Result<Document, String>) -> Res
     };
     let written = replace(txn, &whole, &old, object, None)?;
     Ok(answer(&written))
+}
+
+/// A conflict about the fields of a scale, which has a version of its own.
+fn in_scale(mut conflict: Status, whole: &str) -> Status {
+    let shown = |text: &str| text.replace(&format!("using {whole}"), &format!("using {VERSION}"));
+    conflict.message = shown(&conflict.message);
+    if let Some(details) = &mut conflict.details {
+        for cause in &mut details.causes {
+            cause.message = shown(&cause.message);
+        }
+    }
+    conflict
 }
 
 fn answer(object: &Object) -> Answer {

@@ -30,7 +30,9 @@ pub(super) fn create(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
         return Err(no_body());
     };
     let account = existing(txn, call)?;
-    let mut spec = identify(&body.value)?;
+    let mut request = identify(&body.value)?;
+    check_name(&request, call.target.name())?;
+    let mut spec = request["spec"].take();
     let seconds = spec["expirationSeconds"].as_i64().unwrap_or(SECONDS);
     check(seconds)?;
     if meta::texts(&spec["audiences"]).is_empty() {
@@ -59,7 +61,10 @@ pub(super) fn create(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let answer = json!({
         "kind": TOKEN_REQUEST.kind,
         "apiVersion": "authentication.k8s.io/v1",
-        "metadata": {"name": claim.name, "namespace": namespace, "creationTimestamp": txn.now},
+        "metadata": {
+            "name": claim.name, "namespace": namespace, "uid": uuid::Uuid::new_v4().to_string(),
+            "creationTimestamp": txn.now,
+        },
         "spec": spec,
         "status": {"token": token, "expirationTimestamp": expires.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()},
     });
@@ -90,8 +95,22 @@ fn identify(body: &Value) -> Result<Value, Status> {
             "TokenRequest in version \"v1\" cannot be handled as a TokenRequest: {why}"
         ))
     })?;
-    let spec = request["spec"].take();
-    Ok(if spec.is_null() { json!({}) } else { spec })
+    if request["spec"].is_null() {
+        request["spec"] = json!({});
+    }
+    Ok(request)
+}
+
+/// A request that names an account names the one that it is sent to.
+fn check_name(request: &Value, account: &str) -> Result<(), Status> {
+    let name = meta::text(request, "name");
+    if name.is_empty() || name == account {
+        return Ok(());
+    }
+    let mut faults = Faults::default();
+    let text = "must match the service account name if specified";
+    faults.invalid("metadata.name", name, text);
+    Err(Status::invalid(TOKEN_REQUEST, account, faults))
 }
 
 fn check(seconds: i64) -> Result<(), Status> {

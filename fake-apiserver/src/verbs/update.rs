@@ -190,7 +190,7 @@ pub(super) fn store(
         }
     }
     meta::set(&mut new, "managedFields", managed);
-    Ok(txn.put(kind, &key, new))
+    txn.put_limited(kind, &key, new)
 }
 
 /// The revision that a writer means to replace; none where it is 0.
@@ -206,7 +206,7 @@ fn asked_revision(object: &Value) -> Result<&str, Status> {
 }
 
 /// What a client cannot change is taken from the old object.
-fn carry_over(new: &mut Value, old: &Value) {
+pub(super) fn carry_over(new: &mut Value, old: &Value) {
     for (field, sent) in SYSTEM {
         let before = old["metadata"].get(field).cloned();
         let keeps = match sent {
@@ -278,6 +278,6 @@ fn validate(
     if faults.is_empty() {
         Ok(())
     } else {
-        Err(Status::invalid(kind.subject(), target.name(), faults))
+        Err(Status::invalid(kind.stored().subject(), target.name(), faults))
     }
 }

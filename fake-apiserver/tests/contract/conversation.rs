@@ -41,6 +41,10 @@ struct Step {
     style: Option<String>,
     accept: Option<String>,
     agent: Option<String>,
+    /// Somebody else, whom the sender speaks for.
+    as_user: Option<String>,
+    /// The answer may take a while to become one with this status.
+    until: Option<u16>,
     /// A body as data, sent as JSON, or as it is.
     body: Option<Value>,
     text: Option<String>,
@@ -166,7 +170,11 @@ impl Step {
     async fn take(&self, server: &Server, words: &mut BTreeMap<String, String>) -> Answer {
         let line = fill(&self.send, words);
         let (method, path) = line.split_once(' ').expect("a step is a method and a path");
-        let response = server.send(self.request(method, path, words)).await;
+        let mut response = server.send(self.request(method, path, words)).await;
+        while self.until.is_some_and(|status| response.status() != status) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            response = server.send(self.request(method, path, words)).await;
+        }
         let status = response.status().as_u16();
         let headers = HEADERS.into_iter().filter_map(|name| {
             let values = response
@@ -215,6 +223,9 @@ impl Step {
         let mut request = Request::builder().method(method).uri(path);
         request = request.header("accept", self.accept.as_deref().unwrap_or("application/json"));
         request = request.header("user-agent", self.agent.as_deref().unwrap_or("contract/1"));
+        if let Some(user) = &self.as_user {
+            request = request.header("impersonate-user", user);
+        }
         let body = match (&self.body, &self.text) {
             (Some(body), _) => Some(body.to_string()),
             (None, said) => said.clone(),
@@ -299,12 +310,16 @@ fn drop_at(value: &mut Value, path: &str) {
         .map_or((path, None), |(head, rest)| (head, Some(rest)));
     match (value, rest) {
         (Value::Object(members), Some(rest)) => {
+            let head = head.replace("~1", "/");
             let chosen = members
                 .iter_mut()
-                .filter(|(name, _)| head == "*" || *name == head);
+                .filter(|(name, _)| head == "*" || **name == head);
             chosen.for_each(|(_, member)| drop_at(member, rest));
         }
-        (Value::Object(members), None) => members.retain(|name, _| head != "*" && name != head),
+        (Value::Object(members), None) => {
+            let head = head.replace("~1", "/");
+            members.retain(|name, _| head != "*" && *name != head);
+        }
         (Value::Array(items), Some(rest)) => {
             let chosen = items
                 .iter_mut()

@@ -245,7 +245,7 @@ async fn access_reviews_answer_for_oneself_and_for_others() {
         "spec.resourceAttributes.namespace"
     );
     let nothing = wire.post(MAY_I, json!({"spec": {}})).await;
-    let why = "SelfSubjectAccessReview.authorization.k8s.io \"\" is invalid: spec.resourceAttributes: Invalid value: null: \
+    let why = ".authorization.k8s.io \"\" is invalid: spec.resourceAttributes: Invalid value: null: \
                exactly one of nonResourceAttributes or resourceAttributes must be specified";
     assert_eq!((nothing.code, &nothing.body["message"]), (422, &json!(why)));
     assert_eq!(wire.get(MAY_I).await.code, 405, "reviews are not stored");

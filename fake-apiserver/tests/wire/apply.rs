@@ -399,7 +399,7 @@ async fn entries_carry_their_version_and_its_names() {
     let event = |version: &str, about: &str, text: &str| {
         json!({"apiVersion": version, "kind": "Event", "metadata": {"name": "e"},
             about: {"namespace": "default", "name": "p"}, text: "hello", "reason": "R", "action": "A",
-            "eventTime": "2026-01-01T00:00:00.000000Z", "reportingInstance": "i"})
+            "eventTime": "2026-01-01T00:00:00.000000Z", "reportingInstance": "i", "type": "Normal"})
     };
     let mut newer = event("events.k8s.io/v1", "regarding", "note");
     newer["reportingController"] = json!("c");

@@ -242,7 +242,7 @@ async fn an_event_is_one_object_with_two_faces() {
     );
     let changed = wire.merge(&format!("{path}/e"), json!({"note": "room"})).await;
     assert_eq!(
-        (changed.code, changed.text.contains("note: Invalid value")),
+        (changed.code, changed.text.contains("message: Invalid value")),
         (422, true),
         "{}",
         changed.text

@@ -25,6 +25,44 @@ async fn a_body_beyond_three_mebibytes_is_refused() {
 }
 
 #[tokio::test]
+async fn an_object_that_etcd_would_not_take_is_refused() {
+    let wire = Wire::start().await;
+    let roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+    let role = |name: &str, bytes: usize| {
+        let rule = json!({"apiGroups": ["x".repeat(bytes)], "resources": ["r"], "verbs": ["get"]});
+        json!({"metadata": {"name": name}, "rules": [rule]})
+    };
+    let fits = wire.create(roles, role("fits", 1_572_000)).await;
+    assert!(fits["metadata"]["managedFields"].is_array());
+    let barely = wire.create(roles, role("big-role", 1_572_619)).await;
+    assert!(
+        barely["metadata"].get("managedFields").is_none(),
+        "managers yield to the object"
+    );
+    for (bytes, why) in [
+        (1_572_641, "etcdserver: request is too large"),
+        (
+            2_100_000,
+            "rpc error: code = ResourceExhausted desc = trying to send message larger than max (2100212 vs. 2097152)",
+        ),
+    ] {
+        let refused = wire.post(roles, role("b", bytes)).await;
+        let message = refused.body["message"].as_str().unwrap_or_default();
+        assert!(refused.code == 500 && message == why, "{}", refused.text);
+        assert!(refused.body.get("reason").is_none());
+        assert_eq!(wire.get(&format!("{roles}/b")).await.code, 404);
+    }
+    // What is small enough may not grow either.
+    let grown = json!({"metadata": {"annotations": {"a": "x".repeat(1000)}}});
+    assert_eq!(
+        wire.merge(&format!("{roles}/big-role"), grown.clone()).await.code,
+        500
+    );
+    let dry = wire.merge(&format!("{roles}/big-role?dryRun=All"), grown).await;
+    assert_eq!(dry.code, 200, "nothing of a dry run is stored");
+}
+
+#[tokio::test]
 async fn headers_without_end_are_refused() {
     let wire = Wire::start().await;
     let mut socket = TcpStream::connect(wire.running.address()).await.unwrap();

@@ -292,3 +292,57 @@ async fn copies_that_multiply_are_refused() {
     let text = "the server rejected our request due to an error in our request";
     assert_eq!(refused.body["message"], text);
 }
+
+/// Lists as long as bodies may be, in orders that make the most work: nobody waits while they are gone through.
+#[tokio::test]
+async fn long_lists_are_merged_entry_by_entry() {
+    let wire = Wire::start().await;
+    wire.create(CONFIG_MAPS, json!({"metadata": {"name": "m"}})).await;
+    let path = format!("{CONFIG_MAPS}/m");
+    let forward: Vec<String> = (0..40_000).map(|n| format!("example.com/{n}")).collect();
+    let backward: Vec<String> = forward.iter().rev().cloned().collect();
+    let patch = async |media, patch: serde_json::Value| {
+        let answer = send(&wire, "PATCH", &path, media, patch.to_string().as_bytes()).await;
+        assert_eq!(answer.code, 200, "{}", answer.text);
+        answer.body["metadata"]["finalizers"].clone()
+    };
+    let set = json!({"metadata": {"finalizers": forward}});
+    assert_eq!(patch(STRATEGIC, set).await, json!(forward));
+    let order = json!({"metadata": {"finalizers": backward, "$setElementOrder/finalizers": backward}});
+    assert_eq!(patch(STRATEGIC, order).await, json!(backward));
+    let half = &backward[..20_000];
+    let delete = json!({"metadata": {"$deleteFromPrimitiveList/finalizers": &backward[20_000..]}});
+    assert_eq!(patch(STRATEGIC, delete).await, json!(half));
+    let path = format!("{path}?fieldManager=f");
+    let apply =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m", "finalizers": forward}});
+    let body = apply.to_string();
+    let media = "application/apply-patch+yaml";
+    let applied = send(&wire, "PATCH", &path, media, body.as_bytes()).await;
+    assert_eq!(
+        applied.body["metadata"]["finalizers"],
+        json!(forward),
+        "{}",
+        applied.code
+    );
+}
+
+/// Lists whose entries must all differ, as long as bodies may be, with entries that are all alike.
+#[tokio::test]
+async fn long_lists_of_the_same_are_refused_with_so_many_causes() {
+    let wire = Wire::start().await;
+    let terms = vec![json!({}); 200_000];
+    let class = json!({"metadata": {"name": "c"}, "provisioner": "d", "allowedTopologies": terms});
+    let containers = vec![json!({"name": "c", "image": "i"}); 50_000];
+    let pod = json!({"metadata": {"name": "p"}, "spec": {"containers": containers}});
+    for (path, body) in [
+        ("/apis/storage.k8s.io/v1/storageclasses", class),
+        ("/api/v1/namespaces/default/pods", pod),
+    ] {
+        let body = body.to_string();
+        let refused = send(&wire, "POST", path, JSON, body.as_bytes()).await;
+        assert_eq!(refused.code, 422, "{path}");
+        let causes = refused.body["details"]["causes"].as_array().map(Vec::len);
+        assert_eq!(causes, Some(10_000), "{path}");
+    }
+}

@@ -263,6 +263,26 @@ async fn nobody_grants_what_they_do_not_have() {
     );
 }
 
+#[tokio::test]
+async fn rules_with_too_many_combinations_are_not_gone_through() {
+    let wire = guarded().await;
+    let ann = wire.server.add_client("ann");
+    let everything =
+        json!([{"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["*"], "verbs": ["create"]}]);
+    wire.create(CLUSTER_ROLES, role("roles", everything)).await;
+    wire.create(CLUSTER_ROLE_BINDINGS, binding("b", "ClusterRole", "roles", "ann"))
+        .await;
+    let many = |of: &str| -> Vec<String> { (0..2000).map(|n| format!("{of}{n}")).collect() };
+    let rules = json!([{"apiGroups": many("g"), "resources": many("r"), "resourceNames": many("n"), "verbs": many("v")}]);
+    let refused = ask(&wire, Some(&ann), "POST", CLUSTER_ROLES, role("all", rules)).await;
+    assert_eq!(refused.code, 413, "{}", refused.text);
+    assert_eq!(
+        code(&wire, &ann, "GET", CLUSTER_ROLES).await,
+        403,
+        "the server goes on"
+    );
+}
+
 async fn ask_merge(wire: &Wire, token: &str, path: &str, patch: Value) -> u16 {
     let client = crate::client::client(&wire.running, Some(token.to_owned()));
     let headers = [("content-type", "application/merge-patch+json")];

@@ -35,6 +35,10 @@ pub struct VolumeInfo {
     pub device: Option<String>,
     /// The parameters that it was created with.
     pub parameters: BTreeMap<String, String>,
+    /// Its mutable parameters, as they are now.
+    pub mutable_parameters: BTreeMap<String, String>,
+    /// The volume that it is a copy of.
+    pub source: Option<String>,
 }
 
 /// What a volume must be able to do, wherever it is.
@@ -138,14 +142,15 @@ impl Backend {
         self.factors.push(factor);
     }
 
-    /// The room for such volumes that are reachable from `topology` (`None`: from anywhere). What is reserved counts as room: an
-    /// extender that reserves for a pod must not take the node away from it.
-    pub(crate) fn room(&self, topology: Option<&Segment>, ask: Ask<'_>) -> Room {
+    /// The room for such volumes that are reachable from `topology` (`None`: from anywhere). Nobody knows for which volume it is asked, so
+    /// either everything that is reserved counts as room, or nothing.
+    pub(crate) fn room(&self, topology: Option<&Segment>, ask: Ask<'_>, counts_reserved: bool) -> Room {
         let cost = Cost::of(&self.factors, ask.parameters);
         let mut room = Room::default();
         let (mut told, mut bounded) = (true, true);
         for (pool, extent) in self.serving(topology, ask) {
-            let free = self.free(pool, &extent);
+            let is_kept = !counts_reserved && self.reservations.holds(&place(pool, &extent));
+            let free = if is_kept { 0 } else { self.free(pool, &extent) };
             told &= extent.tells_maximum;
             let largest = cost.volume_bytes(free.min(extent.largest));
             let minimum = minimum(cost, &extent);

@@ -70,6 +70,11 @@ impl Reservations {
         }
     }
 
+    /// Whether a place is held for any volume.
+    pub(super) fn holds(&self, place: &Place) -> bool {
+        self.held.contains_key(place)
+    }
+
     /// A volume came to be at a place: what was held for it everywhere is free again.
     pub(super) fn redeem(&mut self, place: &Place, parameters: &BTreeMap<String, String>) {
         let Some(redeemed) = self.held.get(place).cloned() else {

@@ -88,8 +88,11 @@ fn pools_serve_finer_requests_and_all_pools_serve_no_topology() {
         Pool::linear(pairs(&[]), 1, None),
     ]);
     let none = pairs(&[]);
-    let room =
-        |asked: Option<&[(&str, &str)]>| backend.room(asked.map(pairs).as_ref(), asking(&none)).available;
+    let room = |asked: Option<&[(&str, &str)]>| {
+        backend
+            .room(asked.map(pairs).as_ref(), asking(&none), true)
+            .available
+    };
     assert_eq!(room(Some(&[("region", "r1"), ("rack", "7")])), 101);
     assert_eq!(room(Some(&[("region", "r2")])), 11);
     assert_eq!(room(Some(&[("rack", "7")])), 1);
@@ -104,25 +107,25 @@ fn a_maximum_is_told_only_if_every_serving_pool_tells_it() {
         Pool::linear(on("c"), 5, None),
     ]);
     let none = pairs(&[]);
-    let maximum = |node: &str| backend.room(Some(&on(node)), asking(&none)).maximum;
+    let maximum = |node: &str| backend.room(Some(&on(node)), asking(&none), true).maximum;
     assert_eq!(
         [maximum("a"), maximum("b"), maximum("c"), maximum("d")],
         [Some(40), Some(30), None, None]
     );
-    assert_eq!(backend.room(None, asking(&none)).maximum, None);
+    assert_eq!(backend.room(None, asking(&none), true).maximum, None);
 }
 
 #[test]
 fn mirrored_volumes_take_twice_their_size() {
     let mut backend = backend([Pool::linear(pairs(&[]), 256, None)]);
     let (mirrored, plain) = (pairs(&[("kind", "mirrored")]), pairs(&[]));
-    assert_eq!(backend.room(None, asking(&mirrored)).available, 128);
+    assert_eq!(backend.room(None, asking(&mirrored), true).available, 128);
     assert_eq!(
         take(&mut backend, &mirrored, 100).map(|taken| taken.raw_bytes),
         Ok(200)
     );
-    assert_eq!(backend.room(None, asking(&mirrored)).available, 28);
-    assert_eq!(backend.room(None, asking(&plain)).available, 56);
+    assert_eq!(backend.room(None, asking(&mirrored), true).available, 28);
+    assert_eq!(backend.room(None, asking(&plain), true).available, 56);
 }
 
 #[test]
@@ -131,12 +134,12 @@ fn a_pool_that_shrinks_below_its_volumes_or_comes_back_keeps_the_books() {
     let mut backend = backend([Pool::linear(pairs(&[]), 100, None)]);
     let taken = take(&mut backend, &none, 60).unwrap();
     backend.set_pool(Pool::linear(pairs(&[]), 50, None));
-    assert_eq!(backend.room(None, asking(&none)).available, 0);
+    assert_eq!(backend.room(None, asking(&none), true).available, 0);
     backend.remove_pool(&pairs(&[]));
     backend.set_pool(Pool::linear(pairs(&[]), 100, None));
-    assert_eq!(backend.room(None, asking(&none)).available, 40);
+    assert_eq!(backend.room(None, asking(&none), true).available, 40);
     backend.give_back(&taken.place, 60);
-    assert_eq!(backend.room(None, asking(&none)).available, 100);
+    assert_eq!(backend.room(None, asking(&none), true).available, 100);
 }
 
 #[test]
@@ -149,12 +152,18 @@ fn a_filesystem_offers_what_remains_and_tells_so() {
     };
     let mut backend = backend([filesystem(30)]);
     take(&mut backend, &none, 20).unwrap();
-    assert_eq!(figures(backend.room(None, asking(&none))), (50, Some(50), None));
+    assert_eq!(
+        figures(backend.room(None, asking(&none), true)),
+        (50, Some(50), None)
+    );
     backend.set_pool(filesystem(60));
-    assert_eq!(figures(backend.room(None, asking(&none))), (20, Some(20), None));
+    assert_eq!(
+        figures(backend.room(None, asking(&none), true)),
+        (20, Some(20), None)
+    );
     backend.set_pool(filesystem(95));
     assert_eq!(
-        figures(backend.room(None, asking(&none))),
+        figures(backend.room(None, asking(&none), true)),
         (0, Some(0), None),
         "never negative"
     );
@@ -175,7 +184,7 @@ fn whole_disks_add_up_and_bound_the_size_on_both_sides() {
         machine("n2", &[("a", disk(7000, "SSD"))]),
     ]);
     let ssd = pairs(&[("storageType", "SSD")]);
-    let room = |backend: &Backend| figures(backend.room(Some(&on("n1")), asking(&ssd)));
+    let room = |backend: &Backend| figures(backend.room(Some(&on("n1")), asking(&ssd), true));
     assert_eq!(room(&backend), (600, Some(300), Some(100)));
     let taken = backend
         .take(Some(&on("n1")), asking(&ssd), required(101), 1)
@@ -206,7 +215,7 @@ fn a_group_is_divided_into_volumes_of_at_least_ten_mebibytes() {
     const MIB: u64 = 1 << 20;
     let mut backend = backend([machine("n1", &[("vg", group(25 * MIB, "HDDLVG"))])]);
     let class = pairs(&[("storageType", "HDDLVG")]);
-    let room = |backend: &Backend| figures(backend.room(None, asking(&class)));
+    let room = |backend: &Backend| figures(backend.room(None, asking(&class), true));
     assert_eq!(room(&backend), (25 * MIB, Some(25 * MIB), Some(10 * MIB)));
     assert_eq!(
         take(&mut backend, &class, 1).unwrap().bytes,
@@ -254,6 +263,7 @@ fn a_device_serves_only_the_uses_that_it_is_good_for() {
                     parameters: &none,
                     blocks,
                 },
+                true,
             )
             .available
     };
@@ -278,7 +288,7 @@ fn parameters_pin_pools_to_classes() {
     let class = pairs(&[("zone", "a")]);
     let available = |zone: &str, class| {
         backend
-            .room(Some(&pairs(&[("zone", zone)])), asking(class))
+            .room(Some(&pairs(&[("zone", zone)])), asking(class), true)
             .available
     };
     assert_eq!([available("a", &class), available("b", &class)], [10, 0]);
@@ -323,7 +333,7 @@ mod reservations {
             .unwrap();
         assert_eq!(devices(&held), [("n1", "a"), ("n2", "a")]);
         assert_eq!(
-            backend.room(Some(&on("n1")), asking(&pairs(&[]))).maximum,
+            backend.room(Some(&on("n1")), asking(&pairs(&[])), true).maximum,
             Some(100),
             "held devices count"
         );

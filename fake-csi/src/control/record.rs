@@ -47,6 +47,12 @@ pub(super) struct CallText {
     preferred: Vec<Segment>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     parameters: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    secrets: Vec<String>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    mutable_parameters: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<String>,
     volume_capabilities: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     required_bytes: Option<i64>,
@@ -136,6 +142,9 @@ fn text(number: u64, event: Event) -> CallText {
         requisite: event.requisite,
         preferred: event.preferred,
         parameters: event.parameters,
+        secrets: event.secrets,
+        mutable_parameters: event.mutable_parameters,
+        source: event.source,
         volume_capabilities: event.volume_capabilities,
         required_bytes: event.required_bytes,
         limit_bytes: event.limit_bytes,

@@ -188,6 +188,9 @@ struct DriverText {
     topology_keys: Vec<String>,
     get_capacity: bool,
     expand_volume: bool,
+    clone_volume: bool,
+    modify_volume: bool,
+    tells_reserved: bool,
     csi_version: String,
     calls_in_flight: usize,
 }
@@ -222,6 +225,10 @@ struct VolumeText {
     #[serde(skip_serializing_if = "Option::is_none")]
     device: Option<String>,
     parameters: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    mutable_parameters: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<String>,
 }
 
 fn describe(driver: &FakeDriver) -> DriverText {
@@ -231,6 +238,9 @@ fn describe(driver: &FakeDriver) -> DriverText {
         topology_keys: spec.topology_keys.clone(),
         get_capacity: spec.advertise_get_capacity,
         expand_volume: spec.advertise_expand_volume,
+        clone_volume: spec.advertise_clone_volume,
+        modify_volume: spec.advertise_modify_volume,
+        tells_reserved: spec.tells_reserved,
         csi_version: spec.version.to_string(),
         calls_in_flight: driver.in_flight(),
     }
@@ -262,6 +272,8 @@ fn volume_text(volume: VolumeInfo) -> VolumeText {
         segment: volume.segment,
         device: volume.device,
         parameters: volume.parameters,
+        mutable_parameters: volume.mutable_parameters,
+        source: volume.source,
     }
 }
 

@@ -201,6 +201,39 @@ async fn reserved_disks_are_kept_for_their_claim_on_all_nodes() {
 }
 
 #[tokio::test]
+async fn a_driver_may_keep_what_is_reserved_to_itself() {
+    let world = World::of(DriverSpec {
+        tells_reserved: false,
+        ..spec()
+    })
+    .await;
+    world.driver.set_pool(machine("a"));
+    let ssd = [("storageType", "SSD")];
+    let before = world.room(None, &ssd).await.unwrap();
+    let reservation = Reservation {
+        name: "app".to_owned(),
+        segments: vec![zone("a")],
+        volumes: vec![ReservedVolume {
+            holder: pairs(&[("claim", "app-0")]),
+            bytes: 1,
+            parameters: pairs(&ssd),
+        }],
+    };
+    let held = world.driver.reserve(&reservation).unwrap();
+    let told = world.room(None, &ssd).await.unwrap();
+    assert_eq!(
+        before.available_capacity - told.available_capacity,
+        signed(100 * GIB),
+        "without {held:?}"
+    );
+    assert_eq!(
+        told.minimum_volume_size,
+        Some(signed(200 * GIB)),
+        "the smallest that is left"
+    );
+}
+
+#[tokio::test]
 async fn an_old_driver_tells_the_sum_only() {
     let world = World::of(DriverSpec {
         version: "1.3".parse().unwrap(),

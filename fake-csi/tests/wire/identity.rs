@@ -29,7 +29,7 @@ async fn services(world: &World) -> Vec<service::Type> {
         .collect()
 }
 
-async fn calls(world: &World) -> Vec<rpc::Type> {
+pub(crate) async fn calls(world: &World) -> Vec<rpc::Type> {
     let request = ControllerGetCapabilitiesRequest {};
     let answer = world
         .controller

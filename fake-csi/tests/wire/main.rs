@@ -2,6 +2,7 @@
 //! nothing here looks inside the driver.
 
 mod capacity;
+mod copies;
 mod devices;
 mod endpoint;
 mod expand;

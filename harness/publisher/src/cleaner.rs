@@ -27,7 +27,7 @@ use tokio::{
 };
 
 use crate::{
-    Options,
+    Defect, Options,
     capacity::{Capacities, DRIVER_LABEL, MANAGED_BY_LABEL, ManagedBy},
     cluster::registration,
     http::Health,
@@ -47,6 +47,7 @@ const LIST_PERIOD_MAX: Duration = Duration::from_secs(60);
 struct Cleaner {
     driver: String,
     after: Duration,
+    defect: Option<Defect>,
     capacities: Capacities,
     nodes: Mutex<Nodes>,
     changed: Notify,
@@ -78,6 +79,7 @@ pub(crate) async fn run(
     let cleaner = Cleaner {
         driver: options.cleaner.driver_name.clone().unwrap_or_default(),
         after: options.cleaner.orphan_after,
+        defect: options.defect,
         capacities: Capacities::new(
             publishing.clone(),
             options.namespace.as_deref().unwrap_or_default(),
@@ -184,24 +186,47 @@ impl Cleaner {
             if let Some(instance) = object
                 .labels()
                 .get(MANAGED_BY_LABEL)
-                .filter(|name| ManagedBy::is_of_a_node(name))
+                .filter(|name| ManagedBy::is_of_a_node(name) || self.has(Defect::CleansOthers))
             {
                 by_instance.entry(instance.clone()).or_default().push(object);
             }
         }
         let alive = self.nodes.lock().instances(&self.driver);
         let absent = by_instance.keys().filter(|instance| !alive.contains(*instance));
-        absences.update(absent.cloned().collect(), Instant::now());
+        let forgets = !self.has(Defect::CleansReturned);
+        absences.update(absent.cloned().collect(), forgets, Instant::now());
         for instance in absences.due(self.after, Instant::now()) {
-            tracing::info!(
-                instance,
-                "its node does not run the driver any more: its objects are removed"
-            );
-            for object in by_instance.get(&instance).into_iter().flatten() {
-                self.delete(object).await?;
+            let objects = by_instance.get(&instance).map(Vec::as_slice).unwrap_or_default();
+            if !objects.is_empty() && !self.has(Defect::CleansNothing) {
+                self.remove(&instance, objects).await?;
             }
         }
         Ok(absences.next(self.after, Instant::now()))
+    }
+
+    /// Removes the objects of an instance, until it turns out to be back: each deletion takes its time, perhaps a long one.
+    async fn remove(&self, instance: &str, objects: &[CSIStorageCapacity]) -> kube::Result<()> {
+        tracing::info!(
+            instance,
+            "its node does not run the driver any more: its objects are removed"
+        );
+        for object in objects {
+            if self.is_back(instance) {
+                tracing::info!(instance, "its node runs the driver again: the rest is kept");
+                break;
+            }
+            self.delete(object).await?;
+        }
+        Ok(())
+    }
+
+    fn is_back(&self, instance: &str) -> bool {
+        let alive = self.nodes.lock().instances(&self.driver);
+        alive.contains(instance) && !self.has(Defect::CleansReturned)
+    }
+
+    fn has(&self, defect: Defect) -> bool {
+        self.defect == Some(defect)
     }
 
     /// Deletes this very object.
@@ -230,9 +255,9 @@ impl Nodes {
 }
 
 impl Absences {
-    /// These are absent now, and all others are not.
-    fn update(&mut self, absent: BTreeSet<String>, now: Instant) {
-        self.0.retain(|instance, _| absent.contains(instance));
+    /// These are absent now, and all others are not; what was known of those is forgotten.
+    fn update(&mut self, absent: BTreeSet<String>, forgets: bool, now: Instant) {
+        self.0.retain(|instance, _| !forgets || absent.contains(instance));
         for instance in absent {
             self.0.entry(instance).or_insert(now);
         }
@@ -268,8 +293,8 @@ mod tests {
     #[test]
     fn objects_go_after_the_time_and_not_before() {
         let (mut absences, begin) = (Absences::default(), Instant::now());
-        absences.update(absent(&["a"]), begin);
-        absences.update(absent(&["a"]), at(begin, 29));
+        absences.update(absent(&["a"]), true, begin);
+        absences.update(absent(&["a"]), true, at(begin, 29));
         assert_eq!(absences.due(T, at(begin, 29)), Vec::<String>::new());
         assert_eq!(absences.next(T, at(begin, 29)), Some(at(begin, 30)));
         assert_eq!(absences.due(T, at(begin, 31)), ["a"]);
@@ -278,9 +303,9 @@ mod tests {
     #[test]
     fn coming_back_begins_anew() {
         let (mut absences, begin) = (Absences::default(), Instant::now());
-        absences.update(absent(&["a", "b"]), begin);
-        absences.update(absent(&["b"]), at(begin, 20));
-        absences.update(absent(&["a", "b"]), at(begin, 25));
+        absences.update(absent(&["a", "b"]), true, begin);
+        absences.update(absent(&["b"]), true, at(begin, 20));
+        absences.update(absent(&["a", "b"]), true, at(begin, 25));
         assert_eq!(absences.due(T, at(begin, 40)), ["b"]);
         assert_eq!(absences.due(T, at(begin, 55)), ["a", "b"]);
     }

@@ -49,6 +49,10 @@ pub(crate) struct Abilities {
     pub(crate) volumes: bool,
     /// `GET_CAPACITY`.
     pub(crate) capacity: bool,
+    /// `CLONE_VOLUME`.
+    pub(crate) clone: bool,
+    /// `MODIFY_VOLUME`.
+    pub(crate) modify: bool,
     /// `SINGLE_NODE_MULTI_WRITER`.
     pub(crate) single_node_multi_writer: bool,
 }
@@ -91,7 +95,7 @@ impl Driver {
         let has = |service| services.contains(&service);
         let mut abilities = Abilities {
             controller: has(service::Type::ControllerService),
-            topology: has(service::Type::VolumeAccessibilityConstraints),
+            topology: has(service::Type::VolumeAccessibilityConstraints) && options.feature_gates.topology,
             ..Abilities::default()
         };
         if abilities.controller {
@@ -142,10 +146,14 @@ impl Driver {
     }
 
     /// Deletes a volume.
-    pub(crate) async fn delete_volume(&self, volume_id: &str) -> Result<(), DriverError> {
+    pub(crate) async fn delete_volume(
+        &self,
+        volume_id: &str,
+        secrets: BTreeMap<String, String>,
+    ) -> Result<(), DriverError> {
         let request = DeleteVolumeRequest {
             volume_id: volume_id.to_owned(),
-            ..Default::default()
+            secrets,
         };
         let mut controller = self.controller();
         let call = controller.delete_volume(request);
@@ -232,6 +240,8 @@ impl Abilities {
     fn add_calls(&mut self, calls: &[rpc::Type]) {
         self.volumes = calls.contains(&rpc::Type::CreateDeleteVolume);
         self.capacity = calls.contains(&rpc::Type::GetCapacity);
+        self.clone = calls.contains(&rpc::Type::CloneVolume);
+        self.modify = calls.contains(&rpc::Type::ModifyVolume);
         self.single_node_multi_writer = calls.contains(&rpc::Type::SingleNodeMultiWriter);
     }
 }

@@ -94,11 +94,25 @@ pub enum Defect {
     CrashesOnClassless,
     /// Leaves volumes that turned out too small, or that nobody claims any more.
     KeepsReserved,
+    /// Works whether or not it holds the Lease.
+    IgnoresLease,
+    /// Asks the driver as fast as it can, whatever the limit.
+    IgnoresAskingLimit,
+    /// Watches all objects of its namespace, and picks its own ones itself.
+    WatchesEverything,
+    /// Tells the driver the parameters of the class that are for the provisioner, too.
+    PassesReservedParameters,
+    /// As the cleaner: removes nothing.
+    CleansNothing,
+    /// As the cleaner: goes on counting when a driver comes back.
+    CleansReturned,
+    /// As the cleaner: takes the objects of whoever is not on a node for orphans.
+    CleansOthers,
 }
 
 impl Defect {
     /// All defects, with the names by which they are chosen.
-    pub const ALL: [(Defect, &'static str); 44] = [
+    pub const ALL: [(Defect, &'static str); 51] = [
         (Defect::IgnoresMaximum, "publisher-ignores-maximum"),
         (Defect::DeletesManual, "publisher-deletes-manual"),
         (Defect::NeverRefreshes, "publisher-never-refreshes"),
@@ -146,6 +160,16 @@ impl Defect {
         (Defect::IgnoresMaximumChanges, "publisher-ignores-maximum-changes"),
         (Defect::CrashesOnClassless, "publisher-crashes-on-classless"),
         (Defect::KeepsReserved, "publisher-leaks-failed-volumes"),
+        (Defect::IgnoresLease, "publisher-ignores-lease"),
+        (Defect::IgnoresAskingLimit, "publisher-ignores-asking-limit"),
+        (Defect::WatchesEverything, "publisher-watches-everything"),
+        (
+            Defect::PassesReservedParameters,
+            "publisher-passes-reserved-parameters",
+        ),
+        (Defect::CleansNothing, "cleaner-idle"),
+        (Defect::CleansReturned, "cleaner-forgets-return"),
+        (Defect::CleansOthers, "cleaner-takes-others"),
     ];
 }
 
@@ -161,7 +185,9 @@ impl fmt::Display for Defect {
 
 /// There is no defect of that name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no defect {0:?}; choose one that starts with \"publisher-\" from the table of defects")]
+#[error(
+    "there is no defect {0:?}; choose one that starts with \"publisher-\" or \"cleaner-\" from the table of defects"
+)]
 pub struct UnknownDefect(String);
 
 impl FromStr for Defect {
@@ -187,7 +213,7 @@ mod tests {
         }
         assert_eq!(
             Defect::ALL.len(),
-            Defect::KeepsReserved as usize + 1,
+            Defect::CleansOthers as usize + 1,
             "a defect is missing in the table"
         );
     }

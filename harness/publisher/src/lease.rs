@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::{
-    Options,
+    Defect, Options,
     http::Health,
     metrics::Metrics,
     options::LeaderElectionOptions,
@@ -45,6 +45,8 @@ pub(crate) struct Election {
     metrics: Arc<Metrics>,
     health: Arc<Health>,
     seen: Mutex<Option<Seen>>,
+    /// Nobody asks who leads (a defect).
+    ignored: bool,
 }
 
 /// The Lease as it was when it last changed.
@@ -76,6 +78,7 @@ impl Election {
             metrics,
             health,
             seen: Mutex::default(),
+            ignored: options.has(Defect::IgnoresLease),
         }
     }
 
@@ -253,7 +256,7 @@ pub(crate) async fn while_leading<E: From<LostLease>>(
     election: Option<&Election>,
     work: impl Future<Output = Result<Infallible, E>>,
 ) -> Result<Infallible, E> {
-    let Some(election) = election else {
+    let Some(election) = election.filter(|election| !election.ignored) else {
         return work.await;
     };
     election.won().await;

@@ -15,7 +15,7 @@
 //! quantity, status, events: small matters
 //! ```
 //!
-//! Not here: snapshots and clones, secrets, volume attributes classes, migration of in-tree volumes.
+//! Not here: volumes from snapshots, and migration of in-tree volumes.
 
 mod capacity;
 mod cleaner;
@@ -41,7 +41,8 @@ pub use csi::DriverError;
 pub use defect::{Defect, UnknownDefect};
 pub use lease::LostLease;
 pub use options::{
-    CleanerOptions, HttpOptions, LeaderElectionOptions, OnCapacityError, Options, OptionsError, Profile,
+    CleanerOptions, FeatureGates, HttpOptions, LeaderElectionOptions, OnCapacityError, Options, OptionsError,
+    Profile, RecognizeBy, without_idle_flags,
 };
 pub use owner::OwnerError;
 pub use run::{Clients, Error, run, run_with};

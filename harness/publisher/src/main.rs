@@ -7,7 +7,7 @@ use std::{
     process::ExitCode,
 };
 
-use capacity_publisher::{Clients, throttled_client};
+use capacity_publisher::{Clients, throttled_client, without_idle_flags};
 use clap::Parser;
 use hyper::Uri;
 use kube::{
@@ -19,7 +19,7 @@ use tracing_subscriber::EnvFilter;
 
 /// Publishes CSIStorageCapacity objects and provisions volumes for one CSI driver.
 #[derive(Parser)]
-#[command(version)]
+#[command(version, args_override_self = true)]
 struct Arguments {
     /// How to reach the API server; in a pod it is found without.
     #[arg(long, value_name = "FILE", env = "KUBECONFIG")]
@@ -37,6 +37,10 @@ struct Arguments {
     #[arg(long, value_name = "COUNT", default_value_t = 10)]
     kube_api_burst: u32,
 
+    /// How much is logged: 4 and more also what is done, 6 and more also what is sent; RUST_LOG decides where it is set.
+    #[arg(short = 'v', long = "v", value_name = "LEVEL", default_value_t = 0)]
+    verbosity: u8,
+
     #[command(flatten)]
     options: capacity_publisher::Options,
 }
@@ -44,18 +48,31 @@ struct Arguments {
 // Almost everything is waiting for others: a second thread would only cost wake-ups.
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    let (arguments, idle) = without_idle_flags(std::env::args_os());
+    let arguments = Arguments::parse_from(arguments);
+    let filter = EnvFilter::try_from_default_env();
     tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_env_filter(filter.unwrap_or_else(|_| EnvFilter::new(level(arguments.verbosity))))
         .with_ansi(stderr().is_terminal())
         .with_writer(stderr)
         .init();
-    match start(Arguments::parse()).await {
+    idle.iter().for_each(|sentence| tracing::warn!("{sentence}"));
+    match start(arguments).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             tracing::error!("{error}");
             ExitCode::FAILURE
         }
+    }
+}
+
+/// What external-provisioner logs at a verbosity, as far as there is something like it here.
+fn level(verbosity: u8) -> &'static str {
+    match verbosity {
+        0..4 => "info",
+        4..6 => "info,capacity_publisher=debug",
+        6..9 => "debug",
+        9.. => "trace",
     }
 }
 

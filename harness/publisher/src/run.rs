@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::{
-    Defect, DriverError, LostLease, Options, OptionsError, OwnerError,
+    Defect, DriverError, LostLease, Options, OptionsError, OwnerError, RecognizeBy,
     capacity::{Capacities, ManagedBy, Publisher},
     cleaner,
     cluster::{Cluster, registration},
@@ -104,7 +104,8 @@ pub async fn run_with(
         never = http::serve(listener, endpoint) => match never {},
     };
     let election = start.election.lock().take();
-    if let (Ok(()), Some(election)) = (&ended, election) {
+    let releases = start.options.feature_gates.release_on_exit;
+    if let (Ok(()), Some(election)) = (&ended, election.filter(|_| releases)) {
         election.release().await;
     }
     ended
@@ -167,7 +168,10 @@ impl Start {
             false => options.capacity_ownerref_level,
         };
         let owner = owner::find(client, namespace, pod, level).await?;
-        let mut by = ManagedBy::new(&driver.name, options.own_node());
+        let recognized = owner
+            .as_ref()
+            .filter(|_| options.recognize_by == RecognizeBy::Owner);
+        let mut by = ManagedBy::new(&driver.name, options.own_node()).owned_by(recognized);
         if let Some(node) = options.own_node().filter(|_| options.has(Defect::LongLabel)) {
             by.instance = format!("external-provisioner-{node}");
         }

@@ -1,7 +1,7 @@
 //! Deliberate defects: the table that proves a suite able to fail.
 //!
 //! A defect is chosen by whoever starts the scheduler and changes one decision. Where it acts, the code asks
-//! [`Rules::has`](crate::rules::Rules::has).
+//! [`Rules::has`](crate::rules::Rules::has), or the cache and the options their own copy.
 
 use std::fmt;
 use std::str::FromStr;
@@ -77,10 +77,18 @@ pub enum Defect {
     KeepsFirstFigures,
     /// Rounds the utilisation up.
     RoundsUpScores,
+    /// Is woken by capacity alone: not by nodes, claims, volumes, classes or drivers.
+    WakesForCapacityOnly,
+    /// Learns nothing from a list that comes again after a watch has expired.
+    ForgetsLists,
+    /// Does not wait for drivers, objects and classes before it decides: what it does not know yet is absent to it.
+    AssumesAbsence,
+    /// Is like the newest release, whichever it is told to be like.
+    IgnoresRelease,
 }
 
 /// Every defect with its name on the command line.
-const NAMES: [(&str, Defect); 34] = [
+const NAMES: [(&str, Defect); 38] = [
     ("scheduler-ignores-maximum", Defect::IgnoresMaximum),
     ("scheduler-ignores-flag", Defect::IgnoresFlag),
     ("scheduler-sums-objects", Defect::SumsObjects),
@@ -118,6 +126,10 @@ const NAMES: [(&str, Defect); 34] = [
     ("scheduler-keeps-gone", Defect::KeepsGone),
     ("scheduler-keeps-first-figures", Defect::KeepsFirstFigures),
     ("scheduler-rounds-scores-up", Defect::RoundsUpScores),
+    ("scheduler-wakes-for-capacity-only", Defect::WakesForCapacityOnly),
+    ("scheduler-forgets-lists", Defect::ForgetsLists),
+    ("scheduler-assumes-absence", Defect::AssumesAbsence),
+    ("scheduler-ignores-release", Defect::IgnoresRelease),
 ];
 
 /// The name given is not in the table.

@@ -50,7 +50,8 @@ struct Arguments {
     #[arg(long, value_name = "GATES", value_delimiter = ',')]
     feature_gates: Vec<String>,
 
-    /// Scoring function as UTILIZATION=SCORE points in 0..=100 and 0..=10, such as 0=10,100=0
+    /// Scoring function as UTILIZATION=SCORE points in 0..=100 and 0..=10, such as 0=10,100=0, or as a JSON list as in
+    /// VolumeBindingArgs.shape
     #[arg(long, value_name = "POINTS", value_parser = Shape::parse)]
     shape: Option<Shape>,
 

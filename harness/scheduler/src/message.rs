@@ -18,9 +18,13 @@ pub const NO_NODES: &str = "no nodes available to schedule pods";
 /// How a release words refusals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
-    /// Before 1.24: the reasons alone.
+    /// Before 1.24: the reasons alone. What forbids every node is counted like a reason of each.
     Plain,
-    /// From 1.24 on: and whether preemption would help.
+    /// 1.24 and 1.25: and whether preemption would help (kubernetes/kubernetes#107775).
+    Counted,
+    /// 1.26 to 1.29: what forbids every node is said once (#110894), and the text ends in two periods (#123301).
+    TwoPeriods,
+    /// 1.30 to 1.33, and from 1.37 on: ends in one.
     Preemption,
     /// 1.34 to 1.36: and what the plugin for dynamic resources adds, which has nothing to say.
     #[default]
@@ -38,13 +42,13 @@ pub struct Preemption {
 
 /// The text for a pod that no node can take, whatever the nodes are.
 pub fn unready(form: Form, nodes: usize, reason: &str, preemption: Preemption) -> String {
+    let head = match form {
+        Form::Plain | Form::Counted => format!("0/{nodes} nodes are available: {nodes} {reason}."),
+        _ => format!("0/{nodes} nodes are available: {reason}."),
+    };
     match form {
-        Form::Plain => format!("0/{nodes} nodes are available: {nodes} {reason}."),
-        Form::Preemption => format!(
-            "0/{nodes} nodes are available: {reason}. preemption: {}",
-            preemption.text(nodes)
-        ),
-        Form::Noisy => format!("0/{nodes} nodes are available: {reason}. not found"),
+        Form::Noisy => format!("{head} not found"),
+        _ => head + &form.tail(nodes, preemption),
     }
 }
 
@@ -60,14 +64,21 @@ pub fn refused(
         *counts.entry(reason).or_default() += 1;
     }
     let histogram = histogram(counts);
-    let mut text = format!("0/{nodes} nodes are available: {histogram}.");
-    match form {
-        Form::Plain => return text,
-        Form::Preemption => text.push_str(" preemption: "),
-        Form::Noisy => text.push_str(" no new claims to deallocate, preemption: "),
+    let tail = form.tail(nodes, preemption);
+    format!("0/{nodes} nodes are available: {histogram}.{tail}")
+}
+
+impl Form {
+    /// What follows the reasons.
+    fn tail(self, nodes: usize, preemption: Preemption) -> String {
+        let help = preemption.text(nodes);
+        match self {
+            Self::Plain => String::new(),
+            Self::Counted | Self::Preemption => format!(" preemption: {help}"),
+            Self::TwoPeriods => format!(" preemption: {help}."),
+            Self::Noisy => format!(" no new claims to deallocate, preemption: {help}"),
+        }
     }
-    text.push_str(&preemption.text(nodes));
-    text
 }
 
 impl Preemption {
@@ -137,12 +148,25 @@ mod tests {
                  1 No preemption victims found for incoming pod, 2 Preemption is not helpful for scheduling."
             )
         );
+        assert_eq!(text(Form::Counted), text(Form::Preemption));
+        assert_eq!(text(Form::TwoPeriods), text(Form::Preemption) + ".");
+    }
+
+    #[test]
+    fn releases_word_what_forbids_every_node_differently() {
         let unready = |form| unready(form, 3, "x", Preemption::default());
+        let no_help = "preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.";
         assert_eq!(unready(Form::Plain), "0/3 nodes are available: 3 x.");
-        assert_eq!(
-            unready(Form::Preemption),
-            "0/3 nodes are available: x. preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling."
-        );
+        for (form, expected) in [
+            (Form::Counted, format!("0/3 nodes are available: 3 x. {no_help}")),
+            (
+                Form::TwoPeriods,
+                format!("0/3 nodes are available: x. {no_help}."),
+            ),
+            (Form::Preemption, format!("0/3 nodes are available: x. {no_help}")),
+        ] {
+            assert_eq!(unready(form), expected);
+        }
     }
 
     #[test]

@@ -47,12 +47,12 @@ pub struct Options {
     pub defect: Option<Defect>,
 }
 
-/// What kube-scheduler 1.36 does otherwise than it should.
+/// What kube-scheduler does otherwise than it should, in the way of the release that is emulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Deviation {
     /// A driver that stops tracking capacity wakes no pod: they wait for the flush, some minutes.
     Flag,
-    /// Quantities above 2^63 bytes overflow, and so does utilisation above some 81.9Pi.
+    /// Quantities above 2^63 bytes overflow (from 1.37 on: are capped), and utilisation overflows above some 81.9Pi.
     Arithmetic,
     /// Of several sufficient objects any is recorded, and scored.
     Choice,
@@ -154,22 +154,28 @@ impl Options {
         if self.shape.is_some() && !self.scoring && !self.priority {
             return Err(OptionsError::ShapeWithoutScoring);
         }
+        let release = match self.defect {
+            Some(Defect::IgnoresRelease) => Release::DEFAULT,
+            _ => self.release,
+        };
         let has = |deviation| self.deviations.contains(&deviation);
         let scores = self.scoring || self.priority || self.defect == Some(Defect::ScoresAlways);
         Ok(Rules {
-            arithmetic: if has(Deviation::Arithmetic) || self.defect == Some(Defect::WrapsNumbers) {
+            arithmetic: if self.defect == Some(Defect::WrapsNumbers) {
                 Arithmetic::Wrapping
+            } else if has(Deviation::Arithmetic) {
+                release.deviant_arithmetic()
             } else {
                 Arithmetic::Exact
             },
             shape: scores.then(|| self.effective_shape()).transpose()?,
             without_capacity: !self.capacity,
-            without_maximum: !self.release.has_maximum(),
+            without_maximum: !release.has_maximum(),
             pooling: self.pooling,
             static_only: !self.scoring && self.defect != Some(Defect::ScoresAlways),
             sleeps_through_flag: has(Deviation::Flag),
-            form: self.release.form(),
-            names_taints: self.release.names_taints(),
+            form: release.form(),
+            taint_words: release.taint_words(),
             choice: if has(Deviation::Choice) {
                 Choice::Any(0)
             } else {

@@ -23,6 +23,9 @@ pub enum Arithmetic {
     /// The number that `Quantity.Value()` of Kubernetes 1.36 gives and int64 calculations with it, overflows included:
     /// a limit of `100E` is 0 bytes, and utilisation wraps above some 81.9Pi.
     Wrapping,
+    /// The number that `Quantity.Value()` gives from 1.37 on: capped at the ends of int64, so that `100E` and `10E` are
+    /// the same. Calculations with it still overflow.
+    Saturating,
 }
 
 /// A parsed quantity. Values finer than a nano-unit are rounded away from zero, as Kubernetes does when it parses, and
@@ -46,6 +49,7 @@ impl Quantity {
         match arithmetic {
             Arithmetic::Exact => round_away(self.nanos),
             Arithmetic::Wrapping => self.wrapped.into(),
+            Arithmetic::Saturating => round_away(self.nanos).clamp(i64::MIN.into(), i64::MAX.into()),
         }
     }
 

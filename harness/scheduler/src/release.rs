@@ -7,6 +7,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::message::Form;
+use crate::node_fit::TaintWords;
+use crate::quantity::Arithmetic;
 
 /// A Kubernetes release, 1.19 (the first with storage capacity, KEP-1472) to 1.37.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -108,14 +110,31 @@ impl Release {
     pub fn form(self) -> Form {
         match self.minor {
             ..24 => Form::Plain,
+            24..=25 => Form::Counted,
+            26..=29 => Form::TwoPeriods,
             34..=36 => Form::Noisy,
             _ => Form::Preemption,
         }
     }
 
-    /// How an untolerated taint is worded: its key and value were taken out for secrecy in 1.34.
-    pub fn names_taints(self) -> bool {
-        self.minor < 34
+    /// How an untolerated taint is worded: shorter since 1.24 (kubernetes/kubernetes#109119), without its key and value,
+    /// for secrecy, since 1.34 (#134740).
+    pub fn taint_words(self) -> TaintWords {
+        match self.minor {
+            ..24 => TaintWords::Long,
+            24..=33 => TaintWords::Named,
+            _ => TaintWords::Secret,
+        }
+    }
+
+    /// What its own arithmetic makes of quantities that no int64 can hold: they overflow, and since 1.37 they are capped
+    /// (kubernetes/kubernetes#141305).
+    pub fn deviant_arithmetic(self) -> Arithmetic {
+        if self.minor >= 37 {
+            Arithmetic::Saturating
+        } else {
+            Arithmetic::Wrapping
+        }
     }
 
     /// The gates, with settings `NAME=true|false` laid over the defaults. Of several settings of one gate the last
@@ -264,6 +283,35 @@ mod tests {
         assert_eq!(gates("1.36", &["Typo=true"]), unknown("Typo"));
         assert!(gates("1.36", &["StorageCapacityScoring"]).is_err());
         assert!(gates("1.36", &["StorageCapacityScoring=maybe"]).is_err());
+    }
+
+    #[test]
+    fn forms_change_with_their_release() {
+        for (release, form, taints, arithmetic) in [
+            ("1.19", Form::Plain, TaintWords::Long, Arithmetic::Wrapping),
+            ("1.23", Form::Plain, TaintWords::Long, Arithmetic::Wrapping),
+            ("1.24", Form::Counted, TaintWords::Named, Arithmetic::Wrapping),
+            ("1.25", Form::Counted, TaintWords::Named, Arithmetic::Wrapping),
+            ("1.26", Form::TwoPeriods, TaintWords::Named, Arithmetic::Wrapping),
+            ("1.29", Form::TwoPeriods, TaintWords::Named, Arithmetic::Wrapping),
+            ("1.30", Form::Preemption, TaintWords::Named, Arithmetic::Wrapping),
+            ("1.34", Form::Noisy, TaintWords::Secret, Arithmetic::Wrapping),
+            ("1.36", Form::Noisy, TaintWords::Secret, Arithmetic::Wrapping),
+            (
+                "1.37",
+                Form::Preemption,
+                TaintWords::Secret,
+                Arithmetic::Saturating,
+            ),
+        ] {
+            let release: Release = release.parse().unwrap();
+            let found = (
+                release.form(),
+                release.taint_words(),
+                release.deviant_arithmetic(),
+            );
+            assert_eq!(found, (form, taints, arithmetic), "{release}");
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::defect::Defect;
 use crate::message::Form;
+use crate::node_fit::TaintWords;
 use crate::quantity::Arithmetic;
 use crate::shape::Shape;
 
@@ -24,8 +25,8 @@ pub struct Rules {
     pub sleeps_through_flag: bool,
     /// How refusals are worded.
     pub form: Form,
-    /// Whether refusals name the key and value of a taint.
-    pub names_taints: bool,
+    /// How refusals word a taint.
+    pub taint_words: TaintWords,
     /// Which of several sufficient objects is recorded, and scored.
     pub choice: Choice,
     /// The deliberate defect, if any.

@@ -92,7 +92,7 @@ fn class_score(arithmetic: Arithmetic, shape: &Shape, class: ClassUse) -> i64 {
     }
     shape.score(match arithmetic {
         Arithmetic::Exact => exact_percent(class),
-        Arithmetic::Wrapping => {
+        Arithmetic::Wrapping | Arithmetic::Saturating => {
             let (requested, capacity) = (class.requested as i64, class.capacity as i64);
             requested.wrapping_mul(100).wrapping_div(capacity)
         }
@@ -121,6 +121,6 @@ fn exact_percent(class: ClassUse) -> i64 {
 fn add(arithmetic: Arithmetic, left: i128, right: i128) -> i128 {
     match arithmetic {
         Arithmetic::Exact => left.saturating_add(right),
-        Arithmetic::Wrapping => (left as i64).wrapping_add(right as i64).into(),
+        Arithmetic::Wrapping | Arithmetic::Saturating => (left as i64).wrapping_add(right as i64).into(),
     }
 }

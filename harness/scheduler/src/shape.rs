@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use serde_json::Value;
+
 /// Scores in a shape run to this; a node's score runs to ten times as much.
 const SCORE_MAX: i64 = 10;
 const UTILIZATION_MAX: i64 = 100;
@@ -131,6 +133,11 @@ impl Shape {
 
 /// Parses `utilization=score` points separated by commas, such as `0=10,100=0`.
 pub fn parse_points(text: &str) -> Result<Vec<ShapePoint>, ShapeError> {
+    if text.starts_with('[') {
+        return parse_list(text).ok_or_else(|| ShapeError::Malformed {
+            text: text.to_owned(),
+        });
+    }
     let point = |part: &str| {
         let (utilization, score) = part.split_once('=')?;
         Some(ShapePoint {
@@ -142,6 +149,18 @@ pub fn parse_points(text: &str) -> Result<Vec<ShapePoint>, ShapeError> {
     parsed.ok_or_else(|| ShapeError::Malformed {
         text: text.to_owned(),
     })
+}
+
+/// As the configuration file has it, in JSON.
+fn parse_list(text: &str) -> Option<Vec<ShapePoint>> {
+    let list: Vec<Value> = serde_json::from_str(text).ok()?;
+    let point = |point: &Value| {
+        Some(ShapePoint {
+            utilization: point["utilization"].as_i64()?,
+            score: point["score"].as_i64()?,
+        })
+    };
+    list.iter().map(point).collect()
 }
 
 fn check_range(index: usize, field: &'static str, value: i64, max: i64) -> Result<(), ShapeError> {

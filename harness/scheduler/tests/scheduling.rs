@@ -12,9 +12,11 @@ mod wire {
     mod watches;
 }
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use capacity_scheduler::{Defect, Deviation, Options};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use wire::cluster::{Clock, Cluster};
@@ -371,4 +373,56 @@ async fn a_driver_that_registers_on_a_node_wakes_the_pod() {
     );
     cluster.event("p", "FailedScheduling", 2).await;
     assert!(clock.elapsed() < FLUSH, "woken after {:?}", clock.elapsed());
+}
+
+/// KEP-4049: who looks into the log finds node, claim, class and size of every refusal.
+#[tokio::test(start_paused = true)]
+async fn the_log_tells_what_each_node_was_refused_for() {
+    let log = Log::default();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::DEBUG)
+        .with_ansi(false)
+        .with_writer({
+            let log = log.clone();
+            move || log.clone()
+        })
+        .finish();
+    let _guard = tracing::subscriber::set_default(subscriber);
+    let cluster = Cluster::new(&["n1", "n2"]);
+    cluster.capacity("n1", "5Gi");
+    cluster.pod_with_claim("p", "10Gi");
+    cluster.start(Options::default());
+    cluster.unscheduled("p", NO_SPACE).await;
+
+    let text = String::from_utf8(log.0.lock().clone()).unwrap();
+    for node in ["n1", "n2"] {
+        let told = |line: &&str| {
+            let words = [
+                "node refused",
+                "default/p",
+                "class fast, 10Gi",
+                "did not have enough free storage",
+            ];
+            line.contains(&format!("node=\"{node}\"")) && words.iter().all(|word| line.contains(word))
+        };
+        assert!(
+            text.lines().any(|line| told(&line)),
+            "nothing about {node} in:\n{text}"
+        );
+    }
+}
+
+/// Keeps what is logged.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl std::io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }

@@ -74,11 +74,22 @@ impl Cluster {
                 let scripted = self.driver.script(rule(script)?);
                 scripted.map_err(|error| Problem::Refused(error.to_string()))?;
             }
+            Action::Reserve(wanted) => {
+                let reserved = self.driver.reserve(wanted);
+                reserved.map_err(|error| Problem::Refused(error.to_string()))?;
+            }
+            // It may be used up by then, and often is.
+            Action::Unreserve(name) => drop(self.driver.cancel_reservation(name)),
             Action::Stop(role) => {
                 self.active.retain(|active| active != role);
                 self.fleet.stop(*role).await;
             }
             Action::Start(role) => self.start_role(*role)?,
+            Action::Reschedule(settings) => {
+                self.fleet.stop(Role::Scheduler).await;
+                self.settings.scheduler = settings.clone();
+                self.start_role(Role::Scheduler)?;
+            }
             Action::Fault { id, rule, kills } => {
                 let installed = self.api.perturb(rule.clone());
                 let rule = installed.map_err(|error| Problem::Refused(error.to_string()))?;

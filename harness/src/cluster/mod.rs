@@ -398,6 +398,9 @@ fn driver_spec(plan: &Plan) -> DriverSpec {
     DriverSpec {
         topology_keys: plan.segments.keys().to_vec(),
         advertise_get_capacity: plan.driver.get_capacity,
+        advertise_clone_volume: plan.driver.clone_volume,
+        advertise_modify_volume: plan.driver.modify_volume,
+        tells_reserved: plan.driver.tells_reserved,
         version: plan.driver.version,
         ..DriverSpec::new(plan.driver.name.clone())
     }
@@ -417,13 +420,15 @@ fn settings(plan: &Plan, refresh: Duration) -> Settings {
     Settings {
         mode: plan.mode,
         refresh,
+        publish: plan.publisher.publish,
+        by_owner: plan.publisher.by_owner,
+        metadata: plan.publisher.metadata,
+        asks_per_second: plan.publisher.asks_per_second,
         owner_level: plan.publisher.owner_level,
         immediate: plan.publisher.immediate,
         zero: plan.publisher.zero,
         strict_topology: plan.publisher.strict_topology,
-        capacity: plan.scheduler.capacity,
-        scoring: plan.scheduler.scoring,
-        shape: plan.scheduler.shape.clone(),
+        scheduler: plan.scheduler.clone(),
         withdraw: plan.publisher.withdraw,
         election: plan.publisher.replicas.is_some(),
         driver: plan.driver.name.clone(),

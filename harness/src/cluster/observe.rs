@@ -6,7 +6,8 @@ use fake_apiserver as api;
 use fake_csi as csi;
 
 use crate::journal::{
-    CallFact, Change, CommitFact, DeliveryFact, FaultFact, Journal, PlacedVolume, RequestFact, What,
+    CallDetails, CallFact, Change, CommitFact, DeliveryFact, FaultFact, Journal, PlacedVolume, RequestFact,
+    What,
 };
 use crate::segment::Segments;
 use crate::system::Killer;
@@ -143,11 +144,13 @@ impl csi::Observer for CsiObserver {
             ),
             Err(failure) => (failure.code.to_owned(), Some(failure.message.clone())),
         };
-        let (available, maximum) = match &event.outcome {
+        let (available, maximum, minimum) = match event.outcome {
             Ok(csi::Answer::Capacity {
-                available, maximum, ..
-            }) => (Some(*available), *maximum),
-            _ => (None, None),
+                available,
+                maximum,
+                minimum,
+            }) => (Some(available), maximum, minimum),
+            _ => (None, None, None),
         };
         let placed = match event.outcome {
             Ok(csi::Answer::Volume { bytes, segment }) => Some(PlacedVolume {
@@ -169,6 +172,12 @@ impl csi::Observer for CsiObserver {
             message,
             available,
             maximum,
+            details: CallDetails {
+                minimum,
+                secrets: event.secrets,
+                mutable: event.mutable_parameters,
+                copy_of: event.source,
+            },
         }));
     }
 }

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Cluster;
-use crate::journal::{ProcessEvent, ProcessFact, What};
+use crate::journal::{ProcessEvent, ProcessFact, RequestFact, What};
 use crate::scenario::Role;
 
 /// How long a program may take from its start to its first list or watch, before patience.
 const START: Duration = Duration::from_secs(30);
 
 impl Cluster {
-    /// Waits until every child process has listed or watched something, or has ended. One that does neither in time is
+    /// Waits until every child process has listed or watched something, stands for election, or has ended. One that does neither in time is
     /// written down.
     pub(crate) async fn ready(&self, patience: f64) {
         let waiting: Vec<(Arc<str>, Role)> = self
@@ -40,7 +40,7 @@ impl Cluster {
             for fact in self.journal.since(next) {
                 next = fact.seq + 1;
                 let seen = match &fact.what {
-                    What::Request(request) if is_look(&request.verb) => &request.client,
+                    What::Request(request) if is_look(request) => &request.client,
                     What::Process(process) if matches!(process.event, ProcessEvent::Exited(_)) => {
                         &process.client
                     }
@@ -57,7 +57,7 @@ impl Cluster {
 
     fn has_asked(&self, client: &str) -> bool {
         self.journal.since(0).iter().any(|fact| match &fact.what {
-            What::Request(request) => *request.client == *client && is_look(&request.verb),
+            What::Request(request) => *request.client == *client && is_look(request),
             What::Process(process) => {
                 *process.client == *client && matches!(process.event, ProcessEvent::Exited(_))
             }
@@ -81,6 +81,7 @@ impl Cluster {
     }
 }
 
-fn is_look(verb: &str) -> bool {
-    matches!(verb, "list" | "watch")
+/// One that waits for another to give up the lead asks for nothing but the Lease.
+fn is_look(request: &RequestFact) -> bool {
+    matches!(request.verb.as_str(), "list" | "watch") || request.resource == "leases"
 }

@@ -80,7 +80,7 @@ impl<'p> Monitor<'p> {
             return;
         }
         match &self.expect.predicate {
-            Predicate::Never { of, after } => self.observe_never(plan, of, after.as_ref(), fact),
+            Predicate::Never { of, after } => self.observe_never(plan, of, after.as_deref(), fact),
             Predicate::Count(count) => self.observe_count(plan, count, fact),
             Predicate::Order(list) => self.observe_order(plan, list, fact),
             _ => self.observe_state(plan, world, fact),

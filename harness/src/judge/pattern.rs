@@ -1,7 +1,7 @@
 //! Whether a fact is of the kind that a case names.
 
-use crate::journal::{Fact, What};
-use crate::plan::{Pattern, PatternKind, Plan};
+use crate::journal::{CallFact, Fact, What};
+use crate::plan::{CallPattern, Pattern, PatternKind, Plan};
 use crate::scenario::Role;
 use crate::system::HARNESS;
 
@@ -34,31 +34,50 @@ pub(super) fn matches(plan: &Plan, pattern: &Pattern, fact: &Fact) -> bool {
                     .as_deref()
                     .is_none_or(|client| is_by(pattern, client))
         }
-        (
-            PatternKind::Call {
-                method,
-                segment,
-                code,
-                parameters,
-            },
-            What::Call(call),
-        ) => {
-            // Only a publisher calls the driver; an unset role needs no check.
+        (PatternKind::Delivery(verb, resource), What::Delivery(delivery)) => {
+            delivery.change.verb() == verb
+                && *delivery.resource == **resource
+                && is_named(pattern, Some(&delivery.name))
+                && is_by(pattern, &delivery.client)
+        }
+        // Only a publisher calls the driver; an unset role needs no check.
+        (PatternKind::Call(wanted), What::Call(call)) => {
             pattern
                 .by
                 .is_none_or(|role| role == Role::Publisher && plan.roles.contains(&role))
-                && call.method == *method
-                && segment
+                && pattern
+                    .node
                     .as_ref()
-                    .is_none_or(|segment| call.segment.as_ref() == Some(segment))
-                && code.as_ref().is_none_or(|code| call.code == *code)
-                && parameters
-                    .as_ref()
-                    .is_none_or(|parameters| call.parameters == *parameters)
+                    .is_none_or(|node| call.node.as_ref() == Some(node))
+                && is_wanted(wanted, call)
                 && is_named(pattern, call.volume.as_deref())
         }
         _ => false,
     }
+}
+
+fn is_wanted(wanted: &CallPattern, call: &CallFact) -> bool {
+    fn same<T: PartialEq>(wanted: Option<&T>, found: &T) -> bool {
+        wanted.is_none_or(|wanted| wanted == found)
+    }
+    let bytes = |found: Option<i64>| found.map(i128::from);
+    let details = &call.details;
+    call.method == wanted.method
+        && wanted
+            .segment
+            .as_ref()
+            .is_none_or(|wanted| call.segment.as_ref() == Some(wanted))
+        && same(wanted.code.as_ref(), &call.code)
+        && same(wanted.parameters.as_ref(), &call.parameters)
+        && wanted
+            .required
+            .is_none_or(|wanted| bytes(call.required_bytes) == Some(wanted))
+        && wanted
+            .minimum
+            .is_none_or(|wanted| bytes(details.minimum) == Some(wanted))
+        && same(wanted.secrets.as_ref(), &details.secrets)
+        && same(wanted.mutable.as_ref(), &details.mutable)
+        && same(wanted.copy.as_ref(), &details.copy_of.is_some())
 }
 
 fn is_named(pattern: &Pattern, name: Option<&str>) -> bool {
@@ -68,6 +87,10 @@ fn is_named(pattern: &Pattern, name: Option<&str>) -> bool {
 fn is_by(pattern: &Pattern, client: &str) -> bool {
     if pattern.harness {
         return client == HARNESS;
+    }
+    let on_node = |node: &String| client.split_once('@').is_some_and(|(_, at)| at == node);
+    if !pattern.node.as_ref().is_none_or(on_node) {
+        return false;
     }
     match (pattern.by, role_of(client)) {
         (Some(wanted), role) => role == Some(wanted),
@@ -84,32 +107,34 @@ pub(super) fn spell(pattern: &Pattern) -> String {
             format!("request to {verb} {resource}{code}")
         }
         PatternKind::Fault(text) => format!("fault “{text}”"),
-        PatternKind::Call {
-            method,
-            segment,
-            code,
-            parameters,
-        } => {
-            let segment = segment
-                .as_ref()
-                .map(|segment| format!(" at {segment}"))
-                .unwrap_or_default();
-            let code = code
-                .as_ref()
-                .map(|code| format!(" answered {code}"))
-                .unwrap_or_default();
-            let with = parameters
-                .as_ref()
-                .map(|it| format!(" with {it:?}"))
-                .unwrap_or_default();
-            format!("{method}{segment}{with}{code}")
-        }
+        PatternKind::Delivery(verb, resource) => format!("delivery of {verb} {resource}"),
+        PatternKind::Call(call) => spell_call(call),
     };
     if let Some(name) = &pattern.name {
         text.push_str(&format!(" named {name}"));
+    }
+    if let Some(node) = &pattern.node {
+        text.push_str(&format!(" on {node}"));
     }
     if let Some(role) = pattern.by {
         text.push_str(&format!(" by the {}", role.as_str()));
     }
     text
+}
+
+fn spell_call(call: &CallPattern) -> String {
+    let parts = [
+        call.segment.as_ref().map(|segment| format!(" at {segment}")),
+        call.parameters.as_ref().map(|it| format!(" with {it:?}")),
+        call.required.map(|bytes| format!(" for {bytes} bytes")),
+        call.secrets
+            .as_ref()
+            .map(|names| format!(" with secrets {names:?}")),
+        call.mutable.as_ref().map(|it| format!(" with mutable {it:?}")),
+        call.copy
+            .map(|copy| if copy { " of a copy" } else { " of an empty volume" }.to_owned()),
+        call.minimum.map(|bytes| format!(" with minimum {bytes}")),
+        call.code.as_ref().map(|code| format!(" answered {code}")),
+    ];
+    call.method.clone() + &parts.into_iter().flatten().collect::<String>()
 }

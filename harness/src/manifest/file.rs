@@ -60,7 +60,7 @@ struct KnownFile {
 }
 
 /// The settings that feature names stand for, with the value that needs a mapping.
-const MAPPED: [(&str, &str); 8] = [
+const MAPPED: [(&str, &str); 12] = [
     ("publisher.distributed", "mode"),
     ("publisher.owner", "ownerLevel"),
     ("publisher.immediate", "immediate"),
@@ -69,6 +69,10 @@ const MAPPED: [(&str, &str); 8] = [
     ("scheduler.gate", "capacity"),
     ("scheduler.scoring", "scoring"),
     ("scheduler.shape", "shape"),
+    ("scheduler.release", "release"),
+    ("scheduler.priority", "priority"),
+    ("scheduler.bug-compatible", "bugCompatible"),
+    ("scheduler.kep-text", "kepText"),
 ];
 
 /// How long a program may take to end, where the manifest does not say.

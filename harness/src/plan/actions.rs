@@ -9,7 +9,7 @@ use super::lower::{Lowering, names};
 use super::{Action, Target, WORKLOADS, backend, fault, objects};
 use crate::scenario::{
     ActionSpec, CapacityAction, ClaimSpec, ClassAction, DeleteAction, DriverAction, FaultSpec, MergeSpec,
-    NodeAction, NodeSpec, PodSpec, PoolSpec, ReleaseSpec, Short,
+    NodeAction, NodeSpec, PodSpec, PoolSpec, ReleaseSpec, SchedulerSpec, Short,
 };
 use crate::segment::Segment;
 
@@ -31,15 +31,26 @@ impl Lowering<'_> {
             ActionSpec::Capacity(action) => self.capacity_action(action),
             ActionSpec::Delete(action) => delete(action),
             ActionSpec::Csi(spec) => self.script(spec),
+            ActionSpec::Reserve(spec) => self.reserve(spec),
+            ActionSpec::Unreserve(name) => self.unreserve(name),
             ActionSpec::Stop(role) => Ok(vec![(Action::Stop(*role), format!("stop the {}", role.as_str()))]),
             ActionSpec::Start(role) => Ok(vec![(
                 Action::Start(*role),
                 format!("start the {}", role.as_str()),
             )]),
+            ActionSpec::Scheduler(spec) => Ok(vec![(
+                Action::Reschedule(spec.clone()),
+                format!("start the scheduler anew{}", settings(spec)),
+            )]),
             ActionSpec::Fault(spec) => self.fault(spec),
             ActionSpec::Unfault(id) => self.unfault(id),
             ActionSpec::Release(spec) => Ok(vec![self.release(spec)]),
             ActionSpec::Merge(spec) => merge(spec),
+            ActionSpec::Object(object) => {
+                let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+                let (kind, name) = (word(&object["kind"]), word(&object["metadata"]["name"]));
+                Ok(vec![create(object.clone(), &kind, &name)])
+            }
             ActionSpec::Attempt(inner) => {
                 let attempted =
                     |(action, note)| (Action::Attempt(Box::new(action)), format!("attempt: {note}"));
@@ -227,6 +238,19 @@ impl Lowering<'_> {
                 (Action::Delete(target(self, class, segment)?), note)
             }
         }])
+    }
+}
+
+/// The settings that are not usual, in words.
+fn settings(spec: &SchedulerSpec) -> String {
+    let values = spec.values().into_iter();
+    let unusual = values.filter(|(.., is_usual)| !is_usual);
+    let words: Vec<_> = unusual
+        .map(|(name, value, _)| format!("{name} {value}"))
+        .collect();
+    match words.as_slice() {
+        [] => ", as it is by itself".to_owned(),
+        words => format!(", with {}", words.join(", ")),
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Bound;
 use super::bound;
 use crate::scenario::{
-    ClaimState, CountSpec, ExpectSpec, ObjectSpec, PatternSpec, PlaceSpec, Role, RowSpec, Short,
+    ClaimState, CountSpec, ExpectSpec, ObjectSpec, PatternSpec, PlaceSpec, Role, RowSpec, Short, Size,
 };
 use crate::segment::Segments;
 
@@ -46,7 +46,7 @@ pub enum Predicate {
         /// The fact.
         of: Pattern,
         /// Where the window starts; none: with the step.
-        after: Option<Pattern>,
+        after: Option<Box<Pattern>>,
     },
     /// A fact that must be seen so often in the step.
     Count(Count),
@@ -115,6 +115,8 @@ pub struct Pattern {
     pub kind: PatternKind,
     /// Only about the object of that name.
     pub name: Option<String>,
+    /// Only the instance on that node.
+    pub node: Option<String>,
     /// Only by that role; none: by any system under test.
     pub by: Option<Role>,
     /// By the harness instead of a system under test.
@@ -138,16 +140,32 @@ pub enum PatternKind {
     /// A fault that a request or watch met, by part of its text.
     Fault(String),
     /// A CSI call.
-    Call {
-        /// Method name.
-        method: String,
-        /// For that segment only.
-        segment: Option<String>,
-        /// Answered with that code only.
-        code: Option<String>,
-        /// With exactly these parameters only.
-        parameters: Option<BTreeMap<String, String>>,
-    },
+    Call(CallPattern),
+    /// A watch event: verb, resource.
+    Delivery(String, String),
+}
+
+/// A kind of CSI call. What is not set does not matter.
+#[derive(Debug, Clone)]
+pub struct CallPattern {
+    /// Method name.
+    pub method: String,
+    /// For that segment.
+    pub segment: Option<String>,
+    /// Answered with that code.
+    pub code: Option<String>,
+    /// With exactly these parameters.
+    pub parameters: Option<BTreeMap<String, String>>,
+    /// With that required_bytes.
+    pub required: Option<i128>,
+    /// Answered with that minimum_volume_size.
+    pub minimum: Option<i128>,
+    /// With secrets of exactly these names.
+    pub secrets: Option<Vec<String>>,
+    /// With exactly these mutable parameters.
+    pub mutable: Option<BTreeMap<String, String>>,
+    /// Whether a copy is wanted.
+    pub copy: Option<bool>,
 }
 
 const DEFAULT_WITHIN: Bound = Bound::Refreshes(5);
@@ -274,7 +292,7 @@ fn never(spec: &PatternSpec, segments: &Segments) -> Result<Predicate, String> {
     };
     Ok(Predicate::Never {
         of: pattern(&of, segments)?,
-        after,
+        after: after.map(Box::new),
     })
 }
 
@@ -298,34 +316,55 @@ fn pattern(spec: &PatternSpec, segments: &Segments) -> Result<Pattern, String> {
         .as_deref()
         .map(|text| segments.parse(text).map(|it| segments.spell(&it)))
         .transpose()?;
-    let kind = match (&spec.write, &spec.request, &spec.call, &spec.fault) {
-        (Some(text), None, None, None) => {
+    let given = (
+        &spec.write,
+        &spec.request,
+        &spec.call,
+        &spec.fault,
+        &spec.delivery,
+    );
+    let kind = match given {
+        (Some(text), None, None, None, None) => {
             let (verb, resource) = verb_and_resource(text, &["create", "update", "delete"])?;
             PatternKind::Write(verb, resource)
         }
-        (None, Some(text), None, None) => {
+        (None, Some(text), None, None, None) => {
             let (verb, resource) = verb_and_resource(text, VERBS)?;
             let code = spec.code.as_ref().map(|code| status(code)).transpose()?;
             PatternKind::Request { verb, resource, code }
         }
-        (None, None, Some(method), None) => {
-            let (code, parameters) = (spec.code.clone(), spec.parameters.clone());
-            PatternKind::Call {
-                method: method.clone(),
-                segment,
-                code,
-                parameters,
-            }
+        (None, None, Some(method), None, None) => PatternKind::Call(call(spec, method, segment)),
+        (None, None, None, Some(text), None) => PatternKind::Fault(text.clone()),
+        (None, None, None, None, Some(text)) => {
+            let (verb, resource) = verb_and_resource(text, &["create", "update", "delete"])?;
+            PatternKind::Delivery(verb, resource)
         }
-        (None, None, None, Some(text)) => PatternKind::Fault(text.clone()),
-        _ => return Err("a fact is exactly one of `write`, `request`, `call`, `fault`".to_owned()),
+        _ => {
+            let one_of = "`write`, `request`, `call`, `fault`, `delivery`";
+            return Err(format!("a fact is exactly one of {one_of}"));
+        }
     };
     Ok(Pattern {
         kind,
         name: spec.name.clone(),
+        node: spec.node.clone(),
         by: spec.by,
         harness: spec.harness,
     })
+}
+
+fn call(spec: &PatternSpec, method: &str, segment: Option<String>) -> CallPattern {
+    CallPattern {
+        method: method.to_owned(),
+        segment,
+        code: spec.code.clone(),
+        parameters: spec.parameters.clone(),
+        required: spec.required.as_ref().map(Size::bytes),
+        minimum: spec.minimum.as_ref().map(Size::bytes),
+        secrets: spec.secrets.clone(),
+        mutable: spec.mutable.clone(),
+        copy: spec.copy,
+    }
 }
 
 fn status(text: &str) -> Result<u16, String> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Action, Effect, Plan};
-use crate::scenario::{Mode, Role};
+use crate::scenario::{Mode, Role, SchedulerSpec};
 
 /// Something that not every implementation of a role does.
 pub struct Feature {
@@ -21,7 +21,7 @@ const GENERAL: u8 = 24;
 const RESOURCE_CLAIMS: u8 = 34;
 
 /// All features.
-pub const FEATURES: [Feature; 16] = [
+pub const FEATURES: [Feature; 25] = [
     Feature {
         name: "publisher.central",
         text: "one instance publishes for all nodes",
@@ -46,6 +46,31 @@ pub const FEATURES: [Feature; 16] = [
         name: "publisher.owner",
         text: "its objects are owned by its pod or an owner of that",
         needed: |plan| plan.publisher.owner_level.is_some(),
+    },
+    Feature {
+        name: "publisher.off",
+        text: "it can be told not to publish, and provisions all the same",
+        needed: |plan| plays(plan, Role::Publisher) && !plan.publisher.publish,
+    },
+    Feature {
+        name: "publisher.by-owner",
+        text: "it can know its objects by their owner instead of by their labels, as external-provisioner 2.0.0 did",
+        needed: |plan| plan.publisher.by_owner,
+    },
+    Feature {
+        name: "publisher.metadata",
+        text: "it can tell the driver the names of claim and volume (--extra-create-metadata)",
+        needed: |plan| plan.publisher.metadata,
+    },
+    Feature {
+        name: "publisher.asking-limit",
+        text: "it can be told how many GetCapacity calls per second it may make",
+        needed: |plan| plan.publisher.asks_per_second.is_some(),
+    },
+    Feature {
+        name: "publisher.sources",
+        text: "it makes volumes with secrets, as copies of others, and with volume attributes classes",
+        needed: |_| false,
     },
     Feature {
         name: "publisher.immediate",
@@ -90,17 +115,37 @@ pub const FEATURES: [Feature; 16] = [
     Feature {
         name: "scheduler.gate",
         text: "it can ignore capacity, as with the feature gate CSIStorageCapacity switched off",
-        needed: |plan| plays(plan, Role::Scheduler) && !plan.scheduler.capacity,
+        needed: |plan| schedulers(plan).any(|spec| spec.capacity.is_some()),
     },
     Feature {
         name: "scheduler.scoring",
         text: "it scores nodes by capacity (KEP-4049)",
-        needed: |plan| plays(plan, Role::Scheduler) && plan.scheduler.scoring,
+        needed: |plan| schedulers(plan).any(|spec| spec.scoring == Some(true)),
     },
     Feature {
         name: "scheduler.shape",
         text: "the shape of its score can be set (VolumeBindingArgs.shape)",
-        needed: |plan| plays(plan, Role::Scheduler) && plan.scheduler.shape.is_some(),
+        needed: |plan| schedulers(plan).any(|spec| spec.shape.is_some()),
+    },
+    Feature {
+        name: "scheduler.release",
+        text: "it can be like another Kubernetes release",
+        needed: |plan| schedulers(plan).any(|spec| spec.release.is_some()),
+    },
+    Feature {
+        name: "scheduler.priority",
+        text: "it has the feature gate VolumeCapacityPriority of 1.21 to 1.32 (KEP-1845)",
+        needed: |plan| schedulers(plan).any(|spec| spec.priority.is_some()),
+    },
+    Feature {
+        name: "scheduler.bug-compatible",
+        text: "it can be told to deviate as upstream does, and is right otherwise",
+        needed: |plan| schedulers(plan).any(|spec| !spec.bug_compatible.is_empty()),
+    },
+    Feature {
+        name: "scheduler.kep-text",
+        text: "it can add up capacities in scores, as the text of KEP-4049 has it",
+        needed: |plan| schedulers(plan).any(|spec| spec.kep_text),
     },
 ];
 
@@ -129,6 +174,16 @@ impl Plan {
 
 fn plays(plan: &Plan, role: Role) -> bool {
     plan.roles.contains(&role)
+}
+
+/// Every way in which the scheduler is set, at the start and later.
+fn schedulers(plan: &Plan) -> impl Iterator<Item = &SchedulerSpec> {
+    let later = actions(plan).filter_map(|action| match action {
+        Action::Reschedule(spec) => Some(spec),
+        _ => None,
+    });
+    let first = plays(plan, Role::Scheduler).then_some(&plan.scheduler);
+    first.into_iter().chain(later)
 }
 
 fn actions(plan: &Plan) -> impl Iterator<Item = &Action> {

@@ -32,6 +32,7 @@ pub fn lower(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         nodes: BTreeMap::new(),
         by_hand: 0,
         faults: BTreeSet::new(),
+        reservations: BTreeSet::new(),
         release: cluster.release,
     };
     let whole = |message: String| ScenarioError::whole(Path::new(&scenario.source), message);
@@ -71,6 +72,9 @@ pub fn lower(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         driver: DriverPlan {
             name: driver.clone(),
             get_capacity: cluster.driver.get_capacity,
+            clone_volume: cluster.driver.clone_volume,
+            modify_volume: cluster.driver.modify_volume,
+            tells_reserved: cluster.driver.tells_reserved,
             costs: cluster
                 .driver
                 .costs
@@ -126,6 +130,8 @@ pub(super) struct Lowering<'s> {
     pub(super) by_hand: usize,
     /// Names of all faults so far.
     pub(super) faults: BTreeSet<String>,
+    /// Names of all reservations so far.
+    pub(super) reservations: BTreeSet<String>,
     /// The release of the API server by then.
     pub(super) release: Release,
 }

@@ -10,17 +10,18 @@ mod fault;
 mod features;
 mod lower;
 pub(crate) mod objects;
+mod reserve;
 mod script;
 
 use std::collections::BTreeMap;
 
 use fake_apiserver::Release;
-use fake_csi::{SpecVersion, Storage};
+use fake_csi::{Reservation, SpecVersion, Storage};
 use serde_json::Value;
 
 pub use bound::Bound;
 pub use bound::duration;
-pub use expect::{Count, Expect, Objects, Pattern, PatternKind, Place, Predicate, Row, Rows};
+pub use expect::{CallPattern, Count, Expect, Objects, Pattern, PatternKind, Place, Predicate, Row, Rows};
 pub use features::{FEATURES, Feature, feature};
 pub use lower::lower;
 
@@ -98,6 +99,12 @@ pub struct DriverPlan {
     pub name: String,
     /// Whether GET_CAPACITY is advertised.
     pub get_capacity: bool,
+    /// Whether CLONE_VOLUME is advertised.
+    pub clone_volume: bool,
+    /// Whether MODIFY_VOLUME is advertised.
+    pub modify_volume: bool,
+    /// Whether GetCapacity still counts what is reserved.
+    pub tells_reserved: bool,
     /// Raw bytes per volume byte, by class parameter.
     pub costs: Vec<(String, String, u64)>,
     /// The release of the CSI specification that it is made for.
@@ -138,10 +145,16 @@ pub enum Action {
     Registration(String, Option<Vec<String>>),
     /// Script the driver.
     Script(Script),
+    /// Hold devices as an extender does.
+    Reserve(Reservation),
+    /// Let them go.
+    Unreserve(String),
     /// Stop a role.
     Stop(Role),
     /// Start a role again.
     Start(Role),
+    /// Start the scheduler anew with these settings.
+    Reschedule(SchedulerSpec),
     /// The API server fails by a rule, under the case's name for it; perhaps whoever meets it is killed.
     Fault {
         /// The case's name for it.

@@ -162,6 +162,12 @@ fn claim_spec(spec: &ClaimSpec) -> Value {
             VolumeMode::Block => "Block".into(),
         };
     }
+    if let Some(original) = &spec.copy_of {
+        claim["dataSource"] = json!({"kind": "PersistentVolumeClaim", "name": original});
+    }
+    if let Some(class) = &spec.attributes {
+        claim["volumeAttributesClassName"] = class.as_str().into();
+    }
     claim
 }
 

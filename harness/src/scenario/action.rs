@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    CapacitySpec, ClassSpec, CutSpec, FaultSpec, MergeSpec, NodeSpec, PoolSpec, ReleaseSpec, Role, Short,
-    Size,
+    CapacitySpec, ClassSpec, CutSpec, FaultSpec, MergeSpec, NodeSpec, PoolSpec, ReleaseSpec, ReserveSpec,
+    Role, SchedulerSpec, Short, Size,
 };
 
 /// One thing the harness does.
@@ -32,10 +32,16 @@ pub enum ActionSpec {
     Delete(DeleteAction),
     /// Script what the driver answers.
     Csi(ScriptSpec),
+    /// An extender of the scheduler holds devices for claims.
+    Reserve(ReserveSpec),
+    /// An extender's reservation, by its name, is over.
+    Unreserve(String),
     /// Stop a role: its processes end, its objects stay.
     Stop(Role),
     /// Start a role that was stopped.
     Start(Role),
+    /// Start the scheduler anew with these settings; what is left out has its default again.
+    Scheduler(SchedulerSpec),
     /// The API server fails in some way from now on.
     Fault(Box<FaultSpec>),
     /// A fault, by its id, is over.
@@ -44,6 +50,8 @@ pub enum ActionSpec {
     Release(ReleaseSpec),
     /// Change an object.
     Merge(MergeSpec),
+    /// Create any other object, as the API takes it.
+    Object(Value),
     /// Do something that the API server may refuse. Whether it must is for the expectations to say.
     Attempt(Box<ActionSpec>),
 }
@@ -122,6 +130,10 @@ pub struct ClaimSpec {
     pub size: Option<Size>,
     /// spec.volumeMode; unset: Filesystem.
     pub mode: Option<VolumeMode>,
+    /// spec.dataSource: the claim of whose volume a copy is wanted.
+    pub copy_of: Option<String>,
+    /// spec.volumeAttributesClassName.
+    pub attributes: Option<String>,
 }
 
 /// PersistentVolumeClaim.spec.volumeMode.

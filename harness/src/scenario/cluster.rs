@@ -76,47 +76,124 @@ pub struct ClusterSpec {
 }
 
 /// Settings of the publisher, in the words of its role: a system's manifest maps them to arguments.
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct PublisherSpec {
+    /// Publish at all; otherwise it provisions only.
+    pub publish: bool,
+    /// Objects are known to be its own by their owner, as in external-provisioner 2.0.0, instead of by their labels.
+    pub by_owner: bool,
+    /// Tell the driver the names of claim and volume (`--extra-create-metadata`).
+    pub metadata: bool,
+    /// GetCapacity calls per second, at most, as many at once; unset: as many as are wanted.
+    pub asks_per_second: Option<u32>,
     /// Hops from the pod to the owner of the objects; unset: no owner.
     pub owner_level: Option<u8>,
     /// Publish for classes with immediate binding too.
-    #[serde(default)]
     pub immediate: bool,
     /// Publish zero as an object instead of leaving it out.
-    #[serde(default)]
     pub zero: bool,
     /// Ask for the selected node's topology only, instead of preferring it.
-    #[serde(default)]
     pub strict_topology: bool,
     /// Remove an object whose figure the driver does not tell any more, instead of keeping the last one.
-    #[serde(default)]
     pub withdraw: bool,
     /// Instances of the central publisher, of which one leads; unset: a single one without an election.
     pub replicas: Option<u8>,
 }
 
-/// Settings of the scheduler.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct SchedulerSpec {
-    /// The feature gate CSIStorageCapacity (KEP-1472) as the scheduler has it, whatever the API server has.
-    #[serde(default = "DriverSpec::default_object")]
-    pub capacity: bool,
-    /// The feature gate StorageCapacityScoring (KEP-4049).
-    #[serde(default)]
-    pub scoring: bool,
-    /// VolumeBindingArgs.shape; unset: the default of the release.
-    pub shape: Option<Vec<ShapePoint>>,
+impl Default for PublisherSpec {
+    fn default() -> Self {
+        PublisherSpec {
+            publish: true,
+            by_owner: false,
+            metadata: false,
+            asks_per_second: None,
+            owner_level: None,
+            immediate: false,
+            zero: false,
+            strict_topology: false,
+            withdraw: false,
+            replicas: None,
+        }
+    }
 }
 
-impl Default for SchedulerSpec {
-    fn default() -> Self {
-        SchedulerSpec {
-            capacity: true,
-            scoring: false,
-            shape: None,
+/// Settings of the scheduler. A gate that is unset has the default of the release, and one that the release does not have is
+/// refused by the scheduler itself.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SchedulerSpec {
+    /// The Kubernetes release that it is, whatever the API server is; unset: the one that it is by itself.
+    pub release: Option<Release>,
+    /// The feature gate CSIStorageCapacity (KEP-1472) as the scheduler has it, whatever the API server has.
+    pub capacity: Option<bool>,
+    /// The feature gate VolumeCapacityPriority (KEP-1845), which scores existing volumes alone.
+    pub priority: Option<bool>,
+    /// The feature gate StorageCapacityScoring (KEP-4049).
+    pub scoring: Option<bool>,
+    /// VolumeBindingArgs.shape; unset: the default of the release.
+    pub shape: Option<Vec<ShapePoint>>,
+    /// What upstream does otherwise than it should, and this scheduler is to do as well.
+    #[serde(default)]
+    pub bug_compatible: Vec<Deviation>,
+    /// Add up the capacity of a class once for each of its claims, as the text of KEP-4049 has it (`+=`).
+    #[serde(default)]
+    pub kep_text: bool,
+}
+
+impl SchedulerSpec {
+    /// The settings by the names that manifests use, each with its value and whether a scheduler has that value by itself.
+    pub(crate) fn values(&self) -> Vec<(&'static str, String, bool)> {
+        let none = || "none".to_owned();
+        let release = self.release.map(|release| release.to_string());
+        let gate = |name, on: Option<bool>, usual: bool| {
+            let value = on.map_or_else(none, |on| on.to_string());
+            // Of another release it is not known what is usual.
+            let is_usual = on.is_none_or(|on| on == usual && self.release.is_none());
+            (name, value, is_usual)
+        };
+        let shape = self.shape.as_ref().map(serde_json::to_string);
+        let deviations: Vec<&str> = self.bug_compatible.iter().map(|it| it.as_str()).collect();
+        let is_right = deviations.is_empty();
+        vec![
+            ("release", release.unwrap_or_else(none), self.release.is_none()),
+            gate("capacity", self.capacity, true),
+            gate("priority", self.priority, false),
+            gate("scoring", self.scoring, false),
+            (
+                "shape",
+                shape.and_then(Result::ok).unwrap_or_else(none),
+                self.shape.is_none(),
+            ),
+            (
+                "bugCompatible",
+                if is_right { none() } else { deviations.join(",") },
+                is_right,
+            ),
+            ("kepText", self.kep_text.to_string(), !self.kep_text),
+        ]
+    }
+}
+
+/// Something that kube-scheduler does otherwise than it should.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Deviation {
+    /// A driver that stops tracking capacity wakes no pod.
+    Flag,
+    /// Huge quantities overflow.
+    Arithmetic,
+    /// Of several sufficient objects any is scored.
+    Choice,
+}
+
+impl Deviation {
+    /// The word used in case files and manifests.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Deviation::Flag => "flag",
+            Deviation::Arithmetic => "arithmetic",
+            Deviation::Choice => "choice",
         }
     }
 }
@@ -152,6 +229,15 @@ pub struct DriverSpec {
     /// The release of the CSI specification that the driver is made for, such as `"1.3"`; unset: the newest. Before 1.4 no maximum is
     /// reported.
     pub csi_version: Option<String>,
+    /// Whether the driver advertises CLONE_VOLUME.
+    #[serde(default)]
+    pub clone_volume: bool,
+    /// Whether the driver advertises MODIFY_VOLUME: it takes mutable parameters.
+    #[serde(default)]
+    pub modify_volume: bool,
+    /// Whether GetCapacity still counts what an extender reserved.
+    #[serde(default = "DriverSpec::default_object")]
+    pub tells_reserved: bool,
     /// Raw bytes per volume byte, by class parameter.
     #[serde(default)]
     pub costs: Vec<CostSpec>,
@@ -185,6 +271,9 @@ impl Default for DriverSpec {
             object: true,
             get_capacity: true,
             csi_version: None,
+            clone_volume: false,
+            modify_volume: false,
+            tells_reserved: true,
             costs: Vec::new(),
         }
     }

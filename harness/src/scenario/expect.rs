@@ -145,6 +145,8 @@ pub struct PatternSpec {
     pub write: Option<String>,
     /// `<verb> <resource>`, as sent, whatever the answer.
     pub request: Option<String>,
+    /// `<create|update|delete> <resource>`, as a watch delivered it.
+    pub delivery: Option<String>,
     /// A CSI method.
     pub call: Option<String>,
     /// Part of the text of a fault that a request met, such as `status 503: create csistoragecapacities`.
@@ -153,6 +155,8 @@ pub struct PatternSpec {
     pub name: Option<String>,
     /// Only by that role. Unset: by any system under test, not by the harness.
     pub by: Option<Role>,
+    /// Only by, or to, the instance on that node.
+    pub node: Option<String>,
     /// Calls only: for that segment.
     pub segment: Option<String>,
     /// Calls and requests only: answered with that code, such as `OK` or `"404"`.
@@ -162,6 +166,16 @@ pub struct PatternSpec {
     pub harness: bool,
     /// Calls only: with exactly these parameters.
     pub parameters: Option<BTreeMap<String, String>>,
+    /// CreateVolume only: with that required_bytes.
+    pub required: Option<Size>,
+    /// GetCapacity only: answered with that minimum_volume_size.
+    pub minimum: Option<Size>,
+    /// Calls only: with secrets of exactly these names; their values are never kept.
+    pub secrets: Option<Vec<String>>,
+    /// CreateVolume only: with exactly these mutable_parameters.
+    pub mutable: Option<BTreeMap<String, String>>,
+    /// CreateVolume only: whether a copy of a volume is wanted.
+    pub copy: Option<bool>,
     /// `never` only: the window starts with this fact. If it is not seen, the case fails for lack of evidence.
     pub after: Option<Box<PatternSpec>>,
 }

@@ -9,6 +9,7 @@ mod cluster;
 mod expect;
 mod fault;
 mod load;
+mod reserve;
 mod server;
 mod short;
 mod size;
@@ -24,13 +25,14 @@ pub use action::{
 };
 pub use backend::{AccessSpec, DeviceSpec, FilesystemSpec, PoolSpec};
 pub use cluster::{
-    Binding, CapacitySpec, ClassSpec, ClusterSpec, CostSpec, DriverSpec, Mode, NodeSpec, PublisherSpec,
-    SchedulerSpec, ShapePoint, VolumeSpec,
+    Binding, CapacitySpec, ClassSpec, ClusterSpec, CostSpec, Deviation, DriverSpec, Mode, NodeSpec,
+    PublisherSpec, SchedulerSpec, ShapePoint, VolumeSpec,
 };
 pub use expect::{ClaimState, CountSpec, ExpectSpec, ObjectSpec, PatternSpec, PlaceSpec, RowSpec};
 pub use fault::{ChanceSpec, CutSpec, FaultSpec, HoldSpec, StaleSpec};
 pub(crate) use load::read;
 pub use load::{ScenarioError, load_file, load_row, load_tree, parse};
+pub use reserve::{ReserveSpec, ReservedClaimSpec};
 pub use server::{MergeSpec, ReleaseSpec};
 pub use short::{FromShort, Short};
 pub use size::Size;

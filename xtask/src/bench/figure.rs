@@ -70,7 +70,7 @@ impl Figure {
 }
 
 /// A table: one server, or two and how many times faster the first is.
-pub(super) fn table(ours: &Measured, other: Option<&Measured>) -> String {
+pub(super) fn table(ours: &Measured, other: Option<&[Figure]>) -> String {
     let mut text = String::new();
     let number = |value: Option<f64>, unit: &str| value.map(|value| format!("{value:.1} {unit}"));
     let megabytes = |bytes: Option<u64>| number(bytes.map(|bytes| bytes as f64 / 1e6), "MB");
@@ -105,7 +105,7 @@ pub(super) fn table(ours: &Measured, other: Option<&Measured>) -> String {
         text.push_str(&format!(
             "{name:<26}{per_second:>14.0}{p50:>12}{p99:>12}{processor:>12}"
         ));
-        if let Some(other) = other.and_then(|other| other.figures.get(n)) {
+        if let Some(other) = other.and_then(|other| other.get(n)) {
             let ratio = per_second / other.per_second;
             text.push_str(&format!("{:>14.0}{ratio:>7.1}×", other.per_second));
         }

@@ -9,39 +9,39 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use tokio::task::JoinSet;
 
-use super::BoxError;
 use super::connection::{Ask, Connection, JSON, MERGE, Target};
 use super::figure::Figure;
+use super::{BoxError, counted};
 
 /// How much load.
 #[derive(Args, Debug, Clone, Copy)]
 pub(super) struct Load {
     /// Connections that send at the same time
-    #[arg(long, default_value_t = 16)]
+    #[arg(long, default_value_t = 16, value_parser = counted::<usize>())]
     clients: usize,
     /// Objects created, read, changed and deleted
-    #[arg(long, default_value_t = 20_000)]
+    #[arg(long, default_value_t = 20_000, value_parser = counted::<usize>())]
     objects: usize,
     /// Objects in each list
-    #[arg(long, default_value_t = 2_000)]
+    #[arg(long, default_value_t = 2_000, value_parser = counted::<usize>())]
     listed: usize,
     /// Lists read
-    #[arg(long, default_value_t = 1_000)]
+    #[arg(long, default_value_t = 1_000, value_parser = counted::<usize>())]
     lists: usize,
     /// Watches that every change is sent to
-    #[arg(long, default_value_t = 100)]
+    #[arg(long, default_value_t = 100, value_parser = counted::<usize>())]
     watchers: usize,
     /// Changes that all watches are told
-    #[arg(long, default_value_t = 5_000)]
+    #[arg(long, default_value_t = 5_000, value_parser = counted::<usize>())]
     pub(super) changes: usize,
     /// Objects to begin with, before many are held
-    #[arg(long, default_value_t = 500)]
+    #[arg(long, default_value_t = 500, value_parser = counted::<usize>())]
     pub(super) few: usize,
     /// Objects held at once
-    #[arg(long, default_value_t = 50_000)]
+    #[arg(long, default_value_t = 50_000, value_parser = counted::<usize>())]
     pub(super) held: usize,
     /// Watches held at once, each with a connection of its own
-    #[arg(long, default_value_t = 2_000)]
+    #[arg(long, default_value_t = 2_000, value_parser = counted::<usize>())]
     pub(super) idle_watches: usize,
 }
 
@@ -123,9 +123,31 @@ pub(super) struct Bench<'a> {
 /// The n-th of many requests.
 pub(super) type Nth = Arc<dyn Fn(usize) -> Ask + Send + Sync>;
 
+/// The parts of the load, in their order: each needs what those before it leave.
+#[derive(Clone, Copy)]
+pub(super) enum Part {
+    Creates,
+    Gets,
+    Patches,
+    Lists,
+    Events,
+    Deletes,
+}
+
+impl Part {
+    pub(super) const ALL: [Self; 6] = [
+        Self::Creates,
+        Self::Gets,
+        Self::Patches,
+        Self::Lists,
+        Self::Events,
+        Self::Deletes,
+    ];
+}
+
 impl Bench<'_> {
-    /// Runs the whole load.
-    pub(super) async fn all(&self) -> Result<Vec<Figure>, BoxError> {
+    /// Runs one part of the load.
+    pub(super) async fn part(&self, part: Part) -> Result<Figure, BoxError> {
         let Load {
             objects,
             listed,
@@ -133,27 +155,36 @@ impl Bench<'_> {
             watchers,
             ..
         } = self.load;
-        self.rate(String::new(), listed, create(&self.listed, 0)).await?;
-        let at = |n: usize, path: &str| format!("{path}/item-{n}");
         let path = self.objects.clone();
-        let get: Nth = Arc::new(move |n| Ask::bare("GET", at(n, &path)));
-        let path = self.objects.clone();
-        let patch: Nth = Arc::new(move |n| patch(at(n, &path), "changed", "yes"));
-        let path = self.objects.clone();
-        let delete: Nth = Arc::new(move |n| Ask::bare("DELETE", at(n, &path)));
-        let path = self.listed.clone();
-        let list: Nth = Arc::new(move |_| Ask::bare("GET", path.clone()));
-        Ok(vec![
-            self.rate("creates of 1 KB".into(), objects, create(&self.objects, 0))
-                .await?,
-            self.rate("gets".into(), objects, get).await?,
-            self.rate("merge patches".into(), objects, patch).await?,
-            self.rate(format!("lists of {listed} objects"), lists, list)
-                .await?,
-            self.watch(format!("events to {watchers} watches"), watchers, objects)
-                .await?,
-            self.rate("deletes".into(), objects, delete).await?,
-        ])
+        let at = move |n: usize| format!("{path}/item-{n}");
+        match part {
+            Part::Creates => {
+                let nth = create(&self.objects, 0);
+                self.rate("creates of 1 KB".into(), objects, nth).await
+            }
+            Part::Gets => {
+                let nth = Arc::new(move |n| Ask::bare("GET", at(n)));
+                self.rate("gets".into(), objects, nth).await
+            }
+            Part::Patches => {
+                let nth = Arc::new(move |n| patch(at(n), "changed", "yes"));
+                self.rate("merge patches".into(), objects, nth).await
+            }
+            Part::Lists => {
+                self.rate(String::new(), listed, create(&self.listed, 0)).await?;
+                let path = self.listed.clone();
+                let nth = Arc::new(move |_| Ask::bare("GET", path.clone()));
+                self.rate(format!("lists of {listed} objects"), lists, nth).await
+            }
+            Part::Events => {
+                self.watch(format!("events to {watchers} watches"), watchers, objects)
+                    .await
+            }
+            Part::Deletes => {
+                let nth = Arc::new(move |n| Ask::bare("DELETE", at(n)));
+                self.rate("deletes".into(), objects, nth).await
+            }
+        }
     }
 
     /// Sends `count` requests over all connections, each of which sends the next when the last is answered.

@@ -11,7 +11,7 @@ mod scheduler;
 mod server;
 mod watch;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use anstream::{eprintln, println};
@@ -20,7 +20,7 @@ use serde_json::json;
 
 use crate::Exit;
 use figure::{Figure, Measured};
-use load::{Load, Unknown};
+use load::{Bench, Load, Part, Unknown};
 use publisher::PublisherArgs;
 use scheduler::SchedulerArgs;
 use server::Ours;
@@ -59,6 +59,11 @@ struct ApiserverArgs {
     load: Load,
 }
 
+/// Reads a number of things that are measured: of none there is nothing to tell.
+fn counted<T: TryFrom<u64> + Clone + Send + Sync>() -> clap::builder::RangedU64ValueParser<T> {
+    clap::builder::RangedU64ValueParser::new().range(1..)
+}
+
 /// Measures.
 pub(crate) fn run(args: &BenchArgs) -> Exit {
     let as_built = match &args.what {
@@ -89,7 +94,9 @@ fn block_on(measuring: impl Future<Output = Result<String, BoxError>>) -> Result
 }
 
 fn environment(error: &BoxError) -> Exit {
-    eprintln!("error: nothing could be measured: {error}; check that the server is reached and not in use");
+    eprintln!(
+        "error: nothing could be measured: {error}; check the kubeconfig, and that the server answers and is not in use"
+    );
     Exit::Environment
 }
 
@@ -117,51 +124,73 @@ async fn measure_publisher(args: &PublisherArgs) -> Result<String, BoxError> {
 }
 
 async fn measure(args: &ApiserverArgs) -> Result<String, BoxError> {
-    let ours = measure_ours(args.load).await?;
-    let other = match &args.against {
-        None => None,
-        Some(kubeconfig) => Some(Measured {
-            ready_milliseconds: None,
-            rest_bytes: None,
-            loaded_bytes: None,
-            held_bytes: None,
-            figures: measure_other(kubeconfig, args.load).await?,
-            held: Vec::new(),
-        }),
-    };
+    let (ours, other) = measure_load(args).await?;
     if args.json {
+        let other = other.map(|figures| json!({"figures": figures}));
         return Ok(serde_json::to_string_pretty(
             &json!({"server": ours, "against": other}),
         )?);
     }
-    Ok(figure::table(&ours, other.as_ref()).trim_end().to_owned())
+    Ok(figure::table(&ours, other.as_deref()).trim_end().to_owned())
 }
 
-async fn measure_other(kubeconfig: &Path, load: Load) -> Result<Vec<Figure>, BoxError> {
-    let target = server::target(kubeconfig).await?;
-    load::within(&target, load, &Unknown, async |bench| bench.all().await).await
-}
-
-/// Measures our server, and once more one that holds much, so that what the load left behind does not count.
-async fn measure_ours(load: Load) -> Result<Measured, BoxError> {
+/// Measures our server, and perhaps another one: each part of the load with the one and then with the other, so that what
+/// else the machine does meanwhile does not favour either.
+async fn measure_load(args: &ApiserverArgs) -> Result<(Measured, Option<Vec<Figure>>), BoxError> {
+    let load = args.load;
     let server = Ours::start().await?;
     let rest_bytes = server.memory();
-    let figures = load::within(&server.target, load, &server, async |bench| bench.all().await).await?;
-    let loaded_bytes = server.memory();
-    let ready = server.ready;
+    let (figures, against) = match &args.against {
+        None => {
+            let measure = async |bench: Bench<'_>| run_parts(&bench, None).await;
+            load::within(&server.target, load, &server, measure).await?
+        }
+        Some(kubeconfig) => {
+            let other = server::target(kubeconfig).await?;
+            load::within(&server.target, load, &server, async |ours| {
+                load::within(&other, load, &Unknown, async |other| {
+                    run_parts(&ours, Some(&other)).await
+                })
+                .await
+            })
+            .await?
+        }
+    };
+    let (loaded_bytes, ready) = (server.memory(), server.ready);
     drop(server);
-    let server = Ours::start().await?;
-    let (held, held_bytes) = load::within(&server.target, load, &server, async |bench| {
-        let held = bench.hold().await?;
-        Ok((held.figures, server.memory()))
-    })
-    .await?;
-    Ok(Measured {
+    let (held, held_bytes) = measure_held(load).await?;
+    let measured = Measured {
         ready_milliseconds: Some(ready.as_secs_f64() * 1e3),
         rest_bytes,
         loaded_bytes,
         held_bytes,
         figures,
         held,
+    };
+    Ok((measured, args.against.as_ref().map(|_| against)))
+}
+
+/// Figures of our server and of the other, if there is one.
+async fn run_parts(
+    ours: &Bench<'_>,
+    other: Option<&Bench<'_>>,
+) -> Result<(Vec<Figure>, Vec<Figure>), BoxError> {
+    let (mut figures, mut against) = (Vec::new(), Vec::new());
+    for part in Part::ALL {
+        figures.push(ours.part(part).await?);
+        if let Some(other) = other {
+            against.push(other.part(part).await?);
+        }
+    }
+    Ok((figures, against))
+}
+
+/// Measures a server that holds much; a new one, so that what the load left behind does not count.
+async fn measure_held(load: Load) -> Result<(Vec<Figure>, Option<u64>), BoxError> {
+    let server = Ours::start().await?;
+    load::within(&server.target, load, &server, async |bench| {
+        let held = bench.hold().await?;
+        Ok((held.figures, server.memory()))
     })
+    .await
 }

@@ -21,7 +21,7 @@ use suites::harness::standalone::{
 use tokio::runtime::Builder;
 use tokio::sync::{Notify, oneshot};
 
-use super::BoxError;
+use super::{BoxError, counted};
 
 const DRIVER: &str = "disk.example.com";
 const KEY: &str = "disk.example.com/node";
@@ -33,10 +33,10 @@ const THREADS: &str = "publisher";
 #[derive(Args)]
 pub(super) struct PublisherArgs {
     /// Numbers of objects to publish, half as many nodes each
-    #[arg(long, value_delimiter = ',', value_name = "COUNT,…", default_values_t = [500, 2_000, 10_000, 50_000])]
+    #[arg(long, value_delimiter = ',', value_name = "COUNT,…", default_values_t = [500, 2_000, 10_000, 50_000], value_parser = counted::<u64>())]
     objects: Vec<u64>,
     /// Nodes that change one after the other
-    #[arg(long, value_name = "COUNT", default_value_t = 100)]
+    #[arg(long, value_name = "COUNT", default_value_t = 100, value_parser = counted::<u64>())]
     changes: u64,
     /// Print the figures as JSON
     #[arg(long)]
@@ -51,12 +51,16 @@ pub(super) struct PublisherArgs {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Cost {
     objects: u64,
+    /// Writes from nothing to all published.
+    published_writes: u64,
     /// From nothing to all published.
     published_seconds: f64,
     /// The same by the clock.
     elapsed_seconds: f64,
     /// One node that changes its segment: two objects come and two go.
     change_microseconds: f64,
+    /// Writes of all changes.
+    change_writes: u64,
     /// A refresh of all objects in which nothing changed.
     poll_seconds: f64,
     /// Writes of that refresh.
@@ -150,20 +154,24 @@ async fn measure_one(objects: u64, changes: u64) -> Result<Cost, BoxError> {
         .await;
     let elapsed = began.elapsed();
     let published = processor()?.saturating_sub(before);
+    let published_writes = counts.writes.load(Ordering::Relaxed);
     let before = processor()?;
     for node in 0..changes {
         change(&admin, &counts, node % nodes).await?;
     }
     let change = processor()?.saturating_sub(before);
+    let change_writes = counts.writes.load(Ordering::Relaxed) - published_writes;
     drop(publisher);
     let (poll, poll_writes) = poll(&counts, nodes * 2, &server.url(), &token, &socket).await?;
     server.stop().await;
     std::fs::remove_dir_all(&folder)?;
     Ok(Cost {
         objects: nodes * 2,
+        published_writes,
         published_seconds: published.as_secs_f64(),
         elapsed_seconds: elapsed.as_secs_f64(),
         change_microseconds: change.as_secs_f64() * 1e6 / changes.max(1) as f64,
+        change_writes,
         poll_seconds: poll.as_secs_f64(),
         poll_writes,
     })
@@ -278,6 +286,7 @@ impl Publisher {
             capacity_poll_jitter: 0.0,
             capacity_threads: 8,
             kube_api_capacity_qps: 0.0,
+            get_capacity_qps: Some(0.0),
             namespace: Some(NAMESPACE.to_owned()),
             ..Options::default()
         };
@@ -334,4 +343,34 @@ fn processor() -> Result<Duration, BoxError> {
         }
     }
     Ok(Duration::from_nanos(nanoseconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn what_is_measured_is_what_was_asked_for_and_nothing_more() {
+        let args = PublisherArgs {
+            objects: vec![3, 20],
+            changes: 3,
+            json: false,
+            as_built: true,
+        };
+        let costs = measure(&args).await.expect("it measures");
+        let counts = |cost: &Cost| {
+            (
+                cost.objects,
+                cost.published_writes,
+                cost.change_writes,
+                cost.poll_writes,
+            )
+        };
+        // Two classes on each node, so 3 objects are 4; a changed node is two new objects and two deletions; a poll finds nothing new.
+        assert_eq!(
+            costs.iter().map(counts).collect::<Vec<_>>(),
+            [(4, 4, 12, 0), (20, 20, 12, 0)]
+        );
+        assert_eq!(table(&costs).lines().count(), 3, "a line each, below the names");
+    }
 }

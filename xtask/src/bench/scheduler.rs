@@ -21,7 +21,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::BoxError;
+use super::{BoxError, counted};
 
 const DRIVER: &str = "disk.example.com";
 const NODE: &str = "topology.disk.example.com/node";
@@ -32,19 +32,19 @@ const REQUEST: &str = "10Gi";
 #[derive(Args)]
 pub(super) struct SchedulerArgs {
     /// Numbers of nodes, one row each
-    #[arg(long, value_delimiter = ',', default_values_t = [100, 500, 1_000, 2_000, 5_000])]
+    #[arg(long, value_delimiter = ',', default_values_t = [100, 500, 1_000, 2_000, 5_000], value_parser = counted::<usize>())]
     nodes: Vec<usize>,
     /// Classes; there is one object for each class and node
-    #[arg(long, default_value_t = 2)]
+    #[arg(long, default_value_t = 2, value_parser = counted::<usize>())]
     classes: usize,
     /// Attempts for each figure, of which the median is shown
-    #[arg(long, default_value_t = 21)]
+    #[arg(long, default_value_t = 21, value_parser = counted::<usize>())]
     attempts: usize,
     /// The scan is timed on so many of the nodes, and its time multiplied accordingly
-    #[arg(long, default_value_t = 20)]
+    #[arg(long, default_value_t = 20, value_parser = counted::<usize>())]
     scanned_nodes: usize,
     /// Objects held at once, to see how much memory they take and what one more change costs
-    #[arg(long, default_value_t = 50_000)]
+    #[arg(long, default_value_t = 50_000, value_parser = counted::<usize>())]
     held: usize,
     /// Print the figures as JSON
     #[arg(long)]

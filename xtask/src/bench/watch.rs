@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use memchr::{memchr_iter, memrchr_iter};
 use serde_json::Value;
 use tokio::task::JoinSet;
 
@@ -86,6 +87,8 @@ struct Follower {
     connection: Connection,
     /// What came last, with at least one whole event: it has the revision to go on from.
     recent: Vec<u8>,
+    /// Only how many events come is asked for, not what they say.
+    only_counts: bool,
 }
 
 impl Follower {
@@ -95,11 +98,13 @@ impl Follower {
             path: path.to_owned(),
             connection: begin(target, path, revision).await?,
             recent: Vec::new(),
+            only_counts: false,
         })
     }
 
     /// Reads until that many events have been told.
     async fn count(mut self, events: usize) -> Result<(), BoxError> {
+        self.only_counts = true;
         let mut seen = 0;
         while seen < events {
             seen += self.lines().await?;
@@ -123,15 +128,12 @@ impl Follower {
     }
 
     /// Reads on, and returns how many events were completed by that. It is several times cheaper to count them than to
-    /// look at each.
+    /// look at each, or to copy them.
     async fn lines(&mut self) -> Result<usize, BoxError> {
         loop {
             if let Ok(Some(piece)) = self.connection.piece().await {
-                if self.recent.len() > 2 * RECENT_BYTES {
-                    self.recent.drain(..self.recent.len() - RECENT_BYTES);
-                }
-                self.recent.extend_from_slice(piece);
-                return Ok(piece.iter().filter(|byte| **byte == b'\n').count());
+                remember(&mut self.recent, piece, self.only_counts);
+                return Ok(memchr_iter(b'\n', piece).count());
             }
             let last = self.whole().rsplit(|byte| *byte == b'\n').next();
             let revision = revision_of(last.unwrap_or_default())?;
@@ -145,6 +147,23 @@ impl Follower {
     fn whole(&self) -> &[u8] {
         let end = self.recent.iter().rposition(|byte| *byte == b'\n');
         &self.recent[..end.unwrap_or_default()]
+    }
+}
+
+/// Adds what came to what came before. Who only counts needs no more than the last whole event and what follows it.
+fn remember(recent: &mut Vec<u8>, piece: &[u8], only_counts: bool) {
+    let mut ends = memrchr_iter(b'\n', piece);
+    match (ends.next(), ends.next()) {
+        (Some(_), Some(before)) if only_counts => {
+            recent.clear();
+            recent.extend_from_slice(&piece[before + 1..]);
+        }
+        _ => {
+            if recent.len() > 2 * RECENT_BYTES {
+                recent.drain(..recent.len() - RECENT_BYTES);
+            }
+            recent.extend_from_slice(piece);
+        }
     }
 }
 

@@ -1,11 +1,12 @@
 //! The rules for a pod's containers (`validateContainers` of core/v1).
 
-use super::volumes::descending_path;
+use super::volumes::{Mountable, descending_path};
 use super::{environment, probes, resources};
 use crate::faults::Faults;
 use crate::meta;
 use crate::names;
 use serde_json::Value;
+use std::collections::HashSet;
 
 const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
 const PORT: &str = "must be between 1 and 65535, inclusive";
@@ -14,19 +15,18 @@ const IDS: &str = "must be between 0 and 2147483647, inclusive";
 const NOT_INIT: &str = "may not be set for init containers without restartPolicy=Always";
 
 /// The rules for containers and init containers. The volumes are those that can be mounted.
-pub(super) fn validate(spec: &Value, at: &str, volumes: &[&Value], faults: &mut Faults) {
+pub(super) fn validate(spec: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut Faults) {
     let containers = list(&spec["containers"]);
     if containers.is_empty() {
         faults.required(format!("{at}.containers"), "");
     }
+    let mut seen = HashSet::new();
     for (i, container) in containers.iter().enumerate() {
         let at = format!("{at}.containers[{i}]");
         common(container, &at, volumes, faults);
-        if containers[..i]
-            .iter()
-            .any(|before| before["name"] == container["name"])
-        {
-            faults.duplicate(format!("{at}.name"), text(container, "name"));
+        let name = text(container, "name");
+        if !seen.insert(name) {
+            faults.duplicate(format!("{at}.name"), name);
         }
         probes::validate(container, &at, faults);
     }
@@ -35,8 +35,7 @@ pub(super) fn validate(spec: &Value, at: &str, volumes: &[&Value], faults: &mut 
         let at = format!("{at}.initContainers[{i}]");
         common(container, &at, volumes, faults);
         let name = text(container, "name");
-        let mut others = containers.iter().chain(&inits[..i]);
-        if !name.is_empty() && others.any(|other| text(other, "name") == name) {
+        if !seen.insert(name) && !name.is_empty() {
             faults.duplicate(format!("{at}.name"), name);
         }
         if container["restartPolicy"] == "Always" {
@@ -64,7 +63,7 @@ pub(super) fn validate_images(spec: &Value, faults: &mut Faults) {
     }
 }
 
-fn common(container: &Value, at: &str, volumes: &[&Value], faults: &mut Faults) {
+fn common(container: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut Faults) {
     let name = text(container, "name");
     let field = format!("{at}.name");
     if name.is_empty() {
@@ -104,13 +103,14 @@ pub(super) fn id(number: &Value, field: &str, faults: &mut Faults) {
 
 fn ports(container: &Value, at: &str, faults: &mut Faults) {
     let ports = list(&container["ports"]);
+    let mut seen = HashSet::new();
     for (i, port) in ports.iter().enumerate() {
         let at = format!("{at}.ports[{i}]");
         let (name, protocol) = (text(port, "name"), text(port, "protocol"));
         let complaints = names::port(name);
         if !name.is_empty() && !complaints.is_empty() {
             meta::complain(faults, &format!("{at}.name"), name, complaints);
-        } else if !name.is_empty() && ports[..i].iter().any(|before| text(before, "name") == name) {
+        } else if !name.is_empty() && !seen.insert(name) {
             faults.duplicate(format!("{at}.name"), name);
         }
         for field in ["containerPort", "hostPort"] {
@@ -124,33 +124,35 @@ fn ports(container: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-fn mounts(container: &Value, at: &str, volumes: &[&Value], faults: &mut Faults) {
+fn mounts(container: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut Faults) {
     let at = format!("{at}.volumeMounts");
     let mounts = list(&container["volumeMounts"]);
+    let devices = list(&container["volumeDevices"]);
+    let (device_names, device_paths) = (texts(devices, "name"), texts(devices, "devicePath"));
+    let mut seen = HashSet::new();
     for (i, mount) in mounts.iter().enumerate() {
         let (name, path) = (text(mount, "name"), text(mount, "mountPath"));
         let here = format!("{at}[{i}]");
         if name.is_empty() {
             faults.required(format!("{here}.name"), "");
         }
-        if !volumes.iter().any(|volume| text(volume, "name") == name) {
+        if !volumes.contains_key(name) {
             faults.not_found(format!("{here}.name"), name);
         }
         if path.is_empty() {
             faults.required(format!("{here}.mountPath"), "");
         }
-        if mounts[..i].iter().any(|before| text(before, "mountPath") == path) {
+        if !seen.insert(path) {
             faults.invalid(format!("{here}.mountPath"), path, "must be unique");
         }
-        let devices = list(&container["volumeDevices"]);
-        if devices.iter().any(|device| text(device, "name") == name) {
+        if device_names.contains(name) {
             faults.invalid(
                 format!("{here}.name"),
                 name,
                 "must not already exist in volumeDevices",
             );
         }
-        if devices.iter().any(|device| text(device, "devicePath") == path) {
+        if device_paths.contains(path) {
             let text = "must not already exist as a path in volumeDevices";
             faults.invalid(format!("{here}.mountPath"), path, text);
         }
@@ -163,17 +165,20 @@ fn mounts(container: &Value, at: &str, volumes: &[&Value], faults: &mut Faults) 
     }
 }
 
-fn devices(container: &Value, at: &str, volumes: &[&Value], faults: &mut Faults) {
+fn devices(container: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut Faults) {
     let devices = list(&container["volumeDevices"]);
+    let mounts = list(&container["volumeMounts"]);
+    let (mount_names, mount_paths) = (texts(mounts, "name"), texts(mounts, "mountPath"));
+    let (mut names, mut paths) = (HashSet::new(), HashSet::new());
     for (i, device) in devices.iter().enumerate() {
         let (name, path) = (text(device, "name"), text(device, "devicePath"));
         let at = format!("{at}.volumeDevices[{i}]");
         if name.is_empty() {
             faults.required(format!("{at}.name"), "");
-        } else if devices[..i].iter().any(|before| text(before, "name") == name) {
+        } else if !names.insert(name) {
             faults.invalid(format!("{at}.name"), name, "must be unique");
         }
-        match volumes.iter().find(|volume| text(volume, "name") == name) {
+        match volumes.get(name) {
             None => faults.not_found(format!("{at}.name"), name),
             Some(volume) if volume["persistentVolumeClaim"].is_null() && volume["ephemeral"].is_null() => {
                 let text =
@@ -186,27 +191,28 @@ fn devices(container: &Value, at: &str, volumes: &[&Value], faults: &mut Faults)
         if path.is_empty() {
             faults.required(field.as_str(), "");
         }
-        if devices[..i]
-            .iter()
-            .any(|before| text(before, "devicePath") == path)
-        {
+        if !paths.insert(path) {
             faults.invalid(field.as_str(), path, "must be unique");
         }
         if path.split('/').any(|part| part == "..") {
             faults.invalid(field.as_str(), path, "can not contain backsteps ('..')");
         }
-        let mounts = list(&container["volumeMounts"]);
-        if mounts.iter().any(|mount| text(mount, "name") == name) {
+        if mount_names.contains(name) {
             faults.invalid(
                 format!("{at}.name"),
                 name,
                 "must not already exist in volumeMounts",
             );
         }
-        if mounts.iter().any(|mount| text(mount, "mountPath") == path) {
+        if mount_paths.contains(path) {
             faults.invalid(field, path, "must not already exist as a path in volumeMounts");
         }
     }
+}
+
+/// What the entries of a list have in a field.
+fn texts<'a>(list: &'a [Value], field: &str) -> HashSet<&'a str> {
+    list.iter().map(|entry| text(entry, field)).collect()
 }
 
 fn list(value: &Value) -> &[Value] {

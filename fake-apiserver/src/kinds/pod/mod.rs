@@ -5,7 +5,7 @@ mod defaults;
 mod environment;
 mod placement;
 mod probes;
-mod resources;
+pub(super) mod resources;
 mod spec;
 mod update;
 mod volumes;

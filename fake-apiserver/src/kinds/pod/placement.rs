@@ -5,6 +5,7 @@ use crate::faults::Faults;
 use crate::meta;
 use crate::names;
 use serde_json::{Value, json};
+use std::collections::HashSet;
 
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
@@ -152,10 +153,11 @@ fn tolerated(value: &str, operator: &str, field: &str, faults: &mut Faults) {
 /// The rules for `spec.schedulingGates`.
 pub(super) fn gates(gates: &Value, field: &str, faults: &mut Faults) {
     let gates = list(gates);
+    let mut seen = HashSet::new();
     for (i, gate) in gates.iter().enumerate() {
         let (name, at) = (text(gate, "name"), format!("{field}[{i}]"));
         meta::complain(faults, &at, name, names::qualified(name));
-        if gates[..i].iter().any(|before| text(before, "name") == name) {
+        if !seen.insert(name) {
             faults.duplicate(at, name);
         }
     }

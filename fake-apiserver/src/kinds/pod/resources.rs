@@ -97,7 +97,7 @@ fn resource(name: &str, field: &str, faults: &mut Faults) {
 }
 
 /// The rules for an amount of a resource; only some come in parts.
-pub(super) fn quantity(name: &str, amount: &str, field: &str, faults: &mut Faults) {
+pub(in crate::kinds) fn quantity(name: &str, amount: &str, field: &str, faults: &mut Faults) {
     if amount.starts_with('-') {
         faults.invalid(field, amount, "must be greater than or equal to 0");
     }

@@ -4,6 +4,7 @@ use super::placement::as_internal;
 use crate::faults::Faults;
 use crate::meta;
 use serde_json::Value;
+use std::collections::HashSet;
 
 const ONLY: &str = "pod updates may not change fields other than `spec.containers[*].image`,\
     `spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing \
@@ -85,14 +86,13 @@ fn deadline(new: &Value, old: &Value, faults: &mut Faults) -> bool {
 
 /// Tolerations may be added, and last longer or shorter.
 fn tolerations(new: &Value, old: &Value, faults: &mut Faults) {
-    let kept = |old: &Value| {
-        items(new).iter().any(|new| {
-            let mut before = old.clone();
-            meta::assign(&mut before, "tolerationSeconds", new["tolerationSeconds"].clone());
-            before == *new
-        })
+    let lasting = |toleration: &Value| {
+        let mut toleration = toleration.clone();
+        meta::assign(&mut toleration, "tolerationSeconds", Value::Null);
+        toleration
     };
-    if !items(old).iter().all(kept) {
+    let all: HashSet<Value> = items(new).iter().map(lasting).collect();
+    if !items(old).iter().map(lasting).all(|old| all.contains(&old)) {
         let text = "existing toleration can not be modified except its tolerationSeconds";
         faults.forbidden("spec.tolerations", text);
         return;
@@ -101,8 +101,9 @@ fn tolerations(new: &Value, old: &Value, faults: &mut Faults) {
 }
 
 fn gates(new: &Value, old: &Value, faults: &mut Faults) {
+    let known: HashSet<&Value> = items(old).iter().map(|gate| &gate["name"]).collect();
     for (i, gate) in items(new).iter().enumerate() {
-        if !items(old).iter().any(|known| known["name"] == gate["name"]) {
+        if !known.contains(&gate["name"]) {
             let name = gate["name"].as_str().unwrap_or_default();
             let text = format!("only deletion is allowed, but found new scheduling gate '{name}'");
             faults.forbidden(format!("spec.schedulingGates[{i}].name"), &text);

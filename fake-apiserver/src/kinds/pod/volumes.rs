@@ -7,6 +7,7 @@ use crate::faults::Faults;
 use crate::meta;
 use crate::names;
 use serde_json::Value;
+use std::collections::{HashMap, HashSet};
 
 /// A rule for a source at some place.
 type Rule = fn(&Value, &str, &mut Faults);
@@ -48,16 +49,19 @@ const MODE: &str = "must be a number between 0 and 0777 (octal), both inclusive"
 /// Seconds that a projected token may be good for.
 const TOKEN_SECONDS: std::ops::RangeInclusive<i64> = 600..=1 << 32;
 
+/// Volumes that can be mounted, by their names.
+pub(super) type Mountable<'a> = HashMap<&'a str, &'a Value>;
+
 /// Judges volumes, and returns those that are as they should be: others cannot be mounted.
-pub(super) fn validate<'a>(volumes: &'a Value, pod: &str, at: &str, faults: &mut Faults) -> Vec<&'a Value> {
+pub(super) fn validate<'a>(volumes: &'a Value, pod: &str, at: &str, faults: &mut Faults) -> Mountable<'a> {
     let volumes = volumes.as_array().map_or(&[][..], Vec::as_slice);
     let made = |volume: &Value| format!("{pod}-{}", text(volume, "name"));
-    let made: Vec<String> = volumes
+    let made: HashSet<String> = volumes
         .iter()
         .filter(|volume| !pod.is_empty() && !volume["ephemeral"].is_null())
         .map(made)
         .collect();
-    let mut good: Vec<&Value> = Vec::new();
+    let mut good = Mountable::new();
     for (i, volume) in volumes.iter().enumerate() {
         let at = format!("{at}[{i}]");
         let before = faults.len();
@@ -68,14 +72,14 @@ pub(super) fn validate<'a>(volumes: &'a Value, pod: &str, at: &str, faults: &mut
         } else {
             meta::complain(faults, &field, name, names::label(name));
         }
-        if good.iter().any(|known| text(known, "name") == name) {
+        if good.contains_key(name) {
             faults.duplicate(field, name);
         }
         if faults.len() == before {
-            good.push(volume);
+            good.insert(name, volume);
         }
         let claimed = text(&volume["persistentVolumeClaim"], "claimName");
-        if made.iter().any(|made| made == claimed) {
+        if made.contains(claimed) {
             let text = "must not reference a PVC that gets created for an ephemeral volume";
             faults.invalid(format!("{at}.persistentVolumeClaim.claimName"), claimed, text);
         }

@@ -101,7 +101,7 @@ proptest! {
         }
         for node in 0..4 {
             let segment = on(&format!("n{node}"));
-            let Some(maximum) = backend.room(Some(&segment), asking(&parameters)).maximum else { continue };
+            let Some(maximum) = backend.room(Some(&segment), asking(&parameters), true).maximum else { continue };
             let more = backend.take(Some(&segment), asking(&parameters), required(maximum + 1), 1);
             prop_assert_eq!(more, Err(Shortage::NoRoom));
             if maximum > 0 {
@@ -121,7 +121,7 @@ proptest! {
         for step in &steps {
             carry_out(&mut backend, &parameters, &mut volumes, step);
         }
-        let Some(minimum) = backend.room(None, asking(&parameters)).minimum else { return Ok(()) };
+        let Some(minimum) = backend.room(None, asking(&parameters), true).minimum else { return Ok(()) };
         let mut limited = |limit| {
             let size = SizeRange { required: None, limit: Some(limit) };
             backend.take(None, asking(&parameters), size, 1)
@@ -165,7 +165,7 @@ proptest! {
     ) {
         let storages = capacities.into_iter().map(|capacity| Storage::Filesystem { size: capacity, used: 0 }).collect();
         let (mut backend, parameters) = costly(storages, (numerator, denominator));
-        let room = backend.room(None, asking(&parameters));
+        let room = backend.room(None, asking(&parameters), true);
         prop_assert!(room.maximum.is_some_and(|maximum| maximum <= room.available));
         if let Ok(taken) = take(&mut backend, &parameters, bytes) {
             prop_assert!(taken.bytes <= room.maximum.unwrap());

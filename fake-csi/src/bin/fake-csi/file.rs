@@ -64,6 +64,12 @@ struct DriverText {
     get_capacity: bool,
     #[serde(default = "yes")]
     expand_volume: bool,
+    #[serde(default)]
+    clone_volume: bool,
+    #[serde(default)]
+    modify_volume: bool,
+    #[serde(default = "yes")]
+    tells_reserved: bool,
     #[serde(default, deserialize_with = "version")]
     csi_version: SpecVersion,
 }
@@ -117,6 +123,9 @@ pub(crate) fn load(path: &Path) -> Result<Setup, String> {
             topology_keys: file.driver.topology_keys,
             advertise_get_capacity: file.driver.get_capacity,
             advertise_expand_volume: file.driver.expand_volume,
+            advertise_clone_volume: file.driver.clone_volume,
+            advertise_modify_volume: file.driver.modify_volume,
+            tells_reserved: file.driver.tells_reserved,
             version: file.driver.csi_version,
             ..DriverSpec::new(file.driver.name)
         },

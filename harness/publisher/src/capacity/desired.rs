@@ -24,11 +24,13 @@ const CENTRAL: &str = "external-provisioner";
 /// Longest value of a label.
 const LABEL_LENGTH_MAX: usize = 63;
 
-/// Who we are in labels: the driver, and the value of the managed-by label.
+/// By what we know our objects: in labels the driver, and the value of the managed-by label; or their controlling owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ManagedBy {
     pub(crate) driver: String,
     pub(crate) instance: String,
+    /// Uid of the owner whose objects are ours, whatever their labels; they get none then (external-provisioner 2.0.0).
+    owner: Option<String>,
 }
 
 /// What one object is about; there should be one object for each wanted key.
@@ -74,19 +76,29 @@ impl ManagedBy {
         ManagedBy {
             driver: driver.to_owned(),
             instance,
+            owner: None,
         }
     }
 
-    /// Selects our objects on the server.
-    pub(crate) fn selector(&self) -> String {
-        format!(
-            "{DRIVER_LABEL}={},{MANAGED_BY_LABEL}={}",
-            self.driver, self.instance
-        )
+    /// Our objects are those that this owner controls; with none, those with our labels.
+    pub(crate) fn owned_by(self, owner: Option<&OwnerReference>) -> ManagedBy {
+        let owner = owner.map(|owner| owner.uid.clone());
+        ManagedBy { owner, ..self }
     }
 
-    /// Whether an object carries our labels.
+    /// Selects our objects on the server; it cannot select by owner.
+    pub(crate) fn selector(&self) -> Option<String> {
+        let ManagedBy { driver, instance, .. } = self;
+        let by_labels = || format!("{DRIVER_LABEL}={driver},{MANAGED_BY_LABEL}={instance}");
+        self.owner.is_none().then(by_labels)
+    }
+
+    /// Whether an object is ours.
     pub(crate) fn owns(&self, object: &CSIStorageCapacity) -> bool {
+        if let Some(uid) = &self.owner {
+            let mut owners = object.metadata.owner_references.iter().flatten();
+            return owners.any(|owner| owner.controller == Some(true) && owner.uid == *uid);
+        }
         let label = |key| object.metadata.labels.as_ref().and_then(|labels| labels.get(key));
         label(DRIVER_LABEL) == Some(&self.driver) && label(MANAGED_BY_LABEL) == Some(&self.instance)
     }
@@ -101,10 +113,10 @@ impl ManagedBy {
             || instance.split_once(&infix).is_some_and(shortened)
     }
 
-    fn labels(&self) -> BTreeMap<String, String> {
-        [(DRIVER_LABEL, &self.driver), (MANAGED_BY_LABEL, &self.instance)]
-            .map(|(key, value)| (key.to_owned(), value.clone()))
-            .into()
+    fn labels(&self) -> Option<BTreeMap<String, String>> {
+        let labels = [(DRIVER_LABEL, &self.driver), (MANAGED_BY_LABEL, &self.instance)];
+        let labels = labels.map(|(key, value)| (key.to_owned(), value.clone()));
+        self.owner.is_none().then(|| labels.into())
     }
 }
 
@@ -187,7 +199,7 @@ pub(crate) fn object(
     CSIStorageCapacity {
         metadata: ObjectMeta {
             generate_name: Some("csisc-".to_owned()),
-            labels: Some(by.labels()),
+            labels: by.labels(),
             owner_references: owner.map(|owner| vec![owner.clone()]),
             ..Default::default()
         },
@@ -361,6 +373,22 @@ mod tests {
         let object = updated(&object, GIB, Some(&owner("new")));
         assert_eq!(object.metadata.owner_references, Some(vec![plain, owner("new")]));
         assert!(is_current(&object, GIB, Some(&owner("new"))));
+    }
+
+    #[test]
+    fn with_an_owner_labels_mean_nothing() {
+        let by = central().owned_by(Some(&owner("us")));
+        assert_eq!(by.selector(), None);
+        let ours = object(&by, "fast", &segment(&[]), GIB, Some(&owner("us")));
+        assert_eq!(ours.metadata.labels, None);
+        assert!(by.owns(&ours) && !central().owns(&ours));
+        let labelled = object(&central(), "fast", &segment(&[]), GIB, None);
+        assert!(!by.owns(&labelled) && central().owns(&labelled));
+        let mut aside = ours;
+        for owner in aside.metadata.owner_references.iter_mut().flatten() {
+            owner.controller = None;
+        }
+        assert!(!by.owns(&aside), "an owner that does not control");
     }
 
     #[test]

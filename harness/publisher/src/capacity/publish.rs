@@ -77,7 +77,7 @@ impl Publisher {
         metrics: &Arc<Metrics>,
     ) -> Arc<Publisher> {
         let queue = Queue::new(options.pace(), metrics.queue("csistoragecapacity"));
-        let asks = Throttle::new(options.get_capacity_qps, options.get_capacity_burst);
+        let asks = Throttle::new(options.get_capacity_qps(), options.get_capacity_burst);
         let publisher = Arc::new(Publisher {
             options,
             by,
@@ -174,7 +174,11 @@ impl Publisher {
         if exists && !wanted && class.provisioner == self.by.driver {
             self.met_immediate.store(true, Ordering::Relaxed);
         }
-        let parameters = wanted.then(|| Arc::new(parameters_for_driver(class)));
+        let parameters = || match self.options.has(Defect::PassesReservedParameters) {
+            true => class.parameters.clone().unwrap_or_default(),
+            false => parameters_for_driver(class),
+        };
+        let parameters = wanted.then(|| Arc::new(parameters()));
         let keys = self.ledger.lock().set_class(&class.name_any(), parameters);
         self.look_at(keys);
     }
@@ -230,10 +234,15 @@ impl Publisher {
         Arc::clone(&self.capacities)
     }
 
-    /// Selects the objects to watch, on the server.
+    /// Selects the objects to watch, on the server; none where it cannot.
     pub(crate) fn selector(&self) -> Option<String> {
-        let selects = !self.options.has(Defect::DeletesManual) && !self.options.has(Defect::TakesOthers);
-        selects.then(|| self.by.selector())
+        let everything = [
+            Defect::DeletesManual,
+            Defect::TakesOthers,
+            Defect::WatchesEverything,
+        ];
+        let selects = !everything.into_iter().any(|defect| self.options.has(defect));
+        self.by.selector().filter(|_| selects)
     }
 
     /// Volumes came or went in these segments (none: anywhere), or could not be created for this class (`None`: any class): what is

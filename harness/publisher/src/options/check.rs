@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Options;
+use super::{Options, RecognizeBy};
 
 /// Options contradict each other.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -73,6 +73,13 @@ impl Options {
     fn check_needs(&self) -> Result<(), OptionsError> {
         let owned = self.enable_capacity && self.capacity_ownerref_level >= 0;
         let cleans = self.cleaner.clean_orphans;
+        let unowned = self.enable_capacity && self.capacity_ownerref_level < 0;
+        if unowned && self.recognize_by == RecognizeBy::Owner {
+            return Err(OptionsError::Missing {
+                option: "--recognize-by=owner",
+                needed: "--capacity-ownerref-level of 0 or more",
+            });
+        }
         let needs = [
             (
                 self.enable_capacity,

@@ -2,17 +2,25 @@
 //! external-provisioner where they mean the same. Acts on nothing.
 
 mod check;
+mod gates;
+mod idle;
 mod sections;
 mod values;
 
 use std::{path::PathBuf, time::Duration};
 
 pub use check::OptionsError;
+pub use gates::FeatureGates;
+use gates::feature_gates;
+pub use idle::without_idle_flags;
 pub use sections::{CleanerOptions, HttpOptions, LeaderElectionOptions};
-pub use values::{OnCapacityError, Profile};
+pub use values::{OnCapacityError, Profile, RecognizeBy};
 use values::{duration, fraction, rate};
 
 use crate::{Defect, queue::Pace};
+
+/// 3000 objects can be refreshed in each minute, which is the usual interval.
+const GET_CAPACITY_QPS: f64 = 50.0;
 
 /// All choices. [`Options::default`] has the defaults of the flags, except that objects get no owner.
 #[derive(Clone, Debug, clap::Args)]
@@ -54,6 +62,10 @@ pub struct Options {
     )]
     pub capacity_ownerref_level: i32,
 
+    /// By what existing objects are known to be of this publisher: their labels, or as in external-provisioner 2.0.0 their owner.
+    #[arg(long, value_enum, value_name = "CHOICE", default_value_t = RecognizeBy::Labels)]
+    pub recognize_by: RecognizeBy,
+
     /// Publish for storage classes with immediate binding too.
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false)]
     pub capacity_for_immediate_binding: bool,
@@ -79,12 +91,13 @@ pub struct Options {
     #[arg(long, value_name = "COUNT", default_value_t = 5)]
     pub kube_api_capacity_burst: u32,
 
-    /// GetCapacity calls per second; 0 is no limit.
-    #[arg(long, value_name = "RATE", value_parser = rate, default_value = "0")]
-    pub get_capacity_qps: f64,
+    /// GetCapacity calls per second, so that a large cluster does not overload its storage (KEP-1472, "scalability"); 0 is no limit
+    /// [default: 50; none with the profile upstream].
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    pub get_capacity_qps: Option<f64>,
 
     /// GetCapacity calls that may come at once.
-    #[arg(long, value_name = "COUNT", default_value_t = 10)]
+    #[arg(long, value_name = "COUNT", default_value_t = 100)]
     pub get_capacity_burst: u32,
 
     /// How many claims, and how many volumes, are looked after at once.
@@ -148,6 +161,10 @@ pub struct Options {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false)]
     pub controller_publish_readonly: bool,
 
+    /// Features that are on or off, like Topology=false; the names are external-provisioner's.
+    #[arg(long, value_name = "NAME=BOOL,…", value_parser = feature_gates, default_value = "", hide_default_value = true)]
+    pub feature_gates: FeatureGates,
+
     /// Namespace of the objects; needed for publishing.
     #[arg(long, value_name = "NAME", env = "NAMESPACE")]
     pub namespace: Option<String>,
@@ -188,14 +205,15 @@ impl Default for Options {
             capacity_poll_jitter: 0.1,
             capacity_threads: 1,
             capacity_ownerref_level: -1,
+            recognize_by: RecognizeBy::Labels,
             capacity_for_immediate_binding: false,
             publish_zero: None,
             on_capacity_error: OnCapacityError::Keep,
             unregistration_grace: None,
             kube_api_capacity_qps: 1.0,
             kube_api_capacity_burst: 5,
-            get_capacity_qps: 0.0,
-            get_capacity_burst: 10,
+            get_capacity_qps: None,
+            get_capacity_burst: 100,
             worker_threads: 100,
             node_deployment: false,
             node_deployment_immediate_binding: true,
@@ -210,6 +228,7 @@ impl Default for Options {
             default_fstype: String::new(),
             extra_create_metadata: false,
             controller_publish_readonly: false,
+            feature_gates: FeatureGates::default(),
             namespace: None,
             pod_name: None,
             node_name: None,
@@ -238,6 +257,16 @@ impl Options {
     /// Whether zero capacity is an object with "0"; otherwise there is no object then.
     pub(crate) fn publishes_zero(&self) -> bool {
         self.publish_zero.unwrap_or(self.profile == Profile::Upstream)
+    }
+
+    /// GetCapacity calls per second; 0 is no limit.
+    pub(crate) fn get_capacity_qps(&self) -> f64 {
+        let by_profile = match self.profile {
+            Profile::Kep => GET_CAPACITY_QPS,
+            Profile::Upstream => 0.0,
+        };
+        let unlimited = self.has(Defect::IgnoresAskingLimit).then_some(0.0);
+        unlimited.or(self.get_capacity_qps).unwrap_or(by_profile)
     }
 
     /// How long a segment stays after the driver unregistered.

@@ -25,6 +25,16 @@ pub enum OnCapacityError {
     Withdraw,
 }
 
+/// By what existing objects are known to be of a publisher.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum RecognizeBy {
+    /// Driver and managed-by label, which the server filters by.
+    #[default]
+    Labels,
+    /// The controlling owner; objects get no labels, and everything in the namespace is watched (external-provisioner 2.0.0).
+    Owner,
+}
+
 /// Labels as a flag has them: `key:value,key:value`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Labels(pub BTreeMap<String, String>);

@@ -57,7 +57,7 @@ enum Outcome {
 
 /// Why a claim has no volume yet.
 #[derive(Debug, thiserror::Error)]
-enum ProvisionError {
+pub(super) enum ProvisionError {
     #[error("{0}")]
     Driver(#[from] DriverError),
     #[error("{0}")]
@@ -66,8 +66,14 @@ enum ProvisionError {
     Unplaced(#[from] Unplaced),
     #[error("CSI driver does not support dynamic provisioning: {0} capability is not reported")]
     Unable(&'static str),
+    #[error("the data source, claim {0}, is not {1}; a copy of it cannot be made")]
+    Source(String, &'static str),
     #[error("created volume has {made} bytes, less than the {wanted} requested; fix the driver")]
     TooSmall { made: i64, wanted: i64 },
+    #[error(
+        "volume content source missing: the driver made an empty volume instead of a copy; fix the driver"
+    )]
+    NotCopied,
     #[error("cannot {verb}: {}; it is tried again", brief(.source))]
     Api { verb: &'static str, source: kube::Error },
 }
@@ -142,7 +148,11 @@ impl Provisioner {
             .record(&*job.claim, Reason::Provisioning, &message)
             .await;
         let began = Instant::now();
-        let ended = match undecided.map_or_else(|| self.prepare(&job).map(Arc::new), Ok) {
+        let prepared = match undecided {
+            Some(attempt) => Ok(attempt),
+            None => self.prepare(&job).await.map(Arc::new),
+        };
+        let ended = match prepared {
             Err(error) => self.unprepared(&job, error).await,
             Ok(attempt) => match self.driver.create_volume(attempt.request.clone()).await {
                 Ok(volume) => self.created(&attempt, &volume).await,
@@ -158,7 +168,7 @@ impl Provisioner {
         ended.map(drop)
     }
 
-    fn prepare(&self, job: &Job) -> Result<Attempt, ProvisionError> {
+    async fn prepare(&self, job: &Job) -> Result<Attempt, ProvisionError> {
         let abilities = self.driver.abilities;
         if !abilities.controller {
             return Err(ProvisionError::Unable("plugin CONTROLLER_SERVICE"));
@@ -183,6 +193,7 @@ impl Provisioner {
         if is_block && self.options.has(Defect::RefusesBlock) {
             return Err(ProvisionError::Unable("raw block"));
         }
+        let request = self.completed(job, request).await?;
         if !abilities.topology {
             return Ok(Attempt {
                 job: job.clone(),
@@ -207,6 +218,23 @@ impl Provisioner {
         })
     }
 
+    /// The request with what comes from other objects.
+    async fn completed(
+        &self,
+        job: &Job,
+        request: CreateVolumeRequest,
+    ) -> Result<CreateVolumeRequest, ProvisionError> {
+        let spec = job.claim.spec.clone().unwrap_or_default();
+        Ok(CreateVolumeRequest {
+            secrets: self
+                .creation_secrets(&job.claim, &job.class, &request.name)
+                .await?,
+            mutable_parameters: self.mutable_parameters(&spec).await?,
+            volume_content_source: self.content_source(&job.claim).await?,
+            ..request
+        })
+    }
+
     async fn unprepared(&self, job: &Job, error: ProvisionError) -> Result<Outcome, ProvisionError> {
         self.events
             .record(&*job.claim, Reason::ProvisioningFailed, &error.to_string())
@@ -226,18 +254,23 @@ impl Provisioner {
             .map(|term| term.segments.clone())
             .collect();
         let too_small = volume.capacity_bytes > 0 && volume.capacity_bytes < wanted;
+        // CSI: a volume that was made from something says so; one that does not is empty.
+        let not_copied = request.volume_content_source.is_some() && volume.content_source.is_none();
         // Until it is clear what becomes of the volume, the request is remembered: the volume must not be forgotten.
         self.remember(attempt);
-        let leaks = self.options.has(Defect::KeepsReserved);
-        if (too_small || !self.is_claimed(job)) && leaks {
+        let is_unwanted = too_small || not_copied || !self.is_claimed(job);
+        if is_unwanted && self.options.has(Defect::KeepsReserved) {
             return Ok(Outcome::Unwanted);
         }
-        if too_small || !self.is_claimed(job) {
-            self.driver.delete_volume(&volume.volume_id).await?;
+        if is_unwanted {
+            let secrets = request.secrets.clone();
+            self.driver.delete_volume(&volume.volume_id, secrets).await?;
             self.settle(job, &reach);
             let made = volume.capacity_bytes;
             return if too_small {
                 Err(self.failed(job, ProvisionError::TooSmall { made, wanted }).await)
+            } else if not_copied {
+                Err(self.failed(job, ProvisionError::NotCopied).await)
             } else {
                 Ok(Outcome::Unwanted)
             };
@@ -252,7 +285,7 @@ impl Provisioner {
             identity: &self.identity,
             options: &self.options,
         };
-        self.save(&made.object(), &reach).await?;
+        self.save(&made.object()?, &reach).await?;
         self.settle(job, &reach);
         let message = format!("Successfully provisioned volume {}", request.name);
         self.events

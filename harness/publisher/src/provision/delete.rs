@@ -1,6 +1,6 @@
 //! Deleting the volumes of released PersistentVolumes, and letting their objects go. Releases nothing itself.
 
-use std::{sync::Arc, time::Instant};
+use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
 use k8s_openapi::api::core::v1::PersistentVolume;
 use kube::{
@@ -91,7 +91,12 @@ impl Provisioner {
         let class = spec.and_then(|spec| spec.storage_class_name.as_deref());
         let (meter, class) = (&self.metrics.deleted, class.unwrap_or_default());
         let began = Instant::now();
-        match self.driver.delete_volume(handle.unwrap_or_default()).await {
+        let secrets = self.deletion_secrets(volume).await;
+        match self
+            .driver
+            .delete_volume(handle.unwrap_or_default(), secrets)
+            .await
+        {
             Ok(()) => {
                 meter.done(class, began.elapsed());
                 Ok(())
@@ -104,6 +109,22 @@ impl Provisioner {
                 Err(error.into())
             }
         }
+    }
+
+    /// The secrets that the object names for the deletion. They may be gone already, and the driver may do without.
+    async fn deletion_secrets(&self, volume: &PersistentVolume) -> BTreeMap<String, String> {
+        let Some(place) = volume::deletion_secret(volume) else {
+            return BTreeMap::new();
+        };
+        self.secrets(&place).await.unwrap_or_else(|error| {
+            let (volume, error) = (volume.name_any(), brief(&error));
+            tracing::warn!(
+                volume,
+                error,
+                "the secret for the deletion cannot be read; it is tried without"
+            );
+            BTreeMap::new()
+        })
     }
 
     /// Deletes this very object; what is left of it, if finalizers hold it.

@@ -5,6 +5,7 @@
 //! claim        which claims are ours to provision
 //! requirement  accessibility requirements    request   the CreateVolume request
 //! volume       PersistentVolume objects      create, delete: the two jobs
+//! secret       which secrets a class names      source       what comes from other objects: secrets, attributes, clones
 //! ownership    which instance makes the volume of a claim with immediate binding
 //! ```
 
@@ -14,6 +15,8 @@ mod delete;
 mod ownership;
 mod request;
 mod requirement;
+mod secret;
+mod source;
 mod volume;
 
 use std::{

@@ -9,6 +9,7 @@ use k8s_openapi::api::{
     storage::v1::StorageClass,
 };
 
+use super::secret;
 use crate::{Options, capacity::parameters_for_driver, quantity};
 
 /// Reserved parameter that names the filesystem.
@@ -46,12 +47,22 @@ const MODES: [(&str, Mode, Mode); 4] = [
 pub(super) enum Refused {
     #[error("claim Selector is not supported")]
     Selector,
-    #[error("claims with a data source are not supported by this provisioner; leave dataSource out")]
-    DataSource,
+    #[error("a volume cannot be made from {0} by this provisioner; name a claim as dataSource, or none")]
+    DataSource(String),
+    #[error("a volume cannot be made from a claim in another namespace; name one of the same")]
+    ForeignSource,
+    #[error("volume attributes class {0} is for driver {1}; name one for the driver of the storage class")]
+    AttributesOfAnother(String, String),
+    #[error("the class must have both {0} and {1}, or none; complete them")]
+    SecretHalf(&'static str, &'static str),
+    #[error("the class names a secret by {0} and by its old name; keep the first")]
+    SecretTwice(&'static str),
+    #[error("secret template {0:?} has an unknown or open token; use those of the CSI documentation")]
+    SecretTemplate(String),
     #[error(
-        "volume attributes classes are not supported by this provisioner; leave volumeAttributesClassName out"
+        "{0:?} is no namespace and name of a secret; correct the class, or the claim that it takes them from"
     )]
-    AttributesClass,
+    SecretName(String),
     #[error("the claim requests no valid size; set resources.requests.storage")]
     Size,
     #[error("access mode {0:?} is unknown; use one of the Kubernetes API")]
@@ -146,6 +157,15 @@ pub(super) fn requested_bytes(claim: &PersistentVolumeClaimSpec) -> Result<i64, 
     storage.and_then(quantity::to_bytes).ok_or(Refused::Size)
 }
 
+/// The volume attributes class that a claim names, where that counts.
+pub(super) fn attributes_class<'a>(
+    options: &Options,
+    claim: &'a PersistentVolumeClaimSpec,
+) -> Option<&'a str> {
+    let name = claim.volume_attributes_class_name.as_deref();
+    name.filter(|name| !name.is_empty() && options.feature_gates.attributes_class)
+}
+
 /// Whether a claim is for a raw device.
 pub(super) fn is_block(claim: &PersistentVolumeClaimSpec) -> bool {
     claim.volume_mode.as_deref() == Some("Block")
@@ -154,16 +174,6 @@ pub(super) fn is_block(claim: &PersistentVolumeClaimSpec) -> bool {
 fn refuse_unsupported(claim: &PersistentVolumeClaimSpec) -> Result<(), Refused> {
     if claim.selector.is_some() {
         return Err(Refused::Selector);
-    }
-    if claim.data_source.is_some() || claim.data_source_ref.is_some() {
-        return Err(Refused::DataSource);
-    }
-    if claim
-        .volume_attributes_class_name
-        .as_ref()
-        .is_some_and(|name| !name.is_empty())
-    {
-        return Err(Refused::AttributesClass);
     }
     Ok(())
 }
@@ -176,7 +186,7 @@ fn access_type(
     let reserved = class.parameters.iter().flatten().map(|(key, _)| key);
     if let Some(key) = reserved
         .into_iter()
-        .find(|key| key.starts_with(RESERVED_PREFIX) && *key != FSTYPE)
+        .find(|key| key.starts_with(RESERVED_PREFIX) && *key != FSTYPE && !secret::is_key(key))
     {
         return Err(Refused::Reserved(key.clone()));
     }
@@ -212,7 +222,7 @@ fn metadata(claim: &PersistentVolumeClaim, volume: &str) -> [(String, String); 3
 #[cfg(test)]
 mod tests {
     use k8s_openapi::{
-        api::core::v1::{TypedLocalObjectReference, VolumeResourceRequirements},
+        api::core::v1::VolumeResourceRequirements,
         apimachinery::pkg::{api::resource::Quantity, apis::meta::v1::LabelSelector},
     };
 
@@ -340,16 +350,11 @@ mod tests {
             selector: Some(LabelSelector::default()),
             ..fine()
         };
-        let source = PersistentVolumeClaimSpec {
-            data_source: Some(TypedLocalObjectReference::default()),
-            ..fine()
-        };
         let plain = class(&[]);
         let twice = class(&[(FSTYPE, "xfs"), ("fsType", "ext4")]);
-        let secret = class(&[("csi.storage.k8s.io/provisioner-secret-name", "s")]);
+        let unknown = class(&[("csi.storage.k8s.io/colour", "red")]);
         for (claim, class, refused) in [
             (selector, &plain, Refused::Selector),
-            (source, &plain, Refused::DataSource),
             (claim("much", &[]), &plain, Refused::Size),
             (
                 claim("1Gi", &["Sometimes"]),
@@ -359,8 +364,8 @@ mod tests {
             (fine(), &twice, Refused::TwoFilesystems),
             (
                 fine(),
-                &secret,
-                Refused::Reserved("csi.storage.k8s.io/provisioner-secret-name".to_owned()),
+                &unknown,
+                Refused::Reserved("csi.storage.k8s.io/colour".to_owned()),
             ),
         ] {
             assert_eq!(build(&claim, class), Err(refused));

@@ -1,6 +1,6 @@
 //! PersistentVolume objects: made from what the driver answered, and read again when they are released. Pure.
 
-use std::time::SystemTime;
+use std::{collections::BTreeMap, time::SystemTime};
 
 use csi_proto::v1::Volume;
 use k8s_openapi::{
@@ -8,7 +8,7 @@ use k8s_openapi::{
         core::v1::{
             CSIPersistentVolumeSource, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm,
             PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec, PersistentVolumeSpec,
-            VolumeNodeAffinity,
+            SecretReference, VolumeNodeAffinity,
         },
         storage::v1::StorageClass,
     },
@@ -16,7 +16,11 @@ use k8s_openapi::{
 };
 use kube::{Resource, ResourceExt};
 
-use super::{claim, request};
+use super::{
+    claim,
+    request::{self, Refused},
+    secret::{self, Use},
+};
 use crate::{Options, quantity, topology::Segment};
 
 /// Keeps the object until its volume is deleted.
@@ -28,8 +32,8 @@ const PROVISIONED_BY: &str = "pv.kubernetes.io/provisioned-by";
 /// Names the process that made the volume.
 const IDENTITY: &str = "storage.kubernetes.io/csiProvisionerIdentity";
 
-/// Annotations that say that deletion needs no secret.
-const NO_SECRET: [&str; 2] = [
+/// Annotations that name the secret for the deletion; empty if it needs none.
+const DELETION_SECRET: [&str; 2] = [
     "volume.kubernetes.io/provisioner-deletion-secret-name",
     "volume.kubernetes.io/provisioner-deletion-secret-namespace",
 ];
@@ -61,7 +65,7 @@ pub(super) struct Made<'a> {
 
 impl Made<'_> {
     /// The object for a volume that was made for a claim.
-    pub(super) fn object(&self) -> PersistentVolume {
+    pub(super) fn object(&self) -> Result<PersistentVolume, Refused> {
         let (claim, class, volume) = (self.claim, self.class, self.volume);
         let spec = claim.spec.clone().unwrap_or_default();
         let reclaim = class
@@ -76,16 +80,19 @@ impl Made<'_> {
         let capacity = quantity::from_bytes(bytes.unsigned_abs());
         let mut claim_ref = claim.object_ref(&());
         claim_ref.resource_version = claim.resource_version();
-        PersistentVolume {
+        let deletion = self.secret(Use::Provisioner)?;
+        Ok(PersistentVolume {
             metadata: ObjectMeta {
                 name: Some(self.name.to_owned()),
-                annotations: Some(annotations(&class.provisioner)),
+                annotations: Some(annotations(&class.provisioner, deletion)),
                 finalizers: (reclaim == "Delete").then(|| vec![FINALIZER.to_owned()]),
                 ..Default::default()
             },
             spec: Some(PersistentVolumeSpec {
                 capacity: Some([("storage".to_owned(), capacity)].into()),
-                csi: Some(self.source(&spec)),
+                csi: Some(self.source(&spec)?),
+                volume_attributes_class_name: request::attributes_class(self.options, &spec)
+                    .map(str::to_owned),
                 node_affinity: Some(volume).filter(|_| self.topology).and_then(affinity),
                 access_modes: spec.access_modes,
                 volume_mode: spec.volume_mode,
@@ -96,10 +103,15 @@ impl Made<'_> {
                 ..Default::default()
             }),
             status: None,
-        }
+        })
     }
 
-    fn source(&self, claim: &PersistentVolumeClaimSpec) -> CSIPersistentVolumeSource {
+    /// The secret that the class names for a use.
+    fn secret(&self, used: Use) -> Result<Option<SecretReference>, Refused> {
+        secret::reference(used, self.class, self.name, self.claim)
+    }
+
+    fn source(&self, claim: &PersistentVolumeClaimSpec) -> Result<CSIPersistentVolumeSource, Refused> {
         let filesystem = request::filesystem(self.class, &self.options.default_fstype)
             .ok()
             .filter(|name| !name.is_empty() && !request::is_block(claim));
@@ -107,14 +119,18 @@ impl Made<'_> {
         attributes.insert(IDENTITY.to_owned(), self.identity.to_owned());
         let modes = claim.access_modes.as_deref().unwrap_or_default();
         let only_read = !modes.is_empty() && modes.iter().all(|mode| mode == "ReadOnlyMany");
-        CSIPersistentVolumeSource {
+        Ok(CSIPersistentVolumeSource {
             driver: self.class.provisioner.clone(),
             volume_handle: self.volume.volume_id.clone(),
             fs_type: filesystem.map(str::to_owned),
             volume_attributes: Some(attributes),
             read_only: (self.options.controller_publish_readonly && only_read).then_some(true),
-            ..Default::default()
-        }
+            controller_publish_secret_ref: self.secret(Use::ControllerPublish)?,
+            node_stage_secret_ref: self.secret(Use::NodeStage)?,
+            node_publish_secret_ref: self.secret(Use::NodePublish)?,
+            controller_expand_secret_ref: self.secret(Use::ControllerExpand)?,
+            node_expand_secret_ref: self.secret(Use::NodeExpand)?,
+        })
     }
 }
 
@@ -174,10 +190,20 @@ fn segment(term: &NodeSelectorTerm) -> Segment {
         .collect()
 }
 
-fn annotations(driver: &str) -> std::collections::BTreeMap<String, String> {
-    let no_secret = NO_SECRET.map(|key| (key.to_owned(), String::new()));
-    no_secret
+/// The secret that an object names for the deletion of its volume.
+pub(super) fn deletion_secret(object: &PersistentVolume) -> Option<SecretReference> {
+    let [name, namespace] = DELETION_SECRET.map(|key| object.annotations().get(key).cloned());
+    let is_there = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
+    (is_there(&name) && is_there(&namespace)).then_some(SecretReference { name, namespace })
+}
+
+fn annotations(driver: &str, deletion: Option<SecretReference>) -> BTreeMap<String, String> {
+    let SecretReference { name, namespace } = deletion.unwrap_or_default();
+    let texts = [name, namespace].map(Option::unwrap_or_default);
+    DELETION_SECRET
+        .map(str::to_owned)
         .into_iter()
+        .zip(texts)
         .chain([(PROVISIONED_BY.to_owned(), driver.to_owned())])
         .collect()
 }
@@ -255,7 +281,7 @@ mod tests {
             identity: "identity",
             options: &Options::default(),
         };
-        made.object()
+        made.object().unwrap()
     }
 
     fn in_phase(mut object: PersistentVolume, phase: &str) -> PersistentVolume {

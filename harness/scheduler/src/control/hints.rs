@@ -11,12 +11,15 @@ use super::cache::{Change, Delta};
 use crate::capacity_check;
 use crate::cycle::Blocker;
 use crate::defect::Defect;
-use crate::objects::{Capacity, Class, Driver, Node, Pod};
+use crate::objects::{Capacity, Class, CsiNode, Driver, Node, Pod};
 use crate::rules::Rules;
 use crate::selector::Topology;
 
 /// Whether the change may help a pod that was kept from being placed by `blockers`.
 pub(super) fn wakes(rules: &Rules, change: &Change, pod: &Pod, blockers: &BTreeSet<Blocker>) -> bool {
+    if rules.has(Defect::WakesForCapacityOnly) && !matches!(change, Change::Capacity(_)) {
+        return false;
+    }
     let by_capacity = blockers
         .iter()
         .any(|blocker| matches!(blocker, Blocker::Capacity { .. }));
@@ -32,7 +35,7 @@ pub(super) fn wakes(rules: &Rules, change: &Change, pod: &Pod, blockers: &BTreeS
         Change::Node(delta) => {
             node_may_help(delta) || (blockers.contains(&Blocker::Resources) && room_grew(delta))
         }
-        Change::CsiNode(delta) => by_volumes && delta.old.is_none(),
+        Change::CsiNode(delta) => by_volumes && csi_node_may_help(delta),
         Change::Freed => blockers.contains(&Blocker::Resources),
         Change::Claim(delta) => by_volumes && delta.new.as_ref().is_some_and(|claim| pod.uses(&claim.key)),
         Change::Volume(delta) => by_volumes && delta.new.is_some(),
@@ -51,6 +54,15 @@ fn node_may_help(delta: &Delta<Node>) -> bool {
         (Some(old), Some(new)) => {
             old.labels != new.labels || old.taints != new.taints || (old.unschedulable && !new.unschedulable)
         }
+        (_, None) => false,
+    }
+}
+
+/// Added, or other plugins are migrated: upstream judges existing volumes by that. Which drivers run decides nothing.
+fn csi_node_may_help(delta: &Delta<CsiNode>) -> bool {
+    match (&delta.old, &delta.new) {
+        (None, Some(_)) => true,
+        (Some(old), Some(new)) => old.migrated != new.migrated,
         (_, None) => false,
     }
 }
@@ -275,7 +287,16 @@ mod tests {
         let csi_node = json!({"metadata": {"name": "n"}, "spec": {"drivers": []}});
         let change = |old, new| Change::CsiNode(delta(old, new));
         assert!(wakes_when(&change(Value::Null, csi_node.clone()), for_bytes(1)));
-        assert!(!wakes_when(&change(csi_node.clone(), csi_node), for_bytes(1)));
+        assert!(!wakes_when(
+            &change(csi_node.clone(), csi_node.clone()),
+            for_bytes(1)
+        ));
+        assert!(!wakes_when(&change(csi_node.clone(), Value::Null), for_bytes(1)));
+        let migrated = json!({
+            "metadata": {"name": "n", "annotations": {"storage.alpha.kubernetes.io/migrated-plugins": "kubernetes.io/aws-ebs"}},
+            "spec": {"drivers": []},
+        });
+        assert!(wakes_when(&change(csi_node, migrated), for_bytes(1)));
     }
 
     #[test]

@@ -126,7 +126,7 @@ impl Scheduler {
         Ok(Self {
             rules,
             random: options.seed.map_or_else(rand::make_rng, StdRng::seed_from_u64),
-            cache: Arc::new(Mutex::new(Cache::new(&options.scheduler_name))),
+            cache: Arc::new(Mutex::new(Cache::new(&options.scheduler_name, options.defect))),
             queue: Queue::new(Delays {
                 initial_backoff: options.initial_backoff,
                 max_backoff: options.max_backoff,

@@ -65,7 +65,10 @@ impl Object for Node {
     }
 }
 
-/// One CSINode: a driver registered on the node. Only its coming counts, as a hint to try again.
+/// Names the in-tree plugins whose volumes a node has migrated to CSI drivers.
+const MIGRATED: &str = "storage.alpha.kubernetes.io/migrated-plugins";
+
+/// One CSINode: a driver registered on the node. Only its coming and its migrated plugins count, as hints to try again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CsiNode {
     /// The node's name.
@@ -74,6 +77,8 @@ pub struct CsiNode {
     pub version: String,
     /// The names of the drivers on the node, in the order of the object.
     pub drivers: Vec<String>,
+    /// The in-tree plugins whose volumes the node has migrated, as the annotation has them.
+    pub migrated: Option<String>,
 }
 
 impl Object for CsiNode {
@@ -85,6 +90,12 @@ impl Object for CsiNode {
             key: ObjectKey::of(&source.metadata),
             version: version(&source.metadata),
             drivers: drivers.map(|driver| driver.name.clone()).collect(),
+            migrated: source
+                .metadata
+                .annotations
+                .as_ref()
+                .and_then(|annotations| annotations.get(MIGRATED))
+                .cloned(),
         })
     }
 

@@ -335,3 +335,15 @@ fn inline_csi_volumes_are_not_checked() {
     world.pod_volume(json!({"name": "inline", "csi": {"driver": DRIVER}}));
     assert_eq!(world.verdicts(&Rules::default()), ["n1: fits"]);
 }
+
+/// No API server lets such a claim in; a claim without a request asks for nothing (KEP-1472).
+#[test]
+fn a_claim_without_a_request_is_not_checked() {
+    let mut world = World::new(&["n1", "n2"]);
+    world.claim("c", "fast", "1Gi", json!({"spec": {"resources": Value::Null}}));
+    assert_eq!(world.verdicts(&Rules::default()), ["n1: fits", "n2: fits"]);
+    let mut world = World::new(&["n1", "n2"]);
+    world.claim("c", "fast", "1Gi", json!({}));
+    let refused = [format!("n1: {SPACE}"), format!("n2: {SPACE}")];
+    assert_eq!(world.verdicts(&Rules::default()), refused, "with one it is");
+}

@@ -262,7 +262,13 @@ fn storage_is_not_the_only_reason_in_the_message() {
     assert_eq!(
         message("1.21"),
         format!(
-            "0/3 nodes are available: 1 Insufficient cpu, 1 {SPACE}, 1 node(s) had untolerated taint {{k: v}}."
+            "0/3 nodes are available: 1 Insufficient cpu, 1 {SPACE}, 1 node(s) had taint {{k: v}}, that the pod didn't tolerate."
+        )
+    );
+    assert_eq!(
+        message("1.26"),
+        format!(
+            "0/3 nodes are available: 1 Insufficient cpu, 1 {SPACE}, 1 node(s) had untolerated taint {{k: v}}. {preemption}."
         )
     );
 }

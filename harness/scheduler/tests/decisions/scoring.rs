@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 
 use capacity_scheduler::cycle::{self, Decision};
+use capacity_scheduler::filter::VolumePlan;
 use capacity_scheduler::quantity::Arithmetic;
 use capacity_scheduler::rules::Rules;
+use capacity_scheduler::score;
 use capacity_scheduler::shape::{Shape, parse_points};
 use proptest::prelude::*;
 use rand::SeedableRng;
@@ -211,4 +213,29 @@ proptest! {
         prop_assert_eq!(scores.len(), world.assess(&Rules::default()).feasible.len());
         prop_assert_eq!(scores.len(), rooms.iter().filter(|room| **room >= request).count());
     }
+}
+
+/// KEP-4049: where scoring is switched off, and for a node that no plan was made for, the score is nothing.
+#[test]
+fn without_a_shape_or_a_plan_the_score_is_zero() {
+    let world = world(&["10Gi"], ["100Gi", "50Gi", "10Gi"]);
+    let plan = world.assess(&default_shape()).feasible[0].plan.clone();
+    assert_eq!(score::score(&default_shape(), &plan), 90);
+    assert_eq!(score::score(&Rules::default(), &plan), 0);
+    assert_eq!(score::score(&default_shape(), &VolumePlan::default()), 0);
+}
+
+/// From 1.37 on a capacity of more than 2^63-1 counts as that, and products still overflow.
+#[test]
+fn capped_quantities_are_scored() {
+    let capped = Rules {
+        arithmetic: Arithmetic::Saturating,
+        ..default_shape()
+    };
+    // By their bits the first two would be 0 bytes, and could not take the claim at all.
+    assert_eq!(
+        world(&["10Gi"], ["100E", "10E", "100Gi"]).scores(&capped),
+        [100, 100, 90]
+    );
+    assert_eq!(world(&["90Pi"], ["1Ei", "2Ei", "7Ei"]).scores(&capped), [100; 3]);
 }

@@ -129,3 +129,54 @@ async fn what_is_no_question_is_refused() {
         );
     }
 }
+
+/// A scheduler that asks an extender decides as one that knows volumes itself (KEP-1472, custom schedulers).
+#[tokio::test]
+async fn the_extender_keeps_the_nodes_that_the_loop_would_take() {
+    for (sizes, request) in [
+        (["5Gi", "20Gi", "100Gi"], "10Gi"),
+        (["5Gi", "20Gi", "100Gi"], "21Gi"),
+        (["1Gi", "1Gi", "1Gi"], "2Gi"),
+        (["10Gi", "10Gi", "9Gi"], "10Gi"),
+    ] {
+        let nodes = ["n1", "n2", "n3"];
+        let cluster = Cluster::new(&nodes);
+        for (node, size) in nodes.into_iter().zip(sizes) {
+            cluster.capacity(node, size);
+        }
+        cluster.pod_with_claim("p", request);
+        let options = Options {
+            scoring: true,
+            ..Options::default()
+        };
+        let extender = Extender::start(&cluster, options.clone()).await;
+        let question = json!({"Pod": pod(), "NodeNames": nodes});
+        let kept = extender.post("/filter", &question).await["NodeNames"].clone();
+        let scores = extender
+            .post("/prioritize", &json!({"Pod": pod(), "NodeNames": kept}))
+            .await;
+        let best = scores
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|score| score["Score"].as_i64())
+            .max();
+        let is_best = |score: &&Value| Some(score["Score"].as_i64()) == best;
+        let best: Vec<&str> = scores
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(is_best)
+            .map(|score| score["Host"].as_str().unwrap())
+            .collect();
+        cluster.start(options);
+        if best.is_empty() {
+            cluster
+                .unscheduled("p", "3 node(s) did not have enough free storage")
+                .await;
+        } else {
+            let chosen = cluster.selected("p").await;
+            assert!(best.contains(&chosen.as_str()), "{chosen} of {scores}");
+        }
+    }
+}

@@ -1,12 +1,15 @@
 //! Chains about published capacity: delivered → asked the driver → answered → written → accepted → visible.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Chain, Window};
 use crate::journal::{CallFact, Change, CommitFact, Fact, RequestFact, What};
 use crate::judge::predicate::{DiffRow, Offer, RowState, is_managed, row_key, spell_bytes, spell_row};
 use crate::plan::{Row, Rows};
 use crate::scenario::Role;
+
+/// The calls after which a driver has another amount left.
+const CHANGES: [&str; 2] = ["CreateVolume", "DeleteVolume"];
 
 impl<'a> Window<'a> {
     /// Why a row is not as wanted.
@@ -28,7 +31,8 @@ impl<'a> Window<'a> {
             return chain;
         }
         let parameters = self.asked_parameters(class);
-        let since = self.relevant_since();
+        let changed = self.last_change_of_truth(segment);
+        let since = changed.map_or(0, |(fact, _)| fact.seq).max(self.relevant_since());
         let is_meant = |call: &CallFact| {
             call.method == "GetCapacity"
                 && call.parameters == parameters
@@ -40,13 +44,42 @@ impl<'a> Window<'a> {
         });
         let last = calls.next_back();
         let asked = format!("GetCapacity for class {class} at {segment}");
-        if !chain.link(asked, last.map(|(fact, _)| fact), "never since the step began") {
+        let otherwise = match changed.filter(|(fact, _)| fact.seq == since) {
+            Some((_, call)) => format!("never since {} changed what is left", call.method),
+            None => "never since the step began".to_owned(),
+        };
+        if !chain.link(asked, last.map(|(fact, _)| fact), otherwise) {
             return chain;
         }
         if let Some((fact, call)) = last {
             self.answer_links(&mut chain, (fact, call), (class, segment), want);
         }
         chain
+    }
+
+    /// The last call that made or removed a volume at the segment, after which any earlier answer is out of date. A call
+    /// that is repeated changes nothing.
+    fn last_change_of_truth(&self, segment: &str) -> Option<(&'a Fact, &'a CallFact)> {
+        let mut seen = BTreeSet::new();
+        let changes = || {
+            self.facts.iter().filter_map(|fact| match &fact.what {
+                What::Call(call) if call.code == "OK" && CHANGES.contains(&call.method.as_str()) => {
+                    Some((fact, call))
+                }
+                _ => None,
+            })
+        };
+        // Only the call that made a volume says where it is.
+        let made = |call: &CallFact| {
+            changes().find(|(_, made)| made.placed.is_some() && made.volume_id == call.volume_id)
+        };
+        let is_here = |call: &CallFact| {
+            let made = made(call).and_then(|(_, made)| made.placed.as_ref()?.segment.as_deref());
+            made.is_none_or(|made| made == segment)
+        };
+        changes()
+            .filter(|(_, call)| seen.insert((&call.method, &call.volume)) && is_here(call))
+            .last()
     }
 
     /// From the driver's answer on.

@@ -1,0 +1,96 @@
+//! Feature gates: those of external-provisioner by name, and what each means here. Acts on nothing.
+
+/// Which of external-provisioner's features are on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FeatureGates {
+    /// `Topology`: the driver is told from where a volume must be reachable, if it advertises that it wants to know.
+    pub topology: bool,
+    /// `VolumeAttributesClass`: the attributes class of a claim counts. Off, claims are provisioned as if they named none.
+    pub attributes_class: bool,
+    /// `ReleaseLeaderElectionOnExit`: whoever leads gives its Lease back when it is told to stop. On by default, unlike upstream.
+    pub release_on_exit: bool,
+}
+
+impl Default for FeatureGates {
+    fn default() -> FeatureGates {
+        FeatureGates {
+            topology: true,
+            attributes_class: true,
+            release_on_exit: true,
+        }
+    }
+}
+
+/// A gate and where it is kept; none: it exists upstream, and only off is possible here.
+type Gate = (&'static str, Option<fn(&mut FeatureGates) -> &mut bool>);
+
+const GATES: [Gate; 4] = [
+    ("CrossNamespaceVolumeDataSource", None),
+    (
+        "ReleaseLeaderElectionOnExit",
+        Some(|gates| &mut gates.release_on_exit),
+    ),
+    ("Topology", Some(|gates| &mut gates.topology)),
+    ("VolumeAttributesClass", Some(|gates| &mut gates.attributes_class)),
+];
+
+/// Reads `Name=true,Other=false`.
+pub(super) fn feature_gates(text: &str) -> Result<FeatureGates, String> {
+    let mut gates = FeatureGates::default();
+    for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        let (name, on) = part
+            .split_once('=')
+            .and_then(|(name, on)| Some((name.trim(), on.trim().parse().ok()?)))
+            .ok_or_else(|| format!("{part:?} is no feature gate; write it like Topology=true"))?;
+        match GATES.iter().find(|(known, _)| *known == name) {
+            Some((_, Some(place))) => *place(&mut gates) = on,
+            Some((_, None)) if !on => {}
+            Some((_, None)) => {
+                return Err(format!(
+                    "{name} is not supported by this provisioner; leave it off"
+                ));
+            }
+            None => {
+                let names = GATES.map(|(name, _)| name).join(", ");
+                return Err(format!("there is no feature gate {name:?}; known: {names}"));
+            }
+        }
+    }
+    Ok(gates)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gates_are_read_as_upstream_writes_them() {
+        let usual = FeatureGates::default();
+        assert_eq!(feature_gates(""), Ok(usual));
+        assert_eq!(
+            feature_gates("Topology=true,CrossNamespaceVolumeDataSource=false"),
+            Ok(usual)
+        );
+        let off = FeatureGates {
+            topology: false,
+            release_on_exit: false,
+            ..usual
+        };
+        assert_eq!(
+            feature_gates("Topology=false, ReleaseLeaderElectionOnExit=false"),
+            Ok(off)
+        );
+    }
+
+    #[test]
+    fn what_is_no_gate_is_answered_with_those_that_are() {
+        let unknown = feature_gates("Topologie=true").unwrap_err();
+        assert!(
+            unknown.contains("Topologie") && unknown.contains("VolumeAttributesClass"),
+            "{unknown}"
+        );
+        assert!(feature_gates("Topology").unwrap_err().contains("Topology=true"));
+        let unsupported = feature_gates("CrossNamespaceVolumeDataSource=true").unwrap_err();
+        assert!(unsupported.contains("not supported"), "{unsupported}");
+    }
+}

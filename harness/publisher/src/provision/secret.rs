@@ -1,0 +1,249 @@
+//! Which secrets a class names for a volume: `csi.storage.k8s.io/*-secret-name` and `-secret-namespace`, with templates, and the keys that
+//! they had before, as external-provisioner has them. Pure: reads no secret.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::{
+    core::v1::{PersistentVolumeClaim, SecretReference},
+    storage::v1::StorageClass,
+};
+use kube::ResourceExt;
+
+use super::request::Refused;
+
+/// What a secret is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Use {
+    /// CreateVolume and DeleteVolume.
+    Provisioner,
+    /// ControllerPublishVolume.
+    ControllerPublish,
+    /// NodeStageVolume.
+    NodeStage,
+    /// NodePublishVolume.
+    NodePublish,
+    /// ControllerExpandVolume.
+    ControllerExpand,
+    /// NodeExpandVolume.
+    NodeExpand,
+}
+
+/// Parameters of a class that name a secret.
+struct Keys {
+    used: Use,
+    name: &'static str,
+    namespace: &'static str,
+    /// Name and namespace before the keys had a prefix.
+    before: Option<(&'static str, &'static str)>,
+}
+
+const KEYS: [Keys; 6] = [
+    Keys {
+        used: Use::Provisioner,
+        name: "csi.storage.k8s.io/provisioner-secret-name",
+        namespace: "csi.storage.k8s.io/provisioner-secret-namespace",
+        before: Some(("csiProvisionerSecretName", "csiProvisionerSecretNamespace")),
+    },
+    Keys {
+        used: Use::ControllerPublish,
+        name: "csi.storage.k8s.io/controller-publish-secret-name",
+        namespace: "csi.storage.k8s.io/controller-publish-secret-namespace",
+        before: Some((
+            "csiControllerPublishSecretName",
+            "csiControllerPublishSecretNamespace",
+        )),
+    },
+    Keys {
+        used: Use::NodeStage,
+        name: "csi.storage.k8s.io/node-stage-secret-name",
+        namespace: "csi.storage.k8s.io/node-stage-secret-namespace",
+        before: Some(("csiNodeStageSecretName", "csiNodeStageSecretNamespace")),
+    },
+    Keys {
+        used: Use::NodePublish,
+        name: "csi.storage.k8s.io/node-publish-secret-name",
+        namespace: "csi.storage.k8s.io/node-publish-secret-namespace",
+        before: Some(("csiNodePublishSecretName", "csiNodePublishSecretNamespace")),
+    },
+    Keys {
+        used: Use::ControllerExpand,
+        name: "csi.storage.k8s.io/controller-expand-secret-name",
+        namespace: "csi.storage.k8s.io/controller-expand-secret-namespace",
+        before: None,
+    },
+    Keys {
+        used: Use::NodeExpand,
+        name: "csi.storage.k8s.io/node-expand-secret-name",
+        namespace: "csi.storage.k8s.io/node-expand-secret-namespace",
+        before: None,
+    },
+];
+
+/// Whether a reserved class parameter is one of these.
+pub(super) fn is_key(parameter: &str) -> bool {
+    KEYS.iter()
+        .any(|keys| keys.name == parameter || keys.namespace == parameter)
+}
+
+/// The secret that a class names for a use, if it names one. The namespace depends on nothing that the owner of the claim can choose but
+/// the namespace of the claim.
+pub(super) fn reference(
+    used: Use,
+    class: &StorageClass,
+    volume: &str,
+    claim: &PersistentVolumeClaim,
+) -> Result<Option<SecretReference>, Refused> {
+    let Some((name, namespace)) = templates(used, class)? else {
+        return Ok(None);
+    };
+    let own = |key: &str, value: Option<String>| (key.to_owned(), value.unwrap_or_default());
+    let mut values = BTreeMap::from([
+        own("pv.name", Some(volume.to_owned())),
+        own("pvc.namespace", claim.namespace()),
+    ]);
+    let namespace = filled(namespace, &values)?;
+    values.extend([own("pvc.name", claim.metadata.name.clone())]);
+    let annotations = claim.annotations().iter();
+    values.extend(annotations.map(|(key, value)| (format!("pvc.annotations['{key}']"), value.clone())));
+    let name = filled(name, &values)?;
+    if !is_name(&namespace, 63, false) || !is_name(&name, 253, true) {
+        return Err(Refused::SecretName(format!("{namespace}/{name}")));
+    }
+    Ok(Some(SecretReference {
+        name: Some(name),
+        namespace: Some(namespace),
+    }))
+}
+
+/// Name and namespace as the class has them: both, or none.
+fn templates(used: Use, class: &StorageClass) -> Result<Option<(&str, &str)>, Refused> {
+    let parameter = |key: &str| {
+        let parameters = class.parameters.as_ref()?;
+        parameters.get(key).map(String::as_str)
+    };
+    let one = |key: &'static str, before: Option<&'static str>| {
+        let before = before.and_then(parameter);
+        match (parameter(key), before) {
+            (Some(_), Some(_)) => Err(Refused::SecretTwice(key)),
+            (now, before) => Ok(now.or(before)),
+        }
+    };
+    let Some(keys) = KEYS.iter().find(|keys| keys.used == used) else {
+        return Ok(None);
+    };
+    let name = one(keys.name, keys.before.map(|(name, _)| name))?;
+    let namespace = one(keys.namespace, keys.before.map(|(_, namespace)| namespace))?;
+    match (name, namespace) {
+        (None, None) => Ok(None),
+        (Some(name), Some(namespace)) if !name.is_empty() && !namespace.is_empty() => {
+            Ok(Some((name, namespace)))
+        }
+        _ => Err(Refused::SecretHalf(keys.name, keys.namespace)),
+    }
+}
+
+/// A text with `${…}` replaced; a value that is not there is an error.
+fn filled(template: &str, values: &BTreeMap<String, String>) -> Result<String, Refused> {
+    let (mut text, mut rest) = (String::new(), template);
+    while let Some((before, after)) = rest.split_once("${") {
+        let unknown = || Refused::SecretTemplate(template.to_owned());
+        let (key, left) = after.split_once('}').ok_or_else(unknown)?;
+        text.push_str(before);
+        text.push_str(values.get(key).ok_or_else(unknown)?);
+        rest = left;
+    }
+    Ok(text + rest)
+}
+
+/// Whether a text is the name of an object, with dots if it may have some (RFC 1123).
+fn is_name(text: &str, longest: usize, dots: bool) -> bool {
+    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    let label = |label: &str| {
+        let ends = [label.bytes().next(), label.bytes().last()];
+        let ends = ends.iter().all(|byte| byte.is_some_and(|byte| byte != b'-'));
+        ends && label.bytes().all(inner)
+    };
+    let labels: Vec<&str> = text.split('.').collect();
+    text.len() <= longest && (dots || labels.len() == 1) && labels.into_iter().all(label)
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+    use super::*;
+
+    const NAME: &str = KEYS[0].name;
+    const NAMESPACE: &str = KEYS[0].namespace;
+
+    fn read(parameters: &[(&str, &str)]) -> Result<Option<String>, Refused> {
+        let parameters = parameters
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+            .collect();
+        let class = StorageClass {
+            parameters: Some(parameters),
+            ..Default::default()
+        };
+        let annotations = BTreeMap::from([("team/key".to_owned(), "gold".to_owned())]);
+        let claim = PersistentVolumeClaim {
+            metadata: ObjectMeta {
+                name: Some("data".to_owned()),
+                namespace: Some("apps".to_owned()),
+                annotations: Some(annotations),
+                ..Default::default()
+            },
+            ..Default::default()
+        };
+        let found = reference(Use::Provisioner, &class, "pvc-1", &claim)?;
+        Ok(found.map(|found| {
+            format!(
+                "{}/{}",
+                found.namespace.unwrap_or_default(),
+                found.name.unwrap_or_default()
+            )
+        }))
+    }
+
+    #[test]
+    fn templates_are_filled() {
+        assert_eq!(read(&[]), Ok(None));
+        for (name, namespace, expected) in [
+            ("s", "n", "n/s"),
+            ("${pvc.name}.${pv.name}", "${pvc.namespace}", "apps/data.pvc-1"),
+            ("${pvc.annotations['team/key']}", "n-${pv.name}", "n-pvc-1/gold"),
+        ] {
+            let found = read(&[(NAME, name), (NAMESPACE, namespace)]);
+            assert_eq!(found, Ok(Some(expected.to_owned())));
+        }
+        let before = [
+            ("csiProvisionerSecretName", "s"),
+            ("csiProvisionerSecretNamespace", "n"),
+        ];
+        assert_eq!(read(&before), Ok(Some("n/s".to_owned())));
+    }
+
+    #[test]
+    fn what_names_no_secret_is_refused() {
+        let half = || Err(Refused::SecretHalf(NAME, NAMESPACE));
+        assert_eq!(read(&[(NAME, "s")]), half());
+        assert_eq!(read(&[(NAME, ""), (NAMESPACE, "n")]), half());
+        let twice = [(NAME, "s"), ("csiProvisionerSecretName", "s"), (NAMESPACE, "n")];
+        assert_eq!(read(&twice), Err(Refused::SecretTwice(NAME)));
+        // Whoever makes claims must not choose another namespace.
+        for namespace in ["${pvc.name}", "${pvc.annotations['team/key']}", "${open"] {
+            let refused = Err(Refused::SecretTemplate(namespace.to_owned()));
+            assert_eq!(read(&[(NAME, "s"), (NAMESPACE, namespace)]), refused);
+        }
+        for (name, namespace) in [
+            ("S", "n"),
+            ("a..b", "n"),
+            ("s", "a.b"),
+            ("s-", "n"),
+            ("s", "../n"),
+        ] {
+            let refused = Err(Refused::SecretName(format!("{namespace}/{name}")));
+            assert_eq!(read(&[(NAME, name), (NAMESPACE, namespace)]), refused);
+        }
+    }
+}

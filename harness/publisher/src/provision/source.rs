@@ -1,0 +1,234 @@
+//! What the request for a volume takes from other objects than claim and class: secrets, a volume attributes class, a volume to clone.
+//! Changes nothing.
+
+use std::collections::BTreeMap;
+
+use csi_proto::v1::{VolumeContentSource, volume_content_source};
+use k8s_openapi::api::{
+    core::v1::{PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec, Secret, SecretReference},
+    storage::v1::VolumeAttributesClass,
+};
+use kube::{Api, ResourceExt};
+
+use super::{
+    Provisioner, claim,
+    create::ProvisionError,
+    request::{self, Refused},
+    secret::{self, Use},
+};
+use crate::quantity;
+
+/// The kind of a data source that is a claim, which has no API group.
+const CLAIM: &str = "PersistentVolumeClaim";
+
+impl Provisioner {
+    /// The secrets that the driver wants to see to make a volume.
+    pub(super) async fn creation_secrets(
+        &self,
+        claim: &PersistentVolumeClaim,
+        class: &k8s_openapi::api::storage::v1::StorageClass,
+        volume: &str,
+    ) -> Result<BTreeMap<String, String>, ProvisionError> {
+        match secret::reference(Use::Provisioner, class, volume, claim)? {
+            Some(place) => self.secrets(&place).await.map_err(|source| ProvisionError::Api {
+                verb: "read the secret of the class",
+                source,
+            }),
+            None => Ok(BTreeMap::new()),
+        }
+    }
+
+    /// What is in a secret, as the driver gets it.
+    pub(super) async fn secrets(&self, place: &SecretReference) -> kube::Result<BTreeMap<String, String>> {
+        let namespace = place.namespace.as_deref().unwrap_or_default();
+        let api: Api<Secret> = Api::namespaced(self.client.clone(), namespace);
+        let secret = api.get(place.name.as_deref().unwrap_or_default()).await?;
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        let data = secret.data.unwrap_or_default();
+        Ok(data
+            .into_iter()
+            .map(|(key, bytes)| (key, text(bytes.0)))
+            .collect())
+    }
+
+    /// The mutable parameters of the volume attributes class that a claim names.
+    pub(super) async fn mutable_parameters(
+        &self,
+        claim: &PersistentVolumeClaimSpec,
+    ) -> Result<BTreeMap<String, String>, ProvisionError> {
+        let Some(name) = request::attributes_class(&self.options, claim) else {
+            return Ok(BTreeMap::new());
+        };
+        if !self.driver.abilities.modify {
+            return Err(ProvisionError::Unable("controller MODIFY_VOLUME"));
+        }
+        let api: Api<VolumeAttributesClass> = Api::all(self.client.clone());
+        let class = api.get(name).await.map_err(|source| ProvisionError::Api {
+            verb: "read the volume attributes class",
+            source,
+        })?;
+        if class.driver_name != *self.driver.name {
+            return Err(Refused::AttributesOfAnother(name.to_owned(), class.driver_name).into());
+        }
+        Ok(class.parameters.unwrap_or_default())
+    }
+
+    /// The volume that a claim wants a copy of, if it wants one.
+    pub(super) async fn content_source(
+        &self,
+        claim: &PersistentVolumeClaim,
+    ) -> Result<Option<VolumeContentSource>, ProvisionError> {
+        let Some(spec) = &claim.spec else { return Ok(None) };
+        let Some(name) = source_name(claim, spec)? else {
+            return Ok(None);
+        };
+        if !self.driver.abilities.clone {
+            return Err(ProvisionError::Unable("controller CLONE_VOLUME"));
+        }
+        let namespace = claim.namespace().unwrap_or_default();
+        let claims: Api<PersistentVolumeClaim> = Api::namespaced(self.client.clone(), &namespace);
+        let failed = |source| ProvisionError::Api {
+            verb: "read the data source",
+            source,
+        };
+        let original = claims.get(name).await.map_err(failed)?;
+        let volume =
+            bound_volume(&original).ok_or_else(|| ProvisionError::Source(name.to_owned(), "bound"))?;
+        let volume = self.volumes_api().get(volume).await.map_err(failed)?;
+        let handle = self.copied(spec, &original, &volume)?;
+        let volume = volume_content_source::VolumeSource { volume_id: handle };
+        Ok(Some(VolumeContentSource {
+            r#type: Some(volume_content_source::Type::Volume(volume)),
+        }))
+    }
+
+    /// The handle of a volume of which a copy can be made for a claim.
+    fn copied(
+        &self,
+        wanted: &PersistentVolumeClaimSpec,
+        original: &PersistentVolumeClaim,
+        volume: &PersistentVolume,
+    ) -> Result<String, ProvisionError> {
+        let name = original.name_any();
+        let unfit = |text: &'static str| ProvisionError::Source(name.clone(), text);
+        let spec = volume.spec.as_ref();
+        let ours = |driver: &str| driver == &*self.driver.name;
+        let source = spec.and_then(|spec| spec.csi.as_ref());
+        let source = source.filter(|csi| ours(&csi.driver));
+        let source = source.ok_or_else(|| unfit("of this driver"))?;
+        let claimed = spec.and_then(|spec| spec.claim_ref.as_ref());
+        if claimed.is_none_or(|claimed| claimed.uid != original.metadata.uid) {
+            return Err(unfit("bound to its volume"));
+        }
+        let block = original.spec.as_ref().is_some_and(request::is_block);
+        if block != request::is_block(wanted) {
+            return Err(unfit("of the same volume mode"));
+        }
+        let capacity = spec.and_then(|spec| spec.capacity.as_ref()?.get("storage"));
+        let bytes = capacity.and_then(quantity::to_bytes).unwrap_or(0);
+        if request::requested_bytes(wanted)? < bytes {
+            return Err(unfit("as small as the claim, or smaller"));
+        }
+        Ok(source.volume_handle.clone())
+    }
+}
+
+/// The name of the claim whose volume is wanted as a copy.
+fn source_name<'a>(
+    claim: &PersistentVolumeClaim,
+    spec: &'a PersistentVolumeClaimSpec,
+) -> Result<Option<&'a str>, Refused> {
+    let (group, kind, name) = match (&spec.data_source, &spec.data_source_ref) {
+        (_, Some(source))
+            if source
+                .namespace
+                .as_ref()
+                .is_some_and(|other| Some(other) != claim.metadata.namespace.as_ref()) =>
+        {
+            return Err(Refused::ForeignSource);
+        }
+        (_, Some(source)) => (&source.api_group, &source.kind, &source.name),
+        (Some(source), None) => (&source.api_group, &source.kind, &source.name),
+        (None, None) => return Ok(None),
+    };
+    match (group.as_deref().unwrap_or_default(), kind.as_str()) {
+        ("", CLAIM) => Ok(Some(name)),
+        (group, kind) => Err(Refused::DataSource(
+            format!("{kind} {group}").trim_end().to_owned(),
+        )),
+    }
+}
+
+/// The volume of a claim that is bound and stays.
+fn bound_volume(original: &PersistentVolumeClaim) -> Option<&str> {
+    let phase = original.status.as_ref()?.phase.as_deref();
+    let stays = original.metadata.deletion_timestamp.is_none();
+    let spec = original.spec.as_ref()?;
+    let name = spec.volume_name.as_deref().filter(|name| !name.is_empty());
+    name.filter(|_| stays && phase == Some("Bound") && claim::class_name(original).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::{
+        PersistentVolumeClaimStatus, TypedLocalObjectReference, TypedObjectReference,
+    };
+
+    use super::*;
+
+    fn local(group: Option<&str>, kind: &str) -> PersistentVolumeClaimSpec {
+        let source = TypedLocalObjectReference {
+            api_group: group.map(str::to_owned),
+            kind: kind.to_owned(),
+            name: "original".to_owned(),
+        };
+        PersistentVolumeClaimSpec {
+            data_source: Some(source),
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn only_claims_of_the_same_namespace_can_be_copied() {
+        let mut claim = PersistentVolumeClaim::default();
+        claim.metadata.namespace = Some("apps".to_owned());
+        let name =
+            |spec: &PersistentVolumeClaimSpec| source_name(&claim, spec).map(|name| name.map(str::to_owned));
+        assert_eq!(name(&PersistentVolumeClaimSpec::default()), Ok(None));
+        for group in [None, Some("")] {
+            assert_eq!(name(&local(group, CLAIM)), Ok(Some("original".to_owned())));
+        }
+        let snapshot = local(Some("snapshot.storage.k8s.io"), "VolumeSnapshot");
+        let refused = Refused::DataSource("VolumeSnapshot snapshot.storage.k8s.io".to_owned());
+        assert_eq!(name(&snapshot), Err(refused));
+        let elsewhere = |namespace: &str| PersistentVolumeClaimSpec {
+            data_source_ref: Some(TypedObjectReference {
+                api_group: None,
+                kind: CLAIM.to_owned(),
+                name: "original".to_owned(),
+                namespace: Some(namespace.to_owned()),
+            }),
+            ..Default::default()
+        };
+        assert_eq!(name(&elsewhere("apps")), Ok(Some("original".to_owned())));
+        assert_eq!(name(&elsewhere("other")), Err(Refused::ForeignSource));
+    }
+
+    #[test]
+    fn an_original_is_bound_and_stays() {
+        let mut original = PersistentVolumeClaim::default();
+        let spec = original.spec.get_or_insert_default();
+        spec.volume_name = Some("pvc-1".to_owned());
+        spec.storage_class_name = Some("fast".to_owned());
+        assert_eq!(bound_volume(&original), None, "not bound yet");
+        original.status = Some(PersistentVolumeClaimStatus {
+            phase: Some("Bound".to_owned()),
+            ..Default::default()
+        });
+        assert_eq!(bound_volume(&original), Some("pvc-1"));
+        original.metadata.deletion_timestamp = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(
+            k8s_openapi::jiff::Timestamp::UNIX_EPOCH,
+        ));
+        assert_eq!(bound_volume(&original), None, "on its way out");
+    }
+}

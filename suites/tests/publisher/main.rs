@@ -1,0 +1,10 @@
+//! The publisher alone between the fakes, for what no case can ask: its metrics, how often exactly it asks, and which permissions it
+//! uses. Everything that a foreign publisher could be asked as well is a case.
+
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
+
+mod asking;
+mod cluster;
+mod election;
+mod metrics;
+mod permissions;
