@@ -44,14 +44,10 @@ pub enum Defect {
     AsksThrice,
     /// Creates each object twice.
     MakesDuplicates,
-    /// Plans anew what may have been carried out already.
-    ForgetsAttempts,
     /// Takes no notice of labels of nodes that change.
     KeepsFirstLabels,
     /// Ends at an object of its own that says no capacity.
     CrashesOnUnset,
-    /// Adds its owner beside another controlling one.
-    AppendsOwner,
     /// Asks drivers for capacity that do not offer to tell it.
     AsksUnasked,
     /// Takes a negative figure for none.
@@ -62,8 +58,6 @@ pub enum Defect {
     TakesErrorForZero,
     /// Never publishes zero, though it was asked to.
     HidesZero,
-    /// Always publishes zero.
-    ShowsZero,
     /// Gives its objects no owner.
     ForgetsOwner,
     /// Publishes for classes with immediate binding if it was not asked to, and the other way round.
@@ -112,7 +106,7 @@ pub enum Defect {
 
 impl Defect {
     /// All defects, with the names by which they are chosen.
-    pub const ALL: [(Defect, &'static str); 51] = [
+    pub const ALL: [(Defect, &'static str); 48] = [
         (Defect::IgnoresMaximum, "publisher-ignores-maximum"),
         (Defect::DeletesManual, "publisher-deletes-manual"),
         (Defect::NeverRefreshes, "publisher-never-refreshes"),
@@ -135,16 +129,13 @@ impl Defect {
         (Defect::NeverRetries, "publisher-never-retries"),
         (Defect::AsksThrice, "publisher-asks-thrice"),
         (Defect::MakesDuplicates, "publisher-makes-duplicates"),
-        (Defect::ForgetsAttempts, "publisher-forgets-attempts"),
         (Defect::KeepsFirstLabels, "publisher-keeps-first-labels"),
         (Defect::CrashesOnUnset, "publisher-crashes-on-unset"),
-        (Defect::AppendsOwner, "publisher-appends-owner"),
         (Defect::AsksUnasked, "publisher-asks-unasked"),
         (Defect::TakesNegativeForZero, "publisher-takes-negative-for-zero"),
         (Defect::DropsAtOnce, "publisher-drops-at-once"),
         (Defect::TakesErrorForZero, "publisher-takes-error-for-zero"),
         (Defect::HidesZero, "publisher-hides-zero"),
-        (Defect::ShowsZero, "publisher-shows-zero"),
         (Defect::ForgetsOwner, "publisher-forgets-owner"),
         (Defect::SwapsImmediate, "publisher-swaps-immediate"),
         (Defect::TakesOthers, "publisher-takes-others"),

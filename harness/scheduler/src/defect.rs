@@ -53,8 +53,6 @@ pub enum Defect {
     WrapsNumbers,
     /// Has volumes made where their class does not allow it.
     IgnoresAllowedTopologies,
-    /// Scores nodes by capacity though that is switched off.
-    ScoresAlways,
     /// Gives every node the same score.
     NeverScores,
     /// Checks capacity though that is switched off.
@@ -67,16 +65,12 @@ pub enum Defect {
     ChecksBound,
     /// Scores by the default shape, whatever was set.
     IgnoresShape,
-    /// Retries at every change of anything.
-    WakesAlways,
     /// Does not retry after a write that was refused.
     GivesUp,
     /// Goes on with capacity objects that were deleted.
     KeepsGone,
     /// Takes no notice of capacity objects that change.
     KeepsFirstFigures,
-    /// Rounds the utilisation up.
-    RoundsUpScores,
     /// Is woken by capacity alone: not by nodes, claims, volumes, classes or drivers.
     WakesForCapacityOnly,
     /// Learns nothing from a list that comes again after a watch has expired.
@@ -88,7 +82,7 @@ pub enum Defect {
 }
 
 /// Every defect with its name on the command line.
-const NAMES: [(&str, Defect); 38] = [
+const NAMES: [(&str, Defect); 35] = [
     ("scheduler-ignores-maximum", Defect::IgnoresMaximum),
     ("scheduler-ignores-flag", Defect::IgnoresFlag),
     ("scheduler-sums-objects", Defect::SumsObjects),
@@ -114,18 +108,15 @@ const NAMES: [(&str, Defect); 38] = [
         "scheduler-ignores-allowed-topologies",
         Defect::IgnoresAllowedTopologies,
     ),
-    ("scheduler-scores-always", Defect::ScoresAlways),
     ("scheduler-never-scores", Defect::NeverScores),
     ("scheduler-ignores-gate", Defect::IgnoresGate),
     ("scheduler-gives-no-reason", Defect::GivesNoReason),
     ("scheduler-forgets-selection", Defect::ForgetsSelection),
     ("scheduler-checks-bound", Defect::ChecksBound),
     ("scheduler-ignores-shape", Defect::IgnoresShape),
-    ("scheduler-wakes-always", Defect::WakesAlways),
     ("scheduler-gives-up", Defect::GivesUp),
     ("scheduler-keeps-gone", Defect::KeepsGone),
     ("scheduler-keeps-first-figures", Defect::KeepsFirstFigures),
-    ("scheduler-rounds-scores-up", Defect::RoundsUpScores),
     ("scheduler-wakes-for-capacity-only", Defect::WakesForCapacityOnly),
     ("scheduler-forgets-lists", Defect::ForgetsLists),
     ("scheduler-assumes-absence", Defect::AssumesAbsence),

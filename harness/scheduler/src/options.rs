@@ -159,7 +159,7 @@ impl Options {
             _ => self.release,
         };
         let has = |deviation| self.deviations.contains(&deviation);
-        let scores = self.scoring || self.priority || self.defect == Some(Defect::ScoresAlways);
+        let scores = self.scoring || self.priority;
         Ok(Rules {
             arithmetic: if self.defect == Some(Defect::WrapsNumbers) {
                 Arithmetic::Wrapping
@@ -172,7 +172,7 @@ impl Options {
             without_capacity: !self.capacity,
             without_maximum: !release.has_maximum(),
             pooling: self.pooling,
-            static_only: !self.scoring && self.defect != Some(Defect::ScoresAlways),
+            static_only: !self.scoring,
             sleeps_through_flag: has(Deviation::Flag),
             form: release.form(),
             taint_words: release.taint_words(),
@@ -188,7 +188,7 @@ impl Options {
     fn effective_shape(&self) -> Result<Shape, ShapeError> {
         let shape = match self.shape.as_deref().unwrap_or_default() {
             _ if self.defect == Some(Defect::IgnoresShape) => Shape::most_free(),
-            [] if self.priority && !self.scoring => Shape::least_free(),
+            [] if !self.scoring => Shape::least_free(),
             points => Shape::new(points)?,
         };
         Ok(if self.defect == Some(Defect::PrefersFullest) {

@@ -32,7 +32,7 @@ pub fn score(rules: &Rules, plan: &VolumePlan) -> i64 {
     }
     let scores = classes
         .values()
-        .map(|class| class_score(rules.arithmetic, shape, rounded(rules, *class)));
+        .map(|class| class_score(rules.arithmetic, shape, *class));
     let sum: i64 = scores.sum();
     // Half away from zero, as upstream rounds.
     (sum as f64 / classes.len() as f64).round() as i64
@@ -97,19 +97,6 @@ fn class_score(arithmetic: Arithmetic, shape: &Shape, class: ClassUse) -> i64 {
             requested.wrapping_mul(100).wrapping_div(capacity)
         }
     })
-}
-
-/// With the defect, a percent that has begun counts as a whole one.
-fn rounded(rules: &Rules, class: ClassUse) -> ClassUse {
-    let begun = if rules.has(Defect::RoundsUpScores) {
-        class.capacity / 100
-    } else {
-        0
-    };
-    ClassUse {
-        requested: class.requested.saturating_add(begun),
-        ..class
-    }
 }
 
 /// Truncated, and within 0..=100 because the request does not exceed the capacity.

@@ -355,7 +355,7 @@ impl Publisher {
     /// KEP-1472: no object means the same as an object with zero.
     fn is_published(&self, values: Values) -> bool {
         let shows_zero = self.options.publishes_zero() && !self.options.has(Defect::HidesZero);
-        values.capacity > 0 || shows_zero || self.options.has(Defect::ShowsZero)
+        values.capacity > 0 || shows_zero
     }
 
     async fn ask(
@@ -421,13 +421,7 @@ impl Publisher {
         if current && !self.options.has(Defect::RewritesUnchanged) {
             return Ok(());
         }
-        let mut wanted = desired::updated(object, values, self.owner.as_ref());
-        if self.options.has(Defect::AppendsOwner) {
-            let owners = object.metadata.owner_references.clone().unwrap_or_default();
-            let own = self.owner.iter().filter(|own| !owners.contains(own)).cloned();
-            let all: Vec<_> = owners.iter().cloned().chain(own).collect();
-            wanted.metadata.owner_references = Some(all).filter(|all| !all.is_empty());
-        }
+        let wanted = desired::updated(object, values, self.owner.as_ref());
         match self.capacities.replace(&wanted).await {
             Ok(_) if self.options.has(Defect::KeepsFirstVersion) => Ok(()),
             Ok(written) => {

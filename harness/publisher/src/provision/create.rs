@@ -388,9 +388,6 @@ impl Provisioner {
     }
 
     fn remember(&self, attempt: &Arc<Attempt>) {
-        if self.options.has(Defect::ForgetsAttempts) {
-            return;
-        }
         self.undecided
             .lock()
             .insert(uid(&*attempt.job.claim), Arc::clone(attempt));

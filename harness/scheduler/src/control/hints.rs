@@ -24,9 +24,6 @@ pub(super) fn wakes(rules: &Rules, change: &Change, pod: &Pod, blockers: &BTreeS
         .iter()
         .any(|blocker| matches!(blocker, Blocker::Capacity { .. }));
     let by_volumes = by_capacity || blockers.contains(&Blocker::Volumes);
-    if rules.has(Defect::WakesAlways) {
-        return true;
-    }
     match change {
         Change::Node(_) | Change::CsiNode(_) if rules.has(Defect::SleepsThroughNodes) => false,
         Change::Claim(_) if rules.has(Defect::SleepsThroughClaims) => false,
