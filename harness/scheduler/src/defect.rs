@@ -45,16 +45,12 @@ pub enum Defect {
     SleepsThroughFlag,
     /// Does not retry when nodes come or change.
     SleepsThroughNodes,
-    /// Does not retry when the claims of the pod change.
-    SleepsThroughClaims,
     /// Does not retry when classes come or change.
     SleepsThroughClasses,
     /// Computes with 64 bits, and takes no notice of overflows.
     WrapsNumbers,
     /// Has volumes made where their class does not allow it.
     IgnoresAllowedTopologies,
-    /// Gives every node the same score.
-    NeverScores,
     /// Checks capacity though that is switched off.
     IgnoresGate,
     /// Does not say why a pod is not placed.
@@ -82,7 +78,7 @@ pub enum Defect {
 }
 
 /// Every defect with its name on the command line.
-const NAMES: [(&str, Defect); 35] = [
+const NAMES: [(&str, Defect); 33] = [
     ("scheduler-ignores-maximum", Defect::IgnoresMaximum),
     ("scheduler-ignores-flag", Defect::IgnoresFlag),
     ("scheduler-sums-objects", Defect::SumsObjects),
@@ -101,14 +97,12 @@ const NAMES: [(&str, Defect); 35] = [
     ("scheduler-crashes-on-unset", Defect::CrashesOnUnset),
     ("scheduler-sleeps-through-flag", Defect::SleepsThroughFlag),
     ("scheduler-sleeps-through-nodes", Defect::SleepsThroughNodes),
-    ("scheduler-sleeps-through-claims", Defect::SleepsThroughClaims),
     ("scheduler-sleeps-through-classes", Defect::SleepsThroughClasses),
     ("scheduler-wraps-numbers", Defect::WrapsNumbers),
     (
         "scheduler-ignores-allowed-topologies",
         Defect::IgnoresAllowedTopologies,
     ),
-    ("scheduler-never-scores", Defect::NeverScores),
     ("scheduler-ignores-gate", Defect::IgnoresGate),
     ("scheduler-gives-no-reason", Defect::GivesNoReason),
     ("scheduler-forgets-selection", Defect::ForgetsSelection),

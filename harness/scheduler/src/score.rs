@@ -27,7 +27,7 @@ pub fn score(rules: &Rules, plan: &VolumePlan) -> i64 {
         return 0;
     };
     let classes = class_use(rules, plan);
-    if classes.is_empty() || rules.has(Defect::NeverScores) {
+    if classes.is_empty() {
         return 0;
     }
     let scores = classes

@@ -40,7 +40,7 @@ pub struct Trial {
     pub explanation: Option<String>,
     /// How long it took.
     pub seconds: f64,
-    /// 2 where the first run could not be decided.
+    /// 2 where the first run was not taken for an answer.
     pub runs: u32,
 }
 
@@ -269,9 +269,7 @@ fn problems(selftest: &Selftest, trials: &[Trial], report: &SelftestReport) -> V
         let text = match (&trial.defect, trial.found) {
             (None, Found::Failed) => format!("fails without any defect: {}", trial.link),
             (None, Found::Broken) => format!("cannot be run: {}", trial.link),
-            (Some(name), found @ (Found::Passed | Found::Broken))
-                if is_named(selftest, name, &trial.case) =>
-            {
+            (Some(name), found @ (Found::Passed | Found::Broken)) if selftest.is_named(trial) => {
                 match found {
                     Found::Passed => format!("is named for {name}, and passes with it"),
                     _ => format!("is named for {name}, and cannot be run with it: {}", trial.link),
@@ -303,11 +301,6 @@ fn misled(defect: &DefectBite) -> impl Iterator<Item = Problem> {
             defect.name, claim.link, claim.words
         ),
     })
-}
-
-fn is_named(selftest: &Selftest, defect: &str, case: &str) -> bool {
-    let mut defects = selftest.defects.iter();
-    defects.any(|known| known.name == defect && known.names(case))
 }
 
 /// Cases that catch nothing, and those that nobody has said what they catch.

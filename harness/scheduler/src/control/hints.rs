@@ -26,7 +26,6 @@ pub(super) fn wakes(rules: &Rules, change: &Change, pod: &Pod, blockers: &BTreeS
     let by_volumes = by_capacity || blockers.contains(&Blocker::Volumes);
     match change {
         Change::Node(_) | Change::CsiNode(_) if rules.has(Defect::SleepsThroughNodes) => false,
-        Change::Claim(_) if rules.has(Defect::SleepsThroughClaims) => false,
         Change::Class(_) if rules.has(Defect::SleepsThroughClasses) => false,
         Change::Driver(_) if rules.has(Defect::SleepsThroughFlag) => false,
         Change::Node(delta) => {
