@@ -88,6 +88,8 @@ pub enum Defect {
     CrashesOnClassless,
     /// Leaves volumes that turned out too small, or that nobody claims any more.
     KeepsReserved,
+    /// Publishes though it was not asked to.
+    PublishesAlways,
     /// Works whether or not it holds the Lease.
     IgnoresLease,
     /// Asks the driver as fast as it can, whatever the limit.
@@ -106,7 +108,7 @@ pub enum Defect {
 
 impl Defect {
     /// All defects, with the names by which they are chosen.
-    pub const ALL: [(Defect, &'static str); 48] = [
+    pub const ALL: [(Defect, &'static str); 49] = [
         (Defect::IgnoresMaximum, "publisher-ignores-maximum"),
         (Defect::DeletesManual, "publisher-deletes-manual"),
         (Defect::NeverRefreshes, "publisher-never-refreshes"),
@@ -151,6 +153,7 @@ impl Defect {
         (Defect::IgnoresMaximumChanges, "publisher-ignores-maximum-changes"),
         (Defect::CrashesOnClassless, "publisher-crashes-on-classless"),
         (Defect::KeepsReserved, "publisher-leaks-failed-volumes"),
+        (Defect::PublishesAlways, "publisher-publishes-always"),
         (Defect::IgnoresLease, "publisher-ignores-lease"),
         (Defect::IgnoresAskingLimit, "publisher-ignores-asking-limit"),
         (Defect::WatchesEverything, "publisher-watches-everything"),

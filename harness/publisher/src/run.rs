@@ -152,7 +152,11 @@ impl Start {
     /// The publisher, if there is anything to publish.
     async fn publisher(&self, driver: &Arc<Driver>) -> Result<Option<Arc<Publisher>>, Error> {
         let (options, client) = (&self.options, &self.client);
-        let Some(namespace) = options.namespace.as_deref().filter(|_| options.enable_capacity) else {
+        let Some(namespace) = options
+            .namespace
+            .as_deref()
+            .filter(|_| options.enable_capacity || options.has(Defect::PublishesAlways))
+        else {
             return Ok(None);
         };
         if !driver.abilities.capacity && !options.has(Defect::AsksUnasked) {
