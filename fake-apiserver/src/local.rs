@@ -64,6 +64,12 @@ impl ResourceRef {
         Some((Self::new(kind.group, resource), kind.namespaced))
     }
 
+    /// The plural name of an object's resource, by its `apiVersion` and `kind`. None: no such kind is known, in any release.
+    pub fn plural_of(object: &Value) -> Option<&'static str> {
+        let text = |field: &str| object[field].as_str().unwrap_or_default();
+        Kind::find_kind(text("apiVersion"), text("kind")).map(|kind| kind.plural)
+    }
+
     /// In a namespace.
     #[must_use]
     pub fn namespace(self, namespace: &str) -> Self {

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -319,7 +320,7 @@ struct Shared {
     facts: Mutex<VecDeque<Fact>>,
     length: watch::Sender<u64>,
     /// Facts that are kept at most.
-    limit: usize,
+    limit: AtomicUsize,
 }
 
 impl Default for Journal {
@@ -336,9 +337,14 @@ impl Journal {
                 opened: Instant::now(),
                 facts: Mutex::new(VecDeque::new()),
                 length: watch::Sender::new(0),
-                limit,
+                limit: AtomicUsize::new(limit),
             }),
         }
+    }
+
+    /// From now on it forgets its oldest facts when there are more.
+    pub(crate) fn keep_at_most(&self, limit: usize) {
+        self.shared.limit.store(limit, Ordering::Relaxed);
     }
 
     /// Appends one fact.
@@ -347,7 +353,8 @@ impl Journal {
         let seq = *self.shared.length.borrow();
         let at_us = u64::try_from(self.shared.opened.elapsed().as_micros()).unwrap_or(u64::MAX);
         facts.push_back(Fact { seq, at_us, what });
-        if facts.len() > self.shared.limit {
+        let limit = self.shared.limit.load(Ordering::Relaxed);
+        while facts.len() > limit {
             facts.pop_front();
         }
         // Sent under the lock, so that the length never goes back.

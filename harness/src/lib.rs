@@ -3,6 +3,7 @@
 //! Facts flow one way. Everything observable goes into one journal, and verdicts are functions of the plan and the journal alone.
 //! The harness holds no storage policy and knows no system under test: those come from outside, as [`system::Systems`].
 
+pub mod capture;
 mod cluster;
 mod defect;
 pub mod journal;
@@ -23,5 +24,5 @@ mod world;
 
 pub use cluster::StartError;
 pub use defect::{Defect, UnknownDefect};
-pub use run::{Outcome, RunOptions, run};
+pub use run::{Outcome, RunOptions, run, run_and_keep};
 pub use standing::Standing;

@@ -6,7 +6,8 @@ use crate::journal::{self, Fact, Journal};
 use crate::plan::{Plan, lower};
 use crate::scenario::{self, ScenarioError};
 
-const SCENARIO: &str = "scenario.yaml";
+/// The scenario of a run, in its folder: a case file like any other.
+pub const SCENARIO: &str = "scenario.yaml";
 const JOURNAL: &str = "journal.jsonl";
 
 /// A stored run can't be read.

@@ -10,6 +10,7 @@ use crate::defect::Defect;
 use crate::journal::{Begin, Journal, LagFact, StepMark, What};
 use crate::judge::{Judge, Progress, Verdict};
 use crate::plan::Plan;
+use crate::standing::Standing;
 use crate::system::Systems;
 
 /// How to run.
@@ -50,6 +51,18 @@ const FORMAT: u32 = 1;
 
 /// Runs a plan to its verdict. An error says that the case could not be run, and nothing about the systems.
 pub async fn run(plan: Arc<Plan>, systems: &Systems, options: RunOptions) -> Result<Outcome, StartError> {
+    let (outcome, standing) = run_and_keep(plan, systems, options).await?;
+    let logs = standing.stop().await;
+    Ok(Outcome { logs, ..outcome })
+}
+
+/// Runs a plan to its verdict and leaves its cluster up, as it was when the verdict fell. What child processes say is told when
+/// the cluster is stopped.
+pub async fn run_and_keep(
+    plan: Arc<Plan>,
+    systems: &Systems,
+    options: RunOptions,
+) -> Result<(Outcome, Standing), StartError> {
     let journal = Journal::default();
     journal.append(What::Begin(Begin {
         case: plan.id().to_owned(),
@@ -71,14 +84,18 @@ pub async fn run(plan: Arc<Plan>, systems: &Systems, options: RunOptions) -> Res
     let played = conductor.play(&mut cluster).await;
     lag.abort();
     let (verdict, elapsed) = (conductor.judge.verdict(), journal.now());
-    let logs = cluster.stop().await;
-    played?;
-    Ok(Outcome {
+    let standing = Standing::of(cluster, journal.clone());
+    if let Err(error) = played {
+        standing.stop().await;
+        return Err(error);
+    }
+    let outcome = Outcome {
         verdict,
         journal,
         elapsed,
-        logs,
-    })
+        logs: Vec::new(),
+    };
+    Ok((outcome, standing))
 }
 
 /// Writes down when the harness does not get its turn in time.

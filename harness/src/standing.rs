@@ -7,14 +7,17 @@ use fake_apiserver::ApiServer;
 
 use crate::cluster::{Cluster, StartError};
 use crate::journal::Journal;
-use crate::plan::Plan;
+use crate::plan::{Action, Plan};
 use crate::system::Systems;
 
 /// Facts that are kept: the controllers read them at once, and nobody judges.
 const FACTS: usize = 100_000;
 
 /// A cluster that is up.
-pub struct Standing(Cluster);
+pub struct Standing {
+    cluster: Cluster,
+    journal: Journal,
+}
 
 impl Standing {
     /// Starts everything that a plan has before its first step.
@@ -24,21 +27,46 @@ impl Standing {
         for role in &plan.roles {
             cluster.start_role(*role)?;
         }
-        Ok(Standing(cluster))
+        Ok(Standing { cluster, journal })
+    }
+
+    /// The cluster of a run that has its verdict.
+    pub(crate) fn of(cluster: Cluster, journal: Journal) -> Self {
+        Standing { cluster, journal }
+    }
+
+    /// From now on old facts are forgotten, so that it can stay up for long. The journal of a run is to be stored before.
+    pub fn forget_old_facts(&self) {
+        self.journal.keep_at_most(FACTS);
+    }
+
+    /// Makes the cluster what an edit of its scenario asks for, as far as possible. `plan`: the new one. Returns what was done, each
+    /// with the words of a refusal where there was one.
+    pub async fn apply(
+        &mut self,
+        plan: &Plan,
+        actions: Vec<(Action, String)>,
+    ) -> Vec<(String, Result<(), String>)> {
+        let mut told = Vec::new();
+        for (action, words) in actions {
+            let done = self.cluster.change(plan, &action, &words).await;
+            told.push((words, done));
+        }
+        told
     }
 
     /// Its API server.
     pub fn api(&self) -> &ApiServer {
-        self.0.api()
+        self.cluster.api()
     }
 
     /// The driver's sockets, each with the node that it is on; none: the central one.
     pub fn sockets(&self) -> impl Iterator<Item = (Option<&str>, &Path)> {
-        self.0.sockets()
+        self.cluster.sockets()
     }
 
-    /// Stops everything.
-    pub async fn stop(self) {
-        self.0.stop().await;
+    /// Stops everything. Returns what child processes have said, by client name.
+    pub async fn stop(self) -> Vec<(String, Vec<u8>)> {
+        self.cluster.stop().await
     }
 }

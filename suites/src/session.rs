@@ -10,7 +10,7 @@ use harness::manifest::{KnownFailure, Manifest};
 use harness::plan::Plan;
 use harness::report::{Context, Paint, failure};
 use harness::system::Systems;
-use harness::{Outcome, RunOptions, StartError, record};
+use harness::{Outcome, RunOptions, Standing, StartError, record};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
@@ -204,9 +204,36 @@ impl Session {
         }
     }
 
+    /// Runs one case once and leaves its cluster up; none if it was skipped or could not be run.
+    pub async fn run_and_keep(&self, plan: Plan) -> (CaseResult, Option<Standing>) {
+        let plan = Arc::new(plan);
+        let (mut attempt, standing) = match self.skipped(&plan) {
+            Some(skipped) => (skipped, None),
+            None => match harness::run_and_keep(plan.clone(), &self.systems, self.options).await {
+                Ok((outcome, standing)) => {
+                    (self.ended(&plan, &outcome, self.keep.as_deref()), Some(standing))
+                }
+                Err(error) => (Attempt::without_run(Ended::Broken(error)), None),
+            },
+        };
+        attempt.ended = self.with_known(&plan, attempt.ended);
+        let result = CaseResult {
+            plan,
+            ended: attempt.ended,
+            elapsed: attempt.elapsed,
+            folder: attempt.folder,
+        };
+        (result, standing)
+    }
+
+    fn skipped(&self, plan: &Plan) -> Option<Attempt> {
+        let why = self.manifest.as_ref()?.skips(plan)?;
+        Some(Attempt::without_run(Ended::Skipped(why)))
+    }
+
     async fn all_attempts(&self, plan: &Arc<Plan>) -> Attempt {
-        if let Some(why) = self.manifest.as_ref().and_then(|manifest| manifest.skips(plan)) {
-            return Attempt::without_run(Ended::Skipped(why));
+        if let Some(skipped) = self.skipped(plan) {
+            return skipped;
         }
         let mut first = self.attempt(plan, self.keep.as_deref()).await;
         let Ended::Failed(explained) = first.ended else {

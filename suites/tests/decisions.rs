@@ -2,6 +2,7 @@
 //!
 //! The recordings in `fixtures/decisions` are always replayed; so is every `filter.json` and `score.json` below the folder
 //! that the variable `DECISIONS` names. A case is a small world; the verdicts are those of kube-scheduler 1.36.
+//! Those in `edges` have every operator, fractions, negative and huge figures, and pods of several claims.
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
 

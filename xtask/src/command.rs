@@ -2,14 +2,18 @@
 
 use std::path::PathBuf;
 
+use anstream::eprintln;
 use clap::{Args, Parser, Subcommand};
 use suites::harness::scenario::Role;
 use suites::{Selection, Shard};
 
 use crate::bench::{self, BenchArgs};
 use crate::built_in::Defect;
+use crate::capture::{self, CaptureArgs};
 use crate::conformance::ConformanceArgs;
 use crate::report::{self, ReportCommand};
+use crate::repro::{self, ReproArgs};
+use crate::rerun::{self, RerunArgs};
 use crate::selftest::{self, SelftestArgs};
 use crate::up::{self, UpArgs};
 use crate::why::{self, WhyArgs};
@@ -33,13 +37,19 @@ enum Command {
     /// Run the cases against other programs
     Conformance(ConformanceArgs),
     /// List the cases
-    List(SelectArgs),
+    List(ListArgs),
     /// Say what a case shows, what it does and what it expects
     Explain(SelectArgs),
     /// Say why a pod or claim fits which nodes, from a cluster, files or a case
     Why(WhyArgs),
     /// Hold the cases against the defects of the references: show that they can fail
     Selftest(SelftestArgs),
+    /// Run the cases of one file: a bug report, or a scenario of your own
+    Repro(ReproArgs),
+    /// Run what did not pass the last time
+    Rerun(RerunArgs),
+    /// Write the situation of a cluster as a scenario that reproduces it
+    Capture(CaptureArgs),
     /// Serve the API server alone or a scenario's cluster, for kubectl and other clients
     Up(UpArgs),
     /// Measure how fast the API server and the scheduler are, or what publishing costs
@@ -117,6 +127,13 @@ impl SelectArgs {
         !self.cases.is_empty() || self.role.is_some() || self.requirement.is_some()
     }
 
+    /// A command that means these cases' folder, without the selection in it.
+    pub(crate) fn command(&self, words: impl IntoIterator<Item = String>) -> Vec<String> {
+        let folder =
+            (self.folder != suites::cases_folder()).then(|| format!("--folder={}", self.folder.display()));
+        words.into_iter().chain(folder).collect()
+    }
+
     pub(crate) fn selection(&self) -> Selection {
         Selection {
             ids: self.cases.clone(),
@@ -127,7 +144,7 @@ impl SelectArgs {
 }
 
 /// Waiting costs nothing, so there is more in flight than there are processors.
-fn default_jobs() -> usize {
+pub(crate) fn default_jobs() -> usize {
     std::thread::available_parallelism().map_or(4, |cores| cores.get() * 16)
 }
 
@@ -147,15 +164,57 @@ fn role(text: &str) -> Result<Role, String> {
         .ok_or_else(|| format!("`{text}` is no role; roles: publisher, scheduler, cleaner"))
 }
 
+/// Arguments of `list`.
+#[derive(Args)]
+pub(crate) struct ListArgs {
+    #[command(flatten)]
+    pub(crate) select: SelectArgs,
+    /// Say of each case whether it is skipped for the programs of that manifest and why, or known to fail
+    #[arg(long, value_name = "FILE")]
+    pub(crate) sut: Option<PathBuf>,
+}
+
 /// Parses the arguments of the process and does what they say.
 pub fn run() -> Exit {
-    match Cli::parse().command {
+    obey(Cli::parse().command)
+}
+
+/// Does what a recorded command says, as far as it runs cases.
+pub(crate) fn again(words: &[String]) -> Exit {
+    let arguments = std::iter::once("cargo xtask".to_owned()).chain(words.iter().cloned());
+    let runs_cases = |command: &Command| {
+        matches!(
+            command,
+            Command::E2e(_) | Command::Conformance(_) | Command::Repro(_)
+        )
+    };
+    match Cli::try_parse_from(arguments) {
+        Ok(Cli { command }) if runs_cases(&command) => obey(command),
+        Ok(_) => {
+            eprintln!("error: the record is of a command that runs no cases; name the report of a run");
+            Exit::Usage
+        }
+        Err(error) => {
+            eprintln!(
+                "error: the recorded command is not understood: {}",
+                error.to_string().trim_end()
+            );
+            Exit::Usage
+        }
+    }
+}
+
+fn obey(command: Command) -> Exit {
+    match command {
         Command::E2e(args) => e2e::run(&args),
         Command::Conformance(args) => conformance::run(&args),
         Command::List(args) => inspect::list(&args),
         Command::Explain(args) => inspect::explain(&args),
         Command::Selftest(args) => selftest::run(&args),
         Command::Why(args) => why::run_why(&args),
+        Command::Repro(args) => repro::run(&args),
+        Command::Rerun(args) => rerun::run(&args),
+        Command::Capture(args) => capture::run(&args),
         Command::Up(args) => up::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Judge { folder } => inspect::judge(&folder),

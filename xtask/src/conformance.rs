@@ -1,7 +1,7 @@
 //! `conformance`: the cases against programs that a manifest names.
 
 use std::num::NonZero;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anstream::eprintln;
 use clap::Args;
@@ -11,7 +11,7 @@ use suites::report::SystemRecord;
 use crate::Exit;
 use crate::built_in::built_in;
 use crate::command::{RunArgs, SelectArgs};
-use crate::drive::{Drive, drive};
+use crate::drive::{Cases, Drive, drive};
 
 /// Arguments of `conformance`.
 #[derive(Args)]
@@ -33,33 +33,45 @@ fn default_jobs() -> usize {
     std::thread::available_parallelism().map_or(8, |cores: NonZero<usize>| cores.get() * 4)
 }
 
+/// Reads a manifest; the error is told already.
+pub(crate) fn manifest(path: &Path) -> Result<Manifest, Exit> {
+    Manifest::load(path).map_err(|error| {
+        eprintln!("error: {error}");
+        match error {
+            ManifestError::Program { .. } => Exit::Environment,
+            ManifestError::File(_) | ManifestError::Unreadable { .. } => Exit::Usage,
+        }
+    })
+}
+
+/// What reports say of the programs of a manifest.
+pub(crate) fn record(manifest: &Manifest) -> SystemRecord {
+    SystemRecord {
+        name: manifest.name.clone(),
+        version: manifest.version.clone(),
+        roles: manifest.roles().map(|role| role.as_str().to_owned()).collect(),
+        features: manifest.features.clone(),
+    }
+}
+
 /// Runs the selected cases.
 pub(crate) fn run(args: &ConformanceArgs) -> Exit {
-    let manifest = match Manifest::load(&args.sut) {
+    let manifest = match manifest(&args.sut) {
         Ok(manifest) => manifest,
-        Err(error) => {
-            eprintln!("error: {error}");
-            return match error {
-                ManifestError::Program { .. } => Exit::Environment,
-                ManifestError::File(_) | ManifestError::Unreadable { .. } => Exit::Usage,
-            };
-        }
+        Err(exit) => return exit,
     };
     let mut systems = built_in(None);
     manifest.install(&mut systems);
     drive(Drive {
-        select: &args.select,
+        cases: Cases::Selected(&args.select),
         run: &args.run,
         jobs: args.jobs,
         systems,
         defect: None,
-        record: SystemRecord {
-            name: manifest.name.clone(),
-            version: manifest.version.clone(),
-            roles: manifest.roles().map(|role| role.as_str().to_owned()).collect(),
-            features: manifest.features.clone(),
-        },
+        record: record(&manifest),
         manifest: Some(manifest),
-        command: vec!["conformance".to_owned(), format!("--sut={}", args.sut.display())],
+        command: args
+            .select
+            .command(["conformance".to_owned(), format!("--sut={}", args.sut.display())]),
     })
 }

@@ -12,7 +12,7 @@ use suites::harness::report::Paint;
 use suites::harness::system::Systems;
 use suites::harness::{RunOptions, StartError};
 use suites::report::{
-    CASES, CaseRecord, FORMAT, Report, SettingsRecord, SystemRecord, forget_runs, write_all,
+    CASES, CaseRecord, FORMAT, Report, SettingsRecord, SystemRecord, forget_runs, remember, write_all,
 };
 use suites::{CaseResult, Ended, Session};
 
@@ -21,9 +21,17 @@ use crate::command::{RunArgs, SelectArgs};
 use crate::inspect::selected;
 use crate::{Exit, github};
 
+/// Which cases to run.
+pub(crate) enum Cases<'a> {
+    /// Those of a folder that are meant.
+    Selected(&'a SelectArgs),
+    /// Just these, and why they are not all.
+    These(Vec<Plan>, String),
+}
+
 /// What to run, and how.
 pub(crate) struct Drive<'a> {
-    pub(crate) select: &'a SelectArgs,
+    pub(crate) cases: Cases<'a>,
     pub(crate) run: &'a RunArgs,
     pub(crate) jobs: usize,
     pub(crate) systems: Systems,
@@ -36,9 +44,17 @@ pub(crate) struct Drive<'a> {
 
 /// Runs the selected cases.
 pub(crate) fn drive(drive: Drive<'_>) -> Exit {
-    let mut plans = match selected(drive.select) {
-        Ok(plans) => plans,
-        Err(exit) => return exit,
+    let (mut plans, partial) = match &drive.cases {
+        Cases::These(plans, why) => (plans.clone(), Some(why.clone())),
+        Cases::Selected(select) => match selected(select) {
+            Ok(plans) => (
+                plans,
+                select
+                    .is_narrow()
+                    .then(|| "only some cases were selected".to_owned()),
+            ),
+            Err(exit) => return exit,
+        },
     };
     if let Some(shard) = drive.run.shard {
         plans = shard.apply(plans);
@@ -47,32 +63,18 @@ pub(crate) fn drive(drive: Drive<'_>) -> Exit {
             return Exit::Nothing;
         }
     }
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    let runtime = match runtime() {
         Ok(runtime) => runtime,
-        Err(error) => {
-            eprintln!(
-                "error: the asynchronous runtime does not start: {error}; check the limits of the process"
-            );
-            return Exit::Environment;
-        }
+        Err(exit) => return exit,
     };
-    let mut options = RunOptions {
-        patience: drive.run.patience,
-        ..RunOptions::default()
-    };
-    if let Some(defect) = drive.defect {
-        options = defect.spoil(options);
-    }
-    if let Some(refresh) = drive.manifest.as_ref().and_then(|manifest| manifest.refresh) {
-        options.refresh = refresh;
-    }
+    let options = options(drive.run.patience, drive.manifest.as_ref(), drive.defect);
     if let Some(folder) = &drive.run.output
         && let Err(error) = forget_runs(folder)
     {
         eprintln!("error: {error}");
         return Exit::Environment;
     }
-    let report = header(&drive, options);
+    let report = header(&drive, options, partial);
     let session = Arc::new(Session {
         systems: drive.systems,
         manifest: drive.manifest,
@@ -89,12 +91,31 @@ pub(crate) fn drive(drive: Drive<'_>) -> Exit {
     runtime.block_on(run_or_interrupt(session, plans, report, drive.run))
 }
 
+/// The runtime that everything runs on; the error is told already.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Exit> {
+    let built = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    built.map_err(|error| {
+        eprintln!("error: the asynchronous runtime does not start: {error}; check the limits of the process");
+        Exit::Environment
+    })
+}
+
+/// How to run: a manifest may want a poll interval of its own.
+pub(crate) fn options(patience: f64, manifest: Option<&Manifest>, defect: Option<Defect>) -> RunOptions {
+    let usual = RunOptions::default();
+    let options = RunOptions {
+        patience,
+        refresh: manifest
+            .and_then(|manifest| manifest.refresh)
+            .unwrap_or(usual.refresh),
+        ..usual
+    };
+    defect.map_or(options, |defect| defect.spoil(options))
+}
+
 /// The report before any case has run.
-fn header(drive: &Drive<'_>, options: RunOptions) -> Report {
-    let mut partial = Vec::new();
-    if drive.select.is_narrow() {
-        partial.push("only some cases were selected".to_owned());
-    }
+fn header(drive: &Drive<'_>, options: RunOptions, partial: Option<String>) -> Report {
+    let mut partial: Vec<String> = partial.into_iter().collect();
     if let Some(shard) = drive.run.shard {
         partial.push(format!("shard {shard}"));
     }
@@ -122,7 +143,7 @@ fn header(drive: &Drive<'_>, options: RunOptions) -> Report {
 }
 
 /// Journals of failed cases go where build products go.
-fn runs_folder() -> PathBuf {
+pub(crate) fn runs_folder() -> PathBuf {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
         .unwrap_or(Path::new("."));
@@ -163,9 +184,11 @@ async fn run_once(session: Arc<Session>, plans: Vec<Plan>, mut report: Report, a
     drop(muted);
     github::annotate(&report);
     github::summarize(&report);
-    if let Some(folder) = &args.output
-        && let Err(error) = write_all(&report, folder)
-    {
+    let kept = match &args.output {
+        Some(folder) => write_all(&report, folder).and_then(|()| remember(&report, &runs_folder())),
+        None => remember(&report, &runs_folder()),
+    };
+    if let Err(error) = kept {
         eprintln!("error: {error}");
         return Exit::Environment;
     }
@@ -180,7 +203,7 @@ fn progress(cases: usize) -> ProgressBar {
 }
 
 /// What is said as a case ends: everything about a failure, a line for the rest if wanted.
-fn announce(result: &CaseResult, verbose: bool) {
+pub(crate) fn announce(result: &CaseResult, verbose: bool) {
     let paint = Paint::of(&std::io::stdout());
     let id = result.plan.id();
     let line = |word: &str, more: &str| println!("{word}  {id}  {:.2}s{more}", result.elapsed.as_secs_f64());
@@ -242,7 +265,7 @@ fn areas(report: &Report) {
     }
 }
 
-fn exit_of(results: &[CaseResult], report: &Report) -> Exit {
+pub(crate) fn exit_of(results: &[CaseResult], report: &Report) -> Exit {
     let is_refused = |result: &CaseResult| matches!(&result.ended, Ended::Broken(StartError::Refused { .. }));
     match exit_of_record(report) {
         // A file that asks for what can't be done is wrong; anything else of that kind is this machine's.
@@ -253,19 +276,25 @@ fn exit_of(results: &[CaseResult], report: &Report) -> Exit {
 
 /// The exit code that a record speaks for.
 pub(crate) fn exit_of_record(report: &Report) -> Exit {
-    if report.bad().next().is_some() {
+    exit_of_verdicts(&report.cases)
+}
+
+/// The exit code that these cases speak for.
+pub(crate) fn exit_of_verdicts(cases: &[CaseRecord]) -> Exit {
+    let has = |verdict: &str| cases.iter().any(|case| case.verdict == verdict);
+    if cases.iter().any(CaseRecord::is_bad) {
         return Exit::Failed;
     }
     // A case that could not be run because of its file or of this machine says nothing about a system.
-    if report.count("error") > 0 {
+    if has("error") {
         return Exit::Environment;
     }
-    if report.cases.iter().all(|case| case.verdict == "skip") {
+    if cases.iter().all(|case| case.verdict == "skip") {
         eprintln!("error: every selected case was skipped, so nothing was shown; see `-v` for the reasons");
         return Exit::Nothing;
     }
-    match report.count("inconclusive") {
-        0 => Exit::Passed,
-        _ => Exit::Inconclusive,
+    if has("inconclusive") {
+        return Exit::Inconclusive;
     }
+    Exit::Passed
 }

@@ -4,9 +4,9 @@ use anstream::eprintln;
 use suites::report::SystemRecord;
 
 use crate::Exit;
-use crate::built_in::built_in;
+use crate::built_in::{Defect, built_in};
 use crate::command::E2eArgs;
-use crate::drive::{Drive, drive};
+use crate::drive::{Cases, Drive, drive};
 
 /// Runs the selected cases.
 pub(crate) fn run(args: &E2eArgs) -> Exit {
@@ -15,19 +15,14 @@ pub(crate) fn run(args: &E2eArgs) -> Exit {
             eprintln!("run {time} of {}", args.repeat);
         }
         let exit = drive(Drive {
-            select: &args.select,
+            cases: Cases::Selected(&args.select),
             run: &args.run,
             jobs: args.jobs,
             systems: built_in(args.defect),
             manifest: None,
             defect: args.defect,
-            record: SystemRecord {
-                name: "built-in references".to_owned(),
-                version: env!("CARGO_PKG_VERSION").to_owned(),
-                roles: vec!["publisher".to_owned(), "scheduler".to_owned()],
-                features: Vec::new(),
-            },
-            command: command(args),
+            record: record(),
+            command: args.select.command(defect_words(args.defect, "e2e")),
         });
         if exit != Exit::Passed {
             return exit;
@@ -36,10 +31,18 @@ pub(crate) fn run(args: &E2eArgs) -> Exit {
     Exit::Passed
 }
 
-fn command(args: &E2eArgs) -> Vec<String> {
-    let mut command = vec!["e2e".to_owned()];
-    if let Some(defect) = args.defect {
-        command.push(format!("--defect={defect}"));
+/// What reports say of the references.
+pub(crate) fn record() -> SystemRecord {
+    SystemRecord {
+        name: "built-in references".to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        roles: vec!["publisher".to_owned(), "scheduler".to_owned()],
+        features: Vec::new(),
     }
-    command
+}
+
+/// A command with its defect.
+pub(crate) fn defect_words(defect: Option<Defect>, command: &str) -> Vec<String> {
+    let defect = defect.map(|defect| format!("--defect={defect}"));
+    [Some(command.to_owned()), defect].into_iter().flatten().collect()
 }

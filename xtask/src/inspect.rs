@@ -9,8 +9,8 @@ use suites::harness::record;
 use suites::harness::report::{Context, Paint, failure};
 use suites::{Catalogue, SelectError, plans};
 
-use crate::Exit;
-use crate::command::SelectArgs;
+use crate::command::{ListArgs, SelectArgs};
+use crate::{Exit, conformance};
 
 /// The cases that are meant; the error is told already.
 pub(crate) fn selected(args: &SelectArgs) -> Result<Vec<Plan>, Exit> {
@@ -27,16 +27,37 @@ pub(crate) fn selected(args: &SelectArgs) -> Result<Vec<Plan>, Exit> {
     })
 }
 
-/// One line per case: its id and its title.
-pub(crate) fn list(args: &SelectArgs) -> Exit {
-    let plans = match selected(args) {
-        Ok(plans) => plans,
+/// One line per case: its id and its title, or what a manifest makes of it.
+pub(crate) fn list(args: &ListArgs) -> Exit {
+    let listed = selected(&args.select).and_then(|plans| {
+        let manifest = args.sut.as_deref().map(conformance::manifest);
+        Ok((plans, manifest.transpose()?))
+    });
+    let (plans, manifest) = match listed {
+        Ok(listed) => listed,
         Err(exit) => return exit,
     };
     let paint = Paint::of(&std::io::stdout());
     let width = plans.iter().map(|plan| plan.id().len()).max().unwrap_or(0);
+    let mut skipped = 0;
     for plan in &plans {
-        println!("{:<width$}  {}", plan.id(), paint.dim(plan.title()));
+        let skip = manifest.as_ref().and_then(|manifest| manifest.skips(plan));
+        let known = manifest
+            .as_ref()
+            .and_then(|manifest| manifest.known_failure(plan.id()));
+        let told = match (skip, known) {
+            (Some(why), _) => {
+                skipped += 1;
+                format!("skip: {why}")
+            }
+            (None, Some(known)) => format!("known to fail until {}: {}", known.until, known.why),
+            (None, None) => plan.title().to_owned(),
+        };
+        println!("{:<width$}  {}", plan.id(), paint.dim(&told));
+    }
+    if let Some(manifest) = &manifest {
+        let run = plans.len() - skipped;
+        eprintln!("{} of {} cases run for {}", run, plans.len(), manifest.name);
     }
     Exit::Passed
 }
@@ -108,12 +129,20 @@ pub(crate) fn judge(folder: &Path) -> Exit {
     };
     let context = Context {
         requirements: Catalogue::load().of(&plan),
-        rerun: format!("cargo xtask e2e {}", plan.id()),
+        rerun: rerun(&plan, folder),
         files: Vec::new(),
     };
     println!("{}", failure(&plan, &facts, found, &context, paint));
     match verdict {
         Verdict::Inconclusive(_) => Exit::Inconclusive,
         _ => Exit::Failed,
+    }
+}
+
+/// A case of this repository runs by its id, and any other from its folder.
+fn rerun(plan: &Plan, folder: &Path) -> String {
+    match suites::plan(&suites::cases_folder(), plan.id()) {
+        Ok(Some(_)) => format!("cargo xtask e2e {}", plan.id()),
+        _ => format!("cargo xtask repro {}", folder.join(record::SCENARIO).display()),
     }
 }

@@ -4,15 +4,22 @@
 
 mod bench;
 mod built_in;
+mod capture;
 mod command;
 mod conformance;
 mod drive;
 mod e2e;
 mod exit;
+mod follow;
 mod github;
 mod inspect;
 mod report;
+mod repro;
+mod rerun;
 mod selftest;
+mod serve;
+mod side_by_side;
+mod snapshot;
 mod up;
 mod why;
 

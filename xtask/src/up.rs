@@ -1,22 +1,23 @@
 //! `up`: the API server alone, or a scenario's whole cluster, until it is told to stop.
 //!
-//! Thin: reads what was typed, opens the listener, tells where the server is. Serving is the server's business.
+//! Thin: reads what was typed and starts what is meant. Listening and telling is `serve`'s.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use anstream::{eprintln, println};
+use anstream::eprintln;
 use clap::Args;
 use suites::harness::plan::{Plan, lower};
 use suites::harness::scenario::{self, ScenarioError};
-use suites::harness::standalone::{ApiServer, Authorization, Kubeconfig, ServerOptions, Tls, User};
+use suites::harness::standalone::{ApiServer, Authorization, ServerOptions};
 use suites::harness::{Standing, StartError};
-use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
 
 use crate::Exit;
 use crate::built_in::built_in;
+use crate::drive::runtime;
+use crate::follow::Followed;
+use crate::serve::{self, Place, Refusal};
 
 /// Arguments of `up`.
 #[derive(Args)]
@@ -46,22 +47,11 @@ pub(crate) struct UpArgs {
     plain_http: bool,
 }
 
-/// Who the kubeconfig is for.
-const ADMINISTRATOR: &str = "kubernetes-admin";
-
-/// Why it did not come up, and the exit code that this has.
-struct Refusal(Exit, String);
-
 /// Serves until Ctrl-C or SIGTERM.
 pub(crate) fn run(args: &UpArgs) -> Exit {
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    let runtime = match runtime() {
         Ok(runtime) => runtime,
-        Err(error) => {
-            eprintln!(
-                "error: the asynchronous runtime does not start: {error}; check the limits of the process"
-            );
-            return Exit::Environment;
-        }
+        Err(exit) => return exit,
     };
     let checked = check(args).and_then(|tokens| Ok((tokens, plan(args)?)));
     let served = checked.and_then(|(tokens, plan)| {
@@ -163,105 +153,36 @@ async fn start(args: &UpArgs, plan: Option<&Plan>) -> Result<(ApiServer, Option<
 }
 
 async fn serve(args: &UpArgs, tokens: Option<&str>, plan: Option<&Plan>) -> Result<(), Refusal> {
-    let environment =
-        |what: String| move |error: std::io::Error| Refusal(Exit::Environment, format!("{what}: {error}"));
-    let (server, standing) = start(args, plan).await?;
+    let (server, mut standing) = start(args, plan).await?;
     if let (Some(text), Some(file)) = (tokens, &args.token_file) {
         let wrong = |error| Refusal(Exit::Usage, format!("{}: {error}", file.display()));
         server.add_token_file(text).map_err(wrong)?;
     }
-    let mut stop = Stop::new().map_err(environment("signals can't be heard".to_owned()))?;
-    let taken = environment(format!("can't listen on {}; choose another address", args.listen));
-    let listener = TcpListener::bind(args.listen).await.map_err(&taken)?;
-    let address = listener.local_addr().map_err(&taken)?;
-    let token = server.add_user(User::new(ADMINISTRATOR).in_group("system:masters"));
-    tell_sockets(standing.as_ref());
-    let served = if args.plain_http {
-        announce(args, &url("http", address), None, &token)?;
-        server.serve_as(ADMINISTRATOR, listener, stop.told()).await
-    } else {
-        let tls =
-            Tls::generate(address.ip()).map_err(|error| Refusal(Exit::Environment, error.to_string()))?;
-        announce(args, &url("https", address), Some(tls.authority_pem()), &token)?;
-        server.serve_tls(&tls, listener, stop.told()).await
+    let place = Place {
+        listen: args.listen,
+        kubeconfig: &args.kubeconfig,
+        plain_http: args.plain_http,
+    };
+    let sockets = standing.as_ref().map(serve::sockets).unwrap_or_default();
+    let serving = serve::serve(&server, &sockets, &place);
+    let read = || self::plan(args).and_then(|plan| plan.ok_or(Refusal(Exit::Usage, String::new())));
+    let read = || read().map_err(|Refusal(_, why)| why);
+    let served = match (&mut standing, plan, &args.scenario) {
+        (Some(standing), Some(plan), Some(file)) => {
+            let followed = Followed {
+                file: file.clone(),
+                plan: plan.clone(),
+                read: &read,
+            };
+            tokio::select! {
+                served = serving => served,
+                () = followed.follow(standing) => Ok(()),
+            }
+        }
+        _ => serving.await,
     };
     if let Some(standing) = standing {
         standing.stop().await;
     }
-    served.map_err(environment("the listener failed".to_owned()))
-}
-
-/// Says where the driver of a scenario is.
-fn tell_sockets(standing: Option<&Standing>) {
-    for (node, socket) in standing.iter().flat_map(|standing| standing.sockets()) {
-        let node = node.map(|node| format!("  (node {node})")).unwrap_or_default();
-        println!("csi         {}{node}", socket.display());
-    }
-}
-
-/// Writes the kubeconfig and says where everything is. The listener is bound already, so who reads `ready` can connect.
-fn announce(args: &UpArgs, url: &str, authority_pem: Option<&str>, token: &str) -> Result<(), Refusal> {
-    let path = std::path::absolute(&args.kubeconfig).unwrap_or_else(|_| args.kubeconfig.clone());
-    let config = Kubeconfig {
-        server: url,
-        authority_pem,
-        token,
-    };
-    config.write(&path).map_err(|error| {
-        let why = format!(
-            "can't write {}: {error}; name another file with --kubeconfig",
-            path.display()
-        );
-        Refusal(Exit::Environment, why)
-    })?;
-    println!("server      {url}");
-    println!("kubeconfig  {}", path.display());
-    println!(
-        "try         kubectl --kubeconfig {} get namespaces",
-        quoted(&path)
-    );
-    println!("ready");
-    Ok(())
-}
-
-/// A path as a shell takes it.
-fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%".contains(c);
-    if text.chars().all(is_plain) {
-        text
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
-    }
-}
-
-/// Where this machine reaches a listener: one on all addresses is reached on loopback.
-fn url(scheme: &str, mut address: SocketAddr) -> String {
-    if address.ip().is_unspecified() {
-        address.set_ip(IpAddr::V4(Ipv4Addr::LOCALHOST));
-    }
-    format!("{scheme}://{address}")
-}
-
-/// The signals that end the server.
-struct Stop {
-    interrupt: tokio::signal::unix::Signal,
-    terminate: tokio::signal::unix::Signal,
-}
-
-impl Stop {
-    /// Listens from now on, so that no signal is lost while the server comes up.
-    fn new() -> std::io::Result<Self> {
-        Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-        })
-    }
-
-    async fn told(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-        }
-    }
+    served
 }

@@ -19,8 +19,7 @@ use suites::harness::{RunOptions, record, run, scenario};
 
 use crate::Exit;
 use crate::built_in::built_in;
-
-type BoxError = Box<dyn std::error::Error + Send + Sync>;
+use crate::snapshot::{self, BoxError, Snapshot};
 
 /// Arguments of `why`.
 #[derive(Args)]
@@ -176,14 +175,8 @@ impl Common {
 
 impl Source {
     async fn inventory(&self) -> Result<Inventory, BoxError> {
-        let mut inventory = Inventory::default();
-        for file in &self.file {
-            let told = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
-            let text = std::fs::read_to_string(file).map_err(|error| told(&error))?;
-            inventory.add_text(&text).map_err(|error| told(&error))?;
-        }
         if !self.file.is_empty() {
-            return Ok(inventory);
+            return Ok(Snapshot::of_files(&self.file)?.inventory);
         }
         if let Some(folder) = &self.run {
             let (_, facts) = record::load(folder)?;
@@ -192,15 +185,8 @@ impl Source {
         if let Some(case) = &self.scenario {
             return last_state(&run_case(case).await?);
         }
-        let config = match &self.kubeconfig {
-            Some(file) => {
-                let kubeconfig = kube::config::Kubeconfig::read_from(file)?;
-                kube::Config::from_custom_kubeconfig(kubeconfig, &kube::config::KubeConfigOptions::default())
-                    .await?
-            }
-            None => kube::Config::infer().await?,
-        };
-        Ok(Inventory::list(&kube::Client::try_from(config)?).await?)
+        let client = snapshot::client(self.kubeconfig.as_deref(), None).await?;
+        Ok(Inventory::list(&client).await?)
     }
 }
 

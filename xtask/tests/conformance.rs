@@ -242,3 +242,47 @@ fn a_known_failure_is_excused_until_its_day() {
     let (code, out, _) = Manifest::of(&text("2020-01-01")).run(&[CASE]);
     assert_eq!(code, 1, "{out}");
 }
+
+#[test]
+fn skips_and_known_failures_are_told_by_the_list() {
+    let text = "name: other\nfeatures: [publisher.central]\nroles: {publisher: {argv: [\"false\"]}}\nknownFailures:\n  - {case: publisher/topology/new-node-gains-object/central, why: it is no publisher, issue: i, until: 2999-12-31}\n";
+    let manifest = Manifest::of(text);
+    let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
+        .args(["list", "publisher/topology/new-node-gains-object", "--sut"])
+        .arg(manifest.path())
+        .env("NO_COLOR", "1")
+        .output()
+        .unwrap();
+    let out = String::from_utf8_lossy(&output.stdout).into_owned();
+    for line in [
+        "publisher/topology/new-node-gains-object/central      known to fail until 2999-12-31: it is no publisher",
+        "publisher/topology/new-node-gains-object/distributed  skip: publisher.distributed is not claimed: an instance on",
+    ] {
+        assert!(out.contains(line), "no “{line}” in:\n{out}");
+    }
+    assert_eq!(output.status.code(), Some(0));
+    let mut wrong = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    let output = wrong
+        .args(["list", "--sut", "/nowhere/sut.yaml"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn a_result_that_does_not_speak_for_all_claims_says_why() {
+    let text = "name: other\nfeatures: [publisher.central, publisher.reconnect]\nroles: {publisher: {argv: [\"false\"]}}\n";
+    let (_, out, _) = Manifest::of(text).run(&["--patience=11", "--shard=1/1", CASE]);
+    for reason in [
+        "partial: only some cases were selected",
+        "partial: shard 1/1",
+        "partial: bounds were multiplied by 11",
+        "partial: publisher.reconnect is claimed, and no case of it was run",
+    ] {
+        assert!(out.contains(reason), "no “{reason}” in:\n{out}");
+    }
+    assert!(
+        !out.contains("publisher.central is claimed, and no case"),
+        "{out}"
+    );
+}

@@ -263,3 +263,62 @@ fn a_scenario_that_makes_no_sense_is_refused() {
         assert!(error.contains(expected), "{error}");
     }
 }
+
+/// Waits for a line that begins so, and returns it.
+fn line_of(lines: &mut impl Iterator<Item = std::io::Result<String>>, beginning: &str) -> String {
+    lines
+        .map(Result::unwrap)
+        .find(|line| line.starts_with(beginning))
+        .unwrap_or_else(|| panic!("it ended without a line “{beginning}…”"))
+}
+
+#[test]
+fn an_edit_of_the_file_changes_the_cluster_and_a_broken_one_is_told_and_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, file) = (folder.path().join("kubeconfig"), folder.path().join("two.yaml"));
+    std::fs::write(&file, SCENARIO).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_xtask"))
+        .args(["up", file.to_str().unwrap(), "--refresh=50ms", "--kubeconfig"])
+        .arg(&path)
+        .env("NO_COLOR", "1")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut errors = BufReader::new(child.stderr.take().unwrap()).lines();
+    let up = Up {
+        child,
+        said: Vec::new(),
+    };
+    line_of(&mut said, "ready");
+    // A third node, and more storage on the second one.
+    let edited = SCENARIO
+        .replace("[n1, n2]", "[n1, n2, n3]")
+        .replace("n2: 20Gi}}", "n2: 25Gi, n3: 30Gi}}");
+    std::fs::write(&file, &edited).unwrap();
+    line_of(&mut said, "  create nodes n3");
+    line_of(&mut said, "applied     5 changes of");
+    let published = block_on(async {
+        let capacities: Api<CSIStorageCapacity> = Api::all(client(&path, None).await);
+        let mut watch = pin!(kube::runtime::watcher(capacities, Default::default()).applied_objects());
+        let mut seen = std::collections::BTreeSet::new();
+        while !["25Gi", "30Gi"].iter().all(|size| seen.contains(*size)) {
+            seen.insert(watch.next().await.unwrap().unwrap().capacity.unwrap().0);
+        }
+        seen
+    });
+    assert!(published.contains("30Gi"), "the publisher has seen the new node");
+    std::fs::write(&file, edited.replace("nodes:", "noods:")).unwrap();
+    let error = line_of(&mut errors, "error: ");
+    assert!(error.contains("two.yaml:4:11: unknown field `noods`"), "{error}");
+    line_of(&mut errors, "the cluster stays as it was");
+    // What programs read at their start is named, and the rest of the same edit is done.
+    let restart = edited
+        .replace("cluster: {", "cluster: {mode: distributed, ")
+        .replace("[n1, n2, n3]", "[n1, n2]");
+    std::fs::write(&file, restart).unwrap();
+    line_of(&mut errors, "mode can't change while the cluster is up");
+    line_of(&mut said, "  delete nodes n3");
+    assert_eq!(up.end("-TERM").code(), Some(0));
+}

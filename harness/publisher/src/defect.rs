@@ -88,8 +88,6 @@ pub enum Defect {
     CrashesOnClassless,
     /// Leaves volumes that turned out too small, or that nobody claims any more.
     KeepsReserved,
-    /// Publishes though it was not asked to.
-    PublishesAlways,
     /// Works whether or not it holds the Lease.
     IgnoresLease,
     /// Asks the driver as fast as it can, whatever the limit.
@@ -104,11 +102,15 @@ pub enum Defect {
     CleansReturned,
     /// As the cleaner: takes the objects of whoever is not on a node for orphans.
     CleansOthers,
+    /// Publishes even if it was told not to.
+    PublishesUnasked,
+    /// Makes volumes without secrets and attributes, and empty ones instead of copies.
+    ForgetsSources,
 }
 
 impl Defect {
     /// All defects, with the names by which they are chosen.
-    pub const ALL: [(Defect, &'static str); 49] = [
+    pub const ALL: [(Defect, &'static str); 50] = [
         (Defect::IgnoresMaximum, "publisher-ignores-maximum"),
         (Defect::DeletesManual, "publisher-deletes-manual"),
         (Defect::NeverRefreshes, "publisher-never-refreshes"),
@@ -153,7 +155,6 @@ impl Defect {
         (Defect::IgnoresMaximumChanges, "publisher-ignores-maximum-changes"),
         (Defect::CrashesOnClassless, "publisher-crashes-on-classless"),
         (Defect::KeepsReserved, "publisher-leaks-failed-volumes"),
-        (Defect::PublishesAlways, "publisher-publishes-always"),
         (Defect::IgnoresLease, "publisher-ignores-lease"),
         (Defect::IgnoresAskingLimit, "publisher-ignores-asking-limit"),
         (Defect::WatchesEverything, "publisher-watches-everything"),
@@ -164,6 +165,8 @@ impl Defect {
         (Defect::CleansNothing, "cleaner-idle"),
         (Defect::CleansReturned, "cleaner-forgets-return"),
         (Defect::CleansOthers, "cleaner-takes-others"),
+        (Defect::PublishesUnasked, "publisher-publishes-unasked"),
+        (Defect::ForgetsSources, "publisher-forgets-sources"),
     ];
 }
 
@@ -207,7 +210,7 @@ mod tests {
         }
         assert_eq!(
             Defect::ALL.len(),
-            Defect::CleansOthers as usize + 1,
+            Defect::ForgetsSources as usize + 1,
             "a defect is missing in the table"
         );
     }

@@ -152,11 +152,8 @@ impl Start {
     /// The publisher, if there is anything to publish.
     async fn publisher(&self, driver: &Arc<Driver>) -> Result<Option<Arc<Publisher>>, Error> {
         let (options, client) = (&self.options, &self.client);
-        let Some(namespace) = options
-            .namespace
-            .as_deref()
-            .filter(|_| options.enable_capacity || options.has(Defect::PublishesAlways))
-        else {
+        let publishes = options.enable_capacity || options.has(Defect::PublishesUnasked);
+        let Some(namespace) = options.namespace.as_deref().filter(|_| publishes) else {
             return Ok(None);
         };
         if !driver.abilities.capacity && !options.has(Defect::AsksUnasked) {
@@ -353,7 +350,12 @@ impl Parts {
             self.provisioner.work_on_ownership().await;
             future::pending().await
         };
-        vec![claims.boxed(), volumes.boxed(), owners.boxed()]
+        let originals = async {
+            self.gate.opened().await;
+            self.provisioner.work_on_originals().await;
+            future::pending().await
+        };
+        vec![claims.boxed(), volumes.boxed(), owners.boxed(), originals.boxed()]
     }
 
     fn node_changed(&self, change: &Change<Node>) {

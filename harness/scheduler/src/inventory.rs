@@ -88,66 +88,21 @@ pub enum InventoryError {
 impl Inventory {
     /// Takes in every document of a YAML (or JSON) text: single objects and lists.
     pub fn add_text(&mut self, text: &str) -> Result<(), InventoryError> {
-        let documents: Vec<Value> =
-            serde_saphyr::from_multiple(text).map_err(|error| InventoryError::Text(error.to_string()))?;
-        let objects = documents.into_iter().filter(|document| !document.is_null());
-        objects.into_iter().try_for_each(|object| self.add(object))
+        objects_of(text)?
+            .into_iter()
+            .try_for_each(|object| self.add(object))
     }
 
     /// Takes in one object, or every object of a list.
-    pub fn add(&mut self, mut object: Value) -> Result<(), InventoryError> {
-        let Some(kind) = object["kind"].as_str().map(str::to_owned) else {
-            return Err(InventoryError::Kind(shortened(&object.to_string())));
-        };
-        let Some(items) = object.get_mut("items").and_then(Value::as_array_mut) else {
-            return self.add_one(&kind, object);
-        };
-        // Items of a list that the server made do not repeat the kind.
-        let of_items = kind.strip_suffix("List").unwrap_or_default();
-        for mut item in std::mem::take(items) {
-            if item["kind"].is_null() && item.is_object() {
-                item["kind"] = of_items.into();
-            }
-            self.add(item)?;
-        }
-        Ok(())
+    pub fn add(&mut self, object: Value) -> Result<(), InventoryError> {
+        taken_apart(object, &mut |kind, object| self.add_one(kind, object))
     }
 
     /// Asks an API server for everything, a page at a time. Only reads.
     pub async fn list(client: &Client) -> Result<Self, InventoryError> {
         let mut inventory = Self::default();
-        for path in OTHERS {
-            inventory.list_one(client, path).await?;
-        }
-        for path in CAPACITIES {
-            match inventory.list_one(client, path).await {
-                Err(InventoryError::List { source, .. }) if is_missing(&source) => {}
-                done => return done.map(|()| inventory),
-            }
-        }
+        each_in(client, &[], &mut |kind, object| inventory.add_one(kind, object)).await?;
         Ok(inventory)
-    }
-
-    async fn list_one(&mut self, client: &Client, path: &'static str) -> Result<(), InventoryError> {
-        let failed = |source: ClientError| InventoryError::List {
-            path,
-            source: Box::new(source),
-        };
-        let mut next = String::new();
-        loop {
-            let page = format!("{path}?limit={PAGE}&continue={next}");
-            let request = Request::get(page)
-                .body(Vec::new())
-                .map_err(|error| failed(ClientError::HttpError(error)))?;
-            let list: Value = client.request(request).await.map_err(failed)?;
-            let token = list["metadata"]["continue"].as_str().unwrap_or_default();
-            // The token is base64 for URLs and needs no escaping.
-            next = token.to_owned();
-            self.add(list)?;
-            if next.is_empty() {
-                return Ok(());
-            }
-        }
     }
 
     fn add_one(&mut self, kind: &str, mut object: Value) -> Result<(), InventoryError> {
@@ -175,6 +130,89 @@ impl Inventory {
                 *self.passed_over.entry(kind.to_owned()).or_default() += 1;
                 Ok(())
             }
+        }
+    }
+}
+
+/// Every object of a YAML (or JSON) text, with lists taken apart, as they are.
+pub fn objects_of(text: &str) -> Result<Vec<Value>, InventoryError> {
+    let documents: Vec<Value> =
+        serde_saphyr::from_multiple(text).map_err(|error| InventoryError::Text(error.to_string()))?;
+    let mut objects = Vec::new();
+    for document in documents.into_iter().filter(|document| !document.is_null()) {
+        taken_apart(document, &mut |_, object| {
+            objects.push(object);
+            Ok(())
+        })?;
+    }
+    Ok(objects)
+}
+
+/// Every object that an API server has of the kinds that decide about volumes, and of those at `more` paths, as they are. Only
+/// reads.
+pub async fn objects_in(client: &Client, more: &[&'static str]) -> Result<Vec<Value>, InventoryError> {
+    let mut objects = Vec::new();
+    each_in(client, more, &mut |_, object| {
+        objects.push(object);
+        Ok(())
+    })
+    .await?;
+    Ok(objects)
+}
+
+/// Takes one object of a kind.
+type Take<'a> = dyn FnMut(&str, Value) -> Result<(), InventoryError> + Send + 'a;
+
+/// Hands over one object, or every object of a list.
+fn taken_apart(mut object: Value, take: &mut Take<'_>) -> Result<(), InventoryError> {
+    let Some(kind) = object["kind"].as_str().map(str::to_owned) else {
+        return Err(InventoryError::Kind(shortened(&object.to_string())));
+    };
+    let Some(items) = object.get_mut("items").and_then(Value::as_array_mut) else {
+        return take(&kind, object);
+    };
+    // Items of a list that the server made do not repeat the kind.
+    let of_items = kind.strip_suffix("List").unwrap_or_default();
+    for mut item in std::mem::take(items) {
+        if item["kind"].is_null() && item.is_object() {
+            item["kind"] = of_items.into();
+        }
+        taken_apart(item, take)?;
+    }
+    Ok(())
+}
+
+async fn each_in(client: &Client, more: &[&'static str], take: &mut Take<'_>) -> Result<(), InventoryError> {
+    for path in OTHERS.iter().chain(more) {
+        list_one(client, path, take).await?;
+    }
+    for path in CAPACITIES {
+        match list_one(client, path, take).await {
+            Err(InventoryError::List { source, .. }) if is_missing(&source) => {}
+            done => return done,
+        }
+    }
+    Ok(())
+}
+
+async fn list_one(client: &Client, path: &'static str, take: &mut Take<'_>) -> Result<(), InventoryError> {
+    let failed = |source: ClientError| InventoryError::List {
+        path,
+        source: Box::new(source),
+    };
+    let mut next = String::new();
+    loop {
+        let page = format!("{path}?limit={PAGE}&continue={next}");
+        let request = Request::get(page)
+            .body(Vec::new())
+            .map_err(|error| failed(ClientError::HttpError(error)))?;
+        let list: Value = client.request(request).await.map_err(failed)?;
+        let token = list["metadata"]["continue"].as_str().unwrap_or_default();
+        // The token is base64 for URLs and needs no escaping.
+        next = token.to_owned();
+        taken_apart(list, take)?;
+        if next.is_empty() {
+            return Ok(());
         }
     }
 }

@@ -387,19 +387,20 @@ async fn the_log_tells_what_each_node_was_refused_for() {
             move || log.clone()
         })
         .finish();
-    let _guard = tracing::subscriber::set_default(subscriber);
+    // For all threads: what is first logged by one that keeps no log is logged by none from then on.
+    tracing::subscriber::set_global_default(subscriber).unwrap();
     let cluster = Cluster::new(&["n1", "n2"]);
     cluster.capacity("n1", "5Gi");
-    cluster.pod_with_claim("p", "10Gi");
+    cluster.pod_with_claim("logged", "10Gi");
     cluster.start(Options::default());
-    cluster.unscheduled("p", NO_SPACE).await;
+    cluster.unscheduled("logged", NO_SPACE).await;
 
     let text = String::from_utf8(log.0.lock().clone()).unwrap();
     for node in ["n1", "n2"] {
         let told = |line: &&str| {
             let words = [
                 "node refused",
-                "default/p",
+                "default/logged",
                 "class fast, 10Gi",
                 "did not have enough free storage",
             ];

@@ -36,6 +36,18 @@ impl Cluster {
         Ok(())
     }
 
+    /// Does one thing outside of any step; a refusal is told in words.
+    pub(crate) async fn change(&mut self, plan: &Plan, action: &Action, text: &str) -> Result<(), String> {
+        self.journal.append(What::Action(ActionFact {
+            text: text.to_owned(),
+        }));
+        self.catch_up();
+        self.perform(plan, action).await.map_err(|problem| match problem {
+            Problem::Refused(message) => message,
+            Problem::Other(error) => error.to_string(),
+        })
+    }
+
     /// Brings the harness's own view up to date.
     fn catch_up(&mut self) {
         for fact in self.journal.since(self.world_seen) {

@@ -10,7 +10,7 @@ use std::time::Duration;
 pub use chain::{Chain, Link};
 pub use monitor::Reason;
 pub use predicate::{DiffRow, RowState, spell_bytes};
-pub(crate) use predicate::{Offer, row_key};
+pub(crate) use predicate::{Offer, row_key, spell_offer};
 
 use crate::journal::{BoundFact, BoundKind, Fact, ProcessEvent, What};
 use crate::plan::{Plan, Predicate};

@@ -161,7 +161,7 @@ pub(super) fn spell_row(row: Row) -> String {
     }
 }
 
-pub(super) fn spell_offer(offer: Offer) -> String {
+pub(crate) fn spell_offer(offer: Offer) -> String {
     let spell = |bytes: Option<i128>| bytes.map_or_else(|| "unset".to_owned(), spell_bytes);
     match offer.maximum {
         Some(maximum) => format!("{} (maximum {})", spell(offer.capacity), spell_bytes(maximum)),

@@ -169,9 +169,10 @@ impl Lowering<'_> {
     /// The Node and the CSINode.
     pub(super) fn node(&mut self, spec: &NodeSpec) -> [Value; 2] {
         let labels = objects::node_labels(spec, &self.segments);
-        let keys = spec.driver.then(|| self.segments.keys());
+        let keys = spec.topology_keys.as_deref();
+        let keys = spec.driver.then(|| keys.unwrap_or(self.segments.keys()));
         let list = [
-            objects::node(&spec.name, &labels),
+            objects::node(spec, &labels),
             objects::csi_node(self.driver(), &spec.name, keys),
         ];
         self.nodes.insert(spec.name.clone(), labels);

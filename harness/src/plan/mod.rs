@@ -5,6 +5,7 @@
 mod actions;
 mod backend;
 mod bound;
+mod edit;
 mod expect;
 mod fault;
 mod features;
@@ -21,6 +22,7 @@ use serde_json::Value;
 
 pub use bound::Bound;
 pub use bound::duration;
+pub use edit::{Edit, edit};
 pub use expect::{CallPattern, Count, Expect, Objects, Pattern, PatternKind, Place, Predicate, Row, Rows};
 pub use features::{FEATURES, Feature, feature};
 pub use lower::lower;

@@ -24,21 +24,38 @@ pub(crate) fn node_labels(spec: &NodeSpec, segments: &Segments) -> BTreeMap<Stri
     if spec.driver {
         labels.extend(segments.keys().iter().map(|key| (key.clone(), spec.name.clone())));
     }
-    labels.extend(spec.labels.clone());
+    for (key, value) in &spec.labels {
+        match value {
+            Some(value) => drop(labels.insert(key.clone(), value.clone())),
+            None => drop(labels.remove(key)),
+        }
+    }
     labels
 }
 
 /// A ready node.
-pub(crate) fn node(name: &str, labels: &BTreeMap<String, String>) -> Value {
-    json!({
+pub(crate) fn node(spec: &NodeSpec, labels: &BTreeMap<String, String>) -> Value {
+    let plenty = || json!({"cpu": "16", "memory": "64Gi", "pods": "110"});
+    let resources = spec
+        .allocatable
+        .as_ref()
+        .map_or_else(plenty, |resources| json!(resources));
+    let mut node = json!({
         "apiVersion": "v1", "kind": "Node",
-        "metadata": {"name": name, "labels": labels},
+        "metadata": {"name": spec.name, "labels": labels},
         "status": {
-            "allocatable": {"cpu": "16", "memory": "64Gi", "pods": "110"},
-            "capacity": {"cpu": "16", "memory": "64Gi", "pods": "110"},
+            "allocatable": resources,
+            "capacity": resources,
             "conditions": [{"type": "Ready", "status": "True"}],
         },
-    })
+    });
+    if spec.unschedulable {
+        node["spec"]["unschedulable"] = true.into();
+    }
+    if !spec.taints.is_empty() {
+        node["spec"]["taints"] = spec.taints.clone().into();
+    }
+    node
 }
 
 /// The `spec.drivers` of a CSINode: the driver with its keys, or nobody.

@@ -1,6 +1,7 @@
 //! Reports for people. Renders what the judge found; decides nothing.
 
 mod capacity;
+mod compare;
 mod failure;
 mod paint;
 mod scene;
@@ -8,6 +9,7 @@ mod timeline;
 
 pub use crate::judge::spell_bytes;
 pub use capacity::{Point, Quantity, Series, series};
+pub use compare::{Comparison, Difference, Side, Turn, compare};
 pub use failure::{Context, Requirement, failure};
 pub use paint::Paint;
 pub use scene::{Lane, Moment, Scene, scene};

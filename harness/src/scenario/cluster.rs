@@ -76,7 +76,7 @@ pub struct ClusterSpec {
 }
 
 /// Settings of the publisher, in the words of its role: a system's manifest maps them to arguments.
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Clone, Copy, Deserialize, PartialEq)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct PublisherSpec {
     /// Publish at all; otherwise it provisions only.
@@ -120,7 +120,7 @@ impl Default for PublisherSpec {
 
 /// Settings of the scheduler. A gate that is unset has the default of the release, and one that the release does not have is
 /// refused by the scheduler itself.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize, PartialEq)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SchedulerSpec {
     /// The Kubernetes release that it is, whatever the API server is; unset: the one that it is by itself.
@@ -199,7 +199,7 @@ impl Deviation {
 }
 
 /// One point of VolumeBindingArgs.shape.
-#[derive(Debug, Clone, Copy, Deserialize, serde::Serialize)]
+#[derive(Debug, Clone, Copy, Deserialize, serde::Serialize, PartialEq)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ShapePoint {
     /// Requested share of the capacity in percent, 0 to 100.
@@ -297,21 +297,36 @@ pub struct CostSpec {
 pub struct NodeSpec {
     /// Its name, also the value of `kubernetes.io/hostname` and of topology keys without a label.
     pub name: String,
-    /// Labels besides those.
+    /// Labels besides those; null takes one of those away.
     #[serde(default)]
-    pub labels: BTreeMap<String, String>,
+    pub labels: BTreeMap<String, Option<String>>,
     /// Whether the driver is registered in its CSINode.
     #[serde(default = "DriverSpec::default_object")]
     pub driver: bool,
+    /// The topology keys with which it is registered there; unset: the driver's.
+    pub topology_keys: Option<Vec<String>>,
+    /// Node.spec.unschedulable.
+    #[serde(default)]
+    pub unschedulable: bool,
+    /// Node.spec.taints, as the API takes them.
+    #[serde(default)]
+    pub taints: Vec<Value>,
+    /// Node.status.allocatable; unset: plenty.
+    pub allocatable: Option<BTreeMap<String, String>>,
 }
 
 impl FromShort for NodeSpec {
-    const EXPECTING: &'static str = "a node name, or a map with `name`, `labels`, `driver`";
+    const EXPECTING: &'static str = "a node name, or a map with `name`, `labels`, `driver`, `topologyKeys`, `unschedulable`, `taints`, \
+         `allocatable`";
     fn from_short(text: &str) -> Result<Self, String> {
         Ok(NodeSpec {
             name: text.to_owned(),
             labels: BTreeMap::new(),
             driver: true,
+            topology_keys: None,
+            unschedulable: false,
+            taints: Vec::new(),
+            allocatable: None,
         })
     }
 }

@@ -22,7 +22,7 @@ use crate::session::{CaseResult, Cause, Ended};
 pub(crate) use html::STYLE;
 pub use merge::{MergeError, merge};
 pub use schema::schema;
-pub use write::{CASES, WriteError, forget_runs, write_all, write_file};
+pub use write::{CASES, RECORD, WriteError, forget_runs, remember, write_all, write_file};
 
 /// Version of the record's format: it goes up when a reader of the old one would misread the new one.
 pub const FORMAT: u32 = 1;

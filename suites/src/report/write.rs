@@ -15,12 +15,15 @@ pub struct WriteError {
 /// Where the runs of cases stand within the folder of a report.
 pub const CASES: &str = "cases";
 
+/// The record among the files of a report.
+pub const RECORD: &str = "report.json";
+
 /// Makes a form of the record; the folder is where the runs are that the record names.
 type Form = fn(&Report, &Path) -> String;
 
 /// File name and form.
 const FORMS: [(&str, Form); 6] = [
-    ("report.json", |report, _| report.to_json()),
+    (RECORD, |report, _| report.to_json()),
     ("report.html", html::page),
     ("junit.xml", |report, _| junit::xml(report)),
     ("report.md", |report, _| markdown::page(report, usize::MAX)),
@@ -48,6 +51,19 @@ pub fn write_all(report: &Report, folder: &Path) -> Result<(), WriteError> {
 pub fn write_file(folder: &Path, name: &str, text: &str) -> Result<(), WriteError> {
     std::fs::create_dir_all(folder).map_err(at(folder))?;
     replace(&folder.join(name), text)
+}
+
+/// Writes the record alone into a folder of runs, so that it can be asked later what did not pass. Runs that are elsewhere are not
+/// named in it.
+pub fn remember(report: &Report, folder: &Path) -> Result<(), WriteError> {
+    std::fs::create_dir_all(folder).map_err(at(folder))?;
+    let home = folder.canonicalize().map_err(at(folder))?;
+    let mut report = report.clone();
+    for case in &mut report.cases {
+        let run = case.folder.take().and_then(|run| run.canonicalize().ok());
+        case.folder = run.and_then(|run| run.strip_prefix(&home).map(Path::to_owned).ok());
+    }
+    replace(&folder.join(RECORD), &report.to_json())
 }
 
 /// The run's path as seen from the folder of the report, after copying it there if it is elsewhere; none if it is gone.
@@ -81,7 +97,8 @@ fn copy_files(from: &Path, to: &Path) -> Result<(), WriteError> {
 /// Whoever reads the file meanwhile sees the old or the new one, and never half of it.
 fn replace(path: &Path, text: &str) -> Result<(), WriteError> {
     let mut unfinished = path.as_os_str().to_owned();
-    unfinished.push(".unfinished");
+    // Several processes may write the same file.
+    unfinished.push(format!(".{}.unfinished", std::process::id()));
     std::fs::write(&unfinished, text).map_err(at(path))?;
     std::fs::rename(&unfinished, path).map_err(at(path))
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use capacity_publisher::{Error, HttpOptions, Options};
 use csi_proto::v1::controller_client::ControllerClient;
 use fake_apiserver::{ApiServer, Authorization, LocalClient, ResourceRef, ServerOptions, User};
-use fake_csi::{DriverSpec, Effect, FakeDriver, Method, Rule};
+use fake_csi::{DriverSpec, Effect, FakeDriver, Method, NodeIdentity, Rule, Segment};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -56,7 +56,11 @@ impl fake_apiserver::Observer for Watched {
 impl fake_csi::Observer for Watched {
     fn observe(&self, event: fake_csi::Event) {
         let code = event.outcome.err().map_or("OK", |failure| failure.code);
-        self.note(format!("{} {code}", event.method.as_str()));
+        let method = event.method.as_str();
+        if event.method == Method::GetCapacity && event.segment.is_none() {
+            self.note(format!("{method} without topology"));
+        }
+        self.note(format!("{method} {code}"));
     }
 }
 
@@ -78,6 +82,16 @@ pub(crate) struct Publisher {
 
 impl Cluster {
     pub(crate) async fn start(nodes: usize, classes: usize, authorization: Authorization) -> Cluster {
+        Cluster::with_keys(&[KEY], nodes, classes, authorization).await
+    }
+
+    /// A cluster whose driver has these topology keys; its endpoint is on node `n0`.
+    pub(crate) async fn with_keys(
+        keys: &[&str],
+        nodes: usize,
+        classes: usize,
+        authorization: Authorization,
+    ) -> Cluster {
         let seen = Arc::new(Seen::default());
         let options = ServerOptions {
             authorization,
@@ -85,13 +99,17 @@ impl Cluster {
         };
         let api = ApiServer::new(options, Some(Arc::new(Watched(seen.clone()))));
         let spec = DriverSpec {
-            topology_keys: vec![KEY.to_owned()],
+            topology_keys: keys.iter().map(|key| (*key).to_owned()).collect(),
             ..DriverSpec::new(DRIVER)
         };
         let driver = FakeDriver::new(spec, Some(Arc::new(Watched(seen.clone()))));
         let folder = tempfile::tempdir().unwrap();
+        let node = NodeIdentity {
+            node_id: "n0".to_owned(),
+            segment: segment(keys, "n0"),
+        };
         let listening = driver
-            .listen(&folder.path().join("csi.sock"), None)
+            .listen(&folder.path().join("csi.sock"), Some(node))
             .await
             .unwrap();
         let cluster = Cluster {
@@ -112,7 +130,7 @@ impl Cluster {
             None,
         );
         cluster.create(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}));
-        (0..nodes).for_each(|node| cluster.create_node(node));
+        (0..nodes).for_each(|node| cluster.create_node(keys, node));
         (0..classes).for_each(|class| cluster.create_class(class));
         cluster
     }
@@ -121,10 +139,10 @@ impl Cluster {
         self.admin.create(object).unwrap();
     }
 
-    pub(crate) fn create_node(&self, number: usize) {
+    pub(crate) fn create_node(&self, keys: &[&str], number: usize) {
         let name = format!("n{number}");
-        let driver = json!({"name": DRIVER, "nodeID": name, "topologyKeys": [KEY]});
-        let metadata = json!({"name": name, "labels": {KEY: name}});
+        let driver = json!({"name": DRIVER, "nodeID": name, "topologyKeys": keys});
+        let metadata = json!({"name": name, "labels": segment(keys, &name)});
         self.create(json!({"apiVersion": "v1", "kind": "Node", "metadata": metadata}));
         self.create(json!({
             "apiVersion": "storage.k8s.io/v1", "kind": "CSINode",
@@ -234,6 +252,12 @@ impl Publisher {
         drop(self.stop);
         self.task.await.unwrap().unwrap();
     }
+}
+
+/// The same value for each key.
+pub(crate) fn segment(keys: &[&str], value: &str) -> Segment {
+    let pair = |key: &&str| ((*key).to_owned(), value.to_owned());
+    keys.iter().map(pair).collect()
 }
 
 /// An address that was free a moment ago.

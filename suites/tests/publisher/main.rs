@@ -8,3 +8,4 @@ mod cluster;
 mod election;
 mod metrics;
 mod permissions;
+mod upstream;

@@ -1,5 +1,7 @@
 //! What the metrics tell (KEP-1472, "monitoring requirements").
 
+use std::time::Duration;
+
 use capacity_publisher::{Options, Profile};
 use fake_apiserver::{Authorization, ResourceRef};
 use fake_csi::{Code, Effect};
@@ -131,5 +133,82 @@ async fn obsolete_objects_count_until_they_are_deleted() {
         .until(|cluster| cluster.count("DELETED csistoragecapacities") == 3)
         .await;
     reads(address, &obsolete, 0.0).await;
+    publisher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_instance_names_its_node_and_tells_how_long_its_calls_take() {
+    const DELAY: Duration = Duration::from_millis(50);
+    let cluster = Cluster::start(1, 2, Authorization::AlwaysAllow).await;
+    cluster.answer(Effect::Delay(DELAY), None);
+    let address = free_address().await;
+    let options = Options {
+        http: served_at(address),
+        node_deployment: true,
+        node_name: Some("n0".to_owned()),
+        ..cluster.options()
+    };
+    let publisher = cluster.publish("publisher", options);
+    cluster.until_published(2).await;
+    let labels = format!("{{driver_name=\"{DRIVER}\",node=\"n0\"}}");
+    for (name, expected) in [("desired_goal", 2.0), ("desired_current", 2.0), ("obsolete", 0.0)] {
+        reads(address, &format!("csistoragecapacities_{name}{labels}"), expected).await;
+    }
+    reads(address, &calls("OK"), 2.0).await;
+    let (_, text) = get(address, "/metrics").await;
+    let sum = value(&text, &calls("OK").replace("_count{", "_sum{"));
+    assert!(sum.is_some_and(|sum| sum >= 2.0 * DELAY.as_secs_f64()), "{text}");
+    publisher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn objects_that_cannot_be_created_are_wanted_and_not_there_and_wait_in_the_queue() {
+    let cluster = Cluster::start(3, 2, Authorization::AlwaysAllow).await;
+    let refusal = fake_apiserver::Rule::new(
+        fake_apiserver::Match {
+            verbs: vec![fake_apiserver::Verb::Create],
+            ..Default::default()
+        },
+        fake_apiserver::Effect::Status {
+            code: 500,
+            retry_after_seconds: 0,
+        },
+    );
+    let refused = cluster.api.perturb(refusal).unwrap();
+    let address = free_address().await;
+    let options = Options {
+        http: served_at(address),
+        ..cluster.options()
+    };
+    let publisher = cluster.publish("publisher", options);
+    let of_driver = format!("{{driver_name=\"{DRIVER}\"}}");
+    reads(
+        address,
+        &format!("csistoragecapacities_desired_goal{of_driver}"),
+        6.0,
+    )
+    .await;
+    let retries = async || {
+        let text = get(address, "/metrics").await.1;
+        value(&text, "workqueue_retries_total{name=\"csistoragecapacity\"}")
+    };
+    let waiting = async { while retries().await < Some(6.0) {} };
+    tokio::time::timeout(Duration::from_secs(20), waiting)
+        .await
+        .unwrap();
+    reads(
+        address,
+        &format!("csistoragecapacities_desired_current{of_driver}"),
+        0.0,
+    )
+    .await;
+    cluster.api.unperturb(refused);
+    reads(
+        address,
+        &format!("csistoragecapacities_desired_current{of_driver}"),
+        6.0,
+    )
+    .await;
+    reads(address, "workqueue_depth{name=\"csistoragecapacity\"}", 0.0).await;
     publisher.stop().await;
 }

@@ -55,7 +55,7 @@ fn objects() -> Value {
 }
 
 /// A deployment's replica set with a pod of the publisher, and a stateful set with another.
-fn create_owners(cluster: &Cluster) {
+pub(crate) fn create_owners(cluster: &Cluster) {
     let containers = json!([{"name": "publisher", "image": "example.com/publisher"}]);
     let labels = json!({"app": "publisher"});
     let template = json!({"metadata": {"labels": labels}, "spec": {"containers": containers}});
@@ -87,7 +87,7 @@ fn create_owners(cluster: &Cluster) {
     create("Pod", "publisher-0", Some(&stateful_set));
 }
 
-fn owned(cluster: &Cluster, pod: &str, level: i32) -> Options {
+pub(crate) fn owned(cluster: &Cluster, pod: &str, level: i32) -> Options {
     Options {
         capacity_ownerref_level: level,
         pod_name: Some(pod.to_owned()),

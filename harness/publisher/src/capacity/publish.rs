@@ -1,29 +1,18 @@
-//! Makes the objects of one key agree with the driver: ask, compare, create, update, delete or adopt. Also turns everything that may
-//! change the answer into keys to look at. Provisions nothing.
+//! Makes the objects of one key agree with the driver: ask, compare, and decide what to write. Provisions nothing.
 
 use std::{
     collections::BTreeMap,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, atomic::AtomicBool},
 };
 
 use futures::StreamExt;
-use k8s_openapi::{
-    api::storage::v1::{CSIStorageCapacity, StorageClass},
-    apimachinery::pkg::apis::meta::v1::OwnerReference,
-};
-use kube::{
-    ResourceExt,
-    api::{DeleteParams, Preconditions},
-};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use parking_lot::Mutex;
 use prometheus_client::metrics::{family::Family, gauge::Gauge};
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 
 use super::{
-    desired::{self, Key, ManagedBy, Place, Values, is_publishable, parameters_for_driver},
+    desired::{Key, ManagedBy, Place, Values},
     ledger::{Ledger, View},
     served::Capacities,
 };
@@ -31,32 +20,30 @@ use crate::{
     Defect, OnCapacityError, Options, Profile,
     csi::{Driver, DriverError},
     metrics::{Metrics, Objects, Place as Labels},
-    quantity,
     queue::Queue,
-    status::{brief, is_conflict, is_not_found},
+    status::brief,
     throttle::Throttle,
-    topology::{self, Segment, contains},
-    watch::Change,
+    topology::Segment,
 };
 
 /// Publishes the objects of one driver.
 pub(crate) struct Publisher {
-    options: Options,
-    by: ManagedBy,
-    owner: Option<OwnerReference>,
+    pub(super) options: Options,
+    pub(super) by: ManagedBy,
+    pub(super) owner: Option<OwnerReference>,
     driver: Arc<Driver>,
-    capacities: Arc<Capacities>,
+    pub(super) capacities: Arc<Capacities>,
     /// How often the driver is asked.
     asks: Throttle,
-    ledger: Mutex<Ledger>,
-    queue: Queue<Key>,
+    pub(super) ledger: Mutex<Ledger>,
+    pub(super) queue: Queue<Key>,
     /// For the defect that stops there.
-    met_immediate: AtomicBool,
+    pub(super) met_immediate: AtomicBool,
 }
 
 /// Why a key does not agree yet; it is tried again.
 #[derive(Debug, thiserror::Error)]
-enum Unfinished {
+pub(super) enum Unfinished {
     #[error("the driver did not tell the capacity: {0}; the published value stays")]
     Driver(#[from] DriverError),
     #[error("the driver answered {what} = {bytes}; negative values are not published, fix the driver")]
@@ -144,91 +131,6 @@ impl Publisher {
             .await;
     }
 
-    /// Asks for a refresh of every wanted key in each interval, without end. Each comes somewhat early, so that publishers that were
-    /// started together do not ask together for long.
-    pub(crate) async fn poll(&self) {
-        let interval = self.options.capacity_poll_interval;
-        while !self.options.has(Defect::NeverRefreshes) {
-            let early = self.options.capacity_poll_jitter * rand::random::<f64>();
-            sleep(interval.mul_f64(1.0 - early)).await;
-            let wanted = self.ledger.lock().wanted();
-            wanted
-                .into_iter()
-                .for_each(|key| self.queue.add_unless_waiting(key));
-        }
-    }
-
-    /// A class came, changed, or went.
-    pub(crate) fn class_changed(&self, change: &Change<StorageClass>) {
-        let (class, exists) = match change {
-            Change::Set(class) => (class, true),
-            Change::Gone(class) => (class, false),
-            Change::Listed => return,
-        };
-        let wanted = exists
-            && is_publishable(
-                class,
-                &self.by.driver,
-                self.options.capacity_for_immediate_binding != self.options.has(Defect::SwapsImmediate),
-            );
-        if exists && !wanted && class.provisioner == self.by.driver {
-            self.met_immediate.store(true, Ordering::Relaxed);
-        }
-        let parameters = || match self.options.has(Defect::PassesReservedParameters) {
-            true => class.parameters.clone().unwrap_or_default(),
-            false => parameters_for_driver(class),
-        };
-        let parameters = wanted.then(|| Arc::new(parameters()));
-        let keys = self.ledger.lock().set_class(&class.name_any(), parameters);
-        self.look_at(keys);
-    }
-
-    /// Segments came or went.
-    pub(crate) fn segments_changed(&self, change: topology::Change) {
-        if self.options.has(Defect::MergesTopologyNil) {
-            let keys = self.ledger.lock().add_segment(&Segment::new());
-            return self.look_at(keys);
-        }
-        if self.options.has(Defect::StopsAtImmediate) && self.met_immediate.load(Ordering::Relaxed) {
-            return;
-        }
-        let mut ledger = self.ledger.lock();
-        let mut keys = change
-            .added
-            .map(|segment| ledger.add_segment(&segment))
-            .unwrap_or_default();
-        keys.extend(
-            change
-                .removed
-                .map(|segment| ledger.remove_segment(&segment))
-                .unwrap_or_default(),
-        );
-        drop(ledger);
-        self.look_at(keys);
-    }
-
-    /// An object came, changed, or went.
-    pub(crate) fn object_changed(&self, change: Change<CSIStorageCapacity>) {
-        let mut ledger = self.ledger.lock();
-        let keys: Vec<Key> = match change {
-            Change::Set(object) if self.is_frozen(&ledger, &object) => Vec::new(),
-            Change::Set(object) if self.by.owns(&object) => ledger.seen(object).into_iter().collect(),
-            Change::Set(object) if self.is_unmanaged_prey(&object) => {
-                ledger.seen_unwanted(object).into_iter().collect()
-            }
-            Change::Set(object) | Change::Gone(object) => object
-                .metadata
-                .uid
-                .as_deref()
-                .and_then(|uid| ledger.gone(uid))
-                .into_iter()
-                .collect(),
-            Change::Listed => ledger.listed(),
-        };
-        drop(ledger);
-        self.look_at(keys);
-    }
-
     /// The objects, for whoever watches them.
     pub(crate) fn capacities(&self) -> Arc<Capacities> {
         Arc::clone(&self.capacities)
@@ -243,43 +145,6 @@ impl Publisher {
         ];
         let selects = !everything.into_iter().any(|defect| self.options.has(defect));
         self.by.selector().filter(|_| selects)
-    }
-
-    /// Volumes came or went in these segments (none: anywhere), or could not be created for this class (`None`: any class): what is
-    /// published of them may be wrong now. A term that is coarser or finer than a segment touches it too.
-    pub(crate) fn refresh(&self, class: Option<&str>, terms: &[Segment]) {
-        if self.options.has(Defect::NeverRefreshes) {
-            return;
-        }
-        let touched = |segment: &Segment| {
-            terms.is_empty()
-                || terms
-                    .iter()
-                    .any(|term| contains(segment, term) || contains(term, segment))
-        };
-        let keys = self
-            .ledger
-            .lock()
-            .wanted_where(|known| class.is_none_or(|class| class == known), touched);
-        self.look_at(keys);
-    }
-
-    /// With the defects, objects that nobody or somebody else manages are obsolete objects.
-    fn is_unmanaged_prey(&self, object: &CSIStorageCapacity) -> bool {
-        let is_managed = object.labels().contains_key(desired::MANAGED_BY_LABEL);
-        let is_of_driver = object.labels().get(desired::DRIVER_LABEL) == Some(&self.by.driver);
-        (self.options.has(Defect::DeletesManual) && !is_managed)
-            || (self.options.has(Defect::TakesOthers) && is_managed && is_of_driver)
-    }
-
-    /// With the defect, what was seen once of an object is all that is ever seen.
-    fn is_frozen(&self, ledger: &Ledger, object: &CSIStorageCapacity) -> bool {
-        let uid = object.metadata.uid.as_deref().unwrap_or_default();
-        self.options.has(Defect::KeepsFirstVersion) && ledger.knows(uid)
-    }
-
-    fn look_at(&self, keys: Vec<Key>) {
-        keys.into_iter().for_each(|key| self.queue.add(key));
     }
 
     async fn attempt(&self, key: &Key) {
@@ -388,134 +253,5 @@ impl Publisher {
                 .map(|maximum| bytes("maximum_volume_size", maximum))
                 .transpose()?,
         })
-    }
-
-    async fn create(&self, key: &Key, segment: &Segment, values: Values) -> Result<(), Unfinished> {
-        let object = desired::object(&self.by, &key.class, segment, values, self.owner.as_ref());
-        self.ledger.lock().begin_create(key);
-        let created = self.capacities.create(&object).await;
-        if self.options.has(Defect::MakesDuplicates) && created.is_ok() {
-            // Seen by the watch as well, which is enough.
-            drop(self.capacities.create(&object).await);
-        }
-        let several = self.ledger.lock().end_create(key, created.as_ref().ok().cloned());
-        created.map_err(|source| Unfinished::Api {
-            verb: "create the object",
-            source,
-        })?;
-        if several { Err(Unfinished::Several) } else { Ok(()) }
-    }
-
-    async fn update(&self, object: &CSIStorageCapacity, values: Values) -> Result<(), Unfinished> {
-        assert!(
-            !self.options.has(Defect::CrashesOnUnset) || object.capacity.is_some(),
-            "the capacity of {} is unset",
-            object.name_any()
-        );
-        let mut current = desired::is_current(object, values, self.owner.as_ref());
-        if self.options.has(Defect::IgnoresMaximumChanges) {
-            let mut same = object.clone();
-            same.maximum_volume_size = values.maximum.map(quantity::from_bytes);
-            current = desired::is_current(&same, values, self.owner.as_ref());
-        }
-        if current && !self.options.has(Defect::RewritesUnchanged) {
-            return Ok(());
-        }
-        let wanted = desired::updated(object, values, self.owner.as_ref());
-        match self.capacities.replace(&wanted).await {
-            Ok(_) if self.options.has(Defect::KeepsFirstVersion) => Ok(()),
-            Ok(written) => {
-                self.ledger.lock().wrote(written);
-                Ok(())
-            }
-            Err(source) => {
-                if is_not_found(&source) {
-                    self.forget(object);
-                }
-                Err(Unfinished::Api {
-                    verb: "update the object",
-                    source,
-                })
-            }
-        }
-    }
-
-    /// Makes sure that an object still exists, of which the watch never told.
-    async fn verify(&self, object: &CSIStorageCapacity) -> Result<(), Unfinished> {
-        self.look_up(object).await?;
-        // What to do is decided anew, from what is known now.
-        self.queue.add(Key::of(object));
-        Ok(())
-    }
-
-    /// Learns from the server whether this very object still exists.
-    async fn look_up(&self, object: &CSIStorageCapacity) -> Result<(), Unfinished> {
-        let found = match self.capacities.get(&object.name_any()).await {
-            Ok(found) => Some(found),
-            Err(source) if is_not_found(&source) => None,
-            Err(source) => {
-                return Err(Unfinished::Api {
-                    verb: "get the object",
-                    source,
-                });
-            }
-        };
-        match found.filter(|found| found.metadata.uid == object.metadata.uid) {
-            Some(found) => self.ledger.lock().wrote(found),
-            None => self.forget(object),
-        }
-        Ok(())
-    }
-
-    async fn delete_all(&self, objects: &[Arc<CSIStorageCapacity>]) -> Result<(), Unfinished> {
-        if self.options.has(Defect::KeepsObsolete) {
-            return Ok(());
-        }
-        for object in objects {
-            self.delete(object).await?;
-        }
-        Ok(())
-    }
-
-    /// Deletes this very object, never one that took its name meanwhile.
-    async fn delete(&self, object: &CSIStorageCapacity) -> Result<(), Unfinished> {
-        let Some(uid) = object.metadata.uid.as_deref() else {
-            return Ok(());
-        };
-        let preconditions = Preconditions {
-            uid: Some(uid.to_owned()),
-            resource_version: None,
-        };
-        let parameters = DeleteParams::default().preconditions(preconditions);
-        self.ledger.lock().begin_delete(uid);
-        match self.capacities.delete(&object.name_any(), &parameters).await {
-            Ok(_) => Ok(()),
-            Err(source) if is_not_found(&source) => {
-                self.forget(object);
-                Ok(())
-            }
-            // Another object has the name, or the server was in trouble: only a look tells which.
-            Err(source) if is_conflict(&source) => {
-                self.ledger.lock().undo_delete(uid);
-                self.look_up(object).await?;
-                Err(Unfinished::Api {
-                    verb: "delete the object",
-                    source,
-                })
-            }
-            Err(source) => {
-                self.ledger.lock().undo_delete(uid);
-                Err(Unfinished::Api {
-                    verb: "delete the object",
-                    source,
-                })
-            }
-        }
-    }
-
-    fn forget(&self, object: &CSIStorageCapacity) {
-        if let Some(uid) = object.metadata.uid.as_deref() {
-            self.ledger.lock().forget_object(uid);
-        }
     }
 }

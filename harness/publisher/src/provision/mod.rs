@@ -6,12 +6,13 @@
 //! requirement  accessibility requirements    request   the CreateVolume request
 //! volume       PersistentVolume objects      create, delete: the two jobs
 //! secret       which secrets a class names      source       what comes from other objects: secrets, attributes, clones
-//! ownership    which instance makes the volume of a claim with immediate binding
+//! original     claims that are copied            ownership    which instance makes the volume of a claim with immediate binding
 //! ```
 
 mod claim;
 mod create;
 mod delete;
+mod original;
 mod ownership;
 mod request;
 mod requirement;
@@ -57,6 +58,8 @@ pub(crate) struct Provisioner {
     volumes: Queue<String>,
     /// Claims that may be taken for the own node, by uid.
     owners: Queue<String>,
+    /// Claims that are kept for those that want copies, by uid.
+    originals: Queue<String>,
     /// How often others were faster, by uid of the claim.
     collisions: Mutex<HashMap<String, u32>>,
     /// Objects, by uid, whose volumes are deleted already.
@@ -81,6 +84,7 @@ impl Provisioner {
         let identity = volume::identity(&driver.name, options.own_node());
         let queue = |name| Queue::new(options.pace(), metrics.queue(name));
         let (claims, volumes, owners) = (queue("claims"), queue("volumes"), queue("owners"));
+        let originals = queue("originals");
         let provisioner = Arc::new(Provisioner {
             driver,
             client,
@@ -90,6 +94,7 @@ impl Provisioner {
             claims,
             volumes,
             owners,
+            originals,
             collisions: Mutex::default(),
             deleted: Mutex::default(),
             undecided: Mutex::default(),
@@ -100,7 +105,14 @@ impl Provisioner {
         let measured = Arc::downgrade(&provisioner);
         metrics.before_reading(move || {
             if let Some(provisioner) = measured.upgrade() {
-                for queue in [&provisioner.claims, &provisioner.volumes, &provisioner.owners] {
+                let Provisioner {
+                    claims,
+                    volumes,
+                    owners,
+                    originals,
+                    ..
+                } = &*provisioner;
+                for queue in [claims, volumes, owners, originals] {
                     queue.measure();
                 }
             }
@@ -138,6 +150,7 @@ impl Provisioner {
     /// A claim came, changed, or went.
     pub(crate) fn claim_changed(&self, change: Change<PersistentVolumeClaim>) {
         let before = take(&mut self.cluster.lock().claims, &change, uid);
+        self.consider_original(&change);
         let Change::Set(claim) = change else { return };
         // The status, and what others note in the metadata, is no reason to try earlier than planned.
         let same = |before: &PersistentVolumeClaim| {

@@ -1,5 +1,5 @@
 //! What the request for a volume takes from other objects than claim and class: secrets, a volume attributes class, a volume to clone.
-//! Changes nothing.
+//! Changes nothing but that the original of a copy is kept.
 
 use std::collections::BTreeMap;
 
@@ -96,6 +96,12 @@ impl Provisioner {
             bound_volume(&original).ok_or_else(|| ProvisionError::Source(name.to_owned(), "bound"))?;
         let volume = self.volumes_api().get(volume).await.map_err(failed)?;
         let handle = self.copied(spec, &original, &volume)?;
+        self.protect(&original)
+            .await
+            .map_err(|source| ProvisionError::Api {
+                verb: "keep the data source",
+                source,
+            })?;
         let volume = volume_content_source::VolumeSource { volume_id: handle };
         Ok(Some(VolumeContentSource {
             r#type: Some(volume_content_source::Type::Volume(volume)),
@@ -134,7 +140,7 @@ impl Provisioner {
 }
 
 /// The name of the claim whose volume is wanted as a copy.
-fn source_name<'a>(
+pub(super) fn source_name<'a>(
     claim: &PersistentVolumeClaim,
     spec: &'a PersistentVolumeClaimSpec,
 ) -> Result<Option<&'a str>, Refused> {

@@ -152,6 +152,8 @@ impl Extender {
             .iter()
             .filter_map(|(name, verdict)| Some((name.as_str(), verdict.as_ref().err()?.clone())))
             .collect();
+        let (asked, refused) = (verdicts.len(), failed.len());
+        debug!(pod = %question.pod.key, asked, refused, "filtered");
         let mut result = json!({"FailedNodes": {}, "FailedAndUnresolvableNodes": failed, "Error": ""});
         match question.nodes {
             Asked::Objects(nodes) => {
@@ -172,6 +174,7 @@ impl Extender {
             Ok(verdicts) => verdicts,
             Err(error) => return response(StatusCode::SERVICE_UNAVAILABLE, &json!(error)),
         };
+        debug!(pod = %question.pod.key, asked = verdicts.len(), "prioritized");
         let scores = verdicts.into_iter().map(|(name, verdict)| {
             let score = verdict.map_or(0, |plan| score::score(&self.rules, &plan));
             json!({"Host": name, "Score": (score + SCORE_STEP / 2) / SCORE_STEP})

@@ -1,0 +1,253 @@
+//! The books, change by change. Nothing here asks a server.
+
+use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
+
+use proptest::prelude::*;
+
+use super::{key as key_of, *};
+use crate::capacity::desired::{ManagedBy, Values, object};
+
+fn zone(name: &str) -> Segment {
+    [("zone".to_owned(), name.to_owned())].into()
+}
+
+fn key(class: &str, segment: &Segment) -> Key {
+    key_of(&class.into(), &Arc::new(segment.clone()))
+}
+
+fn existing(uid: &str, class: &str, segment: &Segment, version: u64) -> Arc<CSIStorageCapacity> {
+    let values = Values {
+        capacity: version,
+        maximum: None,
+    };
+    let mut object = object(&ManagedBy::new("d", None), class, segment, values, None);
+    object.metadata.uid = Some(uid.to_owned());
+    object.metadata.name = Some(uid.to_owned());
+    object.metadata.resource_version = Some(version.to_string());
+    Arc::new(object)
+}
+
+/// One class, two zones.
+fn ledger() -> Ledger {
+    let mut ledger = Ledger::default();
+    ledger.set_class("fast", Some(Parameters::default()));
+    ledger.add_segment(&zone("a"));
+    ledger.add_segment(&zone("b"));
+    ledger
+}
+
+fn names(ledger: &Ledger, key: &Key) -> Vec<String> {
+    ledger
+        .view(key)
+        .objects
+        .iter()
+        .filter_map(|object| object.metadata.name.clone())
+        .collect()
+}
+
+#[test]
+fn classes_and_segments_concern_their_keys_once() {
+    let mut ledger = ledger();
+    assert_eq!(ledger.wanted().len(), 2);
+    assert_eq!(
+        ledger.set_class("fast", Some(Parameters::default())),
+        [],
+        "nothing changed"
+    );
+    let other = Some(Arc::new(zone("parameter")));
+    assert_eq!(
+        ledger.set_class("fast", other.clone()),
+        [key("fast", &zone("a")), key("fast", &zone("b"))]
+    );
+    assert_eq!(ledger.view(&key("fast", &zone("a"))).wanted, other);
+    assert_eq!(ledger.add_segment(&zone("a")), []);
+    assert_eq!(ledger.remove_segment(&zone("a")), [key("fast", &zone("a"))]);
+    assert_eq!(ledger.view(&key("fast", &zone("a"))).wanted, None);
+    assert_eq!(ledger.set_class("fast", None), [key("fast", &zone("b"))]);
+    assert_eq!(ledger.wanted(), []);
+}
+
+#[test]
+fn an_object_concerns_its_key_when_it_comes_and_when_it_goes() {
+    let mut ledger = ledger();
+    let a = key("fast", &zone("a"));
+    assert_eq!(
+        ledger.seen(existing("1", "fast", &zone("a"), 1)),
+        Some(a.clone()),
+        "adopt it"
+    );
+    assert_eq!(
+        ledger.seen(existing("1", "fast", &zone("a"), 2)),
+        None,
+        "the next refresh will look at it"
+    );
+    assert_eq!(
+        ledger.seen(existing("2", "fast", &zone("a"), 3)),
+        Some(a.clone()),
+        "a duplicate"
+    );
+    assert_eq!(names(&ledger, &a), ["1", "2"]);
+    assert_eq!(ledger.gone("1"), Some(a));
+    let obsolete = ledger.seen(existing("3", "slow", &zone("a"), 4)).unwrap();
+    assert_eq!(ledger.view(&obsolete).wanted, None);
+    assert_eq!(ledger.gone("3"), None, "nobody misses it");
+}
+
+#[test]
+fn the_echo_of_our_own_writes_concerns_nobody() {
+    let mut ledger = ledger();
+    let a = key("fast", &zone("a"));
+    ledger.begin_create(&a);
+    assert_eq!(
+        ledger.seen(existing("1", "fast", &zone("a"), 1)),
+        None,
+        "the watch is faster than the answer"
+    );
+    assert!(!ledger.end_create(&a, Some((*existing("1", "fast", &zone("a"), 1)).clone())));
+    ledger.begin_delete("1");
+    assert_eq!(names(&ledger, &a), Vec::<String>::new());
+    assert_eq!(ledger.gone("1"), None);
+
+    ledger.begin_create(&a);
+    ledger.seen(existing("2", "fast", &zone("a"), 2));
+    assert!(
+        ledger.end_create(&a, Some((*existing("3", "fast", &zone("a"), 3)).clone())),
+        "somebody else's twin"
+    );
+}
+
+#[test]
+fn an_older_version_does_not_replace_a_newer_one() {
+    let mut ledger = ledger();
+    let a = key("fast", &zone("a"));
+    ledger.seen(existing("1", "fast", &zone("a"), 5));
+    ledger.wrote((*existing("1", "fast", &zone("a"), 7)).clone());
+    ledger.seen(existing("1", "fast", &zone("a"), 6));
+    assert_eq!(
+        ledger.view(&a).objects[0].metadata.resource_version.as_deref(),
+        Some("7")
+    );
+}
+
+#[test]
+fn what_only_we_know_of_is_doubted_after_a_new_list() {
+    let mut ledger = ledger();
+    let a = key("fast", &zone("a"));
+    ledger.begin_create(&a);
+    ledger.end_create(&a, Some((*existing("1", "fast", &zone("a"), 1)).clone()));
+    ledger.seen(existing("2", "fast", &zone("b"), 2));
+    assert_eq!(ledger.listed(), std::slice::from_ref(&a));
+    assert!(ledger.view(&a).doubtful);
+    ledger.seen(existing("1", "fast", &zone("a"), 1));
+    assert!(!ledger.view(&a).doubtful);
+    assert_eq!(ledger.listed(), []);
+}
+
+#[test]
+fn a_dying_object_counts_as_gone() {
+    let mut ledger = ledger();
+    let a = key("fast", &zone("a"));
+    ledger.seen(existing("1", "fast", &zone("a"), 1));
+    let mut dying = (*existing("1", "fast", &zone("a"), 2)).clone();
+    dying.metadata.deletion_timestamp = Some(Time(Timestamp::UNIX_EPOCH));
+    assert_eq!(ledger.seen(Arc::new(dying)), Some(a.clone()));
+    assert_eq!(names(&ledger, &a), Vec::<String>::new());
+}
+
+#[test]
+fn counts_follow_what_is_wanted_and_what_exists() {
+    let mut ledger = ledger();
+    let counts = |goal, current, obsolete| Counts {
+        goal,
+        current,
+        obsolete,
+    };
+    assert_eq!(ledger.counts(), counts(2, 0, 0));
+    ledger.seen(existing("1", "fast", &zone("a"), 1));
+    ledger.seen(existing("2", "fast", &zone("a"), 2));
+    ledger.seen(existing("3", "slow", &zone("a"), 3));
+    assert_eq!(
+        ledger.counts(),
+        counts(2, 1, 2),
+        "a duplicate and one without a class"
+    );
+    ledger.set_class("fast", None);
+    assert_eq!(ledger.counts(), counts(0, 0, 3));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_age_counts_from_when_the_driver_told() {
+    let mut ledger = ledger();
+    ledger.seen(existing("1", "fast", &zone("a"), 1));
+    let a = key("fast", &zone("a"));
+    tokio::time::advance(Duration::from_secs(5)).await;
+    let age = |ledger: &Ledger| ledger.ages(Instant::now());
+    assert_eq!(
+        age(&ledger),
+        [(a.clone(), Duration::from_secs(5))],
+        "it never did"
+    );
+    ledger.told(&a, Instant::now());
+    tokio::time::advance(Duration::from_secs(2)).await;
+    assert_eq!(age(&ledger), [(a, Duration::from_secs(2))]);
+}
+
+/// external-provisioner compares every object with every key at its start and at each reading of the metrics: with so many objects that
+/// would not end.
+#[test]
+fn the_books_of_many_objects_are_read_as_fast_as_they_are_long() {
+    const OBJECTS: usize = 10_000;
+    let mut ledger = Ledger::default();
+    ledger.set_class("fast", Some(Parameters::default()));
+    for number in 0..OBJECTS {
+        let segment = zone(&number.to_string());
+        ledger.add_segment(&segment);
+        let object = existing(&number.to_string(), "fast", &segment, 1);
+        assert_eq!(ledger.seen(object), Some(key("fast", &segment)));
+    }
+    for _ in 0..20 {
+        let counts = ledger.counts();
+        assert_eq!(
+            (counts.goal, counts.current, counts.obsolete),
+            (OBJECTS, OBJECTS, 0)
+        );
+        assert_eq!(ledger.ages(Instant::now()).len(), OBJECTS);
+    }
+}
+
+proptest! {
+    /// Classes and segments may come and go in any order, and together: what is wanted is the product of those that are left, and an
+    /// object of another key is never forgotten.
+    #[test]
+    fn what_is_wanted_is_what_is_left(changes in prop::collection::vec((0..2u8, 0..4usize, any::<bool>()), 0..40)) {
+        let mut ledger = Ledger::default();
+        let (mut classes, mut segments) = (BTreeSet::new(), BTreeSet::new());
+        let all: Vec<(String, Segment)> = (0..16).map(|n| (format!("c{}", n / 4), zone(&format!("z{}", n % 4)))).collect();
+        for (number, (class, segment)) in all.iter().enumerate() {
+            ledger.seen(existing(&number.to_string(), class, segment, 1));
+        }
+        for (what, which, comes) in changes {
+            let (class, segment) = (format!("c{which}"), zone(&format!("z{which}")));
+            let touched = match (what, comes) {
+                (0, true) => { classes.insert(class.clone()); ledger.set_class(&class, Some(Parameters::default())) }
+                (0, false) => { classes.remove(&class); ledger.set_class(&class, None) }
+                (_, true) => { segments.insert(segment.clone()); ledger.add_segment(&segment) }
+                (_, false) => { segments.remove(&segment); ledger.remove_segment(&segment) }
+            };
+            for key in &touched {
+                prop_assert!(*key.class == *class || key.place == Place::Segment(Arc::new(segment.clone())));
+            }
+        }
+        let wanted: BTreeSet<Key> = ledger.wanted().into_iter().collect();
+        let left: BTreeSet<Key> = classes.iter().flat_map(|class| segments.iter().map(move |segment| key(class, segment))).collect();
+        prop_assert_eq!(&wanted, &left);
+        for (class, segment) in &all {
+            let key = key(class, segment);
+            let view = ledger.view(&key);
+            prop_assert_eq!(view.objects.len(), 1);
+            prop_assert_eq!(view.wanted.is_some(), left.contains(&key));
+        }
+        let counts = ledger.counts();
+        prop_assert_eq!((counts.goal, counts.current, counts.obsolete), (left.len(), left.len(), 16 - left.len()));
+    }
+}

@@ -1,0 +1,143 @@
+//! What may change the answer for a key, as keys to look at: polls, classes, segments, objects, and volumes that came or went. Asks nobody
+//! and writes nothing.
+
+use std::sync::{Arc, atomic::Ordering};
+
+use k8s_openapi::api::storage::v1::{CSIStorageCapacity, StorageClass};
+use kube::ResourceExt;
+use tokio::time::sleep;
+
+use super::{
+    desired::{self, Key, is_publishable, parameters_for_driver},
+    ledger::Ledger,
+    publish::Publisher,
+};
+use crate::{
+    Defect,
+    topology::{self, Segment, contains},
+    watch::Change,
+};
+
+impl Publisher {
+    /// Asks for a refresh of every wanted key in each interval, without end. Each comes somewhat early, so that publishers that were
+    /// started together do not ask together for long.
+    pub(crate) async fn poll(&self) {
+        let interval = self.options.capacity_poll_interval;
+        while !self.options.has(Defect::NeverRefreshes) {
+            let early = self.options.capacity_poll_jitter * rand::random::<f64>();
+            sleep(interval.mul_f64(1.0 - early)).await;
+            let wanted = self.ledger.lock().wanted();
+            wanted
+                .into_iter()
+                .for_each(|key| self.queue.add_unless_waiting(key));
+        }
+    }
+
+    /// A class came, changed, or went.
+    pub(crate) fn class_changed(&self, change: &Change<StorageClass>) {
+        let (class, exists) = match change {
+            Change::Set(class) => (class, true),
+            Change::Gone(class) => (class, false),
+            Change::Listed => return,
+        };
+        let wanted = exists
+            && is_publishable(
+                class,
+                &self.by.driver,
+                self.options.capacity_for_immediate_binding != self.options.has(Defect::SwapsImmediate),
+            );
+        if exists && !wanted && class.provisioner == self.by.driver {
+            self.met_immediate.store(true, Ordering::Relaxed);
+        }
+        let parameters = || match self.options.has(Defect::PassesReservedParameters) {
+            true => class.parameters.clone().unwrap_or_default(),
+            false => parameters_for_driver(class),
+        };
+        let parameters = wanted.then(|| Arc::new(parameters()));
+        let keys = self.ledger.lock().set_class(&class.name_any(), parameters);
+        self.look_at(keys);
+    }
+
+    /// Segments came or went.
+    pub(crate) fn segments_changed(&self, change: topology::Change) {
+        if self.options.has(Defect::MergesTopologyNil) {
+            let keys = self.ledger.lock().add_segment(&Segment::new());
+            return self.look_at(keys);
+        }
+        if self.options.has(Defect::StopsAtImmediate) && self.met_immediate.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut ledger = self.ledger.lock();
+        let mut keys = change
+            .added
+            .map(|segment| ledger.add_segment(&segment))
+            .unwrap_or_default();
+        keys.extend(
+            change
+                .removed
+                .map(|segment| ledger.remove_segment(&segment))
+                .unwrap_or_default(),
+        );
+        drop(ledger);
+        self.look_at(keys);
+    }
+
+    /// An object came, changed, or went.
+    pub(crate) fn object_changed(&self, change: Change<CSIStorageCapacity>) {
+        let mut ledger = self.ledger.lock();
+        let keys: Vec<Key> = match change {
+            Change::Set(object) if self.is_frozen(&ledger, &object) => Vec::new(),
+            Change::Set(object) if self.by.owns(&object) => ledger.seen(object).into_iter().collect(),
+            Change::Set(object) if self.is_unmanaged_prey(&object) => {
+                ledger.seen_unwanted(object).into_iter().collect()
+            }
+            Change::Set(object) | Change::Gone(object) => object
+                .metadata
+                .uid
+                .as_deref()
+                .and_then(|uid| ledger.gone(uid))
+                .into_iter()
+                .collect(),
+            Change::Listed => ledger.listed(),
+        };
+        drop(ledger);
+        self.look_at(keys);
+    }
+
+    /// Volumes came or went in these segments (none: anywhere), or could not be created for this class (`None`: any class): what is
+    /// published of them may be wrong now. A term that is coarser or finer than a segment touches it too.
+    pub(crate) fn refresh(&self, class: Option<&str>, terms: &[Segment]) {
+        if self.options.has(Defect::NeverRefreshes) {
+            return;
+        }
+        let touched = |segment: &Segment| {
+            terms.is_empty()
+                || terms
+                    .iter()
+                    .any(|term| contains(segment, term) || contains(term, segment))
+        };
+        let keys = self
+            .ledger
+            .lock()
+            .wanted_where(|known| class.is_none_or(|class| class == known), touched);
+        self.look_at(keys);
+    }
+
+    /// With the defects, objects that nobody or somebody else manages are obsolete objects.
+    fn is_unmanaged_prey(&self, object: &CSIStorageCapacity) -> bool {
+        let is_managed = object.labels().contains_key(desired::MANAGED_BY_LABEL);
+        let is_of_driver = object.labels().get(desired::DRIVER_LABEL) == Some(&self.by.driver);
+        (self.options.has(Defect::DeletesManual) && !is_managed)
+            || (self.options.has(Defect::TakesOthers) && is_managed && is_of_driver)
+    }
+
+    /// With the defect, what was seen once of an object is all that is ever seen.
+    fn is_frozen(&self, ledger: &Ledger, object: &CSIStorageCapacity) -> bool {
+        let uid = object.metadata.uid.as_deref().unwrap_or_default();
+        self.options.has(Defect::KeepsFirstVersion) && ledger.knows(uid)
+    }
+
+    fn look_at(&self, keys: Vec<Key>) {
+        keys.into_iter().for_each(|key| self.queue.add(key));
+    }
+}

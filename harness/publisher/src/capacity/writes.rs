@@ -1,0 +1,156 @@
+//! Writing the object of a key: create, update, delete, and a look where the books may be wrong. What should be written is decided
+//! elsewhere.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::storage::v1::CSIStorageCapacity;
+use kube::{
+    ResourceExt,
+    api::{DeleteParams, Preconditions},
+};
+
+use super::{
+    desired::{self, Key, Values},
+    publish::{Publisher, Unfinished},
+};
+use crate::{
+    Defect, quantity,
+    status::{is_conflict, is_not_found},
+    topology::Segment,
+};
+
+impl Publisher {
+    pub(super) async fn create(
+        &self,
+        key: &Key,
+        segment: &Segment,
+        values: Values,
+    ) -> Result<(), Unfinished> {
+        let object = desired::object(&self.by, &key.class, segment, values, self.owner.as_ref());
+        self.ledger.lock().begin_create(key);
+        let created = self.capacities.create(&object).await;
+        if self.options.has(Defect::MakesDuplicates) && created.is_ok() {
+            // Seen by the watch as well, which is enough.
+            drop(self.capacities.create(&object).await);
+        }
+        let several = self.ledger.lock().end_create(key, created.as_ref().ok().cloned());
+        created.map_err(|source| Unfinished::Api {
+            verb: "create the object",
+            source,
+        })?;
+        if several { Err(Unfinished::Several) } else { Ok(()) }
+    }
+
+    pub(super) async fn update(&self, object: &CSIStorageCapacity, values: Values) -> Result<(), Unfinished> {
+        assert!(
+            !self.options.has(Defect::CrashesOnUnset) || object.capacity.is_some(),
+            "the capacity of {} is unset",
+            object.name_any()
+        );
+        let mut current = desired::is_current(object, values, self.owner.as_ref());
+        if self.options.has(Defect::IgnoresMaximumChanges) {
+            let mut same = object.clone();
+            same.maximum_volume_size = values.maximum.map(quantity::from_bytes);
+            current = desired::is_current(&same, values, self.owner.as_ref());
+        }
+        if current && !self.options.has(Defect::RewritesUnchanged) {
+            return Ok(());
+        }
+        let wanted = desired::updated(object, values, self.owner.as_ref());
+        match self.capacities.replace(&wanted).await {
+            Ok(_) if self.options.has(Defect::KeepsFirstVersion) => Ok(()),
+            Ok(written) => {
+                self.ledger.lock().wrote(written);
+                Ok(())
+            }
+            Err(source) => {
+                if is_not_found(&source) {
+                    self.forget(object);
+                }
+                Err(Unfinished::Api {
+                    verb: "update the object",
+                    source,
+                })
+            }
+        }
+    }
+
+    /// Makes sure that an object still exists, of which the watch never told.
+    pub(super) async fn verify(&self, object: &CSIStorageCapacity) -> Result<(), Unfinished> {
+        self.look_up(object).await?;
+        // What to do is decided anew, from what is known now.
+        self.queue.add(Key::of(object));
+        Ok(())
+    }
+
+    /// Learns from the server whether this very object still exists.
+    async fn look_up(&self, object: &CSIStorageCapacity) -> Result<(), Unfinished> {
+        let found = match self.capacities.get(&object.name_any()).await {
+            Ok(found) => Some(found),
+            Err(source) if is_not_found(&source) => None,
+            Err(source) => {
+                return Err(Unfinished::Api {
+                    verb: "get the object",
+                    source,
+                });
+            }
+        };
+        match found.filter(|found| found.metadata.uid == object.metadata.uid) {
+            Some(found) => self.ledger.lock().wrote(found),
+            None => self.forget(object),
+        }
+        Ok(())
+    }
+
+    pub(super) async fn delete_all(&self, objects: &[Arc<CSIStorageCapacity>]) -> Result<(), Unfinished> {
+        if self.options.has(Defect::KeepsObsolete) {
+            return Ok(());
+        }
+        for object in objects {
+            self.delete(object).await?;
+        }
+        Ok(())
+    }
+
+    /// Deletes this very object, never one that took its name meanwhile.
+    pub(super) async fn delete(&self, object: &CSIStorageCapacity) -> Result<(), Unfinished> {
+        let Some(uid) = object.metadata.uid.as_deref() else {
+            return Ok(());
+        };
+        let preconditions = Preconditions {
+            uid: Some(uid.to_owned()),
+            resource_version: None,
+        };
+        let parameters = DeleteParams::default().preconditions(preconditions);
+        self.ledger.lock().begin_delete(uid);
+        match self.capacities.delete(&object.name_any(), &parameters).await {
+            Ok(_) => Ok(()),
+            Err(source) if is_not_found(&source) => {
+                self.forget(object);
+                Ok(())
+            }
+            // Another object has the name, or the server was in trouble: only a look tells which.
+            Err(source) if is_conflict(&source) => {
+                self.ledger.lock().undo_delete(uid);
+                self.look_up(object).await?;
+                Err(Unfinished::Api {
+                    verb: "delete the object",
+                    source,
+                })
+            }
+            Err(source) => {
+                self.ledger.lock().undo_delete(uid);
+                Err(Unfinished::Api {
+                    verb: "delete the object",
+                    source,
+                })
+            }
+        }
+    }
+
+    fn forget(&self, object: &CSIStorageCapacity) {
+        if let Some(uid) = object.metadata.uid.as_deref() {
+            self.ledger.lock().forget_object(uid);
+        }
+    }
+}

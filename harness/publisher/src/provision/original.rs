@@ -1,0 +1,117 @@
+//! Claims of whose volumes copies are wanted: a finalizer keeps such an original until no claim waits for a copy of it any more, as
+//! external-provisioner does. Makes no copies.
+
+use futures::StreamExt;
+use k8s_openapi::api::core::v1::PersistentVolumeClaim;
+use kube::{Api, ResourceExt, api::PostParams};
+
+use super::{Provisioner, source::source_name};
+use crate::{
+    cluster::uid,
+    status::{brief, is_not_found},
+    watch::Change,
+};
+
+/// Keeps an original.
+const PROTECTION: &str = "provisioner.storage.kubernetes.io/cloning-protection";
+
+impl Provisioner {
+    /// Keeps an original until [`Provisioner::release`].
+    pub(super) async fn protect(&self, original: &PersistentVolumeClaim) -> kube::Result<()> {
+        if is_protected(original) {
+            return Ok(());
+        }
+        let mut original = original.clone();
+        original.finalizers_mut().push(PROTECTION.to_owned());
+        self.write(&original).await
+    }
+
+    /// A claim came, changed or went: it may be an original on its way out, or the last that waited for a copy of one.
+    pub(super) fn consider_original(&self, change: &Change<PersistentVolumeClaim>) {
+        let (Change::Set(claim) | Change::Gone(claim)) = change else {
+            return;
+        };
+        if is_held(claim) {
+            self.originals.add(uid(&**claim));
+        }
+        let source = claim.spec.as_ref().map(|spec| source_name(claim, spec));
+        let Some(Ok(Some(name))) = source else { return };
+        let cluster = self.cluster.lock();
+        let held = cluster.claims.values().find(|other| {
+            is_held(other) && other.metadata.namespace == claim.metadata.namespace && other.name_any() == name
+        });
+        if let Some(original) = held {
+            self.originals.add(uid(&**original));
+        }
+    }
+
+    /// Lets originals go when nobody waits for a copy, without end. Only call it when everything was listed.
+    pub(crate) async fn work_on_originals(&self) {
+        self.originals
+            .ready()
+            .for_each(|uid| async move { self.attempt_release(&uid).await })
+            .await;
+    }
+
+    async fn attempt_release(&self, uid: &String) {
+        match self.release(uid).await {
+            Ok(()) => self.originals.done(uid),
+            Err(error) => {
+                tracing::warn!(
+                    claim = uid,
+                    error = brief(&error),
+                    "the original of a copy is not let go"
+                );
+                self.originals.failed(uid);
+            }
+        }
+    }
+
+    async fn release(&self, uid: &str) -> kube::Result<()> {
+        let Some(mut original) = self.cluster.lock().claims.get(uid).map(|claim| (**claim).clone()) else {
+            return Ok(());
+        };
+        if !is_held(&original) || self.is_waited_for(&original) {
+            return Ok(());
+        }
+        original.finalizers_mut().retain(|name| name != PROTECTION);
+        match self.write(&original).await {
+            Err(error) if is_not_found(&error) => Ok(()),
+            written => written,
+        }
+    }
+
+    /// Whether a claim without a volume wants a copy.
+    fn is_waited_for(&self, original: &PersistentVolumeClaim) -> bool {
+        let name = original.name_any();
+        let waits = |claim: &PersistentVolumeClaim| {
+            let spec = claim.spec.as_ref()?;
+            let open = spec.volume_name.as_ref().is_none_or(String::is_empty);
+            let same = claim.metadata.namespace == original.metadata.namespace;
+            let source = source_name(claim, spec).ok().flatten()?;
+            (open && same && source == name).then_some(())
+        };
+        self.cluster
+            .lock()
+            .claims
+            .values()
+            .any(|claim| waits(claim).is_some())
+    }
+
+    async fn write(&self, claim: &PersistentVolumeClaim) -> kube::Result<()> {
+        let namespace = claim.namespace().unwrap_or_default();
+        let api: Api<PersistentVolumeClaim> = Api::namespaced(self.client.clone(), &namespace);
+        api.replace(&claim.name_any(), &PostParams::default(), claim)
+            .await
+            .map(drop)
+    }
+}
+
+fn is_protected(claim: &PersistentVolumeClaim) -> bool {
+    claim.finalizers().iter().any(|name| name == PROTECTION)
+}
+
+/// Whether a claim would be gone but for a finalizer, among them ours.
+fn is_held(claim: &PersistentVolumeClaim) -> bool {
+    claim.metadata.deletion_timestamp.is_some() && is_protected(claim)
+}

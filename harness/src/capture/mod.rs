@@ -1,0 +1,40 @@
+//! From the objects of a cluster to a scenario that reproduces the situation: the text of a case file.
+//!
+//! Pure. Reads objects as the API has them, and keeps what decides where pods go: nobody's secrets, images or environment.
+//! Does not know where the objects come from, and decides nothing about pods.
+
+mod flow;
+mod names;
+mod reduce;
+mod situation;
+mod text;
+
+pub use situation::CaptureError;
+
+use serde_json::Value;
+
+/// What to capture, and how.
+#[derive(Debug, Clone, Default)]
+pub struct CaptureOptions {
+    /// Namespace and name of the pod that it is about; none: every pod that waits for a volume of the driver.
+    pub pod: Option<(String, String)>,
+    /// The driver; none: that of the pod's claims, or the only one that tracks capacity.
+    pub driver: Option<String>,
+    /// A publisher is to run: what the capacity objects say becomes the storage behind the driver.
+    pub publisher: bool,
+    /// Replace names, label values and keys by neutral ones, the same one for the same text everywhere.
+    pub scrub: bool,
+}
+
+/// Writes the scenario of what these objects say.
+///
+/// `fits`: whether a pod of that namespace and name would fit a node, for pods of which the cluster itself says nothing yet.
+/// Pods and claims move to the namespace `default`, and capacity objects to the publisher's, where scenarios have them.
+pub fn capture(
+    objects: &[Value],
+    fits: &dyn Fn(&str, &str) -> bool,
+    options: &CaptureOptions,
+) -> Result<String, CaptureError> {
+    let situation = situation::Situation::find(objects, options)?;
+    Ok(text::write(&situation, fits, options))
+}

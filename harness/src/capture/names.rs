@@ -1,0 +1,245 @@
+//! What everything is called in the captured scenario: as it was, or by neutral names, and always unique.
+//!
+//! The same text gets the same name everywhere, so that selectors go on selecting what they have selected.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value};
+
+/// What is called so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    Node,
+    Class,
+    Claim,
+    Volume,
+    Capacity,
+    Pod,
+    Driver,
+    Key,
+    Value,
+}
+
+/// Names that were given so far.
+pub(super) struct Names {
+    scrub: bool,
+    given: BTreeMap<(Kind, String), String>,
+    taken: BTreeSet<(Kind, String)>,
+    /// Label keys whose values are compared as numbers, and stay.
+    numeric: BTreeSet<String>,
+}
+
+/// Domains whose label keys and names say nothing about anybody.
+const PUBLIC: [&str; 2] = ["kubernetes.io", "k8s.io"];
+
+impl Names {
+    /// `nodes` come first, because label values often repeat their names.
+    pub(super) fn new(scrub: bool, nodes: &[&str], numeric: BTreeSet<String>) -> Self {
+        let mut names = Names {
+            scrub,
+            given: BTreeMap::new(),
+            taken: BTreeSet::new(),
+            numeric,
+        };
+        let width = nodes.len().to_string().len();
+        for (number, node) in nodes.iter().enumerate() {
+            let neutral = format!("node-{:0width$}", number + 1);
+            let name = if scrub { neutral } else { (*node).to_owned() };
+            names.give(Kind::Node, node, name);
+        }
+        names
+    }
+
+    fn give(&mut self, kind: Kind, text: &str, name: String) -> String {
+        self.taken.insert((kind, name.clone()));
+        self.given.insert((kind, text.to_owned()), name.clone());
+        name
+    }
+
+    fn known(&self, kind: Kind, text: &str) -> Option<String> {
+        self.given.get(&(kind, text.to_owned())).cloned()
+    }
+
+    /// The name of something without a namespace.
+    pub(super) fn of(&mut self, kind: Kind, text: &str) -> String {
+        if let Some(name) = self.known(kind, text) {
+            return name;
+        }
+        let name = if self.scrub {
+            self.neutral(kind)
+        } else {
+            text.to_owned()
+        };
+        self.give(kind, text, name)
+    }
+
+    /// The name of something whose namespace is given up: two of one name get their namespaces in front.
+    pub(super) fn in_namespace(&mut self, kind: Kind, namespace: &str, name: &str) -> String {
+        let text = format!("{namespace}/{name}");
+        if let Some(name) = self.known(kind, &text) {
+            return name;
+        }
+        if self.scrub {
+            let name = self.neutral(kind);
+            return self.give(kind, &text, name);
+        }
+        let mut free = name.to_owned();
+        let mut number = 1;
+        while self.taken.contains(&(kind, free.clone())) {
+            free = match number {
+                1 => format!("{namespace}-{name}"),
+                _ => format!("{namespace}-{name}-{number}"),
+            };
+            number += 1;
+        }
+        self.give(kind, &text, free)
+    }
+
+    fn neutral(&self, kind: Kind) -> String {
+        let number = 1 + self.taken.iter().filter(|(other, _)| *other == kind).count();
+        match kind {
+            Kind::Node => format!("node-{number}"),
+            Kind::Class => format!("class-{number}"),
+            Kind::Claim => format!("claim-{number}"),
+            Kind::Volume => format!("volume-{number}"),
+            Kind::Capacity => format!("capacity-{number}"),
+            Kind::Pod => format!("pod-{number}"),
+            Kind::Driver => format!("driver-{number}.example.com"),
+            Kind::Key => format!("example.com/key-{number}"),
+            Kind::Value => format!("value-{number}"),
+        }
+    }
+
+    /// A driver or another provisioner.
+    pub(super) fn driver(&mut self, name: &str) -> String {
+        if name.starts_with("kubernetes.io/") {
+            return name.to_owned();
+        }
+        self.of(Kind::Driver, name)
+    }
+
+    /// The key of a label or taint.
+    pub(super) fn key(&mut self, key: &str) -> String {
+        let domain = key.split_once('/').map_or("", |(domain, _)| domain);
+        let is_public = |public: &str| domain == public || domain.ends_with(&format!(".{public}"));
+        if PUBLIC.into_iter().any(is_public) {
+            return key.to_owned();
+        }
+        self.of(Kind::Key, key)
+    }
+
+    /// The value of a label with that key: that of a node where it is its name.
+    pub(super) fn value(&mut self, key: &str, value: &str) -> String {
+        if self.numeric.contains(key) {
+            return value.to_owned();
+        }
+        self.text(value)
+    }
+
+    /// A text of no known meaning.
+    pub(super) fn text(&mut self, value: &str) -> String {
+        if value.is_empty() || matches!(value, "true" | "false") {
+            return value.to_owned();
+        }
+        match self.known(Kind::Node, value) {
+            Some(node) => node,
+            None => self.of(Kind::Value, value),
+        }
+    }
+
+    /// A selector of any kind: labels, expressions and field names, wherever they stand in it.
+    pub(super) fn selector(&mut self, value: &Value) -> Value {
+        match value {
+            Value::Object(fields) if fields.contains_key("key") => self.expression(fields),
+            Value::Object(fields) => {
+                let field = |(name, value): (&String, &Value)| match (name.as_str(), value) {
+                    ("matchLabels", Value::Object(labels)) => (name.clone(), self.labels(labels)),
+                    _ => (name.clone(), self.selector(value)),
+                };
+                fields.iter().map(field).collect()
+            }
+            Value::Array(items) => items.iter().map(|item| self.selector(item)).collect(),
+            other => other.clone(),
+        }
+    }
+
+    /// Labels that are wanted.
+    pub(super) fn labels(&mut self, labels: &Map<String, Value>) -> Value {
+        let label = |(key, value): (&String, &Value)| {
+            let value = self.value(key, value.as_str().unwrap_or_default());
+            (self.key(key), Value::String(value))
+        };
+        labels.iter().map(label).collect()
+    }
+
+    /// `key`, with `values` or `value`, and whatever else stands beside them.
+    pub(super) fn expression(&mut self, fields: &Map<String, Value>) -> Value {
+        let key = fields["key"].as_str().unwrap_or_default().to_owned();
+        // Fields of nodes are not labels: the key is the API's.
+        let is_field = key == "metadata.name";
+        let field = |(name, value): (&String, &Value)| {
+            let value = match (name.as_str(), value) {
+                ("key", _) if is_field || key.is_empty() => value.clone(),
+                ("key", _) => self.key(&key).into(),
+                ("value", Value::String(text)) => self.value(&key, text).into(),
+                ("values", Value::Array(texts)) => texts
+                    .iter()
+                    .map(|text| Value::String(self.value(&key, text.as_str().unwrap_or_default())))
+                    .collect(),
+                _ => value.clone(),
+            };
+            (name.clone(), value)
+        };
+        fields.iter().map(field).collect()
+    }
+}
+
+/// The label keys that a selector looks at, and those of them whose values it compares as numbers.
+pub(super) fn keys_of(value: &Value, keys: &mut BTreeSet<String>, numeric: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(fields) => {
+            if let Some(key) = fields.get("key").and_then(Value::as_str) {
+                keys.insert(key.to_owned());
+                if matches!(fields.get("operator").and_then(Value::as_str), Some("Gt" | "Lt")) {
+                    numeric.insert(key.to_owned());
+                }
+            }
+            if let Some(labels) = fields.get("matchLabels").and_then(Value::as_object) {
+                keys.extend(labels.keys().cloned());
+            }
+            fields.values().for_each(|value| keys_of(value, keys, numeric));
+        }
+        Value::Array(items) => items.iter().for_each(|item| keys_of(item, keys, numeric)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_selector_goes_on_selecting_what_it_has_selected() {
+        let mut names = Names::new(true, &["db-a", "db-b"], BTreeSet::from(["rank".to_owned()]));
+        let selector = json!({"matchLabels": {"corp.example/host": "db-b"}, "matchExpressions": [
+            {"key": "corp.example/host", "operator": "In", "values": ["db-b", "other"]},
+            {"key": "rank", "operator": "Gt", "values": ["7"]},
+            {"key": "topology.kubernetes.io/zone", "operator": "Exists"}]});
+        assert_eq!(
+            names.selector(&selector),
+            json!({"matchLabels": {"example.com/key-1": "node-2"}, "matchExpressions": [
+                {"key": "example.com/key-1", "operator": "In", "values": ["node-2", "value-1"]},
+                {"key": "example.com/key-2", "operator": "Gt", "values": ["7"]},
+                {"key": "topology.kubernetes.io/zone", "operator": "Exists"}]})
+        );
+    }
+
+    #[test]
+    fn names_of_several_namespaces_stay_apart() {
+        let mut names = Names::new(false, &[], BTreeSet::new());
+        let mut named = |namespace| names.in_namespace(Kind::Claim, namespace, "data");
+        assert_eq!([named("a"), named("b"), named("a")], ["data", "b-data", "data"]);
+    }
+}

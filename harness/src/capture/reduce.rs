@@ -1,0 +1,471 @@
+//! Each object without what does not decide where pods go: no secrets, environment, images, owners or statuses of others.
+//!
+//! Allow-lists throughout: a field that is not named here does not get into a scenario.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value, json};
+
+use super::names::{Kind, Names};
+use super::situation::{claim_of, class_of, name_of, namespace_of, volumes_of};
+use crate::plan::{DRIVER_LABEL, MANAGED_LABEL, WORKLOADS};
+
+const HOSTNAME: &str = "kubernetes.io/hostname";
+/// Annotations of claims that decisions look at; the value of the first is a node.
+const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
+const KEPT_ANNOTATIONS: [&str; 2] = [
+    "pv.kubernetes.io/bind-completed",
+    "pv.kubernetes.io/bound-by-controller",
+];
+/// Stands for all other annotations: whether there is any changes the words of a refusal.
+const ANNOTATED: &str = "example.com/annotated";
+/// Resources that decisions look at.
+const RESOURCES: [&str; 2] = ["cpu", "memory"];
+/// The UID of a claim that is gone, whose name another one has now.
+const STALE_UID: &str = "00000000-0000-0000-0000-000000000000";
+
+/// A field where it is set, under its own name.
+fn keep(from: &Value, to: &mut Map<String, Value>, names: &[&str]) {
+    for name in names {
+        if let Some(value) = from.get(*name).filter(|value| !value.is_null()) {
+            to.insert((*name).to_owned(), value.clone());
+        }
+    }
+}
+
+/// Access modes, and the volume mode where it is not the usual one.
+fn keep_modes(from: &Value, to: &mut Map<String, Value>) {
+    keep(from, to, &["accessModes", "volumeMode"]);
+    to.entry("accessModes")
+        .or_insert_with(|| json!(["ReadWriteOnce"]));
+    if to.get("volumeMode").is_some_and(|mode| mode == "Filesystem") {
+        to.remove("volumeMode");
+    }
+}
+
+/// A quantity as a text: people write numbers too.
+fn quantity(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+/// The driver on a node: the keys with which it is registered; none: it is not.
+pub(super) type Registration<'a> = Option<&'a [String]>;
+
+/// A node as scenarios write it. `usual`: the driver's topology keys. `needed`: keys that something selects by.
+pub(super) fn node(
+    node: &Value,
+    registration: Registration<'_>,
+    usual: &[String],
+    needed: &BTreeSet<String>,
+    names: &mut Names,
+) -> Value {
+    let own = names.of(Kind::Node, name_of(node));
+    let labels = &node["metadata"]["labels"];
+    let mut told: BTreeMap<String, Value> = BTreeMap::new();
+    for key in needed {
+        let is_given = key == HOSTNAME || (registration.is_some() && usual.contains(key));
+        let value = labels[key.as_str()].as_str().map(|value| names.value(key, value));
+        match value {
+            Some(value) if is_given && value == own => {}
+            Some(value) => drop(told.insert(names.key(key), value.into())),
+            None if is_given => drop(told.insert(names.key(key), Value::Null)),
+            None => {}
+        }
+    }
+    let mut spec = json!({"name": own});
+    if !told.is_empty() {
+        spec["labels"] = json!(told);
+    }
+    match registration {
+        None => spec["driver"] = false.into(),
+        Some(keys) if keys != usual => {
+            spec["topologyKeys"] = keys.iter().map(|key| names.key(key)).collect();
+        }
+        Some(_) => {}
+    }
+    if node["spec"]["unschedulable"] == true {
+        spec["unschedulable"] = true.into();
+    }
+    let taints = node["spec"]["taints"].as_array();
+    if let Some(taints) = taints.filter(|taints| !taints.is_empty()) {
+        spec["taints"] = taints.iter().map(|taint| matching(taint, names)).collect();
+    }
+    spec["allocatable"] = allocatable(&node["status"]["allocatable"]);
+    spec
+}
+
+/// Where a node does not say what it has, that is no limit.
+fn allocatable(told: &Value) -> Value {
+    if told.is_null() {
+        return json!({"cpu": "1M", "memory": "1Ei", "pods": "1M"});
+    }
+    let resources = RESOURCES.iter().chain(&["pods"]);
+    resources
+        .filter_map(|name| Some(((*name).to_owned(), Value::String(quantity(&told[*name])?))))
+        .collect()
+}
+
+/// A taint or toleration.
+fn matching(value: &Value, names: &mut Names) -> Value {
+    let mut fields = Map::new();
+    keep(
+        value,
+        &mut fields,
+        &["key", "operator", "value", "effect", "tolerationSeconds"],
+    );
+    match fields.contains_key("key") {
+        true => names.expression(&fields),
+        false => Value::Object(fields),
+    }
+}
+
+/// A class as scenarios write it, or as the API has it where its topologies are more than scenarios say.
+pub(super) fn class(class: &Value, names: &mut Names) -> Result<Value, Value> {
+    let name = names.of(Kind::Class, name_of(class));
+    let provisioner = names.driver(class["provisioner"].as_str().unwrap_or_default());
+    let mode = class["volumeBindingMode"].as_str().unwrap_or("Immediate");
+    let parameters: Map<String, Value> = class["parameters"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(key, _)| !key.to_ascii_lowercase().contains("secret"))
+        .map(|(key, value)| (key.clone(), names.text(value.as_str().unwrap_or_default()).into()))
+        .collect();
+    let terms = class["allowedTopologies"]
+        .as_array()
+        .map_or(&[][..], Vec::as_slice);
+    let terms: Vec<Value> = terms.iter().map(|term| names.selector(term)).collect();
+    let Some(allowed) = one_term(&terms) else {
+        return Err(json!({
+            "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": name},
+            "provisioner": provisioner, "parameters": parameters, "volumeBindingMode": mode,
+            "allowedTopologies": terms,
+        }));
+    };
+    let mut spec = json!({"name": name, "provisioner": provisioner});
+    if !parameters.is_empty() {
+        spec["parameters"] = parameters.into();
+    }
+    if mode != "WaitForFirstConsumer" {
+        spec["binding"] = mode.into();
+    }
+    if !allowed.is_empty() {
+        spec["allowedTopologies"] = allowed.into();
+    }
+    Ok(spec)
+}
+
+/// Values by key, where there is one term at most, with one expression for each key.
+fn one_term(terms: &[Value]) -> Option<Map<String, Value>> {
+    let [term] = terms else {
+        return terms.is_empty().then(Map::new);
+    };
+    let expressions = term["matchLabelExpressions"].as_array()?;
+    let pairs = expressions.iter().map(|expression| {
+        let key = expression["key"].as_str()?.to_owned();
+        Some((key, expression["values"].clone()))
+    });
+    let allowed: Map<String, Value> = pairs.collect::<Option<_>>()?;
+    (!allowed.is_empty() && allowed.len() == expressions.len()).then_some(allowed)
+}
+
+/// A CSIDriver beside that of the scenario.
+pub(super) fn other_driver(driver: &Value, names: &mut Names) -> Value {
+    let mut spec = Map::from_iter([("attachRequired".to_owned(), false.into())]);
+    keep(&driver["spec"], &mut spec, &["storageCapacity"]);
+    json!({
+        "apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver",
+        "metadata": {"name": names.driver(name_of(driver))}, "spec": spec,
+    })
+}
+
+/// A capacity object as scenarios write it. `keys`: the driver's topology keys.
+pub(super) fn capacity(object: &Value, keys: &[String], names: &mut Names) -> Value {
+    let mut spec = json!({
+        "name": names.in_namespace(Kind::Capacity, namespace_of(object), name_of(object)),
+        "class": names.of(Kind::Class, object["storageClassName"].as_str().unwrap_or_default()),
+    });
+    let topology = &object["nodeTopology"];
+    if !topology.is_null() {
+        match segment(topology, keys) {
+            Some((key, value)) => spec["segment"] = names.value(key, value).into(),
+            None => spec["topology"] = names.selector(topology),
+        }
+    }
+    for (field, name) in [("capacity", "capacity"), ("maximumVolumeSize", "maximum")] {
+        if let Some(quantity) = quantity(&object[field]) {
+            spec[name] = quantity.into();
+        }
+    }
+    let labels = &object["metadata"]["labels"];
+    let mut kept = Map::new();
+    if let Some(driver) = labels[DRIVER_LABEL].as_str() {
+        kept.insert(DRIVER_LABEL.to_owned(), names.driver(driver).into());
+    }
+    if let Some(manager) = labels[MANAGED_LABEL].as_str() {
+        kept.insert(MANAGED_LABEL.to_owned(), managed_by(manager, names).into());
+    }
+    if !kept.is_empty() {
+        spec["labels"] = kept.into();
+    }
+    spec
+}
+
+/// In distributed mode the name of the node follows.
+fn managed_by(manager: &str, names: &mut Names) -> String {
+    const SIDECAR: &str = "external-provisioner";
+    match manager.strip_prefix(SIDECAR).map(|rest| rest.strip_prefix('-')) {
+        Some(None) => manager.to_owned(),
+        Some(Some(node)) => format!("{SIDECAR}-{}", names.text(node)),
+        None => names.text(manager),
+    }
+}
+
+/// Key and value of a topology that is one label of a driver with one key, which scenarios write short.
+pub(super) fn segment<'a>(topology: &'a Value, keys: &[String]) -> Option<(&'a str, &'a str)> {
+    let fields = topology.as_object().filter(|fields| fields.len() == 1)?;
+    let labels = fields.get("matchLabels")?.as_object()?;
+    let (key, value) = labels.iter().next().filter(|_| labels.len() == 1)?;
+    let value = value
+        .as_str()
+        .filter(|value| *value != "*" && !value.contains('='))?;
+    (keys.len() == 1 && keys.contains(key)).then_some((key, value))
+}
+
+/// A claim, with what binding and provisioning look at.
+pub(super) fn claim(claim: &Value, names: &mut Names) -> Value {
+    let mut annotations = Map::new();
+    let all = &claim["metadata"]["annotations"];
+    keep(all, &mut annotations, &KEPT_ANNOTATIONS);
+    if let Some(node) = all[SELECTED_NODE].as_str() {
+        annotations.insert(SELECTED_NODE.to_owned(), names.text(node).into());
+    }
+    if annotations.is_empty() && all.as_object().is_some_and(|all| !all.is_empty()) {
+        annotations.insert(ANNOTATED.to_owned(), "true".into());
+    }
+    let spec = claim_spec(claim, names);
+    let mut object = json!({
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+        "metadata": {
+            "name": names.in_namespace(Kind::Claim, namespace_of(claim), name_of(claim)),
+            "namespace": WORKLOADS,
+        },
+        "spec": spec,
+    });
+    if !annotations.is_empty() {
+        object["metadata"]["annotations"] = annotations.into();
+    }
+    if let Some(phase) = claim["status"]["phase"].as_str() {
+        object["status"] = json!({"phase": phase});
+    }
+    object
+}
+
+/// The spec of a claim, or of the template of one.
+fn claim_spec(claim: &Value, names: &mut Names) -> Map<String, Value> {
+    let mut spec = Map::new();
+    keep_modes(&claim["spec"], &mut spec);
+    let size = quantity(&claim["spec"]["resources"]["requests"]["storage"]);
+    spec.insert(
+        "resources".to_owned(),
+        json!({"requests": {"storage": size.unwrap_or_else(|| "1".to_owned())}}),
+    );
+    if let Some(class) = class_of(claim) {
+        spec.insert("storageClassName".to_owned(), of_class(class, names).into());
+    }
+    if let Some(volume) = claim["spec"]["volumeName"]
+        .as_str()
+        .filter(|name| !name.is_empty())
+    {
+        spec.insert("volumeName".to_owned(), names.of(Kind::Volume, volume).into());
+    }
+    if let Some(selector) = claim["spec"]
+        .get("selector")
+        .filter(|selector| !selector.is_null())
+    {
+        spec.insert("selector".to_owned(), names.selector(selector));
+    }
+    spec
+}
+
+fn of_class(class: &str, names: &mut Names) -> String {
+    if class.is_empty() {
+        String::new()
+    } else {
+        names.of(Kind::Class, class)
+    }
+}
+
+/// A volume, with what static binding and the affinity of bound volumes look at. `claims`: those of the situation.
+pub(super) fn volume(
+    volume: &Value,
+    claims: &[&Value],
+    needed: &BTreeSet<String>,
+    driver: &str,
+    names: &mut Names,
+) -> Value {
+    let own = names.of(Kind::Volume, name_of(volume));
+    let mut spec = Map::new();
+    keep_modes(&volume["spec"], &mut spec);
+    let size = quantity(&volume["spec"]["capacity"]["storage"]).unwrap_or_else(|| "1".to_owned());
+    spec.insert("capacity".to_owned(), json!({"storage": size}));
+    // Nothing of it is to be deleted when a claim goes.
+    spec.insert("persistentVolumeReclaimPolicy".to_owned(), "Retain".into());
+    let driver = names.driver(driver);
+    spec.insert("csi".to_owned(), json!({"driver": driver, "volumeHandle": own}));
+    if let Some(class) = class_of(volume) {
+        spec.insert("storageClassName".to_owned(), of_class(class, names).into());
+    }
+    let required = &volume["spec"]["nodeAffinity"]["required"];
+    if !required.is_null() {
+        let affinity = json!({"required": names.selector(required)});
+        spec.insert("nodeAffinity".to_owned(), affinity);
+    }
+    if let Some(reference) = claim_reference(&volume["spec"]["claimRef"], claims, names) {
+        spec.insert("claimRef".to_owned(), reference);
+    }
+    let mut labels = Map::new();
+    for key in needed {
+        if let Some(value) = volume["metadata"]["labels"][key.as_str()].as_str() {
+            labels.insert(names.key(key), names.value(key, value).into());
+        }
+    }
+    let mut object = json!({
+        "apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": own}, "spec": spec,
+    });
+    if !labels.is_empty() {
+        object["metadata"]["labels"] = labels.into();
+    }
+    if let Some(phase) = volume["status"]["phase"].as_str() {
+        object["status"] = json!({"phase": phase});
+    }
+    object
+}
+
+/// UIDs do not survive: one that fits is left out, and one that does not fit stays one that does not.
+fn claim_reference(reference: &Value, claims: &[&Value], names: &mut Names) -> Option<Value> {
+    let name = reference["name"].as_str()?;
+    let namespace = reference["namespace"].as_str().unwrap_or_default();
+    let claim = claims
+        .iter()
+        .find(|claim| name_of(claim) == name && namespace_of(claim) == namespace);
+    let mut told = json!({
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim", "namespace": WORKLOADS,
+        "name": names.in_namespace(Kind::Claim, namespace, name),
+    });
+    let uid = reference["uid"].as_str().filter(|uid| !uid.is_empty());
+    let fits = uid.is_none_or(|uid| claim.is_some_and(|claim| claim["metadata"]["uid"] == uid));
+    if !fits {
+        told["uid"] = STALE_UID.into();
+    }
+    Some(told)
+}
+
+/// A pod: its volumes, its say about nodes, and what it asks for. `claims`: those of the situation.
+pub(super) fn pod(pod: &Value, claims: &[&Value], names: &mut Names) -> Value {
+    let source = &pod["spec"];
+    let mut spec = Map::new();
+    let volumes: Vec<Value> = volumes_of(pod)
+        .iter()
+        .enumerate()
+        .filter_map(|(index, volume)| pod_volume(pod, index, volume, claims, names))
+        .collect();
+    spec.insert("volumes".to_owned(), volumes.into());
+    for (field, word) in [("containers", "main"), ("initContainers", "init")] {
+        let list = source[field].as_array().map_or(&[][..], Vec::as_slice);
+        let reduced: Vec<Value> = (0..)
+            .zip(list)
+            .map(|(index, from): (usize, _)| container(&format!("{word}-{index}"), from))
+            .collect();
+        if !reduced.is_empty() {
+            spec.insert(field.to_owned(), reduced.into());
+        }
+    }
+    spec.entry("containers")
+        .or_insert_with(|| json!([container("main-0", &Value::Null)]));
+    if let Some(labels) = source["nodeSelector"]
+        .as_object()
+        .filter(|labels| !labels.is_empty())
+    {
+        spec.insert("nodeSelector".to_owned(), names.labels(labels));
+    }
+    const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
+    let required = &source["affinity"]["nodeAffinity"][REQUIRED];
+    if !required.is_null() {
+        let affinity = json!({"nodeAffinity": {REQUIRED: names.selector(required)}});
+        spec.insert("affinity".to_owned(), affinity);
+    }
+    let tolerations = source["tolerations"].as_array().into_iter().flatten();
+    let tolerations: Vec<Value> = tolerations
+        .filter(|it| !is_given(it))
+        .map(|it| matching(it, names))
+        .collect();
+    if !tolerations.is_empty() {
+        spec.insert("tolerations".to_owned(), tolerations.into());
+    }
+    if let Some(gates) = source["schedulingGates"].as_array() {
+        let gates = (0..gates.len()).map(|number| json!({"name": format!("example.com/gate-{number}")}));
+        spec.insert("schedulingGates".to_owned(), gates.collect());
+    }
+    if let Some(node) = source["nodeName"].as_str().filter(|node| !node.is_empty()) {
+        spec.insert("nodeName".to_owned(), names.text(node).into());
+    }
+    let name = names.in_namespace(Kind::Pod, namespace_of(pod), name_of(pod));
+    json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": WORKLOADS}, "spec": spec,
+    })
+}
+
+/// Whether it is one of the two that the API server gives to every pod.
+fn is_given(toleration: &Value) -> bool {
+    const KEYS: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
+    KEYS.iter().any(|key| toleration["key"] == *key)
+        && toleration["operator"] == "Exists"
+        && toleration["effect"] == "NoExecute"
+        && toleration["tolerationSeconds"] == 300
+}
+
+fn container(name: &str, from: &Value) -> Value {
+    let mut container = json!({"name": name, "image": "example.com/app"});
+    let asked = &from["resources"]["requests"];
+    let requests: Map<String, Value> = RESOURCES
+        .iter()
+        .filter_map(|name| Some(((*name).to_owned(), quantity(&asked[*name])?.into())))
+        .collect();
+    if !requests.is_empty() {
+        container["resources"] = json!({"requests": requests});
+    }
+    if from["restartPolicy"] == "Always" {
+        container["restartPolicy"] = "Always".into();
+    }
+    container
+}
+
+/// A volume that a driver has to do with; others decide nothing.
+fn pod_volume(
+    pod: &Value,
+    index: usize,
+    volume: &Value,
+    claims: &[&Value],
+    names: &mut Names,
+) -> Option<Value> {
+    if let Some(driver) = volume["csi"]["driver"].as_str() {
+        return Some(json!({"name": format!("inline-{index}"), "csi": {"driver": names.driver(driver)}}));
+    }
+    let claim = claim_of(pod, volume)?;
+    let exists = claims
+        .iter()
+        .any(|it| name_of(it) == claim && namespace_of(it) == namespace_of(pod));
+    let template = &volume["ephemeral"]["volumeClaimTemplate"];
+    if exists || template.is_null() {
+        // A claim that was made for the pod is one like others: it could not be owned by the pod of the scenario.
+        let name = names.in_namespace(Kind::Claim, namespace_of(pod), &claim);
+        return Some(json!({"name": format!("claim-{index}"), "persistentVolumeClaim": {"claimName": name}}));
+    }
+    let spec = claim_spec(template, names);
+    Some(json!({"name": format!("scratch-{index}"), "ephemeral": {"volumeClaimTemplate": {"spec": spec}}}))
+}

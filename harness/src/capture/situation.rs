@@ -1,0 +1,257 @@
+//! Which objects of a cluster belong to the situation: the pods, what they claim, and everything that decides about those.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::CaptureOptions;
+
+/// The objects do not say what to capture.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CaptureError {
+    /// The pod is not there.
+    #[error("no pod is named {0}/{1}; name one that exists")]
+    NoPod(String, String),
+    /// The driver is not there.
+    #[error("no StorageClass has the provisioner {0}, and no CSIDriver is named so; name another --driver")]
+    NoDriver(String),
+    /// It could be about any of several drivers.
+    #[error("there are several drivers; choose one with --driver, or a pod with --pod: {0}")]
+    Several(String),
+    /// There is nothing of a driver.
+    #[error("there is no StorageClass of a CSI driver; give classes, drivers and capacity objects too")]
+    Nothing,
+}
+
+/// Objects by name.
+type Named<'a> = BTreeMap<&'a str, &'a Value>;
+
+/// What belongs to the situation.
+pub(super) struct Situation<'a> {
+    /// Name of the driver that it is about.
+    pub(super) driver: String,
+    /// Every node.
+    pub(super) nodes: Named<'a>,
+    /// Their CSINodes.
+    pub(super) csi_nodes: Named<'a>,
+    /// The CSIDrivers of the provisioners.
+    pub(super) drivers: Named<'a>,
+    pub(super) classes: Named<'a>,
+    pub(super) capacities: Vec<&'a Value>,
+    pub(super) claims: Vec<&'a Value>,
+    pub(super) volumes: Vec<&'a Value>,
+    pub(super) pods: Vec<&'a Value>,
+}
+
+/// The class of a claim or volume, where an annotation says it instead of the field.
+const BETA_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
+
+impl<'a> Situation<'a> {
+    pub(super) fn find(objects: &'a [Value], options: &CaptureOptions) -> Result<Self, CaptureError> {
+        let cluster = Cluster(objects);
+        let named = cluster.named("StorageClass");
+        let candidates = match &options.pod {
+            Some((namespace, name)) => {
+                let pod = cluster.of("Pod").find(|pod| is(pod, namespace, name));
+                vec![pod.ok_or_else(|| CaptureError::NoPod(namespace.clone(), name.clone()))?]
+            }
+            None => cluster.of("Pod").filter(|pod| waits(pod)).collect(),
+        };
+        let driver = match &options.driver {
+            Some(driver) => cluster.check_driver(driver)?,
+            None => cluster.driver(&candidates, options.pod.is_some(), &named)?,
+        };
+        let is_own = |class: &&Value| class["provisioner"] == driver.as_str();
+        let uses_it = |pod: &&&Value| {
+            let mut classes = cluster.class_names(pod).into_iter();
+            classes.any(|name| named.get(name.as_str()).is_some_and(is_own))
+        };
+        let pods: Vec<&Value> = candidates
+            .iter()
+            .filter(|pod| options.pod.is_some() || uses_it(pod))
+            .copied()
+            .collect();
+        let mut wanted: BTreeSet<String> = pods.iter().flat_map(|pod| cluster.class_names(pod)).collect();
+        if pods.is_empty() {
+            let own = named.iter().filter(|(_, class)| is_own(class));
+            wanted.extend(own.map(|(name, _)| (*name).to_owned()));
+        }
+        let classes: Named<'a> = named
+            .into_iter()
+            .filter(|(name, _)| wanted.contains(*name))
+            .collect();
+        let provisioners: BTreeSet<&str> = classes
+            .values()
+            .filter_map(|class| class["provisioner"].as_str())
+            .chain([driver.as_str()])
+            .collect();
+        let drivers = cluster.named("CSIDriver");
+        let claims = cluster.claims_of(&pods);
+        Ok(Situation {
+            nodes: cluster.named("Node"),
+            csi_nodes: cluster.named("CSINode"),
+            drivers: drivers
+                .into_iter()
+                .filter(|(name, _)| provisioners.contains(name))
+                .collect(),
+            capacities: cluster
+                .of("CSIStorageCapacity")
+                .filter(|object| {
+                    object["storageClassName"]
+                        .as_str()
+                        .is_some_and(|class| wanted.contains(class))
+                })
+                .collect(),
+            volumes: cluster.volumes_for(&claims, &wanted),
+            driver,
+            classes,
+            claims,
+            pods,
+        })
+    }
+}
+
+/// All objects, as they are.
+struct Cluster<'a>(&'a [Value]);
+
+impl<'a> Cluster<'a> {
+    fn of(&self, kind: &'static str) -> impl Iterator<Item = &'a Value> + use<'a> {
+        self.0.iter().filter(move |object| object["kind"] == kind)
+    }
+
+    fn named(&self, kind: &'static str) -> Named<'a> {
+        self.of(kind).map(|object| (name_of(object), object)).collect()
+    }
+
+    fn check_driver(&self, driver: &str) -> Result<String, CaptureError> {
+        let provisions = self
+            .of("StorageClass")
+            .any(|class| class["provisioner"] == driver);
+        let is_there = self.of("CSIDriver").any(|object| name_of(object) == driver);
+        match provisions || is_there {
+            true => Ok(driver.to_owned()),
+            false => Err(CaptureError::NoDriver(driver.to_owned())),
+        }
+    }
+
+    /// The driver that it is about: that of the pod's claims, one that tracks capacity before others; else the only one.
+    fn driver(&self, pods: &[&Value], is_one_pod: bool, classes: &Named<'_>) -> Result<String, CaptureError> {
+        let of_classes = |names: &mut dyn Iterator<Item = &str>| -> BTreeSet<String> {
+            let provisioners = names.filter_map(|name| classes.get(name)?["provisioner"].as_str());
+            let is_csi = |name: &&str| !name.starts_with("kubernetes.io/");
+            provisioners.filter(is_csi).map(str::to_owned).collect()
+        };
+        let claimed: BTreeSet<String> = pods.iter().flat_map(|pod| self.class_names(pod)).collect();
+        let of_pods = of_classes(&mut claimed.iter().map(String::as_str));
+        let all = of_classes(&mut classes.keys().copied());
+        let found = if of_pods.is_empty() { all } else { of_pods };
+        let tracks = |name: &&String| {
+            let mut drivers = self.of("CSIDriver");
+            drivers.any(|driver| name_of(driver) == *name && driver["spec"]["storageCapacity"] == true)
+        };
+        let tracking: Vec<&String> = found.iter().filter(tracks).collect();
+        match (tracking.as_slice(), found.len()) {
+            (_, 0) => Err(CaptureError::Nothing),
+            ([only], _) => Ok((*only).clone()),
+            ([], 1) => Ok(found.first().cloned().unwrap_or_default()),
+            // Whichever it is, everything that decides about the pod is captured.
+            ([first, ..], _) if is_one_pod => Ok((*first).clone()),
+            _ => Err(CaptureError::Several(
+                found.into_iter().collect::<Vec<_>>().join(", "),
+            )),
+        }
+    }
+
+    /// The claims of these pods, as far as they exist.
+    fn claims_of(&self, pods: &[&Value]) -> Vec<&'a Value> {
+        let names: BTreeSet<(String, String)> = pods
+            .iter()
+            .flat_map(|pod| {
+                let namespace = namespace_of(pod).to_owned();
+                claim_names(pod)
+                    .into_iter()
+                    .map(move |name| (namespace.clone(), name))
+            })
+            .collect();
+        let is_claimed = |claim: &&Value| {
+            let key = (namespace_of(claim).to_owned(), name_of(claim).to_owned());
+            names.contains(&key)
+        };
+        self.of("PersistentVolumeClaim").filter(is_claimed).collect()
+    }
+
+    /// The classes of a pod's claims, and of the claims that are to be made for it.
+    fn class_names(&self, pod: &Value) -> Vec<String> {
+        let of_claims = self.claims_of(&[pod]);
+        let of_claims = of_claims.iter().filter_map(|claim| class_of(claim));
+        let templates = volumes_of(pod).iter();
+        let templates = templates.filter_map(|volume| {
+            volume["ephemeral"]["volumeClaimTemplate"]["spec"]["storageClassName"].as_str()
+        });
+        of_claims
+            .map(str::to_owned)
+            .chain(templates.map(str::to_owned))
+            .collect()
+    }
+
+    /// The volumes that the claims are bound to, or could be.
+    fn volumes_for(&self, claims: &[&Value], classes: &BTreeSet<String>) -> Vec<&'a Value> {
+        let is_bound = |volume: &Value| {
+            claims.iter().any(|claim| {
+                let reference = &volume["spec"]["claimRef"];
+                claim["spec"]["volumeName"] == name_of(volume)
+                    || (reference["name"] == name_of(claim) && reference["namespace"] == namespace_of(claim))
+            })
+        };
+        let is_free = |volume: &Value| {
+            volume["status"]["phase"] == "Available"
+                && volume["spec"]["claimRef"].is_null()
+                && class_of(volume).is_some_and(|class| classes.contains(class))
+        };
+        self.of("PersistentVolume")
+            .filter(|volume| is_bound(volume) || is_free(volume))
+            .collect()
+    }
+}
+
+/// Whether it has no node yet.
+fn waits(pod: &Value) -> bool {
+    let phase = pod["status"]["phase"].as_str().unwrap_or("Pending");
+    pod["spec"]["nodeName"].as_str().unwrap_or_default().is_empty() && phase == "Pending"
+}
+
+fn is(object: &Value, namespace: &str, name: &str) -> bool {
+    name_of(object) == name && namespace_of(object) == namespace
+}
+
+pub(super) fn name_of(object: &Value) -> &str {
+    object["metadata"]["name"].as_str().unwrap_or_default()
+}
+
+pub(super) fn namespace_of(object: &Value) -> &str {
+    object["metadata"]["namespace"].as_str().unwrap_or("default")
+}
+
+/// The class of a claim or volume.
+pub(super) fn class_of(object: &Value) -> Option<&str> {
+    let annotated = object["metadata"]["annotations"][BETA_CLASS].as_str();
+    annotated.or_else(|| object["spec"]["storageClassName"].as_str())
+}
+
+pub(super) fn volumes_of(pod: &Value) -> &[Value] {
+    pod["spec"]["volumes"].as_array().map_or(&[], Vec::as_slice)
+}
+
+/// The claim behind a volume of a pod.
+pub(super) fn claim_of(pod: &Value, volume: &Value) -> Option<String> {
+    if let Some(name) = volume["persistentVolumeClaim"]["claimName"].as_str() {
+        return Some(name.to_owned());
+    }
+    let name = volume["name"].as_str().unwrap_or_default();
+    (!volume["ephemeral"].is_null()).then(|| format!("{}-{name}", name_of(pod)))
+}
+
+fn claim_names(pod: &Value) -> Vec<String> {
+    let volumes = volumes_of(pod).iter();
+    volumes.filter_map(|volume| claim_of(pod, volume)).collect()
+}

@@ -1,0 +1,264 @@
+//! What an edit of a scenario asks of its cluster while that is up: actions for what can change, and words for what can't.
+//!
+//! Pure. Compares what the files say, so what others have done to the cluster meanwhile stays as it is.
+
+use std::collections::BTreeMap;
+
+use fake_apiserver::ResourceRef;
+use serde_json::{Map, Value};
+
+use super::{Action, Plan, Target};
+use crate::segment::Segment;
+
+/// The way from one state of a scenario to another.
+#[derive(Debug, Clone, Default)]
+pub struct Edit {
+    /// What to do, in order, each with its words.
+    pub actions: Vec<(Action, String)>,
+    /// What has changed in the file and stays as it is in the cluster.
+    pub fixed: Vec<&'static str>,
+}
+
+impl Edit {
+    /// Whether nothing is asked for.
+    pub fn is_empty(&self) -> bool {
+        self.actions.is_empty() && self.fixed.is_empty()
+    }
+}
+
+/// Something that programs read at their start.
+type Differs = fn(&Plan, &Plan) -> bool;
+
+/// What stays as it is, by its name in the file.
+const FIXED: [(&str, Differs); 9] = [
+    ("roles", |a, b| a.roles != b.roles),
+    ("mode", |a, b| a.mode != b.mode),
+    ("publisher", |a, b| a.publisher != b.publisher),
+    ("scheduler", |a, b| a.scheduler != b.scheduler),
+    ("orphanAfter", |a, b| a.orphan_after != b.orphan_after),
+    ("driver.name", |a, b| a.driver.name != b.driver.name),
+    ("driver.topologyKeys", |a, b| {
+        a.segments.keys() != b.segments.keys()
+    }),
+    ("driver.getCapacity and driver.csiVersion", |a, b| {
+        (a.driver.get_capacity, a.driver.version) != (b.driver.get_capacity, b.driver.version)
+    }),
+    ("driver.costs", |a, b| a.driver.costs != b.driver.costs),
+];
+
+/// With another one of these nothing of the file means the same any more.
+const IDENTITY: [&str; 2] = ["driver.name", "driver.topologyKeys"];
+
+/// What leads from the old plan to the new one.
+pub fn edit(old: &Plan, new: &Plan) -> Edit {
+    let differing = FIXED.iter().filter(|(_, differs)| differs(old, new));
+    let fixed: Vec<&str> = differing.map(|(name, _)| *name).collect();
+    if fixed.iter().any(|name| IDENTITY.contains(name)) {
+        return Edit {
+            actions: Vec::new(),
+            fixed,
+        };
+    }
+    let mut actions = Vec::new();
+    if (old.release, &old.gates) != (new.release, &new.gates) {
+        let note = format!("the API server is now {}", new.release);
+        actions.push((Action::Release(new.release, new.gates.clone()), note));
+    }
+    pools(old, new, &mut actions);
+    let (ups, downs) = drivers(old, new);
+    // A driver is there before its node says so, and goes after it.
+    actions.extend(ups);
+    objects(old, new, &mut actions);
+    actions.extend(downs);
+    Edit { actions, fixed }
+}
+
+fn pools(old: &Plan, new: &Plan, actions: &mut Vec<(Action, String)>) {
+    let find = |plan: &Plan, segment: &Segment| {
+        let mut pools = plan.driver.pools.iter();
+        pools
+            .find(|(other, _)| other == segment)
+            .map(|(_, storage)| storage.clone())
+    };
+    for (segment, storage) in &new.driver.pools {
+        if find(old, segment).as_ref() != Some(storage) {
+            let note = format!("storage of {} changes", new.segments.spell(segment));
+            actions.push((Action::Pool(segment.clone(), Some(storage.clone())), note));
+        }
+    }
+    for (segment, _) in &old.driver.pools {
+        if find(new, segment).is_none() {
+            let note = format!("storage of {} is gone", new.segments.spell(segment));
+            actions.push((Action::Pool(segment.clone(), None), note));
+        }
+    }
+}
+
+type Actions = Vec<(Action, String)>;
+
+/// Nodes on which the driver comes up, and nodes on which it goes.
+fn drivers(old: &Plan, new: &Plan) -> (Actions, Actions) {
+    let added = new
+        .driver_nodes
+        .iter()
+        .filter(|node| !old.driver_nodes.contains(node));
+    let removed = old
+        .driver_nodes
+        .iter()
+        .filter(|node| !new.driver_nodes.contains(node));
+    let is_moved = |name: &String| new.driver_nodes.iter().any(|(other, _)| other == name);
+    let down = |name: &String| (Action::DriverDown(name.clone()), format!("driver down on {name}"));
+    let (moved, gone): (Vec<_>, Vec<_>) = removed.partition(|(name, _)| is_moved(name));
+    let ups = added.map(|(name, segment)| {
+        let note = format!("driver up on {name}");
+        (Action::DriverUp(name.clone(), segment.clone()), note)
+    });
+    let moved = moved.into_iter().map(|(name, _)| down(name));
+    (
+        moved.chain(ups).collect(),
+        gone.into_iter().map(|(name, _)| down(name)).collect(),
+    )
+}
+
+/// Resource, namespace and name.
+type Key = (&'static str, Option<String>, String);
+
+fn by_key(plan: &Plan) -> BTreeMap<Key, &Value> {
+    let keyed = |object: &Value| {
+        let metadata = &object["metadata"];
+        let name = metadata["name"].as_str()?.to_owned();
+        let namespace = metadata["namespace"].as_str().map(str::to_owned);
+        Some((ResourceRef::plural_of(object)?, namespace, name))
+    };
+    let objects = plan.objects.iter();
+    objects
+        .filter_map(|object| Some((keyed(object)?, object)))
+        .collect()
+}
+
+fn objects(old: &Plan, new: &Plan, actions: &mut Actions) {
+    let (before, after) = (by_key(old), by_key(new));
+    let target = |(resource, namespace, name): &Key| Target::Named {
+        resource: (*resource).to_owned(),
+        namespace: namespace.clone(),
+        name: name.clone(),
+    };
+    // In the order of the file, where what others need comes first.
+    for object in &new.objects {
+        let Some((key, _)) = after.iter().find(|(_, other)| std::ptr::eq(**other, object)) else {
+            continue;
+        };
+        let words = format!("{} {}", key.0, key.2);
+        match before.get(key) {
+            None => actions.push((Action::Create(object.clone()), format!("create {words}"))),
+            Some(was) => {
+                if let Some(merge) = merge(was, object) {
+                    actions.push((Action::Merge(target(key), merge), format!("change {words}")));
+                }
+            }
+        }
+    }
+    for key in before.keys().filter(|key| !after.contains_key(*key)) {
+        let words = format!("delete {} {}", key.0, key.2);
+        actions.push((Action::Delete(target(key)), words));
+    }
+}
+
+/// The merge patch (RFC 7386) from one object to the other; none: they are the same.
+fn merge(old: &Value, new: &Value) -> Option<Value> {
+    let (Value::Object(before), Value::Object(after)) = (old, new) else {
+        return (old != new).then(|| new.clone());
+    };
+    let gone = before.keys().filter(|key| !after.contains_key(*key));
+    let mut patch: Map<String, Value> = gone.map(|key| (key.clone(), Value::Null)).collect();
+    for (key, value) in after {
+        let change = match before.get(key) {
+            Some(was) => merge(was, value),
+            None => Some(value.clone()),
+        };
+        patch.extend(change.map(|change| (key.clone(), change)));
+    }
+    (!patch.is_empty()).then_some(Value::Object(patch))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::plan::lower;
+    use crate::scenario::parse;
+
+    const FILE: &str = "\
+id: a/b
+title: t
+cluster:
+  nodes: [n1, {name: n2, labels: {zone: a}}]
+  classes: [fast]
+  backend: {n1: 1Gi, n2: 2Gi}
+steps: [{id: s, expect: [{capacities: {fast: {n1: 1Gi}}, why: w}]}]
+";
+
+    fn plan(text: &str) -> Plan {
+        lower(&parse("f.yaml", text).unwrap()[0]).unwrap()
+    }
+
+    /// What the edit does, in words.
+    fn words(from: &str, to: &str) -> (Vec<String>, Vec<&'static str>) {
+        let edit = edit(&plan(FILE), &plan(&FILE.replace(from, to)));
+        (
+            edit.actions.into_iter().map(|(_, words)| words).collect(),
+            edit.fixed,
+        )
+    }
+
+    #[test]
+    fn what_changes_is_what_was_edited() {
+        for (from, to, expected) in [
+            ("title: t", "title: another", vec![]),
+            ("n2: 2Gi", "n2: 3Gi", vec!["storage of n2 changes"]),
+            (", n2: 2Gi", "", vec!["storage of n2 is gone"]),
+            ("zone: a", "zone: b", vec!["change nodes n2"]),
+            ("[fast]", "[fast, slow]", vec!["create storageclasses slow"]),
+            (
+                "[n1, ",
+                "[n1, n3, ",
+                vec!["driver up on n3", "create nodes n3", "create csinodes n3"],
+            ),
+            (
+                "[n1, {name: n2, labels: {zone: a}}]",
+                "[n1]",
+                vec!["delete csinodes n2", "delete nodes n2", "driver down on n2"],
+            ),
+        ] {
+            assert_eq!(words(from, to).0, expected, "{from} -> {to}");
+        }
+    }
+
+    #[test]
+    fn what_programs_read_at_their_start_is_named_and_a_new_identity_changes_nothing() {
+        assert_eq!(
+            words(
+                "  classes",
+                "  mode: distributed\n  publisher: {zero: true}\n  classes"
+            )
+            .1,
+            ["mode", "publisher"]
+        );
+        let (actions, fixed) = words(
+            "  classes: [fast]",
+            "  driver: {name: other}\n  classes: [fast, slow]",
+        );
+        assert_eq!(actions, [""; 0]);
+        assert!(fixed.contains(&"driver.name"), "{fixed:?}");
+    }
+
+    #[test]
+    fn a_merge_leads_from_one_object_to_the_other_and_touches_nothing_else() {
+        let old = json!({"a": {"b": 1, "c": 2}, "d": [1, 2], "e": 5});
+        let new = json!({"a": {"b": 1, "c": 3, "f": {}}, "d": [1]});
+        let patch = merge(&old, &new).unwrap();
+        assert_eq!(patch, json!({"a": {"c": 3, "f": {}}, "d": [1], "e": null}));
+        assert_eq!(merge(&old, &old), None);
+    }
+}

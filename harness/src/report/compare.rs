@@ -1,0 +1,308 @@
+//! Two runs of one scenario side by side: where they first differ, and how each stood in the end.
+//!
+//! Looks at what both have written into the cluster, and at what they asked; names that systems make up are left out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use crate::journal::{Fact, What};
+use crate::judge::{Offer, spell_offer};
+use crate::plan::{Plan, WORKLOADS};
+use crate::world::World;
+
+/// Two runs, compared.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// Where they first differ; none: they never do.
+    pub first: Option<Difference>,
+    /// The last step that both have begun, from 0.
+    pub step: usize,
+    /// Everything that either knew at the end of that step, with what each of them had there.
+    pub rows: Vec<Side>,
+    /// Writes and CSI calls until then, with how often each of them did it.
+    pub efforts: Vec<(String, [usize; 2])>,
+}
+
+/// One thing, as both runs have it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Side {
+    /// What it is about, such as `capacity fast n1`.
+    pub subject: String,
+    /// What each run has; none: nothing.
+    pub got: [Option<String>; 2],
+}
+
+/// The first moment at which one run did what the other did not.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Difference {
+    /// What it is about.
+    pub subject: String,
+    /// What each run did there, with the step and the seconds since its start; none: nothing more.
+    pub got: [Option<Turn>; 2],
+}
+
+/// Something had another value from then on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Turn {
+    /// The step, from 0.
+    pub step: usize,
+    /// Seconds since the step began.
+    pub seconds: f64,
+    /// The value.
+    pub value: String,
+}
+
+/// Compares two journals of one plan.
+pub fn compare(plan: &Plan, one: &[Fact], other: &[Fact]) -> Comparison {
+    let runs = [History::of(plan, one), History::of(plan, other)];
+    let step = runs[0].steps.min(runs[1].steps).saturating_sub(1);
+    let subjects: BTreeSet<&String> = runs.iter().flat_map(|run| run.turns.keys()).collect();
+    let rows = subjects.iter().filter_map(|subject| {
+        let got = [runs[0].at_end(subject, step), runs[1].at_end(subject, step)];
+        let subject = (*subject).clone();
+        (got != [None, None]).then_some(Side { subject, got })
+    });
+    let differences = subjects.iter().filter_map(|subject| difference(subject, &runs));
+    let kinds: BTreeSet<&String> = runs.iter().flat_map(|run| run.efforts.keys()).collect();
+    let count = |run: &History, kind: &str| {
+        let of_kind = run.efforts.get(kind).into_iter().flatten();
+        of_kind.filter(|at| **at <= step).count()
+    };
+    Comparison {
+        step,
+        rows: rows.collect(),
+        first: differences.min_by(|a, b| a.when().total_cmp(&b.when())),
+        efforts: kinds
+            .iter()
+            .map(|kind| ((*kind).clone(), [count(&runs[0], kind), count(&runs[1], kind)]))
+            .collect(),
+    }
+}
+
+impl Difference {
+    /// Steps before times: runs need not be equally fast.
+    fn when(&self) -> f64 {
+        /// No step takes so many seconds.
+        const STEP: f64 = 1e6;
+        let whens = self.got.iter().flatten();
+        #[expect(clippy::cast_precision_loss, reason = "there are not so many steps")]
+        let whens = whens.map(|turn| turn.step as f64 * STEP + turn.seconds);
+        whens.fold(f64::INFINITY, f64::min)
+    }
+}
+
+/// The first place at which the values of one subject go apart.
+fn difference(subject: &str, runs: &[History; 2]) -> Option<Difference> {
+    let of = |run: &History| run.turns.get(subject).cloned().unwrap_or_default();
+    let (one, other) = (of(&runs[0]), of(&runs[1]));
+    let at = (0..one.len().max(other.len())).find(|&at| {
+        let value = |turns: &[Turn]| turns.get(at).map(|turn| turn.value.clone());
+        value(&one) != value(&other)
+    })?;
+    Some(Difference {
+        subject: subject.to_owned(),
+        got: [one.get(at).cloned(), other.get(at).cloned()],
+    })
+}
+
+/// What happened in one run.
+#[derive(Default)]
+struct History {
+    /// Steps that have begun.
+    steps: usize,
+    /// Every value that a subject has had, in order.
+    turns: BTreeMap<String, Vec<Turn>>,
+    /// The step of every write and call, by kind.
+    efforts: BTreeMap<String, Vec<usize>>,
+}
+
+/// What a subject has had before it was there, and after.
+const NOTHING: &str = "-";
+
+impl History {
+    fn of(plan: &Plan, facts: &[Fact]) -> Self {
+        let mut history = History::default();
+        let mut world = World::default();
+        let mut began = 0.0;
+        for fact in facts {
+            world.apply(fact);
+            let at = fact.at().as_secs_f64();
+            match &fact.what {
+                What::StepStarted(_) => {
+                    history.steps += 1;
+                    began = at;
+                }
+                What::Commit(commit) => {
+                    let is_looked_at = LOOKED_AT.contains(&&*commit.resource);
+                    if is_looked_at || &*commit.resource == "events" {
+                        history.look(values(plan, &world), at - began);
+                    }
+                    if is_looked_at && !OURS.contains(&&*commit.client) {
+                        history.effort(format!("{} {}", commit.change.verb(), commit.resource));
+                    }
+                }
+                What::Call(call) => history.effort(call.method.clone()),
+                _ => {}
+            }
+        }
+        history
+    }
+
+    fn effort(&mut self, kind: String) {
+        let step = self.steps.saturating_sub(1);
+        self.efforts.entry(kind).or_default().push(step);
+    }
+
+    /// Notes what has changed.
+    fn look(&mut self, now: BTreeMap<String, String>, seconds: f64) {
+        let step = self.steps.saturating_sub(1);
+        let gone: Vec<String> = self
+            .turns
+            .keys()
+            .filter(|it| !now.contains_key(*it))
+            .cloned()
+            .collect();
+        let gone = gone.into_iter().map(|subject| (subject, NOTHING.to_owned()));
+        for (subject, value) in now.into_iter().chain(gone) {
+            let turns = self.turns.entry(subject).or_default();
+            if turns.last().is_none_or(|last| last.value != value) {
+                turns.push(Turn { step, seconds, value });
+            }
+        }
+    }
+
+    fn at_end(&self, subject: &str, step: usize) -> Option<String> {
+        let turns = self.turns.get(subject)?;
+        let last = turns.iter().rfind(|turn| turn.step <= step)?;
+        (last.value != NOTHING).then(|| last.value.clone())
+    }
+}
+
+/// Client names of the harness, whose writes are the same in all runs.
+const OURS: [&str; 2] = ["harness", "controllers"];
+const LOOKED_AT: [&str; 3] = ["csistoragecapacities", "pods", "persistentvolumeclaims"];
+
+/// The state, without names that systems make up.
+fn values(plan: &Plan, world: &World) -> BTreeMap<String, String> {
+    let mut values: BTreeMap<String, String> = BTreeMap::new();
+    for (_, object) in world.objects("csistoragecapacities") {
+        let class = object["storageClassName"].as_str().unwrap_or_default();
+        let segment = plan.segments.spell_topology(object.get("nodeTopology"));
+        let offer = spell_offer(Offer::of(object));
+        // Several objects for one segment are told one after the other.
+        let several = values.entry(format!("capacity {class} {segment}")).or_default();
+        let mut offers: Vec<&str> = several.split(" and ").filter(|offer| !offer.is_empty()).collect();
+        offers.push(&offer);
+        offers.sort_unstable();
+        *several = offers.join(" and ");
+    }
+    let mut of_namespace = |resource: &str, word: &str, spell: &dyn Fn(&str, &Value) -> String| {
+        for ((namespace, name), object) in world.objects(resource) {
+            if namespace.as_deref() == Some(WORKLOADS) {
+                values.insert(format!("{word} {name}"), spell(name, object));
+            }
+        }
+    };
+    of_namespace("pods", "pod", &|name, pod: &Value| {
+        let node = pod["spec"]["nodeName"].as_str().filter(|node| !node.is_empty());
+        match (node, world.refusal(name)) {
+            (Some(node), _) => format!("on {node}"),
+            (None, Some(_)) => "refused".to_owned(),
+            (None, None) => "undecided".to_owned(),
+        }
+    });
+    of_namespace("persistentvolumeclaims", "claim", &|_, claim: &Value| {
+        let phase = claim["status"]["phase"].as_str().unwrap_or("Pending");
+        let selected = claim["metadata"]["annotations"]["volume.kubernetes.io/selected-node"].as_str();
+        match selected.filter(|_| phase == "Pending") {
+            Some(node) => format!("{phase}, {node} selected"),
+            None => phase.to_owned(),
+        }
+    });
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::journal::{Change, CommitFact, StepMark};
+
+    fn plan() -> Plan {
+        let text = "id: a/b\ntitle: t\ncluster: {nodes: [n1], classes: [fast], backend: {n1: 1Gi}}\nsteps:\n  - id: s\n    expect: [{capacities: {fast: {n1: 1Gi}}, why: w}]\n";
+        let scenarios = crate::scenario::parse("f.yaml", text).expect("it is a scenario");
+        crate::plan::lower(&scenarios[0]).expect("it makes sense")
+    }
+
+    /// A run of one step in which a publisher writes these capacities of one object, a second apart.
+    fn run(capacities: &[&str]) -> Vec<Fact> {
+        let mut facts = vec![What::StepStarted(StepMark { step: 0 })];
+        facts.extend(capacities.iter().enumerate().map(|(number, capacity)| {
+            let topology = json!({"matchLabels": {"disk.example.com/node": "n1"}});
+            What::Commit(CommitFact {
+                client: "publisher".into(),
+                change: if number == 0 {
+                    Change::Added
+                } else {
+                    Change::Modified
+                },
+                resource: "csistoragecapacities".into(),
+                namespace: Some("csi".to_owned()),
+                name: format!("made-up-{}", capacities.len()),
+                revision: 1,
+                object: Arc::new(
+                    json!({"storageClassName": "fast", "nodeTopology": topology, "capacity": capacity}),
+                ),
+            })
+        }));
+        let fact = |(seq, what)| Fact {
+            seq,
+            at_us: seq * 1_000_000,
+            what,
+        };
+        (0..).zip(facts).map(fact).collect()
+    }
+
+    #[test]
+    fn runs_that_do_the_same_do_not_differ_whatever_names_they_make_up() {
+        let (one, mut other) = (run(&["1Gi"]), run(&["1Gi"]));
+        if let What::Commit(commit) = &mut other[1].what {
+            commit.name = "another".to_owned();
+        }
+        let compared = compare(&plan(), &one, &other);
+        assert_eq!(compared.first, None);
+        assert_eq!(compared.rows.len(), 1);
+        assert_eq!(
+            compared.efforts,
+            [("create csistoragecapacities".to_owned(), [1, 1])]
+        );
+    }
+
+    #[test]
+    fn the_first_difference_is_found_behind_what_is_the_same() {
+        let compared = compare(&plan(), &run(&["1Gi", "2Gi"]), &run(&["1Gi", "3Gi", "2Gi"]));
+        let first = compared.first.expect("they differ");
+        assert_eq!(first.subject, "capacity fast n1");
+        let told: Vec<_> = first
+            .got
+            .iter()
+            .flatten()
+            .map(|it| (it.value.as_str(), it.seconds))
+            .collect();
+        assert_eq!(told, [("2Gi", 2.0), ("3Gi", 2.0)]);
+        let end = Some("2Gi".to_owned());
+        assert_eq!(compared.rows[0].got, [end.clone(), end], "in the end they agree");
+    }
+
+    #[test]
+    fn who_does_nothing_differs_from_who_does_something() {
+        let compared = compare(&plan(), &run(&[]), &run(&["1Gi"]));
+        let first = compared.first.expect("they differ");
+        assert_eq!(first.got[0], None);
+        assert_eq!(compared.rows[0].got, [None, Some("1Gi".to_owned())]);
+    }
+}

@@ -1,0 +1,130 @@
+//! `capture`: the situation of a cluster as a scenario that reproduces it.
+//!
+//! Thin: where the objects come from, and where the text goes. What belongs to the situation is the harness's to say.
+
+use std::path::{Path, PathBuf};
+
+use anstream::{eprintln, print};
+use capacity_scheduler::Options;
+use capacity_scheduler::explain::{self, Detail};
+use capacity_scheduler::inventory::Inventory;
+use capacity_scheduler::objects::ObjectKey;
+use capacity_scheduler::rules::Rules;
+use clap::Args;
+use suites::harness::capture::{CaptureOptions, capture};
+
+use crate::Exit;
+use crate::drive::runtime;
+use crate::snapshot::{self, BoxError, Snapshot};
+
+/// Arguments of `capture`.
+#[derive(Args)]
+pub(crate) struct CaptureArgs {
+    /// The cluster of that kubeconfig; else the one that kubectl would use
+    #[arg(long, value_name = "FILE", conflicts_with = "file")]
+    kubeconfig: Option<PathBuf>,
+    /// The context in it; else its current one
+    #[arg(long, conflicts_with = "file")]
+    context: Option<String>,
+    /// What `kubectl get -o yaml` printed: nodes, csinodes, csidrivers, storageclasses, csistoragecapacities, persistentvolumes,
+    /// persistentvolumeclaims and pods; several files together are one cluster
+    #[arg(short, long, value_name = "FILE", num_args = 1..)]
+    file: Vec<PathBuf>,
+    /// The pod that it is about, as NAME or NAMESPACE/NAME; else all that wait for a volume of the driver
+    #[arg(long, value_name = "[NAMESPACE/]NAME", value_parser = pod)]
+    pod: Option<(String, String)>,
+    /// The driver that it is about; else that of the pod's claims, or the only one
+    #[arg(long, value_name = "NAME")]
+    driver: Option<String>,
+    /// A publisher is to run: what the capacity objects say becomes the storage behind the driver
+    #[arg(long)]
+    publisher: bool,
+    /// Replace the names of everything, label values and keys by neutral ones
+    #[arg(long)]
+    scrub: bool,
+    /// Write the scenario into that file; else to standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+fn pod(text: &str) -> Result<(String, String), String> {
+    let (namespace, name) = text.split_once('/').unwrap_or(("default", text));
+    match namespace.is_empty() || name.is_empty() || name.contains('/') {
+        true => Err("write NAME or NAMESPACE/NAME".to_owned()),
+        false => Ok((namespace.to_owned(), name.to_owned())),
+    }
+}
+
+/// Captures.
+pub(crate) fn run(args: &CaptureArgs) -> Exit {
+    let runtime = match runtime() {
+        Ok(runtime) => runtime,
+        Err(exit) => return exit,
+    };
+    let snapshot = runtime.block_on(args.snapshot());
+    let text = snapshot.and_then(|snapshot| args.text(&snapshot));
+    let text = match text {
+        Ok(text) => text,
+        Err(error) => {
+            eprintln!("error: {error}");
+            return Exit::Usage;
+        }
+    };
+    match &args.output {
+        None => print!("{text}"),
+        Some(file) => {
+            if let Err(error) = write(file, &text) {
+                eprintln!(
+                    "error: {}: {error}; name a file that can be written",
+                    file.display()
+                );
+                return Exit::Environment;
+            }
+            eprintln!("run it: cargo xtask repro {}", file.display());
+        }
+    }
+    Exit::Passed
+}
+
+fn write(file: &Path, text: &str) -> std::io::Result<()> {
+    if let Some(folder) = file.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    std::fs::write(file, text)
+}
+
+impl CaptureArgs {
+    async fn snapshot(&self) -> Result<Snapshot, BoxError> {
+        if !self.file.is_empty() {
+            return Snapshot::of_files(&self.file);
+        }
+        let client = snapshot::client(self.kubeconfig.as_deref(), self.context.as_deref()).await?;
+        Snapshot::of_cluster(&client).await
+    }
+
+    fn text(&self, snapshot: &Snapshot) -> Result<String, BoxError> {
+        let rules: Rules = Options::default().rules()?;
+        let fits = |namespace: &str, name: &str| has_node(&snapshot.inventory, &rules, namespace, name);
+        let options = CaptureOptions {
+            pod: self.pod.clone(),
+            driver: self.driver.clone(),
+            publisher: self.publisher,
+            scrub: self.scrub,
+        };
+        Ok(capture(&snapshot.objects, &fits, &options)?)
+    }
+}
+
+/// Whether there is a node for a pod.
+fn has_node(inventory: &Inventory, rules: &Rules, namespace: &str, name: &str) -> bool {
+    let Some(pod) = inventory.pods.get(&ObjectKey::namespaced(namespace, name)) else {
+        return false;
+    };
+    let detail = Detail {
+        node: None,
+        objects: 0,
+    };
+    // What can't even be explained, such as a claim that is missing, is no place for a pod.
+    explain::pod(&inventory.snapshot, rules, pod, &detail)
+        .is_ok_and(|told| told.nodes.iter().any(|node| node.fits))
+}

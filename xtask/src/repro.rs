@@ -1,0 +1,225 @@
+//! `repro`: the cases of one file, wherever it is, against the built-in systems or those of a manifest.
+//!
+//! Thin: reads the file and chooses the systems. Comparing two of them is `side_by_side`'s.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anstream::{eprintln, println};
+use clap::Args;
+use suites::Session;
+use suites::harness::Standing;
+use suites::harness::manifest::Manifest;
+use suites::harness::plan::{Plan, lower};
+use suites::harness::scenario::{self, ScenarioError};
+use suites::harness::system::Systems;
+use suites::report::{CASES, CaseRecord, SystemRecord};
+
+use crate::built_in::{Defect, built_in};
+use crate::command::{RunArgs, default_jobs};
+use crate::drive::{Cases, Drive, announce, drive, exit_of_verdicts, options, runs_folder, runtime};
+use crate::serve::{self, Place, Refusal};
+use crate::{Exit, conformance, e2e, side_by_side};
+
+/// Arguments of `repro`.
+#[derive(Args)]
+pub(crate) struct ReproArgs {
+    /// The scenario: a case file, anywhere
+    pub(crate) file: PathBuf,
+    /// Only these cases of it: ids, or names of its table's rows
+    rows: Vec<String>,
+    /// Run it against the programs of that manifest instead of the built-in ones
+    #[arg(long, value_name = "FILE")]
+    sut: Option<PathBuf>,
+    /// Break one of the references on purpose
+    #[arg(long, value_parser = Defect::named, conflicts_with = "sut")]
+    defect: Option<Defect>,
+    /// Run it against another manifest too, and show both side by side; `built-in` means the references
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["keep", "shard"])]
+    compare: Option<PathBuf>,
+    /// Leave the cluster up after the verdict, until Ctrl-C
+    #[arg(long, conflicts_with_all = ["attempts", "shard", "output"])]
+    keep: bool,
+    /// With --keep: where to write the kubeconfig
+    #[arg(
+        long,
+        value_name = "FILE",
+        default_value = "target/up/kubeconfig",
+        requires = "keep"
+    )]
+    kubeconfig: PathBuf,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+/// Systems to run against, and what is known of them.
+pub(crate) struct Chosen {
+    pub(crate) systems: Systems,
+    pub(crate) manifest: Option<Manifest>,
+    pub(crate) defect: Option<Defect>,
+    pub(crate) record: SystemRecord,
+}
+
+impl Chosen {
+    fn built_in(defect: Option<Defect>) -> Self {
+        let mut record = e2e::record();
+        if let Some(defect) = defect {
+            record.name = format!("{} with {defect}", record.name);
+        }
+        Chosen {
+            systems: built_in(defect),
+            defect,
+            manifest: None,
+            record,
+        }
+    }
+
+    fn of_manifest(path: &Path) -> Result<Self, Exit> {
+        let manifest = conformance::manifest(path)?;
+        let mut systems = built_in(None);
+        manifest.install(&mut systems);
+        Ok(Chosen {
+            systems,
+            defect: None,
+            record: conformance::record(&manifest),
+            manifest: Some(manifest),
+        })
+    }
+
+    /// A session that keeps its runs in that folder.
+    pub(crate) fn session(self, args: &ReproArgs, keep: PathBuf, keep_passed: bool) -> Session {
+        Session {
+            options: options(args.run.patience, self.manifest.as_ref(), self.defect),
+            systems: self.systems,
+            manifest: self.manifest,
+            jobs: 1,
+            attempts: args.run.attempts,
+            keep: Some(keep),
+            keep_passed,
+            rerun: format!("cargo xtask {}", args.command().join(" ")),
+        }
+    }
+}
+
+impl ReproArgs {
+    fn command(&self) -> Vec<String> {
+        let mut words = e2e::defect_words(self.defect, "repro");
+        words.extend(self.sut.as_ref().map(|sut| format!("--sut={}", sut.display())));
+        words.push(self.file.display().to_string());
+        words
+    }
+
+    fn chosen(&self) -> Result<Chosen, Exit> {
+        match &self.sut {
+            Some(path) => Chosen::of_manifest(path),
+            None => Ok(Chosen::built_in(self.defect)),
+        }
+    }
+}
+
+/// Runs what is meant.
+pub(crate) fn run(args: &ReproArgs) -> Exit {
+    attempt(args).unwrap_or_else(|exit| exit)
+}
+
+fn attempt(args: &ReproArgs) -> Result<Exit, Exit> {
+    let plans = plans(&args.file, &args.rows).map_err(|why| {
+        eprintln!("error: {why}");
+        Exit::Usage
+    })?;
+    let chosen = args.chosen()?;
+    if let Some(other) = &args.compare {
+        let other = match other.to_str() {
+            Some("built-in") => Chosen::built_in(None),
+            _ => Chosen::of_manifest(other)?,
+        };
+        return Ok(side_by_side::run(args, plans, [chosen, other]));
+    }
+    if args.keep {
+        return keep(args, plans, chosen);
+    }
+    Ok(drive(Drive {
+        cases: Cases::These(plans, format!("only the cases of {}", args.file.display())),
+        run: &args.run,
+        jobs: default_jobs(),
+        systems: chosen.systems,
+        manifest: chosen.manifest,
+        defect: chosen.defect,
+        record: chosen.record,
+        command: args.command(),
+    }))
+}
+
+/// The cases of a file that are meant.
+pub(crate) fn plans(file: &Path, rows: &[String]) -> Result<Vec<Plan>, String> {
+    let told = |error: ScenarioError| error.to_string();
+    let all = scenario::load_file(file).map_err(told)?;
+    let is_meant = |id: &str, row: &String| id == row || id.rsplit('/').next() == Some(row);
+    if let Some(unknown) = rows
+        .iter()
+        .find(|row| !all.iter().any(|scenario| is_meant(&scenario.id, row)))
+    {
+        let ids: Vec<&str> = all.iter().map(|scenario| scenario.id.as_str()).collect();
+        return Err(format!(
+            "{} has no case `{unknown}`; its cases: {}",
+            file.display(),
+            ids.join(", ")
+        ));
+    }
+    let meant = all
+        .iter()
+        .filter(|scenario| rows.is_empty() || rows.iter().any(|row| is_meant(&scenario.id, row)));
+    meant.map(|scenario| lower(scenario).map_err(told)).collect()
+}
+
+/// Runs one case, and serves its cluster after the verdict.
+fn keep(args: &ReproArgs, plans: Vec<Plan>, chosen: Chosen) -> Result<Exit, Exit> {
+    let Ok([plan]) = <[Plan; 1]>::try_from(plans) else {
+        eprintln!(
+            "error: --keep keeps one cluster; name one case of {}",
+            args.file.display()
+        );
+        return Err(Exit::Usage);
+    };
+    let runtime = runtime()?;
+    let session = Arc::new(chosen.session(args, runs_folder(), false));
+    runtime.block_on(async {
+        let (result, standing) = tokio::select! {
+            ended = session.run_and_keep(plan) => ended,
+            _ = tokio::signal::ctrl_c() => return Err(Exit::Interrupted),
+        };
+        announce(&result, true);
+        let exit = exit_of_verdicts(&[CaseRecord::new(&result)]);
+        let Some(standing) = standing else { return Ok(exit) };
+        match serve_until_stopped(&args.kubeconfig, standing).await {
+            Ok(()) => Ok(exit),
+            Err(Refusal(exit, why)) => {
+                eprintln!("error: {why}");
+                Err(exit)
+            }
+        }
+    })
+}
+
+async fn serve_until_stopped(kubeconfig: &Path, standing: Standing) -> Result<(), Refusal> {
+    standing.forget_old_facts();
+    let place = Place {
+        listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+        kubeconfig,
+        plain_http: false,
+    };
+    println!("\nThe cluster stays up as it is now, until Ctrl-C.");
+    let served = serve::serve(standing.api(), &serve::sockets(&standing), &place).await;
+    standing.stop().await;
+    served
+}
+
+/// Where one of two systems keeps its runs.
+pub(crate) fn folder_of(args: &ReproArgs, number: usize) -> PathBuf {
+    let root = match &args.run.output {
+        Some(folder) => folder.join(CASES),
+        None => runs_folder().join("compare"),
+    };
+    root.join(number.to_string())
+}

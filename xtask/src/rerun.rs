@@ -1,0 +1,85 @@
+//! `rerun`: what did not pass in a recorded run, with the options of that run.
+//!
+//! Reads the record only. The command in it is parsed as if it had been typed, and nothing but a run of cases is obeyed.
+
+use std::path::{Path, PathBuf};
+
+use anstream::eprintln;
+use clap::Args;
+use suites::report::{RECORD, Report};
+
+use crate::Exit;
+use crate::command::again;
+use crate::drive::runs_folder;
+
+/// Arguments of `rerun`.
+#[derive(Args)]
+pub(crate) struct RerunArgs {
+    /// The report.json of a run, or the folder that holds it; else the last run of this workspace
+    record: Option<PathBuf>,
+    /// One line per case instead of one per area
+    #[arg(short, long)]
+    verbose: bool,
+    /// Write the reports into that folder, with the runs of the cases that did not pass
+    #[arg(long, value_name = "FOLDER")]
+    output: Option<PathBuf>,
+}
+
+/// Runs the cases that are open.
+pub(crate) fn run(args: &RerunArgs) -> Exit {
+    let path = match &args.record {
+        Some(path) => in_folder(path),
+        None => runs_folder().join(RECORD),
+    };
+    if args.record.is_none() && !path.exists() {
+        eprintln!("error: nothing was run yet; run `cargo xtask e2e`, or name the report.json of a run");
+        return Exit::Usage;
+    }
+    let report = match Report::load(&path) {
+        Ok(report) => report,
+        Err(error) => {
+            eprintln!("error: {error}");
+            return Exit::Usage;
+        }
+    };
+    let open: Vec<String> = report
+        .cases
+        .iter()
+        .filter(|case| case.is_open())
+        .map(|case| case.id.clone())
+        .collect();
+    if open.is_empty() {
+        eprintln!(
+            "error: {} has no case that is to be run again: {}",
+            path.display(),
+            report.counts_in_words()
+        );
+        return Exit::Nothing;
+    }
+    let words = words(args, &report, open);
+    eprintln!("cargo xtask {}", words.join(" "));
+    again(&words)
+}
+
+fn words(args: &RerunArgs, report: &Report, open: Vec<String>) -> Vec<String> {
+    let mut words = report.command.clone();
+    let settings = &report.settings;
+    words.push(format!("--patience={}", settings.patience));
+    words.push(format!("--attempts={}", settings.attempts));
+    words.extend(args.verbose.then(|| "--verbose".to_owned()));
+    words.extend(
+        args.output
+            .as_ref()
+            .map(|folder| format!("--output={}", folder.display())),
+    );
+    words.extend(open);
+    words
+}
+
+fn in_folder(path: &Path) -> PathBuf {
+    if path.is_dir() {
+        path.join(RECORD)
+    } else {
+        path.to_owned()
+    }
+}

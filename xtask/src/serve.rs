@@ -1,0 +1,144 @@
+//! Serves a cluster to others until it is told to stop: opens the listener, writes the kubeconfig, tells where everything is.
+//!
+//! Does not know why the cluster is up.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use anstream::println;
+use suites::harness::Standing;
+use suites::harness::standalone::{ApiServer, Kubeconfig, Tls, User};
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::Exit;
+
+/// Who the kubeconfig is for.
+const ADMINISTRATOR: &str = "kubernetes-admin";
+
+/// Why it did not come up, and the exit code that this has.
+pub(crate) struct Refusal(pub(crate) Exit, pub(crate) String);
+
+/// Where to serve.
+pub(crate) struct Place<'a> {
+    /// Where to listen; port 0 is any free one.
+    pub(crate) listen: SocketAddr,
+    /// Where to write the kubeconfig.
+    pub(crate) kubeconfig: &'a Path,
+    /// Without TLS, to everyone as administrator.
+    pub(crate) plain_http: bool,
+}
+
+/// Where drivers listen, each with its node; none: the central one.
+pub(crate) type Sockets = Vec<(Option<String>, PathBuf)>;
+
+/// The sockets of a scenario's driver.
+pub(crate) fn sockets(standing: &Standing) -> Sockets {
+    let sockets = standing.sockets();
+    sockets
+        .map(|(node, socket)| (node.map(str::to_owned), socket.to_owned()))
+        .collect()
+}
+
+/// Serves until Ctrl-C or SIGTERM. `sockets`: those of the drivers around the server, which are told.
+pub(crate) async fn serve(server: &ApiServer, sockets: &Sockets, place: &Place<'_>) -> Result<(), Refusal> {
+    let environment =
+        |what: String| move |error: std::io::Error| Refusal(Exit::Environment, format!("{what}: {error}"));
+    let mut stop = Stop::new().map_err(environment("signals can't be heard".to_owned()))?;
+    let taken = environment(format!(
+        "can't listen on {}; choose another address",
+        place.listen
+    ));
+    let listener = TcpListener::bind(place.listen).await.map_err(&taken)?;
+    let address = listener.local_addr().map_err(&taken)?;
+    let token = server.add_user(User::new(ADMINISTRATOR).in_group("system:masters"));
+    tell_sockets(sockets);
+    let served = if place.plain_http {
+        announce(place, &url("http", address), None, &token)?;
+        server.serve_as(ADMINISTRATOR, listener, stop.told()).await
+    } else {
+        let tls =
+            Tls::generate(address.ip()).map_err(|error| Refusal(Exit::Environment, error.to_string()))?;
+        announce(place, &url("https", address), Some(tls.authority_pem()), &token)?;
+        server.serve_tls(&tls, listener, stop.told()).await
+    };
+    served.map_err(environment("the listener failed".to_owned()))
+}
+
+/// Says where drivers listen.
+pub(crate) fn tell_sockets(sockets: &Sockets) {
+    for (node, socket) in sockets {
+        let node = node
+            .as_ref()
+            .map(|node| format!("  (node {node})"))
+            .unwrap_or_default();
+        println!("csi         {}{node}", socket.display());
+    }
+}
+
+/// Writes the kubeconfig and says where everything is. The listener is bound already, so who reads `ready` can connect.
+fn announce(place: &Place<'_>, url: &str, authority_pem: Option<&str>, token: &str) -> Result<(), Refusal> {
+    let path = std::path::absolute(place.kubeconfig).unwrap_or_else(|_| place.kubeconfig.to_owned());
+    let config = Kubeconfig {
+        server: url,
+        authority_pem,
+        token,
+    };
+    config.write(&path).map_err(|error| {
+        let why = format!(
+            "can't write {}: {error}; name another file with --kubeconfig",
+            path.display()
+        );
+        Refusal(Exit::Environment, why)
+    })?;
+    println!("server      {url}");
+    println!("kubeconfig  {}", path.display());
+    println!(
+        "try         kubectl --kubeconfig {} get namespaces",
+        quoted(&path)
+    );
+    println!("ready");
+    Ok(())
+}
+
+/// A path as a shell takes it.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%".contains(c);
+    if text.chars().all(is_plain) {
+        text
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}
+
+/// Where this machine reaches a listener: one on all addresses is reached on loopback.
+fn url(scheme: &str, mut address: SocketAddr) -> String {
+    if address.ip().is_unspecified() {
+        address.set_ip(IpAddr::V4(Ipv4Addr::LOCALHOST));
+    }
+    format!("{scheme}://{address}")
+}
+
+/// The signals that end the server.
+struct Stop {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+impl Stop {
+    /// Listens from now on, so that no signal is lost while the server comes up.
+    fn new() -> std::io::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
+    async fn told(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}

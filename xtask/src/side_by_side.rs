@@ -1,0 +1,148 @@
+//! Two systems on the same cases: verdicts, the facts that decided, and where they first differ.
+//!
+//! Owns the layout only: what differs is found by the harness from the two journals.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use anstream::{eprintln, println};
+use suites::CaseResult;
+use suites::harness::plan::Plan;
+use suites::harness::record;
+use suites::harness::report::{Comparison, Paint, Turn, compare};
+use suites::report::CaseRecord;
+
+use crate::Exit;
+use crate::drive::{exit_of_verdicts, runtime};
+use crate::repro::{Chosen, ReproArgs, folder_of};
+
+/// Rows of the final state at most; differences go first.
+const ROWS: usize = 16;
+/// Widest column.
+const WIDTH: usize = 44;
+
+/// Runs the cases against both, and prints them side by side.
+pub(crate) fn run(args: &ReproArgs, plans: Vec<Plan>, sides: [Chosen; 2]) -> Exit {
+    let runtime = match runtime() {
+        Ok(runtime) => runtime,
+        Err(exit) => return exit,
+    };
+    let names = sides.each_ref().map(|side| {
+        let record = &side.record;
+        format!("{} {}", record.name, record.version)
+            .trim_end()
+            .to_owned()
+    });
+    let mut number = 0;
+    let sessions = sides.map(|side| {
+        number += 1;
+        Arc::new(side.session(args, folder_of(args, number), true))
+    });
+    let mut records = Vec::new();
+    for plan in plans {
+        let both = runtime.block_on(async {
+            let both = async {
+                (
+                    sessions[0].run_one(plan.clone()).await,
+                    sessions[1].run_one(plan).await,
+                )
+            };
+            tokio::select! {
+                (one, other) = both => Some([one, other]),
+                _ = tokio::signal::ctrl_c() => None,
+            }
+        });
+        let Some(both) = both else {
+            eprintln!("interrupted: the cases that were running have no verdict");
+            return Exit::Interrupted;
+        };
+        println!("{}", page(&names, &both));
+        records.extend(both.iter().map(CaseRecord::new));
+    }
+    exit_of_verdicts(&records)
+}
+
+fn page(names: &[String; 2], both: &[CaseResult; 2]) -> String {
+    let paint = Paint::of(&std::io::stdout());
+    let plan = &both[0].plan;
+    let mut out = format!("{}\n  {}\n\n", paint.strong(plan.id()), plan.title());
+    line(&mut out, " ", "", names);
+    let records = both.each_ref().map(CaseRecord::new);
+    let verdict = |record: &CaseRecord| format!("{}  {:.2}s", record.verdict, record.seconds);
+    line(&mut out, " ", "verdict", &records.each_ref().map(verdict));
+    for (name, record) in names.iter().zip(&records) {
+        if !record.reason.is_empty() {
+            let _ = writeln!(out, "  why, {name}: {}", record.reason);
+        }
+    }
+    match journals(both) {
+        Some([one, other]) => differences(&mut out, plan, &compare(plan, &one, &other)),
+        None => out.push_str("  one of them has no run to compare\n"),
+    }
+    for (result, name) in both.iter().zip(names) {
+        if let Some(folder) = &result.folder {
+            let _ = writeln!(out, "  all of {name}: cargo xtask judge {}", folder.display());
+        }
+    }
+    out
+}
+
+/// What both have written down; none if one of them was not run.
+fn journals(both: &[CaseResult; 2]) -> Option<[Vec<suites::harness::journal::Fact>; 2]> {
+    let facts = |result: &CaseResult| {
+        let (_, facts) = record::load(result.folder.as_ref()?).ok()?;
+        Some(facts)
+    };
+    Some([facts(&both[0])?, facts(&both[1])?])
+}
+
+fn differences(out: &mut String, plan: &Plan, compared: &Comparison) {
+    match &compared.first {
+        None => out.push_str("\n  They never differ in what is looked at.\n"),
+        Some(first) => {
+            let _ = writeln!(out, "\n  They first differ in {}:", first.subject);
+            let spell = |turn: &Option<Turn>| match turn {
+                Some(it) => {
+                    let step = plan.steps.get(it.step).map_or("", |step| &step.id);
+                    format!("{}  step “{step}” {:+.3}s", it.value, it.seconds)
+                }
+                None => "(nothing more)".to_owned(),
+            };
+            line(out, "~", "", &first.got.each_ref().map(spell));
+        }
+    }
+    let step = plan.steps.get(compared.step).map_or("", |step| &step.id);
+    let _ = writeln!(out, "\n  At the end of step {} “{step}”:", compared.step + 1);
+    let differs = |side: &&suites::harness::report::Side| side.got[0] != side.got[1];
+    let (different, same): (Vec<_>, Vec<_>) = compared.rows.iter().partition(differs);
+    let shown = different
+        .iter()
+        .map(|row| ("~", row))
+        .chain(same.iter().map(|row| ("=", row)));
+    for (mark, row) in shown.take(ROWS) {
+        let spell = |got: &Option<String>| got.clone().unwrap_or_else(|| "-".to_owned());
+        line(out, mark, &row.subject, &row.got.each_ref().map(spell));
+    }
+    if compared.rows.len() > ROWS {
+        let _ = writeln!(out, "    … and {} more", compared.rows.len() - ROWS);
+    }
+    out.push_str("\n  Writes and CSI calls until then:\n");
+    for (kind, counts) in &compared.efforts {
+        let mark = if counts[0] == counts[1] { "=" } else { "~" };
+        line(out, mark, kind, &counts.map(|count| count.to_string()));
+    }
+    out.push('\n');
+}
+
+fn line(out: &mut String, mark: &str, subject: &str, both: &[String; 2]) {
+    let [one, other] = both.each_ref().map(|text| clip(text));
+    let text = format!("  {mark} {:<30} {one:<WIDTH$} {other}", clip(subject));
+    let _ = writeln!(out, "{}", text.trim_end());
+}
+
+fn clip(text: &str) -> String {
+    match text.char_indices().nth(WIDTH) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
