@@ -58,6 +58,7 @@ pub(crate) struct ReproArgs {
 pub(crate) struct Chosen {
     pub(crate) systems: Systems,
     pub(crate) manifest: Option<Manifest>,
+    pub(crate) defect: Option<Defect>,
     pub(crate) record: SystemRecord,
 }
 
@@ -69,6 +70,7 @@ impl Chosen {
         }
         Chosen {
             systems: built_in(defect),
+            defect,
             manifest: None,
             record,
         }
@@ -80,6 +82,7 @@ impl Chosen {
         manifest.install(&mut systems);
         Ok(Chosen {
             systems,
+            defect: None,
             record: conformance::record(&manifest),
             manifest: Some(manifest),
         })
@@ -88,7 +91,7 @@ impl Chosen {
     /// A session that keeps its runs in that folder.
     pub(crate) fn session(self, args: &ReproArgs, keep: PathBuf, keep_passed: bool) -> Session {
         Session {
-            options: options(args.run.patience, self.manifest.as_ref()),
+            options: options(args.run.patience, self.manifest.as_ref(), self.defect),
             systems: self.systems,
             manifest: self.manifest,
             jobs: 1,
@@ -143,6 +146,7 @@ fn attempt(args: &ReproArgs) -> Result<Exit, Exit> {
         jobs: default_jobs(),
         systems: chosen.systems,
         manifest: chosen.manifest,
+        defect: chosen.defect,
         record: chosen.record,
         command: args.command(),
     }))

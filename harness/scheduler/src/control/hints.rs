@@ -78,6 +78,9 @@ fn wakes(rules: &Rules, change: &Change, pod: &Pod, blockers: &BTreeSet<Blocker>
         .any(|blocker| matches!(blocker, Blocker::Capacity { .. }));
     let by_volumes = by_capacity || blockers.contains(&Blocker::Volumes);
     match change {
+        Change::Node(_) | Change::CsiNode(_) if rules.has(Defect::SleepsThroughNodes) => false,
+        Change::Class(_) if rules.has(Defect::SleepsThroughClasses) => false,
+        Change::Driver(_) if rules.has(Defect::SleepsThroughFlag) => false,
         Change::Node(delta) => {
             node_may_help(delta) || (blockers.contains(&Blocker::Resources) && room_grew(delta))
         }
