@@ -1,5 +1,6 @@
 //! The judge: from a plan and facts to a verdict. A pure function, run live fact by fact and again over a stored journal.
 
+mod answers;
 mod chain;
 mod monitor;
 mod pattern;

@@ -158,7 +158,7 @@ impl<'p> Monitor<'p> {
     }
 
     fn observe_state(&mut self, plan: &Plan, world: &World, fact: &Fact) {
-        let moves_state = matches!(fact.what, What::Commit(_) | What::StepActed(_));
+        let moves_state = matches!(fact.what, What::Commit(_) | What::StepActed(_) | What::Answer(_));
         if moves_state {
             let holds = predicate::holds(&self.rows(plan, world));
             match (&self.phase, holds) {
