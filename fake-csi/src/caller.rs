@@ -5,9 +5,14 @@ use std::{collections::BTreeMap, io, path::Path, time::Duration};
 use csi_proto::v1::{
     CapacityRange, ControllerGetCapabilitiesRequest, CreateVolumeRequest, DeleteVolumeRequest,
     GetCapacityRequest, GetPluginCapabilitiesRequest, GetPluginInfoRequest, NodeGetInfoRequest, ProbeRequest,
-    Topology, TopologyRequirement, VolumeCapability, controller_client::ControllerClient,
-    controller_service_capability, controller_service_capability::rpc, identity_client::IdentityClient,
-    node_client::NodeClient, plugin_capability, plugin_capability::service,
+    Topology, TopologyRequirement, VolumeCapability,
+    controller_client::ControllerClient,
+    controller_service_capability,
+    controller_service_capability::rpc,
+    identity_client::IdentityClient,
+    node_client::NodeClient,
+    plugin_capability,
+    plugin_capability::service,
     volume_capability::{AccessMode, AccessType, MountVolume, access_mode::Mode},
 };
 use tonic::{
@@ -117,9 +122,7 @@ impl Caller {
                 let answer = IdentityClient::new(channel).probe(ProbeRequest {}).await?;
                 Ok([("ready", yes(answer.into_inner().ready.unwrap_or(true)))].into())
             }
-            Question::ControllerCapabilities => {
-                controller_capabilities(ControllerClient::new(channel)).await
-            }
+            Question::ControllerCapabilities => controller_capabilities(ControllerClient::new(channel)).await,
             Question::NodeInfo => node_info(NodeClient::new(channel)).await,
             Question::Capacity { segment, parameters } => {
                 let request = GetCapacityRequest {
@@ -212,9 +215,7 @@ async fn plugin_capabilities(mut client: IdentityClient<Channel>) -> Result<Figu
         .await?;
     let capabilities = answer.into_inner().capabilities;
     let has = |wanted: service::Type| {
-        let is_wanted = |capability: &Option<plugin_capability::Type>| {
-            matches!(capability, Some(plugin_capability::Type::Service(it)) if it.r#type() == wanted)
-        };
+        let is_wanted = |capability: &Option<plugin_capability::Type>| matches!(capability, Some(plugin_capability::Type::Service(it)) if it.r#type() == wanted);
         yes(capabilities.iter().any(|it| is_wanted(&it.r#type)))
     };
     Ok([
@@ -230,9 +231,7 @@ async fn controller_capabilities(mut client: ControllerClient<Channel>) -> Resul
         .await?;
     let capabilities = answer.into_inner().capabilities;
     let has = |wanted: rpc::Type| {
-        let is_wanted = |capability: &Option<controller_service_capability::Type>| {
-            matches!(capability, Some(controller_service_capability::Type::Rpc(it)) if it.r#type() == wanted)
-        };
+        let is_wanted = |capability: &Option<controller_service_capability::Type>| matches!(capability, Some(controller_service_capability::Type::Rpc(it)) if it.r#type() == wanted);
         yes(capabilities.iter().any(|it| is_wanted(&it.r#type)))
     };
     Ok([

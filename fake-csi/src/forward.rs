@@ -109,7 +109,11 @@ impl Forwarder {
 
     fn event<T>(&self, method: Method, request: &Request<T>) -> Event {
         let line = request.extensions().get::<Line>();
-        Event::new(method, self.node.clone(), line.map(|line| line.peer).unwrap_or_default())
+        Event::new(
+            method,
+            self.node.clone(),
+            line.map(|line| line.peer).unwrap_or_default(),
+        )
     }
 
     /// Fills in what is known of the volume that a call names.

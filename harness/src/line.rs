@@ -1,6 +1,6 @@
 //! A fact in one line of words, for timelines and notes. Knows the journal's types and nothing else.
 
-use crate::journal::{BoundKind, AnswerFact, CallFact, CommitFact, Fact, ProcessEvent, RequestFact, What};
+use crate::journal::{AnswerFact, BoundKind, CallFact, CommitFact, Fact, ProcessEvent, RequestFact, What};
 use crate::judge::spell_bytes;
 
 /// Who observed it: the first column of a timeline.
@@ -49,7 +49,10 @@ pub(crate) fn spell(fact: &Fact) -> String {
 
 /// What was told, beside the call that told it.
 fn spell_answer(answer: &AnswerFact) -> String {
-    let mut text = format!("{} is the answer of {}: {}", answer.name, answer.call, answer.code);
+    let mut text = format!(
+        "{} is the answer of {}: {}",
+        answer.name, answer.call, answer.code
+    );
     for (name, value) in &answer.told {
         let value = match (name.as_str(), value.as_i64()) {
             ("available" | "maximum" | "minimum" | "bytes", Some(bytes)) => spell_bytes(bytes.into()),

@@ -150,7 +150,8 @@ impl Cluster {
             }
         };
         if tokio::time::timeout(START, answered).await.is_err() {
-            let event = ProcessEvent::NotReady(format!("it did not answer Probe with ready within {START:?}"));
+            let event =
+                ProcessEvent::NotReady(format!("it did not answer Probe with ready within {START:?}"));
             self.journal.append(What::Process(ProcessFact {
                 client: client.into(),
                 role: Role::Driver,
@@ -196,7 +197,9 @@ impl Cluster {
             segment: ask.segment.as_ref().map(|segment| plan.segments.spell(segment)),
             code: reply.code.to_owned(),
             message: reply.message,
-            told: told.map(|(name, figure)| (name.to_owned(), value(figure))).collect(),
+            told: told
+                .map(|(name, figure)| (name.to_owned(), value(figure)))
+                .collect(),
         }));
         Ok(())
     }

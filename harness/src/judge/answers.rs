@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::predicate::{DiffRow, Offer, RowState, is_managed, row_key, spell_bytes};
 use crate::journal::AnswerFact;
 use crate::plan::{PUBLISHED, Plan};
-use crate::scenario::{AnswerSpec, Expression, Relation, Relations};
+use crate::scenario::{AnswerSpec, Comparison, Expression, Relation, Relations};
 use crate::world::World;
 
 /// A row for each figure.
@@ -24,6 +24,10 @@ pub(super) fn rows(plan: &Plan, world: &World, wanted: &BTreeMap<String, AnswerS
 fn row(plan: &Plan, world: &World, (name, figure): (&str, &str), wanted: &Relations) -> DiffRow {
     let answer = world.answer(name).map(|(_, answer)| answer);
     let got = answer.and_then(|answer| figure_of(answer, figure));
+    let text = |other: &str, figure: &str| {
+        let (_, answer) = world.answer(other)?;
+        Some(figure_of(answer, figure)?.as_str()?.to_owned())
+    };
     let lookup = |other: &str, figure: &str| match (other, answer) {
         (PUBLISHED, Some(answer)) => published(plan, world, answer, figure),
         _ => {
@@ -31,7 +35,14 @@ fn row(plan: &Plan, world: &World, (name, figure): (&str, &str), wanted: &Relati
             figure_of(answer, figure)?.as_i64().map(i128::from)
         }
     };
-    let holds = answer.is_some() && wanted.any.iter().any(|it| holds(it, got.as_ref(), &lookup));
+    let holds = answer.is_some()
+        && wanted
+            .any
+            .iter()
+            .any(|it| match same_text(it, got.as_ref(), text) {
+                Some(same) => same,
+                None => holds(it, got.as_ref(), &lookup),
+            });
     let state = match (holds, answer) {
         (true, _) => RowState::Same,
         (false, Some(_)) => RowState::Differs,
@@ -72,11 +83,21 @@ fn published(plan: &Plan, world: &World, answer: &AnswerFact, figure: &str) -> O
     }
 }
 
-fn holds(
+/// Whether a text is the one of another answer; none: this is not about texts.
+fn same_text(
     relation: &Relation,
     got: Option<&Value>,
-    lookup: &impl Fn(&str, &str) -> Option<i128>,
-) -> bool {
+    text: impl Fn(&str, &str) -> Option<String>,
+) -> Option<bool> {
+    let Relation::Compared(Comparison::Equal, right) = relation else {
+        return None;
+    };
+    let got = got?.as_str()?;
+    let (answer, figure) = right.figure()?;
+    Some(text(answer, figure).as_deref() == Some(got))
+}
+
+fn holds(relation: &Relation, got: Option<&Value>, lookup: &impl Fn(&str, &str) -> Option<i128>) -> bool {
     match (relation, got) {
         (Relation::Absent, got) => got.is_none(),
         (_, None) => false,
@@ -93,8 +114,9 @@ fn holds(
 fn is_subdomain(name: &str) -> bool {
     let is_inner = |c: char| c.is_ascii_alphanumeric() || c == '-';
     let is_edge = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
-    let is_word =
-        |word: &str| word.chars().all(is_inner) && is_edge(word.chars().next()) && is_edge(word.chars().last());
+    let is_word = |word: &str| {
+        word.chars().all(is_inner) && is_edge(word.chars().next()) && is_edge(word.chars().last())
+    };
     name.len() <= 63 && name.split('.').all(is_word)
 }
 

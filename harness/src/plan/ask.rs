@@ -70,7 +70,10 @@ impl Lowering<'_> {
             .map(|text| self.segments.parse(text))
             .transpose()?;
         if !self.answers.insert(spec.name.clone()) {
-            return Err(format!("`{}` is asked for already; choose another name", spec.name));
+            return Err(format!(
+                "`{}` is asked for already; choose another name",
+                spec.name
+            ));
         }
         let note = format!("ask the driver: {} as {}", spec.call, spec.name);
         let ask = Ask {
@@ -107,7 +110,9 @@ impl Lowering<'_> {
                 let plain = PLAIN.iter().find(|known| **known == call);
                 AskKind::Plain(plain.ok_or_else(|| {
                     let calls = PLAIN.join(", ");
-                    format!("`{call}` can't be asked; calls: GetCapacity, CreateVolume, DeleteVolume, {calls}")
+                    format!(
+                        "`{call}` can't be asked; calls: GetCapacity, CreateVolume, DeleteVolume, {calls}"
+                    )
                 })?)
             }
         })

@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::Bound;
 use super::bound;
 use crate::scenario::{
-    AnswerSpec, ClaimState, CountSpec, ExpectSpec, ObjectSpec, PatternSpec, PlaceSpec, Role, RowSpec, Short, Size,
+    AnswerSpec, ClaimState, CountSpec, ExpectSpec, ObjectSpec, PatternSpec, PlaceSpec, Role, RowSpec, Short,
+    Size,
 };
 use crate::segment::Segments;
 

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    AskSpec, CapacitySpec, ClassSpec, CutSpec, FaultSpec, MergeSpec, NodeSpec, PoolSpec, ReleaseSpec, ReserveSpec,
-    Role, SchedulerSpec, Short, Size,
+    AskSpec, CapacitySpec, ClassSpec, CutSpec, FaultSpec, MergeSpec, NodeSpec, PoolSpec, ReleaseSpec,
+    ReserveSpec, Role, SchedulerSpec, Short, Size,
 };
 
 /// One thing the harness does.

@@ -165,7 +165,8 @@ enum Term {
 }
 
 impl FromShort for Expression {
-    const EXPECTING: &'static str = "a size such as `1Gi`, or a figure of an answer such as `before.room + 1`";
+    const EXPECTING: &'static str =
+        "a size such as `1Gi`, or a figure of an answer such as `before.room + 1`";
     fn from_short(text: &str) -> Result<Self, String> {
         Expression::parse(text)
     }
@@ -195,11 +196,7 @@ impl Expression {
             }
         }
         if sign.is_some() {
-            return Err(format!(
-                "`{}` is no sum; write {}",
-                text.trim(),
-                Self::EXPECTING
-            ));
+            return Err(format!("`{}` is no sum; write {}", text.trim(), Self::EXPECTING));
         }
         Ok(Expression {
             text: text.trim().to_owned(),
@@ -221,6 +218,14 @@ impl Expression {
             sum = sum.checked_add(sign * value).ok_or_else(wide)?;
         }
         Ok(sum)
+    }
+
+    /// The figure that it is, if it is nothing more.
+    pub fn figure(&self) -> Option<(&str, &str)> {
+        match self.terms.as_slice() {
+            [(1, Term::Figure(answer, name))] => Some((answer, name)),
+            _ => None,
+        }
     }
 
     /// The answers that it names.
@@ -258,7 +263,12 @@ mod tests {
 
     #[test]
     fn sums_have_figures_and_sizes() {
-        for (text, sum) in [("1Ki", 1024), ("a.room", 10), ("a.room + 1", 11), ("1Ki - a.room", 1014)] {
+        for (text, sum) in [
+            ("1Ki", 1024),
+            ("a.room", 10),
+            ("a.room + 1", 11),
+            ("1Ki - a.room", 1014),
+        ] {
             assert_eq!(value(text), Ok(sum), "{text}");
         }
         assert_eq!(value("b.room").unwrap_err(), "there is no b.room");
@@ -279,7 +289,9 @@ mod tests {
     #[test]
     fn equal_is_told_from_more_and_less() {
         let holds = |text: &str, left| match Relation::parse(text).unwrap() {
-            Relation::Compared(comparison, right) => comparison.holds(left, right.value(|_, _| None).unwrap()),
+            Relation::Compared(comparison, right) => {
+                comparison.holds(left, right.value(|_, _| None).unwrap())
+            }
             other => panic!("{other}"),
         };
         for (text, below, equal, above) in [
@@ -289,7 +301,11 @@ mod tests {
             ("> 5", false, false, true),
             ("< 5", true, false, false),
         ] {
-            assert_eq!([4, 5, 6].map(|left| holds(text, left)), [below, equal, above], "{text}");
+            assert_eq!(
+                [4, 5, 6].map(|left| holds(text, left)),
+                [below, equal, above],
+                "{text}"
+            );
         }
     }
 }
