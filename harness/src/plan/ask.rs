@@ -165,7 +165,7 @@ fn check_keys(spec: &AskSpec) -> Result<(), String> {
 }
 
 /// All answers that an expectation names.
-pub(super) fn named(answers: &BTreeMap<String, AnswerSpec>) -> BTreeSet<&str> {
+pub(crate) fn named(answers: &BTreeMap<String, AnswerSpec>) -> BTreeSet<&str> {
     let relations = answers.values().flat_map(BTreeMap::values).flat_map(|it| &it.any);
     let compared = relations.filter_map(|relation| match relation {
         Relation::Compared(_, expression) => Some(expression),

@@ -21,8 +21,8 @@ use fake_apiserver::Release;
 use fake_csi::{Reservation, SpecVersion, Storage};
 use serde_json::Value;
 
-pub(crate) use ask::PUBLISHED;
 pub use ask::{Ask, AskKind};
+pub(crate) use ask::{PUBLISHED, named as names_of};
 pub use bound::Bound;
 pub use bound::duration;
 pub use edit::{Edit, edit};
