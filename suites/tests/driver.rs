@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use fake_csi::{DriverSpec, Effect, FakeDriver, Method, NodeIdentity, Pool, Rule, Running};
 use suites::harness::journal::What;
-use suites::harness::judge::Verdict;
+use suites::harness::judge::{Verdict, verdict};
 use suites::harness::manifest::Manifest;
 use suites::harness::{Outcome, RunOptions, record, run};
 use suites::{cases_folder, plan, plans};
@@ -68,7 +68,7 @@ impl Other {
         let outcome = run(plan.clone(), &systems, RunOptions::default()).await.unwrap();
         let saved = record::save(self.folder.path(), &plan, &outcome.journal, &outcome.logs).unwrap();
         let (again, facts) = record::load(&saved).unwrap();
-        let again = suites::harness::judge::verdict(&again, facts);
+        let again = verdict(&again, facts);
         assert_eq!(
             again.failure().map(|failure| &failure.summary),
             outcome.verdict.failure().map(|failure| &failure.summary),
