@@ -218,11 +218,11 @@ impl Params {
 
     /// A whole number; absent as `None`.
     pub(crate) fn number(&self, name: &str) -> Result<Option<i64>, Status> {
-        match self.get(name) {
-            "" => Ok(None),
-            text => text.parse().map(Some).map_err(|_| {
-                Status::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax"))
-            }),
-        }
+        let Some((_, text)) = self.0.iter().find(|(key, _)| key == name) else {
+            return Ok(None);
+        };
+        text.parse()
+            .map(Some)
+            .map_err(|_| Status::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax")))
     }
 }

@@ -178,22 +178,44 @@ fn unstructured(why: &str) -> String {
     else {
         return why.to_owned();
     };
+    let place = rest
+        .strip_prefix("Go struct field ")
+        .and_then(|rest| rest.split_once(" of type "));
+    let owner = place.and_then(|(place, _)| Some((place.split('.').next()?, place.rsplit('.').next()?)));
+    if owner.is_some_and(|(owner, field)| Type::has_time(owner, field)) {
+        // Times read themselves.
+        return format!("json: cannot unmarshal {found} into Go value of type string");
+    }
     let wanted = rest.rsplit_once("of type ").map_or(rest, |(_, wanted)| wanted);
-    let found = match found.split(' ').next().unwrap_or_default() {
+    let (found, number) = found.split_once(' ').unwrap_or((found, ""));
+    let found = match found {
         "object" => "map",
         "array" => "slice",
+        "number" if number.contains(['.', 'e', 'E']) => "float64",
         "number" => "int64",
         other => other,
     };
     if wanted.starts_with("[]") {
         format!("cannot restore slice from {found}")
-    } else if wanted.starts_with("map[") {
+    } else if wanted.starts_with("map[") || wanted == "v1.ResourceList" {
         format!("cannot restore map from {found}")
-    } else if wanted.contains('.') && found != "string" {
+    } else if is_struct(wanted) {
         format!("cannot restore struct from: {found}")
-    } else {
+    } else if (found == "int64" && (wanted == "string" || wanted.contains('.')))
+        || (found == "float64" && wanted.starts_with("int"))
+    {
+        // Go converts whole numbers to strings and others to whole ones, which JSON does not.
         format!("cannot convert {found} to {wanted}")
+    } else {
+        let basic = if wanted.contains('.') { "string" } else { wanted };
+        format!("unrecognized type: {basic}")
     }
+}
+
+/// Whether Go's type of this name is a struct: all that are not are strings by another name.
+fn is_struct(name: &str) -> bool {
+    name.rsplit_once('.')
+        .is_some_and(|(_, short)| Type::is_struct(short))
 }
 
 /// The refusal of a body that says that it is of a kind and version, and is not as that kind should be.

@@ -53,7 +53,12 @@ impl Faults {
         );
     }
 
-    /// The same with a value that is written already, and a reason.
+    /// The same with a value that is written already.
+    pub(crate) fn duplicate_as(&mut self, field: impl Into<String>, value: &str) {
+        self.push("FieldValueDuplicate", field, format!("Duplicate value: {value}"));
+    }
+
+    /// The same with a reason.
     pub(crate) fn duplicate_because(&mut self, field: impl Into<String>, value: &str, why: &str) {
         self.push(
             "FieldValueDuplicate",
@@ -101,6 +106,11 @@ impl Faults {
             field,
             format!("Too long: may not be more than {most} bytes"),
         );
+    }
+
+    pub(crate) fn too_many(&mut self, field: impl Into<String>, count: usize, most: usize) {
+        let message = format!("Too many: {count}: must have at most {most} items");
+        self.push("FieldValueTooMany", field, message);
     }
 
     /// Reports a value that is none of those supported.

@@ -247,6 +247,11 @@ impl Status {
         Self::failure(406, "NotAcceptable", text)
     }
 
+    /// The same in other words.
+    pub(crate) fn no_such_form_because(text: String) -> Self {
+        Self::failure(406, "NotAcceptable", text)
+    }
+
     pub(crate) fn already_exists(kind: &Kind, name: &str) -> Self {
         let subject = kind.resource();
         Self {

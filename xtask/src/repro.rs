@@ -35,8 +35,9 @@ pub(crate) struct ReproArgs {
     /// Break one of the references on purpose
     #[arg(long, value_parser = Defect::named, conflicts_with = "sut")]
     defect: Option<Defect>,
-    /// Run it against another manifest too, and show both side by side; `built-in` means the references
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["keep", "shard"])]
+    /// Run it against another manifest too, and show both side by side; `built-in` means the references. Of --output only the
+    /// runs are written
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["keep", "shard", "keep_passed"])]
     compare: Option<PathBuf>,
     /// Leave the cluster up after the verdict, until Ctrl-C
     #[arg(long, conflicts_with_all = ["attempts", "shard", "output"])]

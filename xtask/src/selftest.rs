@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use anstream::{eprintln, println};
+use anstream::{eprintln, print, println};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use suites::Defects;

@@ -56,8 +56,10 @@ impl Answer {
             other => panic!("{code} in {other:?}: {text}"),
         }
         let is_timeout = code == 504 && text.contains("Timeout");
+        // The real server, too, takes a revision that is no number for a failure of its own.
+        let is_revision = code == 500 && text.contains("strconv.ParseUint");
         assert!(
-            code < 500 || is_timeout || (code == 500 && may_fail),
+            code < 500 || is_timeout || is_revision || (code == 500 && may_fail),
             "{code}: {text}"
         );
     }

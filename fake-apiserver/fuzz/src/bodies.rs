@@ -119,7 +119,8 @@ pub(super) fn forms(bench: &mut Bench, bytes: &[u8]) {
         for version in ["v1", "v1beta1"] {
             for media in [JSON, PROTOBUF] {
                 let accept = format!("{media};as={narrowed};g=meta.k8s.io;v={version},{JSON}");
-                for path in [&path, collection] {
+                let of_list = accept.replace("ObjectMetadata", "ObjectMetadataList");
+                for (path, accept) in [(path.as_str(), &accept), (collection, &of_list)] {
                     let shown = bench.get(path, accept.as_bytes());
                     assert_eq!(shown.code, 200, "{accept}: {}", shown.text());
                 }

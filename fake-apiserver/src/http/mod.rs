@@ -70,6 +70,8 @@ struct Head {
     verb: Verb,
     resource: Option<ResourcePath>,
     accept: Accept,
+    /// Why a success cannot have that form.
+    misfit: Option<Status>,
     pretty: bool,
     /// The client takes answers that are compressed.
     unzips: bool,
@@ -90,7 +92,12 @@ impl Head {
             .and_then(|sender| admit::impersonated(endpoint, request, sender));
         let nobody = || endpoint.server.store().authenticator().anonymous().clone();
         let accept = Accept::parse(request.headers(), route.offer());
+        let misfit = accept
+            .as_ref()
+            .ok()
+            .and_then(|form| form.misfit(request.headers(), route.offer()));
         let head = Self {
+            misfit,
             user: user.clone().or(sender).unwrap_or_else(|_| nobody()),
             verb: route.verb(),
             resource: route.resource(),
@@ -99,11 +106,13 @@ impl Head {
             unzips: gzip::is_accepted(request.headers()),
             began: Instant::now(),
         };
-        (
-            head,
-            user.and_then(|user| Wish::of(route, request, params).admit(endpoint, &user))
-                .and_then(|()| accept.map(drop).map_err(|(_, status)| status)),
-        )
+        // What is not there is not there in any form.
+        let formed = match accept {
+            Err((_, status)) if !matches!(route, Route::Refused { .. }) => Err(status),
+            _ => Ok(()),
+        };
+        let admitted = user.and_then(|user| Wish::of(route, request, params).admit(endpoint, &user));
+        (head, admitted.and(formed))
     }
 
     /// How the answer should look.
@@ -370,6 +379,9 @@ async fn carry_out(
     } = executed.await;
     warnings.splice(0..0, kind.advice(store.profile()));
     match outcome {
+        Ok(Answer::Watch(_)) if let Some(refusal) = form.accept.unstreamed() => {
+            respond::status(&refusal, head.accept, head.pretty, &warnings).with(hold)
+        }
         Ok(Answer::Watch(plan)) => {
             let mut response = stream::response(
                 store.clone(),
@@ -382,6 +394,9 @@ async fn carry_out(
             );
             response.headers_mut().extend(respond::warning_headers(&warnings));
             response
+        }
+        Ok(_) if let Some(refusal) = &head.misfit => {
+            respond::status(refusal, Accept::Json, head.pretty, &warnings).with(hold)
         }
         Ok(answer) => {
             let is_long = aside::is_long(&answer);

@@ -52,6 +52,8 @@ pub(super) struct Offer {
     pub(super) text: bool,
     /// The answer is a list, or events of one.
     pub(super) list: bool,
+    /// The answer is one object.
+    pub(super) one: bool,
     /// The answer is a stream, which YAML has no form for.
     pub(super) stream: bool,
     /// The kind of the objects that are asked for.
@@ -70,6 +72,26 @@ impl Offer {
             return Status::no_such_form(BODIES);
         }
         Status::not_acceptable(if self.list { LISTS } else { REPRESENTATIONS })
+    }
+
+    /// The refusal of a range that asks for the metadata of the other: of one object, or of a list.
+    fn misfit(self, range: &str) -> Option<Status> {
+        let kind = self.kind.filter(|_| self.one || (self.list && !self.stream))?;
+        let wants_list = range.contains("as=PartialObjectMetadataList");
+        let package = match kind.stored().group.split('.').next() {
+            None | Some("") => "core",
+            Some(package) => package,
+        };
+        let found = format!("*{package}.{}", kind.stored().kind);
+        match (wants_list, self.list) {
+            (true, false) => Some(Status::no_such_form_because(format!(
+                "you requested PartialObjectMetadataList, but the requested object is not a list ({found})"
+            ))),
+            (false, true) => Some(Status::no_such_form_because(format!(
+                "you requested PartialObjectMetadata, but the requested object is a list ({found}List)"
+            ))),
+            _ => None,
+        }
     }
 
     /// Whether there is a protobuf form; custom resources have none.
@@ -135,11 +157,23 @@ impl Accept {
             return Ok(Self::Json);
         }
         let chosen = ranges.iter().find_map(|range| Self::of(range.trim(), offer));
-        match chosen {
-            Some(Self::Yaml) if offer.stream => Err((Self::Yaml, Status::no_such_form(STREAMS))),
-            Some(chosen) => Ok(chosen),
-            None => Err((Self::Json, offer.refuse(&ranges))),
+        chosen.ok_or_else(|| (Self::Json, offer.refuse(&ranges)))
+    }
+
+    /// The refusal of the metadata of one object where a list is asked for, or the other way round. It comes when all
+    /// else has been judged.
+    pub(super) fn misfit(self, headers: &HeaderMap, offer: Offer) -> Option<Status> {
+        if !matches!(self, Self::Metadata(_) | Self::ProtobufMetadata(_)) {
+            return None;
         }
+        let ranges = ranges(headers);
+        let chosen = |range: &&&str| Self::of(range.trim(), offer) == Some(self);
+        offer.misfit(ranges.iter().find(chosen)?)
+    }
+
+    /// The refusal of a form that events cannot be sent in, if it is one. It comes when all else has been judged.
+    pub(super) fn unstreamed(self) -> Option<Status> {
+        (self == Self::Yaml).then(|| Status::no_such_form(STREAMS))
     }
 
     /// Whether the answer is in protobuf.

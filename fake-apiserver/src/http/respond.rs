@@ -22,8 +22,12 @@ use hyper::header::{
 use hyper::{HeaderMap, Response, StatusCode};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
+use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+/// Characters that all warnings of an answer may have, and each of them where they have more.
+const WARNINGS_MAX: usize = 4 * 1024;
+const WARNING_MAX: usize = 256;
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const YAML: HeaderValue = HeaderValue::from_static(yaml::MEDIA);
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
@@ -130,6 +134,11 @@ pub(super) fn answer(kind: &'static Kind, answer: Answer, form: &Form, warnings:
 
 /// Renders a status.
 pub(super) fn status(status: &Status, accept: Accept, pretty: bool, warnings: &[String]) -> Plain {
+    // Whoever wants metadata alone has not said that a status may come in protobuf.
+    let accept = match accept {
+        Accept::ProtobufMetadata(_) => Accept::Json,
+        other => other,
+    };
     let mut response = document(status.code, &status.to_value(), accept, pretty);
     let wait = status
         .details
@@ -374,7 +383,28 @@ pub(super) fn warning_headers(warnings: &[String]) -> impl Iterator<Item = (Head
         let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
         HeaderValue::try_from(format!("299 - \"{escaped}\"")).ok()
     };
-    warnings.iter().filter_map(quoted).map(|value| (WARNING, value))
+    let mut seen = HashSet::new();
+    let warnings: Vec<&String> = warnings.iter().filter(|text| seen.insert(*text)).collect();
+    let total: usize = warnings.iter().map(|text| text.chars().count()).sum();
+    // Many long ones are cut, and what is beyond that is not told.
+    let most = if total > WARNINGS_MAX {
+        WARNING_MAX
+    } else {
+        usize::MAX
+    };
+    let mut written = 0;
+    let told: Vec<_> = warnings
+        .into_iter()
+        .map(|text| text.chars().take(most).collect::<String>())
+        .take_while(|text| {
+            let fits = written < WARNINGS_MAX;
+            written += text.chars().count();
+            fits
+        })
+        .filter_map(|text| quoted(&text))
+        .map(|value| (WARNING, value))
+        .collect();
+    told.into_iter()
 }
 
 pub(super) fn bytes(value: &Value) -> Bytes {

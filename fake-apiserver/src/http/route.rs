@@ -195,6 +195,7 @@ impl Route {
                 ) | Self::Unknown
             ),
             list: matches!(self.verb(), Verb::List | Verb::Watch),
+            one: self.verb() == Verb::Get,
             stream: self.verb() == Verb::Watch,
             kind: match self {
                 Self::Resource { target, .. } => Some(target.kind),

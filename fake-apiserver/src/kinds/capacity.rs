@@ -2,8 +2,8 @@
 //!
 //! Rules and texts follow kube-apiserver 1.36.
 
-use super::selectors;
 use super::{Hooks, Kind, NO_HOOKS, PLAIN, View};
+use super::{outdated, selectors, shown};
 use crate::faults::Faults;
 use crate::meta;
 use crate::names;
@@ -23,8 +23,13 @@ const ALL_VERSIONS: Kind = Kind {
     hooks: Hooks {
         validate: capacity_validate,
         validate_update: |new, old, faults| {
-            faults.members_unchanged(new, old, &["nodeTopology", "storageClassName"]);
+            if new["nodeTopology"] != old["nodeTopology"] {
+                let shown = shown::label_selector(&new["nodeTopology"]);
+                faults.invalid_as("nodeTopology", &shown, "field is immutable");
+            }
+            faults.members_unchanged(new, old, &["storageClassName"]);
         },
+        warn: |new, _| outdated::label_selector(&new["nodeTopology"], "nodeTopology"),
         ..NO_HOOKS
     },
     printer: &printer::NAME_AND_CREATION,

@@ -7,6 +7,7 @@ use crate::meta;
 use crate::names;
 use crate::printer;
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use std::net::IpAddr;
 
 /// Labels that the core kinds with a selector table of their own refuse.
@@ -29,6 +30,8 @@ pub(super) static NAMESPACE: Kind = Kind {
         default: namespace_default,
         create: namespace_create,
         update: namespace_update,
+        validate: namespace_validate,
+        validate_status: namespace_validate_status,
         ..NO_HOOKS
     },
     selectable: &[
@@ -71,6 +74,31 @@ fn namespace_update(new: &mut Value, old: &Value, _: &Setting<'_>) {
     new["spec"] = old["spec"].clone();
 }
 
+fn namespace_validate(object: &Value, faults: &mut Faults) {
+    for finalizer in meta::texts(&object["spec"]["finalizers"]) {
+        let complaints = names::qualified(finalizer);
+        let is_wrong = !complaints.is_empty();
+        meta::complain(faults, "spec.finalizers", finalizer, complaints);
+        if !is_wrong && !finalizer.contains('/') && !["kubernetes", "orphan"].contains(&finalizer) {
+            let text = "name is neither a standard finalizer name nor is it fully qualified";
+            faults.invalid("spec.finalizers", finalizer, text);
+        }
+    }
+}
+
+/// A namespace is terminating when its deletion has begun, and only then.
+fn namespace_validate_status(new: &Value, _: &Value, faults: &mut Faults) {
+    let phase = new["status"]["phase"].as_str().unwrap_or_default();
+    let (only, when) = match meta::is_deleting(new) {
+        true => ("Terminating", "not empty"),
+        false => ("Active", "empty"),
+    };
+    if phase != only {
+        let text = format!("may only be '{only}' if `deletionTimestamp` is {when}");
+        faults.invalid("status.Phase", phase, &text);
+    }
+}
+
 pub(super) static NODE: Kind = Kind {
     kind: "Node",
     plural: "nodes",
@@ -81,9 +109,11 @@ pub(super) static NODE: Kind = Kind {
     hooks: Hooks {
         default: node_default,
         create: node_create,
+        update: node_update,
         validate: node_validate,
         validate_update: node_validate_update,
-        validate_status: |new, _, faults| node_amounts(new, faults),
+        validate_status: node_validate_status,
+        warn: node_warn,
         ..NO_HOOKS
     },
     selectable: &[Selectable {
@@ -119,6 +149,9 @@ fn node_default(object: &mut Value) {
 
 /// TaintNodesByCondition: nothing schedules to a node before its controller has seen it ready.
 fn node_create(object: &mut Value, setting: &Setting<'_>) {
+    // Kubelets are not configured through the server any more.
+    meta::assign(&mut object["spec"], "configSource", Value::Null);
+    meta::assign(&mut object["status"], "config", Value::Null);
     if setting.options.kubelet_less {
         return;
     }
@@ -135,7 +168,35 @@ fn node_create(object: &mut Value, setting: &Setting<'_>) {
     }
 }
 
+/// What nodes had once they may keep, but nothing of the kind comes anew.
+fn node_update(new: &mut Value, old: &Value, _: &Setting<'_>) {
+    for (part, field) in [("spec", "configSource"), ("status", "config")] {
+        if old[part][field].is_null() {
+            meta::assign(&mut new[part], field, Value::Null);
+        }
+    }
+}
+
+/// Fields that nobody reads any more.
+fn node_warn(new: &Value, _: &Value) -> Vec<String> {
+    if new["spec"]["externalID"].as_str().is_none_or(str::is_empty) {
+        return Vec::new();
+    }
+    vec!["spec.externalID: this field is deprecated, and is unused by Kubernetes".to_owned()]
+}
+
 fn node_validate(object: &Value, faults: &mut Faults) {
+    node_taints(object, faults);
+    node_amounts(object, faults);
+    for (i, range) in meta::texts(&object["spec"]["podCIDRs"]).into_iter().enumerate() {
+        if !is_range(range) {
+            let text = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
+            faults.invalid(format!("spec.podCIDRs[{i}]"), range, text);
+        }
+    }
+}
+
+fn node_taints(object: &Value, faults: &mut Faults) {
     let taints = object["spec"]["taints"].as_array().map_or(&[][..], Vec::as_slice);
     for (i, taint) in taints.iter().enumerate() {
         let text = |field: &str| taint[field].as_str().unwrap_or_default();
@@ -169,13 +230,6 @@ fn node_validate(object: &Value, faults: &mut Faults) {
             faults.duplicate_because(at, &shown, why);
         }
     }
-    node_amounts(object, faults);
-    for (i, range) in meta::texts(&object["spec"]["podCIDRs"]).into_iter().enumerate() {
-        if !is_range(range) {
-            let text = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
-            faults.invalid(format!("spec.podCIDRs[{i}]"), range, text);
-        }
-    }
 }
 
 /// Whether a text is an address and the length of its prefix.
@@ -199,9 +253,36 @@ fn node_amounts(object: &Value, faults: &mut Faults) {
     }
 }
 
-/// What a node was given once stays.
+/// What a node was given once stays. (The real server judges amounts and taints again.)
 fn node_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
-    let (new, old) = (&new["spec"], &old["spec"]);
+    node_amounts(new, faults);
+    let addresses = new["status"]["addresses"]
+        .as_array()
+        .map_or(&[][..], Vec::as_slice);
+    let mut seen = HashSet::new();
+    for (i, address) in addresses.iter().enumerate() {
+        if !seen.insert((address["type"].as_str(), address["address"].as_str())) {
+            // The value that is shown is of the server's own type.
+            let shown = format!(
+                "{{\"Type\":{},\"Address\":{}}}",
+                address["type"], address["address"]
+            );
+            faults.duplicate_as(format!("status.addresses[{i}]"), &shown);
+        }
+    }
+    node_given(&new["spec"], &old["spec"], faults);
+    node_taints(new, faults);
+    let id = |node: &Value| node["spec"]["externalID"].as_str().unwrap_or_default().to_owned();
+    if id(new) != id(old) {
+        faults.forbidden("spec.externalID", "may not be updated");
+    }
+}
+
+fn node_validate_status(new: &Value, old: &Value, faults: &mut Faults) {
+    node_validate_update(new, old, faults);
+}
+
+fn node_given(new: &Value, old: &Value, faults: &mut Faults) {
     let ranges = |spec: &Value| meta::texts(&spec["podCIDRs"]).len();
     let only = |what: &str| format!("node updates may not change {what} except from \"\" to valid");
     if ranges(old) > 0 && new["podCIDRs"] != old["podCIDRs"] {

@@ -23,8 +23,14 @@ const ANY_CSI_DRIVER: Kind = Kind {
     returns_deleted: true,
     hooks: Hooks {
         default: driver_default,
-        create: |object, setting| gate_tracking(object, None, setting),
-        update: |object, old, setting| gate_tracking(object, Some(old), setting),
+        create: |object, setting| {
+            gate_tracking(object, None, setting);
+            drop_scaling(object, None);
+        },
+        update: |object, old, setting| {
+            gate_tracking(object, Some(old), setting);
+            drop_scaling(object, Some(old));
+        },
         validate: driver_validate,
         validate_update: driver_validate_update,
         validate_update_then: driver_validate_update_then,
@@ -67,6 +73,16 @@ fn gate_tracking(object: &mut Value, old: Option<&Value>, setting: &Setting<'_>)
     }
 }
 
+/// Scaling of clusters by limits of volumes is alpha, and off: what was not there before does not come.
+fn drop_scaling(object: &mut Value, old: Option<&Value>) {
+    let field = "preventPodSchedulingIfMissing";
+    if old.is_none_or(|old| old["spec"][field].is_null())
+        && let Some(spec) = object["spec"].as_object_mut()
+    {
+        spec.remove(field);
+    }
+}
+
 fn drop_tracking(object: &mut Value) {
     if let Some(spec) = object["spec"].as_object_mut() {
         spec.remove("storageCapacity");
@@ -98,6 +114,11 @@ fn driver_validate(object: &Value, faults: &mut Faults) {
         &["File", "None", "ReadWriteOnceWithFSType"],
     );
     token_requests(&spec["tokenRequests"], faults);
+    let in_secrets = &spec["serviceAccountTokenInSecrets"];
+    if !in_secrets.is_null() && spec["tokenRequests"].as_array().is_none_or(Vec::is_empty) {
+        let text = "serviceAccountTokenInSecrets is set but no tokenRequests are specified";
+        faults.invalid("spec.serviceAccountTokenInSecrets", in_secrets.clone(), text);
+    }
     for mode in meta::texts(&spec["volumeLifecycleModes"]) {
         faults.one_of("spec.volumeLifecycleModes", mode, &["Persistent", "Ephemeral"]);
     }
@@ -247,14 +268,9 @@ fn node_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
     for driver in drivers(new) {
         let before = before.get(&driver["name"]);
         if before.is_some_and(|before| frozen(before) != frozen(driver)) {
-            // The value that is shown is of the server's own type.
-            let allocatable = &driver["allocatable"];
-            let allocatable = match allocatable.is_null() {
-                true => "null".to_owned(),
-                false => format!("{{\"Count\":{}}}", allocatable["count"]),
-            };
+            // The value that is shown is of the server's own type, and without what may change.
             let shown = format!(
-                "{{\"Name\":{},\"NodeID\":{},\"TopologyKeys\":{},\"Allocatable\":{allocatable}}}",
+                "{{\"Name\":{},\"NodeID\":{},\"TopologyKeys\":{},\"Allocatable\":null}}",
                 driver["name"], driver["nodeID"], driver["topologyKeys"]
             );
             faults.invalid_as("spec.drivers", &shown, "field is immutable");

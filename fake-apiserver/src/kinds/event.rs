@@ -1,7 +1,7 @@
 //! Events: stored once in the form of the core group, shown in that of events.k8s.io as well.
 
 use super::core::not_supported;
-use super::{Hooks, Kind, NO_HOOKS, PLAIN, Selectable, View};
+use super::{Hooks, Kind, NO_HOOKS, PLAIN, Selectable, View, shown};
 use crate::faults::Faults;
 use crate::meta;
 use crate::names;
@@ -245,23 +245,32 @@ fn event_view_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
     if new["series"] != old["series"] {
         series(new, faults);
     }
-    for (name, shown) in [
-        ("involvedObject", "involvedObject"),
-        ("reason", "reason"),
-        ("message", "message"),
-        ("source", "source"),
-        ("firstTimestamp", "firstTimestamp"),
-        ("lastTimestamp", "lastTimestamp"),
-        ("count", "count"),
-        ("reason", "reason"),
-        ("type", "type"),
-        ("eventTime", "eventTime"),
-        ("action", "action"),
-        ("related", "related"),
-        ("reportingComponent", "reportingController"),
-        ("reportingInstance", "reportingInstance"),
+    let as_it_is: fn(&Value) -> String = Value::to_string;
+    // Texts that are missing are empty.
+    let text: fn(&Value) -> String = |value| Value::from(value.as_str().unwrap_or_default()).to_string();
+    for (name, shown, form) in [
+        (
+            "involvedObject",
+            "involvedObject",
+            shown::reference as fn(&Value) -> String,
+        ),
+        ("reason", "reason", text),
+        ("message", "message", text),
+        ("source", "source", shown::event_source),
+        ("firstTimestamp", "firstTimestamp", as_it_is),
+        ("lastTimestamp", "lastTimestamp", as_it_is),
+        ("count", "count", as_it_is),
+        ("reason", "reason", text),
+        ("type", "type", text),
+        ("eventTime", "eventTime", as_it_is),
+        ("action", "action", text),
+        ("related", "related", shown::reference),
+        ("reportingComponent", "reportingController", text),
+        ("reportingInstance", "reportingInstance", text),
     ] {
-        faults.unchanged(shown, &new[name], &old[name]);
+        if new[name] != old[name] {
+            faults.invalid_as(shown, &form(&new[name]), "field is immutable");
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! StorageClass, VolumeAttachment and VolumeAttributesClass.
 
 use super::volume::{driver_name, protect};
-use super::{Hooks, Kind, NO_HOOKS, PLAIN, Setting};
+use super::{Hooks, Kind, NO_HOOKS, PLAIN, Setting, outdated};
 use crate::faults::Faults;
 use crate::meta;
 use crate::names;
@@ -28,6 +28,7 @@ pub(super) static STORAGE_CLASS: Kind = Kind {
                 &["parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"],
             );
         },
+        warn: |new, _| class_warn(new),
         ..NO_HOOKS
     },
     printer: &printer::STORAGE_CLASS,
@@ -48,16 +49,36 @@ fn class_validate(object: &Value, faults: &mut Faults) {
         meta::complain(
             faults,
             "provisioner",
-            provisioner,
+            &provisioner.to_lowercase(),
             names::qualified(&provisioner.to_lowercase()),
         );
     }
     let policy = object["reclaimPolicy"].as_str().unwrap_or_default();
-    faults.one_of("reclaimPolicy", policy, &["Delete", "Retain"]);
+    if !policy.is_empty() {
+        faults.one_of("reclaimPolicy", policy, &["Delete", "Retain"]);
+    }
     let mode = object["volumeBindingMode"].as_str().unwrap_or_default();
     faults.one_of("volumeBindingMode", mode, &["Immediate", "WaitForFirstConsumer"]);
     parameters(&object["parameters"], true, faults);
     topologies(&object["allowedTopologies"], faults);
+}
+
+/// Labels of nodes in topologies that should not be used any more.
+fn class_warn(object: &Value) -> Vec<String> {
+    let terms = object["allowedTopologies"].as_array().into_iter().flatten();
+    let keys = terms.enumerate().flat_map(|(i, term)| {
+        let requirements = term["matchLabelExpressions"].as_array().into_iter().flatten();
+        requirements
+            .enumerate()
+            .map(move |(j, requirement)| (i, j, requirement["key"].as_str()))
+    });
+    let told = keys.filter_map(|(i, j, key)| {
+        let text = outdated::node_label(key?)?;
+        Some(format!(
+            "allowedTopologies[{i}].matchLabelExpressions[{j}].key: {text}"
+        ))
+    });
+    told.collect()
 }
 
 /// How many parameters a class may have, and how many bytes together.
@@ -200,17 +221,17 @@ pub(super) static VOLUME_ATTRIBUTES_CLASS: Kind = Kind {
     singular: "volumeattributesclass",
     short_names: &["vac"],
     namespaced: false,
-    unconditional_update: false,
     returns_deleted: true,
     hooks: Hooks {
         create: |object, setting| protect(object, setting, "kubernetes.io/vac-protection"),
-        validate: attributes_validate,
+        validate_create: attributes_validate,
         validate_update: |new, old, faults| {
             for field in ["driverName", "parameters"] {
                 if new[field] != old[field] {
                     faults.forbidden(field, &format!("updates to {field} are forbidden."));
                 }
             }
+            attributes_validate(new, faults);
         },
         ..NO_HOOKS
     },
@@ -224,8 +245,8 @@ fn attributes_validate(object: &Value, faults: &mut Faults) {
     if driver.is_empty() {
         faults.required("driverName", "");
     } else {
-        let complaints = names::qualified(&driver.to_lowercase());
-        meta::complain(faults, "driverName", driver, complaints);
+        let driver = driver.to_lowercase();
+        meta::complain(faults, "driverName", &driver, names::qualified(&driver));
     }
     parameters(&object["parameters"], false, faults);
 }

@@ -93,6 +93,8 @@ impl Faults {
             (Form::Int32 | Form::Int64, Value::Number(_)) => {}
             (Form::Text(_) | Form::Bytes | Form::Time | Form::MicroTime, Value::String(_)) => {}
             (Form::Quantity | Form::IntOrString, Value::Bool(_) | Value::Number(_) | Value::String(_)) => {}
+            // Times are found wanting when they are read.
+            (Form::Time | Form::MicroTime, Value::Bool(_) | Value::Number(_)) => {}
             (Form::Struct(id), _) => self.members(id.get(), value),
             (Form::List(inner), Value::Array(items)) => {
                 for (at, item) in items.iter().enumerate() {

@@ -125,6 +125,20 @@ impl Type {
         TABLE.kind(api_version, kind).map(|id| &TYPES[id])
     }
 
+    /// Whether a Go type with this name, without its package, is a struct.
+    pub(crate) fn is_struct(short_name: &str) -> bool {
+        TYPES.iter().any(|of| of.short_name() == short_name)
+    }
+
+    /// Whether a struct with this name, without its package, has a time as the field of that name.
+    pub(crate) fn has_time(short_name: &str, field: &str) -> bool {
+        let mut named = TYPES.iter().filter(|of| of.short_name() == short_name);
+        named.any(|of| {
+            of.field(field)
+                .is_some_and(|field| matches!(field.form, Form::Time | Form::MicroTime))
+        })
+    }
+
     /// An object of which nothing was set.
     pub(crate) fn nothing(&self) -> &Value {
         self.nothing.get_or_init(|| conform::empty(self))

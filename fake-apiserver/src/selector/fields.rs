@@ -15,23 +15,36 @@ struct Term {
     value: String,
 }
 
-impl FieldSelector {
-    /// Parses the text of a `fieldSelector` parameter for one kind.
-    pub(crate) fn parse(text: &str, kind: &Kind) -> Result<Self, Status> {
-        let mut terms = Vec::new();
-        for part in split_terms(text).into_iter().filter(|part| !part.is_empty()) {
-            let (label, equal, value) = split_term(&part).ok_or_else(|| {
-                Status::bad_request(format!("invalid selector: '{text}'; can't understand '{part}'"))
-            })?;
+/// A field selector that was read, whatever fields there are.
+pub(crate) struct Unresolved(Vec<(String, bool, String)>);
+
+impl Unresolved {
+    /// The selector for a kind, if it has all those fields.
+    pub(crate) fn resolve(self, kind: &Kind) -> Result<FieldSelector, Status> {
+        let terms = self.0.into_iter().map(|(label, equal, value)| {
             let pointers =
-                pointers(kind, label).ok_or_else(|| Status::bad_request((kind.unknown_label)(label)))?;
-            terms.push(Term {
+                pointers(kind, &label).ok_or_else(|| Status::bad_request((kind.unknown_label)(&label)))?;
+            Ok(Term {
                 pointers,
                 equal,
-                value: unescape(value)?,
-            });
+                value,
+            })
+        });
+        terms.collect::<Result<_, _>>().map(FieldSelector)
+    }
+}
+
+impl FieldSelector {
+    /// Reads the text of a `fieldSelector` parameter.
+    pub(crate) fn read(text: &str) -> Result<Unresolved, Status> {
+        let mut read = Vec::new();
+        for part in split_terms(text).iter().filter(|part| !part.is_empty()) {
+            let (label, equal, value) = split_term(part).ok_or_else(|| {
+                Status::bad_request(format!("invalid selector: '{text}'; can't understand '{part}'"))
+            })?;
+            read.push((label.to_owned(), equal, unescape(value)?));
         }
-        Ok(Self(terms))
+        Ok(Unresolved(read))
     }
 
     pub(crate) fn matches(&self, object: &Value) -> bool {
@@ -55,7 +68,10 @@ impl FieldSelector {
 fn pointers(kind: &Kind, label: &str) -> Option<&'static [&'static str]> {
     match label {
         "metadata.name" => Some(&["/metadata/name"]),
-        "metadata.namespace" => Some(&["/metadata/namespace"]),
+        // Of the kinds without namespaces, those with a list of their own do not take it.
+        "metadata.namespace" if kind.namespaced || kind.selectable.is_empty() => {
+            Some(&["/metadata/namespace"])
+        }
         label => kind
             .selectable
             .iter()

@@ -56,14 +56,14 @@ mod tests {
         fn escaped_values_of_fields_come_through(name in "[a-z,=\\\\]{1,8}") {
             let escaped = name.replace('\\', "\\\\").replace(',', "\\,").replace('=', "\\=");
             let kind = crate::kinds::NAMESPACE;
-            let selector = FieldSelector::parse(&format!("metadata.name={escaped}"), kind).unwrap();
+            let selector = FieldSelector::read(&format!("metadata.name={escaped}")).unwrap().resolve(kind).unwrap();
             let object = json!({"metadata": {"name": name}});
             prop_assert!(selector.matches(&object));
         }
 
         #[test]
         fn nothing_makes_the_parsers_panic(text in "\\PC{0,30}") {
-            let _ = (LabelSelector::parse(&text).is_ok(), FieldSelector::parse(&text, crate::kinds::NAMESPACE).is_ok());
+            let _ = (LabelSelector::parse(&text).is_ok(), FieldSelector::read(&text).is_ok());
         }
     }
 }

@@ -105,7 +105,11 @@ pub(super) fn place(kind: &Kind, namespace: Option<&str>, object: &mut Value) ->
 }
 
 fn prepare(txn: &mut Txn<'_>, kind: &'static Kind, object: &mut Value) -> Result<(), Status> {
-    if !meta::text(object, "resourceVersion").is_empty() {
+    // A revision that is no number is none.
+    if meta::text(object, "resourceVersion")
+        .parse::<u64>()
+        .is_ok_and(|revision| revision > 0)
+    {
         return Err(Status::internal(
             "resourceVersion should not be set on objects to be created",
         ));

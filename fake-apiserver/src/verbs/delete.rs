@@ -1,6 +1,6 @@
 //! delete and deletecollection: preconditions, grace, finalizers, and what is answered.
 
-use super::list::{check_options, revision, selected, selection};
+use super::list::{self, selected, selection};
 use super::options::dry_run;
 use super::{existing, namespace, shown};
 use crate::call::{Answer, Call, ListPlan, Params, Part, Payload, Target};
@@ -47,12 +47,11 @@ pub(super) fn delete_collection(txn: &mut Txn<'_>, call: &Call) -> Result<Answer
     let options = DeleteOptions::read(&call.params, body(&call.payload))?;
     txn.dry_run = options.dry_run;
     let kind = call.target.kind;
-    check_options(&call.params, false)?;
-    revision(call.params.get("resourceVersion"))
-        .map_err(|why| Status::bad_request(format!("invalid resource version: {why}")))?;
     let selection = selection(call)?;
-    let snapshot = txn.snapshot(kind);
-    let objects: Vec<Arc<Object>> = selected(&snapshot.objects, &selection).cloned().collect();
+    let (snapshot, after) = list::snapshot(txn, call)?;
+    let objects: Vec<Arc<Object>> = selected(&snapshot.objects, &selection, after.as_deref())
+        .cloned()
+        .collect();
     for (number, object) in objects.iter().enumerate() {
         let target = target_of(kind, object);
         if let Some(object) = still_there(txn, &target, number, object) {
@@ -68,7 +67,7 @@ pub(super) fn delete_collection(txn: &mut Txn<'_>, call: &Call) -> Result<Answer
         snapshot,
         selection,
         limit: usize::MAX,
-        after: None,
+        after,
     }))
 }
 

@@ -11,9 +11,9 @@ use crate::meta;
 use crate::selector::{FieldSelector, LabelSelector};
 use crate::status::{Status, options};
 use crate::store::{Object, Objects, Selection, Snapshot, Txn, namespace_range};
-use base64::Engine;
 use base64::alphabet::URL_SAFE;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use base64::{DecodeError, Engine};
 use serde::Serialize;
 use std::num::{IntErrorKind, ParseIntError};
 use std::ops::Bound;
@@ -42,7 +42,6 @@ struct Token {
 }
 
 pub(super) fn list(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
-    check_options(&call.params, false)?;
     let selection = selection(call)?;
     let (snapshot, after) = snapshot(txn, call)?;
     // A list that any state may answer is never cut.
@@ -64,23 +63,24 @@ pub(super) fn list(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
 }
 
 /// The state that the request asks for, and the key after which its page begins.
-fn snapshot(txn: &Txn<'_>, call: &Call) -> Result<(Snapshot, Option<String>), Status> {
+pub(super) fn snapshot(txn: &Txn<'_>, call: &Call) -> Result<(Snapshot, Option<String>), Status> {
     let kind = call.target.kind;
     let token = call.params.get("continue");
-    let asked = revision(call.params.get("resourceVersion"))
-        .map_err(|why| Status::bad_request(format!("invalid resource version: {why}")))?;
+    let asked = call.params.get("resourceVersion");
     if !token.is_empty() {
-        if asked.is_some_and(|asked| asked > 0) {
+        let token = Token::parse(token)?;
+        if !["", "0"].contains(&asked) {
             let text = "specifying resource version is not allowed when using continue";
             return Err(Status::bad_request(text));
         }
-        let token = Token::parse(token)?;
         let Ok(revision) = u64::try_from(token.rv) else {
             return Ok((txn.snapshot(kind), Some(token.start)));
         };
         let snapshot = txn.snapshot_at(kind, revision).map_err(|_| token.expired())?;
         return Ok((snapshot, Some(token.start)));
     }
+    let asked =
+        revision(asked).map_err(|why| Status::bad_request(format!("invalid resource version: {why}")))?;
     if let Some(asked) = asked.filter(|asked| *asked > txn.revision()) {
         return Err(Status::revision_too_large(asked, txn.revision()));
     }
@@ -147,12 +147,13 @@ impl ListPlan {
     }
 }
 
-/// Everything that a selection names, in the order of keys.
+/// Everything that a selection names, in the order of keys, after one of them where it is a page.
 pub(super) fn selected<'a>(
     objects: &'a Objects,
     selection: &'a Selection,
+    after: Option<&str>,
 ) -> impl Iterator<Item = &'a Arc<Object>> + 'a {
-    let all = keyed(objects, selection.namespace.as_deref(), None).map(|(_, object)| object);
+    let all = keyed(objects, selection.namespace.as_deref(), after).map(|(_, object)| object);
     all.filter(|object| selection.matches_within(object))
 }
 
@@ -176,8 +177,14 @@ fn keyed<'a>(
     Box::new(rest.take_while(move |(key, _)| key.starts_with(&prefix)))
 }
 
-/// Reads the selectors of a request.
+/// Reads the selectors of a request, and checks its other options: numbers first, then how they go together, then whether there are such
+/// fields.
 pub(super) fn selection(call: &Call) -> Result<Selection, Status> {
+    call.params.number("timeoutSeconds")?;
+    call.params.number("limit")?;
+    let labels = LabelSelector::parse(call.params.get("labelSelector"))?;
+    let fields = FieldSelector::read(call.params.get("fieldSelector"))?;
+    check_options(&call.params)?;
     Ok(Selection {
         namespace: call
             .target
@@ -185,8 +192,8 @@ pub(super) fn selection(call: &Call) -> Result<Selection, Status> {
             .clone()
             .filter(|_| call.target.kind.namespaced),
         name: call.target.name.clone(),
-        labels: LabelSelector::parse(call.params.get("labelSelector"))?,
-        fields: FieldSelector::parse(call.params.get("fieldSelector"), call.target.kind)?,
+        labels,
+        fields: fields.resolve(call.target.kind)?,
     })
 }
 
@@ -204,12 +211,10 @@ pub(super) fn revision(text: &str) -> Result<Option<u64>, String> {
     })
 }
 
-/// The rules for combinations of list options (`ValidateListOptions`).
-pub(super) fn check_options(params: &Params, watch: bool) -> Result<(), Status> {
-    params.number("timeoutSeconds")?;
-    params.number("limit")?;
+/// The rules for combinations of list options (`ValidateListOptions`). Watches by the old path are judged as lists.
+fn check_options(params: &Params) -> Result<(), Status> {
     let mut faults = Faults::default();
-    if watch {
+    if params.flag("watch") == Some(true) {
         judge_watch(params, &mut faults);
     } else {
         judge_list(params, &mut faults);
@@ -275,6 +280,15 @@ fn judge_watch(params: &Params, faults: &mut Faults) {
     }
 }
 
+/// What Go says of a text that is no base64.
+fn illegal(text: &str, error: &DecodeError) -> String {
+    let at = match error {
+        DecodeError::InvalidByte(at, _) | DecodeError::InvalidLastSymbol(at, _) => *at,
+        DecodeError::InvalidLength(_) | DecodeError::InvalidPadding => text.len(),
+    };
+    format!("illegal base64 data at input byte {at}")
+}
+
 impl Token {
     fn new(revision: u64, last: &str) -> Self {
         let rv = i64::try_from(revision).unwrap_or(i64::MAX);
@@ -298,7 +312,7 @@ impl Token {
     }
 
     fn read(text: &str) -> Result<Self, String> {
-        let bytes = BASE64.decode(text).map_err(|error| error.to_string())?;
+        let bytes = BASE64.decode(text).map_err(|error| illegal(text, &error))?;
         let document = Document::parse(&bytes)?.value;
         let token = Self {
             v: document["v"].as_str().unwrap_or_default().to_owned(),

@@ -48,7 +48,8 @@ pub(super) fn update(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
     let options = WriteOptions::read(&call.params, "UpdateOptions")?;
     txn.dry_run = options.dry_run;
     let decoded = decode(kind, body.clone()).map_err(|why| why.of_body(kind))?;
-    let warnings = options.validation.of_body(kind, decoded.flaws)?;
+    txn.warnings
+        .extend(options.validation.of_body(kind, decoded.flaws)?);
     let mut object = decoded.object;
     check_name(&call.target, &object)?;
     place(kind, call.target.namespace.as_deref(), &mut object)?;
@@ -58,7 +59,6 @@ pub(super) fn update(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
         }
         found => found?,
     };
-    txn.warnings.extend(warnings);
     precondition(&call.target, &object, meta::text(&old.value, "uid"))?;
     let object = replace(txn, &call.target, &old, object, Some(call.writer()))?;
     Ok(Answer::Object {
@@ -74,6 +74,8 @@ fn create_instead(txn: &mut Txn<'_>, mut call: Call) -> Result<Answer, Status> {
         meta::set(&mut body.value, "resourceVersion", None);
     }
     may_create(txn, &call.target)?;
+    // They are found again.
+    txn.warnings.clear();
     create(txn, call)
 }
 

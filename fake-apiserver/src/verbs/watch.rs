@@ -1,13 +1,12 @@
 //! watch: where a stream starts and what it promises.
 
-use super::list::{check_options, revision, selection};
+use super::list::{revision, selection};
 use crate::call::{Answer, Call, WatchPlan};
 use crate::status::Status;
 use crate::store::{Start, Txn};
 
 pub(super) fn watch(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let params = &call.params;
-    check_options(params, true)?;
     let selection = selection(call)?;
     let asked = revision(params.get("resourceVersion")).map_err(Status::internal)?;
     let bookmarks = params.flag("allowWatchBookmarks").unwrap_or_default();

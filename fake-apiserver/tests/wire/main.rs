@@ -29,6 +29,7 @@ mod perturb;
 mod property;
 mod protobuf;
 mod rbac;
+mod readme;
 mod release;
 mod selectors;
 mod status;

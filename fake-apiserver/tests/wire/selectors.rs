@@ -243,7 +243,7 @@ async fn one_name_is_found_where_it_is_and_nowhere_else() {
         ),
         ("/api/v1/namespaces", "fieldSelector=metadata.name%3Da", 1),
         (
-            "/api/v1/namespaces",
+            "/api/v1/persistentvolumes",
             "fieldSelector=metadata.name%3Da,metadata.namespace%3Da",
             0,
         ),

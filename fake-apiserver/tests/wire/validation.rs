@@ -362,5 +362,7 @@ async fn a_pod_chooses_among_what_there_is() {
     assert_eq!(causes[2]["message"], text);
     pod["spec"] =
         json!({"dnsPolicy": "None", "restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]});
+    assert_eq!(wire.post(PODS, pod.clone()).await.code, 422);
+    pod["spec"]["dnsConfig"] = json!({"nameservers": ["10.0.0.1"]});
     assert_eq!(wire.post(PODS, pod).await.code, 201);
 }

@@ -1,7 +1,7 @@
 //! The rules for a pod's containers (`validateContainers` of core/v1).
 
 use super::volumes::{Mountable, descending_path};
-use super::{environment, probes, resources};
+use super::{environment, probes, resources, security, settings};
 use crate::faults::Faults;
 use crate::meta;
 use crate::names;
@@ -10,8 +10,6 @@ use std::collections::HashSet;
 
 const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
 const PORT: &str = "must be between 1 and 65535, inclusive";
-/// Numbers that a user or a group may have.
-const IDS: &str = "must be between 0 and 2147483647, inclusive";
 const NOT_INIT: &str = "may not be set for init containers without restartPolicy=Always";
 
 /// The rules for containers and init containers. The volumes are those that can be mounted.
@@ -23,23 +21,25 @@ pub(super) fn validate(spec: &Value, at: &str, volumes: &Mountable<'_>, faults: 
     let mut seen = HashSet::new();
     for (i, container) in containers.iter().enumerate() {
         let at = format!("{at}.containers[{i}]");
-        common(container, &at, volumes, faults);
+        common(container, spec, &at, volumes, faults);
         let name = text(container, "name");
         if !seen.insert(name) {
             faults.duplicate(format!("{at}.name"), name);
         }
         probes::validate(container, &at, faults);
+        settings::restarts(container, &at, faults);
     }
     let inits = list(&spec["initContainers"]);
     for (i, container) in inits.iter().enumerate() {
         let at = format!("{at}.initContainers[{i}]");
-        common(container, &at, volumes, faults);
+        common(container, spec, &at, volumes, faults);
         let name = text(container, "name");
         if !seen.insert(name) && !name.is_empty() {
             faults.duplicate(format!("{at}.name"), name);
         }
         if container["restartPolicy"] == "Always" {
             probes::validate(container, &at, faults);
+            settings::restarts(container, &at, faults);
             continue;
         }
         for field in ["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"] {
@@ -47,6 +47,7 @@ pub(super) fn validate(spec: &Value, at: &str, volumes: &Mountable<'_>, faults: 
                 faults.forbidden(format!("{at}.{field}"), NOT_INIT);
             }
         }
+        settings::restarts(container, &at, faults);
     }
 }
 
@@ -63,7 +64,7 @@ pub(super) fn validate_images(spec: &Value, faults: &mut Faults) {
     }
 }
 
-fn common(container: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut Faults) {
+fn common(container: &Value, spec: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut Faults) {
     let name = text(container, "name");
     let field = format!("{at}.name");
     if name.is_empty() {
@@ -85,20 +86,14 @@ fn common(container: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut Fau
     let field = format!("{at}.imagePullPolicy");
     faults.one_of(&field, policy, &["Always", "IfNotPresent", "Never"]);
     resources::validate(&container["resources"], &format!("{at}.resources"), faults);
-    let security = &container["securityContext"];
-    for who in ["runAsUser", "runAsGroup"] {
-        id(&security[who], &format!("{at}.securityContext.{who}"), faults);
-    }
-}
-
-/// A number of a user or a group.
-pub(super) fn id(number: &Value, field: &str, faults: &mut Faults) {
-    if let Some(number) = number
-        .as_i64()
-        .filter(|number| !(0..=i64::from(i32::MAX)).contains(number))
-    {
-        faults.invalid(field, number, IDS);
-    }
+    settings::resizes(container, spec["restartPolicy"] == "Never", at, faults);
+    let own_users = spec["hostUsers"] == false;
+    security::container(
+        &container["securityContext"],
+        own_users,
+        &format!("{at}.securityContext"),
+        faults,
+    );
 }
 
 fn ports(container: &Value, at: &str, faults: &mut Faults) {
@@ -161,6 +156,10 @@ fn mounts(container: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut Fau
         if let Some(propagation) = mount["mountPropagation"].as_str() {
             let supported = ["Bidirectional", "HostToContainer", "None"];
             faults.one_of(&format!("{at}.mountPropagation"), propagation, &supported);
+        }
+        if let Some(recursive) = mount["recursiveReadOnly"].as_str() {
+            let supported = ["Disabled", "Enabled", "IfPossible"];
+            faults.one_of(&format!("{at}.recursiveReadOnly"), recursive, &supported);
         }
     }
 }

@@ -58,6 +58,12 @@ pub(super) fn volume(volume: &mut Value) {
             default_number(source, "defaultMode", FILE_MODE);
         }
     }
+    if let Some(image) = volume.get_mut("image").filter(|image| image.is_object()) {
+        let reference = image["reference"].as_str().unwrap_or_default().to_owned();
+        if !reference.is_empty() {
+            meta::default_member(image, "pullPolicy", super::pull_policy(&reference));
+        }
+    }
     if let Some(path) = volume.get_mut("hostPath").filter(|path| path.is_object()) {
         meta::default_member(path, "type", "");
     }

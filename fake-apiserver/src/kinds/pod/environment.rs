@@ -27,6 +27,24 @@ const FIELDS: [&str; 9] = [
     "status.podIPs",
 ];
 
+/// Fields of a pod that have a name, whether they can be shown or not.
+const CONVERTIBLE: [&str; 14] = [
+    "metadata.annotations",
+    "metadata.labels",
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.uid",
+    "spec.nodeName",
+    "spec.restartPolicy",
+    "spec.schedulerName",
+    "spec.serviceAccountName",
+    "status.hostIP",
+    "status.hostIPs",
+    "status.phase",
+    "status.podIP",
+    "status.podIPs",
+];
+
 /// The rules for `env` and `envFrom`.
 pub(super) fn validate(container: &Value, at: &str, faults: &mut Faults) {
     for (i, variable) in list(&container["env"]).iter().enumerate() {
@@ -42,6 +60,7 @@ pub(super) fn validate(container: &Value, at: &str, faults: &mut Faults) {
             source(variable, &format!("{at}.valueFrom"), faults);
         }
     }
+    let list_at = format!("{at}.envFrom");
     for (i, origin) in list(&container["envFrom"]).iter().enumerate() {
         let at = format!("{at}.envFrom[{i}]");
         let named: Vec<&str> = ["configMapRef", "secretRef"]
@@ -54,9 +73,17 @@ pub(super) fn validate(container: &Value, at: &str, faults: &mut Faults) {
             }
         }
         match named.len() {
-            0 => faults.invalid(at, "", "must specify one of: `configMapRef` or `secretRef`"),
+            0 => faults.invalid(
+                list_at.as_str(),
+                "",
+                "must specify one of: `configMapRef` or `secretRef`",
+            ),
             1 => {}
-            _ => faults.invalid(at, "", "may not have more than one field specified at a time"),
+            _ => faults.invalid(
+                list_at.as_str(),
+                "",
+                "may not have more than one field specified at a time",
+            ),
         }
     }
 }
@@ -64,7 +91,11 @@ pub(super) fn validate(container: &Value, at: &str, faults: &mut Faults) {
 fn source(variable: &Value, at: &str, faults: &mut Faults) {
     let from = &variable["valueFrom"];
     if !from["fieldRef"].is_null() {
-        field_reference(&from["fieldRef"], &format!("{at}.fieldRef"), faults);
+        field_reference(&from["fieldRef"], &FIELDS, &format!("{at}.fieldRef"), faults);
+    }
+    if !from["resourceFieldRef"].is_null() {
+        let field = format!("{at}.resourceFieldRef");
+        resource_reference(&from["resourceFieldRef"], false, &field, faults);
     }
     for kind in ["configMapKeyRef", "secretKeyRef"] {
         if !from[kind].is_null() {
@@ -83,7 +114,8 @@ fn source(variable: &Value, at: &str, faults: &mut Faults) {
     }
 }
 
-fn field_reference(reference: &Value, at: &str, faults: &mut Faults) {
+/// The rules for showing a field, one of some.
+pub(super) fn field_reference(reference: &Value, fields: &[&str], at: &str, faults: &mut Faults) {
     let path = text(reference, "fieldPath");
     if path.is_empty() {
         faults.required(format!("{at}.fieldPath"), "");
@@ -91,9 +123,34 @@ fn field_reference(reference: &Value, at: &str, faults: &mut Faults) {
     }
     let subscripted = ["metadata.labels['", "metadata.annotations['"];
     let one = subscripted.iter().any(|begin| path.starts_with(begin)) && path.ends_with("']");
-    if !one && !FIELDS.contains(&path) {
+    if !one && CONVERTIBLE.contains(&path) && !fields.contains(&path) {
+        faults.not_supported(format!("{at}.fieldPath"), path, fields);
+    } else if !one && !fields.contains(&path) {
         let text = format!("error converting fieldPath: field label not supported: {path}");
         faults.invalid(format!("{at}.fieldPath"), path, &text);
+    }
+}
+
+/// Amounts of a container that can be shown.
+const AMOUNTS: [&str; 6] = [
+    "limits.cpu",
+    "limits.ephemeral-storage",
+    "limits.memory",
+    "requests.cpu",
+    "requests.ephemeral-storage",
+    "requests.memory",
+];
+
+/// The rules for showing an amount, in a variable or in a volume, where the container has to be named.
+pub(super) fn resource_reference(reference: &Value, in_volume: bool, at: &str, faults: &mut Faults) {
+    let resource = text(reference, "resource");
+    let pages = ["limits.hugepages-", "requests.hugepages-"];
+    if in_volume && text(reference, "containerName").is_empty() {
+        faults.required(format!("{at}.containerName"), "");
+    } else if resource.is_empty() {
+        faults.required(format!("{at}.resource"), "");
+    } else if !AMOUNTS.contains(&resource) && !pages.iter().any(|begin| resource.starts_with(begin)) {
+        faults.not_supported(format!("{at}.resource"), resource, &AMOUNTS);
     }
 }
 

@@ -6,9 +6,12 @@ mod environment;
 mod placement;
 mod probes;
 pub(super) mod resources;
+mod security;
+mod settings;
 mod spec;
 mod update;
 mod volumes;
+mod warn;
 
 pub(super) use placement::as_internal as node_selector_as_internal;
 
@@ -35,11 +38,14 @@ pub(super) static POD: Kind = Kind {
     hooks: Hooks {
         default: pod_default,
         create: pod_create,
-        update: |new, _, _| tolerate(new),
+        update: |new, old, _| {
+            tolerate(new);
+            drop_alpha(new, Some(old));
+        },
         validate: spec::validate,
         validate_create: spec::validate_create,
         validate_status: pod_validate_status,
-        warn: pod_warn,
+        warn: warn::pod,
         validate_update: update::validate,
         ..NO_HOOKS
     },
@@ -136,18 +142,21 @@ pub(super) fn template_default(object: &mut Value) {
     }
 }
 
+/// Images that change under their name are pulled each time.
+fn pull_policy(image: &str) -> &'static str {
+    let tag = image.rsplit('/').next().and_then(|last| last.split_once(':'));
+    let floats = !image.contains('@') && tag.is_none_or(|(_, tag)| tag == "latest");
+    if floats { "Always" } else { "IfNotPresent" }
+}
+
 fn container_default(container: &mut Value) {
     let image = container["image"].as_str().unwrap_or_default();
-    let tag = image.rsplit('/').next().and_then(|last| last.split_once(':'));
-    let floating = !image.contains('@') && tag.is_none_or(|(_, tag)| tag == "latest");
+    let policy = pull_policy(image);
     let Some(container) = container.as_object_mut() else {
         return;
     };
     for (name, value) in [
-        (
-            "imagePullPolicy",
-            json!(if floating { "Always" } else { "IfNotPresent" }),
-        ),
+        ("imagePullPolicy", json!(policy)),
         ("resources", json!({})),
         ("terminationMessagePath", json!("/dev/termination-log")),
         ("terminationMessagePolicy", json!("File")),
@@ -189,7 +198,33 @@ fn pod_create(object: &mut Value, setting: &Setting<'_>) {
         });
         object["status"]["conditions"] = json!([condition]);
     }
+    // Less than nothing is a second.
+    if object["spec"]["terminationGracePeriodSeconds"]
+        .as_i64()
+        .is_some_and(|seconds| seconds < 0)
+    {
+        object["spec"]["terminationGracePeriodSeconds"] = 1.into();
+    }
     tolerate(object);
+    drop_alpha(object, None);
+}
+
+/// Fields of features that are off: what was not there before does not come.
+fn drop_alpha(object: &mut Value, old: Option<&Value>) {
+    let spec = &mut object["spec"];
+    if old.is_none_or(|old| old["spec"]["schedulingGroup"].is_null()) {
+        meta::assign(spec, "schedulingGroup", Value::Null);
+    }
+    for list in ["/containers", "/initContainers", "/ephemeralContainers"] {
+        for container in meta::entries(spec, list) {
+            let Some(lifecycle) = container.get_mut("lifecycle").and_then(Value::as_object_mut) else {
+                continue;
+            };
+            if lifecycle.remove("stopSignal").is_some() && lifecycle.is_empty() {
+                meta::assign(container, "lifecycle", Value::Null);
+            }
+        }
+    }
 }
 
 /// DefaultTolerationSeconds: a pod stays for a while on a node that has gone, unless it says otherwise.
@@ -210,17 +245,6 @@ fn tolerate(object: &mut Value) {
             );
         }
     }
-}
-
-/// A pod's name becomes the name of a host.
-fn pod_warn(new: &Value, old: &Value) -> Vec<String> {
-    let complaints = names::label(meta::text(new, "name"));
-    if complaints.is_empty() || !old.is_null() {
-        return Vec::new();
-    }
-    let text = "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label \
-        is recommended:";
-    vec![format!("{text} [{}]", complaints.join(" "))]
 }
 
 /// The rules for a pod's status.

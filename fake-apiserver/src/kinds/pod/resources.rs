@@ -41,7 +41,7 @@ pub(super) fn validate(resources: &Value, at: &str, faults: &mut Faults) {
         let name = claim["name"].as_str().unwrap_or_default();
         let field = format!("{at}.claims[{i}]");
         if name.is_empty() {
-            faults.required(format!("{field}.name"), "");
+            faults.required(field.as_str(), "");
         }
     }
 }

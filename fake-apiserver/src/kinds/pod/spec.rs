@@ -1,6 +1,6 @@
 //! The rules for a pod's spec as a whole (`ValidatePodSpec` of core/v1), in the order in which the real server has them.
 
-use super::{containers, placement, resources, volumes};
+use super::{containers, placement, resources, security, settings, volumes};
 use crate::faults::Faults;
 use crate::meta;
 use crate::names;
@@ -33,12 +33,14 @@ pub(in crate::kinds) fn spec(spec: &Value, pod: &str, at: &str, faults: &mut Fau
     let mountable = volumes::validate(&spec["volumes"], pod, &format!("{at}.volumes"), faults);
     let claimed = spec["resourceClaims"].as_array().into_iter().flatten();
     let claimed: Vec<&str> = claimed.map(|claim| text(claim, "name")).collect();
+    settings::claims(spec, at, faults);
     containers::validate(spec, at, &mountable, faults);
     unclaimed(spec, &claimed, at, faults);
     policies(spec, at, faults);
     meta::labels(&spec["nodeSelector"], &format!("{at}.nodeSelector"), faults);
-    security(&spec["securityContext"], &format!("{at}.securityContext"), faults);
+    security::pod(&spec["securityContext"], &format!("{at}.securityContext"), faults);
     placement::affinity(&spec["affinity"], &format!("{at}.affinity"), faults);
+    settings::dns(spec, at, faults);
     for (i, gate) in spec["readinessGates"]
         .as_array()
         .into_iter()
@@ -52,6 +54,14 @@ pub(in crate::kinds) fn spec(spec: &Value, pod: &str, at: &str, faults: &mut Fau
     placement::gates(&spec["schedulingGates"], &format!("{at}.schedulingGates"), faults);
     let field = format!("{at}.topologySpreadConstraints");
     placement::spread(&spec["topologySpreadConstraints"], &field, faults);
+    if let Some(name) = spec["hostnameOverride"].as_str() {
+        meta::complain(
+            faults,
+            &format!("{at}.hostnameOverride"),
+            name,
+            names::subdomain(name),
+        );
+    }
     let rules: [(&str, names::Rule); 2] = [
         ("serviceAccountName", names::subdomain),
         ("nodeName", names::subdomain),
@@ -84,6 +94,7 @@ pub(in crate::kinds) fn spec(spec: &Value, pod: &str, at: &str, faults: &mut Fau
     for (name, amount) in meta::pairs(&spec["overhead"]) {
         resources::quantity(name, amount, &format!("{at}.overhead.limits[{name}]"), faults);
     }
+    settings::system(spec, at, faults);
 }
 
 /// Claims of containers are among those of the pod.
@@ -117,20 +128,6 @@ fn policies(spec: &Value, at: &str, faults: &mut Faults) {
     );
     let known = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
     faults.one_of(&format!("{at}.dnsPolicy"), text(spec, "dnsPolicy"), &known);
-}
-
-fn security(context: &Value, at: &str, faults: &mut Faults) {
-    for who in ["fsGroup", "runAsUser", "runAsGroup"] {
-        containers::id(&context[who], &format!("{at}.{who}"), faults);
-    }
-    let groups = context["supplementalGroups"].as_array().into_iter().flatten();
-    for (i, group) in groups.enumerate() {
-        containers::id(group, &format!("{at}.supplementalGroups[{i}]"), faults);
-    }
-    if let Some(policy) = context["fsGroupChangePolicy"].as_str() {
-        let field = format!("{at}.fsGroupChangePolicy");
-        faults.one_of(&field, policy, &["Always", "OnRootMismatch"]);
-    }
 }
 
 /// Names, where there are any.

@@ -3,6 +3,7 @@
 //! Sources that only old clusters have are told apart from others, but not looked into.
 
 use super::super::volume::{claim_validate, driver_name, host_path, nfs};
+use super::environment;
 use crate::faults::Faults;
 use crate::meta;
 use crate::names;
@@ -29,7 +30,7 @@ const SOURCES: [(&str, Rule); 29] = [
     ("cinder", any),
     ("cephfs", any),
     ("quobyte", any),
-    ("downwardAPI", any),
+    ("downwardAPI", downward),
     ("fc", any),
     ("flexVolume", any),
     ("configMap", config_map),
@@ -90,8 +91,9 @@ pub(super) fn validate<'a>(volumes: &'a Value, pod: &str, at: &str, faults: &mut
 fn source(volume: &Value, pod: &str, at: &str, faults: &mut Faults) {
     let mut present = SOURCES.iter().filter(|(name, _)| !volume[*name].is_null());
     let Some((first, rule)) = present.next() else {
-        if volume["image"].is_null() {
-            faults.required(at, "must specify a volume type");
+        match volume["image"].is_null() {
+            true => faults.required(at, "must specify a volume type"),
+            false => image(&volume["image"], pod, &format!("{at}.image"), faults),
         }
         return;
     };
@@ -157,6 +159,51 @@ fn items(source: &Value, at: &str, faults: &mut Faults) {
         }
         inner_path(text(item, "path"), &format!("{at}.path"), faults);
         mode(&item["mode"], &format!("{at}.mode"), faults);
+    }
+}
+
+/// Fields of the pod as files.
+fn downward(source: &Value, at: &str, faults: &mut Faults) {
+    mode(&source["defaultMode"], &format!("{at}.defaultMode"), faults);
+    for item in source["items"].as_array().into_iter().flatten() {
+        let path = text(item, "path");
+        if path.is_empty() {
+            faults.required(format!("{at}.path"), "");
+        }
+        inner_path(path, &format!("{at}.path"), faults);
+        let (field, resource) = (&item["fieldRef"], &item["resourceFieldRef"]);
+        if !field.is_null() {
+            environment::field_reference(field, &SHOWN_IN_FILES, &format!("{at}.fieldRef"), faults);
+            if !resource.is_null() {
+                let text = "fieldRef and resourceFieldRef can not be specified simultaneously";
+                faults.invalid(at, "resource", text);
+            }
+        } else if !resource.is_null() {
+            environment::resource_reference(resource, true, &format!("{at}.resourceFieldRef"), faults);
+        } else {
+            faults.required(at, "one of fieldRef and resourceFieldRef is required");
+        }
+        mode(&item["mode"], &format!("{at}.mode"), faults);
+    }
+}
+
+/// Fields of a pod that a file may show.
+const SHOWN_IN_FILES: [&str; 5] = [
+    "metadata.annotations",
+    "metadata.labels",
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.uid",
+];
+
+/// What an image holds. Templates may leave out which.
+fn image(source: &Value, pod: &str, at: &str, faults: &mut Faults) {
+    if !pod.is_empty() && text(source, "reference").is_empty() {
+        faults.required(format!("{at}.reference"), "");
+    }
+    if let Some(policy) = source["pullPolicy"].as_str() {
+        let known = ["Always", "IfNotPresent", "Never"];
+        faults.one_of(&format!("{at}.pullPolicy"), policy, &known);
     }
 }
 

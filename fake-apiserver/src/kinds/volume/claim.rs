@@ -1,7 +1,7 @@
 //! Claims: what they may ask for, and what may change once they are there.
 
-use super::super::selectors;
 use super::super::{Hooks, Kind, NO_HOOKS, PLAIN, Setting};
+use super::super::{outdated, selectors};
 use super::{access_modes, basic, claim_diff, claim_source, class_name, positive, protect, volume_mode};
 use crate::faults::Faults;
 use crate::meta;
@@ -20,11 +20,14 @@ pub(in crate::kinds) static PERSISTENT_VOLUME_CLAIM: Kind = Kind {
     hooks: Hooks {
         default: claim_default,
         create: claim_create,
-        update: |claim, _, _| claim_source::equalize(&mut claim["spec"]),
+        update: |claim, old, _| {
+            claim_source::restrict_change(&mut claim["spec"], &old["spec"]);
+            claim_source::equalize(&mut claim["spec"]);
+        },
         validate: claim_validate,
         validate_update: claim_validate_update,
         validate_status: claim_validate_status,
-        warn: |claim, _| spec_warn(&claim["spec"], "spec"),
+        warn: claim_warn,
         ..NO_HOOKS
     },
     printer: &printer::CLAIM,
@@ -72,8 +75,14 @@ pub(in crate::kinds) fn spec_validate(spec: &Value, at: &str, faults: &mut Fault
     class_name(spec, "volumeAttributesClassName", at, faults);
 }
 
+fn claim_warn(claim: &Value, _: &Value) -> Vec<String> {
+    let mut warnings = outdated::annotations(claim, 1);
+    warnings.extend(spec_warn(&claim["spec"], "spec"));
+    warnings
+}
+
 /// Parts of bytes are no use to anybody. In canonical form, only these suffixes make them.
-fn spec_warn(spec: &Value, at: &str) -> Vec<String> {
+pub(in crate::kinds) fn spec_warn(spec: &Value, at: &str) -> Vec<String> {
     let amounts = ["requests", "limits"].map(|side| (side, spec["resources"][side]["storage"].as_str()));
     let fractional = amounts
         .into_iter()
@@ -125,16 +134,15 @@ fn claim_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
             claims";
         faults.forbidden("spec", &format!("{rule}\n{}", claim_diff::diff(&allowed, spec)));
     }
+    // What is missing counts as nothing.
     let size = |claim: &Value, at: &str| {
-        claim
-            .pointer(at)
-            .and_then(Value::as_str)
-            .and_then(|t| t.parse::<Quantity>().ok())
+        let text = claim.pointer(at).and_then(Value::as_str).unwrap_or("0");
+        text.parse::<Quantity>().ok()
     };
     let asked = size(new, "/spec/resources/requests/storage");
     let had = size(old, "/spec/resources/requests/storage");
     let has = size(old, "/status/capacity/storage");
-    if bound && asked < had && asked <= has {
+    if asked < had && asked <= has {
         let text = "field can not be less than status.capacity";
         faults.forbidden("spec.resources.requests.storage", text);
     }
@@ -193,11 +201,13 @@ fn claim_validate_status(new: &Value, _: &Value, faults: &mut Faults) {
 /// Storage, or a resource that others have defined. Returns whether it is one.
 fn resource_key(name: &str, field: &str, faults: &mut Faults) -> bool {
     let complaints = names::qualified(name);
+    if !complaints.is_empty() {
+        meta::complain(faults, field, name, complaints);
+        return false;
+    }
     let known = name == "storage" || (name.contains('/') && !name.contains("kubernetes.io/"));
-    let right = complaints.is_empty() && known;
-    meta::complain(faults, field, name, complaints);
     if !known {
         faults.not_supported(field, name, &["storage"]);
     }
-    right
+    known
 }

@@ -23,6 +23,18 @@ pub(super) fn restrict(spec: &mut Value) {
     }
 }
 
+/// The same where a claim changes: one that has a source may keep what it has.
+pub(super) fn restrict_change(spec: &mut Value, old: &Value) {
+    let has = |name: &str| !old[name].is_null();
+    let across = !text(&spec["dataSourceRef"], "namespace").is_empty();
+    if across && !has("dataSourceRef") {
+        meta::assign(spec, "dataSourceRef", Value::Null);
+    }
+    if !has("dataSource") && !has("dataSourceRef") && spec["dataSourceRef"].is_null() {
+        restrict(spec);
+    }
+}
+
 /// Copies the one that is set to the other; a reference into another namespace has no old form.
 pub(super) fn equalize(spec: &mut Value) {
     let copy =

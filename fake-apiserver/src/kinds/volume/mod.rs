@@ -6,13 +6,15 @@ mod claim_source;
 mod source;
 
 use super::selectors::{self, Values};
-use super::{Hooks, Kind, NO_HOOKS, PLAIN, Setting};
+use super::{Hooks, Kind, NO_HOOKS, PLAIN, Setting, outdated};
 use crate::faults::Faults;
 use crate::meta;
 use crate::names;
 use crate::printer;
 use crate::quantity::Quantity;
-pub(super) use claim::{PERSISTENT_VOLUME_CLAIM, claim_spec_default, spec_validate as claim_validate};
+pub(super) use claim::{
+    PERSISTENT_VOLUME_CLAIM, claim_spec_default, spec_validate as claim_validate, spec_warn as claim_warn,
+};
 use serde_json::{Value, json};
 pub(super) use source::{driver_name, host_path, nfs};
 
@@ -96,12 +98,21 @@ fn volume_validate(object: &Value, faults: &mut Faults) {
 
 /// Policies that nobody should use any more.
 fn volume_warn(new: &Value, _: &Value) -> Vec<String> {
-    if new["spec"]["persistentVolumeReclaimPolicy"] != "Recycle" {
-        return Vec::new();
+    let mut warnings = outdated::annotations(new, 2);
+    let spec = &new["spec"];
+    if spec["persistentVolumeReclaimPolicy"] == "Recycle" {
+        let text = "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the \
+            recommended approach is to use dynamic provisioning.";
+        warnings.push(text.to_owned());
     }
-    let text = "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended \
-        approach is to use dynamic provisioning.";
-    vec![text.to_owned()]
+    let terms = "nodeAffinity.required.nodeSelectorTerms";
+    let required = &spec["nodeAffinity"]["required"]["nodeSelectorTerms"];
+    warnings.extend(outdated::node_selector(required, &format!("spec.{terms}")));
+    let gone = outdated::VOLUME_PLUGINS
+        .iter()
+        .filter(|(name, ..)| !spec[*name].is_null());
+    warnings.extend(gone.map(|(_, shown, text)| format!("spec.{shown}: {text}")));
+    warnings
 }
 
 /// The rules for the spec of a volume that stands by itself.

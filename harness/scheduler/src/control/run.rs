@@ -21,7 +21,7 @@ use tracing::{debug, info};
 
 use super::bind::{self, BindJob};
 use super::cache::{Cache, Change};
-use super::hints;
+use super::hints::Hint;
 use super::queue::{Delays, Queue};
 use super::report::{Failure, FailureReason, Reported, Reporter};
 use super::watch::{self, News, Update};
@@ -157,9 +157,9 @@ impl Scheduler {
             let changes = self.cache.lock().learn(update);
             for change in changes {
                 self.take_in(&change);
-                self.queue.wake(now, |pod, blockers| {
-                    hints::wakes(&self.rules, &change, pod, blockers)
-                });
+                let cache = self.cache.lock();
+                let hint = Hint::new(&self.rules, &cache.snapshot, &change);
+                self.queue.wake(now, |pod, blockers| hint.wakes(pod, blockers));
             }
         }
         self.news.send_replace(());

@@ -125,7 +125,7 @@ impl<'a> Window<'a> {
             if let (Some(placed), Some(name)) = (&call.placed, &call.volume)
                 && placed.segment.as_deref().unwrap_or("*") == segment
             {
-                volumes.insert(name.clone(), i64::try_from(placed.bytes).unwrap_or(i64::MAX));
+                volumes.insert(name.clone(), placed.bytes);
             }
         }
         let spelt = volumes

@@ -1,0 +1,275 @@
+//! What a pod is warned about: legal, and hardly what was meant (`warningsForPodSpecAndMeta` of pkg/api/pod).
+//!
+//! Owns these warnings, for pods and for templates of pods. Does not know what is illegal.
+
+use super::super::outdated;
+use super::super::volume::claim_warn;
+use crate::meta;
+use crate::names;
+use serde_json::Value;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// Containers that one with the same port is held against.
+const SAME_PORTS_MAX: usize = 16;
+
+/// Annotations that became fields long ago.
+const ANNOTATIONS: [(&str, &str); 3] = [
+    (
+        "scheduler.alpha.kubernetes.io/critical-pod",
+        "non-functional in v1.16+; use the \"priorityClassName\" field instead",
+    ),
+    (
+        "security.alpha.kubernetes.io/sysctls",
+        "non-functional in v1.11+; use the \"sysctls\" field instead",
+    ),
+    (
+        "security.alpha.kubernetes.io/unsafe-sysctls",
+        "non-functional in v1.11+; use the \"sysctls\" field instead",
+    ),
+];
+
+/// Plugins that only pods had.
+const PLUGINS: [(&str, &str); 3] = [
+    (
+        "gitRepo",
+        "deprecated in v1.11, and disabled by default in v1.33+",
+    ),
+    ("flocker", "deprecated in v1.22, non-functional in v1.25+"),
+    ("quobyte", "deprecated in v1.22, non-functional in v1.25+"),
+];
+
+/// The warnings for a pod, which has a name that becomes the name of a host when it is made.
+pub(super) fn pod(new: &Value, old: &Value) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let complaints = names::label(meta::text(new, "name"));
+    if old.is_null() && !complaints.is_empty() {
+        let text = "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS \
+            label is recommended:";
+        warnings.push(format!("{text} [{}]", complaints.join(" ")));
+    }
+    warnings.extend(template(new, ""));
+    warnings
+}
+
+/// The warnings for a pod or a template, whose members are below a place: `template.`, for example.
+pub(in crate::kinds) fn template(object: &Value, at: &str) -> Vec<String> {
+    let spec = &object["spec"];
+    let here = format!("{at}spec");
+    let mut warnings = placement(spec, &here);
+    let annotations = &object["metadata"]["annotations"];
+    let told = ANNOTATIONS
+        .iter()
+        .filter(|(name, _)| !annotations[*name].is_null());
+    warnings.extend(told.map(|(name, text)| format!("{at}metadata.annotations[{name}]: {text}")));
+    for (i, volume) in list(&spec["volumes"]).iter().enumerate() {
+        warnings.extend(plugins(volume, &format!("{here}.volumes[{i}]")));
+    }
+    for (member, key) in [("hostAliases", "ip"), ("imagePullSecrets", "name")] {
+        warnings.extend(repeated(&spec[member], key, &format!("{here}.{member}")));
+    }
+    for (i, secret) in list(&spec["imagePullSecrets"]).iter().enumerate() {
+        if text(secret, "name").is_empty() {
+            warnings.push(format!(
+                "{here}.imagePullSecrets[{i}].name: invalid empty name \"\""
+            ));
+        }
+    }
+    warnings.extend(fractional(&spec["overhead"], &format!("{here}.overhead")));
+    for (container, at) in containers(spec, &here) {
+        for side in ["limits", "requests"] {
+            warnings.extend(fractional(
+                &container["resources"][side],
+                &format!("{at}.resources.{side}"),
+            ));
+        }
+        warnings.extend(hidden(container, &at));
+    }
+    warnings.extend(ports(spec, &here));
+    if spec["terminationGracePeriodSeconds"]
+        .as_i64()
+        .is_some_and(|seconds| seconds < 0)
+    {
+        warnings.push(format!(
+            "{here}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1"
+        ));
+    }
+    warnings
+}
+
+/// Labels of nodes that have successors, and selectors that select nothing.
+fn placement(spec: &Value, at: &str) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for (key, _) in meta::pairs(&spec["nodeSelector"]) {
+        warnings.extend(outdated::node_label(key).map(|text| format!("{at}.nodeSelector[{key}]: {text}")));
+    }
+    let (required, preferred) = (
+        "requiredDuringSchedulingIgnoredDuringExecution",
+        "preferredDuringSchedulingIgnoredDuringExecution",
+    );
+    let (affinity, here) = (&spec["affinity"], format!("{at}.affinity"));
+    let nodes = &affinity["nodeAffinity"];
+    let terms = format!("{here}.nodeAffinity.{required}.nodeSelectorTerms");
+    warnings.extend(outdated::node_selector(
+        &nodes[required]["nodeSelectorTerms"],
+        &terms,
+    ));
+    for (i, term) in list(&nodes[preferred]).iter().enumerate() {
+        let at = format!("{here}.nodeAffinity.{preferred}[{i}].preference");
+        warnings.extend(outdated::expressions(&term["preference"], &at));
+    }
+    let nothing = "a null labelSelector results in matching no pod";
+    for (i, spread) in list(&spec["topologySpreadConstraints"]).iter().enumerate() {
+        let at = format!("{at}.topologySpreadConstraints[{i}]");
+        let key = text(spread, "topologyKey");
+        warnings.extend(outdated::node_label(key).map(|text| format!("{at}.topologyKey: {key} is {text}")));
+        if spread["labelSelector"].is_null() {
+            warnings.push(format!("{at}.labelSelector: {nothing}"));
+        }
+    }
+    for kind in ["podAffinity", "podAntiAffinity"] {
+        for (i, term) in list(&affinity[kind][required]).iter().enumerate() {
+            if term["labelSelector"].is_null() {
+                warnings.push(format!("{here}.{kind}.{required}[{i}].labelSelector: {nothing}"));
+            }
+        }
+        for (i, term) in list(&affinity[kind][preferred]).iter().enumerate() {
+            if term["podAffinityTerm"]["labelSelector"].is_null() {
+                let field = "podAffinityTerm.labelSelector";
+                warnings.push(format!("{here}.{kind}.{preferred}[{i}].{field}: {nothing}"));
+            }
+        }
+    }
+    warnings
+}
+
+fn plugins(volume: &Value, at: &str) -> Vec<String> {
+    let old = outdated::VOLUME_PLUGINS
+        .iter()
+        .map(|(name, shown, text)| (name, shown, text));
+    let own = PLUGINS.iter().map(|(name, text)| (name, name, text));
+    let told = old.chain(own).filter(|(name, ..)| !volume[**name].is_null());
+    let mut warnings: Vec<String> = told
+        .map(|(_, shown, text)| format!("{at}.{shown}: {text}"))
+        .collect();
+    let claim = &volume["ephemeral"]["volumeClaimTemplate"];
+    warnings.extend(claim_warn(
+        &claim["spec"],
+        &format!("{at}.ephemeral.volumeClaimTemplate.spec"),
+    ));
+    warnings
+}
+
+/// Entries with a key that an earlier one has.
+fn repeated(entries: &Value, key: &str, at: &str) -> Vec<String> {
+    let mut seen = HashSet::new();
+    let entries = list(entries).iter().map(|entry| text(entry, key)).enumerate();
+    entries
+        .filter(|(_, name)| !seen.insert(*name))
+        .map(|(i, name)| format!("{at}[{i}].{key}: duplicate {key} {name:?}"))
+        .collect()
+}
+
+/// Parts of bytes are no use to anybody. In canonical form, only these suffixes make them.
+fn fractional(amounts: &Value, at: &str) -> Vec<String> {
+    let names = ["memory", "ephemeral-storage"].into_iter();
+    let amounts = names.filter_map(|name| Some((name, amounts[name].as_str()?)));
+    amounts
+        .filter(|(_, text)| text.ends_with(['m', 'u', 'n']))
+        .map(|(name, text)| {
+            format!("{at}[{name}]: fractional byte value {text:?} is invalid, must be an integer")
+        })
+        .collect()
+}
+
+/// Variables that make an earlier one of the name vanish, rather than add to it.
+fn hidden(container: &Value, at: &str) -> Vec<String> {
+    let mut seen = HashSet::new();
+    let mut warnings = Vec::new();
+    for (i, variable) in list(&container["env"]).iter().enumerate() {
+        let (name, value) = (text(variable, "name"), text(variable, "value"));
+        let reference = format!("$({name})");
+        let keeps = variable["valueFrom"].is_null() && value != reference && value.contains(&reference);
+        if !seen.insert(name) && !keeps {
+            warnings.push(format!(
+                "{at}.env[{i}]: hides previous definition of {name:?}, which may be dropped when using apply"
+            ));
+        }
+    }
+    warnings
+}
+
+/// Ports that are there twice, in all containers together.
+fn ports(spec: &Value, at: &str) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let mut seen: HashMap<(i64, &str), Vec<(&Value, String)>> = HashMap::new();
+    let mut named: BTreeMap<&str, String> = BTreeMap::new();
+    for (container, at) in containers(spec, at) {
+        for (i, port) in list(&container["ports"]).iter().enumerate() {
+            let here = format!("{at}.ports[{i}]");
+            let number = port["containerPort"].as_i64().unwrap_or_default();
+            let same = seen.entry((number, text(port, "protocol"))).or_default();
+            warnings.extend(
+                same.iter()
+                    .filter_map(|(other, there)| clash(port, other, &here, there)),
+            );
+            let host_port = port["hostPort"].as_i64().unwrap_or_default();
+            if !text(port, "hostIP").is_empty() && host_port == 0 {
+                // The port is shown as Go shows a struct.
+                warnings.push(format!(
+                    "{here}: hostIP set without hostPort: {{Name:{} HostPort:0 ContainerPort:{} Protocol:{} HostIP:{}}}",
+                    text(port, "name"),
+                    port["containerPort"],
+                    text(port, "protocol"),
+                    text(port, "hostIP")
+                ));
+            }
+            let name = text(port, "name");
+            match named.get(name) {
+                _ if name.is_empty() => {}
+                Some(there) => warnings.push(format!(
+                    "{here}: duplicate port name {name:?} with {there}, services and probes that select ports by name \
+                     will use {there}"
+                )),
+                None => drop(named.insert(name, here.clone())),
+            }
+            // A few are enough to tell: a body can hold any number.
+            if same.len() < SAME_PORTS_MAX {
+                same.push((port, here));
+            }
+        }
+    }
+    warnings
+}
+
+fn clash(port: &Value, other: &Value, here: &str, there: &str) -> Option<String> {
+    let host = |port: &Value| port["hostPort"].as_i64().unwrap_or_default();
+    let (mine, theirs) = (text(port, "hostIP"), text(other, "hostIP"));
+    let how = if mine == theirs && host(port) == host(other) {
+        "duplicate"
+    } else if host(port) == 0 || host(other) == 0 {
+        "overlapping"
+    } else if host(port) == host(other) && mine.is_empty() != theirs.is_empty() {
+        "dangerously ambiguous"
+    } else {
+        return None;
+    };
+    Some(format!("{here}: {how} port definition with {there}"))
+}
+
+/// All containers, with where they are, in the order in which the real server visits them.
+fn containers<'a>(spec: &'a Value, at: &str) -> Vec<(&'a Value, String)> {
+    let lists = ["initContainers", "containers", "ephemeralContainers"].into_iter();
+    let all = lists.flat_map(|name| {
+        let entries = list(&spec[name]).iter().enumerate();
+        entries.map(move |(i, container)| (container, format!("{at}.{name}[{i}]")))
+    });
+    all.collect()
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+fn text<'a>(object: &'a Value, field: &str) -> &'a str {
+    object[field].as_str().unwrap_or_default()
+}
