@@ -143,7 +143,7 @@ fn a_program_that_only_asks_and_asks_fails_for_what_it_never_does() {
             "scheduler",
             "",
             "scheduler/filter/limit/exactly",
-            "pod p delivered to the scheduler: never",
+            "the scheduler neither placed nor refused it",
         ),
     ] {
         let manifest = Manifest::of(&format!(
