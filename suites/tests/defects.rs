@@ -7,16 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use suites::harness::judge::{Verdict, verdict};
-use suites::harness::plan::Plan;
-use suites::harness::{Outcome, RunOptions, run};
+use suites::harness::{RunOptions, run};
 use suites::selftest::{Found, Reach, Selftest, SelftestReport};
 use suites::{Catalogue, Defect, Defects, cases_folder, plan, plans};
-use tokio::sync::Semaphore;
-
-/// Runs at the same time: as many as two processors carry.
-const AT_ONCE: usize = 64;
-/// How often a case is run that could not be decided.
-const ATTEMPTS: usize = 4;
 
 async fn check(defect: &str, case: &str, words: &str) {
     let defect = xtask::Defect::named(defect).unwrap();
@@ -25,7 +18,9 @@ async fn check(defect: &str, case: &str, words: &str) {
             .unwrap()
             .unwrap_or_else(|| panic!("no case {case}")),
     );
-    let outcome = decided(defect, plan.clone()).await;
+    let systems = xtask::built_in(Some(defect));
+    let options = defect.spoil(RunOptions::default());
+    let outcome = run(plan.clone(), &systems, options).await.unwrap();
     let Verdict::Fail(failure) = &outcome.verdict else {
         panic!("{defect} is not caught by {case}")
     };
@@ -47,45 +42,26 @@ async fn check(defect: &str, case: &str, words: &str) {
     );
 }
 
-/// Runs a case until the machine has time enough for a verdict.
-async fn decided(defect: xtask::Defect, plan: Arc<Plan>) -> Outcome {
-    for _ in 0..ATTEMPTS {
-        let systems = xtask::built_in(Some(defect));
-        let options = defect.spoil(RunOptions::default());
-        let outcome = run(plan.clone(), &systems, options).await.unwrap();
-        if !matches!(outcome.verdict, Verdict::Inconclusive(_)) {
-            return outcome;
-        }
-    }
-    panic!("{defect} was undecided {ATTEMPTS} times: the machine is too busy")
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn every_defect_is_caught_with_its_link() {
-    // They mostly wait for bounds, so many at once.
-    let places = Arc::new(Semaphore::new(AT_ONCE));
+    // They mostly wait for bounds, so all at once.
     let defects = Defects::load();
     let claims = defects.iter().flat_map(|defect| {
         let claims = defect.claims.clone().into_iter();
         claims.map(|(case, words)| (defect.name.clone(), case, words))
     });
     let checks: Vec<_> = claims
-        .map(|(defect, case, words)| {
-            let name = format!("{defect} by {case}");
-            (
-                name,
-                tokio::spawn({
-                    let places = places.clone();
-                    async move {
-                        let _place = places.acquire().await;
-                        check(&defect, &case, &words).await;
-                    }
-                }),
-            )
+        .map(|claim| {
+            let (defect, case, words) = claim.clone();
+            let check = tokio::spawn(async move { check(&defect, &case, &words).await });
+            (claim, check)
         })
         .collect();
-    for (name, check) in checks {
-        check.await.unwrap_or_else(|error| panic!("{name}: {error}"));
+    for ((defect, case, words), first) in checks {
+        // A defect that shows by its haste alone may hide where ninety clusters share a machine: it gets the machine to itself once.
+        if first.await.is_err() {
+            check(&defect, &case, &words).await;
+        }
     }
 }
 
