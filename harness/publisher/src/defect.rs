@@ -86,6 +86,8 @@ pub enum Defect {
     IgnoresMaximumChanges,
     /// Ends at a claim that names it as provisioner and has no class.
     CrashesOnClassless,
+    /// Leaves volumes that turned out too small, or that nobody claims any more.
+    LeavesUnwanted,
     /// Works whether or not it holds the Lease.
     IgnoresLease,
     /// Asks the driver as fast as it can, whatever the limit.
@@ -108,7 +110,7 @@ pub enum Defect {
 
 impl Defect {
     /// All defects, with the names by which they are chosen.
-    pub const ALL: [(Defect, &'static str); 49] = [
+    pub const ALL: [(Defect, &'static str); 50] = [
         (Defect::IgnoresMaximum, "publisher-ignores-maximum"),
         (Defect::DeletesManual, "publisher-deletes-manual"),
         (Defect::NeverRefreshes, "publisher-never-refreshes"),
@@ -152,6 +154,7 @@ impl Defect {
         (Defect::RoundsUp, "publisher-rounds-up"),
         (Defect::IgnoresMaximumChanges, "publisher-ignores-maximum-changes"),
         (Defect::CrashesOnClassless, "publisher-crashes-on-classless"),
+        (Defect::LeavesUnwanted, "publisher-leaves-unwanted-volumes"),
         (Defect::IgnoresLease, "publisher-ignores-lease"),
         (Defect::IgnoresAskingLimit, "publisher-ignores-asking-limit"),
         (Defect::WatchesEverything, "publisher-watches-everything"),
