@@ -143,13 +143,13 @@ fn a_program_that_only_asks_and_asks_fails_for_what_it_never_does() {
             "scheduler",
             "",
             "scheduler/filter/limit/exactly",
-            "pod p delivered to the scheduler: never",
+            "a node is chosen for pod p: the scheduler neither placed nor refused it",
         ),
     ] {
         let manifest = Manifest::of(&format!(
             "name: other\nfeatures: [{feature}]\nroles:\n  {role}:\n    argv: [sh, -c, \"{asks}\"]\n    grace: 100ms\n"
         ));
-        let (code, out, error) = manifest.run(&["--patience=0.3", case]);
+        let (code, out, error) = manifest.run(&[case]);
         assert_eq!(code, 1, "{role}:\n{out}{error}");
         assert!(out.contains(link), "{role} without “{link}”:\n{out}");
     }
