@@ -1,7 +1,7 @@
 //! The driver's endpoints: those of the scripted driver, or sockets before somebody else's; and questions of the case to either.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use crate::segment::{Segment, Segments};
 /// How long a question of a case may take.
 const ANSWER: Duration = Duration::from_secs(10);
 
-/// How long a driver may take from its start to its first good answer to Probe.
+/// How long a driver may take from its start to its first good answer to Probe, before patience.
 const START: Duration = Duration::from_secs(30);
 
 /// Pause between two probes of a driver that starts: nothing but asking it tells when it is ready.
@@ -105,7 +105,7 @@ impl Cluster {
     async fn forward(
         &mut self,
         node: Option<String>,
-        socket: &std::path::Path,
+        socket: &Path,
     ) -> Result<fake_csi::Running, StartError> {
         let io = |source| StartError::Io {
             what: "listen before the driver's socket",
@@ -126,8 +126,7 @@ impl Cluster {
                 path
             }
         };
-        self.probed(&client, &Caller::new(&theirs, START).map_err(io)?)
-            .await;
+        self.probed(&client, &theirs).await.map_err(io)?;
         let observer = self.foreign.as_ref().map(|it| it.observer.clone() as Arc<_>);
         let forwarder = Forwarder::new(&theirs, node, observer).map_err(io)?;
         let listening = forwarder.listen(socket).map_err(io)?;
@@ -138,25 +137,30 @@ impl Cluster {
     }
 
     /// Waits until a driver answers Probe well, or has ended. One that does neither in time is written down.
-    async fn probed(&self, client: &str, caller: &Caller) {
-        let answered = async {
-            loop {
-                let reply = caller.ask(Question::Probe).await;
-                let is_ready = reply.told.get("ready") == Some(&Figure::Number(1));
-                if is_ready || self.has_ended(client) {
-                    return;
-                }
-                tokio::time::sleep(PROBE_AGAIN).await;
+    async fn probed(&self, client: &str, socket: &Path) -> std::io::Result<()> {
+        let limit = START.mul_f64(self.patience);
+        let caller = Caller::new(socket, limit)?;
+        let due = tokio::time::Instant::now() + limit;
+        loop {
+            let reply = caller.ask(Question::Probe).await;
+            let is_ready = reply.told.get("ready") == Some(&Figure::Number(1));
+            if is_ready || self.has_ended(client) {
+                return Ok(());
             }
-        };
-        if tokio::time::timeout(START, answered).await.is_err() {
-            let event =
-                ProcessEvent::NotReady(format!("it did not answer Probe with ready within {START:?}"));
-            self.journal.append(What::Process(ProcessFact {
-                client: client.into(),
-                role: Role::Driver,
-                event,
-            }));
+            if tokio::time::Instant::now() >= due {
+                let answer = format!("{} {}", reply.code, reply.message.unwrap_or_default());
+                let what = format!(
+                    "it did not answer Probe with ready within {limit:?}: {}",
+                    answer.trim()
+                );
+                self.journal.append(What::Process(ProcessFact {
+                    client: client.into(),
+                    role: Role::Driver,
+                    event: ProcessEvent::NotReady(what),
+                }));
+                return Ok(());
+            }
+            tokio::time::sleep(PROBE_AGAIN).await;
         }
     }
 

@@ -23,6 +23,7 @@ use tokio::task::JoinHandle;
 
 use crate::journal::{Journal, What};
 use crate::plan::{NAMESPACE, Plan};
+use crate::run::RunOptions;
 use crate::scenario::Role;
 use crate::segment::Segment;
 use crate::system::{Access, ChildAccess, Fleet, HARNESS, Killer, Settings, Systems};
@@ -72,6 +73,8 @@ pub(crate) struct Cluster {
     foreign: Option<driver::Foreign>,
     /// The first node that runs the driver.
     first_node: Option<String>,
+    /// Multiplies the time that a driver has to become ready.
+    patience: f64,
     /// By node; none: the central endpoint.
     endpoints: BTreeMap<Option<String>, Endpoint>,
     /// Holds the sockets; removed last.
@@ -105,7 +108,9 @@ impl Cluster {
         plan: &Plan,
         systems: &Systems,
         journal: &Journal,
-        refresh: Duration,
+        RunOptions {
+            refresh, patience, ..
+        }: RunOptions,
     ) -> Result<Self, StartError> {
         let io = |what| move |source| StartError::Io { what, source };
         let folder = tempfile::Builder::new()
@@ -153,6 +158,7 @@ impl Cluster {
             local,
             driver,
             foreign,
+            patience,
             first_node: plan.driver_nodes.first().map(|(node, _)| node.clone()),
             endpoints: BTreeMap::new(),
             folder,
