@@ -22,8 +22,10 @@ impl Before {
         world.driver.set_pool(pool("a", 10 * GIB, Some(4 * GIB)));
         let record = Arc::new(Record::default());
         let driver = world.running.socket().to_owned();
-        let forwarder = Forwarder::new(&driver, Some("n1".to_owned()), Some(record.clone())).unwrap();
-        let running = forwarder.listen(&world.directory.path().join("before")).unwrap();
+        let forwarder = Forwarder::new(&driver, Some("n1".to_owned()), Some(record.clone())).expect("a path");
+        let running = forwarder
+            .listen(&world.directory.path().join("before"))
+            .expect("a socket");
         Before {
             world,
             forwarder,
@@ -33,7 +35,7 @@ impl Before {
     }
 
     fn caller(&self) -> Caller {
-        Caller::new(self.running.socket(), Duration::from_secs(60)).unwrap()
+        Caller::new(self.running.socket(), Duration::from_secs(60)).expect("a path")
     }
 
     async fn controller(&self) -> ControllerClient<tonic::transport::Channel> {
@@ -41,7 +43,7 @@ impl Before {
     }
 
     fn last_event(&self) -> Event {
-        self.record.0.lock().last().cloned().unwrap()
+        self.record.0.lock().last().cloned().expect("an event")
     }
 }
 
