@@ -109,7 +109,7 @@ impl Head {
         (
             head,
             user.and_then(|user| Wish::of(route, request, params).admit(endpoint, &user))
-                .and_then(|()| match accept {
+                .and(match accept {
                     // What is not there is not there in any form.
                     Err((_, status)) if !matches!(route, Route::Refused { .. }) => Err(status),
                     _ => Ok(()),
