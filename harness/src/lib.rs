@@ -5,6 +5,7 @@
 
 pub mod capture;
 mod cluster;
+mod defect;
 pub mod journal;
 pub mod judge;
 mod line;
@@ -22,5 +23,6 @@ pub mod system;
 mod world;
 
 pub use cluster::StartError;
+pub use defect::{Defect, UnknownDefect};
 pub use run::{Outcome, RunOptions, run, run_and_keep};
 pub use standing::Standing;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::cluster::{Cluster, StartError};
+use crate::defect::Defect;
 use crate::journal::{Begin, Journal, LagFact, StepMark, What};
 use crate::judge::{Judge, Progress, Verdict};
 use crate::plan::Plan;
@@ -19,6 +20,8 @@ pub struct RunOptions {
     pub refresh: Duration,
     /// Multiplies every bound.
     pub patience: f64,
+    /// A deliberate defect of the surroundings, for testing cases.
+    pub defect: Option<Defect>,
 }
 
 impl Default for RunOptions {
@@ -26,6 +29,7 @@ impl Default for RunOptions {
         RunOptions {
             refresh: Duration::from_millis(100),
             patience: 1.0,
+            defect: None,
         }
     }
 }
@@ -66,9 +70,11 @@ pub async fn run_and_keep(
         patience: options.patience,
         format: FORMAT,
     }));
-    let mut cluster = Cluster::start(&plan, systems, &journal, options.refresh).await?;
+    let spoilt = options.defect.map(|defect| defect.spoil(&plan));
+    let staged = spoilt.as_ref().unwrap_or(&plan);
+    let mut cluster = Cluster::start(staged, systems, &journal, options.refresh).await?;
     let mut conductor = Conductor {
-        plan: &plan,
+        plan: staged,
         judge: Judge::new(&plan),
         journal: &journal,
         next: 0,
@@ -108,6 +114,7 @@ async fn watch_lag(journal: Journal) {
 }
 
 struct Conductor<'p> {
+    /// What is done; the judge has the plan as it was written.
     plan: &'p Plan,
     judge: Judge<'p>,
     journal: &'p Journal,

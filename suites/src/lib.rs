@@ -3,9 +3,11 @@
 //! Knows no system under test: those are handed in.
 
 mod catalogue;
+mod defects;
 mod libtest;
 pub mod report;
 mod select;
+pub mod selftest;
 mod session;
 
 use std::path::{Path, PathBuf};
@@ -15,6 +17,7 @@ use harness::plan::{Plan, lower};
 use harness::scenario::{self, ScenarioError};
 
 pub use catalogue::Catalogue;
+pub use defects::{Defect, Defects};
 pub use libtest::libtest_main;
 pub use select::{SelectError, Selection, Shard};
 pub use session::{CaseResult, Cause, Ended, Explained, Session, explain_failure};

@@ -98,7 +98,7 @@ impl Selection {
 }
 
 /// `a/b` means `a/b` and everything below it.
-fn is_meant(name: &str, id: &str) -> bool {
+pub(crate) fn is_meant(name: &str, id: &str) -> bool {
     let name = name.trim_end_matches('/');
     id.strip_prefix(name)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

@@ -8,6 +8,7 @@ use capacity_publisher as publisher;
 use capacity_scheduler as scheduler;
 use suites::harness::scenario::{Deviation, Mode, Role, SchedulerSpec};
 use suites::harness::system::{Access, BoxError, Run, System, Systems};
+use suites::harness::{Defect as SurroundingsDefect, RunOptions};
 
 /// A reference that is broken on purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub enum Defect {
     Publisher(publisher::Defect),
     /// Of the scheduler.
     Scheduler(scheduler::Defect),
+    /// Of what surrounds them: the API server and the driver.
+    Surroundings(SurroundingsDefect),
 }
 
 impl Defect {
@@ -33,6 +36,7 @@ impl fmt::Display for Defect {
         match self {
             Defect::Publisher(defect) => defect.fmt(f),
             Defect::Scheduler(defect) => defect.fmt(f),
+            Defect::Surroundings(defect) => defect.fmt(f),
         }
     }
 }
@@ -43,7 +47,21 @@ pub fn defects() -> Vec<Defect> {
         .into_iter()
         .map(|(defect, _)| Defect::Publisher(defect));
     let of_scheduler = scheduler::Defect::ALL.into_iter().map(Defect::Scheduler);
-    of_publisher.chain(of_scheduler).collect()
+    let of_surroundings = SurroundingsDefect::all().map(Defect::Surroundings);
+    of_publisher.chain(of_scheduler).chain(of_surroundings).collect()
+}
+
+impl Defect {
+    /// The same way to run, with the defect where it is one of the surroundings.
+    pub fn spoil(self, options: RunOptions) -> RunOptions {
+        match self {
+            Defect::Surroundings(defect) => RunOptions {
+                defect: Some(defect),
+                ..options
+            },
+            Defect::Publisher(_) | Defect::Scheduler(_) => options,
+        }
+    }
 }
 
 /// The built-in systems, perhaps with a defect.
@@ -124,7 +142,7 @@ const RETRY_START: Duration = Duration::from_millis(10);
 const RETRY_MAX: Duration = Duration::from_secs(1);
 
 /// How long a driver may be away in a case without losing its objects.
-const UNREGISTRATION_GRACE: Duration = Duration::from_millis(200);
+const UNREGISTRATION_GRACE: Duration = Duration::from_secs(1);
 
 fn cleaner_options(access: Access, defect: Option<publisher::Defect>) -> publisher::Options {
     publisher::Options {

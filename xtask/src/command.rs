@@ -14,6 +14,7 @@ use crate::conformance::ConformanceArgs;
 use crate::report::{self, ReportCommand};
 use crate::repro::{self, ReproArgs};
 use crate::rerun::{self, RerunArgs};
+use crate::selftest::{self, SelftestArgs};
 use crate::up::{self, UpArgs};
 use crate::why::{self, WhyArgs};
 use crate::{Exit, conformance, e2e, inspect};
@@ -41,6 +42,8 @@ enum Command {
     Explain(SelectArgs),
     /// Say why a pod or claim fits which nodes, from a cluster, files or a case
     Why(WhyArgs),
+    /// Hold the cases against the defects of the references: show that they can fail
+    Selftest(SelftestArgs),
     /// Run the cases of one file: a bug report, or a scenario of your own
     Repro(ReproArgs),
     /// Run what did not pass the last time
@@ -207,6 +210,7 @@ fn obey(command: Command) -> Exit {
         Command::Conformance(args) => conformance::run(&args),
         Command::List(args) => inspect::list(&args),
         Command::Explain(args) => inspect::explain(&args),
+        Command::Selftest(args) => selftest::run(&args),
         Command::Why(args) => why::run_why(&args),
         Command::Repro(args) => repro::run(&args),
         Command::Rerun(args) => rerun::run(&args),

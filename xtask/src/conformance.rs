@@ -67,6 +67,7 @@ pub(crate) fn run(args: &ConformanceArgs) -> Exit {
         run: &args.run,
         jobs: args.jobs,
         systems,
+        defect: None,
         record: record(&manifest),
         manifest: Some(manifest),
         command: args

@@ -16,6 +16,7 @@ use suites::report::{
 };
 use suites::{CaseResult, Ended, Session};
 
+use crate::built_in::Defect;
 use crate::command::{RunArgs, SelectArgs};
 use crate::inspect::selected;
 use crate::{Exit, github};
@@ -35,6 +36,7 @@ pub(crate) struct Drive<'a> {
     pub(crate) jobs: usize,
     pub(crate) systems: Systems,
     pub(crate) manifest: Option<Manifest>,
+    pub(crate) defect: Option<Defect>,
     pub(crate) record: SystemRecord,
     /// The command, without what selects cases.
     pub(crate) command: Vec<String>,
@@ -65,7 +67,7 @@ pub(crate) fn drive(drive: Drive<'_>) -> Exit {
         Ok(runtime) => runtime,
         Err(exit) => return exit,
     };
-    let options = options(drive.run.patience, drive.manifest.as_ref());
+    let options = options(drive.run.patience, drive.manifest.as_ref(), drive.defect);
     if let Some(folder) = &drive.run.output
         && let Err(error) = forget_runs(folder)
     {
@@ -99,14 +101,16 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Exit> {
 }
 
 /// How to run: a manifest may want a poll interval of its own.
-pub(crate) fn options(patience: f64, manifest: Option<&Manifest>) -> RunOptions {
+pub(crate) fn options(patience: f64, manifest: Option<&Manifest>, defect: Option<Defect>) -> RunOptions {
     let usual = RunOptions::default();
-    RunOptions {
+    let options = RunOptions {
         patience,
         refresh: manifest
             .and_then(|manifest| manifest.refresh)
             .unwrap_or(usual.refresh),
-    }
+        ..usual
+    };
+    defect.map_or(options, |defect| defect.spoil(options))
 }
 
 /// The report before any case has run.

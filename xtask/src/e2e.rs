@@ -20,6 +20,7 @@ pub(crate) fn run(args: &E2eArgs) -> Exit {
             jobs: args.jobs,
             systems: built_in(args.defect),
             manifest: None,
+            defect: args.defect,
             record: record(),
             command: args.select.command(defect_words(args.defect, "e2e")),
         });

@@ -16,6 +16,7 @@ mod inspect;
 mod report;
 mod repro;
 mod rerun;
+mod selftest;
 mod serve;
 mod side_by_side;
 mod snapshot;

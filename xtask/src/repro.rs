@@ -35,8 +35,9 @@ pub(crate) struct ReproArgs {
     /// Break one of the references on purpose
     #[arg(long, value_parser = Defect::named, conflicts_with = "sut")]
     defect: Option<Defect>,
-    /// Run it against another manifest too, and show both side by side; `built-in` means the references
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["keep", "shard"])]
+    /// Run it against another manifest too, and show both side by side; `built-in` means the references. Of --output only the
+    /// runs are written
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["keep", "shard", "keep_passed"])]
     compare: Option<PathBuf>,
     /// Leave the cluster up after the verdict, until Ctrl-C
     #[arg(long, conflicts_with_all = ["attempts", "shard", "output"])]
@@ -57,6 +58,7 @@ pub(crate) struct ReproArgs {
 pub(crate) struct Chosen {
     pub(crate) systems: Systems,
     pub(crate) manifest: Option<Manifest>,
+    pub(crate) defect: Option<Defect>,
     pub(crate) record: SystemRecord,
 }
 
@@ -68,6 +70,7 @@ impl Chosen {
         }
         Chosen {
             systems: built_in(defect),
+            defect,
             manifest: None,
             record,
         }
@@ -79,6 +82,7 @@ impl Chosen {
         manifest.install(&mut systems);
         Ok(Chosen {
             systems,
+            defect: None,
             record: conformance::record(&manifest),
             manifest: Some(manifest),
         })
@@ -87,7 +91,7 @@ impl Chosen {
     /// A session that keeps its runs in that folder.
     pub(crate) fn session(self, args: &ReproArgs, keep: PathBuf, keep_passed: bool) -> Session {
         Session {
-            options: options(args.run.patience, self.manifest.as_ref()),
+            options: options(args.run.patience, self.manifest.as_ref(), self.defect),
             systems: self.systems,
             manifest: self.manifest,
             jobs: 1,
@@ -142,6 +146,7 @@ fn attempt(args: &ReproArgs) -> Result<Exit, Exit> {
         jobs: default_jobs(),
         systems: chosen.systems,
         manifest: chosen.manifest,
+        defect: chosen.defect,
         record: chosen.record,
         command: args.command(),
     }))

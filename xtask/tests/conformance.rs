@@ -52,47 +52,106 @@ fn xtask(manifest: &Path, more: &[&str]) -> Output {
         .unwrap()
 }
 
-#[test]
-fn a_program_that_is_no_publisher_fails_and_the_text_says_what_it_did() {
-    let programs = [
-        // Exits at once, well or not.
-        (
-            "[\"true\"]",
-            "publisher ended by itself: error: exit status: 0, and it had said nothing",
-        ),
-        (
-            "[\"false\"]",
-            "publisher ended by itself: error: exit status: 1, and it had said nothing",
-        ),
-        ("[sh, -c, \"echo no socket >&2; exit 7\"]", "    | no socket"),
-        // Writes garbage, and then ends.
-        (
-            "[head, -c, \"300000\", /dev/urandom]",
-            "exit status: 0; its last lines:",
-        ),
-        // Does nothing, never connects, does not end when it is asked to.
-        (
-            "[sleep, \"1000\"]",
-            "it listed and watched nothing within 3s; until then 0 other requests",
-        ),
-        (
-            "[sh, -c, \"trap '' TERM; while true; do sleep 1; done\"]",
-            "it listed and watched nothing within 3s",
-        ),
-        // Floods.
-        ("[\"yes\"]", "it listed and watched nothing within 3s"),
-    ];
-    for (argv, expected) in programs {
-        let manifest = Manifest::program(argv);
-        let (code, out, error) = manifest.run(&["--patience=0.1", CASE]);
+/// Programs that are nothing of what they are taken for, each with what the failure must say of it; ROLE stands for the role.
+const NO_SYSTEMS: [(&str, &str); 8] = [
+    // Exits at once, well or not.
+    (
+        "[\"true\"]",
+        "ROLE ended by itself: error: exit status: 0, and it had said nothing",
+    ),
+    (
+        "[\"false\"]",
+        "ROLE ended by itself: error: exit status: 1, and it had said nothing",
+    ),
+    ("[sh, -c, \"echo no socket >&2; exit 7\"]", "    | no socket"),
+    // Writes garbage, and then ends.
+    (
+        "[head, -c, \"300000\", /dev/urandom]",
+        "exit status: 0; its last lines:",
+    ),
+    // Does nothing, never connects, does not end when it is asked to.
+    (
+        "[sleep, \"1000\"]",
+        "it listed and watched nothing within 3s; until then 0 other requests",
+    ),
+    (
+        "[sh, -c, \"trap '' TERM; while true; do sleep 1; done\"]",
+        "it listed and watched nothing within 3s",
+    ),
+    // Floods its log, with text and with garbage.
+    ("[\"yes\"]", "it listed and watched nothing within 3s"),
+    ("[cat, /dev/urandom]", "it listed and watched nothing within 3s"),
+];
+
+fn all_fail(role: &str, feature: &str, case: &str) {
+    let run = |argv: &str, expected: &str| {
+        let manifest = Manifest::of(&format!(
+            "name: other\nfeatures: [{feature}]\nroles:\n  {role}:\n    argv: {argv}\n    grace: 100ms\n"
+        ));
+        let (code, out, error) = manifest.run(&["--patience=0.1", case]);
         assert_eq!(code, 1, "{argv}:\n{out}{error}");
         assert!(out.contains(expected), "{argv} without “{expected}”:\n{out}");
         assert!(out.contains("0 passed, 1 failed"), "{argv}:\n{out}");
-        assert!(out.trim_end().ends_with(CASE), "{argv}:\n{out}");
+        assert!(out.trim_end().ends_with(case), "{argv}:\n{out}");
         assert!(
             out.chars().all(|c| c == '\n' || c == '\t' || !c.is_control()),
             "{argv}: {out:?}"
         );
+    };
+    std::thread::scope(|scope| {
+        for (argv, expected) in NO_SYSTEMS {
+            let expected = expected.replace("ROLE", role);
+            scope.spawn(move || run(argv, &expected));
+        }
+    });
+}
+
+#[test]
+fn a_program_that_is_no_publisher_fails_and_the_text_says_what_it_did() {
+    all_fail("publisher", "publisher.central", CASE);
+}
+
+#[test]
+fn a_program_that_is_no_scheduler_fails_and_the_text_says_what_it_did() {
+    all_fail("scheduler", "", "scheduler/filter/limit/exactly");
+}
+
+#[test]
+fn a_case_that_wants_nothing_to_happen_is_not_passed_by_whoever_does_nothing() {
+    // Everything it demands of the scheduler is a refusal, which has to be seen.
+    let manifest = Manifest::of(
+        "name: other\nfeatures: []\nroles:\n  scheduler:\n    argv: [sleep, \"1000\"]\n    grace: 100ms\n",
+    );
+    let (code, out, error) = manifest.run(&["--patience=0.1", "scheduler/filter/limit/one-byte-more"]);
+    assert_eq!(code, 1, "{out}{error}");
+}
+
+#[test]
+fn a_program_that_only_asks_and_asks_fails_for_what_it_never_does() {
+    let asks = format!(
+        "while true; do {} why objects --kubeconfig {{kubeconfig}}; done",
+        env!("CARGO_BIN_EXE_xtask")
+    );
+    for (role, feature, case, link) in [
+        (
+            "publisher",
+            "publisher.central",
+            CASE,
+            "CSINode n1 delivered to the publisher: never",
+        ),
+        (
+            "scheduler",
+            "",
+            "scheduler/filter/limit/exactly",
+            "pod p delivered to the scheduler: never",
+        ),
+    ] {
+        let manifest = Manifest::of(&format!(
+            "name: other\nfeatures: [{feature}]\nroles:\n  {role}:\n    argv: [sh, -c, \"{asks}\"]\n    grace: 100ms\n"
+        ));
+        let (code, out, error) = manifest.run(&["--patience=0.3", case]);
+        assert_eq!(code, 1, "{role}:\n{out}{error}");
+        assert!(out.contains(link), "{role} without “{link}”:\n{out}");
     }
 }
 

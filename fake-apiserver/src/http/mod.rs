@@ -106,15 +106,13 @@ impl Head {
             unzips: gzip::is_accepted(request.headers()),
             began: Instant::now(),
         };
-        (
-            head,
-            user.and_then(|user| Wish::of(route, request, params).admit(endpoint, &user))
-                .and(match accept {
-                    // What is not there is not there in any form.
-                    Err((_, status)) if !matches!(route, Route::Refused { .. }) => Err(status),
-                    _ => Ok(()),
-                }),
-        )
+        // What is not there is not there in any form.
+        let formed = match accept {
+            Err((_, status)) if !matches!(route, Route::Refused { .. }) => Err(status),
+            _ => Ok(()),
+        };
+        let admitted = user.and_then(|user| Wish::of(route, request, params).admit(endpoint, &user));
+        (head, admitted.and(formed))
     }
 
     /// How the answer should look.

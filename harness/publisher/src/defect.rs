@@ -26,6 +26,68 @@ pub enum Defect {
     FlapsWithoutTopology,
     /// Makes no volume before a node is selected, not even for classes with immediate binding.
     AwaitsNodeAlways,
+    /// Tells no class of new segments once it has met one with immediate binding.
+    StopsAtImmediate,
+    /// Goes on writing with the version of an object that it saw first.
+    KeepsFirstVersion,
+    /// Makes no volumes for claims of raw devices.
+    RefusesBlock,
+    /// Makes volumes wherever it likes, whatever the class allows.
+    IgnoresAllowedTopologies,
+    /// Does not shorten the managed-by label.
+    LongLabel,
+    /// Repeats what failed without waiting.
+    RetriesAtOnce,
+    /// Waits an hour before it repeats what failed.
+    NeverRetries,
+    /// Asks the driver three times for each figure.
+    AsksThrice,
+    /// Creates each object twice.
+    MakesDuplicates,
+    /// Takes no notice of labels of nodes that change.
+    KeepsFirstLabels,
+    /// Ends at an object of its own that says no capacity.
+    CrashesOnUnset,
+    /// Asks drivers for capacity that do not offer to tell it.
+    AsksUnasked,
+    /// Takes a negative figure for none.
+    TakesNegativeForZero,
+    /// Removes the objects of a driver as soon as it unregisters.
+    DropsAtOnce,
+    /// Takes a driver that does not answer for one without capacity.
+    TakesErrorForZero,
+    /// Never publishes zero, though it was asked to.
+    HidesZero,
+    /// Gives its objects no owner.
+    ForgetsOwner,
+    /// Publishes for classes with immediate binding if it was not asked to, and the other way round.
+    SwapsImmediate,
+    /// Takes every object of its driver for its own, whoever manages it.
+    TakesOthers,
+    /// Takes no notice of objects from before it started.
+    IgnoresPrior,
+    /// Ends when the API server refuses to publish.
+    EndsAtRefusal,
+    /// Names a volume anew at each attempt to make it.
+    RenamesVolumes,
+    /// Deletes no volumes.
+    LeaksVolumes,
+    /// Asks for the whole topology, though only the selected node was meant.
+    IgnoresStrictTopology,
+    /// Publishes through the newest version of the API only.
+    KnowsNewestOnly,
+    /// Leaves figures that the driver does not tell any more, though they are to go.
+    KeepsUntold,
+    /// Knows the first topology key of a node only.
+    ForgetsKeys,
+    /// Publishes whole gibibytes, rounded up.
+    RoundsUp,
+    /// Does not write an object of which only the maximum volume size changed.
+    IgnoresMaximumChanges,
+    /// Ends at a claim that names it as provisioner and has no class.
+    CrashesOnClassless,
+    /// Leaves volumes that turned out too small, or that nobody claims any more.
+    KeepsReserved,
     /// Works whether or not it holds the Lease.
     IgnoresLease,
     /// Asks the driver as fast as it can, whatever the limit.
@@ -48,7 +110,7 @@ pub enum Defect {
 
 impl Defect {
     /// All defects, with the names by which they are chosen.
-    pub const ALL: [(Defect, &'static str); 19] = [
+    pub const ALL: [(Defect, &'static str); 50] = [
         (Defect::IgnoresMaximum, "publisher-ignores-maximum"),
         (Defect::DeletesManual, "publisher-deletes-manual"),
         (Defect::NeverRefreshes, "publisher-never-refreshes"),
@@ -59,6 +121,40 @@ impl Defect {
         (Defect::KeepsSelectedNode, "publisher-keeps-selected-node"),
         (Defect::FlapsWithoutTopology, "publisher-flaps-without-topology"),
         (Defect::AwaitsNodeAlways, "publisher-awaits-node-always"),
+        (Defect::StopsAtImmediate, "publisher-stops-at-immediate"),
+        (Defect::KeepsFirstVersion, "publisher-keeps-first-version"),
+        (Defect::RefusesBlock, "publisher-refuses-block"),
+        (
+            Defect::IgnoresAllowedTopologies,
+            "publisher-ignores-allowed-topologies",
+        ),
+        (Defect::LongLabel, "publisher-long-label"),
+        (Defect::RetriesAtOnce, "publisher-retries-at-once"),
+        (Defect::NeverRetries, "publisher-never-retries"),
+        (Defect::AsksThrice, "publisher-asks-thrice"),
+        (Defect::MakesDuplicates, "publisher-makes-duplicates"),
+        (Defect::KeepsFirstLabels, "publisher-keeps-first-labels"),
+        (Defect::CrashesOnUnset, "publisher-crashes-on-unset"),
+        (Defect::AsksUnasked, "publisher-asks-unasked"),
+        (Defect::TakesNegativeForZero, "publisher-takes-negative-for-zero"),
+        (Defect::DropsAtOnce, "publisher-drops-at-once"),
+        (Defect::TakesErrorForZero, "publisher-takes-error-for-zero"),
+        (Defect::HidesZero, "publisher-hides-zero"),
+        (Defect::ForgetsOwner, "publisher-forgets-owner"),
+        (Defect::SwapsImmediate, "publisher-swaps-immediate"),
+        (Defect::TakesOthers, "publisher-takes-others"),
+        (Defect::IgnoresPrior, "publisher-ignores-prior"),
+        (Defect::EndsAtRefusal, "publisher-ends-at-refusal"),
+        (Defect::RenamesVolumes, "publisher-renames-volumes"),
+        (Defect::LeaksVolumes, "publisher-leaks-volumes"),
+        (Defect::IgnoresStrictTopology, "publisher-ignores-strict-topology"),
+        (Defect::KnowsNewestOnly, "publisher-knows-newest-only"),
+        (Defect::KeepsUntold, "publisher-keeps-untold"),
+        (Defect::ForgetsKeys, "publisher-forgets-keys"),
+        (Defect::RoundsUp, "publisher-rounds-up"),
+        (Defect::IgnoresMaximumChanges, "publisher-ignores-maximum-changes"),
+        (Defect::CrashesOnClassless, "publisher-crashes-on-classless"),
+        (Defect::KeepsReserved, "publisher-leaks-failed-volumes"),
         (Defect::IgnoresLease, "publisher-ignores-lease"),
         (Defect::IgnoresAskingLimit, "publisher-ignores-asking-limit"),
         (Defect::WatchesEverything, "publisher-watches-everything"),

@@ -156,7 +156,7 @@ impl Start {
         let Some(namespace) = options.namespace.as_deref().filter(|_| publishes) else {
             return Ok(None);
         };
-        if !driver.abilities.capacity {
+        if !driver.abilities.capacity && !options.has(Defect::AsksUnasked) {
             tracing::error!(
                 driver = &*driver.name,
                 "the driver does not advertise GET_CAPACITY: nothing is published"
@@ -164,11 +164,18 @@ impl Start {
             return Ok(None);
         }
         let pod = options.pod_name.as_deref().unwrap_or_default();
-        let owner = owner::find(client, namespace, pod, options.capacity_ownerref_level).await?;
+        let level = match options.has(Defect::ForgetsOwner) {
+            true => -1,
+            false => options.capacity_ownerref_level,
+        };
+        let owner = owner::find(client, namespace, pod, level).await?;
         let recognized = owner
             .as_ref()
             .filter(|_| options.recognize_by == RecognizeBy::Owner);
-        let by = ManagedBy::new(&driver.name, options.own_node()).owned_by(recognized);
+        let mut by = ManagedBy::new(&driver.name, options.own_node()).owned_by(recognized);
+        if let Some(node) = options.own_node().filter(|_| options.has(Defect::LongLabel)) {
+            by.instance = format!("external-provisioner-{node}");
+        }
         let capacities = Arc::new(Capacities::new(self.publishing.clone(), namespace, options));
         Ok(Some(Publisher::new(
             options.clone(),
@@ -305,7 +312,12 @@ impl Parts {
             label_selector: publisher.selector(),
             ..Default::default()
         };
-        let objects = move |change| publisher.object_changed(change);
+        let objects = move |change| {
+            let is_prior = matches!(change, Change::Set(_)) && !self.published.is_open();
+            if !is_prior || !self.options.has(Defect::IgnoresPrior) {
+                publisher.object_changed(change);
+            }
+        };
         let work = async {
             self.gate.opened().await;
             self.published.opened().await;
@@ -348,6 +360,7 @@ impl Parts {
 
     fn node_changed(&self, change: &Change<Node>) {
         let (node, labels) = match change {
+            Change::Set(node) if self.keeps_labels(node) => return,
             Change::Set(node) => (node, Some(node.labels().clone())),
             Change::Gone(node) => (node, None),
             Change::Listed => return,
@@ -356,17 +369,29 @@ impl Parts {
         self.segments_changed(change);
     }
 
+    /// With the defect, what was seen once of a node is all that is ever seen.
+    fn keeps_labels(&self, node: &Node) -> bool {
+        self.options.has(Defect::KeepsFirstLabels) && self.cluster.lock().topology.knows(&node.name_any())
+    }
+
     fn csi_node_changed(&self, change: &Change<CSINode>) {
         let (node, registration) = match change {
             Change::Set(node) => (node, registration(node, &self.driver.name)),
             Change::Gone(node) => (node, Registration::NoCsiNode),
             Change::Listed => return,
         };
+        let registration = match registration {
+            Registration::Keys(mut keys) if self.options.has(Defect::ForgetsKeys) => {
+                keys.truncate(1);
+                Registration::Keys(keys)
+            }
+            registration => registration,
+        };
         let name = node.name_any();
         let grace = self.options.unregistration_grace();
         let departs =
             registration == Registration::NotListed && self.cluster.lock().topology.is_registered(&name);
-        if departs && !grace.is_zero() {
+        if departs && !grace.is_zero() && !self.options.has(Defect::DropsAtOnce) {
             // A driver that restarts unregisters and comes back; its objects are of use meanwhile, and would only be made anew.
             return self.departures.add_at(name, Instant::now() + grace);
         }

@@ -179,7 +179,7 @@ fn demanded(snapshot: &Snapshot, rules: &Rules, claim: &Claim, class: &Class) ->
     if rules.has(Defect::SkipsCapacity) {
         return Err(Unchecked::Defect);
     }
-    if rules.without_capacity {
+    if rules.without_capacity && !rules.has(Defect::IgnoresGate) {
         return Err(Unchecked::GateOff);
     }
     let request = claim.request.ok_or(Unchecked::NoRequest)?;

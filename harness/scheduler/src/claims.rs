@@ -86,7 +86,7 @@ pub fn classify(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<PodClai
         .collect();
     let mut claims = PodClaims::default();
     for claim in found? {
-        if claim.is_fully_bound() {
+        if claim.is_fully_bound() && !rules.has(Defect::ChecksBound) {
             claims.bound.push(claim);
             continue;
         }
@@ -99,7 +99,7 @@ pub fn classify(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<PodClai
             suitable: Suitable::default(),
             claim,
         };
-        if delayed.claim.selected_node.is_some() {
+        if delayed.claim.selected_node.is_some() && !rules.has(Defect::ForgetsSelection) {
             claims.selected.push(delayed);
         } else {
             claims.open.push(delayed);

@@ -39,6 +39,34 @@ pub enum Defect {
     MixesStatic,
     /// Scores by the maximum volume size.
     ScoresMaximum,
+    /// Ends when it has to score an object that has a maximum volume size only.
+    CrashesOnUnset,
+    /// Does not retry when a driver stops tracking capacity.
+    SleepsThroughFlag,
+    /// Does not retry when nodes come or change.
+    SleepsThroughNodes,
+    /// Does not retry when classes come or change.
+    SleepsThroughClasses,
+    /// Computes with 64 bits, and takes no notice of overflows.
+    WrapsNumbers,
+    /// Has volumes made where their class does not allow it.
+    IgnoresAllowedTopologies,
+    /// Checks capacity though that is switched off.
+    IgnoresGate,
+    /// Does not say why a pod is not placed.
+    GivesNoReason,
+    /// Takes no notice of the node that is selected for a claim already.
+    ForgetsSelection,
+    /// Takes a bound claim for one that needs a volume.
+    ChecksBound,
+    /// Scores by the default shape, whatever was set.
+    IgnoresShape,
+    /// Does not retry after a write that was refused.
+    GivesUp,
+    /// Goes on with capacity objects that were deleted.
+    KeepsGone,
+    /// Takes no notice of capacity objects that change.
+    KeepsFirstFigures,
     /// Is woken by capacity alone: not by nodes, claims, volumes, classes or drivers.
     WakesForCapacityOnly,
     /// Learns nothing from a list that comes again after a watch has expired.
@@ -50,7 +78,7 @@ pub enum Defect {
 }
 
 /// Every defect with its name on the command line.
-const NAMES: [(&str, Defect); 19] = [
+const NAMES: [(&str, Defect); 33] = [
     ("scheduler-ignores-maximum", Defect::IgnoresMaximum),
     ("scheduler-ignores-flag", Defect::IgnoresFlag),
     ("scheduler-sums-objects", Defect::SumsObjects),
@@ -66,6 +94,23 @@ const NAMES: [(&str, Defect); 19] = [
     ("scheduler-forgets-claims", Defect::ForgetsClaims),
     ("scheduler-mixes-static", Defect::MixesStatic),
     ("scheduler-scores-maximum", Defect::ScoresMaximum),
+    ("scheduler-crashes-on-unset", Defect::CrashesOnUnset),
+    ("scheduler-sleeps-through-flag", Defect::SleepsThroughFlag),
+    ("scheduler-sleeps-through-nodes", Defect::SleepsThroughNodes),
+    ("scheduler-sleeps-through-classes", Defect::SleepsThroughClasses),
+    ("scheduler-wraps-numbers", Defect::WrapsNumbers),
+    (
+        "scheduler-ignores-allowed-topologies",
+        Defect::IgnoresAllowedTopologies,
+    ),
+    ("scheduler-ignores-gate", Defect::IgnoresGate),
+    ("scheduler-gives-no-reason", Defect::GivesNoReason),
+    ("scheduler-forgets-selection", Defect::ForgetsSelection),
+    ("scheduler-checks-bound", Defect::ChecksBound),
+    ("scheduler-ignores-shape", Defect::IgnoresShape),
+    ("scheduler-gives-up", Defect::GivesUp),
+    ("scheduler-keeps-gone", Defect::KeepsGone),
+    ("scheduler-keeps-first-figures", Defect::KeepsFirstFigures),
     ("scheduler-wakes-for-capacity-only", Defect::WakesForCapacityOnly),
     ("scheduler-forgets-lists", Defect::ForgetsLists),
     ("scheduler-assumes-absence", Defect::AssumesAbsence),

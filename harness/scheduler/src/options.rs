@@ -161,7 +161,9 @@ impl Options {
         let has = |deviation| self.deviations.contains(&deviation);
         let scores = self.scoring || self.priority;
         Ok(Rules {
-            arithmetic: if has(Deviation::Arithmetic) {
+            arithmetic: if self.defect == Some(Defect::WrapsNumbers) {
+                Arithmetic::Wrapping
+            } else if has(Deviation::Arithmetic) {
                 release.deviant_arithmetic()
             } else {
                 Arithmetic::Exact
@@ -185,6 +187,7 @@ impl Options {
 
     fn effective_shape(&self) -> Result<Shape, ShapeError> {
         let shape = match self.shape.as_deref().unwrap_or_default() {
+            _ if self.defect == Some(Defect::IgnoresShape) => Shape::most_free(),
             [] if !self.scoring => Shape::least_free(),
             points => Shape::new(points)?,
         };

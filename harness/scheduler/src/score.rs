@@ -78,6 +78,11 @@ fn scored(rules: &Rules, object: &Capacity) -> Option<Quantity> {
     if rules.has(Defect::ScoresMaximum) {
         return object.limit();
     }
+    assert!(
+        object.capacity.is_some() || !rules.has(Defect::CrashesOnUnset),
+        "the capacity of {} is unset",
+        object.key
+    );
     object.capacity.or(object.maximum)
 }
 

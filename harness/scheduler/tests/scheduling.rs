@@ -316,6 +316,30 @@ async fn capacity_that_is_still_too_little_wakes_nobody() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn capacity_where_no_node_is_wakes_nobody_until_one_comes() {
+    let cluster = Cluster::new(&["n1"]);
+    cluster.pod_with_claim("p", "10Gi");
+    cluster.start(Options::default());
+
+    cluster
+        .unscheduled("p", "1 node(s) did not have enough free storage")
+        .await;
+    cluster.capacity("n2", "10Gi");
+    cluster.pod("marker", &json!([]));
+    cluster.bound("marker").await;
+    tokio::time::sleep(FLUSH / 2).await;
+    let event = cluster.event("p", "FailedScheduling", 1).await;
+    assert!(event["series"].is_null(), "attempted once: {event}");
+    let clock = Clock::start();
+    cluster.server.put(
+        "nodes",
+        json!({"metadata": {"name": "n2", "labels": {"node": "n2"}}}),
+    );
+    assert_eq!(cluster.selected("p").await, "n2");
+    assert!(clock.elapsed().as_secs() < 2, "woken after {:?}", clock.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_object_that_cannot_be_read_is_an_error_and_no_absence() {
     let cluster = Cluster::new(&["n1"]);
     cluster.capacity("n1", "a lot");
@@ -379,13 +403,11 @@ async fn a_driver_that_registers_on_a_node_wakes_the_pod() {
 #[tokio::test(start_paused = true)]
 async fn the_log_tells_what_each_node_was_refused_for() {
     let log = Log::default();
+    let writer = log.clone();
     let subscriber = tracing_subscriber::fmt()
         .with_max_level(tracing::Level::DEBUG)
         .with_ansi(false)
-        .with_writer({
-            let log = log.clone();
-            move || log.clone()
-        })
+        .with_writer(move || writer.clone())
         .finish();
     // For all threads: what is first logged by one that keeps no log is logged by none from then on.
     tracing::subscriber::set_global_default(subscriber).unwrap();

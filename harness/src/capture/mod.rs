@@ -5,6 +5,7 @@
 
 mod flow;
 mod names;
+mod pod;
 mod reduce;
 mod situation;
 mod text;

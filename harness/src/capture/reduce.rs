@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use super::names::{Kind, Names};
-use super::situation::{claim_of, class_of, name_of, namespace_of, volumes_of};
+use super::situation::{class_of, name_of, namespace_of};
 use crate::plan::{DRIVER_LABEL, MANAGED_LABEL, WORKLOADS};
 
 const HOSTNAME: &str = "kubernetes.io/hostname";
@@ -20,12 +20,12 @@ const KEPT_ANNOTATIONS: [&str; 2] = [
 /// Stands for all other annotations: whether there is any changes the words of a refusal.
 const ANNOTATED: &str = "example.com/annotated";
 /// Resources that decisions look at.
-const RESOURCES: [&str; 2] = ["cpu", "memory"];
+pub(super) const RESOURCES: [&str; 2] = ["cpu", "memory"];
 /// The UID of a claim that is gone, whose name another one has now.
 const STALE_UID: &str = "00000000-0000-0000-0000-000000000000";
 
 /// A field where it is set, under its own name.
-fn keep(from: &Value, to: &mut Map<String, Value>, names: &[&str]) {
+pub(super) fn keep(from: &Value, to: &mut Map<String, Value>, names: &[&str]) {
     for name in names {
         if let Some(value) = from.get(*name).filter(|value| !value.is_null()) {
             to.insert((*name).to_owned(), value.clone());
@@ -44,7 +44,7 @@ fn keep_modes(from: &Value, to: &mut Map<String, Value>) {
 }
 
 /// A quantity as a text: people write numbers too.
-fn quantity(value: &Value) -> Option<String> {
+pub(super) fn quantity(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),
@@ -110,7 +110,7 @@ fn allocatable(told: &Value) -> Value {
 }
 
 /// A taint or toleration.
-fn matching(value: &Value, names: &mut Names) -> Value {
+pub(super) fn matching(value: &Value, names: &mut Names) -> Value {
     let mut fields = Map::new();
     keep(
         value,
@@ -266,7 +266,7 @@ pub(super) fn claim(claim: &Value, names: &mut Names) -> Value {
 }
 
 /// The spec of a claim, or of the template of one.
-fn claim_spec(claim: &Value, names: &mut Names) -> Map<String, Value> {
+pub(super) fn claim_spec(claim: &Value, names: &mut Names) -> Map<String, Value> {
     let mut spec = Map::new();
     keep_modes(&claim["spec"], &mut spec);
     let size = quantity(&claim["spec"]["resources"]["requests"]["storage"]);
@@ -363,109 +363,4 @@ fn claim_reference(reference: &Value, claims: &[&Value], names: &mut Names) -> O
         told["uid"] = STALE_UID.into();
     }
     Some(told)
-}
-
-/// A pod: its volumes, its say about nodes, and what it asks for. `claims`: those of the situation.
-pub(super) fn pod(pod: &Value, claims: &[&Value], names: &mut Names) -> Value {
-    let source = &pod["spec"];
-    let mut spec = Map::new();
-    let volumes: Vec<Value> = volumes_of(pod)
-        .iter()
-        .enumerate()
-        .filter_map(|(index, volume)| pod_volume(pod, index, volume, claims, names))
-        .collect();
-    spec.insert("volumes".to_owned(), volumes.into());
-    for (field, word) in [("containers", "main"), ("initContainers", "init")] {
-        let list = source[field].as_array().map_or(&[][..], Vec::as_slice);
-        let reduced: Vec<Value> = (0..)
-            .zip(list)
-            .map(|(index, from): (usize, _)| container(&format!("{word}-{index}"), from))
-            .collect();
-        if !reduced.is_empty() {
-            spec.insert(field.to_owned(), reduced.into());
-        }
-    }
-    spec.entry("containers")
-        .or_insert_with(|| json!([container("main-0", &Value::Null)]));
-    if let Some(labels) = source["nodeSelector"]
-        .as_object()
-        .filter(|labels| !labels.is_empty())
-    {
-        spec.insert("nodeSelector".to_owned(), names.labels(labels));
-    }
-    const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
-    let required = &source["affinity"]["nodeAffinity"][REQUIRED];
-    if !required.is_null() {
-        let affinity = json!({"nodeAffinity": {REQUIRED: names.selector(required)}});
-        spec.insert("affinity".to_owned(), affinity);
-    }
-    let tolerations = source["tolerations"].as_array().into_iter().flatten();
-    let tolerations: Vec<Value> = tolerations
-        .filter(|it| !is_given(it))
-        .map(|it| matching(it, names))
-        .collect();
-    if !tolerations.is_empty() {
-        spec.insert("tolerations".to_owned(), tolerations.into());
-    }
-    if let Some(gates) = source["schedulingGates"].as_array() {
-        let gates = (0..gates.len()).map(|number| json!({"name": format!("example.com/gate-{number}")}));
-        spec.insert("schedulingGates".to_owned(), gates.collect());
-    }
-    if let Some(node) = source["nodeName"].as_str().filter(|node| !node.is_empty()) {
-        spec.insert("nodeName".to_owned(), names.text(node).into());
-    }
-    let name = names.in_namespace(Kind::Pod, namespace_of(pod), name_of(pod));
-    json!({
-        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": WORKLOADS}, "spec": spec,
-    })
-}
-
-/// Whether it is one of the two that the API server gives to every pod.
-fn is_given(toleration: &Value) -> bool {
-    const KEYS: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
-    KEYS.iter().any(|key| toleration["key"] == *key)
-        && toleration["operator"] == "Exists"
-        && toleration["effect"] == "NoExecute"
-        && toleration["tolerationSeconds"] == 300
-}
-
-fn container(name: &str, from: &Value) -> Value {
-    let mut container = json!({"name": name, "image": "example.com/app"});
-    let asked = &from["resources"]["requests"];
-    let requests: Map<String, Value> = RESOURCES
-        .iter()
-        .filter_map(|name| Some(((*name).to_owned(), quantity(&asked[*name])?.into())))
-        .collect();
-    if !requests.is_empty() {
-        container["resources"] = json!({"requests": requests});
-    }
-    if from["restartPolicy"] == "Always" {
-        container["restartPolicy"] = "Always".into();
-    }
-    container
-}
-
-/// A volume that a driver has to do with; others decide nothing.
-fn pod_volume(
-    pod: &Value,
-    index: usize,
-    volume: &Value,
-    claims: &[&Value],
-    names: &mut Names,
-) -> Option<Value> {
-    if let Some(driver) = volume["csi"]["driver"].as_str() {
-        return Some(json!({"name": format!("inline-{index}"), "csi": {"driver": names.driver(driver)}}));
-    }
-    let claim = claim_of(pod, volume)?;
-    let exists = claims
-        .iter()
-        .any(|it| name_of(it) == claim && namespace_of(it) == namespace_of(pod));
-    let template = &volume["ephemeral"]["volumeClaimTemplate"];
-    if exists || template.is_null() {
-        // A claim that was made for the pod is one like others: it could not be owned by the pod of the scenario.
-        let name = names.in_namespace(Kind::Claim, namespace_of(pod), &claim);
-        return Some(json!({"name": format!("claim-{index}"), "persistentVolumeClaim": {"claimName": name}}));
-    }
-    let spec = claim_spec(template, names);
-    Some(json!({"name": format!("scratch-{index}"), "ephemeral": {"volumeClaimTemplate": {"spec": spec}}}))
 }

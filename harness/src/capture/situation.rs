@@ -94,14 +94,7 @@ impl<'a> Situation<'a> {
                 .into_iter()
                 .filter(|(name, _)| provisioners.contains(name))
                 .collect(),
-            capacities: cluster
-                .of("CSIStorageCapacity")
-                .filter(|object| {
-                    object["storageClassName"]
-                        .as_str()
-                        .is_some_and(|class| wanted.contains(class))
-                })
-                .collect(),
+            capacities: cluster.capacities_of(&wanted),
             volumes: cluster.volumes_for(&claims, &wanted),
             driver,
             classes,
@@ -160,6 +153,14 @@ impl<'a> Cluster<'a> {
                 found.into_iter().collect::<Vec<_>>().join(", "),
             )),
         }
+    }
+
+    fn capacities_of(&self, classes: &BTreeSet<String>) -> Vec<&'a Value> {
+        let is_of = |object: &&Value| {
+            let class = object["storageClassName"].as_str();
+            class.is_some_and(|class| classes.contains(class))
+        };
+        self.of("CSIStorageCapacity").filter(is_of).collect()
     }
 
     /// The claims of these pods, as far as they exist.

@@ -87,33 +87,23 @@ impl Found {
             .iter()
             .filter(|(name, _)| **name != situation.driver);
         objects.extend(others.map(|(_, driver)| reduce::other_driver(driver, names)));
-        let capacities = situation.capacities.iter();
-        let capacities: Vec<Value> = capacities
-            .map(|object| reduce::capacity(object, &self.keys, names))
-            .collect();
-        for volume in &situation.volumes {
-            objects.push(reduce::volume(
-                volume,
-                &situation.claims,
-                &self.needed,
-                &situation.driver,
-                names,
-            ));
-        }
+        let capacity = |object: &&Value| reduce::capacity(object, &self.keys, names);
+        let capacities: Vec<Value> = situation.capacities.iter().map(capacity).collect();
+        let (claims, driver) = (&situation.claims, &situation.driver);
+        let volumes = situation.volumes.iter();
+        objects.extend(volumes.map(|it| reduce::volume(it, claims, &self.needed, driver, names)));
         objects.extend(situation.claims.iter().map(|claim| reduce::claim(claim, names)));
         let mut places = Vec::new();
         for pod in &situation.pods {
-            objects.push(reduce::pod(pod, &situation.claims, names));
+            objects.push(super::pod::pod(pod, &situation.claims, names));
             let name = names.in_namespace(Kind::Pod, namespace_of(pod), name_of(pod));
             places.push((name, place(pod, fits, names)));
         }
         let driver = self.driver(situation);
-        let (backend, answers, published) = match options.publisher {
-            true => {
-                let (backend, answers) = backend(&capacities);
-                (backend, answers, published(&capacities))
-            }
-            false => (BTreeMap::new(), Vec::new(), Value::Null),
+        let of_publisher = || (backend(&capacities), published(&capacities));
+        let ((backend, answers), published) = match options.publisher {
+            true => of_publisher(),
+            false => Default::default(),
         };
         Scenario {
             driver,
@@ -303,6 +293,11 @@ impl Scenario {
                 let _ = writeln!(out, "      - {}", flow(answer));
             }
         }
+        self.expectations(&mut out);
+        out
+    }
+
+    fn expectations(&self, out: &mut String) {
         out.push_str("    expect:\n");
         for (pod, (place, why)) in &self.places {
             let _ = write!(
@@ -323,7 +318,6 @@ impl Scenario {
             };
             let _ = writeln!(out, "      - {expected}\n        why: that was there");
         }
-        out
     }
 }
 

@@ -23,11 +23,10 @@ impl Lowering<'_> {
             ActionSpec::Pod(spec) => pod(spec),
             ActionSpec::Claim(spec) => {
                 let name = spec.name.clone().ok_or("a claim of its own needs a `name`")?;
-                Ok(vec![create(
-                    objects::claim(&name, complete(spec)?),
-                    "claim",
-                    &name,
-                )])
+                if spec.size.is_none() {
+                    return Err("a claim of its own needs a `size`".to_owned());
+                }
+                Ok(vec![create(objects::claim(&name, spec), "claim", &name)])
             }
             ActionSpec::Capacity(action) => self.capacity_action(action),
             ActionSpec::Delete(action) => delete(action),
@@ -335,7 +334,7 @@ fn pod(spec: &PodSpec) -> Result<Vec<(Action, String)>, String> {
     Ok(list)
 }
 
-/// A claim that can be created.
+/// A claim that a pod brings along.
 fn complete(spec: &ClaimSpec) -> Result<&ClaimSpec, String> {
     match (&spec.class, &spec.size) {
         (Some(_), Some(_)) => Ok(spec),

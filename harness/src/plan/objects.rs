@@ -168,9 +168,11 @@ pub(crate) fn volume(spec: &VolumeSpec) -> Value {
 fn claim_spec(spec: &ClaimSpec) -> Value {
     let mut claim = json!({
         "accessModes": ["ReadWriteOnce"],
-        "storageClassName": spec.class,
         "resources": {"requests": {"storage": spec.size.as_ref().map_or("1", |size| size.text())}},
     });
+    if let Some(class) = &spec.class {
+        claim["storageClassName"] = class.as_str().into();
+    }
     if let Some(mode) = spec.mode {
         claim["volumeMode"] = match mode {
             VolumeMode::Filesystem => "Filesystem".into(),

@@ -124,7 +124,7 @@ pub struct PodSpec {
 pub struct ClaimSpec {
     /// metadata.name; unset inside a pod: `<pod>-<index>`.
     pub name: Option<String>,
-    /// spec.storageClassName; unset inside a pod: the claim exists already.
+    /// spec.storageClassName; unset inside a pod: the claim exists already; unset in a claim of its own: it has no class.
     pub class: Option<String>,
     /// spec.resources.requests.storage.
     pub size: Option<Size>,

@@ -6,7 +6,7 @@
 const UNSHOWN: char = '\u{fffd}';
 
 /// For text and attribute values of XML, HTML and SVG.
-pub(super) fn xml(text: &str) -> String {
+pub(crate) fn xml(text: &str) -> String {
     translate(text, |letter| match letter {
         '&' => Some("&amp;"),
         '<' => Some("&lt;"),
@@ -18,7 +18,7 @@ pub(super) fn xml(text: &str) -> String {
 }
 
 /// For Markdown within a line: nothing in it is markup, a mention or a reference, and it stays one line.
-pub(super) fn markdown(text: &str) -> String {
+pub(crate) fn markdown(text: &str) -> String {
     translate(text, |letter| match letter {
         '&' => Some("&amp;"),
         '<' => Some("&lt;"),
@@ -40,7 +40,7 @@ pub(super) fn markdown(text: &str) -> String {
 }
 
 /// A fenced block of Markdown, behind a fence that is longer than any in the text.
-pub(super) fn markdown_block(text: &str) -> String {
+pub(crate) fn markdown_block(text: &str) -> String {
     let text = plain(text);
     let longest = text.split(|letter| letter != '`').map(str::len).max();
     let fence = "`".repeat(longest.unwrap_or(0).max(2) + 1);

@@ -1,7 +1,7 @@
 //! What a run came to, as data: every form of report is made of this record and of nothing else.
 
 mod badge;
-mod escape;
+pub(crate) mod escape;
 pub mod github;
 mod html;
 mod junit;
@@ -19,9 +19,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::session::{CaseResult, Cause, Ended};
 
+pub(crate) use html::STYLE;
 pub use merge::{MergeError, merge};
 pub use schema::schema;
-pub use write::{CASES, RECORD, WriteError, forget_runs, remember, write_all};
+pub use write::{CASES, RECORD, WriteError, forget_runs, remember, write_all, write_file};
 
 /// Version of the record's format: it goes up when a reader of the old one would misread the new one.
 pub const FORMAT: u32 = 1;

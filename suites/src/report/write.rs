@@ -47,6 +47,12 @@ pub fn write_all(report: &Report, folder: &Path) -> Result<(), WriteError> {
     Ok(())
 }
 
+/// Writes one file of a report into a folder, which is made if it is not there.
+pub fn write_file(folder: &Path, name: &str, text: &str) -> Result<(), WriteError> {
+    std::fs::create_dir_all(folder).map_err(at(folder))?;
+    replace(&folder.join(name), text)
+}
+
 /// Writes the record alone into a folder of runs, so that it can be asked later what did not pass. Runs that are elsewhere are not
 /// named in it.
 pub fn remember(report: &Report, folder: &Path) -> Result<(), WriteError> {

@@ -140,7 +140,17 @@ async fn obsolete_objects_count_until_they_are_deleted() {
 async fn an_instance_names_its_node_and_tells_how_long_its_calls_take() {
     const DELAY: Duration = Duration::from_millis(50);
     let cluster = Cluster::start(1, 2, Authorization::AlwaysAllow).await;
+    // The first rule that answers ends the search, so the delay comes before.
+    cluster.driver.clear_script();
     cluster.answer(Effect::Delay(DELAY), None);
+    cluster.answer(
+        Effect::Capacity {
+            available: 1,
+            maximum: None,
+            minimum: None,
+        },
+        None,
+    );
     let address = free_address().await;
     let options = Options {
         http: served_at(address),

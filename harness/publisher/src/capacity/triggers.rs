@@ -1,7 +1,7 @@
 //! What may change the answer for a key, as keys to look at: polls, classes, segments, objects, and volumes that came or went. Asks nobody
 //! and writes nothing.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
 use k8s_openapi::api::storage::v1::{CSIStorageCapacity, StorageClass};
 use kube::ResourceExt;
@@ -9,6 +9,7 @@ use tokio::time::sleep;
 
 use super::{
     desired::{self, Key, is_publishable, parameters_for_driver},
+    ledger::Ledger,
     publish::Publisher,
 };
 use crate::{
@@ -43,8 +44,11 @@ impl Publisher {
             && is_publishable(
                 class,
                 &self.by.driver,
-                self.options.capacity_for_immediate_binding,
+                self.options.capacity_for_immediate_binding != self.options.has(Defect::SwapsImmediate),
             );
+        if exists && !wanted && class.provisioner == self.by.driver {
+            self.met_immediate.store(true, Ordering::Relaxed);
+        }
         let parameters = || match self.options.has(Defect::PassesReservedParameters) {
             true => class.parameters.clone().unwrap_or_default(),
             false => parameters_for_driver(class),
@@ -59,6 +63,9 @@ impl Publisher {
         if self.options.has(Defect::MergesTopologyNil) {
             let keys = self.ledger.lock().add_segment(&Segment::new());
             return self.look_at(keys);
+        }
+        if self.options.has(Defect::StopsAtImmediate) && self.met_immediate.load(Ordering::Relaxed) {
+            return;
         }
         let mut ledger = self.ledger.lock();
         let mut keys = change
@@ -79,6 +86,7 @@ impl Publisher {
     pub(crate) fn object_changed(&self, change: Change<CSIStorageCapacity>) {
         let mut ledger = self.ledger.lock();
         let keys: Vec<Key> = match change {
+            Change::Set(object) if self.is_frozen(&ledger, &object) => Vec::new(),
             Change::Set(object) if self.by.owns(&object) => ledger.seen(object).into_iter().collect(),
             Change::Set(object) if self.is_unmanaged_prey(&object) => {
                 ledger.seen_unwanted(object).into_iter().collect()
@@ -115,9 +123,18 @@ impl Publisher {
         self.look_at(keys);
     }
 
-    /// With the defect, objects that nobody manages are obsolete objects.
+    /// With the defects, objects that nobody or somebody else manages are obsolete objects.
     fn is_unmanaged_prey(&self, object: &CSIStorageCapacity) -> bool {
-        self.options.has(Defect::DeletesManual) && !object.labels().contains_key(desired::MANAGED_BY_LABEL)
+        let is_managed = object.labels().contains_key(desired::MANAGED_BY_LABEL);
+        let is_of_driver = object.labels().get(desired::DRIVER_LABEL) == Some(&self.by.driver);
+        (self.options.has(Defect::DeletesManual) && !is_managed)
+            || (self.options.has(Defect::TakesOthers) && is_managed && is_of_driver)
+    }
+
+    /// With the defect, what was seen once of an object is all that is ever seen.
+    fn is_frozen(&self, ledger: &Ledger, object: &CSIStorageCapacity) -> bool {
+        let uid = object.metadata.uid.as_deref().unwrap_or_default();
+        self.options.has(Defect::KeepsFirstVersion) && ledger.knows(uid)
     }
 
     fn look_at(&self, keys: Vec<Key>) {

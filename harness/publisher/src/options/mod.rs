@@ -242,10 +242,12 @@ impl Default for Options {
 
 impl Options {
     pub(crate) fn pace(&self) -> Pace {
-        Pace {
-            start: self.retry_interval_start,
-            max: self.retry_interval_max,
-        }
+        let (start, max) = match self.defect {
+            Some(Defect::RetriesAtOnce) => (Duration::from_millis(1), Duration::from_millis(1)),
+            Some(Defect::NeverRetries) => (Duration::from_secs(3600), Duration::from_secs(3600)),
+            _ => (self.retry_interval_start, self.retry_interval_max),
+        };
+        Pace { start, max }
     }
 
     pub(crate) fn has(&self, defect: Defect) -> bool {

@@ -102,6 +102,10 @@ impl Provisioner {
     pub(super) fn open_job(&self, uid: &str) -> Option<Job> {
         let cluster = self.cluster.lock();
         let claim = Arc::clone(cluster.claims.get(uid)?);
+        assert!(
+            !self.options.has(Defect::CrashesOnClassless) || claim::class_name(&claim).is_some(),
+            "claim {uid} has no class"
+        );
         let class = Arc::clone(cluster.classes.get(claim::class_name(&claim)?)?);
         let name = request::volume_name(&self.options, &claim);
         let open = claim::is_open(&claim, &class, &self.driver.name) && !cluster.volumes.contains_key(&name);
@@ -178,6 +182,17 @@ impl Provisioner {
             &job.class,
             abilities.single_node_multi_writer,
         )?;
+        let request = match self.options.has(Defect::RenamesVolumes) {
+            true => CreateVolumeRequest {
+                name: format!("{}-{:04x}", request.name, rand::random::<u16>()),
+                ..request
+            },
+            false => request,
+        };
+        let is_block = job.claim.spec.as_ref().is_some_and(request::is_block);
+        if is_block && self.options.has(Defect::RefusesBlock) {
+            return Err(ProvisionError::Unable("raw block"));
+        }
         let request = self.completed(job, request).await?;
         if !abilities.topology {
             return Ok(Attempt {
@@ -185,11 +200,15 @@ impl Provisioner {
                 request,
             });
         }
+        let allowed = job.class.allowed_topologies.as_deref().unwrap_or_default();
         let placement = Placement {
             node: job.node(),
             claim: &job.claim.name_any(),
-            allowed: job.class.allowed_topologies.as_deref().unwrap_or_default(),
-            strict: self.options.strict_topology,
+            allowed: match self.options.has(Defect::IgnoresAllowedTopologies) {
+                true => &[],
+                false => allowed,
+            },
+            strict: self.options.strict_topology && !self.options.has(Defect::IgnoresStrictTopology),
             immediate: self.options.immediate_topology,
         };
         let requirement = requirement(&self.cluster.lock().topology, placement)?;
@@ -242,7 +261,11 @@ impl Provisioner {
         let not_copied = request.volume_content_source.is_some() && volume.content_source.is_none();
         // Until it is clear what becomes of the volume, the request is remembered: the volume must not be forgotten.
         self.remember(attempt);
-        if too_small || not_copied || !self.is_claimed(job) {
+        let is_unwanted = too_small || not_copied || !self.is_claimed(job);
+        if is_unwanted && self.options.has(Defect::KeepsReserved) {
+            return Ok(Outcome::Unwanted);
+        }
+        if is_unwanted {
             let secrets = request.secrets.clone();
             self.driver.delete_volume(&volume.volume_id, secrets).await?;
             self.settle(job, &reach);

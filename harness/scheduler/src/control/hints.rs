@@ -2,8 +2,10 @@
 //!
 //! Follows the queueing hints of kube-scheduler 1.36, and errs on the side of waking where a change is hard to judge: a
 //! superfluous attempt costs little, a missed one leaves a pod pending for minutes. Beyond upstream, a driver that stops
-//! tracking capacity wakes pods, and a capacity object wakes only those that it is large enough for.
+//! tracking capacity wakes pods, and a capacity object wakes only those that it is large enough for, on a node that the
+//! pod may use.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -11,20 +13,74 @@ use super::cache::{Change, Delta};
 use crate::capacity_check;
 use crate::cycle::Blocker;
 use crate::defect::Defect;
+use crate::node_fit::{NodeWishes, Unfit};
 use crate::objects::{Capacity, Class, CsiNode, Driver, Node, Pod};
 use crate::rules::Rules;
 use crate::selector::Topology;
+use crate::snapshot::Snapshot;
 
-/// Whether the change may help a pod that was kept from being placed by `blockers`.
-pub(super) fn wakes(rules: &Rules, change: &Change, pod: &Pod, blockers: &BTreeSet<Blocker>) -> bool {
-    if rules.has(Defect::WakesForCapacityOnly) && !matches!(change, Change::Capacity(_)) {
-        return false;
+/// One change, to be held against many pods.
+pub(super) struct Hint<'a> {
+    rules: &'a Rules,
+    /// The cluster, with the change.
+    snapshot: &'a Snapshot,
+    change: &'a Change,
+    /// The nodes that can access the capacity object that changed.
+    within: OnceCell<Vec<&'a Arc<Node>>>,
+}
+
+impl<'a> Hint<'a> {
+    pub(super) fn new(rules: &'a Rules, snapshot: &'a Snapshot, change: &'a Change) -> Self {
+        Self {
+            rules,
+            snapshot,
+            change,
+            within: OnceCell::new(),
+        }
     }
+
+    /// Whether the change may help a pod that was kept from being placed by `blockers`.
+    pub(super) fn wakes(&self, pod: &Pod, blockers: &BTreeSet<Blocker>) -> bool {
+        match self.change {
+            Change::Capacity(delta) => {
+                !self.rules.has(Defect::NeverWakes)
+                    && has_room_now(self.rules, delta, blockers)
+                    && delta
+                        .new
+                        .as_ref()
+                        .is_some_and(|object| self.is_in_reach(object, pod))
+            }
+            _ if self.rules.has(Defect::WakesForCapacityOnly) => false,
+            change => wakes(self.rules, change, pod, blockers),
+        }
+    }
+
+    /// Whether a node that can access the object is one that the pod may use. What takes the node's resources is not
+    /// looked at: that may change without anybody asking here again.
+    fn is_in_reach(&self, object: &Capacity, pod: &Pod) -> bool {
+        let Topology::Matching(selector) = &object.topology else {
+            return false;
+        };
+        let within = self.within.get_or_init(|| {
+            let nodes = self.snapshot.nodes.iter();
+            nodes.filter(|node| selector.matches(&node.labels)).collect()
+        });
+        let wishes = NodeWishes::of(self.snapshot, pod);
+        let may_use = |node: &&Arc<Node>| matches!(wishes.check(node), None | Some(Unfit::Full(_)));
+        within.iter().any(may_use)
+    }
+}
+
+/// Whether a change of something else than capacity may help.
+fn wakes(rules: &Rules, change: &Change, pod: &Pod, blockers: &BTreeSet<Blocker>) -> bool {
     let by_capacity = blockers
         .iter()
         .any(|blocker| matches!(blocker, Blocker::Capacity { .. }));
     let by_volumes = by_capacity || blockers.contains(&Blocker::Volumes);
     match change {
+        Change::Node(_) | Change::CsiNode(_) if rules.has(Defect::SleepsThroughNodes) => false,
+        Change::Class(_) if rules.has(Defect::SleepsThroughClasses) => false,
+        Change::Driver(_) if rules.has(Defect::SleepsThroughFlag) => false,
         Change::Node(delta) => {
             node_may_help(delta) || (blockers.contains(&Blocker::Resources) && room_grew(delta))
         }
@@ -34,9 +90,8 @@ pub(super) fn wakes(rules: &Rules, change: &Change, pod: &Pod, blockers: &BTreeS
         Change::Volume(delta) => by_volumes && delta.new.is_some(),
         Change::Class(delta) => by_volumes && class_may_help(delta),
         Change::Driver(delta) => by_capacity && !rules.sleeps_through_flag && tracking_ended(delta),
-        Change::Capacity(delta) => !rules.has(Defect::NeverWakes) && has_room_now(rules, delta, blockers),
         // Other pods take no capacity, as far as this scheduler knows, and a pod's own spec cannot change what matters.
-        Change::Pod(_) => false,
+        Change::Pod(_) | Change::Capacity(_) => false,
     }
 }
 
@@ -94,15 +149,12 @@ fn has_room_now(rules: &Rules, delta: &Delta<Capacity>, blockers: &BTreeSet<Bloc
     let Some(new) = &delta.new else {
         return false;
     };
-    // Without a topology no node can access it.
-    if !matches!(new.topology, Topology::Matching(_)) {
-        return false;
-    }
     blockers.iter().any(|blocker| match blocker {
         Blocker::Capacity { class, request } if *class == new.class => {
             let is_enough = |object: &Capacity| limit_of(rules, object) >= Some(*request);
-            // An object that changed its class was none for this one before.
-            let was_enough = |old: &Arc<Capacity>| old.class == new.class && is_enough(old);
+            // One that was made anew under its name, while nobody looked, was another object before.
+            let is_same = |old: &Arc<Capacity>| old.class == new.class && old.topology == new.topology;
+            let was_enough = |old: &Arc<Capacity>| is_same(old) && is_enough(old);
             is_enough(new) && !delta.old.as_ref().is_some_and(was_enough)
         }
         _ => false,
@@ -120,6 +172,19 @@ mod tests {
 
     use super::*;
     use crate::objects::Object;
+    use crate::store::Collection;
+
+    /// One node, in rack `r`.
+    fn cluster() -> Snapshot {
+        let mut snapshot = Snapshot::default();
+        let node = json!({"metadata": {"name": "n", "labels": {"rack": "r"}}});
+        snapshot.nodes.put(object(node).unwrap());
+        snapshot
+    }
+
+    fn wakes(rules: &Rules, change: &Change, pod: &Pod, blockers: &BTreeSet<Blocker>) -> bool {
+        Hint::new(rules, &cluster(), change).wakes(pod, blockers)
+    }
 
     fn object<T: Object>(source: Value) -> Option<Arc<T>>
     where
@@ -197,6 +262,32 @@ mod tests {
             for blocker in blockers {
                 assert!(!wakes_when(&change, blocker), "{what}");
             }
+        }
+    }
+
+    #[test]
+    fn capacity_wakes_only_who_may_use_a_node_that_reaches_it() {
+        let capacity = |rack: &str| json!({"metadata": {"name": "x"}, "storageClassName": "s", "nodeTopology": {"matchLabels": {"rack": rack}}, "capacity": "1"});
+        let selecting = |rack: &str| -> Arc<Pod> {
+            let source = json!({"metadata": {"name": "p"}, "spec": {"containers": [], "nodeSelector": {"rack": rack}}});
+            object(source).unwrap()
+        };
+        for (old, new, pod, expected) in [
+            (Value::Null, capacity("r"), pod(), true),
+            (Value::Null, capacity("r"), selecting("r"), true),
+            (Value::Null, capacity("r"), selecting("other"), false),
+            (Value::Null, capacity("other"), pod(), false),
+            // Deleted and made anew while the watch was away.
+            (capacity("other"), capacity("r"), pod(), true),
+        ] {
+            let what = format!("{new} for {:?}", pod.node_selector);
+            let change = Change::Capacity(delta(old, new));
+            let blockers = [for_bytes(1)].into();
+            assert_eq!(
+                wakes(&Rules::default(), &change, &pod, &blockers),
+                expected,
+                "{what}"
+            );
         }
     }
 

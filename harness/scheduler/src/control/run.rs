@@ -21,11 +21,12 @@ use tracing::{debug, info};
 
 use super::bind::{self, BindJob};
 use super::cache::{Cache, Change};
-use super::hints;
+use super::hints::Hint;
 use super::queue::{Delays, Queue};
 use super::report::{Failure, FailureReason, Reported, Reporter};
-use super::watch::{self, Update};
+use super::watch::{self, News, Update};
 use crate::cycle::{self, Blocker, Cause, Decision, Feasible, Refused};
+use crate::defect::Defect;
 use crate::objects::Pod;
 use crate::options::{Options, OptionsError};
 use crate::rules::{Choice, Rules};
@@ -150,15 +151,39 @@ impl Scheduler {
     fn learn(&mut self, updates: Vec<Update>) {
         let now = Instant::now();
         for update in updates {
+            if self.overlooks(&update) {
+                continue;
+            }
             let changes = self.cache.lock().learn(update);
             for change in changes {
                 self.take_in(&change);
-                self.queue.wake(now, |pod, blockers| {
-                    hints::wakes(&self.rules, &change, pod, blockers)
-                });
+                let cache = self.cache.lock();
+                let hint = Hint::new(&self.rules, &cache.snapshot, &change);
+                self.queue.wake(now, |pod, blockers| hint.wakes(pod, blockers));
             }
         }
         self.news.send_replace(());
+    }
+
+    /// With the defects, some news of capacity objects does not count.
+    fn overlooks(&self, update: &Update) -> bool {
+        let Update::Capacity(news) = update else {
+            return false;
+        };
+        match news {
+            News::Gone(_) => self.rules.has(Defect::KeepsGone),
+            News::Changed(object) => {
+                self.rules.has(Defect::KeepsFirstFigures)
+                    && self
+                        .cache
+                        .lock()
+                        .snapshot
+                        .capacities
+                        .iter()
+                        .any(|known| known.key == object.key)
+            }
+            _ => false,
+        }
     }
 
     fn take_in(&mut self, change: &Change) {
@@ -204,6 +229,10 @@ impl Scheduler {
             } => {
                 log_refusals(&pod, &refused);
                 self.queue.wait(&pod.uid, blockers, now);
+                let message = match self.rules.has(Defect::GivesNoReason) {
+                    true => "not schedulable".to_owned(),
+                    false => message,
+                };
                 let reason = FailureReason::Unschedulable;
                 self.start_report(pod, Failure { reason, message }, reported);
             }
@@ -282,7 +311,11 @@ impl Scheduler {
                 decision,
                 reported,
             } => {
-                self.queue.back_off(&uid, now);
+                if self.rules.has(Defect::GivesUp) {
+                    self.queue.wait(&uid, BTreeSet::new(), now);
+                } else {
+                    self.queue.back_off(&uid, now);
+                }
                 self.queue.job_done(&uid, reported);
                 self.queue
                     .wake(now, |pod, blockers| frees(&decision, pod, blockers));

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Chain, Window};
 use crate::journal::{CallFact, Change, CommitFact, Fact, RequestFact, What};
+use crate::judge::pattern::role_of;
 use crate::judge::predicate::{DiffRow, Offer, RowState, is_managed, row_key, spell_bytes, spell_row};
 use crate::plan::{Row, Rows};
 use crate::scenario::Role;
@@ -44,9 +45,12 @@ impl<'a> Window<'a> {
         });
         let last = calls.next_back();
         let asked = format!("GetCapacity for class {class} at {segment}");
+        if self.is_taken_away(&mut chain, class, segment) {
+            return chain;
+        }
         let otherwise = match changed.filter(|(fact, _)| fact.seq == since) {
             Some((_, call)) => format!("never since {} changed what is left", call.method),
-            None => "never since the step began".to_owned(),
+            None => format!("never since the step began{}", self.instead(class, since)),
         };
         if !chain.link(asked, last.map(|(fact, _)| fact), otherwise) {
             return chain;
@@ -55,6 +59,82 @@ impl<'a> Window<'a> {
             self.answer_links(&mut chain, (fact, call), (class, segment), want);
         }
         chain
+    }
+
+    /// Whether the publisher itself has deleted the object in this step; the link says so.
+    fn is_taken_away(&self, chain: &mut Chain, class: &str, segment: &str) -> bool {
+        let key = (class.to_owned(), segment.to_owned());
+        let last = self.last_commit(|commit| self.is_row(commit, &key));
+        let taken = last.filter(|(fact, commit)| {
+            fact.seq >= self.from
+                && commit.change == Change::Deleted
+                && role_of(&commit.client) == Some(Role::Publisher)
+        });
+        if let Some((_, commit)) = taken {
+            let note = format!("{} was deleted by {}", commit.name, commit.client);
+            chain.missing(format!("the object of class {class} at {segment} stays"), note);
+        }
+        taken.is_some()
+    }
+
+    /// What the publisher has asked the driver about a class instead, and what it was refused.
+    fn instead(&self, class: &str, since: u64) -> String {
+        let parameters = self.asked_parameters(class);
+        let asked: BTreeSet<&str> = self
+            .facts
+            .iter()
+            .filter(|fact| fact.seq >= since)
+            .filter_map(|fact| match &fact.what {
+                What::Call(call) if call.method == "GetCapacity" && call.parameters == parameters => {
+                    Some(call.segment.as_deref().unwrap_or("*"))
+                }
+                _ => None,
+            })
+            .collect();
+        let mut text = match asked.len() {
+            0 => String::new(),
+            _ => format!("; asked about {}", Vec::from_iter(asked).join(" and ")),
+        };
+        let refused = self.facts.iter().rev().find_map(|fact| match &fact.what {
+            What::Request(request)
+                if request.code >= 400 && role_of(&request.client) == Some(Role::Publisher) =>
+            {
+                Some(request)
+            }
+            _ => None,
+        });
+        if let Some(request) = refused {
+            text.push_str(&format!("; {} of {}", spell_refusal(request), request.resource));
+        }
+        text
+    }
+
+    /// The volumes that the driver has made at a segment and not deleted again.
+    fn volumes_at(&self, segment: &str) -> String {
+        let calls = || {
+            self.facts.iter().filter_map(|fact| match &fact.what {
+                What::Call(call) if call.code == "OK" => Some(call),
+                _ => None,
+            })
+        };
+        let is_deleted = |made: &CallFact| {
+            calls().any(|call| call.method == "DeleteVolume" && call.volume_id == made.volume_id)
+        };
+        let mut volumes: BTreeMap<String, i64> = BTreeMap::new();
+        for call in calls().filter(|call| !is_deleted(call)) {
+            if let (Some(placed), Some(name)) = (&call.placed, &call.volume)
+                && placed.segment.as_deref().unwrap_or("*") == segment
+            {
+                volumes.insert(name.clone(), placed.bytes);
+            }
+        }
+        let spelt = volumes
+            .into_iter()
+            .map(|(name, bytes)| format!("{name} of {}", spell_bytes(bytes.into())));
+        match Vec::from_iter(spelt) {
+            none if none.is_empty() => String::new(),
+            all => format!(", which holds {}", all.join(" and ")),
+        }
     }
 
     /// The last call that made or removed a volume at the segment, after which any earlier answer is out of date. A call
@@ -89,7 +169,7 @@ impl<'a> Window<'a> {
         if !answers(call, want) {
             chain.missing(
                 format!("the driver answers {}", spell_row(want)),
-                format!("it answered {answer}"),
+                format!("it answered {answer}{}", self.volumes_at(row.1)),
             );
             return;
         }
@@ -109,6 +189,15 @@ impl<'a> Window<'a> {
             );
             return;
         };
+        if role_of(&commit.client) != Some(Role::Publisher) && commit.change == Change::Modified {
+            chain.found(format!("{} was changed by {}", commit.name, commit.client), fact);
+            let note = match self.refused_request(Role::Publisher, "csistoragecapacities") {
+                Some(request) => spell_refusal(request),
+                None => "no write was attempted".to_owned(),
+            };
+            chain.missing(format!("the publisher puts {} right", commit.name), note);
+            return;
+        }
         chain.found(format!("the object {} was written", commit.name), fact);
         let offer = Offer::of(&commit.object);
         let as_wanted = match want {

@@ -10,7 +10,7 @@ mod placement;
 use super::pattern;
 use super::predicate::{DiffRow, RowState};
 use crate::journal::{Change, CommitFact, Fact, RequestFact, What};
-use crate::plan::{Objects, Plan, Predicate};
+use crate::plan::{Objects, Pattern, PatternKind, Plan, Predicate};
 use crate::scenario::Role;
 use crate::world::World;
 
@@ -103,12 +103,29 @@ impl<'a> Window<'a> {
             (Predicate::Count(count), _) => {
                 let mut chain = Chain::default();
                 let text = format!("{} × {}", count.min, pattern::spell(&count.of));
-                chain.missing(text, format!("seen {seen} times"));
+                chain.missing(text, format!("seen {seen} times{}", self.otherwise(&count.of)));
                 chain
             }
             (Predicate::Order(list), _) => self.order_chain(list),
             _ => Chain::default(),
         }
+    }
+
+    /// The last fact that is as wanted but for its answer.
+    fn otherwise(&self, wanted: &Pattern) -> String {
+        let mut any = wanted.clone();
+        match &mut any.kind {
+            PatternKind::Request { code, .. } => *code = None,
+            PatternKind::Call(call) => call.code = None,
+            _ => return String::new(),
+        }
+        let found = self
+            .step()
+            .filter(|fact| pattern::matches(self.plan, &any, fact))
+            .last();
+        found.map_or_else(String::new, |fact| {
+            format!("; instead: {}", crate::line::spell(fact))
+        })
     }
 
     /// All facts of the step.
@@ -171,7 +188,7 @@ impl<'a> Window<'a> {
         chain
     }
 
-    fn order_chain(&self, list: &[crate::plan::Pattern]) -> Chain {
+    fn order_chain(&self, list: &[Pattern]) -> Chain {
         let mut chain = Chain::default();
         let mut facts = self.step();
         for pattern in list {
@@ -192,6 +209,13 @@ impl<'a> Window<'a> {
         let mut chain = Chain::default();
         let subject = row.subject.first().map(String::as_str).unwrap_or_default();
         let (resource, name) = subject.split_once(' ').unwrap_or((subject, ""));
+        if name == "(number)" {
+            chain.missing(
+                format!("{} × {resource}", row.want),
+                format!("there are {}", row.got),
+            );
+            return chain;
+        }
         let is_meant = |commit: &CommitFact| *commit.resource == *resource && commit.name == name;
         let what = if row.state == RowState::Missing {
             "exists"

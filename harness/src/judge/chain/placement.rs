@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{Chain, Window};
 use crate::journal::{Change, CommitFact, Fact, What};
 use crate::judge::pattern;
-use crate::judge::predicate::{DiffRow, node_of};
+use crate::judge::predicate::{DiffRow, Offer, node_of, row_key, spell_offer};
 use crate::plan::WORKLOADS;
 use crate::scenario::Role;
 
@@ -20,9 +20,10 @@ impl<'a> Window<'a> {
             return chain;
         }
         if row.want == "refused" {
+            let asks = self.asks(pod);
             let note = match node_of(self.world, pod) {
-                Some(node) => format!("it was placed on {node}"),
-                None => "it was neither refused nor placed".to_owned(),
+                Some(node) => format!("it was placed on {node}, and asks for {asks}"),
+                None => format!("it was neither refused nor placed, and asks for {asks}"),
             };
             chain.missing(format!("pod {pod} is refused"), note);
             return chain;
@@ -84,7 +85,7 @@ impl<'a> Window<'a> {
         };
         let text = format!(
             "the newest capacity ({}) delivered to the scheduler",
-            capacity.name
+            self.spell_capacity(capacity)
         );
         chain.link(text, self.delivery(Role::Scheduler, capacity), "never")
     }
@@ -174,6 +175,34 @@ impl<'a> Window<'a> {
                 .map(|_| format!("{pod}-{}", volume["name"].as_str().unwrap_or_default()))
         };
         volumes.filter_map(claim).collect()
+    }
+
+    /// What a pod wants of which classes.
+    fn asks(&self, pod: &str) -> String {
+        let ask = |claim: &String| {
+            let object = self
+                .world
+                .object("persistentvolumeclaims", Some(WORKLOADS), claim)?;
+            let spec = &object["spec"];
+            let size = spec["resources"]["requests"]["storage"].as_str()?;
+            let class = spec["storageClassName"].as_str().unwrap_or("no class");
+            Some(format!("{size} of {class}"))
+        };
+        let asks: Vec<String> = self.claims_of(pod).iter().filter_map(ask).collect();
+        match asks.is_empty() {
+            true => "no storage".to_owned(),
+            false => asks.join(" and "),
+        }
+    }
+
+    /// What an object offered when it was last written.
+    fn spell_capacity(&self, commit: &CommitFact) -> String {
+        let (class, segment) = row_key(self.plan, &commit.object);
+        let offer = spell_offer(Offer::of(&commit.object));
+        match commit.change {
+            Change::Deleted => format!("none any more for {class} at {segment}"),
+            Change::Added | Change::Modified => format!("{offer} for {class} at {segment}"),
+        }
     }
 
     /// The fact that chose a node for a claim, while that choice stands.

@@ -15,7 +15,8 @@ use super::escape::xml;
 use super::{CaseRecord, Report};
 use crate::Catalogue;
 
-const STYLE: &str = include_str!("style.css");
+/// What pages look like.
+pub(crate) const STYLE: &str = include_str!("style.css");
 
 /// Cases that are explained at most; further ones are named with their reason.
 const EXPLAINED: usize = 100;

@@ -133,6 +133,11 @@ impl Ledger {
             .filter(|key| !self.creating.contains(key))
     }
 
+    /// Whether an object is known.
+    pub(crate) fn knows(&self, uid: &str) -> bool {
+        self.objects.contains_key(uid)
+    }
+
     /// An object that should be deleted whatever its topology says.
     pub(crate) fn seen_unwanted(&mut self, object: Arc<CSIStorageCapacity>) -> Option<Key> {
         let uid = object.metadata.uid.clone()?;

@@ -1,0 +1,65 @@
+//! The catalogue of defects: what the references can be made to do wrong, after which report or requirement, and which cases are there
+//! to catch it.
+//!
+//! Only data. How a defect is switched on is the business of whoever registers the references.
+
+use std::collections::BTreeMap;
+
+use harness::scenario::Role;
+use serde::Deserialize;
+
+use crate::select::is_meant;
+
+/// One way of being wrong that the cases are held against.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Defect {
+    /// Its name on the command line; what comes before the first `-` is what is broken.
+    pub name: String,
+    /// What it does, in one sentence about "it".
+    pub text: String,
+    /// The report or the requirement that it is made after.
+    pub source: String,
+    /// The cases that claim to catch it, each with words of the first missing link that its failure must name.
+    pub claims: BTreeMap<String, String>,
+    /// Cases, or beginnings of their ids, that are there to catch it.
+    #[serde(default)]
+    pub cases: Vec<String>,
+}
+
+impl Defect {
+    /// The role whose system is broken; none: the driver or the API server, which every case has.
+    pub fn role(&self) -> Option<Role> {
+        let broken = self.name.split('-').next();
+        let roles = [Role::Publisher, Role::Scheduler, Role::Cleaner];
+        roles.into_iter().find(|role| Some(role.as_str()) == broken)
+    }
+
+    /// Whether a case claims to catch it, or is named for it.
+    pub fn names(&self, case: &str) -> bool {
+        self.claims.contains_key(case) || self.cases.iter().any(|name| is_meant(name, case))
+    }
+}
+
+/// All defects, in the order of the catalogue.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub struct Defects(Vec<Defect>);
+
+impl Defects {
+    /// The catalogue of this repository.
+    pub fn load() -> Self {
+        let text = include_str!("../defects.yaml");
+        serde_saphyr::from_str(text).expect("the catalogue is part of this program and tested with it")
+    }
+
+    /// One by one.
+    pub fn iter(&self) -> impl Iterator<Item = &Defect> {
+        self.0.iter()
+    }
+
+    /// The defect of that name.
+    pub fn get(&self, name: &str) -> Option<&Defect> {
+        self.0.iter().find(|defect| defect.name == name)
+    }
+}

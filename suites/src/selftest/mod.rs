@@ -1,0 +1,219 @@
+//! Holds the cases against the defects: a case that passes with every defect shows nothing, and a defect that no case catches could be in
+//! anybody's program.
+//!
+//! Knows no reference: whoever calls says how to build the systems with a defect, by its name.
+
+mod html;
+mod markdown;
+mod record;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use harness::judge::Verdict;
+use harness::plan::Plan;
+use harness::system::Systems;
+use harness::{Outcome, RunOptions, run};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use crate::defects::Defect;
+use crate::session::explain_failure;
+
+pub use html::page as html;
+pub use markdown::page as markdown;
+pub use record::{CaseBite, Claim, DefectBite, FORMAT, Found, Problem, SelftestReport, Trial};
+
+/// The references with a defect (`Some`) or without, and how to run them.
+pub type Build = dyn Fn(Option<&str>) -> (Systems, RunOptions) + Send + Sync;
+
+/// Which cases are held against which defects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// Each defect against the case that claims it and those that are named for it.
+    Named,
+    /// Each defect against every case that runs what it breaks.
+    Full,
+}
+
+/// What to hold against what.
+pub struct Selftest {
+    /// The defects that were asked for.
+    pub defects: Vec<Defect>,
+    /// The cases that were asked for.
+    pub plans: Vec<Arc<Plan>>,
+    /// Whether those are all cases and all defects there are, so that something can be said about each of them.
+    pub is_whole: bool,
+    /// How many pairs of them.
+    pub reach: Reach,
+    /// Runs at the same time; most of them wait.
+    pub jobs: usize,
+    /// How the references are built.
+    pub build: Arc<Build>,
+}
+
+/// Runs that are made again have so few others beside them.
+const CALM: usize = 8;
+
+impl Selftest {
+    /// Runs every pair, and every case once without a defect; `each` hears of them as they end.
+    ///
+    /// What could not be decided on a busy machine runs once more in calm, and so does what was missed by a case that is there for it: some
+    /// defects show by their haste alone, which such a machine takes away.
+    pub async fn run(self: &Arc<Self>, mut each: impl FnMut(&Trial)) -> Vec<Trial> {
+        let mut trials = self.run_pairs(self.pairs(), self.jobs, &mut each).await;
+        let is_open = |trial: &Trial| match trial.found {
+            Found::Undecided => true,
+            Found::Passed => self.is_named(trial),
+            Found::Failed | Found::Broken => false,
+        };
+        let again: Vec<Pair> = trials
+            .iter()
+            .filter(|trial| is_open(trial))
+            .filter_map(|trial| self.pair(trial))
+            .collect();
+        trials.retain(|trial| !is_open(trial));
+        for mut trial in self.run_pairs(again, CALM, &mut each).await {
+            trial.runs = 2;
+            trials.push(trial);
+        }
+        trials.sort_by(|a, b| (&a.defect, &a.case).cmp(&(&b.defect, &b.case)));
+        trials
+    }
+
+    /// Number of runs, apart from those that are made again.
+    pub fn size(&self) -> usize {
+        self.pairs().len()
+    }
+
+    /// What runs: first the defects, because those runs take longest, and then every case of theirs in good health.
+    fn pairs(&self) -> Vec<Pair> {
+        let mut pairs: Vec<Pair> = Vec::new();
+        for (at, defect) in self.defects.iter().enumerate() {
+            let cases = self.plans.iter().enumerate();
+            let held = cases.filter(|(_, plan)| match self.reach {
+                Reach::Named => defect.names(plan.id()),
+                Reach::Full => touches(defect, plan) || defect.names(plan.id()),
+            });
+            pairs.extend(held.map(|(plan, _)| (Some(at), plan)));
+        }
+        let healthy: BTreeSet<usize> = match self.is_whole {
+            true => (0..self.plans.len()).collect(),
+            false => pairs.iter().map(|(_, plan)| *plan).collect(),
+        };
+        pairs.extend(healthy.into_iter().map(|plan| (None, plan)));
+        pairs
+    }
+
+    /// Whether the case is there for the defect.
+    fn is_named(&self, trial: &Trial) -> bool {
+        let mut defects = self.defects.iter();
+        defects.any(|defect| Some(&defect.name) == trial.defect.as_ref() && defect.names(&trial.case))
+    }
+
+    fn pair(&self, trial: &Trial) -> Option<Pair> {
+        let named = |name: &String| self.defects.iter().position(|defect| defect.name == *name);
+        let plan = self.plans.iter().position(|plan| plan.id() == trial.case)?;
+        Some((trial.defect.as_ref().and_then(named), plan))
+    }
+
+    async fn run_pairs(
+        self: &Arc<Self>,
+        pairs: Vec<Pair>,
+        jobs: usize,
+        each: &mut impl FnMut(&Trial),
+    ) -> Vec<Trial> {
+        let permits = Arc::new(Semaphore::new(jobs.max(1)));
+        let mut tasks = JoinSet::new();
+        for pair in pairs {
+            let (selftest, permits) = (self.clone(), permits.clone());
+            tasks.spawn(async move {
+                // The semaphore is never closed, and a missing permit would only mean more at once.
+                let _permit = permits.acquire_owned().await.ok();
+                selftest.hold(pair).await
+            });
+        }
+        let mut trials = Vec::new();
+        while let Some(joined) = tasks.join_next().await {
+            match joined {
+                Ok(trial) => {
+                    each(&trial);
+                    trials.push(trial);
+                }
+                // Ours, not a system's: those panic inside tasks of their own.
+                Err(error) => std::panic::resume_unwind(error.into_panic()),
+            }
+        }
+        trials
+    }
+
+    async fn hold(&self, (defect, plan): Pair) -> Trial {
+        let defect = defect.map(|at| &self.defects[at]);
+        let plan = &self.plans[plan];
+        let (systems, options) = (self.build)(defect.map(|defect| defect.name.as_str()));
+        let ended = run(plan.clone(), &systems, options).await;
+        let mut trial = Trial {
+            defect: defect.map(|defect| defect.name.clone()),
+            case: plan.id().to_owned(),
+            found: Found::Broken,
+            link: String::new(),
+            explanation: None,
+            seconds: 0.0,
+            runs: 1,
+        };
+        match ended {
+            Err(error) => trial.link = error.to_string(),
+            Ok(outcome) => {
+                trial.seconds = seconds(outcome.elapsed);
+                trial.found = found(&outcome);
+                trial.link = deciding_words(&outcome);
+                // The others would only make the record large.
+                if defect.is_none_or(|defect| defect.claims.contains_key(plan.id())) {
+                    let text = explain_failure(plan, &outcome, rerun(defect, plan), Vec::new());
+                    trial.explanation = text.map(|text| anstream::adapter::strip_str(&text).to_string());
+                }
+            }
+        }
+        trial
+    }
+}
+
+/// Index of the defect, if any, and of the case.
+type Pair = (Option<usize>, usize);
+
+/// Whether what the defect breaks takes part in the case.
+fn touches(defect: &Defect, plan: &Plan) -> bool {
+    defect.role().is_none_or(|role| plan.roles.contains(&role))
+}
+
+fn found(outcome: &Outcome) -> Found {
+    match outcome.verdict {
+        Verdict::Pass => Found::Passed,
+        Verdict::Fail(_) => Found::Failed,
+        Verdict::Inconclusive(_) => Found::Undecided,
+    }
+}
+
+/// The first missing link with its note; what happened, where there is no chain because a process ended.
+fn deciding_words(outcome: &Outcome) -> String {
+    let Some(failure) = outcome.verdict.failure() else {
+        return String::new();
+    };
+    match failure.chain.first_missing() {
+        Some(link) if link.note.is_empty() => link.text.clone(),
+        Some(link) => format!("{}: {}", link.text, link.note),
+        None => failure.summary.clone(),
+    }
+}
+
+fn rerun(defect: Option<&Defect>, plan: &Plan) -> String {
+    match defect {
+        Some(defect) => format!("cargo xtask e2e --defect={} {}", defect.name, plan.id()),
+        None => format!("cargo xtask e2e {}", plan.id()),
+    }
+}
+
+fn seconds(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1000.0).round() / 1000.0
+}

@@ -1,0 +1,321 @@
+//! What holding the cases against the defects came to, as data: every form of it is made of this record.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Reach, Selftest};
+use crate::defects::Defect;
+
+/// Version of the record's format.
+pub const FORMAT: u32 = 1;
+
+/// How one run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Found {
+    /// The case passed: with a defect, it was missed.
+    Passed,
+    /// The case failed: with a defect, it was caught.
+    Failed,
+    /// The machine was too busy to tell, twice.
+    Undecided,
+    /// The case could not be run.
+    Broken,
+}
+
+/// One case, run with one defect or with none.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trial {
+    /// The defect; none: in good health.
+    pub defect: Option<String>,
+    /// The case.
+    pub case: String,
+    /// How it ended.
+    pub found: Found,
+    /// The first missing link of a failure, or what happened.
+    pub link: String,
+    /// The failure as people see it, where it belongs to a claim.
+    pub explanation: Option<String>,
+    /// How long it took.
+    pub seconds: f64,
+    /// 2 where the first run was not taken for an answer.
+    pub runs: u32,
+}
+
+/// The whole record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SelftestReport {
+    /// Version of this format.
+    pub format: u32,
+    /// Version of the harness.
+    pub harness: String,
+    /// When it began, in UTC (RFC 3339).
+    pub started: String,
+    /// How long it took.
+    pub seconds: f64,
+    /// The command that made it.
+    pub command: Vec<String>,
+    /// Whether every defect met every case that runs what it breaks.
+    pub full: bool,
+    /// Number of runs.
+    pub runs: usize,
+    /// Cases that pass without a defect, as all must.
+    pub healthy: usize,
+    /// What is not as it must be; empty: the cases bite.
+    pub problems: Vec<Problem>,
+    /// Runs that say nothing, because the machine was too busy.
+    pub undecided: Vec<String>,
+    /// The defects.
+    pub defects: Vec<DefectBite>,
+    /// The cases.
+    pub cases: Vec<CaseBite>,
+}
+
+/// Something that is not as it must be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Problem {
+    /// The defect that it is about, if any.
+    pub defect: Option<String>,
+    /// The case that it is about, if any.
+    pub case: Option<String>,
+    /// What is wrong, in one sentence.
+    pub text: String,
+}
+
+/// One defect and what became of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DefectBite {
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub text: String,
+    /// What it is made after.
+    pub source: String,
+    /// The cases that claim it and ran.
+    pub claims: Vec<Claim>,
+    /// Cases that caught it.
+    pub caught_by: Vec<String>,
+    /// Cases that ran and did not.
+    pub missed_by: Vec<String>,
+}
+
+/// What the case said that claims a defect.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Claim {
+    /// The case.
+    pub case: String,
+    /// Words that its first missing link must have.
+    pub words: String,
+    /// How it ended.
+    pub found: Found,
+    /// Its first missing link.
+    pub link: String,
+    /// Its text.
+    pub explanation: Option<String>,
+}
+
+/// One case and what it caught.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CaseBite {
+    /// Its id.
+    pub id: String,
+    /// The defects that it is named for.
+    pub named_for: Vec<String>,
+    /// The defects that it caught.
+    pub caught: Vec<String>,
+}
+
+impl SelftestReport {
+    /// The record of all runs.
+    pub fn new(selftest: &Selftest, trials: &[Trial], command: Vec<String>) -> Self {
+        let mut report = SelftestReport {
+            format: FORMAT,
+            harness: env!("CARGO_PKG_VERSION").to_owned(),
+            started: String::new(),
+            seconds: 0.0,
+            command,
+            full: selftest.reach == Reach::Full,
+            runs: trials.len(),
+            healthy: count(trials, |trial| {
+                trial.defect.is_none() && trial.found == Found::Passed
+            }),
+            problems: Vec::new(),
+            undecided: undecided(trials),
+            defects: selftest
+                .defects
+                .iter()
+                .map(|defect| bite(defect, trials))
+                .collect(),
+            cases: Vec::new(),
+        };
+        report.cases = cases(selftest, trials);
+        report.problems = problems(selftest, trials, &report);
+        report
+    }
+
+    /// As JSON, for programs.
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("the record is made of texts and numbers");
+        text.push('\n');
+        text
+    }
+
+    /// Number of defects whose claim holds.
+    pub fn claims_held(&self) -> usize {
+        self.defects
+            .iter()
+            .filter(|defect| defect.word() == "caught")
+            .count()
+    }
+}
+
+impl Claim {
+    /// Whether the case failed and named the link.
+    pub fn holds(&self) -> bool {
+        self.found == Found::Failed && self.link.contains(&self.words)
+    }
+}
+
+impl DefectBite {
+    /// How far the claim holds, in one word.
+    pub fn word(&self) -> &'static str {
+        let Some(claim) = self.claims.iter().find(|claim| !claim.holds()) else {
+            return if self.claims.is_empty() { "-" } else { "caught" };
+        };
+        match claim.found {
+            Found::Passed => "MISSED",
+            Found::Failed => "MISLED",
+            Found::Undecided => "UNDECIDED",
+            Found::Broken => "BROKEN",
+        }
+    }
+}
+
+fn count(trials: &[Trial], is_meant: impl Fn(&Trial) -> bool) -> usize {
+    trials.iter().filter(|trial| is_meant(trial)).count()
+}
+
+fn bite(defect: &Defect, trials: &[Trial]) -> DefectBite {
+    let of_defect: Vec<&Trial> = trials
+        .iter()
+        .filter(|trial| trial.defect.as_ref() == Some(&defect.name))
+        .collect();
+    let ids = |found: Found| {
+        let found = of_defect.iter().filter(|trial| trial.found == found);
+        found.map(|trial| trial.case.clone()).collect()
+    };
+    let claims = of_defect.iter().filter_map(|trial| {
+        let words = defect.claims.get(&trial.case)?.clone();
+        Some(Claim {
+            case: trial.case.clone(),
+            words,
+            found: trial.found,
+            link: trial.link.clone(),
+            explanation: trial.explanation.clone(),
+        })
+    });
+    DefectBite {
+        name: defect.name.clone(),
+        text: defect.text.clone(),
+        source: defect.source.clone(),
+        claims: claims.collect(),
+        caught_by: ids(Found::Failed),
+        missed_by: ids(Found::Passed),
+    }
+}
+
+fn cases(selftest: &Selftest, trials: &[Trial]) -> Vec<CaseBite> {
+    let mut caught: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for trial in trials.iter().filter(|trial| trial.found == Found::Failed) {
+        if let Some(defect) = &trial.defect {
+            caught.entry(&trial.case).or_default().push(defect.clone());
+        }
+    }
+    let ran: BTreeSet<&str> = trials.iter().map(|trial| trial.case.as_str()).collect();
+    let plans = selftest.plans.iter().filter(|plan| ran.contains(plan.id()));
+    plans
+        .map(|plan| CaseBite {
+            id: plan.id().to_owned(),
+            named_for: selftest
+                .defects
+                .iter()
+                .filter(|defect| defect.names(plan.id()))
+                .map(|defect| defect.name.clone())
+                .collect(),
+            caught: caught.remove(plan.id()).unwrap_or_default(),
+        })
+        .collect()
+}
+
+fn undecided(trials: &[Trial]) -> Vec<String> {
+    let open = trials.iter().filter(|trial| trial.found == Found::Undecided);
+    open.map(|trial| match &trial.defect {
+        Some(defect) => format!("{} with {defect}", trial.case),
+        None => trial.case.clone(),
+    })
+    .collect()
+}
+
+fn problems(selftest: &Selftest, trials: &[Trial], report: &SelftestReport) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for trial in trials {
+        let text = match (&trial.defect, trial.found) {
+            (None, Found::Failed) => format!("fails without any defect: {}", trial.link),
+            (None, Found::Broken) => format!("cannot be run: {}", trial.link),
+            (Some(name), found @ (Found::Passed | Found::Broken)) if selftest.is_named(trial) => {
+                match found {
+                    Found::Passed => format!("is named for {name}, and passes with it"),
+                    _ => format!("is named for {name}, and cannot be run with it: {}", trial.link),
+                }
+            }
+            _ => continue,
+        };
+        problems.push(Problem {
+            defect: trial.defect.clone(),
+            case: Some(trial.case.clone()),
+            text,
+        });
+    }
+    problems.extend(report.defects.iter().flat_map(misled));
+    if selftest.is_whole {
+        problems.extend(idle(report));
+    }
+    problems
+}
+
+/// Claims that fail for another reason than the one they name.
+fn misled(defect: &DefectBite) -> impl Iterator<Item = Problem> {
+    let misled = |claim: &&Claim| claim.found == Found::Failed && !claim.holds();
+    defect.claims.iter().filter(misled).map(|claim| Problem {
+        defect: Some(defect.name.clone()),
+        case: Some(claim.case.clone()),
+        text: format!(
+            "catches {}, but blames “{}” instead of “{}”",
+            defect.name, claim.link, claim.words
+        ),
+    })
+}
+
+/// Cases that catch nothing, and those that nobody has said what they catch.
+fn idle(report: &SelftestReport) -> Vec<Problem> {
+    let idle = report.cases.iter().filter_map(|case| {
+        let text = match (case.caught.is_empty(), case.named_for.is_empty()) {
+            (true, true) if report.full => "catches no defect: strengthen it, or add what it is there for",
+            (_, true) => "is named for no defect: name one that it catches in suites/defects.yaml",
+            _ => return None,
+        };
+        Some(Problem {
+            defect: None,
+            case: Some(case.id.clone()),
+            text: text.to_owned(),
+        })
+    });
+    idle.collect()
+}
