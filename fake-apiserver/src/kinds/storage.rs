@@ -190,14 +190,12 @@ fn attachment_validate(object: &Value, faults: &mut Faults) {
     match (volume.is_null(), inline.is_null()) {
         (true, true) => faults.required("spec.source", one),
         (false, false) => faults.forbidden("spec.source", one),
+        (true, false) => inline_validate(inline, "spec.source.inlineVolumeSpec", faults),
         (false, true) if *volume == "" => {
             let text = "must specify non empty persistentVolumeName";
             faults.required("spec.source.persistentVolumeName", text);
         }
         _ => {}
-    }
-    if !inline.is_null() {
-        inline_validate(inline, "spec.source.inlineVolumeSpec", faults);
     }
     let node = text(&spec["nodeName"]);
     meta::complain(faults, "spec.nodeName", &node, names::subdomain(&node));

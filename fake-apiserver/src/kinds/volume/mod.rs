@@ -143,7 +143,7 @@ pub(super) fn inline_validate(spec: &Value, at: &str, faults: &mut Faults) {
     some_access_modes(spec, at, faults);
     let policy = spec["persistentVolumeReclaimPolicy"].as_str().unwrap_or_default();
     if !["", "Retain"].contains(&policy) {
-        let text = "may only be \"Retain\" in the context of inline volumes";
+        let text = "may only be Retain in the context of inline volumes";
         faults.forbidden(format!("{at}.persistentVolumeReclaimPolicy"), text);
     }
     if is_set("nodeAffinity") {
@@ -157,7 +157,6 @@ pub(super) fn inline_validate(spec: &Value, at: &str, faults: &mut Faults) {
         let text = "may not specify volumeMode other than Filesystem in the context of inline volumes";
         faults.forbidden(format!("{at}.volumeMode"), text);
     }
-    class_name(spec, "volumeAttributesClassName", at, faults);
 }
 
 /// The rules for the spec of a volume that stands by itself.
@@ -184,6 +183,10 @@ fn volume_spec_validate(spec: &Value, at: &str, faults: &mut Faults) {
     }
     class_name(spec, "storageClassName", at, faults);
     volume_mode(spec, at, faults);
+    if spec["volumeAttributesClassName"] == "" {
+        let field = format!("{at}.volumeAttributesClassName");
+        faults.required(field, "an empty string is disallowed");
+    }
     class_name(spec, "volumeAttributesClassName", at, faults);
 }
 

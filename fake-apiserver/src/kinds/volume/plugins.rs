@@ -37,15 +37,15 @@ pub(super) const PLUGINS: [Plugin; 19] = [
     plugin("flexVolume", "flexVolume", &["driver"], flex),
     plugin("azureFile", "azureFile", &["secretName", "shareName"], azure_file),
     plugin("vsphereVolume", "vsphereVolume", &["volumePath"], nothing),
-    plugin(
-        "photonPersistentDisk",
-        "photonPersistentDisk",
-        &["pdID"],
-        nothing,
-    ),
+    plugin("photonPersistentDisk", "photonPersistentDisk", &["pdID"], nothing),
     plugin("portworxVolume", "portworxVolume", &["volumeID"], nothing),
     plugin("azureDisk", "azureDisk", &["diskName", "diskURI"], azure_disk),
-    plugin("scaleIO", "scaleIO", &["gateway", "system", "volumeName"], nothing),
+    plugin(
+        "scaleIO",
+        "scaleIO",
+        &["gateway", "system", "volumeName"],
+        nothing,
+    ),
     plugin("storageos", "storageos", &["volumeName"], storage_os),
     plugin("nfs", "nfs", &["server", "path"], super::source::nfs_path),
 ];
@@ -81,7 +81,11 @@ const DEFAULTS: [(&str, &[(&str, &str)]); 4] = [
     ("iscsi", &[("iscsiInterface", "default")]),
     (
         "azureDisk",
-        &[("cachingMode", "ReadWrite"), ("fsType", "ext4"), ("kind", "Shared")],
+        &[
+            ("cachingMode", "ReadWrite"),
+            ("fsType", "ext4"),
+            ("kind", "Shared"),
+        ],
     ),
 ];
 
@@ -271,10 +275,7 @@ fn fibre_channel(source: &Value, at: &str, faults: &mut Faults) {
     }
     if any("targetWWNs") {
         match &source["lun"] {
-            Value::Null => faults.required(
-                format!("{at}.lun"),
-                "lun is required if targetWWNs is specified",
-            ),
+            Value::Null => faults.required(format!("{at}.lun"), "lun is required if targetWWNs is specified"),
             number => unit(number, at, faults),
         }
     }
