@@ -185,7 +185,8 @@ impl Endpoint {
     }
 }
 
-fn describe_creation(call: &mut Event, request: &CreateVolumeRequest) {
+/// Fills in what a CreateVolume request says.
+pub(crate) fn describe_creation(call: &mut Event, request: &CreateVolumeRequest) {
     let segments = |terms: &[Topology]| {
         terms
             .iter()

@@ -13,7 +13,7 @@ use csi_proto::v1::{
 use tokio::{net::UnixListener, task::JoinHandle};
 use tokio_stream::{StreamExt, wrappers::UnixListenerStream};
 use tokio_util::sync::{CancellationToken, DropGuard};
-use tonic::transport::Server;
+use tonic::transport::{Server, server::Router};
 
 use crate::{Segment, call::Endpoint, connection::Connection, driver::Shared};
 
@@ -72,6 +72,45 @@ impl Drop for SocketFile {
 }
 
 pub(crate) fn listen(shared: Arc<Shared>, path: &Path, node: Option<NodeIdentity>) -> io::Result<Running> {
+    let stopped = CancellationToken::new();
+    let has_node = node.is_some();
+    let endpoint = Endpoint {
+        shared,
+        node,
+        stopped: stopped.clone(),
+    };
+    let router = server()
+        .add_service(IdentityServer::new(endpoint.clone()))
+        .add_service(ControllerServer::new(endpoint.clone()))
+        .add_optional_service(has_node.then(|| NodeServer::new(endpoint)));
+    serve(path, router, stopped)
+}
+
+/// A server with the limits that every socket has.
+pub(crate) fn server() -> Server {
+    Server::builder().max_concurrent_streams(CALLS_PER_CONNECTION_MAX)
+}
+
+/// Serves these services on a new socket until the result is dropped, and cancels `stopped` then.
+pub(crate) fn serve(path: &Path, router: Router, stopped: CancellationToken) -> io::Result<Running> {
+    let listener = bind(path)?;
+    let serving = router.serve_with_incoming_shutdown(
+        UnixListenerStream::new(listener).map(|stream| stream.map(Connection::new)),
+        stopped.clone().cancelled_owned(),
+    );
+    let task = tokio::spawn(async move {
+        if let Err(error) = serving.await {
+            tracing::error!(%error, "the endpoint failed");
+        }
+    });
+    Ok(Running {
+        socket: SocketFile(path.to_owned()),
+        stop: stopped.drop_guard(),
+        task,
+    })
+}
+
+fn bind(path: &Path) -> io::Result<UnixListener> {
     let length = path.as_os_str().len();
     if length > SOCKET_PATH_BYTES_MAX {
         let message = format!(
@@ -87,31 +126,5 @@ pub(crate) fn listen(shared: Arc<Shared>, path: &Path, node: Option<NodeIdentity
         }
         fs::remove_file(path)?;
     }
-    let listener = UnixListener::bind(path)?;
-    let stopped = CancellationToken::new();
-    let has_node = node.is_some();
-    let endpoint = Endpoint {
-        shared,
-        node,
-        stopped: stopped.clone(),
-    };
-    let server = Server::builder()
-        .max_concurrent_streams(CALLS_PER_CONNECTION_MAX)
-        .add_service(IdentityServer::new(endpoint.clone()))
-        .add_service(ControllerServer::new(endpoint.clone()))
-        .add_optional_service(has_node.then(|| NodeServer::new(endpoint)));
-    let serving = server.serve_with_incoming_shutdown(
-        UnixListenerStream::new(listener).map(|stream| stream.map(Connection::new)),
-        stopped.clone().cancelled_owned(),
-    );
-    let task = tokio::spawn(async move {
-        if let Err(error) = serving.await {
-            tracing::error!(%error, "the endpoint failed");
-        }
-    });
-    Ok(Running {
-        socket: SocketFile(path.to_owned()),
-        stop: stopped.drop_guard(),
-        task,
-    })
+    UnixListener::bind(path)
 }

@@ -9,6 +9,7 @@
 //! published  paths where volumes are in use
 //! rule       scripted deviations                  event      what is told to the observer
 //! method     calls and gRPC codes by name         version    releases of the specification
+//! forward    a recording socket before another driver    caller  asking a driver, and its answers as figures
 //! endpoint   one socket: starts and stops         connection one caller, and cutting it off
 //! call       what every call has in common        arguments  what requests must look like
 //! identity, controller, node: the three services, one file each
@@ -18,6 +19,7 @@
 mod arguments;
 mod backend;
 mod call;
+mod caller;
 mod connection;
 #[cfg(feature = "control")]
 pub mod control;
@@ -27,6 +29,7 @@ pub mod description;
 mod driver;
 mod endpoint;
 mod event;
+mod forward;
 mod identity;
 mod method;
 mod node;
@@ -41,10 +44,12 @@ pub use backend::{
     Access, CostFactor, Device, GROUP_VOLUME_BYTES_MIN, Held, Pool, Reservation, ReserveError,
     ReservedVolume, Storage, VolumeInfo,
 };
+pub use caller::{Caller, Figure, Question, Reply};
 pub use connection::Peer;
 pub use driver::{DriverSpec, FakeDriver};
 pub use endpoint::{NodeIdentity, Running};
 pub use event::{Answer, Event, Failure, Observer};
+pub use forward::Forwarder;
 pub use method::{Method, code_from_name, code_name};
 pub use rule::{Effect, Rule, RuleId, RuleState, ScriptError};
 pub use tonic::Code;

@@ -3,13 +3,15 @@
 //!
 //! A defect changes what the cluster is built and told to be, never what the case expects: the judge reads the plan as it was written.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
 use fake_apiserver::Release;
+use fake_csi::Storage;
 use serde_json::{Value, json};
 
-use crate::plan::{Action, Plan};
+use crate::plan::{Action, Effect, Plan, Script};
 
 /// One way in which the surroundings are wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,16 +28,49 @@ pub enum Defect {
     ServerForgetsDriverSpec,
     /// The driver takes a volume for as large as its bytes, whatever its class costs on top.
     DriverForgetsCosts,
+    /// The driver's name is no DNS subdomain.
+    DriverHasOddName,
+    /// The driver never says that it is ready.
+    DriverIsNeverReady,
+    /// The driver claims accessibility constraints, and tells no node's segment.
+    DriverHidesItsSegment,
+    /// The driver advertises GET_CAPACITY, and does not implement it.
+    DriverPromisesCapacity,
+    /// GetCapacity answers what there was at first, in every segment and for ever.
+    DriverTellsAConstant,
+    /// GetCapacity answers twice of what there is.
+    DriverExaggerates,
+    /// GetCapacity answers half of what there is.
+    DriverUnderstates,
+    /// GetCapacity answers a negative number.
+    DriverTellsNonsense,
+    /// The second answer of GetCapacity is lower, though nothing has changed.
+    DriverWavers,
+    /// GetCapacity fails with INTERNAL where it does not know a parameter.
+    DriverChokesOnParameters,
+    /// A volume that was made or deleted already is an error.
+    DriverRefusesRepeats,
 }
 
 /// Every defect with its name on the command line.
-const NAMES: [(&str, Defect); 6] = [
+const NAMES: [(&str, Defect); 17] = [
     ("server-ignores-gates", Defect::ServerIgnoresGates),
     ("server-is-newest", Defect::ServerIsNewest),
     ("server-is-oldest", Defect::ServerIsOldest),
     ("server-is-beta", Defect::ServerIsBeta),
     ("server-forgets-driver-spec", Defect::ServerForgetsDriverSpec),
     ("driver-forgets-costs", Defect::DriverForgetsCosts),
+    ("driver-has-odd-name", Defect::DriverHasOddName),
+    ("driver-is-never-ready", Defect::DriverIsNeverReady),
+    ("driver-hides-its-segment", Defect::DriverHidesItsSegment),
+    ("driver-promises-capacity", Defect::DriverPromisesCapacity),
+    ("driver-tells-a-constant", Defect::DriverTellsAConstant),
+    ("driver-exaggerates", Defect::DriverExaggerates),
+    ("driver-understates", Defect::DriverUnderstates),
+    ("driver-tells-nonsense", Defect::DriverTellsNonsense),
+    ("driver-wavers", Defect::DriverWavers),
+    ("driver-chokes-on-parameters", Defect::DriverChokesOnParameters),
+    ("driver-refuses-repeats", Defect::DriverRefusesRepeats),
 ];
 
 /// The name given is not in the table.
@@ -59,8 +94,99 @@ impl Defect {
             Defect::ServerIsBeta => each_release(&mut plan, |release, _| *release = last_beta()),
             Defect::ServerForgetsDriverSpec => forget_driver_spec(&mut plan),
             Defect::DriverForgetsCosts => plan.driver.costs.clear(),
+            Defect::DriverHasOddName => plan.driver.name = "Disk_1".to_owned(),
+            Defect::DriverHidesItsSegment => {
+                plan.driver_nodes
+                    .iter_mut()
+                    .for_each(|(_, segment)| segment.clear());
+            }
+            Defect::DriverPromisesCapacity => {
+                plan.driver.get_capacity = true;
+                let scripts = scripts(self, told_at_first(&plan));
+                script(&mut plan, scripts);
+            }
+            Defect::DriverIsNeverReady
+            | Defect::DriverTellsAConstant
+            | Defect::DriverExaggerates
+            | Defect::DriverUnderstates
+            | Defect::DriverTellsNonsense
+            | Defect::DriverWavers
+            | Defect::DriverChokesOnParameters
+            | Defect::DriverRefusesRepeats => {
+                let scripts = scripts(self, told_at_first(&plan));
+                script(&mut plan, scripts);
+            }
         }
         plan
+    }
+}
+
+/// What all pools have together at the start, in bytes.
+fn told_at_first(plan: &Plan) -> i64 {
+    let raw = |storage: &Storage| match storage {
+        Storage::Linear { capacity, .. } => i64::try_from(*capacity).unwrap_or(i64::MAX),
+        // The cases about drivers have none of these.
+        _ => 0,
+    };
+    plan.driver.pools.iter().map(|(_, storage)| raw(storage)).sum()
+}
+
+/// What the driver is told to answer wrongly. `all`: what it has, in bytes.
+fn scripts(defect: Defect, all: i64) -> Vec<Script> {
+    /// gRPC codes.
+    const NOT_FOUND: i32 = 5;
+    const ALREADY_EXISTS: i32 = 6;
+    const FAILED_PRECONDITION: i32 = 9;
+    const UNIMPLEMENTED: i32 = 12;
+    const INTERNAL: i32 = 13;
+    let always = |method: &str, effect| Script {
+        method: method.to_owned(),
+        segment: None,
+        parameters: BTreeMap::new(),
+        skip: 0,
+        times: None,
+        effect,
+    };
+    let capacity = |bytes| {
+        let maximum = Some(bytes);
+        let available = bytes;
+        always("GetCapacity", Effect::Answer { available, maximum })
+    };
+    let later = |script| Script { skip: 1, ..script };
+    match defect {
+        Defect::DriverIsNeverReady => vec![always("Probe", Effect::Code(FAILED_PRECONDITION))],
+        Defect::DriverPromisesCapacity => vec![always("GetCapacity", Effect::Code(UNIMPLEMENTED))],
+        Defect::DriverTellsAConstant => vec![capacity(all)],
+        Defect::DriverExaggerates => vec![capacity(all * 2)],
+        Defect::DriverUnderstates => vec![capacity(all / 2)],
+        Defect::DriverTellsNonsense => vec![capacity(-1)],
+        Defect::DriverWavers => vec![Script {
+            times: Some(1),
+            ..later(capacity(all / 2))
+        }],
+        Defect::DriverChokesOnParameters => vec![Script {
+            parameters: [("unheard-of".to_owned(), "1".to_owned())].into(),
+            ..always("GetCapacity", Effect::Code(INTERNAL))
+        }],
+        Defect::DriverRefusesRepeats => vec![
+            later(always("CreateVolume", Effect::Code(ALREADY_EXISTS))),
+            later(always("DeleteVolume", Effect::Code(NOT_FOUND))),
+        ],
+        _ => Vec::new(),
+    }
+}
+
+/// The first that happens is that the driver is told.
+fn script(plan: &mut Plan, scripts: Vec<Script>) {
+    if let Some(step) = plan.steps.first_mut() {
+        let scripts = scripts.into_iter();
+        let actions = scripts.map(|script| {
+            (
+                Action::Script(script),
+                "the driver is broken on purpose".to_owned(),
+            )
+        });
+        step.actions.splice(0..0, actions);
     }
 }
 
@@ -83,7 +209,7 @@ fn forget_driver_spec(plan: &mut Plan) {
     }
 }
 
-type Gates = std::collections::BTreeMap<String, bool>;
+type Gates = BTreeMap<String, bool>;
 
 /// Changes every release that the API server is to have, from the start or later on.
 fn each_release(plan: &mut Plan, change: impl Fn(&mut Release, &mut Gates)) {

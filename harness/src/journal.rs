@@ -63,6 +63,8 @@ pub enum What {
     Fault(FaultFact),
     /// The driver answered a call.
     Call(CallFact),
+    /// The harness has put a question to the driver, and this is what it got.
+    Answer(AnswerFact),
     /// A system under test started or ended.
     Process(ProcessFact),
 }
@@ -253,6 +255,26 @@ pub struct CallFact {
     /// What few calls have.
     #[serde(flatten)]
     pub details: CallDetails,
+}
+
+/// What the driver told the harness.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AnswerFact {
+    /// The case's name for it.
+    pub name: String,
+    /// The CSI method.
+    pub call: String,
+    /// The class asked about.
+    pub class: Option<String>,
+    /// The segment asked about, as cases spell it.
+    pub segment: Option<String>,
+    /// `OK` or the gRPC code; `NOT_ASKED` where the question needed a figure that was not there.
+    pub code: String,
+    /// Why not.
+    pub message: Option<String>,
+    /// Figures by name: numbers of bytes, texts, and 1 or 0 for yes and no.
+    pub told: std::collections::BTreeMap<String, Value>,
 }
 
 /// What few calls have.

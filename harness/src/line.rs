@@ -1,13 +1,13 @@
 //! A fact in one line of words, for timelines and notes. Knows the journal's types and nothing else.
 
-use crate::journal::{BoundKind, CallFact, CommitFact, Fact, ProcessEvent, RequestFact, What};
+use crate::journal::{AnswerFact, BoundKind, CallFact, CommitFact, Fact, ProcessEvent, RequestFact, What};
 use crate::judge::spell_bytes;
 
 /// Who observed it: the first column of a timeline.
 pub(crate) fn source(fact: &Fact) -> &'static str {
     match fact.what {
         What::Request(_) | What::Commit(_) | What::Delivery(_) | What::Fault(_) => "api",
-        What::Call(_) => "csi",
+        What::Call(_) | What::Answer(_) => "csi",
         What::Process(_) => "sut",
         _ => "harness",
     }
@@ -37,6 +37,7 @@ pub(crate) fn spell(fact: &Fact) -> String {
             None => format!("fault: {}", fault.what),
         },
         What::Call(call) => spell_call(call),
+        What::Answer(answer) => spell_answer(answer),
         What::Process(process) => match &process.event {
             ProcessEvent::Started => format!("{} started", process.client),
             ProcessEvent::Stopped => format!("{} stopped", process.client),
@@ -44,6 +45,27 @@ pub(crate) fn spell(fact: &Fact) -> String {
             ProcessEvent::Exited(how) => format!("{} ended by itself: {how}", process.client),
         },
     }
+}
+
+/// What was told, beside the call that told it.
+fn spell_answer(answer: &AnswerFact) -> String {
+    let mut text = format!(
+        "{} is the answer of {}: {}",
+        answer.name, answer.call, answer.code
+    );
+    for (name, value) in &answer.told {
+        let value = match (name.as_str(), value.as_i64()) {
+            ("available" | "maximum" | "minimum" | "bytes", Some(bytes)) => spell_bytes(bytes.into()),
+            ("room" | "implemented", _) => continue,
+            (_, Some(number)) => number.to_string(),
+            _ => value.as_str().unwrap_or_default().to_owned(),
+        };
+        text.push_str(&format!(" {name}={value}"));
+    }
+    if let Some(message) = &answer.message {
+        text.push_str(&format!(" {message}"));
+    }
+    text
 }
 
 fn spell_request(request: &RequestFact) -> String {

@@ -72,7 +72,7 @@ pub async fn run_and_keep(
     }));
     let spoilt = options.defect.map(|defect| defect.spoil(&plan));
     let staged = spoilt.as_ref().unwrap_or(&plan);
-    let mut cluster = Cluster::start(staged, systems, &journal, options.refresh).await?;
+    let mut cluster = Cluster::start(staged, systems, &journal, options).await?;
     let mut conductor = Conductor {
         plan: staged,
         judge: Judge::new(&plan),

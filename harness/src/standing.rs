@@ -8,6 +8,7 @@ use fake_apiserver::ApiServer;
 use crate::cluster::{Cluster, StartError};
 use crate::journal::Journal;
 use crate::plan::{Action, Plan};
+use crate::run::RunOptions;
 use crate::system::Systems;
 
 /// Facts that are kept: the controllers read them at once, and nobody judges.
@@ -23,7 +24,11 @@ impl Standing {
     /// Starts everything that a plan has before its first step.
     pub async fn start(plan: &Plan, systems: &Systems, refresh: Duration) -> Result<Self, StartError> {
         let journal = Journal::keeping(FACTS);
-        let mut cluster = Cluster::start(plan, systems, &journal, refresh).await?;
+        let options = RunOptions {
+            refresh,
+            ..RunOptions::default()
+        };
+        let mut cluster = Cluster::start(plan, systems, &journal, options).await?;
         for role in &plan.roles {
             cluster.start_role(*role)?;
         }

@@ -126,6 +126,7 @@ impl Settings {
                 ),
             ],
             Role::Scheduler => self.scheduler.values(),
+            Role::Driver => Vec::new(),
         }
     }
 }
@@ -174,6 +175,27 @@ pub struct System {
 pub struct Systems {
     /// One per role.
     pub by_role: BTreeMap<Role, System>,
+    /// A driver that runs already, whoever started it.
+    pub driver_socket: Option<DriverSocket>,
+}
+
+/// The socket of a driver that runs already.
+#[derive(Debug, Clone)]
+pub struct DriverSocket {
+    /// Its path.
+    pub path: PathBuf,
+    /// Held by the case that uses it: what it tells must not change by what other cases do.
+    pub(crate) turn: Arc<tokio::sync::Semaphore>,
+}
+
+impl DriverSocket {
+    /// The one at a path.
+    pub fn new(path: PathBuf) -> Self {
+        DriverSocket {
+            path,
+            turn: Arc::new(tokio::sync::Semaphore::new(1)),
+        }
+    }
 }
 
 /// Kills whoever meets a fault that is meant to kill. The server tells of a fault before it acts, so nothing that the victim would do

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::journal::{CallFact, Change, CommitFact, Fact, What};
+use crate::journal::{AnswerFact, CallFact, Change, CommitFact, Fact, What};
 
 /// Objects by name, of one resource.
 pub(crate) type Objects = BTreeMap<(Option<String>, String), Arc<Value>>;
@@ -39,6 +39,8 @@ pub(crate) struct World {
     refusals: BTreeMap<String, Refusal>,
     /// How often each thing was asked or attempted.
     rounds: BTreeMap<String, u64>,
+    /// What the driver told the harness, by the case's name for it, with the fact.
+    answers: BTreeMap<String, (u64, AnswerFact)>,
 }
 
 impl World {
@@ -48,6 +50,10 @@ impl World {
             What::Commit(commit) => self.commit(fact.seq, commit),
             What::Call(call) if call.method == "GetCapacity" => {
                 *self.rounds.entry(call_key(call)).or_default() += 1;
+            }
+            What::Answer(answer) => {
+                self.answers
+                    .insert(answer.name.clone(), (fact.seq, answer.clone()));
             }
             _ => {}
         }
@@ -125,6 +131,11 @@ impl World {
         self.resources
             .get(resource)?
             .get(&(namespace.map(str::to_owned), name.to_owned()))
+    }
+
+    /// What the driver told the harness under a name, with the number of the fact.
+    pub(crate) fn answer(&self, name: &str) -> Option<&(u64, AnswerFact)> {
+        self.answers.get(name)
     }
 
     /// The latest refusal of a pod.

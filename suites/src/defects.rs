@@ -31,6 +31,7 @@ impl Defect {
     /// The role whose system is broken; none: the driver or the API server, which every case has.
     pub fn role(&self) -> Option<Role> {
         let broken = self.name.split('-').next();
+        // The driver's part is played in every case, whatever its roles.
         let roles = [Role::Publisher, Role::Scheduler, Role::Cleaner];
         roles.into_iter().find(|role| Some(role.as_str()) == broken)
     }

@@ -194,7 +194,7 @@ impl Session {
 
     /// Runs one case.
     pub async fn run_one(&self, plan: Plan) -> CaseResult {
-        let plan = Arc::new(plan);
+        let plan = self.adapted(plan);
         let attempts = self.all_attempts(&plan).await;
         CaseResult {
             plan,
@@ -206,7 +206,7 @@ impl Session {
 
     /// Runs one case once and leaves its cluster up; none if it was skipped or could not be run.
     pub async fn run_and_keep(&self, plan: Plan) -> (CaseResult, Option<Standing>) {
-        let plan = Arc::new(plan);
+        let plan = self.adapted(plan);
         let (mut attempt, standing) = match self.skipped(&plan) {
             Some(skipped) => (skipped, None),
             None => match harness::run_and_keep(plan.clone(), &self.systems, self.options).await {
@@ -224,6 +224,15 @@ impl Session {
             folder: attempt.folder,
         };
         (result, standing)
+    }
+
+    /// The case with the names of the driver under test. One that can't have them is skipped, and stays as it is.
+    fn adapted(&self, plan: Plan) -> Arc<Plan> {
+        let adapted = self.manifest.as_ref().map(|manifest| manifest.adapt(&plan));
+        Arc::new(match adapted {
+            Some(Ok(adapted)) => adapted,
+            Some(Err(_)) | None => plan,
+        })
     }
 
     fn skipped(&self, plan: &Plan) -> Option<Attempt> {

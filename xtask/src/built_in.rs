@@ -125,6 +125,7 @@ pub fn built_in(defect: Option<Defect>) -> Systems {
             ),
         ]
         .into(),
+        driver_socket: None,
     }
 }
 

@@ -161,7 +161,7 @@ fn role(text: &str) -> Result<Role, String> {
     Role::ALL
         .into_iter()
         .find(|role| role.as_str() == text)
-        .ok_or_else(|| format!("`{text}` is no role; roles: publisher, scheduler, cleaner"))
+        .ok_or_else(|| format!("`{text}` is no role; roles: publisher, scheduler, cleaner, driver"))
 }
 
 /// Arguments of `list`.

@@ -11,7 +11,7 @@ use suites::Defects;
 use suites::harness::RunOptions;
 use suites::harness::report::Paint;
 use suites::report::{WriteError, write_file};
-use suites::selftest::{self, Build, Reach, Selftest, SelftestReport, Trial};
+use suites::selftest::{self, Build, DefectBite, Reach, Selftest, SelftestReport, Trial};
 
 use crate::Exit;
 use crate::built_in::{Defect, built_in};
@@ -163,7 +163,8 @@ fn summarize(report: &SelftestReport) {
         .map(|defect| defect.name.len())
         .max()
         .unwrap_or(0);
-    for defect in &report.defects {
+    let has_run = |defect: &&DefectBite| defect.caught_by.len() + defect.missed_by.len() > 0;
+    for defect in report.defects.iter().filter(has_run) {
         let word = format!("{:<9}", defect.word());
         let word = match defect.word() {
             "caught" => paint.good(&word),
@@ -172,7 +173,7 @@ fn summarize(report: &SelftestReport) {
         };
         let claims: Vec<&str> = defect.claims.iter().map(|claim| claim.case.as_str()).collect();
         let claims = if claims.is_empty() {
-            "not run".to_owned()
+            "the case that claims it is not selected".to_owned()
         } else {
             claims.join("  ")
         };
@@ -200,7 +201,11 @@ fn summarize(report: &SelftestReport) {
     println!(
         "{} of {} defects caught as claimed, {} of {} cases pass without a defect, {} problems",
         report.claims_held(),
-        report.defects.len(),
+        report
+            .defects
+            .iter()
+            .filter(|defect| !defect.claims.is_empty())
+            .count(),
         report.healthy,
         report.cases.len(),
         report.problems.len()

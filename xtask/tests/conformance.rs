@@ -117,6 +117,32 @@ fn a_program_that_is_no_scheduler_fails_and_the_text_says_what_it_did() {
 }
 
 #[test]
+fn a_program_that_is_no_driver_fails_and_the_text_says_what_it_did() {
+    let names = "{name: a.example.org, topologyKeys: [a/node]}";
+    for (argv, expected) in [
+        (
+            "[\"true\"]",
+            "driver@n1 ended by itself: error: exit status: 0, and it had said nothing",
+        ),
+        ("[sh, -c, \"echo no disk >&2; exit 7\"]", "    | no disk"),
+        // It is there, and nobody answers.
+        (
+            "[sleep, \"1000\"]",
+            "driver@n1 was not ready: it did not answer Probe with ready within 3s: UNAVAILABLE",
+        ),
+    ] {
+        let manifest = Manifest::of(&format!(
+            "name: other\nfeatures: []\nroles:\n  driver:\n    argv: {argv}\n    names: {names}\n    grace: 100ms\n"
+        ));
+        let case = "driver/identity/name";
+        let (code, out, error) = manifest.run(&["--patience=0.1", case]);
+        assert_eq!(code, 1, "{argv}:\n{out}{error}");
+        assert!(out.contains(expected), "{argv} without “{expected}”:\n{out}");
+        assert!(out.contains("0 passed, 1 failed"), "{argv}:\n{out}");
+    }
+}
+
+#[test]
 fn a_case_that_wants_nothing_to_happen_is_not_passed_by_whoever_does_nothing() {
     // Everything it demands of the scheduler is a refusal, which has to be seen.
     let manifest = Manifest::of(
@@ -143,13 +169,13 @@ fn a_program_that_only_asks_and_asks_fails_for_what_it_never_does() {
             "scheduler",
             "",
             "scheduler/filter/limit/exactly",
-            "pod p delivered to the scheduler: never",
+            "a node is chosen for pod p: the scheduler neither placed nor refused it",
         ),
     ] {
         let manifest = Manifest::of(&format!(
             "name: other\nfeatures: [{feature}]\nroles:\n  {role}:\n    argv: [sh, -c, \"{asks}\"]\n    grace: 100ms\n"
         ));
-        let (code, out, error) = manifest.run(&["--patience=0.3", case]);
+        let (code, out, error) = manifest.run(&[case]);
         assert_eq!(code, 1, "{role}:\n{out}{error}");
         assert!(out.contains(link), "{role} without “{link}”:\n{out}");
     }

@@ -64,6 +64,25 @@ fn the_manifest_loads_and_says_what_it_skips() {
 }
 
 #[test]
+fn the_manifest_of_a_driver_loads_and_its_cases_are_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (program, manifest) = (folder.path().join("my-driver"), folder.path().join("sut.yaml"));
+    std::fs::write(&program, "").unwrap();
+    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    std::fs::write(&manifest, block("yaml", "name: my-driver")).unwrap();
+    let output = xtask(&["list", "driver", "--sut", manifest.to_str().unwrap()]);
+    let out = String::from_utf8_lossy(&output.stdout).into_owned();
+    let skipped: Vec<&str> = out.lines().filter(|line| line.contains("skip: ")).collect();
+    assert_eq!(output.status.code(), Some(0), "{out}");
+    assert_eq!(skipped.len(), 1, "{out}");
+    assert!(
+        skipped[0]
+            .contains("it sets what the driver is able to (`driver`), and only the built-in driver lets it"),
+        "{out}"
+    );
+}
+
+#[test]
 fn the_case_runs() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("first.yaml");

@@ -6,6 +6,7 @@ mod copies;
 mod devices;
 mod endpoint;
 mod expand;
+mod forward;
 mod identity;
 mod node;
 mod old;

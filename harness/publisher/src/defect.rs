@@ -87,7 +87,7 @@ pub enum Defect {
     /// Ends at a claim that names it as provisioner and has no class.
     CrashesOnClassless,
     /// Leaves volumes that turned out too small, or that nobody claims any more.
-    KeepsReserved,
+    LeavesUnwanted,
     /// Works whether or not it holds the Lease.
     IgnoresLease,
     /// Asks the driver as fast as it can, whatever the limit.
@@ -154,7 +154,7 @@ impl Defect {
         (Defect::RoundsUp, "publisher-rounds-up"),
         (Defect::IgnoresMaximumChanges, "publisher-ignores-maximum-changes"),
         (Defect::CrashesOnClassless, "publisher-crashes-on-classless"),
-        (Defect::KeepsReserved, "publisher-leaks-failed-volumes"),
+        (Defect::LeavesUnwanted, "publisher-leaves-unwanted-volumes"),
         (Defect::IgnoresLease, "publisher-ignores-lease"),
         (Defect::IgnoresAskingLimit, "publisher-ignores-asking-limit"),
         (Defect::WatchesEverything, "publisher-watches-everything"),

@@ -7,6 +7,7 @@ use fake_csi::{Effect as CsiEffect, Method, Rule};
 use serde_json::{Value, json};
 
 use super::address::at;
+use super::driver::driver_client;
 use super::{Cluster, StartError, publisher_client};
 use crate::journal::{ActionFact, What};
 use crate::plan::{Action, Effect, Plan, Script, Target, objects};
@@ -64,9 +65,7 @@ impl Cluster {
             Action::Merge(target, merge) => self.merge(plan, target, merge)?,
             Action::Delete(target) => self.delete(plan, target)?,
             Action::DriverUp(node, segment) if plan.is_distributed() => {
-                let what = "listen on the driver's socket";
-                let listened = self.listen(Some((node, segment))).await;
-                listened.map_err(|source| StartError::Io { what, source })?;
+                self.listen(Some((node, segment))).await?;
                 if self.active.contains(&Role::Publisher) {
                     self.start_publisher(Some(node))?;
                 }
@@ -74,6 +73,7 @@ impl Cluster {
             Action::DriverDown(node) if plan.is_distributed() => {
                 self.fleet.stop_client(&publisher_client(Some(node))).await;
                 self.endpoints.remove(&Some(node.clone()));
+                self.fleet.stop_client(&driver_client(Some(node))).await;
             }
             // The central driver serves all nodes from one endpoint.
             Action::DriverUp(..) | Action::DriverDown(_) => {}
@@ -82,6 +82,7 @@ impl Cluster {
                 let merge = json!({"spec": {"drivers": drivers}});
                 self.local.patch_merge(&at("csinodes", None, node), merge)?;
             }
+            Action::Ask(ask) => self.ask(plan, ask).await?,
             Action::Script(script) => {
                 let scripted = self.driver.script(rule(script)?);
                 scripted.map_err(|error| Problem::Refused(error.to_string()))?;

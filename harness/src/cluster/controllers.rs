@@ -89,22 +89,31 @@ impl Controllers {
         }
     }
 
-    /// A volume that is reserved is bound to its claim; one that is not is offered to all.
+    /// A volume that is reserved is bound to its claim, or released if that is gone already; one that is not is offered
+    /// to all.
     fn bind_by_volume(&self, volume: &Value) {
-        let Some(claim_name) = volume["spec"]["claimRef"]["name"].as_str() else {
-            if volume["status"]["phase"] == "Pending" {
-                let name = volume["metadata"]["name"].as_str().unwrap_or_default();
-                let merge = json!({"status": {"phase": "Available"}});
-                self.write(
-                    self.client
-                        .patch_subresource(&at(VOLUMES, None, name), "status", merge),
-                );
+        let name = volume["metadata"]["name"].as_str().unwrap_or_default();
+        let phase = &volume["status"]["phase"];
+        let reserved = &volume["spec"]["claimRef"];
+        let Some(claim_name) = reserved["name"].as_str() else {
+            if phase == "Pending" {
+                self.set_phase(name, "Available");
             }
             return;
         };
-        if let Some(claim) = self.world.object(CLAIMS, Some(WORKLOADS), claim_name) {
-            self.bind(claim_name, claim);
+        let claim = self.world.object(CLAIMS, Some(WORKLOADS), claim_name);
+        let is_this =
+            |claim: &&Arc<Value>| reserved["uid"].is_null() || reserved["uid"] == claim["metadata"]["uid"];
+        match claim.filter(is_this) {
+            Some(claim) => self.bind(claim_name, claim),
+            None if reserved["uid"].is_null() || phase == "Released" || phase == "Failed" => {}
+            None => self.set_phase(name, "Released"),
         }
+    }
+
+    fn set_phase(&self, volume: &str, phase: &str) {
+        let (address, merge) = (at(VOLUMES, None, volume), json!({"status": {"phase": phase}}));
+        self.write(self.client.patch_subresource(&address, "status", merge));
     }
 
     /// One step towards a bound claim; the commit that it makes brings the next.
@@ -124,11 +133,7 @@ impl Controllers {
             return self.write(self.client.patch_merge(&at(CLAIMS, Some(WORKLOADS), name), merge));
         }
         if volume["status"]["phase"] != "Bound" {
-            let merge = json!({"status": {"phase": "Bound"}});
-            self.write(
-                self.client
-                    .patch_subresource(&at(VOLUMES, None, volume_name), "status", merge),
-            );
+            self.set_phase(volume_name, "Bound");
         }
         let merge = json!({"status": {
             "phase": "Bound", "accessModes": claim["spec"]["accessModes"], "capacity": volume["spec"]["capacity"],
@@ -182,11 +187,7 @@ impl Controllers {
             .objects(VOLUMES)
             .filter(|(_, volume)| is_of_claim(volume))
         {
-            let merge = json!({"status": {"phase": "Released"}});
-            self.write(
-                self.client
-                    .patch_subresource(&at(VOLUMES, None, name), "status", merge),
-            );
+            self.set_phase(name, "Released");
         }
     }
 

@@ -6,6 +6,7 @@ mod act;
 mod address;
 mod attach;
 mod controllers;
+mod driver;
 mod observe;
 mod owner;
 mod ready;
@@ -16,12 +17,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fake_apiserver::{ApiServer, LocalClient, RuleId, ServerOptions, Status};
-use fake_csi::{CostFactor, DriverSpec, FakeDriver, NodeIdentity, Pool, Storage};
+use fake_csi::{CostFactor, DriverSpec, FakeDriver, Pool, Storage};
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
 use crate::journal::{Journal, What};
 use crate::plan::{NAMESPACE, Plan};
+use crate::run::RunOptions;
 use crate::scenario::Role;
 use crate::segment::Segment;
 use crate::system::{Access, ChildAccess, Fleet, HARNESS, Killer, Settings, Systems};
@@ -67,6 +69,12 @@ pub(crate) struct Cluster {
     tls: Option<fake_apiserver::Running>,
     local: LocalClient,
     driver: FakeDriver,
+    /// Somebody else's driver in its place.
+    foreign: Option<driver::Foreign>,
+    /// The first node that runs the driver.
+    first_node: Option<String>,
+    /// Multiplies the time that a driver has to become ready.
+    patience: f64,
     /// By node; none: the central endpoint.
     endpoints: BTreeMap<Option<String>, Endpoint>,
     /// Holds the sockets; removed last.
@@ -100,7 +108,9 @@ impl Cluster {
         plan: &Plan,
         systems: &Systems,
         journal: &Journal,
-        refresh: Duration,
+        RunOptions {
+            refresh, patience, ..
+        }: RunOptions,
     ) -> Result<Self, StartError> {
         let io = |what| move |source| StartError::Io { what, source };
         let folder = tempfile::Builder::new()
@@ -130,6 +140,7 @@ impl Cluster {
             journal: journal.clone(),
             segments: plan.segments.clone(),
         };
+        let foreign = driver::Foreign::of(plan, systems, observer.clone()).await;
         let driver = FakeDriver::new(driver_spec(plan), Some(Arc::new(observer)));
         for cost in &plan.driver.costs {
             driver
@@ -146,6 +157,9 @@ impl Cluster {
             tls,
             local,
             driver,
+            foreign,
+            patience,
+            first_node: plan.driver_nodes.first().map(|(node, _)| node.clone()),
             endpoints: BTreeMap::new(),
             folder,
             fleet,
@@ -159,10 +173,7 @@ impl Cluster {
             faults: BTreeMap::new(),
         };
         cluster.create_all(plan)?;
-        cluster
-            .start_driver(plan)
-            .await
-            .map_err(io("listen on the driver's socket"))?;
+        cluster.start_driver(plan).await?;
         Ok(cluster)
     }
 
@@ -202,7 +213,7 @@ impl Cluster {
         self.local.create(object)
     }
 
-    async fn start_driver(&mut self, plan: &Plan) -> std::io::Result<()> {
+    async fn start_driver(&mut self, plan: &Plan) -> Result<(), StartError> {
         for (segment, pool) in &plan.driver.pools {
             self.set_pool(segment, pool);
         }
@@ -223,27 +234,14 @@ impl Cluster {
         });
     }
 
-    async fn listen(&mut self, node: Option<(&String, &Segment)>) -> std::io::Result<()> {
-        let socket = self.folder.path().join(format!("{}.sock", self.endpoints.len()));
-        let identity = node.map(|(node, segment)| NodeIdentity {
-            node_id: node.clone(),
-            segment: segment.clone(),
-        });
-        let running = self.driver.listen(&socket, identity).await?;
-        self.endpoints.insert(
-            node.map(|(node, _)| node.clone()),
-            Endpoint {
-                socket,
-                _running: running,
-            },
-        );
-        Ok(())
-    }
-
     /// Starts all instances of a role.
     pub(crate) fn start_role(&mut self, role: Role) -> Result<(), StartError> {
         if !self.active.contains(&role) {
             self.active.push(role);
+        }
+        if role == Role::Driver {
+            // It runs since its endpoint was opened.
+            return Ok(());
         }
         if role != Role::Publisher {
             let access = self.access(role.as_str(), None, None)?;
@@ -329,6 +327,9 @@ impl Cluster {
             self.api.quiet().await;
             // A call that hangs moves nothing, and would never end.
             let _ = tokio::time::timeout(SETTLE * 5, self.driver.quiet()).await;
+            if let Some(foreign) = &self.foreign {
+                let _ = tokio::time::timeout(SETTLE * 5, foreign.quiet()).await;
+            }
             let (from, began) = (self.journal.len(), self.journal.now());
             tokio::time::sleep(SETTLE).await;
             // Where this task had to wait for its turn, others may still be waiting for theirs.

@@ -130,6 +130,7 @@ fn translate(change: api::Change) -> Change {
 }
 
 /// Observes the driver.
+#[derive(Clone)]
 pub(super) struct CsiObserver {
     pub(super) journal: Journal,
     pub(super) segments: Segments,

@@ -18,6 +18,8 @@ impl Cluster {
         let waiting: Vec<(Arc<str>, Role)> = self
             .fleet
             .children()
+            // A driver lists nothing, and was waited for in its own way.
+            .filter(|(_, role)| *role != Role::Driver)
             .map(|(client, role)| (client.clone(), role))
             .collect();
         let names = waiting.iter().map(|(client, _)| client.clone()).collect();

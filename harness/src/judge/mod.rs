@@ -1,5 +1,6 @@
 //! The judge: from a plan and facts to a verdict. A pure function, run live fact by fact and again over a stored journal.
 
+mod answers;
 mod chain;
 mod monitor;
 mod pattern;
@@ -325,6 +326,7 @@ fn summary(monitor: &Monitor<'_>, refresh: Duration) -> String {
         (Phase::Failed(Reason::Violated), Predicate::Count(count)) => {
             format!("{} was seen {} times", pattern::spell(&count.of), monitor.seen)
         }
+        (Phase::Failed(Reason::Told), _) => "the driver has told something else".to_owned(),
         (Phase::Failed(Reason::Violated), _) => "not true at every moment of the step".to_owned(),
         (_, Predicate::Count(count)) => {
             format!(

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::pattern;
 use super::predicate::{self, DiffRow};
 use crate::journal::{BoundKind, Fact, What};
-use crate::plan::{Count, Expect, Pattern, Plan, Predicate};
+use crate::plan::{Count, Expect, PUBLISHED, Pattern, Plan, Predicate, names_of};
 use crate::world::World;
 
 /// Where a monitor stands.
@@ -39,6 +39,8 @@ pub enum Reason {
     Violated,
     /// The fact that starts the window of a negative expectation was not seen.
     NoEvidence,
+    /// The driver has told something else, and is asked no more.
+    Told,
 }
 
 /// One expectation of the running step.
@@ -158,13 +160,16 @@ impl<'p> Monitor<'p> {
     }
 
     fn observe_state(&mut self, plan: &Plan, world: &World, fact: &Fact) {
-        let moves_state = matches!(fact.what, What::Commit(_) | What::StepActed(_));
+        let moves_state = matches!(fact.what, What::Commit(_) | What::StepActed(_) | What::Answer(_));
         if moves_state {
             let holds = predicate::holds(&self.rows(plan, world));
             match (&self.phase, holds) {
                 (Phase::Waiting, true) => self.start_holding(world, fact),
                 (Phase::Waiting, false) if self.expect.always => {
                     self.decide(Phase::Failed(Reason::Violated), fact);
+                }
+                (Phase::Waiting, false) if self.is_told(fact) => {
+                    self.decide(Phase::Failed(Reason::Told), fact);
                 }
                 (Phase::Holding { .. } | Phase::Ripe | Phase::Met, false) => self.lost(fact),
                 _ => {}
@@ -177,6 +182,15 @@ impl<'p> Monitor<'p> {
         {
             self.phase = Phase::Ripe;
         }
+    }
+
+    /// Whether all has been told that decides: answers do not change once the questions are put. Published objects do.
+    fn is_told(&self, fact: &Fact) -> bool {
+        let Predicate::Answers(wanted) = &self.expect.predicate else {
+            return false;
+        };
+        let is_acted = matches!(fact.what, What::StepActed(_));
+        is_acted && !names_of(wanted).contains(PUBLISHED)
     }
 
     fn start_holding(&mut self, world: &World, fact: &Fact) {

@@ -48,6 +48,7 @@ pub(super) fn evaluate(plan: &Plan, world: &World, predicate: &Predicate) -> Vec
             .map(|(claim, want)| claim_row(world, claim, *want))
             .collect(),
         Predicate::Objects(list) => list.iter().flat_map(|want| objects(world, want)).collect(),
+        Predicate::Answers(wanted) => super::answers::rows(plan, world, wanted),
         Predicate::Refusal(pods) => pods.iter().map(|(pod, text)| refusal(world, pod, text)).collect(),
         Predicate::Never { .. } | Predicate::Count(_) | Predicate::Order(_) => Vec::new(),
     }

@@ -11,10 +11,10 @@ use serde::Deserialize;
 
 use super::child::Program;
 use super::template::Template;
-use super::{KnownFailure, Manifest, ManifestError};
+use super::{DriverUnderTest, KnownFailure, Manifest, ManifestError};
 use crate::plan;
-use crate::scenario::{Role, ScenarioError, Spanned, read};
-use crate::system::Settings;
+use crate::scenario::{ForeignDriver, Role, ScenarioError, Spanned, read};
+use crate::system::{DriverSocket, Settings};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -35,7 +35,12 @@ type ByValue = BTreeMap<String, Vec<Spanned<String>>>;
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct RoleFile {
+    #[serde(default)]
     argv: Vec<Spanned<String>>,
+    /// The driver only: its socket, where it runs already.
+    socket: Option<Spanned<String>>,
+    /// The driver only: what cases have to call it.
+    names: Option<Spanned<ForeignDriver>>,
     #[serde(default)]
     env: BTreeMap<String, Spanned<String>>,
     /// Setting → value, or `any` → what it adds to argv.
@@ -83,14 +88,18 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<Manifest, ManifestError> 
     let file: File = read(&source, text)?;
     let reader = Reader { source, text, path };
     if file.roles.is_empty() {
-        let message = "no role is named; add `roles` with a publisher or a scheduler";
+        let message = "no role is named; add `roles` with a publisher, a scheduler, a cleaner or a driver";
         return Err(ScenarioError::whole(path, message).into());
     }
     for name in &file.features {
         plan::feature(&name.value).map_err(|message| reader.error(name, message))?;
     }
     let mut programs = Vec::new();
+    let driver = reader.driver(&file.roles)?;
     for (role, spec) in &file.roles {
+        if spec.value.socket.is_some() {
+            continue;
+        }
         let program = reader.program(*role, &spec.value)?;
         for (feature, setting) in MAPPED {
             let claimed = file.features.iter().find(|name| name.value == feature);
@@ -117,6 +126,7 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<Manifest, ManifestError> 
             .transpose()?,
         features: file.features.into_iter().map(|name| name.value).collect(),
         known: known.collect::<Result<_, _>>()?,
+        driver,
         programs,
     })
 }
@@ -148,6 +158,48 @@ impl Reader<'_> {
             until,
             sometimes: known.sometimes,
         })
+    }
+
+    /// What is special about the driver: it has names that cases must use, and may run already.
+    fn driver(
+        &self,
+        roles: &BTreeMap<Role, Spanned<RoleFile>>,
+    ) -> Result<Option<DriverUnderTest>, ScenarioError> {
+        for (role, spec) in roles {
+            let file = &spec.value;
+            if *role != Role::Driver && (file.socket.is_some() || file.names.is_some()) {
+                let message = format!(
+                    "`socket` and `names` belong to the driver; remove them from the {}",
+                    role.as_str()
+                );
+                return Err(self.error(spec, message));
+            }
+        }
+        let Some(spec) = roles.get(&Role::Driver) else {
+            return Ok(None);
+        };
+        let file = &spec.value;
+        let Some(names) = &file.names else {
+            let message = "the driver needs `names: {name: …, topologyKeys: […]}`: what GetPluginInfo and NodeGetInfo answer";
+            return Err(self.error(spec, message));
+        };
+        if names.value.topology_keys.len() > 1 {
+            let message = "the cases know segments of one key; name the one whose value is the node";
+            return Err(self.error(names, message));
+        }
+        if file.socket.is_some() != file.argv.is_empty() {
+            let message = "the driver has either `argv`, or the `socket` of one that runs already";
+            return Err(self.error(spec, message));
+        }
+        let folder = self.path.parent().unwrap_or(Path::new(""));
+        let socket = file.socket.as_ref().map(|path| {
+            let path = folder.join(&path.value);
+            DriverSocket::new(std::path::absolute(&path).unwrap_or(path))
+        });
+        Ok(Some(DriverUnderTest {
+            names: names.value.clone(),
+            socket,
+        }))
     }
 
     fn program(&self, role: Role, file: &RoleFile) -> Result<Program, ManifestError> {

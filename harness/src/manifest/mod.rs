@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use jiff::civil::Date;
 
-use crate::plan::{self, Plan};
-use crate::scenario::{Role, ScenarioError};
-use crate::system::{System, Systems};
+use crate::plan::{self, Plan, lower};
+use crate::scenario::{ForeignDriver, Role, ScenarioError};
+use crate::system::{DriverSocket, System, Systems};
 use child::Program;
 
 /// Programs under test, and what is known about them.
@@ -30,7 +30,16 @@ pub struct Manifest {
     pub features: Vec<String>,
     /// Failures that are known, with the date until which they are excused.
     pub known: Vec<KnownFailure>,
+    driver: Option<DriverUnderTest>,
     programs: Vec<(Role, Arc<Program>)>,
+}
+
+/// What is special about a driver under test.
+#[derive(Debug, Clone)]
+struct DriverUnderTest {
+    names: ForeignDriver,
+    /// Where it runs already; none: it is one of the programs.
+    socket: Option<DriverSocket>,
 }
 
 /// A failure that is known. The case still runs.
@@ -98,7 +107,9 @@ impl Manifest {
 
     /// The roles that its programs play.
     pub fn roles(&self) -> impl Iterator<Item = Role> {
-        self.programs.iter().map(|(role, _)| *role)
+        let of_programs = self.programs.iter().map(|(role, _)| *role);
+        let running = self.driver.as_ref().filter(|driver| driver.socket.is_some());
+        of_programs.chain(running.map(|_| Role::Driver))
     }
 
     /// Puts its programs in the place of others.
@@ -112,13 +123,40 @@ impl Manifest {
             };
             systems.by_role.insert(*role, system);
         }
+        systems.driver_socket = self.driver.as_ref().and_then(|driver| driver.socket.clone());
+    }
+
+    /// The case as it is for these programs: with the names of their driver, where that plays its part.
+    ///
+    /// Fails if the case names things in ways that the driver's topology does not have.
+    pub fn adapt(&self, plan: &Plan) -> Result<Plan, ScenarioError> {
+        match &self.driver {
+            Some(driver) if plan.roles.contains(&Role::Driver) => {
+                lower(&plan.scenario.with_driver(&driver.names))
+            }
+            _ => Ok(plan.clone()),
+        }
     }
 
     /// Why a case is not for these programs; none: it is.
     pub fn skips(&self, plan: &Plan) -> Option<String> {
         if !plan.roles.iter().any(|role| self.roles().any(|own| own == *role)) {
             let roles: Vec<&str> = self.roles().map(Role::as_str).collect();
+            if let (["driver"], Some(what)) = (roles.as_slice(), plan.sets_the_driver()) {
+                return Some(format!("it sets {what}, and only the built-in driver lets it"));
+            }
             return Some(format!("it has no {}", roles.join(" and no ")));
+        }
+        if self.driver.is_some() && plan.roles.contains(&Role::Driver) {
+            if let Some(what) = plan.sets_the_driver() {
+                return Some(format!("it sets {what}, and only the built-in driver lets it"));
+            }
+            if let Err(error) = self.adapt(plan) {
+                return Some(format!(
+                    "it can't be told in this driver's names: {}",
+                    error.message
+                ));
+            }
         }
         let needed = plan.features();
         let is_own = |name: &&str| self.roles().any(|role| name.starts_with(role.as_str()));

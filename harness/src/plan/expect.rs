@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::Bound;
 use super::bound;
 use crate::scenario::{
-    ClaimState, CountSpec, ExpectSpec, ObjectSpec, PatternSpec, PlaceSpec, Role, RowSpec, Short, Size,
+    AnswerSpec, ClaimState, CountSpec, ExpectSpec, ObjectSpec, PatternSpec, PlaceSpec, Role, RowSpec, Short,
+    Size,
 };
 use crate::segment::Segments;
 
@@ -41,6 +42,8 @@ pub enum Predicate {
     Objects(Vec<Objects>),
     /// Text of the scheduler's refusal, by pod.
     Refusal(BTreeMap<String, String>),
+    /// Figures that the driver told, by the name of the answer.
+    Answers(BTreeMap<String, AnswerSpec>),
     /// A fact that must not be seen, perhaps only after another.
     Never {
         /// The fact.
@@ -219,6 +222,9 @@ fn predicate(spec: &ExpectSpec, segments: &Segments) -> Result<Predicate, String
             .as_ref()
             .map(|list| Ok(Predicate::Objects(list.iter().map(objects).collect()))),
         spec.refusal.clone().map(|texts| Ok(Predicate::Refusal(texts))),
+        spec.answers
+            .clone()
+            .map(|answers| Ok(Predicate::Answers(answers))),
         spec.never.as_ref().map(|of| never(of, segments)),
         spec.count.as_ref().map(|of| count(of, segments)),
         spec.order.as_ref().map(|list| {
@@ -230,7 +236,7 @@ fn predicate(spec: &ExpectSpec, segments: &Segments) -> Result<Predicate, String
         }),
     ];
     let mut given = candidates.into_iter().flatten();
-    let one_of = "capacities, placement, claims, objects, refusal, never, count, order";
+    let one_of = "capacities, placement, claims, objects, refusal, answers, never, count, order";
     match (given.next(), given.next()) {
         (Some(only), None) => only,
         (None, _) => Err(format!("an expectation needs one of {one_of}")),

@@ -159,6 +159,29 @@ pub fn feature(name: &str) -> Result<&'static Feature, String> {
 }
 
 impl Plan {
+    /// What a case sets of the driver that no driver of somebody else's can be told, in words; none: nothing. Storage from the start
+    /// is nothing where the driver itself is judged: it brings its own.
+    pub fn sets_the_driver(&self) -> Option<&'static str> {
+        let changes = actions(self).find_map(|action| match action {
+            Action::Pool(..) => Some("what storage there is (`backend`)"),
+            Action::Script(_) => Some("what the driver answers (`csi`)"),
+            Action::Reserve(_) | Action::Unreserve(_) => Some("what an extender holds (`reserve`)"),
+            _ => None,
+        });
+        let driver = &self.driver;
+        let is_usual = driver.get_capacity
+            && driver.tells_reserved
+            && driver.costs.is_empty()
+            && !driver.clone_volume
+            && !driver.modify_volume
+            && driver.version == fake_csi::SpecVersion::NEWEST;
+        let abilities = (!is_usual).then_some("what the driver is able to (`driver`)");
+        let has_storage = !driver.pools.is_empty() && !plays(self, Role::Driver);
+        changes
+            .or(abilities)
+            .or(has_storage.then_some("what storage there is (`backend`)"))
+    }
+
     /// The names of all features that the case needs.
     pub fn features(&self) -> BTreeSet<&'static str> {
         let said = &self.scenario.file.features;

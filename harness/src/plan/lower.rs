@@ -18,7 +18,11 @@ use crate::segment::{Segment, Segments};
 
 /// Resolves a scenario.
 pub fn lower(scenario: &Scenario) -> Result<Plan, ScenarioError> {
-    let cluster = &scenario.file.cluster;
+    let mut cluster = scenario.file.cluster.clone();
+    if let Some(foreign) = &scenario.file.foreign_driver {
+        foreign.rename(&mut cluster);
+    }
+    let cluster = &cluster;
     let driver = &cluster.driver.name;
     let keys = cluster
         .driver
@@ -33,6 +37,7 @@ pub fn lower(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         by_hand: 0,
         faults: BTreeSet::new(),
         reservations: BTreeSet::new(),
+        answers: BTreeSet::new(),
         release: cluster.release,
     };
     let whole = |message: String| ScenarioError::whole(Path::new(&scenario.source), message);
@@ -100,6 +105,7 @@ fn roles(cluster: &ClusterSpec, id: &str) -> Vec<Role> {
     match id.split('/').next() {
         Some("publisher") => vec![Role::Publisher],
         Some("scheduler") => vec![Role::Scheduler],
+        Some("driver") => vec![Role::Driver],
         Some("cleaner") => vec![Role::Publisher, Role::Cleaner],
         _ => vec![Role::Publisher, Role::Scheduler],
     }
@@ -132,6 +138,8 @@ pub(super) struct Lowering<'s> {
     pub(super) faults: BTreeSet<String>,
     /// Names of all reservations so far.
     pub(super) reservations: BTreeSet<String>,
+    /// Names of all answers of the driver so far.
+    pub(super) answers: BTreeSet<String>,
     /// The release of the API server by then.
     pub(super) release: Release,
 }
@@ -278,6 +286,11 @@ impl Lowering<'_> {
                             names(&self.nodes)
                         ));
                     }
+                }
+            }
+            super::Predicate::Answers(answers) => {
+                for name in super::ask::named(answers) {
+                    self.known_answer(name)?;
                 }
             }
             _ => {}

@@ -3,6 +3,7 @@
 //! Lowering is pure: it reads a [`Scenario`] and yields a [`Plan`] or an error that points into the file. Nothing here runs.
 
 mod actions;
+mod ask;
 mod backend;
 mod bound;
 mod edit;
@@ -20,6 +21,8 @@ use fake_apiserver::Release;
 use fake_csi::{Reservation, SpecVersion, Storage};
 use serde_json::Value;
 
+pub use ask::{Ask, AskKind};
+pub(crate) use ask::{PUBLISHED, named as names_of};
 pub use bound::Bound;
 pub use bound::duration;
 pub use edit::{Edit, edit};
@@ -147,6 +150,8 @@ pub enum Action {
     Registration(String, Option<Vec<String>>),
     /// Script the driver.
     Script(Script),
+    /// Ask the driver.
+    Ask(Ask),
     /// Hold devices as an extender does.
     Reserve(Reservation),
     /// Let them go.

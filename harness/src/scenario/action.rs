@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    CapacitySpec, ClassSpec, CutSpec, FaultSpec, MergeSpec, NodeSpec, PoolSpec, ReleaseSpec, ReserveSpec,
-    Role, SchedulerSpec, Short, Size,
+    AskSpec, CapacitySpec, ClassSpec, CutSpec, FaultSpec, MergeSpec, NodeSpec, PoolSpec, ReleaseSpec,
+    ReserveSpec, Role, SchedulerSpec, Short, Size,
 };
 
 /// One thing the harness does.
@@ -30,6 +30,8 @@ pub enum ActionSpec {
     Capacity(CapacityAction),
     /// Delete a pod, a claim, or any other object.
     Delete(DeleteAction),
+    /// Ask the driver, as a publisher would, and keep the answer under a name.
+    Ask(AskSpec),
     /// Script what the driver answers.
     Csi(ScriptSpec),
     /// An extender of the scheduler holds devices for claims.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{FromShort, Role, Short, Size};
+use super::{AnswerSpec, FromShort, Role, Short, Size};
 
 /// One expectation: a predicate and how it is to hold.
 #[derive(Debug, Clone, Deserialize)]
@@ -21,6 +21,8 @@ pub struct ExpectSpec {
     pub objects: Option<Vec<ObjectSpec>>,
     /// The text that the scheduler's refusal of a pod must contain.
     pub refusal: Option<BTreeMap<String, String>>,
+    /// Answers of the driver, by the name of the question: what their figures must be.
+    pub answers: Option<BTreeMap<String, AnswerSpec>>,
     /// A fact that must not be seen.
     pub never: Option<PatternSpec>,
     /// A fact that must be seen so often.

@@ -4,10 +4,12 @@
 //! Names are checked and turned into Kubernetes objects later, in [`crate::plan`].
 
 mod action;
+mod ask;
 mod backend;
 mod cluster;
 mod expect;
 mod fault;
+mod foreign;
 mod load;
 mod reserve;
 mod server;
@@ -23,6 +25,7 @@ pub use action::{
     ActionSpec, CapacityAction, ClaimSpec, ClassAction, DeleteAction, DriverAction, NodeAction, PodSpec,
     ScriptSpec, VolumeMode,
 };
+pub use ask::{AnswerSpec, AskSpec, Comparison, Expression, Relation, Relations};
 pub use backend::{AccessSpec, DeviceSpec, FilesystemSpec, PoolSpec};
 pub use cluster::{
     Binding, CapacitySpec, ClassSpec, ClusterSpec, CostSpec, Deviation, DriverSpec, Mode, NodeSpec,
@@ -30,6 +33,7 @@ pub use cluster::{
 };
 pub use expect::{ClaimState, CountSpec, ExpectSpec, ObjectSpec, PatternSpec, PlaceSpec, RowSpec};
 pub use fault::{ChanceSpec, CutSpec, FaultSpec, HoldSpec, StaleSpec};
+pub use foreign::ForeignDriver;
 pub(crate) use load::read;
 pub use load::{ScenarioError, load_file, load_row, load_tree, parse};
 pub use reserve::{ReserveSpec, ReservedClaimSpec};
@@ -83,6 +87,9 @@ pub struct ScenarioFile {
     /// What exists before the systems under test start.
     #[serde(default)]
     pub cluster: ClusterSpec,
+    /// A driver of somebody else's in the place of the scripted one. Runs against one write it, so that their journals can be judged
+    /// again; cases leave it out.
+    pub foreign_driver: Option<ForeignDriver>,
     /// What happens, in order.
     pub steps: Vec<Spanned<StepSpec>>,
 }
@@ -110,11 +117,13 @@ pub enum Role {
     Scheduler,
     /// Removes the objects of publishers whose nodes are gone.
     Cleaner,
+    /// Holds the storage, and tells how much there is (CSI).
+    Driver,
 }
 
 impl Role {
     /// All roles.
-    pub const ALL: [Role; 3] = [Role::Publisher, Role::Scheduler, Role::Cleaner];
+    pub const ALL: [Role; 4] = [Role::Publisher, Role::Scheduler, Role::Cleaner, Role::Driver];
 
     /// The word used in case files, journals and reports.
     pub fn as_str(self) -> &'static str {
@@ -122,6 +131,7 @@ impl Role {
             Role::Publisher => "publisher",
             Role::Scheduler => "scheduler",
             Role::Cleaner => "cleaner",
+            Role::Driver => "driver",
         }
     }
 }

@@ -262,7 +262,7 @@ impl Provisioner {
         // Until it is clear what becomes of the volume, the request is remembered: the volume must not be forgotten.
         self.remember(attempt);
         let is_unwanted = too_small || not_copied || !self.is_claimed(job);
-        if is_unwanted && self.options.has(Defect::KeepsReserved) {
+        if is_unwanted && self.options.has(Defect::LeavesUnwanted) {
             return Ok(Outcome::Unwanted);
         }
         if is_unwanted {

@@ -89,6 +89,7 @@ impl<'a> Window<'a> {
             (Predicate::Placement(_), Some(row)) => self.placement_chain(row),
             (Predicate::Refusal(_), Some(row)) => self.refusal_chain(row),
             (Predicate::Claims(_), Some(row)) => self.claim_chain(row),
+            (Predicate::Answers(_), Some(row)) => self.answer_chain(row),
             (Predicate::Objects(list), Some(row)) => self.objects_chain(list, row),
             (Predicate::Never { of, .. }, _) => {
                 self.offence_chain(&format!("no {}", pattern::spell(of)), decided_by)
@@ -177,6 +178,28 @@ impl<'a> Window<'a> {
             _ => None,
         });
         requests.filter(|request| of_role(request)).last()
+    }
+
+    /// The driver was asked, and told something; what it told is not as it must be.
+    fn answer_chain(&self, row: &DiffRow) -> Chain {
+        let mut chain = Chain::default();
+        let [name, figure] = row.subject.as_slice() else {
+            return chain;
+        };
+        let Some((seq, answer)) = self.world.answer(name) else {
+            chain.missing(format!("the driver is asked as {name}"), "never");
+            return chain;
+        };
+        let told = self.facts.iter().find(|fact| fact.seq == *seq);
+        chain.link(
+            format!("the driver answered {} as {name}", answer.call),
+            told,
+            "never",
+        );
+        let message = answer.message.as_deref().map(|text| format!(": {text}"));
+        let note = format!("it is {}{}", row.got, message.unwrap_or_default());
+        chain.missing(format!("{name}.{figure} is {}", row.want), note);
+        chain
     }
 
     /// What happened must not have: the link is the rule, the note says who broke it.

@@ -1,0 +1,318 @@
+//! Asks any driver, and gives its answers as figures by name. Knows the calls by which capacity is judged, and judges nothing itself.
+
+use std::{collections::BTreeMap, io, path::Path, time::Duration};
+
+use csi_proto::v1::{
+    CapacityRange, ControllerGetCapabilitiesRequest, CreateVolumeRequest, DeleteVolumeRequest,
+    GetCapacityRequest, GetPluginCapabilitiesRequest, GetPluginInfoRequest, NodeGetInfoRequest, ProbeRequest,
+    Topology, TopologyRequirement, VolumeCapability,
+    controller_client::ControllerClient,
+    controller_service_capability,
+    controller_service_capability::rpc,
+    identity_client::IdentityClient,
+    node_client::NodeClient,
+    plugin_capability,
+    plugin_capability::service,
+    volume_capability::{AccessMode, AccessType, MountVolume, access_mode::Mode},
+};
+use tonic::{
+    Code, Request, Status,
+    transport::{Channel, Endpoint},
+};
+
+use crate::{Method, Segment, method::code_name};
+
+/// What an answer holds, under names of its own.
+type Figures = BTreeMap<&'static str, Figure>;
+
+/// One thing that a driver told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Figure {
+    /// Bytes, a count, or 1 for yes and 0 for no.
+    Number(i64),
+    /// A name or an id.
+    Text(String),
+}
+
+/// A call and its arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// GetPluginInfo: tells `name` and `version`.
+    PluginInfo,
+    /// GetPluginCapabilities: tells whether `controller` and `constraints` (VOLUME_ACCESSIBILITY_CONSTRAINTS) are there.
+    PluginCapabilities,
+    /// Probe: tells `ready`; no value in the answer counts as yes (CSI, "Probe").
+    Probe,
+    /// ControllerGetCapabilities: tells whether `getCapacity` and `createDelete` are there.
+    ControllerCapabilities,
+    /// NodeGetInfo: tells `nodeId`, and whether there is a `topology`.
+    NodeInfo,
+    /// GetCapacity: tells `available`, `maximum` and `minimum`, and as `room` the maximum, or what is available without one.
+    Capacity {
+        /// accessible_topology; none: left out.
+        segment: Option<Segment>,
+        /// Parameters of the class.
+        parameters: BTreeMap<String, String>,
+    },
+    /// CreateVolume for a mounted filesystem of one writer: tells `bytes` and `id`.
+    Create {
+        /// Its name.
+        name: String,
+        /// required_bytes.
+        bytes: i64,
+        /// The only term of requisite and preferred; none: left out.
+        segment: Option<Segment>,
+        /// Parameters of the class.
+        parameters: BTreeMap<String, String>,
+    },
+    /// DeleteVolume: tells nothing but its code.
+    Delete {
+        /// The volume's id.
+        id: String,
+    },
+}
+
+/// An answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// `OK` or the gRPC code, as the CSI specification writes it.
+    pub code: &'static str,
+    /// Message of a refusal.
+    pub message: Option<String>,
+    /// What was told. `implemented` is there always.
+    pub told: Figures,
+}
+
+/// A connection to a driver's socket, made when it is first used, and again when it is lost.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    channel: Channel,
+    limit: Duration,
+}
+
+impl Caller {
+    /// For the driver behind a socket, which need not be there yet. A call that takes longer than `limit` is given up. Must be called
+    /// within a tokio runtime.
+    ///
+    /// Fails if the path is not UTF-8.
+    pub fn new(socket: &Path, limit: Duration) -> io::Result<Caller> {
+        Ok(Caller {
+            channel: channel(socket)?,
+            limit,
+        })
+    }
+
+    /// Makes a call.
+    pub async fn ask(&self, question: Question) -> Reply {
+        // Besides the driver's own view of the limit: one that is stuck does not look at it.
+        let answered = tokio::time::timeout(self.limit, self.answer(question)).await;
+        let late = || {
+            let message = format!("no answer within {:?}", self.limit);
+            Err(Status::deadline_exceeded(message))
+        };
+        reply(answered.unwrap_or_else(|_| late()))
+    }
+
+    async fn answer(&self, question: Question) -> Result<Figures, Status> {
+        let channel = self.channel.clone();
+        match question {
+            Question::PluginInfo => plugin_info(IdentityClient::new(channel)).await,
+            Question::PluginCapabilities => plugin_capabilities(IdentityClient::new(channel)).await,
+            Question::Probe => {
+                let answer = IdentityClient::new(channel).probe(ProbeRequest {}).await?;
+                Ok([("ready", yes(answer.into_inner().ready.unwrap_or(true)))].into())
+            }
+            Question::ControllerCapabilities => controller_capabilities(ControllerClient::new(channel)).await,
+            Question::NodeInfo => node_info(NodeClient::new(channel)).await,
+            Question::Capacity { segment, parameters } => {
+                let request = GetCapacityRequest {
+                    volume_capabilities: Vec::new(),
+                    parameters,
+                    accessible_topology: segment.map(|segments| Topology { segments }),
+                };
+                capacity(ControllerClient::new(channel), request).await
+            }
+            Question::Create {
+                name,
+                bytes,
+                segment,
+                parameters,
+            } => {
+                let request = creation(name, bytes, segment, parameters);
+                create(ControllerClient::new(channel), request).await
+            }
+            Question::Delete { id } => {
+                let request = DeleteVolumeRequest {
+                    volume_id: id,
+                    ..DeleteVolumeRequest::default()
+                };
+                ControllerClient::new(channel).delete_volume(request).await?;
+                Ok(Figures::new())
+            }
+        }
+    }
+}
+
+impl Question {
+    /// The call that it is.
+    pub fn method(&self) -> Method {
+        match self {
+            Question::PluginInfo => Method::GetPluginInfo,
+            Question::PluginCapabilities => Method::GetPluginCapabilities,
+            Question::Probe => Method::Probe,
+            Question::ControllerCapabilities => Method::ControllerGetCapabilities,
+            Question::NodeInfo => Method::NodeGetInfo,
+            Question::Capacity { .. } => Method::GetCapacity,
+            Question::Create { .. } => Method::CreateVolume,
+            Question::Delete { .. } => Method::DeleteVolume,
+        }
+    }
+}
+
+/// A channel to a socket, connected when it is first used.
+pub(crate) fn channel(socket: &Path) -> io::Result<Channel> {
+    let wrong = || {
+        let message = format!("{} is no path of a socket; use one in UTF-8", socket.display());
+        io::Error::new(io::ErrorKind::InvalidInput, message)
+    };
+    let path = socket.to_str().ok_or_else(wrong)?;
+    let endpoint = Endpoint::from_shared(format!("unix:{path}")).map_err(|_| wrong())?;
+    Ok(endpoint.connect_lazy())
+}
+
+fn reply(answered: Result<Figures, Status>) -> Reply {
+    let (code, message, mut told) = match answered {
+        Ok(told) => (Code::Ok, None, told),
+        Err(status) => (status.code(), Some(status.message().to_owned()), Figures::new()),
+    };
+    told.insert("implemented", yes(code != Code::Unimplemented));
+    Reply {
+        code: code_name(code),
+        message,
+        told,
+    }
+}
+
+fn yes(whether: bool) -> Figure {
+    Figure::Number(i64::from(whether))
+}
+
+async fn plugin_info(mut client: IdentityClient<Channel>) -> Result<Figures, Status> {
+    let answer = client
+        .get_plugin_info(GetPluginInfoRequest {})
+        .await?
+        .into_inner();
+    Ok([
+        ("name", Figure::Text(answer.name)),
+        ("version", Figure::Text(answer.vendor_version)),
+    ]
+    .into())
+}
+
+async fn plugin_capabilities(mut client: IdentityClient<Channel>) -> Result<Figures, Status> {
+    let answer = client
+        .get_plugin_capabilities(GetPluginCapabilitiesRequest {})
+        .await?;
+    let capabilities = answer.into_inner().capabilities;
+    let has = |wanted: service::Type| {
+        let is_wanted = |capability: &Option<plugin_capability::Type>| matches!(capability, Some(plugin_capability::Type::Service(it)) if it.r#type() == wanted);
+        yes(capabilities.iter().any(|it| is_wanted(&it.r#type)))
+    };
+    Ok([
+        ("controller", has(service::Type::ControllerService)),
+        ("constraints", has(service::Type::VolumeAccessibilityConstraints)),
+    ]
+    .into())
+}
+
+async fn controller_capabilities(mut client: ControllerClient<Channel>) -> Result<Figures, Status> {
+    let answer = client
+        .controller_get_capabilities(ControllerGetCapabilitiesRequest {})
+        .await?;
+    let capabilities = answer.into_inner().capabilities;
+    let has = |wanted: rpc::Type| {
+        let is_wanted = |capability: &Option<controller_service_capability::Type>| matches!(capability, Some(controller_service_capability::Type::Rpc(it)) if it.r#type() == wanted);
+        yes(capabilities.iter().any(|it| is_wanted(&it.r#type)))
+    };
+    Ok([
+        ("getCapacity", has(rpc::Type::GetCapacity)),
+        ("createDelete", has(rpc::Type::CreateDeleteVolume)),
+    ]
+    .into())
+}
+
+async fn node_info(mut client: NodeClient<Channel>) -> Result<Figures, Status> {
+    let answer = client.node_get_info(NodeGetInfoRequest {}).await?.into_inner();
+    let topology = answer.accessible_topology.unwrap_or_default();
+    Ok([
+        ("nodeId", Figure::Text(answer.node_id)),
+        ("topology", yes(!topology.segments.is_empty())),
+    ]
+    .into())
+}
+
+async fn capacity(
+    mut client: ControllerClient<Channel>,
+    request: GetCapacityRequest,
+) -> Result<Figures, Status> {
+    let answer = client.get_capacity(Request::new(request)).await?.into_inner();
+    let sizes = [
+        ("available", Some(answer.available_capacity)),
+        ("maximum", answer.maximum_volume_size),
+        ("minimum", answer.minimum_volume_size),
+        (
+            "room",
+            Some(answer.maximum_volume_size.unwrap_or(answer.available_capacity)),
+        ),
+    ];
+    let told = |(name, bytes): (&'static str, Option<i64>)| Some((name, Figure::Number(bytes?)));
+    Ok(sizes.into_iter().filter_map(told).collect())
+}
+
+fn creation(
+    name: String,
+    bytes: i64,
+    segment: Option<Segment>,
+    parameters: BTreeMap<String, String>,
+) -> CreateVolumeRequest {
+    let capability = VolumeCapability {
+        access_type: Some(AccessType::Mount(MountVolume::default())),
+        access_mode: Some(AccessMode {
+            mode: Mode::SingleNodeWriter.into(),
+        }),
+    };
+    let terms = segment.map(|segments| vec![Topology { segments }]);
+    CreateVolumeRequest {
+        name,
+        capacity_range: Some(CapacityRange {
+            required_bytes: bytes,
+            limit_bytes: 0,
+        }),
+        volume_capabilities: vec![capability],
+        parameters,
+        accessibility_requirements: terms.map(|terms| TopologyRequirement {
+            requisite: terms.clone(),
+            preferred: terms,
+        }),
+        ..CreateVolumeRequest::default()
+    }
+}
+
+async fn create(
+    mut client: ControllerClient<Channel>,
+    request: CreateVolumeRequest,
+) -> Result<Figures, Status> {
+    let asked = request.capacity_range.map_or(0, |range| range.required_bytes);
+    let answer = client.create_volume(request).await?.into_inner();
+    let volume = answer.volume.unwrap_or_default();
+    // 0 is "unknown" in CSI: then it has what was asked for.
+    let bytes = match volume.capacity_bytes {
+        0 => asked,
+        known => known,
+    };
+    Ok([
+        ("bytes", Figure::Number(bytes)),
+        ("id", Figure::Text(volume.volume_id)),
+    ]
+    .into())
+}

@@ -1,0 +1,405 @@
+//! A socket before somebody else's driver: it passes every call on, and tells the observer what was answered, as the scripted driver does.
+//!
+//! It changes nothing and knows no pools. What the messages of `csi.proto` do not have is not passed on, and a call that they do not
+//! have is `UNIMPLEMENTED`. Nobody but the driver knows in which order calls took effect, so events have the order of the answers.
+
+use std::{collections::BTreeMap, io, path::Path, sync::Arc};
+
+use csi_proto::v1::{
+    ControllerExpandVolumeRequest, ControllerExpandVolumeResponse, ControllerGetCapabilitiesRequest,
+    ControllerGetCapabilitiesResponse, ControllerModifyVolumeRequest, ControllerModifyVolumeResponse,
+    CreateVolumeRequest, CreateVolumeResponse, DeleteVolumeRequest, DeleteVolumeResponse, GetCapacityRequest,
+    GetCapacityResponse, GetPluginCapabilitiesRequest, GetPluginCapabilitiesResponse, GetPluginInfoRequest,
+    GetPluginInfoResponse, ListVolumesRequest, ListVolumesResponse, NodeGetCapabilitiesRequest,
+    NodeGetCapabilitiesResponse, NodeGetInfoRequest, NodeGetInfoResponse, NodePublishVolumeRequest,
+    NodePublishVolumeResponse, NodeUnpublishVolumeRequest, NodeUnpublishVolumeResponse, ProbeRequest,
+    ProbeResponse, ValidateVolumeCapabilitiesRequest, ValidateVolumeCapabilitiesResponse,
+    controller_client::ControllerClient,
+    controller_server::{Controller, ControllerServer},
+    identity_client::IdentityClient,
+    identity_server::{Identity, IdentityServer},
+    node_client::NodeClient,
+    node_server::{Node, NodeServer},
+};
+use parking_lot::Mutex;
+use tokio::{sync::watch, time::Instant};
+use tokio_util::sync::CancellationToken;
+use tonic::{Request, Response, Status, transport::Channel};
+
+use crate::{
+    Answer, Event, Method, Observer, Running, Segment, caller, connection::Line,
+    controller::describe_creation, endpoint,
+};
+
+/// Volumes whose names are remembered for later calls about them. Beyond that, only their ids are told.
+const VOLUMES_MAX: usize = 10_000;
+
+/// Passes calls on to one driver. Clones are handles to the same one.
+#[derive(Clone)]
+pub struct Forwarder {
+    channel: Channel,
+    node: Option<String>,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    observer: Option<Arc<dyn Observer>>,
+    volumes: Mutex<BTreeMap<String, Known>>,
+    in_flight: watch::Sender<usize>,
+}
+
+/// What a later call about a volume is told with.
+#[derive(Clone)]
+struct Known {
+    name: Option<String>,
+    segment: Option<Segment>,
+    parameters: BTreeMap<String, String>,
+}
+
+impl Forwarder {
+    /// Before the driver at a socket, which need not be there yet. `node`: on which node events say that it is. Must be called within a
+    /// tokio runtime.
+    ///
+    /// Fails if the path is not UTF-8.
+    pub fn new(
+        driver: &Path,
+        node: Option<String>,
+        observer: Option<Arc<dyn Observer>>,
+    ) -> io::Result<Forwarder> {
+        Ok(Forwarder {
+            channel: caller::channel(driver)?,
+            node,
+            shared: Arc::new(Shared {
+                observer,
+                volumes: Mutex::default(),
+                in_flight: watch::Sender::new(0),
+            }),
+        })
+    }
+
+    /// Serves on a new socket until the result is stopped or dropped.
+    ///
+    /// Fails if the socket cannot be bound, for example if the path has more than 107 bytes.
+    pub fn listen(&self, socket: &Path) -> io::Result<Running> {
+        let router = endpoint::server()
+            .add_service(IdentityServer::new(self.clone()))
+            .add_service(ControllerServer::new(self.clone()))
+            .add_service(NodeServer::new(self.clone()));
+        endpoint::serve(socket, router, CancellationToken::new())
+    }
+
+    /// Resolves when no call is in flight.
+    pub async fn quiet(&self) {
+        let mut in_flight = self.shared.in_flight.subscribe();
+        // The sender is in `self`, so the channel cannot close meanwhile.
+        let _ = in_flight.wait_for(|calls| *calls == 0).await;
+    }
+
+    fn identity(&self) -> IdentityClient<Channel> {
+        IdentityClient::new(self.channel.clone())
+    }
+
+    fn controller(&self) -> ControllerClient<Channel> {
+        ControllerClient::new(self.channel.clone())
+    }
+
+    fn node(&self) -> NodeClient<Channel> {
+        NodeClient::new(self.channel.clone())
+    }
+
+    fn event<T>(&self, method: Method, request: &Request<T>) -> Event {
+        let line = request.extensions().get::<Line>();
+        Event::new(
+            method,
+            self.node.clone(),
+            line.map(|line| line.peer).unwrap_or_default(),
+        )
+    }
+
+    /// Fills in what is known of the volume that a call names.
+    fn describe(&self, event: &mut Event, id: &str) {
+        if let Some(known) = self.shared.volumes.lock().get(id).cloned() {
+            event.segment = known.segment;
+            event.parameters = known.parameters;
+            event.volume_name = known.name;
+        }
+        event.volume_id = Some(id.to_owned());
+    }
+
+    fn remember(&self, event: &Event, id: &str, segment: Option<Segment>) {
+        let mut volumes = self.shared.volumes.lock();
+        if volumes.len() < VOLUMES_MAX {
+            let known = Known {
+                name: event.volume_name.clone(),
+                segment,
+                parameters: event.parameters.clone(),
+            };
+            volumes.insert(id.to_owned(), known);
+        }
+    }
+
+    /// Waits for the driver's answer, tells it, and gives it back.
+    async fn pass<M>(
+        &self,
+        event: Event,
+        answered: impl Future<Output = Result<Response<M>, Status>>,
+        told: impl FnOnce(&mut Event, &M) -> Answer,
+    ) -> Result<Response<M>, Status> {
+        let mut flight = Flight::start(self.shared.clone(), event);
+        let answered = answered.await;
+        flight.event.outcome = match &answered {
+            Ok(response) => Ok(told(&mut flight.event, response.get_ref())),
+            Err(status) => Err(status.into()),
+        };
+        drop(flight);
+        // What else the driver's transport has put beside the message is between the two of them.
+        match answered {
+            Ok(response) => Ok(Response::new(response.into_inner())),
+            Err(status) => Err(Status::new(status.code(), status.message())),
+        }
+    }
+
+    /// Passes a call on of which only success is told.
+    async fn simply<M>(
+        &self,
+        event: Event,
+        answered: impl Future<Output = Result<Response<M>, Status>>,
+    ) -> Result<Response<M>, Status> {
+        self.pass(event, answered, |_, _| Answer::Done).await
+    }
+}
+
+/// A call in flight. It is told when it is dropped: answered, or given up by its caller.
+struct Flight {
+    shared: Arc<Shared>,
+    event: Event,
+    started: Instant,
+}
+
+impl Flight {
+    fn start(shared: Arc<Shared>, event: Event) -> Flight {
+        shared.in_flight.send_modify(|calls| *calls += 1);
+        Flight {
+            shared,
+            event,
+            started: Instant::now(),
+        }
+    }
+}
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        if let Some(observer) = &self.shared.observer {
+            observer.observe(Event {
+                elapsed: self.started.elapsed(),
+                ..self.event.clone()
+            });
+        }
+        self.shared.in_flight.send_modify(|calls| *calls -= 1);
+    }
+}
+
+#[tonic::async_trait]
+impl Identity for Forwarder {
+    async fn get_plugin_info(
+        &self,
+        request: Request<GetPluginInfoRequest>,
+    ) -> Result<Response<GetPluginInfoResponse>, Status> {
+        let event = self.event(Method::GetPluginInfo, &request);
+        self.simply(event, self.identity().get_plugin_info(request.into_inner()))
+            .await
+    }
+
+    async fn get_plugin_capabilities(
+        &self,
+        request: Request<GetPluginCapabilitiesRequest>,
+    ) -> Result<Response<GetPluginCapabilitiesResponse>, Status> {
+        let event = self.event(Method::GetPluginCapabilities, &request);
+        self.simply(
+            event,
+            self.identity().get_plugin_capabilities(request.into_inner()),
+        )
+        .await
+    }
+
+    async fn probe(&self, request: Request<ProbeRequest>) -> Result<Response<ProbeResponse>, Status> {
+        let event = self.event(Method::Probe, &request);
+        self.simply(event, self.identity().probe(request.into_inner()))
+            .await
+    }
+}
+
+#[tonic::async_trait]
+impl Controller for Forwarder {
+    async fn create_volume(
+        &self,
+        request: Request<CreateVolumeRequest>,
+    ) -> Result<Response<CreateVolumeResponse>, Status> {
+        let mut event = self.event(Method::CreateVolume, &request);
+        let request = request.into_inner();
+        describe_creation(&mut event, &request);
+        let told = |event: &mut Event, answer: &CreateVolumeResponse| {
+            let volume = answer.volume.clone().unwrap_or_default();
+            let segment = volume
+                .accessible_topology
+                .first()
+                .map(|term| term.segments.clone());
+            self.remember(event, &volume.volume_id, segment.clone());
+            event.volume_id = Some(volume.volume_id);
+            // 0 is "unknown" in CSI: then it has what was asked for.
+            let bytes = match volume.capacity_bytes {
+                0 => event.required_bytes.unwrap_or_default(),
+                known => known,
+            };
+            Answer::Volume { bytes, segment }
+        };
+        self.pass(event, self.controller().create_volume(request), told)
+            .await
+    }
+
+    async fn delete_volume(
+        &self,
+        request: Request<DeleteVolumeRequest>,
+    ) -> Result<Response<DeleteVolumeResponse>, Status> {
+        let mut event = self.event(Method::DeleteVolume, &request);
+        let request = request.into_inner();
+        self.describe(&mut event, &request.volume_id);
+        event.secrets = request.secrets.keys().cloned().collect();
+        let id = request.volume_id.clone();
+        let told = |_: &mut Event, _: &DeleteVolumeResponse| {
+            self.shared.volumes.lock().remove(&id);
+            Answer::Done
+        };
+        self.pass(event, self.controller().delete_volume(request), told)
+            .await
+    }
+
+    async fn validate_volume_capabilities(
+        &self,
+        request: Request<ValidateVolumeCapabilitiesRequest>,
+    ) -> Result<Response<ValidateVolumeCapabilitiesResponse>, Status> {
+        let mut event = self.event(Method::ValidateVolumeCapabilities, &request);
+        let request = request.into_inner();
+        event.volume_id = Some(request.volume_id.clone());
+        event.volume_capabilities = request.volume_capabilities.len();
+        self.simply(event, self.controller().validate_volume_capabilities(request))
+            .await
+    }
+
+    async fn list_volumes(
+        &self,
+        request: Request<ListVolumesRequest>,
+    ) -> Result<Response<ListVolumesResponse>, Status> {
+        let event = self.event(Method::ListVolumes, &request);
+        self.simply(event, self.controller().list_volumes(request.into_inner()))
+            .await
+    }
+
+    async fn get_capacity(
+        &self,
+        request: Request<GetCapacityRequest>,
+    ) -> Result<Response<GetCapacityResponse>, Status> {
+        let mut event = self.event(Method::GetCapacity, &request);
+        let request = request.into_inner();
+        event.segment = request
+            .accessible_topology
+            .as_ref()
+            .map(|topology| topology.segments.clone());
+        event.parameters = request.parameters.clone();
+        event.volume_capabilities = request.volume_capabilities.len();
+        let told = |_: &mut Event, answer: &GetCapacityResponse| Answer::Capacity {
+            available: answer.available_capacity,
+            maximum: answer.maximum_volume_size,
+            minimum: answer.minimum_volume_size,
+        };
+        self.pass(event, self.controller().get_capacity(request), told)
+            .await
+    }
+
+    async fn controller_get_capabilities(
+        &self,
+        request: Request<ControllerGetCapabilitiesRequest>,
+    ) -> Result<Response<ControllerGetCapabilitiesResponse>, Status> {
+        let event = self.event(Method::ControllerGetCapabilities, &request);
+        self.simply(
+            event,
+            self.controller()
+                .controller_get_capabilities(request.into_inner()),
+        )
+        .await
+    }
+
+    async fn controller_expand_volume(
+        &self,
+        request: Request<ControllerExpandVolumeRequest>,
+    ) -> Result<Response<ControllerExpandVolumeResponse>, Status> {
+        let mut event = self.event(Method::ControllerExpandVolume, &request);
+        let request = request.into_inner();
+        self.describe(&mut event, &request.volume_id);
+        event.required_bytes = request.capacity_range.map(|range| range.required_bytes);
+        event.limit_bytes = request.capacity_range.map(|range| range.limit_bytes);
+        let told = |event: &mut Event, answer: &ControllerExpandVolumeResponse| Answer::Volume {
+            bytes: answer.capacity_bytes,
+            segment: event.segment.clone(),
+        };
+        self.pass(event, self.controller().controller_expand_volume(request), told)
+            .await
+    }
+
+    async fn controller_modify_volume(
+        &self,
+        request: Request<ControllerModifyVolumeRequest>,
+    ) -> Result<Response<ControllerModifyVolumeResponse>, Status> {
+        let mut event = self.event(Method::ControllerModifyVolume, &request);
+        let request = request.into_inner();
+        self.describe(&mut event, &request.volume_id);
+        event.mutable_parameters = request.mutable_parameters.clone();
+        event.secrets = request.secrets.keys().cloned().collect();
+        self.simply(event, self.controller().controller_modify_volume(request))
+            .await
+    }
+}
+
+#[tonic::async_trait]
+impl Node for Forwarder {
+    async fn node_publish_volume(
+        &self,
+        request: Request<NodePublishVolumeRequest>,
+    ) -> Result<Response<NodePublishVolumeResponse>, Status> {
+        let mut event = self.event(Method::NodePublishVolume, &request);
+        let request = request.into_inner();
+        self.describe(&mut event, &request.volume_id);
+        event.target_path = Some(request.target_path.clone());
+        self.simply(event, self.node().node_publish_volume(request)).await
+    }
+
+    async fn node_unpublish_volume(
+        &self,
+        request: Request<NodeUnpublishVolumeRequest>,
+    ) -> Result<Response<NodeUnpublishVolumeResponse>, Status> {
+        let mut event = self.event(Method::NodeUnpublishVolume, &request);
+        let request = request.into_inner();
+        self.describe(&mut event, &request.volume_id);
+        event.target_path = Some(request.target_path.clone());
+        self.simply(event, self.node().node_unpublish_volume(request))
+            .await
+    }
+
+    async fn node_get_capabilities(
+        &self,
+        request: Request<NodeGetCapabilitiesRequest>,
+    ) -> Result<Response<NodeGetCapabilitiesResponse>, Status> {
+        let event = self.event(Method::NodeGetCapabilities, &request);
+        self.simply(event, self.node().node_get_capabilities(request.into_inner()))
+            .await
+    }
+
+    async fn node_get_info(
+        &self,
+        request: Request<NodeGetInfoRequest>,
+    ) -> Result<Response<NodeGetInfoResponse>, Status> {
+        let event = self.event(Method::NodeGetInfo, &request);
+        self.simply(event, self.node().node_get_info(request.into_inner()))
+            .await
+    }
+}

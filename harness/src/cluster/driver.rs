@@ -1,0 +1,260 @@
+//! The driver's endpoints: those of the scripted driver, or sockets before somebody else's; and questions of the case to either.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use fake_csi::{Caller, Figure, Forwarder, NodeIdentity, Question, Reply};
+use serde_json::Value;
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::observe::CsiObserver;
+use super::{Cluster, Endpoint, StartError};
+use crate::journal::{AnswerFact, ProcessEvent, ProcessFact, What};
+use crate::plan::{Ask, AskKind, Plan};
+use crate::scenario::Role;
+use crate::segment::{Segment, Segments};
+
+/// How long a question of a case may take.
+const ANSWER: Duration = Duration::from_secs(10);
+
+/// How long a driver may take from its start to its first good answer to Probe, before patience.
+const START: Duration = Duration::from_secs(30);
+
+/// Pause between two probes of a driver that starts: nothing but asking it tells when it is ready.
+const PROBE_AGAIN: Duration = Duration::from_millis(20);
+
+/// A driver of somebody else's.
+pub(super) struct Foreign {
+    observer: Arc<CsiObserver>,
+    /// Where it runs already; none: one process for each endpoint is started.
+    socket: Option<PathBuf>,
+    /// By client name: the sockets before it.
+    forwarders: BTreeMap<String, Forwarder>,
+    /// Kept for its drop: other cases wait for the same driver.
+    _turn: Option<OwnedSemaphorePermit>,
+}
+
+impl Foreign {
+    /// For a plan in which somebody else plays the driver.
+    pub(super) async fn of(
+        plan: &Plan,
+        systems: &crate::system::Systems,
+        observer: CsiObserver,
+    ) -> Option<Self> {
+        let is_played = systems.by_role.contains_key(&Role::Driver) || systems.driver_socket.is_some();
+        if !is_played || !plan.roles.contains(&Role::Driver) {
+            return None;
+        }
+        let turn = match &systems.driver_socket {
+            // It is never closed, and without a permit it would only be busier.
+            Some(socket) => socket.turn.clone().acquire_owned().await.ok(),
+            None => None,
+        };
+        Some(Foreign {
+            observer: Arc::new(observer),
+            socket: systems.driver_socket.as_ref().map(|socket| socket.path.clone()),
+            forwarders: BTreeMap::new(),
+            _turn: turn,
+        })
+    }
+
+    /// Resolves when no call is in flight.
+    pub(super) async fn quiet(&self) {
+        for forwarder in self.forwarders.values() {
+            forwarder.quiet().await;
+        }
+    }
+}
+
+pub(super) fn driver_client(node: Option<&str>) -> String {
+    match node {
+        Some(node) => format!("driver@{node}"),
+        None => Role::Driver.as_str().to_owned(),
+    }
+}
+
+impl Cluster {
+    /// Opens the endpoint of a node, or the central one.
+    pub(super) async fn listen(&mut self, node: Option<(&String, &Segment)>) -> Result<(), StartError> {
+        let socket = self.folder.path().join(format!("{}.sock", self.endpoints.len()));
+        let name = node.map(|(node, _)| node.clone());
+        let io = |source| StartError::Io {
+            what: "listen on the driver's socket",
+            source,
+        };
+        let running = if self.foreign.is_some() {
+            self.forward(name.clone(), &socket).await?
+        } else {
+            let identity = node.map(|(node, segment)| NodeIdentity {
+                node_id: node.clone(),
+                segment: segment.clone(),
+            });
+            self.driver.listen(&socket, identity).await.map_err(io)?
+        };
+        let endpoint = Endpoint {
+            socket,
+            _running: running,
+        };
+        self.endpoints.insert(name, endpoint);
+        Ok(())
+    }
+
+    /// Starts somebody else's driver where it does not run, and puts a socket before it.
+    async fn forward(
+        &mut self,
+        node: Option<String>,
+        socket: &Path,
+    ) -> Result<fake_csi::Running, StartError> {
+        let io = |source| StartError::Io {
+            what: "listen before the driver's socket",
+            source,
+        };
+        let client = driver_client(node.as_deref());
+        let running = self.foreign.as_ref().and_then(|foreign| foreign.socket.clone());
+        let theirs = match running {
+            Some(path) => path,
+            None => {
+                let path = socket.with_extension("driver");
+                // It has to know some node even where one process serves all.
+                let place = node.clone().or_else(|| self.first_node.clone());
+                let access = self.access(&client, place, Some(path.clone()))?;
+                self.fleet
+                    .start(Role::Driver, &client, access)
+                    .map_err(StartError::NoSystem)?;
+                path
+            }
+        };
+        self.probed(&client, &theirs).await.map_err(io)?;
+        let observer = self.foreign.as_ref().map(|it| it.observer.clone() as Arc<_>);
+        let forwarder = Forwarder::new(&theirs, node, observer).map_err(io)?;
+        let listening = forwarder.listen(socket).map_err(io)?;
+        if let Some(foreign) = &mut self.foreign {
+            foreign.forwarders.insert(client, forwarder);
+        }
+        Ok(listening)
+    }
+
+    /// Waits until a driver answers Probe well, or has ended. One that does neither in time is written down.
+    async fn probed(&self, client: &str, socket: &Path) -> std::io::Result<()> {
+        let limit = START.mul_f64(self.patience);
+        let caller = Caller::new(socket, limit)?;
+        let due = tokio::time::Instant::now() + limit;
+        loop {
+            let reply = caller.ask(Question::Probe).await;
+            let is_ready = reply.told.get("ready") == Some(&Figure::Number(1));
+            if is_ready || self.has_ended(client) {
+                return Ok(());
+            }
+            if tokio::time::Instant::now() >= due {
+                let answer = format!("{} {}", reply.code, reply.message.unwrap_or_default());
+                let what = format!(
+                    "it did not answer Probe with ready within {limit:?}: {}",
+                    answer.trim()
+                );
+                self.journal.append(What::Process(ProcessFact {
+                    client: client.into(),
+                    role: Role::Driver,
+                    event: ProcessEvent::NotReady(what),
+                }));
+                return Ok(());
+            }
+            tokio::time::sleep(PROBE_AGAIN).await;
+        }
+    }
+
+    fn has_ended(&self, client: &str) -> bool {
+        self.journal.since(0).iter().any(|fact| {
+            matches!(&fact.what, What::Process(process)
+                if *process.client == *client && matches!(process.event, ProcessEvent::Exited(_)))
+        })
+    }
+
+    /// Puts a question to the driver, at the endpoint of the node that it is about, and writes the answer down.
+    pub(super) async fn ask(&self, plan: &Plan, ask: &Ask) -> Result<(), StartError> {
+        let io = |source| StartError::Io {
+            what: "ask the driver",
+            source,
+        };
+        let reply = match self.question(ask) {
+            Ok(question) => {
+                let socket = self.socket_for(&plan.segments, ask.segment.as_ref());
+                let caller = Caller::new(&socket, ANSWER).map_err(io)?;
+                caller.ask(question).await
+            }
+            Err(message) => Reply {
+                code: "NOT_ASKED",
+                message: Some(message),
+                told: BTreeMap::new(),
+            },
+        };
+        let value = |figure: Figure| match figure {
+            Figure::Number(number) => Value::from(number),
+            Figure::Text(text) => Value::from(text),
+        };
+        let told = reply.told.into_iter();
+        self.journal.append(What::Answer(AnswerFact {
+            name: ask.name.clone(),
+            call: ask.kind.method().to_owned(),
+            class: ask.class.clone(),
+            segment: ask.segment.as_ref().map(|segment| plan.segments.spell(segment)),
+            code: reply.code.to_owned(),
+            message: reply.message,
+            told: told
+                .map(|(name, figure)| (name.to_owned(), value(figure)))
+                .collect(),
+        }));
+        Ok(())
+    }
+
+    /// The endpoint on the node of a segment, or the first one: it answers for all.
+    fn socket_for(&self, segments: &Segments, segment: Option<&Segment>) -> PathBuf {
+        let node = segment.map(|segment| segments.spell(segment));
+        let own = self.endpoints.get(&node);
+        let endpoint = own.or_else(|| self.endpoints.values().next());
+        endpoint.map(|it| it.socket.clone()).unwrap_or_default()
+    }
+
+    /// The question with all figures filled in; the error names one that is not there.
+    fn question(&self, ask: &Ask) -> Result<Question, String> {
+        let segment = ask.segment.clone();
+        Ok(match &ask.kind {
+            AskKind::Plain("GetPluginInfo") => Question::PluginInfo,
+            AskKind::Plain("GetPluginCapabilities") => Question::PluginCapabilities,
+            AskKind::Plain("Probe") => Question::Probe,
+            AskKind::Plain("ControllerGetCapabilities") => Question::ControllerCapabilities,
+            AskKind::Plain(_) => Question::NodeInfo,
+            AskKind::Capacity(parameters) => Question::Capacity {
+                segment,
+                parameters: parameters.clone(),
+            },
+            AskKind::Create {
+                volume,
+                size,
+                parameters,
+            } => {
+                let bytes = size.value(|answer, name| self.figure(answer, name)?.as_i64().map(i128::from))?;
+                let wide = |_| format!("{size} is {bytes}, which is no size in 64 bits");
+                Question::Create {
+                    name: volume.clone(),
+                    bytes: i64::try_from(bytes).map_err(wide)?,
+                    segment,
+                    parameters: parameters.clone(),
+                }
+            }
+            AskKind::Delete(of) => {
+                let id = self.figure(of, "id");
+                let id = id.as_ref().and_then(Value::as_str);
+                Question::Delete {
+                    id: id.ok_or_else(|| format!("{of} has made no volume"))?.to_owned(),
+                }
+            }
+        })
+    }
+
+    fn figure(&self, answer: &str, name: &str) -> Option<Value> {
+        let (_, answer) = self.world.answer(answer)?;
+        answer.told.get(name).cloned()
+    }
+}

@@ -1,0 +1,167 @@
+//! What the driver told, against what must hold between its figures. Knows no driver, and no figure but by its name.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::predicate::{DiffRow, Offer, RowState, is_managed, row_key, spell_bytes};
+use crate::journal::AnswerFact;
+use crate::plan::{PUBLISHED, Plan};
+use crate::scenario::{AnswerSpec, Comparison, Expression, Relation, Relations};
+use crate::world::World;
+
+/// A row for each figure.
+pub(super) fn rows(plan: &Plan, world: &World, wanted: &BTreeMap<String, AnswerSpec>) -> Vec<DiffRow> {
+    let of_answer = |(name, figures): (&String, &AnswerSpec)| {
+        let rows = figures
+            .iter()
+            .map(|(figure, relations)| row(plan, world, (name, figure), relations));
+        rows.collect::<Vec<_>>()
+    };
+    wanted.iter().flat_map(of_answer).collect()
+}
+
+fn row(plan: &Plan, world: &World, (name, figure): (&str, &str), wanted: &Relations) -> DiffRow {
+    let answer = world.answer(name).map(|(_, answer)| answer);
+    let got = answer.and_then(|answer| figure_of(answer, figure));
+    let text = |other: &str, figure: &str| {
+        let (_, answer) = world.answer(other)?;
+        Some(figure_of(answer, figure)?.as_str()?.to_owned())
+    };
+    let lookup = |other: &str, figure: &str| match (other, answer) {
+        (PUBLISHED, Some(answer)) => published(plan, world, answer, figure),
+        _ => {
+            let (_, answer) = world.answer(other)?;
+            figure_of(answer, figure)?.as_i64().map(i128::from)
+        }
+    };
+    let holds = answer.is_some()
+        && wanted
+            .any
+            .iter()
+            .any(|it| match same_text(it, got.as_ref(), text) {
+                Some(same) => same,
+                None => holds(it, got.as_ref(), &lookup),
+            });
+    let state = match (holds, answer) {
+        (true, _) => RowState::Same,
+        (false, Some(_)) => RowState::Differs,
+        (false, None) => RowState::Missing,
+    };
+    let want: Vec<String> = wanted.any.iter().map(|it| spell(it, &lookup)).collect();
+    DiffRow {
+        state,
+        subject: vec![name.to_owned(), figure.to_owned()],
+        want: want.join(" or "),
+        got: match (got, answer) {
+            (Some(value), _) => spell_value(&value),
+            (None, Some(answer)) if answer.code != "OK" => format!("- ({})", answer.code),
+            (None, _) => "-".to_owned(),
+        },
+    }
+}
+
+/// A figure of an answer; its code is one as well.
+fn figure_of(answer: &AnswerFact, name: &str) -> Option<Value> {
+    match name {
+        "code" => Some(answer.code.clone().into()),
+        _ => answer.told.get(name).cloned(),
+    }
+}
+
+/// What the object for the class and segment of an answer says, in bytes.
+fn published(plan: &Plan, world: &World, answer: &AnswerFact, figure: &str) -> Option<i128> {
+    let key = (answer.class.clone()?, answer.segment.clone()?);
+    let (_, object) = world
+        .objects("csistoragecapacities")
+        .find(|(_, object)| is_managed(plan, object) && row_key(plan, object) == key)?;
+    let offer = Offer::of(object);
+    match figure {
+        "capacity" => offer.capacity,
+        "maximum" => offer.maximum,
+        _ => None,
+    }
+}
+
+/// Whether a text is the one of another answer; none: this is not about texts.
+fn same_text(
+    relation: &Relation,
+    got: Option<&Value>,
+    text: impl Fn(&str, &str) -> Option<String>,
+) -> Option<bool> {
+    let Relation::Compared(Comparison::Equal, right) = relation else {
+        return None;
+    };
+    let got = got?.as_str()?;
+    let (answer, figure) = right.figure()?;
+    Some(text(answer, figure).as_deref() == Some(got))
+}
+
+fn holds(relation: &Relation, got: Option<&Value>, lookup: &impl Fn(&str, &str) -> Option<i128>) -> bool {
+    match (relation, got) {
+        (Relation::Absent, got) => got.is_none(),
+        (_, None) => false,
+        (Relation::DnsSubdomain, Some(got)) => got.as_str().is_some_and(is_subdomain),
+        (Relation::Text(text), Some(got)) => got.as_str() == Some(text),
+        (Relation::Compared(comparison, right), Some(got)) => {
+            let pair = (got.as_i64(), right.value(lookup));
+            matches!(pair, (Some(left), Ok(right)) if comparison.holds(left.into(), right))
+        }
+    }
+}
+
+/// Words of lower or upper case letters, digits and dashes, joined by dots, of 63 characters in all (CSI, "GetPluginInfo").
+fn is_subdomain(name: &str) -> bool {
+    let is_inner = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    let is_edge = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+    let is_word = |word: &str| {
+        word.chars().all(is_inner) && is_edge(word.chars().next()) && is_edge(word.chars().last())
+    };
+    name.len() <= 63 && name.split('.').all(is_word)
+}
+
+/// A relation, with the value of its sum where that is not plain.
+fn spell(relation: &Relation, lookup: &impl Fn(&str, &str) -> Option<i128>) -> String {
+    let sum = |right: &Expression| {
+        let has_names = right.answers().next().is_some();
+        has_names.then(|| right.value(lookup))
+    };
+    match relation {
+        Relation::Compared(_, right) => match sum(right) {
+            Some(Ok(value)) => format!("{relation}, {}", spell_bytes(value)),
+            Some(Err(why)) => format!("{relation}, and {why}"),
+            None => relation.to_string(),
+        },
+        _ => relation.to_string(),
+    }
+}
+
+fn spell_value(value: &Value) -> String {
+    match (value.as_i64(), value.as_str()) {
+        (Some(number), _) => spell_bytes(number.into()),
+        (None, Some(text)) => text.to_owned(),
+        (None, None) => value.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plugin_name_is_a_subdomain() {
+        let long = "a".repeat(63);
+        for (name, is_one) in [
+            ("hostpath.csi.k8s.io", true),
+            ("disk", true),
+            (long.as_str(), true),
+            ("", false),
+            ("disk_1.example.com", false),
+            ("-disk.example.com", false),
+            ("disk..example.com", false),
+            (&format!("{long}a"), false),
+        ] {
+            assert_eq!(is_subdomain(name), is_one, "{name}");
+        }
+    }
+}

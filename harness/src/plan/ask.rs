@@ -1,0 +1,176 @@
+//! Questions to the driver: which there are, what each needs, and that expectations name only answers that are asked for.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Action;
+use super::lower::{Lowering, names};
+use crate::scenario::{AnswerSpec, AskSpec, Expression, Relation};
+use crate::segment::Segment;
+
+/// A question under a name.
+#[derive(Debug, Clone)]
+pub struct Ask {
+    /// The case's name for its answer.
+    pub name: String,
+    /// The class that it is about.
+    pub class: Option<String>,
+    /// The segment that it is about.
+    pub segment: Option<Segment>,
+    /// What is asked.
+    pub kind: AskKind,
+}
+
+/// What is asked. Figures of earlier answers are filled in when it runs.
+#[derive(Debug, Clone)]
+pub enum AskKind {
+    /// A call without arguments, by its method.
+    Plain(&'static str),
+    /// GetCapacity with these parameters.
+    Capacity(BTreeMap<String, String>),
+    /// CreateVolume.
+    Create {
+        /// Its name.
+        volume: String,
+        /// required_bytes.
+        size: Expression,
+        /// Parameters of the class, and more.
+        parameters: BTreeMap<String, String>,
+    },
+    /// DeleteVolume of what CreateVolume answered under that name.
+    Delete(String),
+}
+
+/// The calls without arguments.
+const PLAIN: [&str; 5] = [
+    "GetPluginInfo",
+    "GetPluginCapabilities",
+    "Probe",
+    "ControllerGetCapabilities",
+    "NodeGetInfo",
+];
+
+impl AskKind {
+    /// The CSI method.
+    pub fn method(&self) -> &'static str {
+        match self {
+            AskKind::Plain(method) => method,
+            AskKind::Capacity(_) => "GetCapacity",
+            AskKind::Create { .. } => "CreateVolume",
+            AskKind::Delete(_) => "DeleteVolume",
+        }
+    }
+}
+
+impl Lowering<'_> {
+    pub(super) fn ask(&mut self, spec: &AskSpec) -> Result<Vec<(Action, String)>, String> {
+        let kind = self.ask_kind(spec)?;
+        let segment = spec
+            .segment
+            .as_deref()
+            .map(|text| self.segments.parse(text))
+            .transpose()?;
+        if !self.answers.insert(spec.name.clone()) {
+            return Err(format!(
+                "`{}` is asked for already; choose another name",
+                spec.name
+            ));
+        }
+        let note = format!("ask the driver: {} as {}", spec.call, spec.name);
+        let ask = Ask {
+            name: spec.name.clone(),
+            class: spec.class.clone(),
+            segment,
+            kind,
+        };
+        Ok(vec![(Action::Ask(ask), note)])
+    }
+
+    fn ask_kind(&self, spec: &AskSpec) -> Result<AskKind, String> {
+        let needs = |what: &str| format!("{} needs `{what}`", spec.call);
+        check_keys(spec)?;
+        Ok(match spec.call.as_str() {
+            "GetCapacity" => AskKind::Capacity(self.parameters(spec)?),
+            "CreateVolume" => {
+                let size = spec.size.as_ref().ok_or_else(|| needs("size"))?.0.clone();
+                for name in size.answers() {
+                    self.known_answer(name)?;
+                }
+                AskKind::Create {
+                    volume: spec.volume.clone().ok_or_else(|| needs("volume"))?,
+                    size,
+                    parameters: self.parameters(spec)?,
+                }
+            }
+            "DeleteVolume" => {
+                let of = spec.of.clone().ok_or_else(|| needs("of"))?;
+                self.known_answer(&of)?;
+                AskKind::Delete(of)
+            }
+            call => {
+                let plain = PLAIN.iter().find(|known| **known == call);
+                AskKind::Plain(plain.ok_or_else(|| {
+                    let calls = PLAIN.join(", ");
+                    format!(
+                        "`{call}` can't be asked; calls: GetCapacity, CreateVolume, DeleteVolume, {calls}"
+                    )
+                })?)
+            }
+        })
+    }
+
+    /// Those of the class, and more.
+    fn parameters(&self, spec: &AskSpec) -> Result<BTreeMap<String, String>, String> {
+        let mut parameters = match &spec.class {
+            None => BTreeMap::new(),
+            Some(class) => self.classes.get(class).cloned().ok_or_else(|| {
+                format!(
+                    "class `{class}` is not defined; classes: {}",
+                    names(&self.classes)
+                )
+            })?,
+        };
+        parameters.extend(spec.parameters.clone());
+        Ok(parameters)
+    }
+
+    pub(super) fn known_answer(&self, name: &str) -> Result<(), String> {
+        match name == PUBLISHED || self.answers.contains(name) {
+            true => Ok(()),
+            false => Err(format!(
+                "`{name}` is not asked for by then; answers: {}",
+                self.answers.iter().cloned().collect::<Vec<_>>().join(", ")
+            )),
+        }
+    }
+}
+
+/// In relations: the object that is published for the class and the segment of the answer.
+pub(crate) const PUBLISHED: &str = "published";
+
+/// What a call has no use for would be ignored without a word.
+fn check_keys(spec: &AskSpec) -> Result<(), String> {
+    let is_about_room = matches!(spec.call.as_str(), "GetCapacity" | "CreateVolume");
+    let keys = [
+        ("class", spec.class.is_some(), is_about_room),
+        ("parameters", !spec.parameters.is_empty(), is_about_room),
+        ("segment", spec.segment.is_some(), is_about_room),
+        ("volume", spec.volume.is_some(), spec.call == "CreateVolume"),
+        ("size", spec.size.is_some(), spec.call == "CreateVolume"),
+        ("of", spec.of.is_some(), spec.call == "DeleteVolume"),
+    ];
+    match keys.iter().find(|(_, given, useful)| *given && !*useful) {
+        Some((key, ..)) => Err(format!("{} has no `{key}`; remove it", spec.call)),
+        None => Ok(()),
+    }
+}
+
+/// All answers that an expectation names.
+pub(crate) fn named(answers: &BTreeMap<String, AnswerSpec>) -> BTreeSet<&str> {
+    let relations = answers.values().flat_map(BTreeMap::values).flat_map(|it| &it.any);
+    let compared = relations.filter_map(|relation| match relation {
+        Relation::Compared(_, expression) => Some(expression),
+        _ => None,
+    });
+    let named = compared.flat_map(Expression::answers);
+    named.chain(answers.keys().map(String::as_str)).collect()
+}

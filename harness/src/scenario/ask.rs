@@ -1,0 +1,311 @@
+//! Questions that a case puts to the driver itself, and what it says of the answers: relations between figures, not figures alone,
+//! because only the driver knows what it has.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Deserialize;
+
+use super::{FromShort, Short, Size};
+
+/// One call of the driver by the harness, through the socket that publishers use.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AskSpec {
+    /// The name under which expectations and later questions find the answer.
+    #[serde(rename = "as")]
+    pub name: String,
+    /// The CSI method, such as `GetCapacity`.
+    pub call: String,
+    /// GetCapacity and CreateVolume: for that class.
+    pub class: Option<String>,
+    /// GetCapacity and CreateVolume: parameters besides those of the class.
+    #[serde(default)]
+    pub parameters: BTreeMap<String, String>,
+    /// GetCapacity and CreateVolume: in that segment.
+    pub segment: Option<String>,
+    /// CreateVolume: name of the volume.
+    pub volume: Option<String>,
+    /// CreateVolume: its size, such as `1Gi`, `before.room` or `before.room + 1`.
+    pub size: Option<Short<Expression>>,
+    /// DeleteVolume: the answer of the CreateVolume that made it.
+    pub of: Option<String>,
+}
+
+/// What one answer must be: figure → relation, or relations of which one is enough.
+pub type AnswerSpec = BTreeMap<String, Short<Relations>>;
+
+/// A figure is as one of these says.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Relations {
+    /// The relations.
+    #[serde(rename = "oneOf")]
+    pub any: Vec<Relation>,
+}
+
+impl FromShort for Relations {
+    const EXPECTING: &'static str = "a relation such as `>= 0`, `= before.available - made.bytes`, `absent`, \
+                                     `dns-subdomain`, or a text; or a list of which one is enough";
+    fn from_short(text: &str) -> Result<Self, String> {
+        Ok(Relations {
+            any: vec![Relation::parse(text)?],
+        })
+    }
+
+    fn from_list(list: Vec<String>) -> Result<Self, String> {
+        let any = list.iter().map(|text| Relation::parse(text));
+        Ok(Relations {
+            any: any.collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+/// What a figure must be.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub enum Relation {
+    /// Not told.
+    Absent,
+    /// A DNS subdomain of at most 63 characters, as CSI demands of a plugin's name (GetPluginInfo).
+    DnsSubdomain,
+    /// A number that compares so.
+    Compared(Comparison, Expression),
+    /// That text.
+    Text(String),
+}
+
+/// How two numbers compare.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comparison {
+    /// `>=`
+    AtLeast,
+    /// `<=`
+    AtMost,
+    /// `=`
+    Equal,
+    /// `>`
+    More,
+    /// `<`
+    Less,
+}
+
+/// The longer ones first, so that none is taken for the beginning of another.
+const COMPARISONS: [(&str, Comparison); 5] = [
+    (">=", Comparison::AtLeast),
+    ("<=", Comparison::AtMost),
+    ("=", Comparison::Equal),
+    (">", Comparison::More),
+    ("<", Comparison::Less),
+];
+
+impl Comparison {
+    /// Whether it holds.
+    pub fn holds(self, left: i128, right: i128) -> bool {
+        match self {
+            Comparison::AtLeast => left >= right,
+            Comparison::AtMost => left <= right,
+            Comparison::Equal => left == right,
+            Comparison::More => left > right,
+            Comparison::Less => left < right,
+        }
+    }
+}
+
+impl Relation {
+    fn parse(text: &str) -> Result<Self, String> {
+        let compared = COMPARISONS.iter().find_map(|(sign, comparison)| {
+            let rest = text.strip_prefix(sign)?;
+            Some((comparison, rest))
+        });
+        Ok(match (compared, text) {
+            (Some((comparison, rest)), _) => Relation::Compared(*comparison, Expression::parse(rest)?),
+            (None, "absent") => Relation::Absent,
+            (None, "dns-subdomain") => Relation::DnsSubdomain,
+            (None, text) => Relation::Text(text.to_owned()),
+        })
+    }
+}
+
+impl TryFrom<String> for Relation {
+    type Error = String;
+    fn try_from(text: String) -> Result<Self, String> {
+        Relation::parse(&text)
+    }
+}
+
+impl fmt::Display for Relation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Relation::Absent => f.write_str("absent"),
+            Relation::DnsSubdomain => f.write_str("a DNS subdomain of at most 63 characters"),
+            Relation::Compared(comparison, right) => {
+                let sign = COMPARISONS.iter().find(|(_, it)| it == comparison);
+                write!(f, "{} {right}", sign.map_or("", |(sign, _)| sign))
+            }
+            Relation::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+/// A sum of figures and sizes.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Expression {
+    text: String,
+    terms: Vec<(i128, Term)>,
+}
+
+/// One term of a sum.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Term {
+    Bytes(i128),
+    /// A figure of an answer.
+    Figure(String, String),
+}
+
+impl FromShort for Expression {
+    const EXPECTING: &'static str =
+        "a size such as `1Gi`, or a figure of an answer such as `before.room + 1`";
+    fn from_short(text: &str) -> Result<Self, String> {
+        Expression::parse(text)
+    }
+}
+
+impl TryFrom<String> for Expression {
+    type Error = String;
+    fn try_from(text: String) -> Result<Self, String> {
+        Expression::parse(&text)
+    }
+}
+
+impl Expression {
+    /// Reads terms joined by ` + ` and ` - `.
+    fn parse(text: &str) -> Result<Self, String> {
+        let mut terms = Vec::new();
+        let mut sign = Some(1);
+        for word in text.split_whitespace() {
+            match (sign, word) {
+                (None, "+") => sign = Some(1),
+                (None, "-") => sign = Some(-1),
+                (Some(now), word) => {
+                    terms.push((now, term(word)?));
+                    sign = None;
+                }
+                (None, _) => return Err(format!("`{text}` needs + or - before `{word}`")),
+            }
+        }
+        if sign.is_some() {
+            return Err(format!("`{}` is no sum; write {}", text.trim(), Self::EXPECTING));
+        }
+        Ok(Expression {
+            text: text.trim().to_owned(),
+            terms,
+        })
+    }
+
+    /// Its value, given figures by answer and name; the error names the figure that is not there.
+    pub fn value(&self, figure: impl Fn(&str, &str) -> Option<i128>) -> Result<i128, String> {
+        let mut sum: i128 = 0;
+        for (sign, term) in &self.terms {
+            let value = match term {
+                Term::Bytes(bytes) => *bytes,
+                Term::Figure(answer, name) => {
+                    figure(answer, name).ok_or_else(|| format!("there is no {answer}.{name}"))?
+                }
+            };
+            let wide = || format!("{} has no sum in 128 bits", self.text);
+            sum = sum.checked_add(sign * value).ok_or_else(wide)?;
+        }
+        Ok(sum)
+    }
+
+    /// The figure that it is, if it is nothing more.
+    pub fn figure(&self) -> Option<(&str, &str)> {
+        match self.terms.as_slice() {
+            [(1, Term::Figure(answer, name))] => Some((answer, name)),
+            _ => None,
+        }
+    }
+
+    /// The answers that it names.
+    pub fn answers(&self) -> impl Iterator<Item = &str> {
+        self.terms.iter().filter_map(|(_, term)| match term {
+            Term::Figure(answer, _) => Some(answer.as_str()),
+            Term::Bytes(_) => None,
+        })
+    }
+}
+
+impl fmt::Display for Expression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+fn term(word: &str) -> Result<Term, String> {
+    match word.split_once('.') {
+        Some((answer, name)) if answer.starts_with(|c: char| c.is_ascii_alphabetic()) => {
+            Ok(Term::Figure(answer.to_owned(), name.to_owned()))
+        }
+        _ => Ok(Term::Bytes(Size::parse(word)?.bytes())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(text: &str) -> Result<i128, String> {
+        let figure = |answer: &str, name: &str| (answer == "a" && name == "room").then_some(10);
+        Expression::parse(text)?.value(figure)
+    }
+
+    #[test]
+    fn sums_have_figures_and_sizes() {
+        for (text, sum) in [
+            ("1Ki", 1024),
+            ("a.room", 10),
+            ("a.room + 1", 11),
+            ("1Ki - a.room", 1014),
+        ] {
+            assert_eq!(value(text), Ok(sum), "{text}");
+        }
+        assert_eq!(value("b.room").unwrap_err(), "there is no b.room");
+        for wrong in ["", "a.room +", "a.room 1", "lots"] {
+            assert!(Expression::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn relations_read_as_they_are_written() {
+        for text in [">= 0", "<= a.room", "= a.room - 1", "absent", "OK"] {
+            assert_eq!(Relation::parse(text).unwrap().to_string(), text);
+        }
+        assert_eq!(Relation::parse("dns-subdomain"), Ok(Relation::DnsSubdomain));
+        assert!(Relation::parse("= lots").is_err());
+    }
+
+    #[test]
+    fn equal_is_told_from_more_and_less() {
+        let holds = |text: &str, left| match Relation::parse(text).unwrap() {
+            Relation::Compared(comparison, right) => {
+                comparison.holds(left, right.value(|_, _| None).unwrap())
+            }
+            other => panic!("{other}"),
+        };
+        for (text, below, equal, above) in [
+            (">= 5", false, true, true),
+            ("<= 5", true, true, false),
+            ("= 5", false, true, false),
+            ("> 5", false, false, true),
+            ("< 5", true, false, false),
+        ] {
+            assert_eq!(
+                [4, 5, 6].map(|left| holds(text, left)),
+                [below, equal, above],
+                "{text}"
+            );
+        }
+    }
+}

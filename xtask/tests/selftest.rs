@@ -1,0 +1,73 @@
+//! `selftest` as somebody types it: what it prints, what it writes, and how it ends.
+
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
+
+use std::process::Command;
+
+const CASE: &str = "scheduler/filter/limit/exactly";
+
+fn selftest(arguments: &[&str]) -> (i32, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
+        .arg("selftest")
+        .args(arguments)
+        .env("NO_COLOR", "1")
+        .output()
+        .unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (
+        output.status.code().unwrap(),
+        text(&output.stdout),
+        text(&output.stderr),
+    )
+}
+
+#[test]
+fn the_list_says_what_each_defect_does_and_runs_nothing() {
+    let (code, out, error) = selftest(&["--list"]);
+    assert_eq!(code, 0, "{error}");
+    assert!(
+        out.contains(
+            "scheduler-off-by-one  It demands one byte more than is requested\n    after      SCHED-10\n"
+        ),
+        "{out}"
+    );
+    assert!(
+        out.contains(&format!("    claimed by {CASE}\n    blaming    a node is chosen")),
+        "{out}"
+    );
+}
+
+#[test]
+fn a_claim_that_holds_ends_well_and_leaves_the_failure_to_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().to_str().unwrap();
+    let (code, out, error) = selftest(&["--defect=scheduler-off-by-one", CASE, "--output", output]);
+    assert_eq!(code, 0, "{out}{error}");
+    assert!(
+        out.starts_with("caught     scheduler-off-by-one  by   1 of 1"),
+        "{out}"
+    );
+    assert!(
+        out.contains("1 of 1 defects caught as claimed, 1 of 1 cases pass without a defect, 0 problems"),
+        "{out}"
+    );
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    assert!(read("failures/scheduler-off-by-one.txt").contains("<-- first missing link"));
+    assert!(read("selftest.html").contains("scheduler-off-by-one"));
+    assert!(read("selftest.md").contains("0 problems") || read("selftest.md").contains("the cases bite"));
+    let json: serde_json::Value = serde_json::from_str(&read("selftest.json")).unwrap();
+    assert_eq!(json["defects"][0]["caughtBy"][0], CASE);
+}
+
+#[test]
+fn a_defect_that_nothing_selected_is_there_for_is_nothing_to_do_and_a_wrong_name_is_wrong_use() {
+    let (code, _, error) = selftest(&["--defect=scheduler-off-by-one", "publisher/value/maximum"]);
+    assert_eq!(code, 4, "{error}");
+    assert!(
+        error.contains("none of these cases is there for that defect"),
+        "{error}"
+    );
+    let (code, _, error) = selftest(&["--defect=scheduler-sleeps"]);
+    assert_eq!(code, 2, "{error}");
+    assert!(error.contains("`scheduler-sleeps` is no defect"), "{error}");
+}
