@@ -46,7 +46,7 @@ pub struct Running {
 }
 
 impl ApiServer {
-    /// A server with the namespaces that every cluster has, and nothing else.
+    /// A server with what kube-apiserver makes when it starts: namespaces, priority classes and its record of tokens.
     pub fn new(options: ServerOptions, observer: Option<Arc<dyn Observer>>) -> Self {
         let (authorization, in_flight) = (options.authorization, InFlight::new(options.limits));
         let store = Arc::new(Store::new(options, observer));

@@ -54,6 +54,8 @@ pub(super) struct Offer {
     pub(super) list: bool,
     /// The answer is one object.
     pub(super) one: bool,
+    /// The answer lists what was deleted.
+    pub(super) swept: bool,
     /// The answer is a stream, which YAML has no form for.
     pub(super) stream: bool,
     /// The kind of the objects that are asked for.
@@ -76,14 +78,15 @@ impl Offer {
 
     /// The refusal of a range that asks for the metadata of the other: of one object, or of a list.
     fn misfit(self, range: &str) -> Option<Status> {
-        let kind = self.kind.filter(|_| self.one || (self.list && !self.stream))?;
+        let is_list = self.list || self.swept;
+        let kind = self.kind.filter(|_| self.one || (is_list && !self.stream))?;
         let wants_list = range.contains("as=PartialObjectMetadataList");
         let package = match kind.stored().group.split('.').next() {
             None | Some("") => "core",
             Some(package) => package,
         };
         let found = format!("*{package}.{}", kind.stored().kind);
-        match (wants_list, self.list) {
+        match (wants_list, is_list) {
             (true, false) => Some(Status::no_such_form_because(format!(
                 "you requested PartialObjectMetadataList, but the requested object is not a list ({found})"
             ))),

@@ -196,6 +196,7 @@ impl Route {
             ),
             list: matches!(self.verb(), Verb::List | Verb::Watch),
             one: self.verb() == Verb::Get,
+            swept: self.verb() == Verb::DeleteCollection,
             stream: self.verb() == Verb::Watch,
             kind: match self {
                 Self::Resource { target, .. } => Some(target.kind),

@@ -9,7 +9,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-pub(super) static CONFIG_MAP: Kind = Kind {
+pub(crate) static CONFIG_MAP: Kind = Kind {
     kind: "ConfigMap",
     plural: "configmaps",
     singular: "configmap",

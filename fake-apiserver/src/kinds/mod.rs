@@ -32,6 +32,7 @@ use crate::names::{self, Complaints};
 use crate::options::ServerOptions;
 use crate::printer::{NAME_AND_AGE, Printer};
 use crate::release::{Life, Profile};
+pub(crate) use config::CONFIG_MAP;
 pub(crate) use scheduling::system_classes;
 use serde_json::Value;
 
@@ -221,7 +222,7 @@ pub(crate) const PLAIN: Kind = Kind {
 /// All resources, in the order of discovery: that of the real server's groups, and of the names in them. Where a group
 /// has several versions, the preferred one is first.
 pub(crate) static KINDS: &[&Kind] = &[
-    &config::CONFIG_MAP,
+    &CONFIG_MAP,
     &config::ENDPOINTS,
     &event::EVENT,
     &config::LIMIT_RANGE,

@@ -1,6 +1,6 @@
 //! StorageClass, VolumeAttachment and VolumeAttributesClass.
 
-use super::volume::{driver_name, protect};
+use super::volume::{driver_name, inline_validate, protect, source_default};
 use super::{Hooks, Kind, NO_HOOKS, PLAIN, Setting, outdated};
 use crate::faults::Faults;
 use crate::meta;
@@ -158,6 +158,7 @@ pub(super) static VOLUME_ATTACHMENT: Kind = Kind {
     unconditional_update: false,
     returns_deleted: true,
     hooks: Hooks {
+        default: attachment_default,
         create: attachment_create,
         validate: attachment_validate,
         validate_update: attachment_validate_update,
@@ -166,6 +167,12 @@ pub(super) static VOLUME_ATTACHMENT: Kind = Kind {
     printer: &printer::VOLUME_ATTACHMENT,
     ..PLAIN
 };
+
+fn attachment_default(object: &mut Value) {
+    if let Some(spec) = object.pointer_mut("/spec/source/inlineVolumeSpec") {
+        source_default(spec);
+    }
+}
 
 fn attachment_create(object: &mut Value, _: &Setting<'_>) {
     object["status"] = json!({"attached": false});
@@ -183,6 +190,7 @@ fn attachment_validate(object: &Value, faults: &mut Faults) {
     match (volume.is_null(), inline.is_null()) {
         (true, true) => faults.required("spec.source", one),
         (false, false) => faults.forbidden("spec.source", one),
+        (true, false) => inline_validate(inline, "spec.source.inlineVolumeSpec", faults),
         (false, true) if *volume == "" => {
             let text = "must specify non empty persistentVolumeName";
             faults.required("spec.source.persistentVolumeName", text);

@@ -16,6 +16,55 @@ const UNKNOWN_MAX: usize = 100;
 /// Members of every top level object that its type does not list.
 const TYPE_META: [&str; 2] = ["apiVersion", "kind"];
 
+/// Structs of Go that hold another one without a name of its own in JSON; Go's decoder names it all the same.
+const EMBEDDED: [(&[&str], &str, Fields); 5] = [
+    (
+        &["PersistentVolumeSpec"],
+        "PersistentVolumeSource",
+        Fields::AllBut(&[
+            "accessModes",
+            "capacity",
+            "claimRef",
+            "mountOptions",
+            "nodeAffinity",
+            "persistentVolumeReclaimPolicy",
+            "storageClassName",
+            "volumeAttributesClassName",
+            "volumeMode",
+        ]),
+    ),
+    (&["Volume"], "VolumeSource", Fields::AllBut(&["name"])),
+    (
+        &["EphemeralContainer"],
+        "EphemeralContainerCommon",
+        Fields::AllBut(&["targetContainerName"]),
+    ),
+    (
+        &["Probe"],
+        "ProbeHandler",
+        Fields::Only(&["exec", "grpc", "httpGet", "tcpSocket"]),
+    ),
+    (
+        &[
+            "ConfigMapEnvSource",
+            "ConfigMapKeySelector",
+            "ConfigMapProjection",
+            "ConfigMapVolumeSource",
+            "SecretEnvSource",
+            "SecretKeySelector",
+            "SecretProjection",
+        ],
+        "LocalObjectReference",
+        Fields::Only(&["name"]),
+    ),
+];
+
+/// Which fields of a struct are those of the one that it holds.
+enum Fields {
+    Only(&'static [&'static str]),
+    AllBut(&'static [&'static str]),
+}
+
 /// Where the walk is. Frames live on the stack, so that nothing is allocated unless there is something to report.
 #[derive(Clone, Copy)]
 struct Place<'a> {
@@ -266,6 +315,18 @@ fn bytes(text: &str) -> Result<(), String> {
     }
 }
 
+/// The struct without a name in JSON that has this field.
+fn embedded(of: &Type, field: &str) -> Option<&'static str> {
+    let holds = |fields: &Fields| match fields {
+        Fields::Only(some) => some.contains(&field),
+        Fields::AllBut(some) => !some.contains(&field),
+    };
+    EMBEDDED
+        .iter()
+        .find(|(outer, _, fields)| outer.contains(&of.short_name()) && holds(fields))
+        .map(|(_, name, _)| *name)
+}
+
 impl Place<'_> {
     fn mismatch(&self, value: &Value, go: &str) -> String {
         let found = match value {
@@ -285,6 +346,7 @@ impl Place<'_> {
             if let Step::Field(of, name) = at.step {
                 owner.get_or_insert(of);
                 names.push(name);
+                names.extend(embedded(of, name));
             }
             place = at.parent;
         }

@@ -16,7 +16,7 @@ mod watchers;
 
 use expiry::Expiry;
 pub(crate) use frames::{FrameForm, Frames};
-pub(crate) use history::{Gone, History};
+pub(crate) use history::History;
 pub(crate) use object::{Object, write_json};
 use owners::Owners;
 pub(crate) use owners::{FOREGROUND, ORPHAN, waits};

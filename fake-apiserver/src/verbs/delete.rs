@@ -110,6 +110,10 @@ impl DeleteOptions {
         }
         body["propagationPolicy"] = params.get("propagationPolicy").into();
         body["dryRun"] = params.all("dryRun").into();
+        // The revision counts twice where a collection is deleted: as that of the list, and as one of each object.
+        for precondition in ["uid", "resourceVersion"] {
+            body["preconditions"][precondition] = params.get(precondition).into();
+        }
         Ok(body)
     }
 

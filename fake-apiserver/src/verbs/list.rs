@@ -8,6 +8,7 @@ use crate::call::{Answer, Call, ListPlan, Listing, Params};
 use crate::document::Document;
 use crate::faults::Faults;
 use crate::meta;
+use crate::observe::Verb;
 use crate::selector::{FieldSelector, LabelSelector};
 use crate::status::{Status, options};
 use crate::store::{Object, Objects, Selection, Snapshot, Txn, namespace_range};
@@ -85,22 +86,20 @@ pub(super) fn snapshot(txn: &Txn<'_>, call: &Call) -> Result<(Snapshot, Option<S
         return Err(Status::revision_too_large(asked, txn.revision()));
     }
     match asked {
-        Some(asked) if is_exact(&call.params, asked) => {
-            let gone = |gone: crate::store::Gone| {
-                Status::expired(format!(
-                    "The resourceVersion for the provided list is too old: {} ({})",
-                    gone.asked, gone.oldest
-                ))
-            };
+        Some(asked) if is_exact(call, asked) => {
+            let gone = |_| Status::expired("The resourceVersion for the provided list is too old.");
             Ok((txn.snapshot_at(kind, asked).map_err(gone)?, None))
         }
         _ => Ok((txn.snapshot_as_of(kind, call.stale), None)),
     }
 }
 
-/// Whether a list is of one revision only: on demand, and by old custom where it is cut into pages.
-fn is_exact(params: &Params, asked: u64) -> bool {
-    let cut = matches!(params.number("limit"), Ok(Some(limit)) if limit > 0);
+/// Whether a list is of one revision only: on demand, and by old custom where it is cut into pages, as it always is
+/// for a deletion.
+fn is_exact(call: &Call, asked: u64) -> bool {
+    let params = &call.params;
+    let cut =
+        call.verb == Verb::DeleteCollection || matches!(params.number("limit"), Ok(Some(limit)) if limit > 0);
     params.get(MATCH) == "Exact" || (params.get(MATCH).is_empty() && cut && asked > 0)
 }
 

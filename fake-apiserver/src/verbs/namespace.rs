@@ -10,7 +10,8 @@ use crate::call::{Answer, Call, Part, Payload};
 use crate::decode::decode;
 use crate::faults::Faults;
 use crate::kinds::{
-    Generation, KINDS, Kind, NAMESPACE, PRIORITY_CLASS, SERVICE_ACCOUNT, Subresource, system_classes,
+    CONFIG_MAP, Generation, KINDS, Kind, NAMESPACE, PRIORITY_CLASS, SERVICE_ACCOUNT, Subresource,
+    system_classes,
 };
 use crate::managed::Writer;
 use crate::meta;
@@ -64,6 +65,28 @@ pub(crate) fn create_initial(store: &Store) {
         txn.put(NAMESPACE, name, object);
         add_account(&mut txn, name);
     }
+    track_tokens(&mut store.begin(&client));
+}
+
+/// Says since when the use of service account tokens that are secrets is written down: the controller manager asks for
+/// it when it starts.
+fn track_tokens(txn: &mut Txn<'_>) {
+    let (namespace, name) = (
+        "kube-system",
+        "kube-apiserver-legacy-service-account-token-tracking",
+    );
+    let now = txn.now.clone();
+    let today = now.split('T').next().unwrap_or_default();
+    let mut object = json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {
+            "name": name, "namespace": namespace,
+            "uid": uuid::Uuid::new_v4().to_string(), "creationTimestamp": now,
+        },
+        "data": {"since": today},
+    });
+    writer(&CONFIG_MAP, SERVER, Part::Main).track(&now, None, &mut object);
+    txn.put(&CONFIG_MAP, &CONFIG_MAP.key(Some(namespace), name), object);
 }
 
 /// Plays the service account controller: gives a new namespace its account `default`, where that is wanted.

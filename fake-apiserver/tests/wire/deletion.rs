@@ -287,3 +287,47 @@ async fn many_objects_go_together_whatever_is_written_meanwhile() {
         "what is told to be gone is there"
     );
 }
+
+#[tokio::test]
+async fn a_revision_in_the_query_is_a_precondition() {
+    let wire = Wire::start().await;
+    let body = |name: &str| json!({"metadata": {"name": name}});
+    let first = wire.create(CONFIG_MAPS, body("a")).await;
+    let second = wire.create(CONFIG_MAPS, body("b")).await;
+    let revision = |object: &Value| object["metadata"]["resourceVersion"].as_str().unwrap().to_owned();
+    let (old, new) = (revision(&first), revision(&second));
+    for path in [CONFIG_MAPS.to_owned(), format!("{CONFIG_MAPS}/a")] {
+        let answer = wire.delete(&format!("{path}?resourceVersion={new}")).await;
+        let text = format!(
+            "Operation cannot be fulfilled on ConfigMap \"a\": the ResourceVersion in the precondition ({new}) does \
+             not match the ResourceVersion in record ({old}). The object might have been modified"
+        );
+        assert_eq!(
+            (answer.code, &answer.body["message"]),
+            (409, &json!(text)),
+            "{path}"
+        );
+    }
+    // As of that revision the second was not there yet.
+    let swept = wire.delete(&format!("{CONFIG_MAPS}?resourceVersion={old}")).await;
+    assert_eq!(
+        (swept.code, swept.body["items"].as_array().map(Vec::len)),
+        (200, Some(1))
+    );
+    assert_eq!(wire.get(&format!("{CONFIG_MAPS}/b")).await.code, 200);
+}
+
+#[tokio::test]
+async fn a_collection_is_gone_although_its_answer_has_no_such_form() {
+    let wire = Wire::start().await;
+    wire.create(CONFIG_MAPS, json!({"metadata": {"name": "a"}})).await;
+    let one = [(
+        "accept",
+        "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io",
+    )];
+    let answer = wire.send("DELETE", CONFIG_MAPS, &one, String::new()).await;
+    let text =
+        "you requested PartialObjectMetadata, but the requested object is a list (*core.ConfigMapList)";
+    assert_eq!((answer.code, &answer.body["message"]), (406, &json!(text)));
+    assert_eq!(wire.get(&format!("{CONFIG_MAPS}/a")).await.code, 404);
+}

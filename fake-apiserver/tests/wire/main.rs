@@ -38,5 +38,6 @@ mod swagger;
 mod tls;
 mod usage;
 mod validation;
+mod volumes;
 mod watch;
 mod yaml;

@@ -3,6 +3,7 @@
 mod claim;
 mod claim_diff;
 mod claim_source;
+mod plugins;
 mod source;
 
 use super::selectors::{self, Values};
@@ -52,9 +53,7 @@ fn volume_default(object: &mut Value) {
     meta::member(object, "status")
         .entry("phase")
         .or_insert_with(|| "Pending".into());
-    if let Some(path) = object.pointer_mut("/spec/hostPath") {
-        meta::default_member(path, "type", "");
-    }
+    source_default(&mut object["spec"]);
     let spec = meta::member(object, "spec");
     for (name, value) in [
         ("persistentVolumeReclaimPolicy", "Retain"),
@@ -62,6 +61,14 @@ fn volume_default(object: &mut Value) {
     ] {
         spec.entry(name).or_insert_with(|| value.into());
     }
+}
+
+/// Fills in the source of a volume, which may be in another object.
+pub(super) fn source_default(spec: &mut Value) {
+    if let Some(path) = spec.get_mut("hostPath").filter(|path| path.is_object()) {
+        meta::default_member(path, "type", "");
+    }
+    plugins::default(spec);
 }
 
 fn volume_create(object: &mut Value, setting: &Setting<'_>) {
@@ -115,12 +122,46 @@ fn volume_warn(new: &Value, _: &Value) -> Vec<String> {
     warnings
 }
 
+/// The rules for the spec of a volume that is part of an attachment: a CSI volume, and little else.
+pub(super) fn inline_validate(spec: &Value, at: &str, faults: &mut Faults) {
+    let refuse = |name: &str, faults: &mut Faults| {
+        let text = "may not be specified in the context of inline volumes";
+        faults.forbidden(format!("{at}.{name}"), text);
+    };
+    let is_set = |name: &str| match &spec[name] {
+        Value::Object(members) if name == "capacity" => !members.is_empty(),
+        Value::String(text) => !text.is_empty(),
+        other => !other.is_null(),
+    };
+    for name in ["claimRef", "capacity"].into_iter().filter(|name| is_set(name)) {
+        refuse(name, faults);
+    }
+    if spec["csi"].is_null() {
+        let text = "has to be specified in the context of inline volumes";
+        faults.required(format!("{at}.csi"), text);
+    }
+    some_access_modes(spec, at, faults);
+    let policy = spec["persistentVolumeReclaimPolicy"].as_str().unwrap_or_default();
+    if !["", "Retain"].contains(&policy) {
+        let text = "may only be Retain in the context of inline volumes";
+        faults.forbidden(format!("{at}.persistentVolumeReclaimPolicy"), text);
+    }
+    if is_set("nodeAffinity") {
+        refuse("nodeAffinity", faults);
+    }
+    source::validate(spec, at, faults);
+    if is_set("storageClassName") {
+        refuse("storageClassName", faults);
+    }
+    if !spec["volumeMode"].is_null() && spec["volumeMode"] != "Filesystem" {
+        let text = "may not specify volumeMode other than Filesystem in the context of inline volumes";
+        faults.forbidden(format!("{at}.volumeMode"), text);
+    }
+}
+
 /// The rules for the spec of a volume that stands by itself.
 fn volume_spec_validate(spec: &Value, at: &str, faults: &mut Faults) {
-    if meta::texts(&spec["accessModes"]).is_empty() {
-        faults.required(format!("{at}.accessModes"), "");
-    }
-    access_modes(spec, at, faults);
+    some_access_modes(spec, at, faults);
     capacity(&spec["capacity"], &format!("{at}.capacity"), faults);
     let policy = spec["persistentVolumeReclaimPolicy"].as_str().unwrap_or_default();
     let field = format!("{at}.persistentVolumeReclaimPolicy");
@@ -142,6 +183,10 @@ fn volume_spec_validate(spec: &Value, at: &str, faults: &mut Faults) {
     }
     class_name(spec, "storageClassName", at, faults);
     volume_mode(spec, at, faults);
+    if spec["volumeAttributesClassName"] == "" {
+        let field = format!("{at}.volumeAttributesClassName");
+        faults.required(field, "an empty string is disallowed");
+    }
     class_name(spec, "volumeAttributesClassName", at, faults);
 }
 
@@ -165,6 +210,14 @@ fn class_name(spec: &Value, name: &str, at: &str, faults: &mut Faults) {
     if let Some(class) = spec[name].as_str().filter(|class| !class.is_empty()) {
         meta::complain(faults, &format!("{at}.{name}"), class, names::subdomain(class));
     }
+}
+
+/// A volume has a mode of access, and good ones only.
+fn some_access_modes(spec: &Value, at: &str, faults: &mut Faults) {
+    if meta::texts(&spec["accessModes"]).is_empty() {
+        faults.required(format!("{at}.accessModes"), "");
+    }
+    access_modes(spec, at, faults);
 }
 
 /// What modes of access there are, and which go together.

@@ -1,8 +1,9 @@
 //! Where a volume's content is: the one source that it must have, and the rules for the sources that matter here.
 //!
-//! Plugins that no cluster has any more are told apart from others, but not looked into.
+//! Those of plugins are in `plugins`.
 
 use super::super::pod::node_selector_as_internal;
+use super::plugins::PLUGINS;
 use crate::faults::Faults;
 use crate::meta;
 use crate::names;
@@ -59,14 +60,9 @@ const HOST_PATH_TYPES: [&str; 8] = [
 ];
 
 /// A rule for a source at some place.
-type Rule = fn(&Value, &str, &mut Faults);
+pub(super) type Rule = fn(&Value, &str, &mut Faults);
 
-const RULES: [(&str, Rule); 4] = [
-    ("csi", csi),
-    ("hostPath", host_path),
-    ("local", local),
-    ("nfs", nfs),
-];
+const RULES: [(&str, Rule); 3] = [("csi", csi), ("hostPath", host_path), ("local", local)];
 
 /// The source alone.
 pub(super) fn of(spec: &Value) -> Value {
@@ -86,6 +82,8 @@ pub(super) fn validate(spec: &Value, at: &str, faults: &mut Faults) {
     };
     if let Some((_, rule)) = RULES.iter().find(|(name, _)| *name == first) {
         rule(&spec[first], &format!("{at}.{first}"), faults);
+    } else if let Some(plugin) = PLUGINS.iter().find(|plugin| plugin.field == first) {
+        plugin.validate(&spec[first], at, faults);
     }
     for name in present {
         faults.forbidden(format!("{at}.{name}"), "may not specify more than 1 volume type");
@@ -162,13 +160,17 @@ pub(in crate::kinds) fn nfs(source: &Value, at: &str, faults: &mut Faults) {
             faults.required(format!("{at}.{name}"), "");
         }
     }
+    nfs_path(source, at, faults);
+}
+
+pub(super) fn nfs_path(source: &Value, at: &str, faults: &mut Faults) {
     let path = text(source, "path");
     if !path.starts_with('/') {
         faults.invalid(format!("{at}.path"), path, "must be an absolute path");
     }
 }
 
-fn text<'a>(object: &'a Value, field: &str) -> &'a str {
+pub(super) fn text<'a>(object: &'a Value, field: &str) -> &'a str {
     object[field].as_str().unwrap_or_default()
 }
 

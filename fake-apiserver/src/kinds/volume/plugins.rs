@@ -1,0 +1,335 @@
+//! Sources that belong to plugins: what they default to and what they must have, as `ValidatePersistentVolumeSpec` of
+//! core/v1 has it.
+//!
+//! Most of these plugins left Kubernetes; their fields did not, and are still judged. Does not know which source a
+//! volume has.
+
+use super::source::{Rule, text};
+use crate::faults::Faults;
+use crate::meta;
+use crate::names;
+use serde_json::{Value, json};
+
+/// A source by its field, the name that faults call it by, what it cannot do without, and its further rules.
+pub(super) struct Plugin {
+    pub(super) field: &'static str,
+    shown: &'static str,
+    required: &'static [&'static str],
+    rule: Rule,
+}
+
+pub(super) const PLUGINS: [Plugin; 19] = [
+    plugin("gcePersistentDisk", "persistentDisk", &["pdName"], partition),
+    plugin(
+        "awsElasticBlockStore",
+        "awsElasticBlockStore",
+        &["volumeID"],
+        partition,
+    ),
+    plugin("glusterfs", "glusterfs", &["endpoints", "path"], glusterfs),
+    plugin("flocker", "flocker", &[], flocker),
+    plugin("rbd", "rbd", &["monitors", "image"], nothing),
+    plugin("quobyte", "quobyte", &[], quobyte),
+    plugin("cephfs", "cephfs", &["monitors"], nothing),
+    plugin("iscsi", "iscsi", &["targetPortal"], iscsi),
+    plugin("cinder", "cinder", &["volumeID"], secret),
+    plugin("fc", "fc", &[], fibre_channel),
+    plugin("flexVolume", "flexVolume", &["driver"], flex),
+    plugin("azureFile", "azureFile", &["secretName", "shareName"], azure_file),
+    plugin("vsphereVolume", "vsphereVolume", &["volumePath"], nothing),
+    plugin("photonPersistentDisk", "photonPersistentDisk", &["pdID"], nothing),
+    plugin("portworxVolume", "portworxVolume", &["volumeID"], nothing),
+    plugin("azureDisk", "azureDisk", &["diskName", "diskURI"], azure_disk),
+    plugin(
+        "scaleIO",
+        "scaleIO",
+        &["gateway", "system", "volumeName"],
+        nothing,
+    ),
+    plugin("storageos", "storageos", &["volumeName"], storage_os),
+    plugin("nfs", "nfs", &["server", "path"], super::source::nfs_path),
+];
+
+const fn plugin(
+    field: &'static str,
+    shown: &'static str,
+    required: &'static [&'static str],
+    rule: Rule,
+) -> Plugin {
+    Plugin {
+        field,
+        shown,
+        required,
+        rule,
+    }
+}
+
+/// What the server fills in, by source.
+const DEFAULTS: [(&str, &[(&str, &str)]); 4] = [
+    (
+        "rbd",
+        &[
+            ("keyring", "/etc/ceph/keyring"),
+            ("pool", "rbd"),
+            ("user", "admin"),
+        ],
+    ),
+    (
+        "scaleIO",
+        &[("fsType", "xfs"), ("storageMode", "ThinProvisioned")],
+    ),
+    ("iscsi", &[("iscsiInterface", "default")]),
+    (
+        "azureDisk",
+        &[
+            ("cachingMode", "ReadWrite"),
+            ("fsType", "ext4"),
+            ("kind", "Shared"),
+        ],
+    ),
+];
+
+/// Fills in what sources default to, in the spec of a volume.
+pub(super) fn default(spec: &mut Value) {
+    for (source, values) in DEFAULTS {
+        if let Some(source) = spec.get_mut(source).filter(|source| source.is_object()) {
+            for (name, value) in values {
+                meta::default_member(source, name, *value);
+            }
+        }
+    }
+    if let Some(disk) = spec.get_mut("azureDisk").filter(|disk| disk.is_object()) {
+        meta::default_member(disk, "readOnly", false);
+    }
+}
+
+impl Plugin {
+    /// Judges a source of this plugin in the spec of a volume at some place.
+    pub(super) fn validate(&self, source: &Value, at: &str, faults: &mut Faults) {
+        let at = format!("{at}.{}", self.shown);
+        require(source, &at, self.required, faults);
+        (self.rule)(source, &at, faults);
+    }
+}
+
+/// Reports texts and lists that are empty.
+fn require(source: &Value, at: &str, names: &[&str], faults: &mut Faults) {
+    for name in names {
+        let empty = source[*name].as_array().is_none_or(Vec::is_empty);
+        if empty && text(source, name).is_empty() {
+            faults.required(format!("{at}.{name}"), "");
+        }
+    }
+}
+
+fn nothing(_: &Value, _: &str, _: &mut Faults) {}
+
+fn partition(source: &Value, at: &str, faults: &mut Faults) {
+    let partition = source["partition"].as_i64().unwrap_or_default();
+    if !(0..=255).contains(&partition) {
+        let why = "must be between 1 and 255, inclusive";
+        faults.invalid(format!("{at}.partition"), partition, why);
+    }
+}
+
+fn glusterfs(source: &Value, at: &str, faults: &mut Faults) {
+    let field = format!("{at}.endpointsNamespace");
+    match source["endpointsNamespace"].as_str() {
+        None => {}
+        Some("") => {
+            let why = "if the endpointnamespace is set, it must be a valid namespace name";
+            faults.invalid(field, "", why);
+        }
+        Some(namespace) => meta::complain(faults, &field, namespace, names::label(namespace)),
+    }
+}
+
+fn flocker(source: &Value, at: &str, faults: &mut Faults) {
+    let (name, uuid) = (text(source, "datasetName"), text(source, "datasetUUID"));
+    match (name.is_empty(), uuid.is_empty()) {
+        (true, true) => faults.required(at, "one of datasetName and datasetUUID is required"),
+        (false, false) => {
+            let why = "datasetName and datasetUUID can not be specified simultaneously";
+            faults.invalid(at, "resource", why);
+        }
+        _ => {}
+    }
+    if name.contains('/') {
+        faults.invalid(format!("{at}.datasetName"), name, "must not contain '/'");
+    }
+}
+
+fn quobyte(source: &Value, at: &str, faults: &mut Faults) {
+    let why = "must be a host:port pair or multiple pairs separated by commas";
+    let (registry, field) = (text(source, "registry"), format!("{at}.registry"));
+    if registry.is_empty() {
+        faults.required(field, why);
+    } else if text(source, "tenant").len() > 64 {
+        let why = "must be a UUID and may not exceed a length of 64 characters";
+        faults.required(format!("{at}.tenant"), why);
+    } else {
+        for _ in registry.split(',').filter(|pair| !is_host_and_port(pair)) {
+            faults.invalid(field.as_str(), registry, why);
+        }
+    }
+    require(source, at, &["volume"], faults);
+}
+
+/// `host:port`; a host with colons is in brackets.
+fn is_host_and_port(pair: &str) -> bool {
+    pair.rsplit_once(':').is_some_and(|(host, _)| {
+        let bare = host
+            .strip_prefix('[')
+            .and_then(|host| host.strip_suffix(']'))
+            .unwrap_or_else(|| if host.contains(':') { "[" } else { host });
+        !bare.contains(['[', ']'])
+    })
+}
+
+fn iscsi(source: &Value, at: &str, faults: &mut Faults) {
+    require(source, at, &["iqn"], faults);
+    let iqn = text(source, "iqn");
+    if !iqn.is_empty() && !is_initiator(iqn) {
+        faults.invalid(format!("{at}.iqn"), iqn, "must be valid format");
+    }
+    unit(&source["lun"], at, faults);
+    let asks = |name: &str| source[name].as_bool().unwrap_or_default();
+    let secret = &source["secretRef"];
+    if secret.is_null() && (asks("chapAuthDiscovery") || asks("chapAuthSession")) {
+        faults.required(format!("{at}.secretRef"), "");
+    }
+    if !secret.is_null() {
+        require(secret, &format!("{at}.secretRef"), &["name"], faults);
+    }
+    if let Some(initiator) = source["initiatorName"].as_str()
+        && !is_initiator(initiator)
+    {
+        // The real server spells the field so.
+        faults.invalid(format!("{at}.initiatorname"), initiator, "must be valid format");
+    }
+}
+
+/// The name of an initiator or target: `iqn.`, `eui.` or `naa.` (RFC 3720).
+fn is_initiator(name: &str) -> bool {
+    let is_hex_like = |rest: &str, count: usize| {
+        rest.len() == count && rest.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    };
+    match name.split_at_checked(4) {
+        Some(("iqn.", rest)) => is_qualified(rest),
+        Some(("eui.", rest)) => is_hex_like(rest, 16),
+        Some(("naa.", rest)) => is_hex_like(rest, 32),
+        _ => false,
+    }
+}
+
+/// What follows `iqn.`: `YYYY-MM.authority:name`.
+fn is_qualified(rest: &str) -> bool {
+    let Some((authority, name)) = rest.split_once(':') else {
+        return false;
+    };
+    let Some((date, authority)) = authority.split_at_checked(8) else {
+        return false;
+    };
+    let dated = date.bytes().enumerate().all(|(i, byte)| match i {
+        4 => byte == b'-',
+        7 => byte == b'.',
+        _ => byte.is_ascii_digit(),
+    });
+    let is_authority = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'.';
+    let is_name = |c: char| !",;*&$|".contains(c) && !c.is_ascii_whitespace();
+    dated
+        && !authority.is_empty()
+        && authority.bytes().all(is_authority)
+        && !name.is_empty()
+        && name.chars().all(is_name)
+}
+
+/// The rules for the number of a logical unit.
+fn unit(number: &Value, at: &str, faults: &mut Faults) {
+    let number = number.as_i64().unwrap_or_default();
+    if !(0..=255).contains(&number) {
+        let why = "must be between 0 and 255, inclusive";
+        faults.invalid(format!("{at}.lun"), number, why);
+    }
+}
+
+/// The rules for a secret that a cluster-wide object refers to.
+fn secret(source: &Value, at: &str, faults: &mut Faults) {
+    let secret = &source["secretRef"];
+    if !secret.is_null() {
+        let at = format!("{at}.secretRef");
+        require(secret, &at, &["name", "namespace"], faults);
+    }
+}
+
+fn fibre_channel(source: &Value, at: &str, faults: &mut Faults) {
+    let any = |name: &str| source[name].as_array().is_some_and(|list| !list.is_empty());
+    let field = format!("{at}.targetWWNs");
+    match (any("targetWWNs"), any("wwids")) {
+        (false, false) => faults.required(field, "must specify either targetWWNs or wwids, but not both"),
+        (true, true) => {
+            let why = "targetWWNs and wwids can not be specified simultaneously";
+            faults.invalid(field, source["targetWWNs"].clone(), why);
+        }
+        _ => {}
+    }
+    if any("targetWWNs") {
+        match &source["lun"] {
+            Value::Null => faults.required(format!("{at}.lun"), "lun is required if targetWWNs is specified"),
+            number => unit(number, at, faults),
+        }
+    }
+}
+
+fn flex(source: &Value, at: &str, faults: &mut Faults) {
+    for (key, _) in meta::pairs(&source["options"]) {
+        let namespace = key.split('/').next().unwrap_or_default().to_lowercase();
+        let namespace = format!(".{namespace}");
+        if namespace.ends_with(".kubernetes.io") || namespace.ends_with(".k8s.io") {
+            let why = "kubernetes.io and k8s.io namespaces are reserved";
+            faults.invalid(format!("{at}.options[{key}]"), key, why);
+        }
+    }
+}
+
+fn azure_file(source: &Value, at: &str, faults: &mut Faults) {
+    if source["secretNamespace"] == "" {
+        faults.required(format!("{at}.secretNamespace"), "");
+    }
+}
+
+fn azure_disk(source: &Value, at: &str, faults: &mut Faults) {
+    for (name, known) in [
+        ("cachingMode", ["None", "ReadOnly", "ReadWrite"]),
+        ("kind", ["Dedicated", "Managed", "Shared"]),
+    ] {
+        if let Some(value) = source[name].as_str() {
+            faults.one_of(&format!("{at}.{name}"), value, &known);
+        }
+    }
+    let (start, form) = match source["kind"].as_str() {
+        None => return,
+        Some("Managed") => (
+            "/subscriptions/",
+            "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}",
+        ),
+        Some(_) => (
+            "https://",
+            "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd",
+        ),
+    };
+    let uri = text(source, "diskURI");
+    if !uri.starts_with(start) {
+        faults.not_supported(format!("{at}.diskURI"), json!(uri), &[form]);
+    }
+}
+
+fn storage_os(source: &Value, at: &str, faults: &mut Faults) {
+    for name in ["volumeName", "volumeNamespace"] {
+        let value = text(source, name);
+        if !value.is_empty() {
+            meta::complain(faults, &format!("{at}.{name}"), value, names::label(value));
+        }
+    }
+    secret(source, at, faults);
+}
