@@ -161,6 +161,10 @@ async fn cases_that_set_the_driver_say_why_they_are_skipped() {
             "publisher/value/maximum",
             "it sets what storage there is (`backend`), and only the built-in driver lets it",
         ),
+        (
+            "driver/story/second-node",
+            "it has the driver on several nodes, and a driver that runs already is on one",
+        ),
         ("scheduler/filter/limit/exactly", "it has no driver"),
     ] {
         let plan = plan(&cases_folder(), case).unwrap().unwrap();

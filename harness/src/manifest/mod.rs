@@ -151,6 +151,12 @@ impl Manifest {
             if let Some(what) = plan.sets_the_driver() {
                 return Some(format!("it sets {what}, and only the built-in driver lets it"));
             }
+            let is_one = self.driver.as_ref().is_some_and(|driver| driver.socket.is_some());
+            if is_one && plan.has_several_drivers() {
+                return Some(
+                    "it has the driver on several nodes, and a driver that runs already is on one".to_owned(),
+                );
+            }
             if let Err(error) = self.adapt(plan) {
                 return Some(format!(
                     "it can't be told in this driver's names: {}",

@@ -159,6 +159,12 @@ pub fn feature(name: &str) -> Result<&'static Feature, String> {
 }
 
 impl Plan {
+    /// Whether the driver is at any time on more than one node, each with an endpoint of its own.
+    pub fn has_several_drivers(&self) -> bool {
+        let later = actions(self).filter(|action| matches!(action, Action::DriverUp(..)));
+        self.is_distributed() && self.driver_nodes.len() + later.count() > 1
+    }
+
     /// What a case sets of the driver that no driver of somebody else's can be told, in words; none: nothing. Storage from the start
     /// is nothing where the driver itself is judged: it brings its own.
     pub fn sets_the_driver(&self) -> Option<&'static str> {
