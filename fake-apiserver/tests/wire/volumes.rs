@@ -18,7 +18,7 @@ fn volume(source: &Value) -> Value {
     body
 }
 
-fn attachment(inline: Value) -> Value {
+fn attachment(inline: &Value) -> Value {
     json!({
         "metadata": {"name": "a"},
         "spec": {"attacher": "a.example.com", "nodeName": "n", "source": {"inlineVolumeSpec": inline}},
@@ -143,11 +143,11 @@ async fn a_volume_inside_of_an_attachment_is_of_csi_and_little_else() {
             ),
         ),
     ] {
-        let answer = wire.post(ATTACHMENTS, attachment(inline)).await;
+        let answer = wire.post(ATTACHMENTS, attachment(&inline)).await;
         let text = format!("VolumeAttachment.storage.k8s.io \"a\" is invalid: {why}");
         assert_eq!((answer.code, &answer.body["message"]), (422, &json!(text)));
     }
     let good = json!({"accessModes": ["ReadWriteOnce"], "csi": csi});
-    let stored = wire.create(ATTACHMENTS, attachment(good.clone())).await;
+    let stored = wire.create(ATTACHMENTS, attachment(&good)).await;
     assert_eq!(stored["spec"]["source"]["inlineVolumeSpec"], good);
 }
