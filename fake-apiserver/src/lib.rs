@@ -46,6 +46,7 @@ mod http;
 mod json_patch;
 mod kinds;
 mod kubeconfig;
+mod lifetime;
 mod local;
 mod managed;
 mod meta;

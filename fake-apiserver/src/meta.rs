@@ -103,6 +103,16 @@ pub(crate) fn bump_generation(object: &mut Value) {
     }
 }
 
+/// The entries of a list; none where there is none.
+pub(crate) fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+/// The text of a field; empty where there is none.
+pub(crate) fn string<'a>(object: &'a Value, field: &str) -> &'a str {
+    object[field].as_str().unwrap_or_default()
+}
+
 /// The strings of a list.
 pub(crate) fn texts(list: &Value) -> Vec<&str> {
     list.as_array()

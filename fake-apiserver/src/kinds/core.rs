@@ -197,7 +197,7 @@ fn node_validate(object: &Value, faults: &mut Faults) {
 }
 
 fn node_taints(object: &Value, faults: &mut Faults) {
-    let taints = object["spec"]["taints"].as_array().map_or(&[][..], Vec::as_slice);
+    let taints = meta::list(&object["spec"]["taints"]);
     for (i, taint) in taints.iter().enumerate() {
         let text = |field: &str| taint[field].as_str().unwrap_or_default();
         let at = format!("metadata.taints[{i}]");

@@ -5,6 +5,7 @@
 use super::volume::driver_name;
 use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Setting, View};
 use crate::faults::Faults;
+use crate::lifetime;
 use crate::meta;
 use crate::names;
 use crate::printer;
@@ -130,11 +131,8 @@ fn driver_validate(object: &Value, faults: &mut Faults) {
     }
 }
 
-/// Seconds that a token may be good for.
-const TOKEN_SECONDS: std::ops::RangeInclusive<i64> = 600..=1 << 32;
-
 fn token_requests(requests: &Value, faults: &mut Faults) {
-    let requests = requests.as_array().map_or(&[][..], Vec::as_slice);
+    let requests = meta::list(requests);
     let mut seen = HashSet::new();
     for (i, request) in requests.iter().enumerate() {
         let at = format!("spec.tokenRequests[{i}]");
@@ -145,17 +143,9 @@ fn token_requests(requests: &Value, faults: &mut Faults) {
         }
         let seconds = request["expirationSeconds"]
             .as_i64()
-            .unwrap_or(*TOKEN_SECONDS.start());
+            .unwrap_or(*lifetime::SECONDS.start());
         let field = format!("{at}.expirationSeconds");
-        if seconds < *TOKEN_SECONDS.start() {
-            faults.invalid(field, seconds, "may not specify a duration less than 10 minutes");
-        } else if seconds > *TOKEN_SECONDS.end() {
-            faults.invalid(
-                field,
-                seconds,
-                "may not specify a duration larger than 2^32 seconds",
-            );
-        }
+        lifetime::check(&field, seconds, faults);
     }
 }
 
@@ -279,5 +269,5 @@ fn node_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
 }
 
 fn drivers(object: &Value) -> &[Value] {
-    object["spec"]["drivers"].as_array().map_or(&[], Vec::as_slice)
+    meta::list(&object["spec"]["drivers"])
 }

@@ -3,7 +3,7 @@
 //! Owns which operator takes how many values. Does not know how selectors select.
 
 use crate::faults::Faults;
-use crate::meta;
+use crate::meta::{self, list, string};
 use crate::names;
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ pub(super) fn labels(selector: &Value, field: &str, faults: &mut Faults) {
     meta::labels(&selector["matchLabels"], &format!("{field}.matchLabels"), faults);
     for (i, term) in list(&selector["matchExpressions"]).iter().enumerate() {
         let at = format!("{field}.matchExpressions[{i}]");
-        match text(term, "operator") {
+        match string(term, "operator") {
             "In" | "NotIn" | "Exists" | "DoesNotExist" => count(term, &at, faults),
             operator => faults.invalid(format!("{at}.operator"), operator, UNKNOWN),
         }
@@ -48,7 +48,7 @@ pub(super) fn nodes(selector: &Value, field: &str, values: Values, faults: &mut 
 pub(super) fn node_term(term: &Value, field: &str, values: Values, faults: &mut Faults) {
     for (i, requirement) in list(&term["matchExpressions"]).iter().enumerate() {
         let at = format!("{field}.matchExpressions[{i}]");
-        match text(requirement, "operator") {
+        match string(requirement, "operator") {
             "Gt" | "Lt" if list(&requirement["values"]).len() != 1 => {
                 let text = "must be specified single value when `operator` is 'Lt' or 'Gt'";
                 faults.required(format!("{at}.values"), text);
@@ -67,7 +67,7 @@ pub(super) fn node_term(term: &Value, field: &str, values: Values, faults: &mut 
 /// Only the name of a node can be asked for.
 fn node_field(requirement: &Value, at: &str, faults: &mut Faults) {
     let values = meta::texts(&requirement["values"]);
-    match text(requirement, "operator") {
+    match string(requirement, "operator") {
         "In" | "NotIn" if values.len() != 1 => {
             let text = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector";
             faults.required(format!("{at}.values"), text);
@@ -75,7 +75,7 @@ fn node_field(requirement: &Value, at: &str, faults: &mut Faults) {
         "In" | "NotIn" => {}
         operator => faults.invalid(format!("{at}.operator"), operator, UNKNOWN),
     }
-    match text(requirement, "key") {
+    match string(requirement, "key") {
         "metadata.name" => {
             for (i, value) in values.into_iter().enumerate() {
                 meta::complain(
@@ -91,7 +91,7 @@ fn node_field(requirement: &Value, at: &str, faults: &mut Faults) {
 }
 
 fn count(term: &Value, at: &str, faults: &mut Faults) {
-    let takes = matches!(text(term, "operator"), "In" | "NotIn");
+    let takes = matches!(string(term, "operator"), "In" | "NotIn");
     match (takes, list(&term["values"]).is_empty()) {
         (true, true) => faults.required(format!("{at}.values"), NONE_GIVEN),
         (false, false) => faults.forbidden(format!("{at}.values"), SOME_GIVEN),
@@ -100,7 +100,7 @@ fn count(term: &Value, at: &str, faults: &mut Faults) {
 }
 
 fn key_and_values(term: &Value, at: &str, values: Values, faults: &mut Faults) {
-    let key = text(term, "key");
+    let key = string(term, "key");
     meta::complain(faults, &format!("{at}.key"), key, names::qualified(key));
     if values == Values::Any {
         return;
@@ -113,12 +113,4 @@ fn key_and_values(term: &Value, at: &str, values: Values, faults: &mut Faults) {
             names::label_value(value),
         );
     }
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
-}
-
-fn text<'a>(object: &'a Value, field: &str) -> &'a str {
-    object[field].as_str().unwrap_or_default()
 }

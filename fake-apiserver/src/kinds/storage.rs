@@ -106,7 +106,7 @@ fn parameters(parameters: &Value, may_be_empty: bool, faults: &mut Faults) {
 }
 
 fn topologies(terms: &Value, faults: &mut Faults) {
-    let terms = terms.as_array().map_or(&[][..], Vec::as_slice);
+    let terms = meta::list(terms);
     // The real server compares each term with as many empty ones as there are terms, too.
     let mut seen: HashMap<BTreeMap<&str, BTreeSet<&str>>, usize> = HashMap::new();
     seen.insert(BTreeMap::new(), terms.len());

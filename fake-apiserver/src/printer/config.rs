@@ -25,7 +25,7 @@ pub(crate) static ENDPOINTS: Printer = Printer {
 
 /// Every address of a subset with every port.
 fn addresses(subset: &Value) -> Vec<String> {
-    let ports = subset["ports"].as_array().map_or(&[][..], Vec::as_slice);
+    let ports = meta::list(&subset["ports"]);
     let addresses = subset["addresses"].as_array().into_iter().flatten();
     let addresses = addresses.filter_map(|address| address["ip"].as_str());
     addresses

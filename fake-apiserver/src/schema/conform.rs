@@ -16,22 +16,25 @@ const UNKNOWN_MAX: usize = 100;
 /// Members of every top level object that its type does not list.
 const TYPE_META: [&str; 2] = ["apiVersion", "kind"];
 
+/// Fields of a PersistentVolumeSpec that are not those of the PersistentVolumeSource in it.
+pub(crate) const VOLUME_BUT_SOURCE: [&str; 9] = [
+    "accessModes",
+    "capacity",
+    "claimRef",
+    "mountOptions",
+    "nodeAffinity",
+    "persistentVolumeReclaimPolicy",
+    "storageClassName",
+    "volumeAttributesClassName",
+    "volumeMode",
+];
+
 /// Structs of Go that hold another one without a name of its own in JSON; Go's decoder names it all the same.
 const EMBEDDED: [(&[&str], &str, Fields); 5] = [
     (
         &["PersistentVolumeSpec"],
         "PersistentVolumeSource",
-        Fields::AllBut(&[
-            "accessModes",
-            "capacity",
-            "claimRef",
-            "mountOptions",
-            "nodeAffinity",
-            "persistentVolumeReclaimPolicy",
-            "storageClassName",
-            "volumeAttributesClassName",
-            "volumeMode",
-        ]),
+        Fields::AllBut(&VOLUME_BUT_SOURCE),
     ),
     (&["Volume"], "VolumeSource", Fields::AllBut(&["name"])),
     (

@@ -7,17 +7,13 @@ use crate::auth::{API_AUDIENCE, BINDABLE, Bound, Claim};
 use crate::call::{Answer, Call, Payload};
 use crate::faults::Faults;
 use crate::kinds::Kind;
+use crate::lifetime;
 use crate::meta;
 use crate::schema::{Type, conform};
 use crate::status::{Status, Subject};
 use crate::store::{Object, Txn};
 use jiff::Timestamp;
 use serde_json::{Value, json};
-
-/// Seconds that a token is good for unless the request says otherwise.
-const SECONDS: i64 = 3600;
-const SECONDS_MIN: i64 = 600;
-const SECONDS_MAX: i64 = 1 << 32;
 
 const TOKEN_REQUEST: Subject<'static> = Subject {
     group: "authentication.k8s.io",
@@ -33,7 +29,9 @@ pub(super) fn create(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let mut request = identify(&body.value)?;
     check_name(&request, call.target.name())?;
     let mut spec = request["spec"].take();
-    let seconds = spec["expirationSeconds"].as_i64().unwrap_or(SECONDS);
+    let seconds = spec["expirationSeconds"]
+        .as_i64()
+        .unwrap_or(lifetime::USUAL_SECONDS);
     check(seconds)?;
     if meta::texts(&spec["audiences"]).is_empty() {
         spec["audiences"] = json!([API_AUDIENCE]);
@@ -116,16 +114,7 @@ fn check_name(request: &Value, account: &str) -> Result<(), Status> {
 fn check(seconds: i64) -> Result<(), Status> {
     let mut faults = Faults::default();
     let field = "spec.expirationSeconds";
-    if seconds < SECONDS_MIN {
-        faults.invalid(field, seconds, "may not specify a duration less than 10 minutes");
-    }
-    if seconds > SECONDS_MAX {
-        faults.invalid(
-            field,
-            seconds,
-            "may not specify a duration larger than 2^32 seconds",
-        );
-    }
+    lifetime::check(field, seconds, &mut faults);
     if faults.is_empty() {
         Ok(())
     } else {

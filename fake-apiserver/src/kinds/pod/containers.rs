@@ -3,7 +3,7 @@
 use super::volumes::{Mountable, descending_path};
 use super::{environment, probes, resources, security, settings};
 use crate::faults::Faults;
-use crate::meta;
+use crate::meta::{self, list, string};
 use crate::names;
 use serde_json::Value;
 use std::collections::HashSet;
@@ -22,7 +22,7 @@ pub(super) fn validate(spec: &Value, at: &str, volumes: &Mountable<'_>, faults: 
     for (i, container) in containers.iter().enumerate() {
         let at = format!("{at}.containers[{i}]");
         common(container, spec, &at, volumes, faults);
-        let name = text(container, "name");
+        let name = string(container, "name");
         if !seen.insert(name) {
             faults.duplicate(format!("{at}.name"), name);
         }
@@ -33,7 +33,7 @@ pub(super) fn validate(spec: &Value, at: &str, volumes: &Mountable<'_>, faults: 
     for (i, container) in inits.iter().enumerate() {
         let at = format!("{at}.initContainers[{i}]");
         common(container, spec, &at, volumes, faults);
-        let name = text(container, "name");
+        let name = string(container, "name");
         if !seen.insert(name) && !name.is_empty() {
             faults.duplicate(format!("{at}.name"), name);
         }
@@ -55,7 +55,7 @@ pub(super) fn validate(spec: &Value, at: &str, volumes: &Mountable<'_>, faults: 
 pub(super) fn validate_images(spec: &Value, faults: &mut Faults) {
     for name in ["containers", "initContainers"] {
         for (i, container) in list(&spec[name]).iter().enumerate() {
-            let image = text(container, "image");
+            let image = string(container, "image");
             if image.trim() != image {
                 let field = format!("spec.{name}[{i}].image");
                 faults.invalid(field, image, "must not have leading or trailing whitespace");
@@ -65,24 +65,24 @@ pub(super) fn validate_images(spec: &Value, faults: &mut Faults) {
 }
 
 fn common(container: &Value, spec: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut Faults) {
-    let name = text(container, "name");
+    let name = string(container, "name");
     let field = format!("{at}.name");
     if name.is_empty() {
         faults.required(field, "");
     } else {
         meta::complain(faults, &field, name, names::label(name));
     }
-    if text(container, "image").is_empty() {
+    if string(container, "image").is_empty() {
         faults.required(format!("{at}.image"), "");
     }
-    let policy = text(container, "terminationMessagePolicy");
+    let policy = string(container, "terminationMessagePolicy");
     let field = format!("{at}.terminationMessagePolicy");
     faults.one_of(&field, policy, &["File", "FallbackToLogsOnError"]);
     ports(container, at, faults);
     environment::validate(container, at, faults);
     mounts(container, at, volumes, faults);
     devices(container, at, volumes, faults);
-    let policy = text(container, "imagePullPolicy");
+    let policy = string(container, "imagePullPolicy");
     let field = format!("{at}.imagePullPolicy");
     faults.one_of(&field, policy, &["Always", "IfNotPresent", "Never"]);
     resources::validate(&container["resources"], &format!("{at}.resources"), faults);
@@ -101,7 +101,7 @@ fn ports(container: &Value, at: &str, faults: &mut Faults) {
     let mut seen = HashSet::new();
     for (i, port) in ports.iter().enumerate() {
         let at = format!("{at}.ports[{i}]");
-        let (name, protocol) = (text(port, "name"), text(port, "protocol"));
+        let (name, protocol) = (string(port, "name"), string(port, "protocol"));
         let complaints = names::port(name);
         if !name.is_empty() && !complaints.is_empty() {
             meta::complain(faults, &format!("{at}.name"), name, complaints);
@@ -126,7 +126,7 @@ fn mounts(container: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut Fau
     let (device_names, device_paths) = (texts(devices, "name"), texts(devices, "devicePath"));
     let mut seen = HashSet::new();
     for (i, mount) in mounts.iter().enumerate() {
-        let (name, path) = (text(mount, "name"), text(mount, "mountPath"));
+        let (name, path) = (string(mount, "name"), string(mount, "mountPath"));
         let here = format!("{at}[{i}]");
         if name.is_empty() {
             faults.required(format!("{here}.name"), "");
@@ -151,8 +151,8 @@ fn mounts(container: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut Fau
             let text = "must not already exist as a path in volumeDevices";
             faults.invalid(format!("{here}.mountPath"), path, text);
         }
-        descending_path(text(mount, "subPath"), &format!("{at}.subPath"), faults);
-        descending_path(text(mount, "subPathExpr"), &format!("{at}.subPathExpr"), faults);
+        descending_path(string(mount, "subPath"), &format!("{at}.subPath"), faults);
+        descending_path(string(mount, "subPathExpr"), &format!("{at}.subPathExpr"), faults);
         if let Some(propagation) = mount["mountPropagation"].as_str() {
             let supported = ["Bidirectional", "HostToContainer", "None"];
             faults.one_of(&format!("{at}.mountPropagation"), propagation, &supported);
@@ -170,7 +170,7 @@ fn devices(container: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut Fa
     let (mount_names, mount_paths) = (texts(mounts, "name"), texts(mounts, "mountPath"));
     let (mut names, mut paths) = (HashSet::new(), HashSet::new());
     for (i, device) in devices.iter().enumerate() {
-        let (name, path) = (text(device, "name"), text(device, "devicePath"));
+        let (name, path) = (string(device, "name"), string(device, "devicePath"));
         let at = format!("{at}.volumeDevices[{i}]");
         if name.is_empty() {
             faults.required(format!("{at}.name"), "");
@@ -211,13 +211,5 @@ fn devices(container: &Value, at: &str, volumes: &Mountable<'_>, faults: &mut Fa
 
 /// What the entries of a list have in a field.
 fn texts<'a>(list: &'a [Value], field: &str) -> HashSet<&'a str> {
-    list.iter().map(|entry| text(entry, field)).collect()
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
-}
-
-fn text<'a>(object: &'a Value, field: &str) -> &'a str {
-    object[field].as_str().unwrap_or_default()
+    list.iter().map(|entry| string(entry, field)).collect()
 }

@@ -2,6 +2,7 @@
 //!
 //! Owns the table of them. Defaults of the pod and of containers as such are in `pod`.
 
+use crate::lifetime;
 use crate::meta;
 use serde_json::{Value, json};
 
@@ -10,8 +11,6 @@ const PROBES: [&str; 3] = ["livenessProbe", "readinessProbe", "startupProbe"];
 const HOOKS: [&str; 2] = ["/lifecycle/postStart/httpGet", "/lifecycle/preStop/httpGet"];
 /// Read by all, written by the owner: 0644.
 const FILE_MODE: i64 = 420;
-/// How long a projected token is good for.
-const TOKEN_SECONDS: i64 = 3600;
 
 /// Fills in ports, probes, hooks and references of a container.
 pub(super) fn container(container: &mut Value) {
@@ -77,7 +76,7 @@ pub(super) fn volume(volume: &mut Value) {
             .get_mut("serviceAccountToken")
             .filter(|token| token.is_object())
         {
-            default_number(token, "expirationSeconds", TOKEN_SECONDS);
+            default_number(token, "expirationSeconds", lifetime::USUAL_SECONDS);
         }
         for item in meta::entries(source, "/downwardAPI/items") {
             item.pointer_mut("/fieldRef")

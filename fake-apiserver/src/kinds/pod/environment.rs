@@ -1,7 +1,7 @@
 //! The rules for a container's environment (`ValidateEnv` of core/v1).
 
 use crate::faults::Faults;
-use crate::meta;
+use crate::meta::{self, list, string};
 use crate::names;
 use serde_json::Value;
 
@@ -49,7 +49,7 @@ const CONVERTIBLE: [&str; 14] = [
 pub(super) fn validate(container: &Value, at: &str, faults: &mut Faults) {
     for (i, variable) in list(&container["env"]).iter().enumerate() {
         let at = format!("{at}.env[{i}]");
-        let name = text(variable, "name");
+        let name = string(variable, "name");
         let field = format!("{at}.name");
         if name.is_empty() {
             faults.required(field, "");
@@ -68,7 +68,7 @@ pub(super) fn validate(container: &Value, at: &str, faults: &mut Faults) {
             .filter(|name| !origin[*name].is_null())
             .collect();
         for kind in &named {
-            if text(&origin[*kind], "name").is_empty() {
+            if string(&origin[*kind], "name").is_empty() {
                 faults.required(format!("{at}.{kind}.name"), "");
             }
         }
@@ -107,7 +107,7 @@ fn source(variable: &Value, at: &str, faults: &mut Faults) {
         let text = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or \
             `fileKeyRef`";
         faults.invalid(at, "", text);
-    } else if !text(variable, "value").is_empty() {
+    } else if !string(variable, "value").is_empty() {
         faults.invalid(at, "", "may not be specified when `value` is not empty");
     } else if count > 1 {
         faults.invalid(at, "", "may not have more than one field specified at a time");
@@ -116,7 +116,7 @@ fn source(variable: &Value, at: &str, faults: &mut Faults) {
 
 /// The rules for showing a field, one of some.
 pub(super) fn field_reference(reference: &Value, fields: &[&str], at: &str, faults: &mut Faults) {
-    let path = text(reference, "fieldPath");
+    let path = string(reference, "fieldPath");
     if path.is_empty() {
         faults.required(format!("{at}.fieldPath"), "");
         return;
@@ -143,9 +143,9 @@ const AMOUNTS: [&str; 6] = [
 
 /// The rules for showing an amount, in a variable or in a volume, where the container has to be named.
 pub(super) fn resource_reference(reference: &Value, in_volume: bool, at: &str, faults: &mut Faults) {
-    let resource = text(reference, "resource");
+    let resource = string(reference, "resource");
     let pages = ["limits.hugepages-", "requests.hugepages-"];
-    if in_volume && text(reference, "containerName").is_empty() {
+    if in_volume && string(reference, "containerName").is_empty() {
         faults.required(format!("{at}.containerName"), "");
     } else if resource.is_empty() {
         faults.required(format!("{at}.resource"), "");
@@ -155,22 +155,14 @@ pub(super) fn resource_reference(reference: &Value, in_volume: bool, at: &str, f
 }
 
 fn key(reference: &Value, at: &str, faults: &mut Faults) {
-    if text(reference, "name").is_empty() {
+    if string(reference, "name").is_empty() {
         faults.required(format!("{at}.name"), "");
     }
-    let key = text(reference, "key");
+    let key = string(reference, "key");
     let field = format!("{at}.key");
     if key.is_empty() {
         faults.required(field, "");
     } else {
         meta::complain(faults, &field, key, names::config_key(key));
     }
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
-}
-
-fn text<'a>(object: &'a Value, field: &str) -> &'a str {
-    object[field].as_str().unwrap_or_default()
 }

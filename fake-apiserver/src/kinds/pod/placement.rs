@@ -2,7 +2,7 @@
 
 use super::super::selectors::{self, Values};
 use crate::faults::Faults;
-use crate::meta;
+use crate::meta::{self, list, string};
 use crate::names;
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -56,7 +56,7 @@ fn pod_term(term: &Value, at: &str, faults: &mut Faults) {
         meta::complain(faults, &format!("{at}.namespace"), name, names::label(name));
     }
     label_keys(term, at, faults);
-    let key = text(term, "topologyKey");
+    let key = string(term, "topologyKey");
     let field = format!("{at}.topologyKey");
     if key.is_empty() {
         faults.required(field.as_str(), "can not be empty");
@@ -83,7 +83,7 @@ fn label_keys(term: &Value, at: &str, faults: &mut Faults) {
         .map(|(key, _)| key)
         .collect();
     for expression in list(&selector["matchExpressions"]) {
-        let key = text(expression, "key");
+        let key = string(expression, "key");
         if let Some(i) = matched.iter().rposition(|known| *known == key)
             && selected.contains(&key)
         {
@@ -107,8 +107,8 @@ fn label_keys(term: &Value, at: &str, faults: &mut Faults) {
 pub(super) fn tolerations(tolerations: &Value, field: &str, faults: &mut Faults) {
     for (i, toleration) in list(tolerations).iter().enumerate() {
         let at = format!("{field}[{i}]");
-        let (key, operator) = (text(toleration, "key"), text(toleration, "operator"));
-        let effect = text(toleration, "effect");
+        let (key, operator) = (string(toleration, "key"), string(toleration, "operator"));
+        let effect = string(toleration, "effect");
         if key.is_empty() && operator != "Exists" {
             let text =
                 "operator must be Exists when `key` is empty, which means \"match all values and all keys\"";
@@ -121,7 +121,7 @@ pub(super) fn tolerations(tolerations: &Value, field: &str, faults: &mut Faults)
             faults.invalid(format!("{at}.effect"), effect, text);
         }
         tolerated(
-            text(toleration, "value"),
+            string(toleration, "value"),
             operator,
             &format!("{at}.operator"),
             faults,
@@ -155,7 +155,7 @@ pub(super) fn gates(gates: &Value, field: &str, faults: &mut Faults) {
     let gates = list(gates);
     let mut seen = HashSet::new();
     for (i, gate) in gates.iter().enumerate() {
-        let (name, at) = (text(gate, "name"), format!("{field}[{i}]"));
+        let (name, at) = (string(gate, "name"), format!("{field}[{i}]"));
         meta::complain(faults, &at, name, names::qualified(name));
         if !seen.insert(name) {
             faults.duplicate(at, name);
@@ -170,8 +170,8 @@ pub(super) fn spread(constraints: &Value, field: &str, faults: &mut Faults) {
         let at = format!("{field}[{i}]");
         positive(&constraint["maxSkew"], &format!("{at}.maxSkew"), faults);
         let (key, action) = (
-            text(constraint, "topologyKey"),
-            text(constraint, "whenUnsatisfiable"),
+            string(constraint, "topologyKey"),
+            string(constraint, "whenUnsatisfiable"),
         );
         if key.is_empty() {
             faults.required(format!("{at}.topologyKey"), "can not be empty");
@@ -231,12 +231,4 @@ pub(in crate::kinds) fn as_internal(value: &Value) -> Value {
         }
         other => other.clone(),
     }
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
-}
-
-fn text<'a>(object: &'a Value, field: &str) -> &'a str {
-    object[field].as_str().unwrap_or_default()
 }

@@ -4,6 +4,7 @@
 
 use super::volumes::descending_path;
 use crate::faults::Faults;
+use crate::meta::list;
 use serde_json::Value;
 use std::collections::HashSet;
 
@@ -157,8 +158,4 @@ fn is_sysctl(name: &str) -> bool {
             && segment.chars().all(|c| inner(c) || ['-', '_'].contains(&c))
     };
     name.len() <= SYSCTL_BYTES_MAX && name.split(['.', '/']).all(is_segment)
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
 }

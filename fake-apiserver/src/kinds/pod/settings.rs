@@ -4,7 +4,7 @@
 //! Owns what stands by itself. What containers mount and ask for is elsewhere.
 
 use crate::faults::Faults;
-use crate::meta;
+use crate::meta::{self, list, string};
 use crate::names;
 use serde_json::Value;
 use std::collections::HashSet;
@@ -52,7 +52,7 @@ pub(super) fn dns(spec: &Value, at: &str, faults: &mut Faults) {
         faults.invalid(format!("{at}.searches"), config["searches"].clone(), &text);
     }
     for (i, option) in list(&config["options"]).iter().enumerate() {
-        if text(option, "name").is_empty() {
+        if string(option, "name").is_empty() {
             faults.required(format!("{at}.options[{i}]"), "must not be empty");
         }
     }
@@ -63,7 +63,7 @@ pub(super) fn claims(spec: &Value, at: &str, faults: &mut Faults) {
     let all = list(&spec["resourceClaims"]);
     let mut seen = HashSet::new();
     for (i, claim) in all.iter().enumerate() {
-        let (at, name) = (format!("{at}.resourceClaims[{i}]"), text(claim, "name"));
+        let (at, name) = (format!("{at}.resourceClaims[{i}]"), string(claim, "name"));
         let field = format!("{at}.name");
         if name.is_empty() {
             faults.required(field, "");
@@ -103,7 +103,7 @@ pub(super) fn claims(spec: &Value, at: &str, faults: &mut Faults) {
 /// The rules for `os`.
 pub(super) fn system(spec: &Value, at: &str, faults: &mut Faults) {
     let at = format!("{at}.os");
-    match (spec["os"].is_null(), text(&spec["os"], "name")) {
+    match (spec["os"].is_null(), string(&spec["os"], "name")) {
         (true, _) => {}
         (false, "") => faults.required(format!("{at}.name"), ""),
         (false, name) => faults.one_of(&at, name, &["linux", "windows"]),
@@ -116,7 +116,7 @@ pub(super) fn resizes(container: &Value, never: bool, at: &str, faults: &mut Fau
     let all = list(&container["resizePolicy"]);
     let mut seen = HashSet::new();
     for (i, policy) in all.iter().enumerate() {
-        let (resource, restart) = (text(policy, "resourceName"), text(policy, "restartPolicy"));
+        let (resource, restart) = (string(policy, "resourceName"), string(policy, "restartPolicy"));
         if !seen.insert(resource) {
             faults.duplicate(format!("{at}[{i}]"), resource);
         }
@@ -152,21 +152,13 @@ pub(super) fn restarts(container: &Value, at: &str, faults: &mut Faults) {
     for (i, rule) in rules.iter().enumerate() {
         let at = format!("{at}.restartPolicyRules[{i}]");
         let known = ["Restart", "RestartAllContainers"];
-        faults.one_of(&format!("{at}.action"), text(rule, "action"), &known);
+        faults.one_of(&format!("{at}.action"), string(rule, "action"), &known);
         let codes = &rule["exitCodes"];
         if codes.is_null() {
             faults.required(format!("{at}.exitCodes"), "must be specified");
         } else {
             let field = format!("{at}.exitCodes.operator");
-            faults.one_of(&field, text(codes, "operator"), &["In", "NotIn"]);
+            faults.one_of(&field, string(codes, "operator"), &["In", "NotIn"]);
         }
     }
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
-}
-
-fn text<'a>(object: &'a Value, field: &str) -> &'a str {
-    object[field].as_str().unwrap_or_default()
 }

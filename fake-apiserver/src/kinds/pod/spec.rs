@@ -2,7 +2,7 @@
 
 use super::{containers, placement, resources, security, settings, volumes};
 use crate::faults::Faults;
-use crate::meta;
+use crate::meta::{self, string};
 use crate::names;
 use serde_json::Value;
 use std::net::IpAddr;
@@ -20,7 +20,7 @@ pub(super) fn validate_create(pod: &Value, faults: &mut Faults) {
     if some("ephemeralContainers") {
         faults.forbidden("spec.ephemeralContainers", "cannot be set on create");
     }
-    if !text(spec, "nodeName").is_empty() && some("schedulingGates") {
+    if !string(spec, "nodeName").is_empty() && some("schedulingGates") {
         faults.forbidden(
             "spec.nodeName",
             "cannot be set until all schedulingGates have been cleared",
@@ -32,7 +32,7 @@ pub(super) fn validate_create(pod: &Value, faults: &mut Faults) {
 pub(in crate::kinds) fn spec(spec: &Value, pod: &str, at: &str, faults: &mut Faults) {
     let mountable = volumes::validate(&spec["volumes"], pod, &format!("{at}.volumes"), faults);
     let claimed = spec["resourceClaims"].as_array().into_iter().flatten();
-    let claimed: Vec<&str> = claimed.map(|claim| text(claim, "name")).collect();
+    let claimed: Vec<&str> = claimed.map(|claim| string(claim, "name")).collect();
     settings::claims(spec, at, faults);
     containers::validate(spec, at, &mountable, faults);
     unclaimed(spec, &claimed, at, faults);
@@ -47,7 +47,7 @@ pub(in crate::kinds) fn spec(spec: &Value, pod: &str, at: &str, faults: &mut Fau
         .flatten()
         .enumerate()
     {
-        let kind = text(gate, "conditionType");
+        let kind = string(gate, "conditionType");
         let field = format!("{at}.readinessGates[{i}].conditionType");
         meta::complain(faults, &field, kind, names::qualified(kind));
     }
@@ -103,7 +103,7 @@ fn unclaimed(spec: &Value, claimed: &[&str], at: &str, faults: &mut Faults) {
         for (i, container) in spec[list].as_array().into_iter().flatten().enumerate() {
             let claims = container["resources"]["claims"].as_array().into_iter().flatten();
             for (j, claim) in claims.enumerate() {
-                let name = text(claim, "name");
+                let name = string(claim, "name");
                 if name.is_empty() || claimed.contains(&name) {
                     continue;
                 }
@@ -123,17 +123,17 @@ fn policies(spec: &Value, at: &str, faults: &mut Faults) {
     let known = ["Always", "OnFailure", "Never"];
     faults.one_of(
         &format!("{at}.restartPolicy"),
-        text(spec, "restartPolicy"),
+        string(spec, "restartPolicy"),
         &known,
     );
     let known = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
-    faults.one_of(&format!("{at}.dnsPolicy"), text(spec, "dnsPolicy"), &known);
+    faults.one_of(&format!("{at}.dnsPolicy"), string(spec, "dnsPolicy"), &known);
 }
 
 /// Names, where there are any.
 fn named(spec: &Value, rules: &[(&str, names::Rule)], at: &str, faults: &mut Faults) {
     for (field, rule) in rules {
-        let name = text(spec, field);
+        let name = string(spec, field);
         if !name.is_empty() {
             meta::complain(faults, &format!("{at}.{field}"), name, rule(name));
         }
@@ -142,7 +142,7 @@ fn named(spec: &Value, rules: &[(&str, names::Rule)], at: &str, faults: &mut Fau
 
 fn aliases(aliases: &Value, at: &str, faults: &mut Faults) {
     for (i, alias) in aliases.as_array().into_iter().flatten().enumerate() {
-        let ip = text(alias, "ip");
+        let ip = string(alias, "ip");
         if ip.parse::<IpAddr>().is_err() {
             let text = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
             faults.invalid(format!("{at}[{i}].ip"), ip, text);
@@ -152,8 +152,4 @@ fn aliases(aliases: &Value, at: &str, faults: &mut Faults) {
             meta::complain(faults, &field, name, names::subdomain(name));
         }
     }
-}
-
-fn text<'a>(object: &'a Value, field: &str) -> &'a str {
-    object[field].as_str().unwrap_or_default()
 }

@@ -16,7 +16,7 @@ const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 pub(super) fn validate(new: &Value, old: &Value, faults: &mut Faults) {
     let (new, old) = (&new["spec"], &old["spec"]);
     for list in ["containers", "initContainers"] {
-        if items(&new[list]).len() != items(&old[list]).len() {
+        if meta::list(&new[list]).len() != meta::list(&old[list]).len() {
             faults.forbidden(
                 format!("spec.{list}"),
                 "pod updates may not add or remove containers",
@@ -36,7 +36,7 @@ pub(super) fn validate(new: &Value, old: &Value, faults: &mut Faults) {
     gates(&new["schedulingGates"], &old["schedulingGates"], faults);
     let mut allowed = new.clone();
     restore(&mut allowed, old);
-    if !items(&old["schedulingGates"]).is_empty() {
+    if !meta::list(&old["schedulingGates"]).is_empty() {
         gated(&mut allowed, old, faults);
     }
     if allowed != *old {
@@ -44,12 +44,8 @@ pub(super) fn validate(new: &Value, old: &Value, faults: &mut Faults) {
     }
 }
 
-fn items(list: &Value) -> &[Value] {
-    list.as_array().map_or(&[], Vec::as_slice)
-}
-
 fn images(list: &str, containers: &Value, faults: &mut Faults) {
-    for (i, container) in items(containers).iter().enumerate() {
+    for (i, container) in meta::list(containers).iter().enumerate() {
         let image = container["image"].as_str().unwrap_or_default();
         let field = format!("spec.{list}[{i}].image");
         if image.is_empty() {
@@ -91,8 +87,8 @@ fn tolerations(new: &Value, old: &Value, faults: &mut Faults) {
         meta::assign(&mut toleration, "tolerationSeconds", Value::Null);
         toleration
     };
-    let all: HashSet<Value> = items(new).iter().map(lasting).collect();
-    if !items(old).iter().map(lasting).all(|old| all.contains(&old)) {
+    let all: HashSet<Value> = meta::list(new).iter().map(lasting).collect();
+    if !meta::list(old).iter().map(lasting).all(|old| all.contains(&old)) {
         let text = "existing toleration can not be modified except its tolerationSeconds";
         faults.forbidden("spec.tolerations", text);
         return;
@@ -101,8 +97,8 @@ fn tolerations(new: &Value, old: &Value, faults: &mut Faults) {
 }
 
 fn gates(new: &Value, old: &Value, faults: &mut Faults) {
-    let known: HashSet<&Value> = items(old).iter().map(|gate| &gate["name"]).collect();
-    for (i, gate) in items(new).iter().enumerate() {
+    let known: HashSet<&Value> = meta::list(old).iter().map(|gate| &gate["name"]).collect();
+    for (i, gate) in meta::list(new).iter().enumerate() {
         if !known.contains(&gate["name"]) {
             let name = gate["name"].as_str().unwrap_or_default();
             let text = format!("only deletion is allowed, but found new scheduling gate '{name}'");
@@ -114,7 +110,7 @@ fn gates(new: &Value, old: &Value, faults: &mut Faults) {
 /// Takes what may change, and was looked at above, from the old spec.
 fn restore(allowed: &mut Value, old: &Value) {
     for list in ["containers", "initContainers"] {
-        let before = items(&old[list]).iter();
+        let before = meta::list(&old[list]).iter();
         let list = format!("/{list}");
         meta::entries(allowed, &list)
             .zip(before)
@@ -156,7 +152,7 @@ fn gated(allowed: &mut Value, old: &Value, faults: &mut Faults) {
 }
 
 fn node_affinity(new: &Value, old: &Value, faults: &mut Faults) {
-    let terms = |affinity: &Value| items(&affinity[REQUIRED]["nodeSelectorTerms"]).to_vec();
+    let terms = |affinity: &Value| meta::list(&affinity[REQUIRED]["nodeSelectorTerms"]).to_vec();
     let (new, old) = (terms(new), terms(old));
     let field = format!("spec.affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms");
     if old.is_empty() {
@@ -177,7 +173,8 @@ fn node_affinity(new: &Value, old: &Value, faults: &mut Faults) {
 
 /// Whether a term has the requirements of the old one, and maybe more. An empty term selects nothing, and stays empty.
 fn only_adds(new: &Value, old: &Value) -> bool {
-    let lists = ["matchExpressions", "matchFields"].map(|list| (items(&new[list]), items(&old[list])));
+    let lists =
+        ["matchExpressions", "matchFields"].map(|list| (meta::list(&new[list]), meta::list(&old[list])));
     let was_empty = lists.iter().all(|(_, old)| old.is_empty());
     let is_empty = lists.iter().all(|(new, _)| new.is_empty());
     (!was_empty || is_empty) && lists.iter().all(|(new, old)| new.starts_with(old))

@@ -5,7 +5,8 @@
 use super::super::volume::{claim_validate, driver_name, host_path, nfs};
 use super::environment;
 use crate::faults::Faults;
-use crate::meta;
+use crate::lifetime;
+use crate::meta::{self, string};
 use crate::names;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
@@ -47,16 +48,13 @@ const SOURCES: [(&str, Rule); 29] = [
 ];
 
 const MODE: &str = "must be a number between 0 and 0777 (octal), both inclusive";
-/// Seconds that a projected token may be good for.
-const TOKEN_SECONDS: std::ops::RangeInclusive<i64> = 600..=1 << 32;
-
 /// Volumes that can be mounted, by their names.
 pub(super) type Mountable<'a> = HashMap<&'a str, &'a Value>;
 
 /// Judges volumes, and returns those that are as they should be: others cannot be mounted.
 pub(super) fn validate<'a>(volumes: &'a Value, pod: &str, at: &str, faults: &mut Faults) -> Mountable<'a> {
-    let volumes = volumes.as_array().map_or(&[][..], Vec::as_slice);
-    let made = |volume: &Value| format!("{pod}-{}", text(volume, "name"));
+    let volumes = meta::list(volumes);
+    let made = |volume: &Value| format!("{pod}-{}", string(volume, "name"));
     let made: HashSet<String> = volumes
         .iter()
         .filter(|volume| !pod.is_empty() && !volume["ephemeral"].is_null())
@@ -67,7 +65,7 @@ pub(super) fn validate<'a>(volumes: &'a Value, pod: &str, at: &str, faults: &mut
         let at = format!("{at}[{i}]");
         let before = faults.len();
         source(volume, pod, &at, faults);
-        let (name, field) = (text(volume, "name"), format!("{at}.name"));
+        let (name, field) = (string(volume, "name"), format!("{at}.name"));
         if name.is_empty() {
             faults.required(field.as_str(), "");
         } else {
@@ -79,7 +77,7 @@ pub(super) fn validate<'a>(volumes: &'a Value, pod: &str, at: &str, faults: &mut
         if faults.len() == before {
             good.insert(name, volume);
         }
-        let claimed = text(&volume["persistentVolumeClaim"], "claimName");
+        let claimed = string(&volume["persistentVolumeClaim"], "claimName");
         if made.contains(claimed) {
             let text = "must not reference a PVC that gets created for an ephemeral volume";
             faults.invalid(format!("{at}.persistentVolumeClaim.claimName"), claimed, text);
@@ -98,7 +96,7 @@ fn source(volume: &Value, pod: &str, at: &str, faults: &mut Faults) {
         return;
     };
     rule(&volume[*first], &format!("{at}.{first}"), faults);
-    let name = text(volume, "name");
+    let name = string(volume, "name");
     if *first == "ephemeral" && !pod.is_empty() && !name.is_empty() {
         let claim = format!("{pod}-{name}");
         for complaint in names::subdomain(&claim) {
@@ -117,27 +115,27 @@ fn source(volume: &Value, pod: &str, at: &str, faults: &mut Faults) {
 fn any(_: &Value, _: &str, _: &mut Faults) {}
 
 fn empty_dir(source: &Value, at: &str, faults: &mut Faults) {
-    if text(source, "sizeLimit").starts_with('-') {
+    if string(source, "sizeLimit").starts_with('-') {
         let text = "SizeLimit field must be a valid resource quantity";
         faults.forbidden(format!("{at}.sizeLimit"), text);
     }
 }
 
 fn claim(source: &Value, at: &str, faults: &mut Faults) {
-    if text(source, "claimName").is_empty() {
+    if string(source, "claimName").is_empty() {
         faults.required(format!("{at}.claimName"), "");
     }
 }
 
 fn secret(source: &Value, at: &str, faults: &mut Faults) {
-    if text(source, "secretName").is_empty() {
+    if string(source, "secretName").is_empty() {
         faults.required(format!("{at}.secretName"), "");
     }
     files(source, at, faults);
 }
 
 fn config_map(source: &Value, at: &str, faults: &mut Faults) {
-    if text(source, "name").is_empty() {
+    if string(source, "name").is_empty() {
         faults.required(format!("{at}.name"), "");
     }
     files(source, at, faults);
@@ -153,11 +151,11 @@ fn items(source: &Value, at: &str, faults: &mut Faults) {
     for (i, item) in source["items"].as_array().into_iter().flatten().enumerate() {
         let at = format!("{at}.items[{i}]");
         for part in ["key", "path"] {
-            if text(item, part).is_empty() {
+            if string(item, part).is_empty() {
                 faults.required(format!("{at}.{part}"), "");
             }
         }
-        inner_path(text(item, "path"), &format!("{at}.path"), faults);
+        inner_path(string(item, "path"), &format!("{at}.path"), faults);
         mode(&item["mode"], &format!("{at}.mode"), faults);
     }
 }
@@ -166,7 +164,7 @@ fn items(source: &Value, at: &str, faults: &mut Faults) {
 fn downward(source: &Value, at: &str, faults: &mut Faults) {
     mode(&source["defaultMode"], &format!("{at}.defaultMode"), faults);
     for item in source["items"].as_array().into_iter().flatten() {
-        let path = text(item, "path");
+        let path = string(item, "path");
         if path.is_empty() {
             faults.required(format!("{at}.path"), "");
         }
@@ -198,7 +196,7 @@ const SHOWN_IN_FILES: [&str; 5] = [
 
 /// What an image holds. Templates may leave out which.
 fn image(source: &Value, pod: &str, at: &str, faults: &mut Faults) {
-    if !pod.is_empty() && text(source, "reference").is_empty() {
+    if !pod.is_empty() && string(source, "reference").is_empty() {
         faults.required(format!("{at}.reference"), "");
     }
     if let Some(policy) = source["pullPolicy"].as_str() {
@@ -237,7 +235,7 @@ fn projected(source: &Value, at: &str, faults: &mut Faults) {
         for kind in ["secret", "configMap"] {
             if !part[kind].is_null() {
                 let inner = format!("{inner}.{kind}");
-                if text(&part[kind], "name").is_empty() {
+                if string(&part[kind], "name").is_empty() {
                     faults.required(format!("{inner}.name"), "");
                 }
                 items(&part[kind], &inner, faults);
@@ -249,16 +247,8 @@ fn projected(source: &Value, at: &str, faults: &mut Faults) {
         }
         let seconds = token["expirationSeconds"].as_i64().unwrap_or_default();
         let field = format!("{inner}.serviceAccountToken.expirationSeconds");
-        if seconds < *TOKEN_SECONDS.start() {
-            faults.invalid(field, seconds, "may not specify a duration less than 10 minutes");
-        } else if seconds > *TOKEN_SECONDS.end() {
-            faults.invalid(
-                field,
-                seconds,
-                "may not specify a duration larger than 2^32 seconds",
-            );
-        }
-        match text(token, "path") {
+        lifetime::check(&field, seconds, faults);
+        match string(token, "path") {
             "" => faults.required(format!("{at}.path"), ""),
             path => inner_path(path, &format!("{at}.path"), faults),
         }
@@ -267,10 +257,10 @@ fn projected(source: &Value, at: &str, faults: &mut Faults) {
 }
 
 fn csi(source: &Value, at: &str, faults: &mut Faults) {
-    driver_name(text(source, "driver"), &format!("{at}.driver"), faults);
+    driver_name(string(source, "driver"), &format!("{at}.driver"), faults);
     let secret = &source["nodePublishSecretRef"];
     if !secret.is_null() {
-        match text(secret, "name") {
+        match string(secret, "name") {
             "" => faults.required(format!("{at}.nodePublishSecretRef.name"), ""),
             name => meta::complain(faults, &format!("{at}.name"), name, names::subdomain(name)),
         }
@@ -295,8 +285,4 @@ fn ephemeral(source: &Value, at: &str, faults: &mut Faults) {
         faults,
     );
     claim_validate(&template["spec"], &format!("{at}.spec"), faults);
-}
-
-fn text<'a>(object: &'a Value, field: &str) -> &'a str {
-    object[field].as_str().unwrap_or_default()
 }

@@ -4,7 +4,7 @@
 
 use super::super::outdated;
 use super::super::volume::claim_warn;
-use crate::meta;
+use crate::meta::{self, list, string};
 use crate::names;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -68,7 +68,7 @@ pub(in crate::kinds) fn template(object: &Value, at: &str) -> Vec<String> {
         warnings.extend(repeated(&spec[member], key, &format!("{here}.{member}")));
     }
     for (i, secret) in list(&spec["imagePullSecrets"]).iter().enumerate() {
-        if text(secret, "name").is_empty() {
+        if string(secret, "name").is_empty() {
             warnings.push(format!(
                 "{here}.imagePullSecrets[{i}].name: invalid empty name \"\""
             ));
@@ -120,7 +120,7 @@ fn placement(spec: &Value, at: &str) -> Vec<String> {
     let nothing = "a null labelSelector results in matching no pod";
     for (i, spread) in list(&spec["topologySpreadConstraints"]).iter().enumerate() {
         let at = format!("{at}.topologySpreadConstraints[{i}]");
-        let key = text(spread, "topologyKey");
+        let key = string(spread, "topologyKey");
         warnings.extend(outdated::node_label(key).map(|text| format!("{at}.topologyKey: {key} is {text}")));
         if spread["labelSelector"].is_null() {
             warnings.push(format!("{at}.labelSelector: {nothing}"));
@@ -162,7 +162,7 @@ fn plugins(volume: &Value, at: &str) -> Vec<String> {
 /// Entries with a key that an earlier one has.
 fn repeated(entries: &Value, key: &str, at: &str) -> Vec<String> {
     let mut seen = HashSet::new();
-    let entries = list(entries).iter().map(|entry| text(entry, key)).enumerate();
+    let entries = list(entries).iter().map(|entry| string(entry, key)).enumerate();
     entries
         .filter(|(_, name)| !seen.insert(*name))
         .map(|(i, name)| format!("{at}[{i}].{key}: duplicate {key} {name:?}"))
@@ -186,7 +186,7 @@ fn hidden(container: &Value, at: &str) -> Vec<String> {
     let mut seen = HashSet::new();
     let mut warnings = Vec::new();
     for (i, variable) in list(&container["env"]).iter().enumerate() {
-        let (name, value) = (text(variable, "name"), text(variable, "value"));
+        let (name, value) = (string(variable, "name"), string(variable, "value"));
         let reference = format!("$({name})");
         let keeps = variable["valueFrom"].is_null() && value != reference && value.contains(&reference);
         if !seen.insert(name) && !keeps {
@@ -207,23 +207,23 @@ fn ports(spec: &Value, at: &str) -> Vec<String> {
         for (i, port) in list(&container["ports"]).iter().enumerate() {
             let here = format!("{at}.ports[{i}]");
             let number = port["containerPort"].as_i64().unwrap_or_default();
-            let same = seen.entry((number, text(port, "protocol"))).or_default();
+            let same = seen.entry((number, string(port, "protocol"))).or_default();
             warnings.extend(
                 same.iter()
                     .filter_map(|(other, there)| clash(port, other, &here, there)),
             );
             let host_port = port["hostPort"].as_i64().unwrap_or_default();
-            if !text(port, "hostIP").is_empty() && host_port == 0 {
+            if !string(port, "hostIP").is_empty() && host_port == 0 {
                 // The port is shown as Go shows a struct.
                 warnings.push(format!(
                     "{here}: hostIP set without hostPort: {{Name:{} HostPort:0 ContainerPort:{} Protocol:{} HostIP:{}}}",
-                    text(port, "name"),
+                    string(port, "name"),
                     port["containerPort"],
-                    text(port, "protocol"),
-                    text(port, "hostIP")
+                    string(port, "protocol"),
+                    string(port, "hostIP")
                 ));
             }
-            let name = text(port, "name");
+            let name = string(port, "name");
             match named.get(name) {
                 _ if name.is_empty() => {}
                 Some(there) => warnings.push(format!(
@@ -243,7 +243,7 @@ fn ports(spec: &Value, at: &str) -> Vec<String> {
 
 fn clash(port: &Value, other: &Value, here: &str, there: &str) -> Option<String> {
     let host = |port: &Value| port["hostPort"].as_i64().unwrap_or_default();
-    let (mine, theirs) = (text(port, "hostIP"), text(other, "hostIP"));
+    let (mine, theirs) = (string(port, "hostIP"), string(other, "hostIP"));
     let how = if mine == theirs && host(port) == host(other) {
         "duplicate"
     } else if host(port) == 0 || host(other) == 0 {
@@ -264,12 +264,4 @@ fn containers<'a>(spec: &'a Value, at: &str) -> Vec<(&'a Value, String)> {
         entries.map(move |(i, container)| (container, format!("{at}.{name}[{i}]")))
     });
     all.collect()
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
-}
-
-fn text<'a>(object: &'a Value, field: &str) -> &'a str {
-    object[field].as_str().unwrap_or_default()
 }

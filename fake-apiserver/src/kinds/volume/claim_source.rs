@@ -3,13 +3,13 @@
 //! Owns how the two are kept equal. Does not know the rest of a claim.
 
 use crate::faults::Faults;
-use crate::meta;
+use crate::meta::{self, string};
 use crate::names;
 use serde_json::{Value, json};
 
 /// Drops a reference into another namespace, which is an alpha feature, and a `dataSource` that the old field never allowed, as those who set it before the new one came expect.
 pub(super) fn restrict(spec: &mut Value) {
-    if !text(&spec["dataSourceRef"], "namespace").is_empty() {
+    if !string(&spec["dataSourceRef"], "namespace").is_empty() {
         meta::assign(spec, "dataSourceRef", Value::Null);
     }
     let Some(source) = spec.get("dataSource") else {
@@ -26,7 +26,7 @@ pub(super) fn restrict(spec: &mut Value) {
 /// The same where a claim changes: one that has a source may keep what it has.
 pub(super) fn restrict_change(spec: &mut Value, old: &Value) {
     let has = |name: &str| !old[name].is_null();
-    let across = !text(&spec["dataSourceRef"], "namespace").is_empty();
+    let across = !string(&spec["dataSourceRef"], "namespace").is_empty();
     if across && !has("dataSourceRef") {
         meta::assign(spec, "dataSourceRef", Value::Null);
     }
@@ -57,7 +57,7 @@ pub(super) fn validate(spec: &Value, at: &str, faults: &mut Faults) {
     }
     let parts = |source: &Value| ["apiGroup", "kind", "name"].map(|part| source[part].clone());
     // The value that is shown is a path, which has no form in JSON.
-    if !old.is_null() && !text(new, "namespace").is_empty() {
+    if !old.is_null() && !string(new, "namespace").is_empty() {
         let text = "may not be specified when dataSourceRef.namespace is specified";
         faults.invalid(at, json!({}), text);
     } else if !old.is_null() && !new.is_null() && parts(old) != parts(new) {
@@ -67,11 +67,11 @@ pub(super) fn validate(spec: &Value, at: &str, faults: &mut Faults) {
 
 fn reference(source: &Value, at: &str, faults: &mut Faults) {
     for part in ["name", "kind"] {
-        if text(source, part).is_empty() {
+        if string(source, part).is_empty() {
             faults.required(format!("{at}.{part}"), "");
         }
     }
-    let (group, kind) = (text(source, "apiGroup"), text(source, "kind"));
+    let (group, kind) = (string(source, "apiGroup"), string(source, "kind"));
     if group.is_empty() && kind != "PersistentVolumeClaim" {
         let text = "must be 'PersistentVolumeClaim' when referencing the default apiGroup";
         faults.invalid(at, kind, text);
@@ -79,7 +79,7 @@ fn reference(source: &Value, at: &str, faults: &mut Faults) {
     if !group.is_empty() {
         meta::complain(faults, &format!("{at}.apiGroup"), group, names::subdomain(group));
     }
-    let namespace = text(source, "namespace");
+    let namespace = string(source, "namespace");
     if !namespace.is_empty() {
         meta::complain(
             faults,
@@ -88,8 +88,4 @@ fn reference(source: &Value, at: &str, faults: &mut Faults) {
             names::label(namespace),
         );
     }
-}
-
-fn text<'a>(object: &'a Value, field: &str) -> &'a str {
-    object[field].as_str().unwrap_or_default()
 }

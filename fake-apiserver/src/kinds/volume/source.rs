@@ -7,20 +7,8 @@ use super::plugins::PLUGINS;
 use crate::faults::Faults;
 use crate::meta;
 use crate::names;
+use crate::schema::VOLUME_BUT_SOURCE;
 use serde_json::{Value, json};
-
-/// Members of a volume spec that are not its source.
-const NOT_A_SOURCE: [&str; 9] = [
-    "accessModes",
-    "capacity",
-    "claimRef",
-    "mountOptions",
-    "nodeAffinity",
-    "persistentVolumeReclaimPolicy",
-    "storageClassName",
-    "volumeAttributesClassName",
-    "volumeMode",
-];
 
 /// In the order in which the real server looks for them.
 const SOURCES: [&str; 22] = [
@@ -67,7 +55,7 @@ const RULES: [(&str, Rule); 3] = [("csi", csi), ("hostPath", host_path), ("local
 /// The source alone.
 pub(super) fn of(spec: &Value) -> Value {
     let members = spec.as_object().into_iter().flatten();
-    let source = members.filter(|(name, _)| !NOT_A_SOURCE.contains(&name.as_str()));
+    let source = members.filter(|(name, _)| !VOLUME_BUT_SOURCE.contains(&name.as_str()));
     source
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect()
