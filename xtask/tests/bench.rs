@@ -2,13 +2,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
 
-use std::io::{BufRead, BufReader};
+mod program;
+
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output};
 
 use k8s_openapi::api::core::v1::Namespace;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client};
+use program::Serving;
 
 const TINY: [&str; 14] = [
     "bench",
@@ -26,30 +28,6 @@ const TINY: [&str; 14] = [
     "--against",
     "KUBECONFIG",
 ];
-
-/// A server to measure ours against; it ends with this value.
-struct Other(Child);
-
-impl Other {
-    fn start(kubeconfig: &Path) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_xtask"))
-            .args(["up", "--kubeconfig"])
-            .arg(kubeconfig)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let ready = lines.map(Result::unwrap).any(|line| line == "ready");
-        assert!(ready, "it ended with {}", child.wait().unwrap());
-        Self(child)
-    }
-}
-
-impl Drop for Other {
-    fn drop(&mut self) {
-        self.0.kill().ok();
-    }
-}
 
 fn bench(kubeconfig: &Path, more: &[&str]) -> Output {
     let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
@@ -89,7 +67,7 @@ fn namespaces(kubeconfig: &Path) -> Vec<String> {
 fn every_phase_has_figures_for_both_servers_and_nothing_is_left_behind() {
     let folder = tempfile::tempdir().unwrap();
     let kubeconfig = folder.path().join("kubeconfig");
-    let _other = Other::start(&kubeconfig);
+    let _other = Serving::start(&["up", "--kubeconfig", kubeconfig.to_str().unwrap()]);
     let before = namespaces(&kubeconfig);
     let output = bench(&kubeconfig, &["--json"]);
     let measured: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -139,7 +117,7 @@ fn every_phase_has_figures_for_both_servers_and_nothing_is_left_behind() {
 fn the_table_has_a_ratio_for_each_phase() {
     let folder = tempfile::tempdir().unwrap();
     let kubeconfig = folder.path().join("kubeconfig");
-    let _other = Other::start(&kubeconfig);
+    let _other = Serving::start(&["up", "--kubeconfig", kubeconfig.to_str().unwrap()]);
     let table = String::from_utf8(bench(&kubeconfig, &[]).stdout).unwrap();
     for phase in ["creates", "gets", "merge patches", "lists", "events", "deletes"] {
         let line = table.lines().find(|line| line.starts_with(phase)).unwrap();

@@ -3,51 +3,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Output, Stdio};
+mod program;
 
-fn xtask(args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
-    command.args(args).env("NO_COLOR", "1").output().unwrap()
-}
-
-fn ended(code: i32, args: &[&str]) -> (String, String) {
-    let output = xtask(args);
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let said = (text(&output.stdout), text(&output.stderr));
-    assert_eq!(
-        output.status.code(),
-        Some(code),
-        "{args:?}:\n{}{}",
-        said.0,
-        said.1
-    );
-    said
-}
-
-/// A server that has said `ready`; it ends with this value.
-struct Up(Child);
-
-impl Up {
-    fn start(args: &[&str]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_xtask"))
-            .arg("up")
-            .args(args)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let ready = lines.any(|line| line.unwrap() == "ready");
-        assert!(ready, "it ended with {}", child.wait().unwrap());
-        Self(child)
-    }
-}
-
-impl Drop for Up {
-    fn drop(&mut self) {
-        self.0.kill().ok();
-    }
-}
+use program::{Serving, ended};
 
 /// What somebody's cluster has: names that say whose it is, secrets, and a pod that waits for 20Gi where no node has them.
 const DUMP: &str = r#"
@@ -193,7 +151,7 @@ fn a_cluster_that_runs_is_captured_and_served_again() {
     ended(0, &["capture", "--file", &dump, "-o", &file]);
     let place = format!("--kubeconfig={config}");
     let text = {
-        let _up = Up::start(&[&file, &place]);
+        let _up = Serving::start(&["up", &file, &place]);
         let before = verdict(&["why", "pod", "ledger-0", "--json", &place]);
         let (text, _) = ended(0, &["capture", &place, "--pod", "ledger-0"]);
         let second = folder.path("second.yaml");

@@ -2,15 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
 
+mod program;
+
+use program::xtask;
 use std::os::unix::fs::PermissionsExt;
-use std::process::{Command, Output};
 
 const README: &str = include_str!("../../README.md");
-
-fn xtask(args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
-    command.args(args).env("NO_COLOR", "1").output().unwrap()
-}
 
 /// The first block of that language that contains a text.
 fn block(language: &str, part: &str) -> &'static str {

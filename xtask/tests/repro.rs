@@ -2,36 +2,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
 
-use std::io::{BufRead, BufReader, Read};
+mod program;
+
+use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
 
 use k8s_openapi::api::core::v1::Pod;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client};
-
-fn xtask(args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
-    command.args(args).env("NO_COLOR", "1").output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// Runs, and wants that exit code. Returns what was said on standard output and standard error.
-fn ended(code: i32, args: &[&str]) -> (String, String) {
-    let output = xtask(args);
-    let said = (text(&output.stdout), text(&output.stderr));
-    assert_eq!(
-        output.status.code(),
-        Some(code),
-        "{args:?}:\n{}{}",
-        said.0,
-        said.1
-    );
-    said
-}
+use program::{Serving, ended, xtask};
 
 /// Somebody's bug report: the largest volume is smaller than what is left.
 const REPORT: &str = "\
@@ -231,49 +210,6 @@ fn a_system_never_differs_from_itself_where_nothing_depends_on_speed() {
     assert!(out.contains("publisher.provisioning is not claimed"), "{out}");
 }
 
-/// A program that serves; it ends with this value.
-struct Serving {
-    child: std::process::Child,
-    said: Vec<String>,
-}
-
-impl Serving {
-    fn start(args: &[&str]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_xtask"))
-            .args(args)
-            .env("NO_COLOR", "1")
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut said = Vec::new();
-        for line in BufReader::new(child.stdout.take().unwrap()).lines() {
-            said.push(line.unwrap());
-            if said.last().unwrap() == "ready" {
-                return Self { child, said };
-            }
-        }
-        panic!("it ended with {} after {said:?}", child.wait().unwrap());
-    }
-
-    fn end(mut self) -> i32 {
-        let pid = self.child.id().to_string();
-        assert!(
-            Command::new("kill")
-                .args(["-INT", &pid])
-                .status()
-                .unwrap()
-                .success()
-        );
-        self.child.wait().unwrap().code().unwrap()
-    }
-}
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        self.child.kill().ok();
-    }
-}
-
 #[test]
 fn the_cluster_stays_up_after_the_verdict_and_the_verdict_is_the_exit_code() {
     let file = File::named("kept");
@@ -290,7 +226,7 @@ fn the_cluster_stays_up_after_the_verdict_and_the_verdict_is_the_exit_code() {
         if code == 0 {
             assert_eq!(node_of("p", &kubeconfig), Some("n1".to_owned()));
         }
-        assert_eq!(serving.end(), code);
+        assert_eq!(serving.end("-INT").code(), Some(code));
         assert!(!Path::new(&socket).exists(), "nothing is left behind");
     }
 }

@@ -2,11 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
 
+mod program;
+
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::pin::pin;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
@@ -14,52 +16,11 @@ use k8s_openapi::api::storage::v1::CSIStorageCapacity;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::runtime::WatchStreamExt;
 use kube::{Api, Client};
+use program::Serving;
 
-/// A server that has said `ready`.
-struct Up {
-    child: Child,
-    said: Vec<String>,
-}
-
-impl Up {
-    fn start(args: &[&str], kubeconfig: &Path) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_xtask"))
-            .arg("up")
-            .args(args)
-            .arg("--kubeconfig")
-            .arg(kubeconfig)
-            .env("NO_COLOR", "1")
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut said = Vec::new();
-        for line in BufReader::new(child.stdout.take().unwrap()).lines() {
-            said.push(line.unwrap());
-            if said.last().unwrap() == "ready" {
-                return Self { child, said };
-            }
-        }
-        panic!("it ended with {} after {said:?}", child.wait().unwrap());
-    }
-
-    fn end(mut self, signal: &str) -> ExitStatus {
-        let pid = self.child.id().to_string();
-        assert!(
-            Command::new("kill")
-                .args([signal, &pid])
-                .status()
-                .unwrap()
-                .success()
-        );
-        self.child.wait().unwrap()
-    }
-}
-
-impl Drop for Up {
-    /// Whatever a test fails for, no server stays behind.
-    fn drop(&mut self) {
-        self.child.kill().ok();
-    }
+fn up(args: &[&str], kubeconfig: &Path) -> Serving {
+    let place = ["--kubeconfig", kubeconfig.to_str().unwrap()];
+    Serving::start(&[&["up"], args, &place].concat())
 }
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {
@@ -86,7 +47,7 @@ async fn client(kubeconfig: &Path, token: Option<&str>) -> Client {
 fn it_serves_whoever_has_the_kubeconfig_until_it_is_told_to_stop() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("up/kubeconfig");
-    let up = Up::start(&[], &path);
+    let up = up(&[], &path);
     assert!(up.said[0].contains("https://127.0.0.1:"), "{:?}", up.said);
     assert!(up.said[1].contains(path.to_str().unwrap()), "{:?}", up.said);
     assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
@@ -123,7 +84,7 @@ fn other_tokens_come_from_a_file_and_have_no_rights_of_their_own() {
     let folder = tempfile::tempdir().unwrap();
     let (path, tokens) = (folder.path().join("kubeconfig"), folder.path().join("tokens.csv"));
     std::fs::write(&tokens, "secret,bob,1\nroot,eve,2,\"system:masters\"\n").unwrap();
-    let up = Up::start(&["--token-file", tokens.to_str().unwrap()], &path);
+    let up = up(&["--token-file", tokens.to_str().unwrap()], &path);
     block_on(async {
         for (token, code) in [("secret", Some(403)), ("root", None), ("wrong", Some(401))] {
             let namespaces: Api<Namespace> = Api::all(client(&path, Some(token)).await);
@@ -141,7 +102,7 @@ fn other_tokens_come_from_a_file_and_have_no_rights_of_their_own() {
 fn without_tls_everyone_is_administrator() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kubeconfig");
-    let up = Up::start(&["--plain-http"], &path);
+    let up = up(&["--plain-http"], &path);
     let url = up.said[0].split_whitespace().nth(1).unwrap().to_owned();
     assert!(url.starts_with("http://127.0.0.1:"), "{url}");
     block_on(async {
@@ -215,7 +176,7 @@ fn a_scenario_is_served_as_it_is_before_its_steps_and_its_programs_run() {
     let folder = tempfile::tempdir().unwrap();
     let (path, file) = (folder.path().join("kubeconfig"), folder.path().join("two.yaml"));
     std::fs::write(&file, SCENARIO).unwrap();
-    let up = Up::start(&[file.to_str().unwrap(), "--refresh=50ms"], &path);
+    let up = up(&[file.to_str().unwrap(), "--refresh=50ms"], &path);
     let socket = up.said[0].split_whitespace().nth(1).unwrap().to_owned();
     assert!(
         up.said[0].starts_with("csi ") && Path::new(&socket).exists(),
@@ -287,7 +248,7 @@ fn an_edit_of_the_file_changes_the_cluster_and_a_broken_one_is_told_and_changes_
         .unwrap();
     let mut said = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut errors = BufReader::new(child.stderr.take().unwrap()).lines();
-    let up = Up {
+    let up = Serving {
         child,
         said: Vec::new(),
     };

@@ -2,14 +2,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
 
-use std::io::{BufRead, BufReader};
-use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+mod program;
+
+use std::process::{Command, Output};
 
 use k8s_openapi::api::core::v1::Node;
 use kube::api::PostParams;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client};
+use program::Serving;
 use serde_json::{Value, json};
 
 const CASE: &str = "scheduler/filter/limit/maximum-refuses";
@@ -137,35 +138,11 @@ fn what_does_not_exist_is_said_with_what_to_do() {
     }
 }
 
-/// A server; it ends with this value.
-struct Up(Child);
-
-impl Up {
-    fn start(kubeconfig: &Path) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_xtask"))
-            .args(["up", "--kubeconfig"])
-            .arg(kubeconfig)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let ready = lines.map(Result::unwrap).any(|line| line == "ready");
-        assert!(ready, "it ended with {}", child.wait().unwrap());
-        Self(child)
-    }
-}
-
-impl Drop for Up {
-    fn drop(&mut self) {
-        self.0.kill().ok();
-    }
-}
-
 #[test]
 fn a_running_cluster_is_explained() {
     let folder = tempfile::tempdir().unwrap();
     let kubeconfig = folder.path().join("kubeconfig");
-    let _up = Up::start(&kubeconfig);
+    let _up = Serving::start(&["up", "--kubeconfig", kubeconfig.to_str().unwrap()]);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -1,0 +1,72 @@
+//! The program itself, run to its end or serving, for all tests of the command line. Knows nothing of what it says.
+
+#![allow(
+    dead_code,
+    reason = "each test is a crate of its own, and takes what it needs"
+)]
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+
+pub(crate) fn xtask(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    command.args(args).env("NO_COLOR", "1").output().unwrap()
+}
+
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Runs, and wants that exit code. Returns what was said on standard output and standard error.
+pub(crate) fn ended(code: i32, args: &[&str]) -> (String, String) {
+    let output = xtask(args);
+    let said = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(
+        output.status.code(),
+        Some(code),
+        "{args:?}:\n{}{}",
+        said.0,
+        said.1
+    );
+    said
+}
+
+/// A program that has said `ready`. Whatever a test fails for, it does not stay behind.
+pub(crate) struct Serving {
+    pub(crate) child: Child,
+    /// Its lines up to that one.
+    pub(crate) said: Vec<String>,
+}
+
+impl Serving {
+    pub(crate) fn start(args: &[&str]) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_xtask"))
+            .args(args)
+            .env("NO_COLOR", "1")
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut said = Vec::new();
+        for line in BufReader::new(child.stdout.take().unwrap()).lines() {
+            said.push(line.unwrap());
+            if said.last().unwrap() == "ready" {
+                return Self { child, said };
+            }
+        }
+        panic!("it ended with {} after {said:?}", child.wait().unwrap());
+    }
+
+    /// Sends a signal such as `-INT`, and waits for the end.
+    pub(crate) fn end(mut self, signal: &str) -> ExitStatus {
+        let pid = self.child.id().to_string();
+        let sent = Command::new("kill").args([signal, &pid]).status().unwrap();
+        assert!(sent.success());
+        self.child.wait().unwrap()
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+    }
+}
