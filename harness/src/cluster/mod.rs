@@ -400,7 +400,7 @@ fn driver_spec(plan: &Plan) -> DriverSpec {
         topology_keys: plan.segments.keys().to_vec(),
         advertise_get_capacity: plan.driver.get_capacity,
         advertise_clone_volume: plan.driver.clone_volume,
-        advertise_modify_volume: plan.driver.modify_volume,
+        mutable_parameters: plan.driver.mutable_parameters.clone(),
         tells_reserved: plan.driver.tells_reserved,
         version: plan.driver.version,
         ..DriverSpec::new(plan.driver.name.clone())

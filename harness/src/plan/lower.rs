@@ -78,7 +78,7 @@ pub fn lower(scenario: &Scenario) -> Result<Plan, ScenarioError> {
             name: driver.clone(),
             get_capacity: cluster.driver.get_capacity,
             clone_volume: cluster.driver.clone_volume,
-            modify_volume: cluster.driver.modify_volume,
+            mutable_parameters: cluster.driver.mutable_parameters.clone(),
             tells_reserved: cluster.driver.tells_reserved,
             costs: cluster
                 .driver

@@ -106,8 +106,8 @@ pub struct DriverPlan {
     pub get_capacity: bool,
     /// Whether CLONE_VOLUME is advertised.
     pub clone_volume: bool,
-    /// Whether MODIFY_VOLUME is advertised.
-    pub modify_volume: bool,
+    /// Names of the mutable parameters that it knows; with some, MODIFY_VOLUME is advertised.
+    pub mutable_parameters: Vec<String>,
     /// Whether GetCapacity still counts what is reserved.
     pub tells_reserved: bool,
     /// Raw bytes per volume byte, by class parameter.

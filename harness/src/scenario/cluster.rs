@@ -232,9 +232,9 @@ pub struct DriverSpec {
     /// Whether the driver advertises CLONE_VOLUME.
     #[serde(default)]
     pub clone_volume: bool,
-    /// Whether the driver advertises MODIFY_VOLUME: it takes mutable parameters.
+    /// Names of the mutable parameters that the driver knows; with some, it advertises MODIFY_VOLUME.
     #[serde(default)]
-    pub modify_volume: bool,
+    pub mutable_parameters: Vec<String>,
     /// Whether GetCapacity still counts what an extender reserved.
     #[serde(default = "DriverSpec::default_object")]
     pub tells_reserved: bool,
@@ -272,7 +272,7 @@ impl Default for DriverSpec {
             get_capacity: true,
             csi_version: None,
             clone_volume: false,
-            modify_volume: false,
+            mutable_parameters: Vec::new(),
             tells_reserved: true,
             costs: Vec::new(),
         }
