@@ -65,6 +65,8 @@ pub enum What {
     Call(CallFact),
     /// The harness has put a question to the driver, and this is what it got.
     Answer(AnswerFact),
+    /// An extender answered the scheduler.
+    Extender(ExtenderFact),
     /// A system under test started or ended.
     Process(ProcessFact),
 }
@@ -275,6 +277,24 @@ pub struct AnswerFact {
     pub message: Option<String>,
     /// Figures by name: numbers of bytes, texts, and 1 or 0 for yes and no.
     pub told: std::collections::BTreeMap<String, Value>,
+}
+
+/// An answered question to an extender that the harness plays.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ExtenderFact {
+    /// The case's name for it.
+    pub extender: String,
+    /// filter, prioritize or bind.
+    pub verb: String,
+    /// The pod.
+    pub pod: String,
+    /// The nodes asked about.
+    pub nodes: Vec<String>,
+    /// Those that it left, for filter.
+    pub kept: Vec<String>,
+    /// What it answered instead.
+    pub error: Option<String>,
 }
 
 /// What few calls have.

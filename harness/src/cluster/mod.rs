@@ -7,6 +7,7 @@ mod address;
 mod attach;
 mod controllers;
 mod driver;
+mod extender;
 mod observe;
 mod owner;
 mod ready;
@@ -88,6 +89,8 @@ pub(crate) struct Cluster {
     /// Roles that the case has not stopped.
     active: Vec<Role>,
     settings: Settings,
+    /// Kept for its drop: the extenders end with it.
+    _extenders: extender::Extenders,
     /// Instances of the central publisher, if they elect a leader.
     replicas: Option<u8>,
     /// Pod of the publisher, where the case wants an owner.
@@ -147,6 +150,10 @@ impl Cluster {
                 .add_cost(cost_factor(cost))
                 .map_err(|error| StartError::Driver(error.to_string()))?;
         }
+        let client = api.client(extender::CLIENT);
+        let extenders = extender::Extenders::start(plan, journal, &client, &driver)
+            .await
+            .map_err(io("start the extenders"))?;
         let local = api.client(HARNESS);
         let has_publisher = plan.roles.contains(&Role::Publisher);
         let run = controllers::run(journal.clone(), api.client(controllers::CLIENT), !has_publisher);
@@ -167,7 +174,11 @@ impl Cluster {
             world: World::default(),
             world_seen: 0,
             active: Vec::new(),
-            settings: settings(plan, refresh),
+            settings: Settings {
+                extenders: extenders.settings(),
+                ..settings(plan, refresh)
+            },
+            _extenders: extenders,
             replicas: plan.publisher.replicas,
             pod: None,
             faults: BTreeMap::new(),
@@ -434,5 +445,6 @@ fn settings(plan: &Plan, refresh: Duration) -> Settings {
         election: plan.publisher.replicas.is_some(),
         driver: plan.driver.name.clone(),
         orphan_after: plan.orphan_after,
+        extenders: None,
     }
 }

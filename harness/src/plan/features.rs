@@ -21,7 +21,7 @@ const GENERAL: u8 = 24;
 const RESOURCE_CLAIMS: u8 = 34;
 
 /// All features.
-pub const FEATURES: [Feature; 25] = [
+pub const FEATURES: [Feature; 26] = [
     Feature {
         name: "publisher.central",
         text: "one instance publishes for all nodes",
@@ -143,6 +143,11 @@ pub const FEATURES: [Feature; 25] = [
         needed: |plan| schedulers(plan).any(|spec| !spec.bug_compatible.is_empty()),
     },
     Feature {
+        name: "scheduler.extenders",
+        text: "it asks extenders (KubeSchedulerConfiguration.extenders)",
+        needed: |plan| plays(plan, Role::Scheduler) && !plan.extenders.is_empty(),
+    },
+    Feature {
         name: "scheduler.kep-text",
         text: "it can add up capacities in scores, as the text of KEP-4049 has it",
         needed: |plan| schedulers(plan).any(|spec| spec.kep_text),
@@ -183,7 +188,9 @@ impl Plan {
             && driver.version == fake_csi::SpecVersion::NEWEST;
         let abilities = (!is_usual).then_some("what the driver is able to (`driver`)");
         let has_storage = !driver.pools.is_empty() && !plays(self, Role::Driver);
+        let holds = self.extenders.iter().any(|extender| extender.reserves);
         changes
+            .or(holds.then_some("what an extender holds (`extenders`)"))
             .or(abilities)
             .or(has_storage.then_some("what storage there is (`backend`)"))
     }

@@ -30,7 +30,7 @@ pub use expect::{CallPattern, Count, Expect, Objects, Pattern, PatternKind, Plac
 pub use features::{FEATURES, Feature, feature};
 pub use lower::lower;
 
-use crate::scenario::{Level, Mode, PublisherSpec, Role, Scenario, SchedulerSpec, Size};
+use crate::scenario::{ExtenderSpec, Level, Mode, PublisherSpec, Role, Scenario, SchedulerSpec, Size};
 use crate::segment::{Segment, Segments};
 
 /// Namespace of the publisher and its objects. Pods and claims live elsewhere, as they do in real clusters.
@@ -59,6 +59,8 @@ pub struct Plan {
     pub publisher: PublisherSpec,
     /// Settings of the scheduler.
     pub scheduler: SchedulerSpec,
+    /// Extenders that the scheduler asks.
+    pub extenders: Vec<ExtenderSpec>,
     /// How long the driver must be absent before the cleaner acts.
     pub orphan_after: std::time::Duration,
     /// The driver.

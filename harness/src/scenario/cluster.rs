@@ -6,7 +6,7 @@ use fake_apiserver::Release;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{FromShort, PoolSpec, Role, Short, Size};
+use super::{ExtenderSpec, FromShort, PoolSpec, Role, Short, Size};
 
 /// How the publisher is deployed (KEP-1472, "with central controller" and "without central controller").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, serde::Serialize)]
@@ -50,6 +50,9 @@ pub struct ClusterSpec {
     /// Settings of the scheduler.
     #[serde(default)]
     pub scheduler: SchedulerSpec,
+    /// Extenders that the scheduler is told to ask, in this order; the harness plays them.
+    #[serde(default)]
+    pub extenders: Vec<ExtenderSpec>,
     /// How long the driver must be absent from a node before the cleaner acts, such as `300ms`; unset: `200ms`.
     pub orphan_after: Option<String>,
     /// The CSI driver.
