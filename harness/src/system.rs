@@ -51,6 +51,8 @@ pub struct ChildAccess {
     pub authority_pem: String,
     /// Where what it says is kept.
     pub log: PathBuf,
+    /// A folder of its own, which is there again when it is started again.
+    pub state: PathBuf,
 }
 
 /// Logical settings; a manifest maps them to arguments of a program.

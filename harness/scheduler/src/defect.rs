@@ -85,10 +85,12 @@ pub enum Defect {
     NeedsEveryExtender,
     /// Takes no notice of extenders' scores.
     IgnoresExtenderScores,
+    /// Asks every extender about every pod, whatever resources it manages.
+    AsksUnconcerned,
 }
 
 /// Every defect with its name on the command line.
-const NAMES: [(&str, Defect); 38] = [
+const NAMES: [(&str, Defect); 39] = [
     ("scheduler-ignores-maximum", Defect::IgnoresMaximum),
     ("scheduler-ignores-flag", Defect::IgnoresFlag),
     ("scheduler-sums-objects", Defect::SumsObjects),
@@ -130,6 +132,7 @@ const NAMES: [(&str, Defect); 38] = [
     ("scheduler-ignores-extender-errors", Defect::IgnoresExtenderErrors),
     ("scheduler-needs-every-extender", Defect::NeedsEveryExtender),
     ("scheduler-ignores-extender-scores", Defect::IgnoresExtenderScores),
+    ("scheduler-asks-unconcerned", Defect::AsksUnconcerned),
 ];
 
 /// The name given is not in the table.

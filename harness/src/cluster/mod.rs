@@ -11,6 +11,7 @@ mod extender;
 mod observe;
 mod owner;
 mod ready;
+mod settings;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fake_apiserver::{ApiServer, LocalClient, RuleId, ServerOptions, Status};
-use fake_csi::{CostFactor, DriverSpec, FakeDriver, Pool, Storage};
+use fake_csi::{FakeDriver, Pool, Storage};
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
@@ -30,6 +31,7 @@ use crate::segment::Segment;
 use crate::system::{Access, ChildAccess, Fleet, HARNESS, Killer, Settings, Systems};
 use crate::world::World;
 use observe::{ApiObserver, CsiObserver};
+use settings::{cost_factor, driver_spec, settings};
 
 /// The environment, or a file of ours, is not as it must be; says nothing about a system under test.
 #[derive(Debug, thiserror::Error)]
@@ -76,6 +78,8 @@ pub(crate) struct Cluster {
     first_node: Option<String>,
     /// Multiplies the time that a driver has to become ready.
     patience: f64,
+    /// Sockets that were ever made: a path is not used twice.
+    sockets: usize,
     /// By node; none: the central endpoint.
     endpoints: BTreeMap<Option<String>, Endpoint>,
     /// Holds the sockets; removed last.
@@ -101,8 +105,10 @@ pub(crate) struct Cluster {
 
 struct Endpoint {
     socket: PathBuf,
-    /// Kept for its drop: the endpoint ends with it.
-    _running: fake_csi::Running,
+    /// Of the node that it is on.
+    segment: Option<Segment>,
+    /// The endpoint ends with it; none while the driver is stopped.
+    running: Option<fake_csi::Running>,
 }
 
 impl Cluster {
@@ -167,6 +173,7 @@ impl Cluster {
             foreign,
             patience,
             first_node: plan.driver_nodes.first().map(|(node, _)| node.clone()),
+            sockets: 0,
             endpoints: BTreeMap::new(),
             folder,
             fleet,
@@ -317,6 +324,11 @@ impl Cluster {
         token: &str,
     ) -> Result<ChildAccess, StartError> {
         let kubeconfig = self.folder.path().join(format!("{client}.kubeconfig"));
+        let state = self.folder.path().join(format!("{client}.state"));
+        std::fs::create_dir_all(&state).map_err(|source| StartError::Io {
+            what: "make a folder for a program",
+            source,
+        })?;
         tls.write_kubeconfig(&kubeconfig, token)
             .map_err(|source| StartError::Io {
                 what: "write a kubeconfig",
@@ -327,6 +339,7 @@ impl Cluster {
             api_url: tls.url(),
             authority_pem: tls.authority_pem().unwrap_or_default().to_owned(),
             log: self.folder.path().join(format!("{client}.log")),
+            state,
         })
     }
 
@@ -403,48 +416,5 @@ fn publisher_client(node: Option<&str>) -> String {
     match node {
         Some(node) => format!("publisher@{node}"),
         None => Role::Publisher.as_str().to_owned(),
-    }
-}
-
-fn driver_spec(plan: &Plan) -> DriverSpec {
-    DriverSpec {
-        topology_keys: plan.segments.keys().to_vec(),
-        advertise_get_capacity: plan.driver.get_capacity,
-        advertise_clone_volume: plan.driver.clone_volume,
-        mutable_parameters: plan.driver.mutable_parameters.clone(),
-        tells_reserved: plan.driver.tells_reserved,
-        version: plan.driver.version,
-        ..DriverSpec::new(plan.driver.name.clone())
-    }
-}
-
-fn cost_factor((parameter, value, factor): &(String, String, u64)) -> CostFactor {
-    let (parameter, value) = (parameter.clone(), value.clone());
-    CostFactor {
-        parameter,
-        value,
-        numerator: *factor,
-        denominator: 1,
-    }
-}
-
-fn settings(plan: &Plan, refresh: Duration) -> Settings {
-    Settings {
-        mode: plan.mode,
-        refresh,
-        publish: plan.publisher.publish,
-        by_owner: plan.publisher.by_owner,
-        metadata: plan.publisher.metadata,
-        asks_per_second: plan.publisher.asks_per_second,
-        owner_level: plan.publisher.owner_level,
-        immediate: plan.publisher.immediate,
-        zero: plan.publisher.zero,
-        strict_topology: plan.publisher.strict_topology,
-        scheduler: plan.scheduler.clone(),
-        withdraw: plan.publisher.withdraw,
-        election: plan.publisher.replicas.is_some(),
-        driver: plan.driver.name.clone(),
-        orphan_after: plan.orphan_after,
-        extenders: None,
     }
 }

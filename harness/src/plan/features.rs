@@ -170,6 +170,11 @@ impl Plan {
         self.is_distributed() && self.driver_nodes.len() + later.count() > 1
     }
 
+    /// Whether the driver is stopped in the course of it.
+    pub fn stops_the_driver(&self) -> bool {
+        actions(self).any(|action| matches!(action, Action::Stop(Role::Driver)))
+    }
+
     /// What a case sets of the driver that no driver of somebody else's can be told, in words; none: nothing. Storage from the start
     /// is nothing where the driver itself is judged: it brings its own.
     pub fn sets_the_driver(&self) -> Option<&'static str> {
@@ -237,10 +242,11 @@ fn has_claims(plan: &Plan) -> bool {
 }
 
 fn cuts_connection(action: &Action) -> bool {
-    let Action::Script(script) = action else {
-        return false;
-    };
-    matches!(script.effect, Effect::Disconnect | Effect::LoseAnswer)
+    match action {
+        Action::Script(script) => matches!(script.effect, Effect::Disconnect | Effect::LoseAnswer),
+        Action::Stop(role) => *role == Role::Driver,
+        _ => false,
+    }
 }
 
 /// Whether the API server is at any time older than a release.

@@ -106,7 +106,9 @@ impl Extenders {
 
     fn interested<'a>(&'a self, pod: &'a Pod) -> impl Iterator<Item = &'a Extender> {
         self.list.iter().filter(|extender| {
-            extender.managed_resources.is_empty() || !extender.managed_resources.is_disjoint(&pod.extended)
+            self.defect == Some(Defect::AsksUnconcerned)
+                || extender.managed_resources.is_empty()
+                || !extender.managed_resources.is_disjoint(&pod.extended)
         })
     }
 
