@@ -324,17 +324,18 @@ fn summary(monitor: &Monitor<'_>, refresh: Duration) -> String {
             format!("seen, and must not be: {}", pattern::spell(of))
         }
         (Phase::Failed(Reason::Violated), Predicate::Count(count)) => {
-            format!("{} was seen {} times", pattern::spell(&count.of), monitor.seen)
+            let limit = count.max.unwrap_or_default();
+            let seen = spell_seen(monitor.seen);
+            format!(
+                "{} was {seen}, and at most {limit} may be",
+                pattern::spell(&count.of)
+            )
         }
         (Phase::Failed(Reason::Told), _) => "the driver has told something else".to_owned(),
         (Phase::Failed(Reason::Violated), _) => "not true at every moment of the step".to_owned(),
         (_, Predicate::Count(count)) => {
-            format!(
-                "{}: {} was seen {} times",
-                late(),
-                pattern::spell(&count.of),
-                monitor.seen
-            )
+            let seen = spell_seen(monitor.seen);
+            format!("{}: {} was {seen}", late(), pattern::spell(&count.of))
         }
         (_, Predicate::Order(list)) => {
             format!(
@@ -345,6 +346,14 @@ fn summary(monitor: &Monitor<'_>, refresh: Duration) -> String {
             )
         }
         _ => late(),
+    }
+}
+
+fn spell_seen(number: u64) -> String {
+    match number {
+        0 => "never seen".to_owned(),
+        1 => "seen once".to_owned(),
+        number => format!("seen {number} times"),
     }
 }
 

@@ -149,7 +149,7 @@ pub enum PatternKind {
 }
 
 /// A kind of CSI call. What is not set does not matter.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct CallPattern {
     /// Method name.
     pub method: String,

@@ -23,7 +23,11 @@ impl Lowering<'_> {
             .map(|text| self.segments.parse(text))
             .transpose()?;
         let effect = effect(spec)?;
-        let note = format!("driver script: {} {effect:?}", spec.method);
+        let note = format!(
+            "the driver is told: {}{}",
+            spell(&spec.method, &effect),
+            spell_when(spec)
+        );
         let (method, skip, times) = (spec.method.clone(), spec.skip, spec.times);
         Ok(vec![(
             Action::Script(Script {
@@ -59,6 +63,35 @@ const CODES: [&str; 17] = [
     "DATA_LOSS",
     "UNAUTHENTICATED",
 ];
+
+fn spell(method: &str, effect: &Effect) -> String {
+    match effect {
+        Effect::Code(code) => {
+            let name = usize::try_from(*code).ok().and_then(|code| CODES.get(code));
+            format!("{method} fails with {}", name.unwrap_or(&"?"))
+        }
+        Effect::Delay(time) => format!("{method} is answered {time:?} later"),
+        Effect::Hang => format!("{method} is not answered"),
+        Effect::Disconnect => format!("{method} cuts the connection and does nothing"),
+        Effect::LoseAnswer => format!("{method} is carried out, and cuts the connection"),
+        Effect::Answer { available, maximum } => {
+            let maximum = maximum
+                .map(|bytes| format!(" (maximum {bytes})"))
+                .unwrap_or_default();
+            format!("{method} answers {available}{maximum}")
+        }
+    }
+}
+
+/// Which of the calls are meant.
+fn spell_when(spec: &ScriptSpec) -> String {
+    let skip = match spec.skip {
+        0 => String::new(),
+        skip => format!(", after {skip} more"),
+    };
+    let times = spec.times.map(|times| format!(", {times}×")).unwrap_or_default();
+    skip + &times
+}
 
 fn effect(spec: &ScriptSpec) -> Result<Effect, String> {
     let code = |name: &String| {
