@@ -7,7 +7,7 @@ use super::{Action, Effect, Script, expect};
 use crate::scenario::{CutSpec, ScriptSpec};
 
 impl Lowering<'_> {
-    pub(super) fn script(&self, spec: &ScriptSpec) -> Result<Vec<(Action, String)>, String> {
+    pub(super) fn script(&mut self, spec: &ScriptSpec) -> Result<Vec<(Action, String)>, String> {
         let parameters = match &spec.class {
             Some(class) => self.classes.get(class).cloned().ok_or_else(|| {
                 format!(
@@ -23,14 +23,20 @@ impl Lowering<'_> {
             .map(|text| self.segments.parse(text))
             .transpose()?;
         let effect = effect(spec)?;
+        if let Some(id) = &spec.id
+            && !self.scripts.insert(id.clone())
+        {
+            return Err(format!("script `{id}` was used before; give it another `id`"));
+        }
         let note = format!(
             "the driver is told: {}{}",
             spell(&spec.method, &effect),
             spell_when(spec)
         );
-        let (method, skip, times) = (spec.method.clone(), spec.skip, spec.times);
+        let (id, method, skip, times) = (spec.id.clone(), spec.method.clone(), spec.skip, spec.times);
         Ok(vec![(
             Action::Script(Script {
+                id,
                 method,
                 segment,
                 parameters,
@@ -40,6 +46,16 @@ impl Lowering<'_> {
             }),
             note,
         )])
+    }
+
+    pub(super) fn unscript(&self, id: &str) -> Result<Vec<(Action, String)>, String> {
+        if !self.scripts.contains(id) {
+            return Err(format!(
+                "there was no script `{id}` of the driver; name one by its `id`"
+            ));
+        }
+        let note = format!("the driver no longer does as {id} says");
+        Ok(vec![(Action::Unscript(id.to_owned()), note)])
     }
 }
 

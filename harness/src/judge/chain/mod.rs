@@ -81,8 +81,14 @@ pub(super) struct Window<'a> {
 }
 
 impl<'a> Window<'a> {
-    /// The chain of an expectation that failed.
-    pub(super) fn chain(&self, predicate: &Predicate, rows: &[DiffRow], seen: u64, decided_by: u64) -> Chain {
+    /// The chain of an expectation that failed; with how many facts were seen, and may be.
+    pub(super) fn chain(
+        &self,
+        predicate: &Predicate,
+        rows: &[DiffRow],
+        (seen, limit): (u64, Option<u64>),
+        decided_by: u64,
+    ) -> Chain {
         let wrong = rows.iter().find(|row| row.state != RowState::Same);
         match (predicate, wrong) {
             (Predicate::Capacities(wanted), Some(row)) => self.capacity_chain(wanted, row),
@@ -94,8 +100,8 @@ impl<'a> Window<'a> {
             (Predicate::Never { of, .. }, _) => {
                 self.offence_chain(&format!("no {}", pattern::spell(of)), decided_by)
             }
-            (Predicate::Count(count), _) if count.max.is_some_and(|max| seen > max) => {
-                let limit = count.max.unwrap_or_default();
+            (Predicate::Count(count), _) if limit.is_some_and(|limit| seen > limit) => {
+                let limit = limit.unwrap_or_default();
                 self.offence_chain(
                     &format!("at most {limit} × {}", pattern::spell(&count.of)),
                     decided_by,
