@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, io, path::Path, time::Duration};
 
 use csi_proto::v1::{
     CapacityRange, ControllerGetCapabilitiesRequest, CreateVolumeRequest, DeleteVolumeRequest,
-    GetCapacityRequest, GetPluginCapabilitiesRequest, GetPluginInfoRequest, NodeGetInfoRequest, ProbeRequest,
-    Topology, TopologyRequirement, VolumeCapability,
+    GetCapacityRequest, GetPluginCapabilitiesRequest, GetPluginInfoRequest, NodeGetInfoRequest,
+    NodePublishVolumeRequest, ProbeRequest, Topology, TopologyRequirement, VolumeCapability,
     controller_client::ControllerClient,
     controller_service_capability,
     controller_service_capability::rpc,
@@ -69,6 +69,15 @@ pub enum Question {
     Delete {
         /// The volume's id.
         id: String,
+    },
+    /// NodePublishVolume for a mounted filesystem of one writer: tells nothing but its code.
+    Publish {
+        /// The volume's id.
+        id: String,
+        /// Where it is wanted.
+        target: String,
+        /// It is an inline volume of a pod, which nobody has created before.
+        ephemeral: bool,
     },
 }
 
@@ -149,6 +158,15 @@ impl Caller {
                 ControllerClient::new(channel).delete_volume(request).await?;
                 Ok(Figures::new())
             }
+            Question::Publish {
+                id,
+                target,
+                ephemeral,
+            } => {
+                let request = publication(id, target, ephemeral);
+                NodeClient::new(channel).node_publish_volume(request).await?;
+                Ok(Figures::new())
+            }
         }
     }
 }
@@ -165,6 +183,7 @@ impl Question {
             Question::Capacity { .. } => Method::GetCapacity,
             Question::Create { .. } => Method::CreateVolume,
             Question::Delete { .. } => Method::DeleteVolume,
+            Question::Publish { .. } => Method::NodePublishVolume,
         }
     }
 }
@@ -275,12 +294,6 @@ fn creation(
     segment: Option<Segment>,
     parameters: BTreeMap<String, String>,
 ) -> CreateVolumeRequest {
-    let capability = VolumeCapability {
-        access_type: Some(AccessType::Mount(MountVolume::default())),
-        access_mode: Some(AccessMode {
-            mode: Mode::SingleNodeWriter.into(),
-        }),
-    };
     let terms = segment.map(|segments| vec![Topology { segments }]);
     CreateVolumeRequest {
         name,
@@ -288,13 +301,34 @@ fn creation(
             required_bytes: bytes,
             limit_bytes: 0,
         }),
-        volume_capabilities: vec![capability],
+        volume_capabilities: vec![one_writer()],
         parameters,
         accessibility_requirements: terms.map(|terms| TopologyRequirement {
             requisite: terms.clone(),
             preferred: terms,
         }),
         ..CreateVolumeRequest::default()
+    }
+}
+
+fn publication(id: String, target: String, ephemeral: bool) -> NodePublishVolumeRequest {
+    // What a kubelet tells of a pod where CSIDriver.spec.podInfoOnMount asks for it.
+    let context = ephemeral.then(|| ("csi.storage.k8s.io/ephemeral".to_owned(), "true".to_owned()));
+    NodePublishVolumeRequest {
+        volume_id: id,
+        target_path: target,
+        volume_capability: Some(one_writer()),
+        volume_context: context.into_iter().collect(),
+        ..NodePublishVolumeRequest::default()
+    }
+}
+
+fn one_writer() -> VolumeCapability {
+    VolumeCapability {
+        access_type: Some(AccessType::Mount(MountVolume::default())),
+        access_mode: Some(AccessMode {
+            mode: Mode::SingleNodeWriter.into(),
+        }),
     }
 }
 

@@ -87,10 +87,12 @@ pub enum Defect {
     IgnoresExtenderScores,
     /// Asks every extender about every pod, whatever resources it manages.
     AsksUnconcerned,
+    /// Deletes pods that are not ready on their node.
+    RemovesUnready,
 }
 
 /// Every defect with its name on the command line.
-const NAMES: [(&str, Defect); 39] = [
+const NAMES: [(&str, Defect); 40] = [
     ("scheduler-ignores-maximum", Defect::IgnoresMaximum),
     ("scheduler-ignores-flag", Defect::IgnoresFlag),
     ("scheduler-sums-objects", Defect::SumsObjects),
@@ -133,6 +135,7 @@ const NAMES: [(&str, Defect); 39] = [
     ("scheduler-needs-every-extender", Defect::NeedsEveryExtender),
     ("scheduler-ignores-extender-scores", Defect::IgnoresExtenderScores),
     ("scheduler-asks-unconcerned", Defect::AsksUnconcerned),
+    ("scheduler-removes-unready", Defect::RemovesUnready),
 ];
 
 /// The name given is not in the table.

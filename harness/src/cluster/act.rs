@@ -83,9 +83,16 @@ impl Cluster {
                 self.local.patch_merge(&at("csinodes", None, node), merge)?;
             }
             Action::Ask(ask) => self.ask(plan, ask).await?,
+            Action::Mount(pod) => self.mount(&plan.driver.name, pod).await?,
             Action::Script(script) => {
                 let scripted = self.driver.script(rule(script)?);
-                scripted.map_err(|error| Problem::Refused(error.to_string()))?;
+                let rule = scripted.map_err(|error| Problem::Refused(error.to_string()))?;
+                self.scripts.extend(script.id.clone().map(|id| (id, rule)));
+            }
+            Action::Unscript(id) => {
+                if let Some(rule) = self.scripts.remove(id) {
+                    self.driver.unscript(rule);
+                }
             }
             Action::Reserve(wanted) => {
                 let reserved = self.driver.reserve(wanted);
@@ -171,7 +178,7 @@ impl Cluster {
 }
 
 /// Why an action could not be done.
-enum Problem {
+pub(super) enum Problem {
     /// The case asks for something that can't be.
     Refused(String),
     Other(StartError),

@@ -18,7 +18,7 @@ use crate::scenario::Role;
 use crate::segment::{Segment, Segments};
 
 /// How long a question of a case may take.
-const ANSWER: Duration = Duration::from_secs(10);
+pub(super) const ANSWER: Duration = Duration::from_secs(10);
 
 /// How long a driver may take from its start to its first good answer to Probe, before patience.
 const START: Duration = Duration::from_secs(30);

@@ -8,6 +8,7 @@ mod attach;
 mod controllers;
 mod driver;
 mod extender;
+mod kubelet;
 mod observe;
 mod owner;
 mod ready;
@@ -101,6 +102,8 @@ pub(crate) struct Cluster {
     pod: Option<String>,
     /// Faults in force, by the case's names.
     faults: BTreeMap<String, RuleId>,
+    /// Scripts of the driver in force, by the case's names.
+    scripts: BTreeMap<String, fake_csi::RuleId>,
 }
 
 struct Endpoint {
@@ -189,6 +192,7 @@ impl Cluster {
             replicas: plan.publisher.replicas,
             pod: None,
             faults: BTreeMap::new(),
+            scripts: BTreeMap::new(),
         };
         cluster.create_all(plan)?;
         cluster.start_driver(plan).await?;

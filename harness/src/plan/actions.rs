@@ -31,7 +31,12 @@ impl Lowering<'_> {
             ActionSpec::Capacity(action) => self.capacity_action(action),
             ActionSpec::Delete(action) => delete(action),
             ActionSpec::Csi(spec) => self.script(spec),
+            ActionSpec::Uncsi(id) => self.unscript(id),
             ActionSpec::Ask(spec) => self.ask(spec),
+            ActionSpec::Mount(pod) => Ok(vec![(
+                Action::Mount(pod.clone()),
+                format!("the kubelet publishes the volumes of pod {pod}"),
+            )]),
             ActionSpec::Reserve(spec) => self.reserve(spec),
             ActionSpec::Unreserve(name) => self.unreserve(name),
             ActionSpec::Stop(role) => Ok(vec![(Action::Stop(*role), format!("stop the {}", role.as_str()))]),

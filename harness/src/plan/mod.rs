@@ -12,6 +12,7 @@ mod fault;
 mod features;
 mod lower;
 pub(crate) mod objects;
+mod pattern;
 mod reserve;
 mod script;
 
@@ -26,9 +27,10 @@ pub(crate) use ask::{PUBLISHED, named as names_of};
 pub use bound::Bound;
 pub use bound::duration;
 pub use edit::{Edit, edit};
-pub use expect::{CallPattern, Count, Expect, Objects, Pattern, PatternKind, Place, Predicate, Row, Rows};
+pub use expect::{Count, Expect, Objects, Place, Predicate, Row, Rows};
 pub use features::{FEATURES, Feature, feature};
 pub use lower::lower;
+pub use pattern::{CallPattern, Pattern, PatternKind};
 
 use crate::scenario::{ExtenderSpec, Level, Mode, PublisherSpec, Role, Scenario, SchedulerSpec, Size};
 use crate::segment::{Segment, Segments};
@@ -152,8 +154,12 @@ pub enum Action {
     Registration(String, Option<Vec<String>>),
     /// Script the driver.
     Script(Script),
+    /// The script of that name is over.
+    Unscript(String),
     /// Ask the driver.
     Ask(Ask),
+    /// Publish the volumes of a pod, by its name, as the kubelet of its node does.
+    Mount(String),
     /// Hold devices as an extender does.
     Reserve(Reservation),
     /// Let them go.
@@ -205,6 +211,8 @@ pub enum Target {
 /// What the driver is told to answer.
 #[derive(Debug, Clone)]
 pub struct Script {
+    /// The case's name for it.
+    pub id: Option<String>,
     /// The CSI method.
     pub method: String,
     /// Only calls for that segment.

@@ -32,8 +32,13 @@ pub enum ActionSpec {
     Delete(DeleteAction),
     /// Ask the driver, as a publisher would, and keep the answer under a name.
     Ask(AskSpec),
+    /// The kubelet's part, once, for a pod that has a node: the driver publishes its volumes (NodePublishVolume), and the pod's status and
+    /// an event say what came of it.
+    Mount(String),
     /// Script what the driver answers.
     Csi(ScriptSpec),
+    /// A script, by its id, is over; calls that hang because of it go on.
+    Uncsi(String),
     /// An extender of the scheduler holds devices for claims.
     Reserve(ReserveSpec),
     /// An extender's reservation, by its name, is over.
@@ -194,6 +199,8 @@ pub enum DeleteAction {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ScriptSpec {
+    /// Name for `uncsi`.
+    pub id: Option<String>,
     /// The CSI method, such as `GetCapacity`.
     pub method: String,
     /// Only calls for that segment.

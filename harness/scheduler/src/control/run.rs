@@ -8,7 +8,9 @@ use std::future::Future;
 use std::sync::Arc;
 
 use futures::StreamExt;
+use k8s_openapi::api::core::v1::Pod as ApiPod;
 use kube::Client;
+use kube::api::{Api, DeleteParams};
 use parking_lot::Mutex;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -177,6 +179,7 @@ impl Scheduler {
             if self.overlooks(&update) {
                 continue;
             }
+            self.remove_unready(&update);
             let changes = self.cache.lock().learn(update);
             for change in changes {
                 self.take_in(&change);
@@ -211,6 +214,21 @@ impl Scheduler {
             }
             _ => false,
         }
+    }
+
+    /// With the defect, pods are taken from nodes where they do not get ready.
+    fn remove_unready(&self, update: &Update) {
+        let Update::Pod(News::Changed(pod)) = update else {
+            return;
+        };
+        let mut conditions = pod.conditions.iter();
+        let is_unready = conditions.any(|it| it.type_ == "Ready" && it.status == "False");
+        if !self.rules.has(Defect::RemovesUnready) || pod.node.is_none() || !is_unready {
+            return;
+        }
+        let pods: Api<ApiPod> = Api::namespaced(self.reporter.client.clone(), &pod.key.namespace);
+        let name = pod.key.name.clone();
+        tokio::spawn(async move { pods.delete(&name, &DeleteParams::default()).await });
     }
 
     fn take_in(&mut self, change: &Change) {

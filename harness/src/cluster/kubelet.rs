@@ -1,0 +1,127 @@
+//! The kubelet's part for one pod: its CSI volumes are published by the driver, and status and events say what came of it.
+//!
+//! No container runs, and nothing is repeated: one attempt is one action of a case.
+
+use fake_csi::{Caller, Question, Reply};
+use serde_json::{Value, json};
+
+use super::act::Problem;
+use super::driver::ANSWER;
+use super::{Cluster, StartError};
+use crate::plan::WORKLOADS;
+
+/// Client name of the kubelet.
+const CLIENT: &str = "kubelet";
+
+/// A volume of a pod, as the driver knows it.
+struct Mount {
+    /// Its name in the pod.
+    name: String,
+    question: Question,
+}
+
+impl Cluster {
+    /// Publishes the volumes of a pod on its node; the error says why nobody could try.
+    pub(super) async fn mount(&self, driver: &str, name: &str) -> Result<(), Problem> {
+        let refused = |message: String| Err(Problem::Refused(message));
+        let Some(pod) = self.world.object("pods", Some(WORKLOADS), name) else {
+            return refused(format!("there is no pod {name}"));
+        };
+        let Some(node) = pod["spec"]["nodeName"].as_str() else {
+            return refused(format!(
+                "pod {name} has no node yet; wait for its placement first"
+            ));
+        };
+        let key = Some(node.to_owned());
+        let endpoint = self.endpoints.get(&key).or_else(|| self.endpoints.get(&None));
+        let Some(endpoint) = endpoint else {
+            return refused(format!("the driver is not on {node}"));
+        };
+        let caller = Caller::new(&endpoint.socket, ANSWER).map_err(|source| StartError::Io {
+            what: "ask the driver",
+            source,
+        })?;
+        let mut failures = Vec::new();
+        for mount in self.mounts(driver, pod) {
+            let Reply { code, message, .. } = caller.ask(mount.question).await;
+            if code != "OK" {
+                let message = message.unwrap_or_default();
+                failures.push(format!(
+                    "MountVolume.SetUp failed for volume \"{}\" : rpc error: code = {code} desc = {message}",
+                    mount.name
+                ));
+            }
+        }
+        Ok(self.tell(pod, node, &failures)?)
+    }
+
+    fn mounts(&self, driver: &str, pod: &Value) -> Vec<Mount> {
+        let mut mounts = Vec::new();
+        for volume in pod["spec"]["volumes"].as_array().into_iter().flatten() {
+            let name = volume["name"].as_str().unwrap_or_default().to_owned();
+            let inline = volume["csi"]["driver"] == driver;
+            let id = match inline {
+                true => Some(format!(
+                    "csi-{}-{name}",
+                    pod["metadata"]["uid"].as_str().unwrap_or_default()
+                )),
+                false => self.handle(driver, pod, volume),
+            };
+            let Some(id) = id else { continue };
+            let target = self.folder.path().join(format!("mount-{id}"));
+            mounts.push(Mount {
+                name,
+                question: Question::Publish {
+                    id,
+                    target: target.display().to_string(),
+                    ephemeral: inline,
+                },
+            });
+        }
+        mounts
+    }
+
+    /// The driver's id of the volume behind a claim of the pod.
+    fn handle(&self, driver: &str, pod: &Value, volume: &Value) -> Option<String> {
+        let pod = pod["metadata"]["name"].as_str()?;
+        let named = volume["persistentVolumeClaim"]["claimName"].as_str();
+        let own = (!volume["ephemeral"].is_null())
+            .then(|| volume["name"].as_str())
+            .flatten();
+        let claim = named
+            .map(str::to_owned)
+            .or_else(|| own.map(|name| format!("{pod}-{name}")))?;
+        let claim = self
+            .world
+            .object("persistentvolumeclaims", Some(WORKLOADS), &claim)?;
+        let bound = claim["spec"]["volumeName"].as_str()?;
+        let csi = &self.world.object("persistentvolumes", None, bound)?["spec"]["csi"];
+        (csi["driver"] == driver).then(|| csi["volumeHandle"].as_str().map(str::to_owned))?
+    }
+
+    /// Writes down what came of it, as a kubelet does.
+    fn tell(&self, pod: &Value, node: &str, failures: &[String]) -> Result<(), fake_apiserver::Status> {
+        let (name, uid) = (&pod["metadata"]["name"], &pod["metadata"]["uid"]);
+        let client = self.api.client(CLIENT);
+        for (index, failure) in failures.iter().enumerate() {
+            client.create(json!({
+                "apiVersion": "v1", "kind": "Event",
+                "metadata": {"generateName": format!("mount-{index}-"), "namespace": WORKLOADS},
+                "involvedObject": {"kind": "Pod", "namespace": WORKLOADS, "name": name, "uid": uid},
+                "type": "Warning", "reason": "FailedMount", "message": failure, "count": 1,
+                "source": {"component": CLIENT, "host": node},
+            }))?;
+        }
+        let (ready, phase) = match failures.is_empty() {
+            true => ("True", "Running"),
+            false => ("False", "Pending"),
+        };
+        let scheduled = json!({"type": "PodScheduled", "status": "True"});
+        let conditions = ["PodReadyToStartContainers", "ContainersReady", "Ready"]
+            .map(|kind| json!({"type": kind, "status": ready}));
+        let conditions: Vec<Value> = [scheduled].into_iter().chain(conditions).collect();
+        let status = json!({"status": {"phase": phase, "conditions": conditions}});
+        let place = super::address::at("pods", Some(WORKLOADS), name.as_str().unwrap_or_default());
+        client.patch_subresource(&place, "status", status).map(drop)
+    }
+}

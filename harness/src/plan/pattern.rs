@@ -1,0 +1,186 @@
+//! Kinds of facts that expectations name, with every name resolved.
+
+use std::collections::BTreeMap;
+
+use crate::scenario::{PatternSpec, Role, Size};
+use crate::segment::Segments;
+
+/// A kind of fact.
+#[derive(Debug, Clone)]
+pub struct Pattern {
+    /// What kind.
+    pub kind: PatternKind,
+    /// Only about the object of that name.
+    pub name: Option<String>,
+    /// Only the instance on that node.
+    pub node: Option<String>,
+    /// Only by that role; none: by any system under test.
+    pub by: Option<Role>,
+    /// By the harness instead of a system under test.
+    pub harness: bool,
+}
+
+/// What kind of fact.
+#[derive(Debug, Clone)]
+pub enum PatternKind {
+    /// A committed change: verb, resource.
+    Write(String, String),
+    /// An answered request.
+    Request {
+        /// As RBAC spells it.
+        verb: String,
+        /// Plural resource name.
+        resource: String,
+        /// Answered with that HTTP status only.
+        code: Option<u16>,
+    },
+    /// A fault that a request or watch met, by part of its text.
+    Fault(String),
+    /// A CSI call.
+    Call(CallPattern),
+    /// A watch event: verb, resource.
+    Delivery(String, String),
+    /// A question to an extender.
+    Extender {
+        /// filter, prioritize or bind.
+        verb: String,
+        /// Only those that it answered well, or only those that it did not.
+        ok: Option<bool>,
+    },
+}
+
+/// A kind of CSI call. What is not set does not matter.
+#[derive(Debug, Clone, Default)]
+pub struct CallPattern {
+    /// Method name.
+    pub method: String,
+    /// For that segment.
+    pub segment: Option<String>,
+    /// Answered with that code.
+    pub code: Option<String>,
+    /// With exactly these parameters.
+    pub parameters: Option<BTreeMap<String, String>>,
+    /// With that required_bytes.
+    pub required: Option<i128>,
+    /// Answered with that minimum_volume_size.
+    pub minimum: Option<i128>,
+    /// With secrets of exactly these names.
+    pub secrets: Option<Vec<String>>,
+    /// With exactly these mutable parameters.
+    pub mutable: Option<BTreeMap<String, String>>,
+    /// Whether a copy is wanted.
+    pub copy: Option<bool>,
+}
+
+/// Resolves one kind of fact.
+pub(super) fn pattern(spec: &PatternSpec, segments: &Segments) -> Result<Pattern, String> {
+    if spec.after.is_some() {
+        return Err("`after` belongs to `never`; remove it here".to_owned());
+    }
+    let segment = spec
+        .segment
+        .as_deref()
+        .map(|text| segments.parse(text).map(|it| segments.spell(&it)))
+        .transpose()?;
+    let given = (
+        &spec.write,
+        &spec.request,
+        &spec.call,
+        &spec.fault,
+        &spec.delivery,
+        &spec.extender,
+    );
+    let kind = match given {
+        (Some(text), None, None, None, None, None) => {
+            let (verb, resource) = verb_and_resource(text, &["create", "update", "delete"])?;
+            PatternKind::Write(verb, resource)
+        }
+        (None, Some(text), None, None, None, None) => {
+            let (verb, resource) = verb_and_resource(text, VERBS)?;
+            let code = spec.code.as_ref().map(|code| status(code)).transpose()?;
+            PatternKind::Request { verb, resource, code }
+        }
+        (None, None, Some(method), None, None, None) => PatternKind::Call(call(spec, method, segment)),
+        (None, None, None, Some(text), None, None) => PatternKind::Fault(text.clone()),
+        (None, None, None, None, Some(text), None) => {
+            let (verb, resource) = verb_and_resource(text, &["create", "update", "delete"])?;
+            PatternKind::Delivery(verb, resource)
+        }
+        (None, None, None, None, None, Some(verb)) => extender(verb, spec.code.as_deref())?,
+        _ => {
+            let one_of = "`write`, `request`, `call`, `fault`, `delivery`, `extender`";
+            return Err(format!("a fact is exactly one of {one_of}"));
+        }
+    };
+    Ok(Pattern {
+        kind,
+        name: spec.name.clone(),
+        node: spec.node.clone(),
+        by: spec.by,
+        harness: spec.harness,
+    })
+}
+
+fn extender(verb: &str, code: Option<&str>) -> Result<PatternKind, String> {
+    const VERBS: [&str; 3] = ["filter", "prioritize", "bind"];
+    if !VERBS.contains(&verb) {
+        return Err(format!(
+            "`{verb}` is nothing that an extender is asked; choose one of {}",
+            VERBS.join(", ")
+        ));
+    }
+    let ok = match code {
+        None => None,
+        Some("OK") => Some(true),
+        Some("ERROR") => Some(false),
+        Some(other) => {
+            return Err(format!(
+                "`{other}` is no answer of an extender; write `OK` or `ERROR`"
+            ));
+        }
+    };
+    let verb = verb.to_owned();
+    Ok(PatternKind::Extender { verb, ok })
+}
+
+fn call(spec: &PatternSpec, method: &str, segment: Option<String>) -> CallPattern {
+    CallPattern {
+        method: method.to_owned(),
+        segment,
+        code: spec.code.clone(),
+        parameters: spec.parameters.clone(),
+        required: spec.required.as_ref().map(Size::bytes),
+        minimum: spec.minimum.as_ref().map(Size::bytes),
+        secrets: spec.secrets.clone(),
+        mutable: spec.mutable.clone(),
+        copy: spec.copy,
+    }
+}
+
+fn status(text: &str) -> Result<u16, String> {
+    text.parse()
+        .map_err(|_| format!("`{text}` is no HTTP status; write `\"404\"`"))
+}
+
+const VERBS: &[&str] = &[
+    "get",
+    "list",
+    "watch",
+    "create",
+    "update",
+    "patch",
+    "delete",
+    "deletecollection",
+];
+
+fn verb_and_resource(text: &str, verbs: &[&str]) -> Result<(String, String), String> {
+    match text.split_once(' ') {
+        Some((verb, resource)) if verbs.contains(&verb) && !resource.is_empty() => {
+            Ok((verb.to_owned(), resource.to_owned()))
+        }
+        _ => Err(format!(
+            "`{text}` is not `<verb> <resource>` with a verb of {}",
+            verbs.join(", ")
+        )),
+    }
+}
