@@ -245,3 +245,35 @@ fn every_way_to_place_pods_has_a_line_and_scoring_asks_for_nothing_more() {
     assert!(number(plenty, "objectBytes") < 3 * 1500);
     assert!(number("whole disks, reserving extender", "extenderQuestions") >= 12);
 }
+
+#[test]
+fn an_object_is_as_large_among_many_as_among_few() {
+    let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
+        .args([
+            "bench",
+            "publisher",
+            "--as-built",
+            "--json",
+            "--objects=20,80",
+            "--changes=2",
+        ])
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let costs: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let bytes = |row: usize, field: &str| costs[row][field].as_u64().unwrap();
+    // Names and versions may have another digit.
+    assert!(
+        bytes(0, "objectBytes").abs_diff(bytes(1, "objectBytes")) <= 4,
+        "{costs}"
+    );
+    for (row, objects) in [(0, 20), (1, 80)] {
+        let largest = bytes(row, "objectBytes") * objects;
+        let all = bytes(row, "listBytes");
+        assert!(all <= largest && all * 10 > largest * 9, "{costs}");
+    }
+}

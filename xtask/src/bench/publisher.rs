@@ -53,6 +53,10 @@ pub(super) struct Cost {
     objects: u64,
     /// Writes from nothing to all published.
     published_writes: u64,
+    /// The largest object, in bytes of its JSON: it does not grow with their number (KEP-1472, "CSIStorageCapacity").
+    object_bytes: usize,
+    /// All of them, which whoever looks for one has to read.
+    list_bytes: usize,
     /// From nothing to all published.
     published_seconds: f64,
     /// The same by the clock.
@@ -116,13 +120,22 @@ pub(super) async fn measure(args: &PublisherArgs) -> Result<Vec<Cost>, BoxError>
 /// One line for each number of objects.
 pub(super) fn table(costs: &[Cost]) -> String {
     let mut text = format!(
-        "{:>10}{:>16}{:>14}{:>16}{:>14}{:>14}\n",
-        "objects", "from nothing", "by the clock", "one change", "a poll", "its writes"
+        "{:>10}{:>12}{:>12}{:>16}{:>14}{:>16}{:>14}{:>14}\n",
+        "objects",
+        "bytes each",
+        "in all",
+        "from nothing",
+        "by the clock",
+        "one change",
+        "a poll",
+        "its writes"
     );
     for cost in costs {
         text.push_str(&format!(
-            "{:>10}{:>14.2} s{:>12.2} s{:>13.0} µs{:>12.2} s{:>14}\n",
+            "{:>10}{:>12}{:>9.1} MB{:>14.2} s{:>12.2} s{:>13.0} µs{:>12.2} s{:>14}\n",
             cost.objects,
+            cost.object_bytes,
+            cost.list_bytes as f64 / 1e6,
             cost.published_seconds,
             cost.elapsed_seconds,
             cost.change_microseconds,
@@ -155,6 +168,7 @@ async fn measure_one(objects: u64, changes: u64) -> Result<Cost, BoxError> {
     let elapsed = began.elapsed();
     let published = processor()?.saturating_sub(before);
     let published_writes = counts.writes.load(Ordering::Relaxed);
+    let (object_bytes, list_bytes) = sizes(&admin)?;
     let before = processor()?;
     for node in 0..changes {
         change(&admin, &counts, node % nodes).await?;
@@ -168,6 +182,8 @@ async fn measure_one(objects: u64, changes: u64) -> Result<Cost, BoxError> {
     Ok(Cost {
         objects: nodes * 2,
         published_writes,
+        object_bytes,
+        list_bytes,
         published_seconds: published.as_secs_f64(),
         elapsed_seconds: elapsed.as_secs_f64(),
         change_microseconds: change.as_secs_f64() * 1e6 / changes.max(1) as f64,
@@ -175,6 +191,14 @@ async fn measure_one(objects: u64, changes: u64) -> Result<Cost, BoxError> {
         poll_seconds: poll.as_secs_f64(),
         poll_writes,
     })
+}
+
+/// Bytes of the largest object, and of all.
+fn sizes(admin: &LocalClient) -> Result<(usize, usize), BoxError> {
+    let all = ResourceRef::new("storage.k8s.io", "csistoragecapacities").namespace(NAMESPACE);
+    let listed = admin.list(&all)?.items;
+    let sizes = || listed.iter().map(|object| object.to_string().len());
+    Ok((sizes().max().unwrap_or_default(), sizes().sum()))
 }
 
 /// Nodes that each are a segment of their own, and two classes.
