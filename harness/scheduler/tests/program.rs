@@ -50,6 +50,8 @@ fn wrong_settings_are_refused() {
         (&["--config", "/nonexistent"], "/nonexistent"),
         (&["--config", "x", "--shape", "0=1"], "cannot be used with"),
         (&["--allow-remote"], "--extender"),
+        (&["--extenders", "[{}]"], "must begin with http://"),
+        (&["--config", "x", "--extenders", "[]"], "cannot be used with"),
     ] {
         let told = refused(arguments);
         assert!(told.contains(words), "{arguments:?}: {told}");
