@@ -6,6 +6,7 @@
 pub mod capture;
 mod cluster;
 mod defect;
+mod flood;
 pub mod journal;
 pub mod judge;
 mod line;
