@@ -230,7 +230,12 @@ fn scheduler_options(
         utilization: point.utilization.into(),
         score: point.score.into(),
     };
+    let extenders = match &access.settings.extenders {
+        Some(list) => scheduler::configuration::Extender::parse_list(list)?,
+        None => Vec::new(),
+    };
     Ok(scheduler::Options {
+        extenders,
         initial_backoff: RETRY_START,
         max_backoff: RETRY_MAX,
         capacity: gates.capacity,

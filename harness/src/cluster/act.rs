@@ -99,6 +99,8 @@ impl Cluster {
             }
             // It may be used up by then, and often is.
             Action::Unreserve(name) => drop(self.driver.cancel_reservation(name)),
+            Action::Stop(Role::Driver) => self.stop_driver().await,
+            Action::Start(Role::Driver) => self.start_driver_again().await?,
             Action::Stop(role) => {
                 self.active.retain(|active| active != role);
                 self.fleet.stop(*role).await;

@@ -8,6 +8,7 @@ mod ask;
 mod backend;
 mod cluster;
 mod expect;
+mod extender;
 mod fault;
 mod foreign;
 mod load;
@@ -32,6 +33,7 @@ pub use cluster::{
     PublisherSpec, SchedulerSpec, ShapePoint, VolumeSpec,
 };
 pub use expect::{ClaimState, CountSpec, ExpectSpec, ObjectSpec, PatternSpec, PlaceSpec, RowSpec};
+pub use extender::ExtenderSpec;
 pub use fault::{ChanceSpec, CutSpec, FaultSpec, HoldSpec, StaleSpec};
 pub use foreign::ForeignDriver;
 pub(crate) use load::read;
