@@ -189,8 +189,23 @@ impl Drop for Shared {
     }
 }
 
-/// Makes what every namespace has, for a server that would not: the account that pods run as, without a token in them.
-pub(crate) async fn furnish(case: &Arc<Case>, namespace: &str) -> Result<(), Refused> {
+/// Does to an object that was just made what controllers do at once in every cluster. `wanted`: as it was asked for.
+pub(crate) async fn furnish(case: &Arc<Case>, wanted: &Value, made: Value) -> Result<Value, Refused> {
+    let name = made["metadata"]["name"].as_str().unwrap_or_default();
+    match made["kind"].as_str() {
+        Some("Namespace") => give_account(case, name).await.map(|()| made),
+        // The server keeps pods away from a node until a controller has seen that it is ready.
+        Some("Node") if made["spec"]["taints"] != wanted["spec"]["taints"] => {
+            let taints = json!({"spec": {"taints": wanted["spec"]["taints"]}});
+            let path = format!("/api/v1/nodes/{name}");
+            call(case, crate::system::HARNESS, Method::PATCH, &path, Some(taints)).await
+        }
+        _ => Ok(made),
+    }
+}
+
+/// The account that pods of a namespace run as, without a token in them.
+async fn give_account(case: &Arc<Case>, namespace: &str) -> Result<(), Refused> {
     let account = json!({
         "apiVersion": "v1", "kind": "ServiceAccount", "automountServiceAccountToken": false,
         "metadata": {"name": "default", "namespace": namespace},

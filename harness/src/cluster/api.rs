@@ -220,14 +220,9 @@ impl Client {
                 let group_version = object["apiVersion"].as_str().unwrap_or_default();
                 let place =
                     ResourceRef::of(&object).and_then(|place| place.collection().path_in(group_version));
-                let namespace = (object["kind"] == "Namespace")
-                    .then(|| object["metadata"]["name"].as_str().unwrap_or_default().to_owned());
                 let path = place.ok_or_else(|| unknown(&object["kind"].to_string()))?;
-                let made = call(case, name, Method::POST, &path, Some(object)).await?;
-                if let Some(namespace) = namespace {
-                    furnish(case, &namespace).await?;
-                }
-                Ok(Arc::new(made))
+                let made = call(case, name, Method::POST, &path, Some(object.clone())).await?;
+                Ok(Arc::new(furnish(case, &object, made).await?))
             }
         }
     }
