@@ -71,9 +71,9 @@ pub(crate) struct E2eArgs {
     pub(crate) select: SelectArgs,
     #[command(flatten)]
     pub(crate) run: RunArgs,
-    /// Cases at the same time
-    #[arg(long, default_value_t = default_jobs())]
-    pub(crate) jobs: usize,
+    /// Cases at the same time [default: 16 per processor, and 4 with --apiserver]
+    #[arg(long)]
+    pub(crate) jobs: Option<usize>,
     /// Run everything so many times, and stop at the first time that fails
     #[arg(long, default_value_t = 1)]
     pub(crate) repeat: u32,
@@ -156,9 +156,10 @@ impl SelectArgs {
     }
 }
 
-/// Waiting costs nothing, so there is more in flight than there are processors.
-pub(crate) fn default_jobs() -> usize {
-    std::thread::available_parallelism().map_or(4, |cores| cores.get() * 16)
+/// Waiting costs nothing, so there is more in flight than there are processors. A real API server and its etcd have to be waited for.
+pub(crate) fn default_jobs(run: &RunArgs) -> usize {
+    let per_core = if run.apiserver.is_some() { 4 } else { 16 };
+    std::thread::available_parallelism().map_or(4, |cores| cores.get() * per_core)
 }
 
 pub(crate) fn patience(text: &str) -> Result<f64, String> {

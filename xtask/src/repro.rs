@@ -150,7 +150,7 @@ fn attempt(args: &ReproArgs) -> Result<Exit, Exit> {
     Ok(drive(Drive {
         cases: Cases::These(plans, format!("only the cases of {}", args.file.display())),
         run: &args.run,
-        jobs: default_jobs(),
+        jobs: default_jobs(&args.run),
         systems: chosen.systems,
         manifest: chosen.manifest,
         defect: chosen.defect,

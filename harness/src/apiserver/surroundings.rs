@@ -19,8 +19,10 @@ const GARBAGE: &str = "system:gc";
 /// Who lets protected objects go.
 const PROTECTION: &str = "controllers";
 
-const CLAIM_PROTECTION: &str = "kubernetes.io/pvc-protection";
-const VOLUME_PROTECTION: &str = "kubernetes.io/pv-protection";
+/// The finalizer of claims.
+pub(super) const CLAIM_PROTECTION: &str = "kubernetes.io/pvc-protection";
+/// The finalizer of volumes.
+pub(super) const VOLUME_PROTECTION: &str = "kubernetes.io/pv-protection";
 
 /// Does what is due after a change.
 pub(super) fn react(case: &Arc<Case>, key: Key, change: Change, object: Value) {

@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::watch;
 
+use super::surroundings::{CLAIM_PROTECTION, VOLUME_PROTECTION};
 use crate::journal::{Change, CommitFact, Journal, What};
 
 /// Who made a change that no write through the proxy explains: the server itself.
@@ -137,6 +138,7 @@ impl Witness {
         if let Some(metadata) = seen.object["metadata"].as_object_mut() {
             metadata.remove("managedFields");
         }
+        let told = Arc::new(without_protection(&seen.object));
         let object = Arc::new(seen.object);
         let before = {
             let mut state = self.state.lock();
@@ -147,7 +149,7 @@ impl Witness {
                 namespace: key.namespace.clone(),
                 name: key.name.clone(),
                 revision,
-                object: object.clone(),
+                object: told,
             }));
             let newest = state.newest.entry(seen.resource.clone()).or_default();
             *newest = revision.max(*newest);
@@ -279,6 +281,22 @@ impl Drop for OpenWrite<'_> {
         self.witness.state.lock().open.remove(&self.number);
         self.witness.move_on();
     }
+}
+
+/// An object without the finalizers that the server gives to claims and volumes, so that they stay while they are used. The server in
+/// memory has none, cases do not know of them, and `surroundings` takes them away again.
+fn without_protection(object: &Value) -> Value {
+    let mut object = object.clone();
+    let Some(metadata) = object["metadata"].as_object_mut() else {
+        return object;
+    };
+    if let Some(list) = metadata.get_mut("finalizers").and_then(Value::as_array_mut) {
+        list.retain(|each| *each != CLAIM_PROTECTION && *each != VOLUME_PROTECTION);
+        if list.is_empty() {
+            metadata.remove("finalizers");
+        }
+    }
+    object
 }
 
 /// The revision of an object, or of a list.
