@@ -9,10 +9,13 @@ use futures::{Stream, StreamExt};
 use http_body_util::{BodyExt, Limited};
 use hyper::header::{ACCEPT, CONTENT_TYPE};
 use hyper::{Method, Request, Response};
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
 use kube::Client;
-use kube::client::Body;
+use kube::client::{Body, ConfigExt};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use serde_json::{Value, json};
+use tower::{BoxError, ServiceBuilder};
 
 use super::kinds::KINDS;
 
@@ -126,13 +129,14 @@ impl Upstream {
                  a user with a client certificate or a token"
             )));
         }
-        let mut config = kube::Config::from_custom_kubeconfig(config, &KubeConfigOptions::default())
+        let config = kube::Config::from_custom_kubeconfig(config, &KubeConfigOptions::default())
             .await
             .map_err(|error| file(format!("{}; correct it", chain(&error))))?;
-        // Watches may be silent for long.
-        config.read_timeout = None;
-        let client =
-            Client::try_from(config).map_err(|error| file(format!("{}; correct it", chain(&error))))?;
+        if config.proxy_url.is_some() {
+            let why = "`proxy-url` is not supported; name the server as it is reached without one";
+            return Err(file(why.to_owned()));
+        }
+        let client = client(&config).map_err(|error| file(format!("{}; correct it", chain(&error))))?;
         Ok(Upstream { client })
     }
 
@@ -278,6 +282,23 @@ fn held(spec: &Value) -> Option<String> {
             age.max(0)
         )
     })
+}
+
+/// A client that sends each request once and at once, and waits as long as it takes: kube's own tries refusals again, lets small
+/// requests wait for one another, and ends watches that are silent.
+fn client(config: &kube::Config) -> Result<Client, kube::Error> {
+    let mut tcp = HttpConnector::new();
+    tcp.enforce_http(false);
+    tcp.set_nodelay(true);
+    let connector = config.rustls_https_connector_with_connector(tcp)?;
+    let connections = hyper_util::client::legacy::Client::builder(TokioExecutor::new()).build(connector);
+    let service = ServiceBuilder::new()
+        .layer(config.base_uri_layer())
+        .option_layer(config.auth_layer()?)
+        .layer(config.extra_headers_layer()?)
+        .map_err(BoxError::from)
+        .service(connections);
+    Ok(Client::new(service, "default"))
 }
 
 /// The user of the current context, where somebody would have to be run for credentials.
