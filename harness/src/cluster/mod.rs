@@ -303,6 +303,8 @@ impl Cluster {
         const SETTLE_IN_MEMORY: Duration = Duration::from_millis(40);
         /// The events of a real server take longer, and nobody knows which are on their way.
         const SETTLE_BEHIND_PROXY: Duration = Duration::from_millis(200);
+        /// A call that takes longer hangs.
+        const HANGS: Duration = Duration::from_millis(200);
         let settle = match self.api.is_real() {
             true => SETTLE_BEHIND_PROXY,
             false => SETTLE_IN_MEMORY,
@@ -310,9 +312,9 @@ impl Cluster {
         loop {
             self.api.quiet().await;
             // A call that hangs moves nothing, and would never end.
-            let _ = tokio::time::timeout(settle * 5, self.driver.quiet()).await;
+            let _ = tokio::time::timeout(HANGS, self.driver.quiet()).await;
             if let Some(foreign) = &self.foreign {
-                let _ = tokio::time::timeout(settle * 5, foreign.quiet()).await;
+                let _ = tokio::time::timeout(HANGS, foreign.quiet()).await;
             }
             let (from, began) = (self.journal.len(), self.journal.now());
             tokio::time::sleep(settle).await;
