@@ -49,6 +49,7 @@ pub(crate) fn spell(fact: &Fact) -> String {
             ProcessEvent::Started => format!("{} started", process.client),
             ProcessEvent::Stopped => format!("{} stopped", process.client),
             ProcessEvent::NotReady(what) => format!("{} was not ready: {what}", process.client),
+            ProcessEvent::Flooded(what) => format!("{} floods: {what}", process.client),
             ProcessEvent::Exited(how) => format!("{} ended by itself: {how}", process.client),
         },
     }

@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::apiserver::RealServer;
 use crate::journal::{Journal, ProcessEvent, ProcessFact, What};
 use crate::scenario::{Mode, Role, SchedulerSpec};
 
@@ -186,6 +187,8 @@ pub struct Systems {
     pub by_role: BTreeMap<Role, System>,
     /// A driver that runs already, whoever started it.
     pub driver_socket: Option<DriverSocket>,
+    /// The real API server that stands in for the one in memory.
+    pub api_server: Option<RealServer>,
 }
 
 /// The socket of a driver that runs already.

@@ -126,6 +126,7 @@ pub fn built_in(defect: Option<Defect>) -> Systems {
         ]
         .into(),
         driver_socket: None,
+        api_server: None,
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod act;
 mod address;
+mod api;
 mod attach;
 mod controllers;
 mod driver;
@@ -19,11 +20,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use fake_apiserver::{ApiServer, LocalClient, RuleId, ServerOptions, Status};
+use fake_apiserver::{ApiServer, RuleId};
 use fake_csi::{FakeDriver, Pool, Storage};
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
+use crate::apiserver::Refused;
 use crate::journal::{Journal, What};
 use crate::plan::{NAMESPACE, Plan};
 use crate::run::RunOptions;
@@ -31,7 +33,8 @@ use crate::scenario::Role;
 use crate::segment::Segment;
 use crate::system::{Access, ChildAccess, Fleet, HARNESS, Killer, Settings, Systems};
 use crate::world::World;
-use observe::{ApiObserver, CsiObserver};
+use api::{Api, Client};
+use observe::CsiObserver;
 use settings::{cost_factor, driver_spec, settings};
 
 /// The environment, or a file of ours, is not as it must be; says nothing about a system under test.
@@ -57,6 +60,9 @@ pub enum StartError {
         /// The server's words.
         message: String,
     },
+    /// The real API server can't be used any more.
+    #[error("the API server: {0}")]
+    ApiServer(String),
     /// The driver can't be set up as the case wants it.
     #[error("the case's driver: {0}")]
     Driver(String),
@@ -67,11 +73,9 @@ pub enum StartError {
 
 /// A running cluster.
 pub(crate) struct Cluster {
-    api: ApiServer,
-    server: fake_apiserver::Running,
-    /// A second listener with TLS, for child processes.
-    tls: Option<fake_apiserver::Running>,
-    local: LocalClient,
+    api: Api,
+    /// Requests of the harness itself.
+    local: Client,
     driver: FakeDriver,
     /// Somebody else's driver in its place.
     foreign: Option<driver::Foreign>,
@@ -129,25 +133,9 @@ impl Cluster {
             .prefix("csi-")
             .tempdir()
             .map_err(io("make a temporary folder"))?;
-        let options = ServerOptions {
-            kubelet_less: true,
-            release: plan.release,
-            gates: plan.gates.clone(),
-            ..ServerOptions::default()
-        };
         let killer = Killer::default();
-        let observer = ApiObserver(journal.clone(), killer.clone());
-        let api = ApiServer::new(options, Some(Arc::new(observer)));
-        let server = api.start().await.map_err(io("start the API server"))?;
-        let fleet = Fleet::new(systems.clone(), journal.clone(), killer);
-        let tls = match fleet.has_children() {
-            true => Some(
-                api.start_tls()
-                    .await
-                    .map_err(io("start the API server with TLS"))?,
-            ),
-            false => None,
-        };
+        let fleet = Fleet::new(systems.clone(), journal.clone(), killer.clone());
+        let api = Api::start(plan, systems, journal, &killer, fleet.has_children()).await?;
         let observer = CsiObserver {
             journal: journal.clone(),
             segments: plan.segments.clone(),
@@ -169,8 +157,6 @@ impl Cluster {
         let mut cluster = Cluster {
             controllers: tokio::spawn(run),
             api,
-            server,
-            tls,
             local,
             driver,
             foreign,
@@ -194,12 +180,12 @@ impl Cluster {
             faults: BTreeMap::new(),
             scripts: BTreeMap::new(),
         };
-        cluster.create_all(plan)?;
+        cluster.create_all(plan).await?;
         cluster.start_driver(plan).await?;
         Ok(cluster)
     }
 
-    fn create_all(&mut self, plan: &Plan) -> Result<(), StartError> {
+    async fn create_all(&mut self, plan: &Plan) -> Result<(), StartError> {
         let refused = |action: String, message: String| StartError::Refused {
             source_file: plan.scenario.source.clone(),
             step: "cluster".to_owned(),
@@ -207,7 +193,7 @@ impl Cluster {
             message,
         };
         for object in &plan.objects {
-            let answer = self.create(object);
+            let answer = self.create(object).await;
             // The usual namespaces may be there from the start.
             if let Err(status) = answer
                 && !(status.code == 409 && object["kind"] == "Namespace")
@@ -217,7 +203,7 @@ impl Cluster {
             }
         }
         if plan.publisher.owner_level.is_some() {
-            let pod = owner::create_chain(&self.local);
+            let pod = owner::create_chain(&self.local).await;
             self.pod =
                 Some(pod.map_err(|status| refused("create the owners".to_owned(), status.to_string()))?);
         }
@@ -225,14 +211,14 @@ impl Cluster {
     }
 
     /// Creates an object, in the version that is served where it is one of several.
-    fn create(&self, object: &Value) -> Result<Arc<Value>, Status> {
+    async fn create(&self, object: &Value) -> Result<Arc<Value>, Refused> {
         let mut object = object.clone();
         if object["kind"] == "CSIStorageCapacity"
             && let Some(version) = self.api.served_version("storage.k8s.io", "csistoragecapacities")
         {
             object["apiVersion"] = format!("storage.k8s.io/{version}").into();
         }
-        self.local.create(object)
+        self.local.create(object).await
     }
 
     async fn start_driver(&mut self, plan: &Plan) -> Result<(), StartError> {
@@ -305,72 +291,75 @@ impl Cluster {
         csi_socket: Option<PathBuf>,
     ) -> Result<Access, StartError> {
         let token = self.api.add_client(client);
-        let child = self
-            .tls
-            .as_ref()
-            .map(|tls| self.child_access(tls, client, &token));
+        let child = self.child_access(client, &token)?;
         Ok(Access {
-            api_url: self.server.url(),
+            api_url: self.api.url(),
             token,
             csi_socket,
             node,
             namespace: NAMESPACE.to_owned(),
             pod: self.pod.clone(),
             settings: self.settings.clone(),
-            child: child.transpose()?,
+            child,
         })
     }
 
-    fn child_access(
-        &self,
-        tls: &fake_apiserver::Running,
-        client: &str,
-        token: &str,
-    ) -> Result<ChildAccess, StartError> {
+    fn child_access(&self, client: &str, token: &str) -> Result<Option<ChildAccess>, StartError> {
         let kubeconfig = self.folder.path().join(format!("{client}.kubeconfig"));
         let state = self.folder.path().join(format!("{client}.state"));
         std::fs::create_dir_all(&state).map_err(|source| StartError::Io {
             what: "make a folder for a program",
             source,
         })?;
-        tls.write_kubeconfig(&kubeconfig, token)
-            .map_err(|source| StartError::Io {
-                what: "write a kubeconfig",
-                source,
-            })?;
-        Ok(ChildAccess {
+        let secure = self.api.secure(&kubeconfig, token);
+        let secure = secure.map_err(|source| StartError::Io {
+            what: "write a kubeconfig",
+            source,
+        })?;
+        Ok(secure.map(|secure| ChildAccess {
             kubeconfig,
-            api_url: tls.url(),
-            authority_pem: tls.authority_pem().unwrap_or_default().to_owned(),
+            api_url: secure.api_url,
+            authority_pem: secure.authority_pem,
             log: self.folder.path().join(format!("{client}.log")),
             state,
-        })
+        }))
     }
 
     /// Waits until nothing is in flight and nothing has moved for a moment.
     pub(crate) async fn quiet(&self) {
         /// Long enough for a program on a busy machine to answer what it has just been told.
-        const SETTLE: Duration = Duration::from_millis(40);
+        const SETTLE_IN_MEMORY: Duration = Duration::from_millis(40);
+        /// The events of a real server take longer, and nobody knows which are on their way.
+        const SETTLE_BEHIND_PROXY: Duration = Duration::from_millis(200);
+        /// A call that takes longer hangs.
+        const HANGS: Duration = Duration::from_millis(200);
+        let settle = match self.api.is_real() {
+            true => SETTLE_BEHIND_PROXY,
+            false => SETTLE_IN_MEMORY,
+        };
         loop {
             self.api.quiet().await;
             // A call that hangs moves nothing, and would never end.
-            let _ = tokio::time::timeout(SETTLE * 5, self.driver.quiet()).await;
+            let _ = tokio::time::timeout(HANGS, self.driver.quiet()).await;
             if let Some(foreign) = &self.foreign {
-                let _ = tokio::time::timeout(SETTLE * 5, foreign.quiet()).await;
+                let _ = tokio::time::timeout(HANGS, foreign.quiet()).await;
             }
             let (from, began) = (self.journal.len(), self.journal.now());
-            tokio::time::sleep(SETTLE).await;
+            tokio::time::sleep(settle).await;
             // Where this task had to wait for its turn, others may still be waiting for theirs.
-            let is_starved = self.journal.now() - began > SETTLE * 2;
+            let is_starved = self.journal.now() - began > settle * 2;
             if !is_starved && !self.journal.since(from).iter().any(|fact| is_motion(&fact.what)) {
                 return;
             }
         }
     }
 
-    /// The API server.
-    pub(crate) fn api(&self) -> &ApiServer {
-        &self.api
+    /// The API server, where it is the one in memory.
+    pub(crate) fn api(&self) -> Option<&ApiServer> {
+        match &self.api {
+            Api::Fake { api, .. } => Some(api),
+            Api::Real { .. } => None,
+        }
     }
 
     /// The driver's sockets, each with the node that it is on; none: the central one.
@@ -384,10 +373,7 @@ impl Cluster {
     pub(crate) async fn stop(mut self) -> Vec<(String, Vec<u8>)> {
         self.fleet.stop_all().await;
         self.controllers.abort();
-        self.server.stop().await;
-        if let Some(tls) = self.tls {
-            tls.stop().await;
-        }
+        self.api.stop().await;
         logs(self.folder.path())
     }
 }

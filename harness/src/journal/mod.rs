@@ -19,6 +19,7 @@ use tokio::sync::watch;
 
 pub use services::{AnswerFact, CallDetails, CallFact, ExtenderFact, PlacedVolume};
 
+use crate::flood::Flood;
 use crate::scenario::Role;
 
 /// One observed thing.
@@ -252,6 +253,8 @@ pub enum ProcessEvent {
     Exited(String),
     /// It has not asked the API server for anything in the time that it had; the text says what it did instead.
     NotReady(String),
+    /// It does so much that nobody can judge it; the text says what. What more it does is not in the journal.
+    Flooded(String),
 }
 
 /// An append-only list of facts that wakes whoever waits for more.
@@ -262,10 +265,16 @@ pub struct Journal {
 
 struct Shared {
     opened: Instant,
-    facts: Mutex<VecDeque<Fact>>,
+    kept: Mutex<Kept>,
     length: watch::Sender<u64>,
     /// Facts that are kept at most.
     limit: AtomicUsize,
+}
+
+#[derive(Default)]
+struct Kept {
+    facts: VecDeque<Fact>,
+    flood: Flood,
 }
 
 impl Default for Journal {
@@ -280,7 +289,7 @@ impl Journal {
         Journal {
             shared: Arc::new(Shared {
                 opened: Instant::now(),
-                facts: Mutex::new(VecDeque::new()),
+                kept: Mutex::default(),
                 length: watch::Sender::new(0),
                 limit: AtomicUsize::new(limit),
             }),
@@ -292,15 +301,22 @@ impl Journal {
         self.shared.limit.store(limit, Ordering::Relaxed);
     }
 
-    /// Appends one fact.
+    /// Appends one fact; or, where all facts are kept and one system has too many of them, that there are.
     pub fn append(&self, what: What) {
-        let mut facts = self.shared.facts.lock();
+        let mut kept = self.shared.kept.lock();
+        let limit = self.shared.limit.load(Ordering::Relaxed);
+        let what = match limit {
+            usize::MAX => kept.flood.admit(what),
+            _ => Some(what),
+        };
+        let Some(what) = what else {
+            return;
+        };
         let seq = *self.shared.length.borrow();
         let at_us = u64::try_from(self.shared.opened.elapsed().as_micros()).unwrap_or(u64::MAX);
-        facts.push_back(Fact { seq, at_us, what });
-        let limit = self.shared.limit.load(Ordering::Relaxed);
-        while facts.len() > limit {
-            facts.pop_front();
+        kept.facts.push_back(Fact { seq, at_us, what });
+        while kept.facts.len() > limit {
+            kept.facts.pop_front();
         }
         // Sent under the lock, so that the length never goes back.
         self.shared.length.send_replace(seq + 1);
@@ -318,7 +334,7 @@ impl Journal {
 
     /// A copy of the facts from a place on, as far as they are kept.
     pub fn since(&self, seq: u64) -> Vec<Fact> {
-        let facts = self.shared.facts.lock();
+        let facts = &self.shared.kept.lock().facts;
         let first = facts.front().map_or(0, |fact| fact.seq);
         let skip = usize::try_from(seq.saturating_sub(first)).unwrap_or(usize::MAX);
         facts.iter().skip(skip).cloned().collect()
@@ -344,7 +360,7 @@ impl Journal {
     /// Writes the journal as one JSON object per line.
     pub fn save(&self, path: &Path) -> std::io::Result<()> {
         let mut file = std::io::BufWriter::new(std::fs::File::create(path)?);
-        for fact in self.shared.facts.lock().iter() {
+        for fact in &self.shared.kept.lock().facts {
             serde_json::to_writer(&mut file, fact)?;
             file.write_all(b"\n")?;
         }

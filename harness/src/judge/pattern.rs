@@ -7,12 +7,6 @@ use crate::plan::{CallPattern, Pattern, PatternKind, Plan};
 use crate::scenario::Role;
 use crate::system::HARNESS;
 
-/// The role that a client name belongs to: `publisher@n1` is a publisher. The harness and its controllers have none.
-pub(super) fn role_of(client: &str) -> Option<Role> {
-    let name = client.split('@').next();
-    Role::ALL.into_iter().find(|role| name == Some(role.as_str()))
-}
-
 /// Whether the fact is of that kind.
 pub(super) fn matches(plan: &Plan, pattern: &Pattern, fact: &Fact) -> bool {
     match (&pattern.kind, &fact.what) {
@@ -111,7 +105,7 @@ fn is_by(pattern: &Pattern, client: &str) -> bool {
     if !pattern.node.as_ref().is_none_or(on_node) {
         return false;
     }
-    match (pattern.by, role_of(client)) {
+    match (pattern.by, Role::of_client(client)) {
         (Some(wanted), role) => role == Some(wanted),
         (None, role) => role.is_some(),
     }

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use fake_apiserver::LocalClient;
 use fake_csi::FakeDriver;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
@@ -20,10 +19,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use super::address::at;
+use super::api::Client;
 use crate::journal::{ExtenderFact, Journal, What};
 use crate::plan::Plan;
 use crate::scenario::ExtenderSpec;
-use crate::segment::Segments;
+use crate::segment::{Segment, Segments};
 use reserving::{Reservation, Reserving};
 
 /// Client name of the extenders.
@@ -43,7 +43,7 @@ impl Extenders {
     pub(super) async fn start(
         plan: &Plan,
         journal: &Journal,
-        client: &LocalClient,
+        client: &Client,
         driver: &FakeDriver,
     ) -> std::io::Result<Self> {
         let mut extenders = Extenders {
@@ -120,7 +120,7 @@ async fn converse(extender: Arc<Extender>, stream: TcpStream) {
 struct Extender {
     spec: ExtenderSpec,
     journal: Journal,
-    client: LocalClient,
+    client: Client,
     segments: Segments,
     reserving: Option<Reserving>,
 }
@@ -152,7 +152,7 @@ impl Extender {
             fact.error = Some("status 500".to_owned());
             (StatusCode::INTERNAL_SERVER_ERROR, Value::Null)
         } else {
-            (StatusCode::OK, self.answer(&question, &mut fact))
+            (StatusCode::OK, self.answer(&question, &mut fact).await)
         };
         self.journal.append(What::Extender(fact));
         let mut response = Response::new(Full::from(answer.to_string()));
@@ -160,9 +160,9 @@ impl Extender {
         response
     }
 
-    fn answer(&self, question: &Value, fact: &mut ExtenderFact) -> Value {
+    async fn answer(&self, question: &Value, fact: &mut ExtenderFact) -> Value {
         match fact.verb.as_str() {
-            "filter" => match self.filter(question, &fact.nodes) {
+            "filter" => match self.filter(question, &fact.nodes).await {
                 Ok(filtered) => {
                     fact.kept.clone_from(&filtered.kept);
                     self.filter_result(question, &filtered)
@@ -178,7 +178,7 @@ impl Extender {
                 fact.nodes.iter().map(score).collect()
             }
             "bind" => {
-                let bound = self.bind(question);
+                let bound = self.bind(question).await;
                 fact.error = bound.err();
                 json!({"Error": fact.error.clone().unwrap_or_default()})
             }
@@ -190,7 +190,7 @@ impl Extender {
         }
     }
 
-    fn filter(&self, question: &Value, nodes: &[String]) -> Result<Filtered, String> {
+    async fn filter(&self, question: &Value, nodes: &[String]) -> Result<Filtered, String> {
         let mut filtered = Filtered::default();
         for node in nodes {
             match self.spec.refuses.get(node) {
@@ -201,12 +201,13 @@ impl Extender {
         let Some(reserving) = &self.reserving else {
             return Ok(filtered);
         };
-        let segments = filtered.kept.iter().filter_map(|node| {
-            let found = self.client.get(&at("nodes", None, node)).ok()?;
-            let labels = serde_json::from_value(found["metadata"]["labels"].clone()).ok()?;
-            Some((node.clone(), self.segments.of_node(&labels)?))
-        });
-        match reserving.ask(&question_pod(question), &segments.collect())? {
+        let mut segments = BTreeMap::new();
+        for node in &filtered.kept {
+            if let Some(segment) = self.segment_of(node).await {
+                segments.insert(node.clone(), segment);
+            }
+        }
+        match reserving.ask(&question_pod(question), &segments).await? {
             Reservation::NotNeeded => {}
             Reservation::Held(nodes) => {
                 let (held, others) = filtered.kept.into_iter().partition(|node| nodes.contains(node));
@@ -216,6 +217,12 @@ impl Extender {
             }
         }
         Ok(filtered)
+    }
+
+    async fn segment_of(&self, node: &str) -> Option<Segment> {
+        let found = self.client.get(&at("nodes", None, node)).await.ok()?;
+        let labels = serde_json::from_value(found["metadata"]["labels"].clone()).ok()?;
+        self.segments.of_node(&labels)
     }
 
     /// ExtenderFilterResult, with whole nodes where whole nodes came.
@@ -236,7 +243,7 @@ impl Extender {
     }
 
     /// Does what the scheduler would: the pod gets its node.
-    fn bind(&self, question: &Value) -> Result<(), String> {
+    async fn bind(&self, question: &Value) -> Result<(), String> {
         let text = |name: &str| either(question, name).as_str().unwrap_or_default().to_owned();
         let (name, namespace) = (text("PodName"), text("PodNamespace"));
         let binding = json!({
@@ -245,7 +252,7 @@ impl Extender {
             "target": {"apiVersion": "v1", "kind": "Node", "name": text("Node")},
         });
         let pod = at("pods", Some(&namespace), &name);
-        let bound = self.client.create_subresource(&pod, "binding", binding);
+        let bound = self.client.create_subresource(&pod, "binding", binding).await;
         bound.map_err(|status| status.to_string())
     }
 }

@@ -5,12 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fake_apiserver::LocalClient;
 use fake_csi::{FakeDriver, ReservedVolume};
 use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::super::address::at;
+use super::super::api::Client;
 use crate::segment::Segment;
 
 /// How a publisher tells the driver the name of a claim (`--extra-create-metadata`).
@@ -19,7 +19,7 @@ const CLAIM_NAME: &str = "csi.storage.k8s.io/pvc/name";
 /// Reserves at the built-in driver.
 pub(super) struct Reserving {
     driver: FakeDriver,
-    client: LocalClient,
+    client: Client,
     driver_name: String,
     /// UIDs of the pods that were reserved for.
     requested: Mutex<BTreeSet<String>>,
@@ -34,7 +34,7 @@ pub(super) enum Reservation {
 }
 
 impl Reserving {
-    pub(super) fn new(driver: FakeDriver, client: LocalClient, driver_name: &str) -> Self {
+    pub(super) fn new(driver: FakeDriver, client: Client, driver_name: &str) -> Self {
         Reserving {
             driver,
             client,
@@ -44,8 +44,12 @@ impl Reserving {
     }
 
     /// What is held for a pod on some nodes. The error has the scheduler ask again: nothing was held so far.
-    pub(super) fn ask(&self, pod: &Value, nodes: &BTreeMap<String, Segment>) -> Result<Reservation, String> {
-        let volumes = self.volumes(pod);
+    pub(super) async fn ask(
+        &self,
+        pod: &Value,
+        nodes: &BTreeMap<String, Segment>,
+    ) -> Result<Reservation, String> {
+        let volumes = self.volumes(pod).await;
         if volumes.is_empty() {
             return Ok(Reservation::NotNeeded);
         }
@@ -83,7 +87,7 @@ impl Reserving {
     }
 
     /// The claims of a pod that a volume of the driver is to be made for.
-    fn volumes(&self, pod: &Value) -> Vec<ReservedVolume> {
+    async fn volumes(&self, pod: &Value) -> Vec<ReservedVolume> {
         let namespace = pod["metadata"]["namespace"].as_str().unwrap_or_default();
         let pod_name = pod["metadata"]["name"].as_str().unwrap_or_default();
         let volumes = pod["spec"]["volumes"].as_array().into_iter().flatten();
@@ -98,22 +102,25 @@ impl Reserving {
                 .map(str::to_owned)
                 .or_else(|| own().map(|name| format!("{pod_name}-{name}")))
         });
-        claims
-            .filter_map(|claim| self.volume(namespace, &claim))
-            .collect()
+        let mut wanted = Vec::new();
+        for claim in claims {
+            wanted.extend(self.volume(namespace, &claim).await);
+        }
+        wanted
     }
 
-    fn volume(&self, namespace: &str, name: &str) -> Option<ReservedVolume> {
+    async fn volume(&self, namespace: &str, name: &str) -> Option<ReservedVolume> {
         let claim = self
             .client
             .get(&at("persistentvolumeclaims", Some(namespace), name))
+            .await
             .ok()?;
         let spec = &claim["spec"];
         if !spec["volumeName"].is_null() {
             return None;
         }
         let class = spec["storageClassName"].as_str()?;
-        let class = self.client.get(&at("storageclasses", None, class)).ok()?;
+        let class = self.client.get(&at("storageclasses", None, class)).await.ok()?;
         if class["provisioner"] != self.driver_name.as_str() {
             return None;
         }
