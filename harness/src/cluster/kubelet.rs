@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::act::Problem;
 use super::driver::ANSWER;
 use super::{Cluster, StartError};
+use crate::apiserver::Refused;
 use crate::plan::WORKLOADS;
 
 /// Client name of the kubelet.
@@ -52,7 +53,7 @@ impl Cluster {
                 ));
             }
         }
-        Ok(self.tell(pod, node, &failures)?)
+        Ok(self.tell(pod, node, &failures).await?)
     }
 
     fn mounts(&self, driver: &str, pod: &Value) -> Vec<Mount> {
@@ -100,17 +101,19 @@ impl Cluster {
     }
 
     /// Writes down what came of it, as a kubelet does.
-    fn tell(&self, pod: &Value, node: &str, failures: &[String]) -> Result<(), fake_apiserver::Status> {
+    async fn tell(&self, pod: &Value, node: &str, failures: &[String]) -> Result<(), Refused> {
         let (name, uid) = (&pod["metadata"]["name"], &pod["metadata"]["uid"]);
         let client = self.api.client(CLIENT);
         for (index, failure) in failures.iter().enumerate() {
-            client.create(json!({
-                "apiVersion": "v1", "kind": "Event",
-                "metadata": {"generateName": format!("mount-{index}-"), "namespace": WORKLOADS},
-                "involvedObject": {"kind": "Pod", "namespace": WORKLOADS, "name": name, "uid": uid},
-                "type": "Warning", "reason": "FailedMount", "message": failure, "count": 1,
-                "source": {"component": CLIENT, "host": node},
-            }))?;
+            client
+                .create(json!({
+                    "apiVersion": "v1", "kind": "Event",
+                    "metadata": {"generateName": format!("mount-{index}-"), "namespace": WORKLOADS},
+                    "involvedObject": {"kind": "Pod", "namespace": WORKLOADS, "name": name, "uid": uid},
+                    "type": "Warning", "reason": "FailedMount", "message": failure, "count": 1,
+                    "source": {"component": CLIENT, "host": node},
+                }))
+                .await?;
         }
         let (ready, phase) = match failures.is_empty() {
             true => ("True", "Running"),
@@ -122,6 +125,6 @@ impl Cluster {
         let conditions: Vec<Value> = [scheduled].into_iter().chain(conditions).collect();
         let status = json!({"status": {"phase": phase, "conditions": conditions}});
         let place = super::address::at("pods", Some(WORKLOADS), name.as_str().unwrap_or_default());
-        client.patch_subresource(&place, "status", status).map(drop)
+        client.patch_subresource(&place, "status", status).await.map(drop)
     }
 }
