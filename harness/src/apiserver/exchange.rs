@@ -282,7 +282,7 @@ async fn exchange(case: &Arc<Case>, wanted: Wanted) -> Whole {
                     ),
                 }
             }
-            Err(refused) => refused,
+            Err(refused) => *refused,
         },
     };
     let value = whole.value();
@@ -313,7 +313,7 @@ fn is_reading(verb: Verb) -> bool {
 }
 
 /// The request as the server gets it.
-pub(super) fn request(case: &Case, wanted: &Wanted) -> Result<Request<Body>, Whole> {
+pub(super) fn request(case: &Case, wanted: &Wanted) -> Result<Request<Body>, Box<Whole>> {
     let Wanted { asked, verb, path } = wanted;
     let accepted = accepted(asked.header(&ACCEPT)).ok_or_else(|| {
         Whole::failure(
@@ -341,7 +341,7 @@ pub(super) fn request(case: &Case, wanted: &Wanted) -> Result<Request<Body>, Who
     }
     request
         .body(Body::from(body))
-        .map_err(|error| Whole::failure(400, "BadRequest", &error.to_string()))
+        .map_err(|error| Box::new(Whole::failure(400, "BadRequest", &error.to_string())))
 }
 
 /// What is asked of the server in place of what the client accepts: JSON in the same forms. None: it accepts no JSON.
@@ -362,7 +362,7 @@ fn accepted(accept: &str) -> Option<String> {
 }
 
 /// The body as the server gets it, with its media type.
-fn body(case: &Case, wanted: &Wanted) -> Result<(String, Vec<u8>), Whole> {
+fn body(case: &Case, wanted: &Wanted) -> Result<(String, Vec<u8>), Box<Whole>> {
     let Wanted { asked, verb, path } = wanted;
     let removes = matches!(verb, Verb::Delete | Verb::DeleteCollection);
     if asked.body.is_empty() && !removes {
