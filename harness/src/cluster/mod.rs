@@ -417,10 +417,13 @@ fn cost_factor((parameter, value, factor): &(String, String, u64)) -> CostFactor
     }
 }
 
+/// The poll interval of a publisher that is not to poll.
+const UNPOLLED: Duration = Duration::from_secs(3600);
+
 fn settings(plan: &Plan, refresh: Duration) -> Settings {
     Settings {
         mode: plan.mode,
-        refresh,
+        refresh: if plan.publisher.polls { refresh } else { UNPOLLED },
         publish: plan.publisher.publish,
         by_owner: plan.publisher.by_owner,
         metadata: plan.publisher.metadata,

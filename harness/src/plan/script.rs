@@ -84,6 +84,7 @@ fn effect(spec: &ScriptSpec) -> Result<Effect, String> {
             Ok(Effect::Answer {
                 available,
                 maximum: spec.maximum,
+                minimum: None,
             })
         }),
     ];
