@@ -1,6 +1,10 @@
 //! A fact in one line of words, for timelines and notes. Knows the journal's types and nothing else.
 
-use crate::journal::{AnswerFact, BoundKind, CallFact, CommitFact, Fact, ProcessEvent, RequestFact, What};
+use std::collections::BTreeMap;
+
+use crate::journal::{
+    AnswerFact, BoundKind, CallDetails, CallFact, CommitFact, Fact, ProcessEvent, RequestFact, What,
+};
 use crate::judge::spell_bytes;
 
 /// Who observed it: the first column of a timeline.
@@ -78,9 +82,13 @@ fn spell_request(request: &RequestFact) -> String {
         (Some(message), 400..) => format!(" {message}"),
         _ => String::new(),
     };
+    let resource = match request.resource.as_str() {
+        "" => "another path",
+        resource => resource,
+    };
     format!(
-        "{} {} {}{name} → {}{message}",
-        request.client, request.verb, request.resource, request.code
+        "{} {} {resource}{name} → {}{message}",
+        request.client, request.verb, request.code
     )
 }
 
@@ -120,22 +128,38 @@ fn spell_commit(commit: &CommitFact) -> String {
     )
 }
 
+/// `{key=value, …}`.
+pub(crate) fn spell_map(map: &BTreeMap<String, String>) -> String {
+    let pairs: Vec<String> = map.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    format!("{{{}}}", pairs.join(", "))
+}
+
+fn spell_details(details: &CallDetails) -> String {
+    let mut text = String::new();
+    if !details.secrets.is_empty() {
+        text.push_str(&format!(" with secrets [{}]", details.secrets.join(", ")));
+    }
+    if !details.mutable.is_empty() {
+        text.push_str(&format!(" with mutable {}", spell_map(&details.mutable)));
+    }
+    if let Some(volume) = &details.copy_of {
+        text.push_str(&format!(" of a copy of {volume}"));
+    }
+    text
+}
+
 fn spell_call(call: &CallFact) -> String {
     let mut text = call.method.clone();
     if let Some(segment) = &call.segment {
         text.push_str(&format!(" {segment}"));
     }
     if !call.parameters.is_empty() {
-        let pairs: Vec<String> = call
-            .parameters
-            .iter()
-            .map(|(key, value)| format!("{key}={value}"))
-            .collect();
-        text.push_str(&format!(" {{{}}}", pairs.join(", ")));
+        text.push_str(&format!(" {}", spell_map(&call.parameters)));
     }
     if let Some(bytes) = call.required_bytes {
         text.push_str(&format!(" {}", spell_bytes(bytes.into())));
     }
+    text.push_str(&spell_details(&call.details));
     match (call.available, call.maximum, call.code.as_str()) {
         (Some(available), Some(maximum), _) => text.push_str(&format!(
             " → {} (maximum {})",

@@ -143,7 +143,7 @@ const RETRY_START: Duration = Duration::from_millis(10);
 const RETRY_MAX: Duration = Duration::from_secs(1);
 
 /// How long a driver may be away in a case without losing its objects.
-const UNREGISTRATION_GRACE: Duration = Duration::from_secs(1);
+const UNREGISTRATION_GRACE: Duration = Duration::from_secs(2);
 
 fn cleaner_options(access: Access, defect: Option<publisher::Defect>) -> publisher::Options {
     publisher::Options {

@@ -85,7 +85,13 @@ impl Cluster {
             Action::Ask(ask) => self.ask(plan, ask).await?,
             Action::Script(script) => {
                 let scripted = self.driver.script(rule(script)?);
-                scripted.map_err(|error| Problem::Refused(error.to_string()))?;
+                let rule = scripted.map_err(|error| Problem::Refused(error.to_string()))?;
+                self.scripts.extend(script.id.clone().map(|id| (id, rule)));
+            }
+            Action::Unscript(id) => {
+                if let Some(rule) = self.scripts.remove(id) {
+                    self.driver.unscript(rule);
+                }
             }
             Action::Reserve(wanted) => {
                 let reserved = self.driver.reserve(wanted);

@@ -94,6 +94,8 @@ pub(crate) struct Cluster {
     pod: Option<String>,
     /// Faults in force, by the case's names.
     faults: BTreeMap<String, RuleId>,
+    /// Scripts of the driver in force, by the case's names.
+    scripts: BTreeMap<String, fake_csi::RuleId>,
 }
 
 struct Endpoint {
@@ -171,6 +173,7 @@ impl Cluster {
             replicas: plan.publisher.replicas,
             pod: None,
             faults: BTreeMap::new(),
+            scripts: BTreeMap::new(),
         };
         cluster.create_all(plan)?;
         cluster.start_driver(plan).await?;

@@ -1,6 +1,8 @@
 //! Whether a fact is of the kind that a case names.
 
+use super::predicate::spell_bytes;
 use crate::journal::{CallFact, Fact, What};
+use crate::line::spell_map;
 use crate::plan::{CallPattern, Pattern, PatternKind, Plan};
 use crate::scenario::Role;
 use crate::system::HARNESS;
@@ -125,15 +127,20 @@ pub(super) fn spell(pattern: &Pattern) -> String {
 fn spell_call(call: &CallPattern) -> String {
     let parts = [
         call.segment.as_ref().map(|segment| format!(" at {segment}")),
-        call.parameters.as_ref().map(|it| format!(" with {it:?}")),
-        call.required.map(|bytes| format!(" for {bytes} bytes")),
+        call.parameters
+            .as_ref()
+            .map(|it| format!(" with {}", spell_map(it))),
+        call.required.map(|bytes| format!(" for {}", spell_bytes(bytes))),
         call.secrets
             .as_ref()
-            .map(|names| format!(" with secrets {names:?}")),
-        call.mutable.as_ref().map(|it| format!(" with mutable {it:?}")),
+            .map(|names| format!(" with secrets [{}]", names.join(", "))),
+        call.mutable
+            .as_ref()
+            .map(|it| format!(" with mutable {}", spell_map(it))),
         call.copy
             .map(|copy| if copy { " of a copy" } else { " of an empty volume" }.to_owned()),
-        call.minimum.map(|bytes| format!(" with minimum {bytes}")),
+        call.minimum
+            .map(|bytes| format!(" with minimum {}", spell_bytes(bytes))),
         call.code.as_ref().map(|code| format!(" answered {code}")),
     ];
     call.method.clone() + &parts.into_iter().flatten().collect::<String>()

@@ -31,6 +31,7 @@ impl Lowering<'_> {
             ActionSpec::Capacity(action) => self.capacity_action(action),
             ActionSpec::Delete(action) => delete(action),
             ActionSpec::Csi(spec) => self.script(spec),
+            ActionSpec::Uncsi(id) => self.unscript(id),
             ActionSpec::Ask(spec) => self.ask(spec),
             ActionSpec::Reserve(spec) => self.reserve(spec),
             ActionSpec::Unreserve(name) => self.unreserve(name),

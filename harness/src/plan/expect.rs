@@ -109,6 +109,16 @@ pub struct Count {
     pub min: u64,
     /// At most.
     pub max: Option<u64>,
+    /// So many more for each refresh since the step began.
+    pub per_refresh: f64,
+}
+
+impl Count {
+    /// How many there may be, so many refreshes after the step began.
+    pub(crate) fn limit(&self, refreshes: f64) -> Option<u64> {
+        // No step lasts so long that this is not exact.
+        self.max.map(|max| max + (self.per_refresh * refreshes) as u64)
+    }
 }
 
 /// A kind of fact.
@@ -149,7 +159,7 @@ pub enum PatternKind {
 }
 
 /// A kind of CSI call. What is not set does not matter.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct CallPattern {
     /// Method name.
     pub method: String,
@@ -306,10 +316,19 @@ fn count(spec: &CountSpec, segments: &Segments) -> Result<Predicate, String> {
     if spec.min == 0 && spec.max.is_none() {
         return Err("`count` needs `min` or `max`; without them it can't fail".to_owned());
     }
+    if let Some(rate) = spec.per_refresh {
+        if spec.max.is_none() {
+            return Err("`perRefresh` adds to `max`; give that as well".to_owned());
+        }
+        if !(0.0..=1000.0).contains(&rate) {
+            return Err(format!("`perRefresh` is a number from 0 to 1000, not {rate}"));
+        }
+    }
     Ok(Predicate::Count(Count {
         of: pattern(&spec.of, segments)?,
         min: spec.min,
         max: spec.max,
+        per_refresh: spec.per_refresh.unwrap_or_default(),
     }))
 }
 

@@ -170,7 +170,7 @@ impl Plan {
     pub fn sets_the_driver(&self) -> Option<&'static str> {
         let changes = actions(self).find_map(|action| match action {
             Action::Pool(..) => Some("what storage there is (`backend`)"),
-            Action::Script(_) => Some("what the driver answers (`csi`)"),
+            Action::Script(_) | Action::Unscript(_) => Some("what the driver answers (`csi`)"),
             Action::Reserve(_) | Action::Unreserve(_) => Some("what an extender holds (`reserve`)"),
             _ => None,
         });

@@ -36,6 +36,7 @@ pub fn lower(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         nodes: BTreeMap::new(),
         by_hand: 0,
         faults: BTreeSet::new(),
+        scripts: BTreeSet::new(),
         reservations: BTreeSet::new(),
         answers: BTreeSet::new(),
         release: cluster.release,
@@ -136,6 +137,8 @@ pub(super) struct Lowering<'s> {
     pub(super) by_hand: usize,
     /// Names of all faults so far.
     pub(super) faults: BTreeSet<String>,
+    /// Names of all scripts of the driver so far.
+    pub(super) scripts: BTreeSet<String>,
     /// Names of all reservations so far.
     pub(super) reservations: BTreeSet<String>,
     /// Names of all answers of the driver so far.

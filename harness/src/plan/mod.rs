@@ -150,6 +150,8 @@ pub enum Action {
     Registration(String, Option<Vec<String>>),
     /// Script the driver.
     Script(Script),
+    /// The script of that name is over.
+    Unscript(String),
     /// Ask the driver.
     Ask(Ask),
     /// Hold devices as an extender does.
@@ -203,6 +205,8 @@ pub enum Target {
 /// What the driver is told to answer.
 #[derive(Debug, Clone)]
 pub struct Script {
+    /// The case's name for it.
+    pub id: Option<String>,
     /// The CSI method.
     pub method: String,
     /// Only calls for that segment.

@@ -193,4 +193,6 @@ pub struct CountSpec {
     pub min: u64,
     /// At most.
     pub max: Option<u64>,
+    /// So many more for each refresh since the step began: a busy machine makes steps longer.
+    pub per_refresh: Option<f64>,
 }

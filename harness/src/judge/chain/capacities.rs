@@ -61,17 +61,16 @@ impl<'a> Window<'a> {
         chain
     }
 
-    /// Whether the publisher itself has deleted the object in this step; the link says so.
+    /// Whether a system under test has deleted the object in this step; the links say so.
     fn is_taken_away(&self, chain: &mut Chain, class: &str, segment: &str) -> bool {
         let key = (class.to_owned(), segment.to_owned());
         let last = self.last_commit(|commit| self.is_row(commit, &key));
         let taken = last.filter(|(fact, commit)| {
-            fact.seq >= self.from
-                && commit.change == Change::Deleted
-                && role_of(&commit.client) == Some(Role::Publisher)
+            fact.seq >= self.from && commit.change == Change::Deleted && role_of(&commit.client).is_some()
         });
-        if let Some((_, commit)) = taken {
+        if let Some((fact, commit)) = taken {
             let note = format!("{} was deleted by {}", commit.name, commit.client);
+            chain.found(note.clone(), fact);
             chain.missing(format!("the object of class {class} at {segment} stays"), note);
         }
         taken.is_some()
