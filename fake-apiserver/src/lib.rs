@@ -76,7 +76,11 @@ pub use kubeconfig::Kubeconfig;
 pub use local::{Listed, LocalClient, ResourceRef};
 pub use observe::{Change, Event, Observer, ResourcePath, Verb, WatchEnd};
 pub use options::{Authorization, Limits, ServerOptions};
-pub use perturb::{Chance, Effect, Match, Perturbation, Rule, RuleError, RuleId};
+pub use perturb::{
+    Applied, Asked, Blow, Chance, Effect, Fate, Match, Perturbation, Rule, RuleError, RuleId, Table as Rules,
+    WatchFate,
+};
+pub use protobuf::json_of_protobuf;
 pub use release::{Release, UnknownRelease};
 pub use server::{ApiServer, Running};
 pub use status::{Cause, Details, Status};

@@ -8,11 +8,12 @@ use crate::call::{Answer, Call, Params, Part, Patch, Payload, Reply, Target};
 use crate::kinds::{Kind, Subresource};
 use crate::meta;
 use crate::observe::Verb;
-use crate::release::Profile;
+use crate::release::{Profile, Release};
 use crate::status::Status;
 use crate::store::Store;
 use crate::verbs;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -68,6 +69,52 @@ impl ResourceRef {
     pub fn plural_of(object: &Value) -> Option<&'static str> {
         let text = |field: &str| object[field].as_str().unwrap_or_default();
         Kind::find_kind(text("apiVersion"), text("kind")).map(|kind| kind.plural)
+    }
+
+    /// Where an object is, by its `apiVersion`, `kind` and `metadata`. None: no such kind is known, in any release.
+    pub fn of(object: &Value) -> Option<Self> {
+        let text = |field: &str| object[field].as_str().unwrap_or_default();
+        let kind = Kind::find_kind(text("apiVersion"), text("kind"))?;
+        let (namespace, name) = (meta::text(object, "namespace"), meta::text(object, "name"));
+        let given = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        Some(Self {
+            namespace: given(namespace).filter(|_| kind.namespaced),
+            name: given(name),
+            ..Self::new(kind.group, kind.plural)
+        })
+    }
+
+    /// The collection that an object is in.
+    #[must_use]
+    pub fn collection(self) -> Self {
+        Self { name: None, ..self }
+    }
+
+    /// The path of the object, or of the collection where there is no name, in the version that the newest release
+    /// prefers. None: that release does not serve the resource.
+    pub fn path(&self) -> Option<String> {
+        let newest = Profile::new(Release::NEWEST, &BTreeMap::new());
+        let kind = Kind::find_served(&self.group, &self.resource, newest)?;
+        self.path_in(kind.version)
+    }
+
+    /// The same in a version, given alone or as in `apiVersion`.
+    pub fn path_in(&self, version: &str) -> Option<String> {
+        let version = version.rsplit('/').next()?;
+        let mut path = match self.group.as_str() {
+            "" => format!("/api/{version}"),
+            group => format!("/apis/{group}/{version}"),
+        };
+        let namespace = self
+            .namespace
+            .iter()
+            .map(|namespace| format!("namespaces/{namespace}"));
+        let rest = namespace.chain([self.resource.clone()]).chain(self.name.clone());
+        for part in rest {
+            path.push('/');
+            path.push_str(&part);
+        }
+        Some(path)
     }
 
     /// In a namespace.

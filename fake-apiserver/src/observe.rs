@@ -2,6 +2,7 @@
 //!
 //! Owns the event types. Does not store, filter or judge events: the observer does.
 
+use crate::http;
 use crate::perturb::RuleId;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -219,4 +220,12 @@ pub struct ResourcePath {
     pub namespace: Option<String>,
     /// Name, where the path has one (for a create, the name that the object got).
     pub name: Option<String>,
+}
+
+impl ResourcePath {
+    /// Reads a request line as the newest release does: what is asked for, and how. `query` is what follows the `?`. None: the path
+    /// is no resource, or no method of it.
+    pub fn of_request(method: &str, path: &str, query: &str) -> Option<(Verb, Self)> {
+        http::resource(method, path, query)
+    }
 }

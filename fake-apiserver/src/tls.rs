@@ -11,6 +11,7 @@ use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsAcceptor;
 
 /// The names under which a server is reached from its own machine, and those that clients in a cluster use.
@@ -71,6 +72,16 @@ impl Tls {
     /// The certificate of the authority, in PEM: what clients have to trust.
     pub fn authority_pem(&self) -> &str {
         &self.authority_pem
+    }
+
+    /// Shakes hands as the server, for listeners of somebody else's.
+    ///
+    /// Fails when the peer does not.
+    pub async fn accept<S>(&self, stream: S) -> std::io::Result<impl AsyncRead + AsyncWrite + Unpin + use<S>>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        self.acceptor.accept(stream).await
     }
 
     pub(crate) fn acceptor(&self) -> TlsAcceptor {

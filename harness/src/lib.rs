@@ -3,9 +3,11 @@
 //! Facts flow one way. Everything observable goes into one journal, and verdicts are functions of the plan and the journal alone.
 //! The harness holds no storage policy and knows no system under test: those come from outside, as [`system::Systems`].
 
+mod apiserver;
 pub mod capture;
 mod cluster;
 mod defect;
+mod flood;
 pub mod journal;
 pub mod judge;
 mod line;
@@ -22,6 +24,7 @@ mod standing;
 pub mod system;
 mod world;
 
+pub use apiserver::{CASE_LABEL, ConnectError, RUN_LABEL, RealServer};
 pub use cluster::StartError;
 pub use defect::{Defect, UnknownDefect};
 pub use run::{Outcome, RunOptions, run, run_and_keep};

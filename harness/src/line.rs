@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::journal::{
-    AnswerFact, BoundKind, CallDetails, CallFact, CommitFact, Fact, ProcessEvent, RequestFact, What,
+    AnswerFact, BoundKind, CallDetails, CallFact, CommitFact, ExtenderFact, Fact, ProcessEvent, RequestFact,
+    What,
 };
 use crate::judge::spell_bytes;
 
@@ -13,6 +14,7 @@ pub(crate) fn source(fact: &Fact) -> &'static str {
         What::Request(_) | What::Commit(_) | What::Delivery(_) | What::Fault(_) => "api",
         What::Call(_) | What::Answer(_) => "csi",
         What::Process(_) => "sut",
+        What::Extender(_) => "ext",
         _ => "harness",
     }
 }
@@ -42,13 +44,29 @@ pub(crate) fn spell(fact: &Fact) -> String {
         },
         What::Call(call) => spell_call(call),
         What::Answer(answer) => spell_answer(answer),
+        What::Extender(question) => spell_question(question),
         What::Process(process) => match &process.event {
             ProcessEvent::Started => format!("{} started", process.client),
             ProcessEvent::Stopped => format!("{} stopped", process.client),
             ProcessEvent::NotReady(what) => format!("{} was not ready: {what}", process.client),
+            ProcessEvent::Flooded(what) => format!("{} floods: {what}", process.client),
             ProcessEvent::Exited(how) => format!("{} ended by itself: {how}", process.client),
         },
     }
+}
+
+fn spell_question(question: &ExtenderFact) -> String {
+    let ExtenderFact {
+        extender, verb, pod, ..
+    } = question;
+    let nodes = question.nodes.join(", ");
+    let answer = match (&question.error, verb.as_str()) {
+        (Some(error), _) => error.clone(),
+        (None, "filter") if question.kept.is_empty() => "none".to_owned(),
+        (None, "filter") => question.kept.join(", "),
+        (None, _) => "OK".to_owned(),
+    };
+    format!("{extender}: {verb} {pod} on {nodes} → {answer}")
 }
 
 /// What was told, beside the call that told it.

@@ -60,8 +60,8 @@ impl Standing {
         told
     }
 
-    /// Its API server.
-    pub fn api(&self) -> &ApiServer {
+    /// Its API server, where it is the one in memory.
+    pub fn api(&self) -> Option<&ApiServer> {
         self.cluster.api()
     }
 

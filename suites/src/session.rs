@@ -236,7 +236,9 @@ impl Session {
     }
 
     fn skipped(&self, plan: &Plan) -> Option<Attempt> {
-        let why = self.manifest.as_ref()?.skips(plan)?;
+        let by_systems = self.manifest.as_ref().and_then(|manifest| manifest.skips(plan));
+        let by_server = || self.systems.api_server.as_ref()?.skips(plan);
+        let why = by_systems.or_else(by_server)?;
         Some(Attempt::without_run(Ended::Skipped(why)))
     }
 

@@ -126,6 +126,7 @@ pub fn built_in(defect: Option<Defect>) -> Systems {
         ]
         .into(),
         driver_socket: None,
+        api_server: None,
     }
 }
 
@@ -230,7 +231,12 @@ fn scheduler_options(
         utilization: point.utilization.into(),
         score: point.score.into(),
     };
+    let extenders = match &access.settings.extenders {
+        Some(list) => scheduler::configuration::Extender::parse_list(list)?,
+        None => Vec::new(),
+    };
     Ok(scheduler::Options {
+        extenders,
         initial_backoff: RETRY_START,
         max_backoff: RETRY_MAX,
         capacity: gates.capacity,

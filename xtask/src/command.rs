@@ -71,9 +71,9 @@ pub(crate) struct E2eArgs {
     pub(crate) select: SelectArgs,
     #[command(flatten)]
     pub(crate) run: RunArgs,
-    /// Cases at the same time
-    #[arg(long, default_value_t = default_jobs())]
-    pub(crate) jobs: usize,
+    /// Cases at the same time [default: 16 per processor, and 4 with --apiserver]
+    #[arg(long)]
+    pub(crate) jobs: Option<usize>,
     /// Run everything so many times, and stop at the first time that fails
     #[arg(long, default_value_t = 1)]
     pub(crate) repeat: u32,
@@ -100,6 +100,10 @@ pub(crate) struct RunArgs {
     /// Write the reports into that folder, with the runs of the cases that did not pass
     #[arg(long, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
+    /// A real API server in the place of the one in memory: what a kubeconfig's current context names. Everything that the run creates
+    /// there is labelled, and removed afterwards
+    #[arg(long, value_name = "KUBECONFIG")]
+    pub(crate) apiserver: Option<PathBuf>,
     /// Write the runs of the cases that passed there too
     #[arg(long, requires = "output")]
     pub(crate) keep_passed: bool,
@@ -119,6 +123,15 @@ pub(crate) struct SelectArgs {
     /// Read the cases below that folder instead of this repository's
     #[arg(long, value_name = "FOLDER", default_value_os_t = suites::cases_folder(), hide_default_value = true)]
     pub(crate) folder: PathBuf,
+}
+
+impl RunArgs {
+    /// The options of a command that must be the same when a case is run again.
+    pub(crate) fn words(&self) -> Option<String> {
+        self.apiserver
+            .as_ref()
+            .map(|file| format!("--apiserver={}", file.display()))
+    }
 }
 
 impl SelectArgs {
@@ -143,9 +156,10 @@ impl SelectArgs {
     }
 }
 
-/// Waiting costs nothing, so there is more in flight than there are processors.
-pub(crate) fn default_jobs() -> usize {
-    std::thread::available_parallelism().map_or(4, |cores| cores.get() * 16)
+/// Waiting costs nothing, so there is more in flight than there are processors. A real API server and its etcd have to be waited for.
+pub(crate) fn default_jobs(run: &RunArgs) -> usize {
+    let per_core = if run.apiserver.is_some() { 4 } else { 16 };
+    std::thread::available_parallelism().map_or(4, |cores| cores.get() * per_core)
 }
 
 pub(crate) fn patience(text: &str) -> Result<f64, String> {
@@ -172,6 +186,9 @@ pub(crate) struct ListArgs {
     /// Say of each case whether it is skipped for the programs of that manifest and why, or known to fail
     #[arg(long, value_name = "FILE")]
     pub(crate) sut: Option<PathBuf>,
+    /// Say of each case whether it is skipped for that real API server and why
+    #[arg(long, value_name = "KUBECONFIG")]
+    pub(crate) apiserver: Option<PathBuf>,
 }
 
 /// Parses the arguments of the process and does what they say.

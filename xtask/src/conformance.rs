@@ -23,14 +23,15 @@ pub(crate) struct ConformanceArgs {
     select: SelectArgs,
     #[command(flatten)]
     run: RunArgs,
-    /// Cases at the same time
-    #[arg(long, default_value_t = default_jobs())]
-    jobs: usize,
+    /// Cases at the same time [default: 4 per processor, and 2 with --apiserver]
+    #[arg(long)]
+    jobs: Option<usize>,
 }
 
 /// Processes of somebody else have work to do at their start, unlike our own.
-fn default_jobs() -> usize {
-    std::thread::available_parallelism().map_or(8, |cores: NonZero<usize>| cores.get() * 4)
+fn default_jobs(run: &RunArgs) -> usize {
+    let per_core = if run.apiserver.is_some() { 2 } else { 4 };
+    std::thread::available_parallelism().map_or(8, |cores: NonZero<usize>| cores.get() * per_core)
 }
 
 /// Reads a manifest; the error is told already.
@@ -65,7 +66,7 @@ pub(crate) fn run(args: &ConformanceArgs) -> Exit {
     drive(Drive {
         cases: Cases::Selected(&args.select),
         run: &args.run,
-        jobs: args.jobs,
+        jobs: args.jobs.unwrap_or_else(|| default_jobs(&args.run)),
         systems,
         defect: None,
         record: record(&manifest),

@@ -19,7 +19,7 @@ use suites::{CaseResult, Ended, Session};
 use crate::built_in::Defect;
 use crate::command::{RunArgs, SelectArgs};
 use crate::inspect::selected;
-use crate::{Exit, github};
+use crate::{Exit, apiserver, github};
 
 /// Which cases to run.
 pub(crate) enum Cases<'a> {
@@ -43,7 +43,7 @@ pub(crate) struct Drive<'a> {
 }
 
 /// Runs the selected cases.
-pub(crate) fn drive(drive: Drive<'_>) -> Exit {
+pub(crate) fn drive(mut drive: Drive<'_>) -> Exit {
     let (mut plans, partial) = match &drive.cases {
         Cases::These(plans, why) => (plans.clone(), Some(why.clone())),
         Cases::Selected(select) => match selected(select) {
@@ -74,6 +74,12 @@ pub(crate) fn drive(drive: Drive<'_>) -> Exit {
         eprintln!("error: {error}");
         return Exit::Environment;
     }
+    drive.command.extend(drive.run.words());
+    let server = match runtime.block_on(apiserver::connect(drive.run.apiserver.as_deref())) {
+        Ok(server) => server,
+        Err(exit) => return exit,
+    };
+    drive.systems.api_server.clone_from(&server);
     let report = header(&drive, options, partial);
     let session = Arc::new(Session {
         systems: drive.systems,
@@ -88,7 +94,8 @@ pub(crate) fn drive(drive: Drive<'_>) -> Exit {
         keep_passed: drive.run.keep_passed,
         rerun: format!("cargo xtask {}", drive.command.join(" ")),
     });
-    runtime.block_on(run_or_interrupt(session, plans, report, drive.run))
+    let exit = runtime.block_on(run_or_interrupt(session, plans, report, drive.run));
+    runtime.block_on(apiserver::leave(server, exit))
 }
 
 /// The runtime that everything runs on; the error is told already.
@@ -135,6 +142,7 @@ fn header(drive: &Drive<'_>, options: RunOptions, partial: Option<String>) -> Re
             refresh_milliseconds: u64::try_from(options.refresh.as_millis()).unwrap_or(u64::MAX),
             patience: options.patience,
             attempts: drive.run.attempts,
+            api_server: apiserver::told(drive.systems.api_server.as_ref()),
         },
         partial,
         counts: Default::default(),
@@ -241,6 +249,9 @@ pub(crate) fn summarize(report: &Report, verbose: bool) {
         areas(report);
     }
     println!("\n{:.1}s", report.seconds);
+    if report.settings.api_server != apiserver::IN_MEMORY {
+        println!("API server {}", report.settings.api_server);
+    }
     println!("{}", report.counts_in_words());
     for reason in &report.partial {
         println!("partial: {reason}");

@@ -5,7 +5,7 @@ use suites::report::SystemRecord;
 
 use crate::Exit;
 use crate::built_in::{Defect, built_in};
-use crate::command::E2eArgs;
+use crate::command::{E2eArgs, default_jobs};
 use crate::drive::{Cases, Drive, drive};
 
 /// Runs the selected cases.
@@ -17,7 +17,7 @@ pub(crate) fn run(args: &E2eArgs) -> Exit {
         let exit = drive(Drive {
             cases: Cases::Selected(&args.select),
             run: &args.run,
-            jobs: args.jobs,
+            jobs: args.jobs.unwrap_or_else(|| default_jobs(&args.run)),
             systems: built_in(args.defect),
             manifest: None,
             defect: args.defect,

@@ -10,7 +10,8 @@ use suites::harness::report::{Context, Paint, failure};
 use suites::{Catalogue, SelectError, plans};
 
 use crate::command::{ListArgs, SelectArgs};
-use crate::{Exit, conformance};
+use crate::drive::runtime;
+use crate::{Exit, apiserver, conformance};
 
 /// The cases that are meant; the error is told already.
 pub(crate) fn selected(args: &SelectArgs) -> Result<Vec<Plan>, Exit> {
@@ -30,10 +31,11 @@ pub(crate) fn selected(args: &SelectArgs) -> Result<Vec<Plan>, Exit> {
 /// One line per case: its id and its title, or what a manifest makes of it.
 pub(crate) fn list(args: &ListArgs) -> Exit {
     let listed = selected(&args.select).and_then(|plans| {
-        let manifest = args.sut.as_deref().map(conformance::manifest);
-        Ok((plans, manifest.transpose()?))
+        let manifest = args.sut.as_deref().map(conformance::manifest).transpose()?;
+        let server = runtime()?.block_on(apiserver::connect(args.apiserver.as_deref()))?;
+        Ok((plans, manifest, server))
     });
-    let (plans, manifest) = match listed {
+    let (plans, manifest, server) = match listed {
         Ok(listed) => listed,
         Err(exit) => return exit,
     };
@@ -42,6 +44,7 @@ pub(crate) fn list(args: &ListArgs) -> Exit {
     let mut skipped = 0;
     for plan in &plans {
         let skip = manifest.as_ref().and_then(|manifest| manifest.skips(plan));
+        let skip = skip.or_else(|| server.as_ref()?.skips(plan));
         let known = manifest
             .as_ref()
             .and_then(|manifest| manifest.known_failure(plan.id()));
@@ -55,9 +58,11 @@ pub(crate) fn list(args: &ListArgs) -> Exit {
         };
         println!("{:<width$}  {}", plan.id(), paint.dim(&told));
     }
-    if let Some(manifest) = &manifest {
-        let run = plans.len() - skipped;
-        eprintln!("{} of {} cases run for {}", run, plans.len(), manifest.name);
+    let run = plans.len() - skipped;
+    match (&manifest, &server) {
+        (Some(manifest), _) => eprintln!("{run} of {} cases run for {}", plans.len(), manifest.name),
+        (None, Some(_)) => eprintln!("{run} of {} cases run against that API server", plans.len()),
+        (None, None) => {}
     }
     Exit::Passed
 }

@@ -2,6 +2,7 @@
 //!
 //! Thin: what a command does lives in `suites` and `harness`.
 
+mod apiserver;
 mod bench;
 mod built_in;
 mod capture;

@@ -40,7 +40,7 @@ pub(crate) struct ReproArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["keep", "shard", "keep_passed"])]
     compare: Option<PathBuf>,
     /// Leave the cluster up after the verdict, until Ctrl-C
-    #[arg(long, conflicts_with_all = ["attempts", "shard", "output"])]
+    #[arg(long, conflicts_with_all = ["attempts", "shard", "output", "apiserver"])]
     keep: bool,
     /// With --keep: where to write the kubeconfig
     #[arg(
@@ -98,7 +98,14 @@ impl Chosen {
             attempts: args.run.attempts,
             keep: Some(keep),
             keep_passed,
-            rerun: format!("cargo xtask {}", args.command().join(" ")),
+            rerun: format!(
+                "cargo xtask {}",
+                args.command()
+                    .into_iter()
+                    .chain(args.run.words())
+                    .collect::<Vec<_>>()
+                    .join(" ")
+            ),
         }
     }
 }
@@ -143,7 +150,7 @@ fn attempt(args: &ReproArgs) -> Result<Exit, Exit> {
     Ok(drive(Drive {
         cases: Cases::These(plans, format!("only the cases of {}", args.file.display())),
         run: &args.run,
-        jobs: default_jobs(),
+        jobs: default_jobs(&args.run),
         systems: chosen.systems,
         manifest: chosen.manifest,
         defect: chosen.defect,
@@ -211,7 +218,11 @@ async fn serve_until_stopped(kubeconfig: &Path, standing: Standing) -> Result<()
         plain_http: false,
     };
     println!("\nThe cluster stays up as it is now, until Ctrl-C.");
-    let served = serve::serve(standing.api(), &serve::sockets(&standing), &place).await;
+    let served = match standing.api() {
+        Some(api) => serve::serve(api, &serve::sockets(&standing), &place).await,
+        // It is reachable as it is.
+        None => Ok(()),
+    };
     standing.stop().await;
     served
 }

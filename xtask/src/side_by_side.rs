@@ -11,10 +11,11 @@ use suites::harness::plan::Plan;
 use suites::harness::record;
 use suites::harness::report::{Comparison, Paint, Turn, compare};
 use suites::report::CaseRecord;
+use tokio::runtime::Runtime;
 
-use crate::Exit;
 use crate::drive::{exit_of_verdicts, runtime};
 use crate::repro::{Chosen, ReproArgs, folder_of};
+use crate::{Exit, apiserver};
 
 /// Rows of the final state at most; differences go first.
 const ROWS: usize = 16;
@@ -22,11 +23,23 @@ const ROWS: usize = 16;
 const WIDTH: usize = 44;
 
 /// Runs the cases against both, and prints them side by side.
-pub(crate) fn run(args: &ReproArgs, plans: Vec<Plan>, sides: [Chosen; 2]) -> Exit {
+pub(crate) fn run(args: &ReproArgs, plans: Vec<Plan>, mut sides: [Chosen; 2]) -> Exit {
     let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(exit) => return exit,
     };
+    let server = match runtime.block_on(apiserver::connect(args.run.apiserver.as_deref())) {
+        Ok(server) => server,
+        Err(exit) => return exit,
+    };
+    for side in &mut sides {
+        side.systems.api_server.clone_from(&server);
+    }
+    let exit = compare_all(&runtime, args, plans, sides);
+    runtime.block_on(apiserver::leave(server, exit))
+}
+
+fn compare_all(runtime: &Runtime, args: &ReproArgs, plans: Vec<Plan>, sides: [Chosen; 2]) -> Exit {
     let names = sides.each_ref().map(|side| {
         let record = &side.record;
         format!("{} {}", record.name, record.version)

@@ -149,7 +149,11 @@ async fn start(args: &UpArgs, plan: Option<&Plan>) -> Result<(ApiServer, Option<
         };
         Refusal(exit, error.to_string())
     })?;
-    Ok((standing.api().clone(), Some(standing)))
+    let Some(api) = standing.api().cloned() else {
+        let why = "the cluster of a scenario has its API server in memory".to_owned();
+        return Err(Refusal(Exit::Environment, why));
+    };
+    Ok((api, Some(standing)))
 }
 
 async fn serve(args: &UpArgs, tokens: Option<&str>, plan: Option<&Plan>) -> Result<(), Refusal> {

@@ -50,6 +50,15 @@ use std::time::Instant;
 use tokio_util::sync::CancellationToken;
 use untaken::Untaken;
 
+/// What a request line asks for and how, where that is a resource.
+pub(crate) fn resource(method: &str, path: &str, query: &str) -> Option<(Verb, ResourcePath)> {
+    let method = hyper::Method::from_bytes(method.as_bytes()).ok()?;
+    match Route::parse(&method, path, &Params::parse(query)) {
+        Route::Resource { verb, target } => Some((verb, target.path())),
+        _ => None,
+    }
+}
+
 /// Bytes that a request body may have, as in the real server.
 const BODY_BYTES_MAX: usize = 3 * 1024 * 1024;
 

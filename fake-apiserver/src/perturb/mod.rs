@@ -33,9 +33,10 @@ pub struct Perturbation {
     pub applied: u64,
 }
 
-/// The rules of a server.
+/// The rules of a server. A server of its own makes use of them by itself; what stands before another server carries out what the
+/// table says.
 #[derive(Default)]
-pub(crate) struct Table {
+pub struct Table {
     entries: Vec<Entry>,
     last: u64,
 }
@@ -49,41 +50,71 @@ struct Entry {
 }
 
 /// A request as rules see it.
-pub(crate) struct Asked<'a> {
-    pub(crate) client: &'a str,
-    pub(crate) verb: Verb,
-    pub(crate) resource: Option<&'a ResourcePath>,
+pub struct Asked<'a> {
+    /// Name of the client.
+    pub client: &'a str,
+    /// What it asks for.
+    pub verb: Verb,
+    /// The resource; none for paths that are no resource.
+    pub resource: Option<&'a ResourcePath>,
     /// The `resourceVersion` parameter of a read.
-    pub(crate) revision: &'a str,
+    pub revision: &'a str,
+}
+
+impl Asked<'_> {
+    /// The request in words: `create csistoragecapacities`, `update pods/status p`.
+    pub fn describe(&self) -> String {
+        let Some(path) = self.resource else {
+            return self.verb.to_string();
+        };
+        let mut text = format!("{} {}", self.verb, path.resource);
+        for (mark, part) in [("/", &path.subresource), (" ", &path.name)] {
+            if let Some(part) = part {
+                text.push_str(mark);
+                text.push_str(part);
+            }
+        }
+        text
+    }
 }
 
 /// What becomes of a request.
 #[derive(Default)]
-pub(crate) struct Fate {
-    pub(crate) delay: Duration,
-    pub(crate) blow: Option<Blow>,
+pub struct Fate {
+    /// It waits so long first.
+    pub delay: Duration,
+    /// What happens to it instead of what it asks for.
+    pub blow: Option<Blow>,
 }
 
 /// What happens to a request instead of what it asks for.
-pub(crate) enum Blow {
+pub enum Blow {
+    /// It is answered so.
     Refuse(Status),
+    /// The connection is cut before it is looked at.
     Disconnect,
+    /// It is carried out, and the connection is cut instead of an answer.
     LoseAnswer,
     /// It reads the state at a revision.
     Stale(u64),
 }
 
 /// What becomes of a watch.
-pub(crate) enum WatchFate {
+pub enum WatchFate {
+    /// It ends after so many events.
     EndAfter(u32),
+    /// It delivers nothing until that rule is removed, or for so long.
     Hold(RuleId, Option<Duration>),
 }
 
 /// An application of a rule, to be told to the observer.
-pub(crate) struct Applied {
-    pub(crate) rule: RuleId,
-    pub(crate) legal: bool,
-    pub(crate) effect: String,
+pub struct Applied {
+    /// The rule.
+    pub rule: RuleId,
+    /// Whether a real API server may do the same.
+    pub legal: bool,
+    /// What happened, for people.
+    pub effect: String,
 }
 
 impl Table {
@@ -91,7 +122,10 @@ impl Table {
         self.entries.is_empty()
     }
 
-    pub(crate) fn install(&mut self, rule: Rule) -> Result<RuleId, RuleError> {
+    /// Installs a rule.
+    ///
+    /// Fails when it makes no sense, or when too many are installed.
+    pub fn install(&mut self, rule: Rule) -> Result<RuleId, RuleError> {
         rule.check()?;
         if self.entries.len() >= RULES_MAX {
             return Err(RuleError::TooMany(RULES_MAX));
@@ -109,7 +143,7 @@ impl Table {
     }
 
     /// Removes a rule; whether there was one.
-    pub(crate) fn remove(&mut self, id: RuleId) -> bool {
+    pub fn remove(&mut self, id: RuleId) -> bool {
         let before = self.entries.len();
         self.entries.retain(|entry| entry.id != id);
         self.entries.len() < before
@@ -128,7 +162,7 @@ impl Table {
 
     /// The fate of a request. Rules count in the order in which they were installed: delays add up, and the first other
     /// effect ends the search.
-    pub(crate) fn meet(&mut self, asked: &Asked<'_>) -> (Fate, Vec<Applied>) {
+    pub fn meet(&mut self, asked: &Asked<'_>) -> (Fate, Vec<Applied>) {
         let (mut fate, mut applied) = (Fate::default(), Vec::new());
         for entry in &mut self.entries {
             if !concerns(&entry.rule.effect, asked) {
@@ -148,7 +182,7 @@ impl Table {
     }
 
     /// What becomes of a watch that begins.
-    pub(crate) fn meet_watch(&mut self, asked: &Asked<'_>) -> (Vec<WatchFate>, Vec<Applied>) {
+    pub fn meet_watch(&mut self, asked: &Asked<'_>) -> (Vec<WatchFate>, Vec<Applied>) {
         let met = self
             .entries
             .iter_mut()
@@ -157,7 +191,7 @@ impl Table {
     }
 
     /// What a rule that was just installed does to a watch that is open.
-    pub(crate) fn meet_open(&mut self, id: RuleId, asked: &Asked<'_>) -> Option<(WatchFate, Applied)> {
+    pub fn meet_open(&mut self, id: RuleId, asked: &Asked<'_>) -> Option<(WatchFate, Applied)> {
         let entry = self.entries.iter_mut().find(|entry| entry.id == id)?;
         let (fate, applied) = entry.meet_watch(asked)?;
         let fate = match fate {
@@ -168,7 +202,7 @@ impl Table {
     }
 
     /// Counts the only application of a rule that acts when it is installed.
-    pub(crate) fn acted(&mut self, id: RuleId) -> Option<Applied> {
+    pub fn acted(&mut self, id: RuleId) -> Option<Applied> {
         let entry = self.entries.iter_mut().find(|entry| entry.id == id)?;
         entry.matched += 1;
         Some(entry.told())
@@ -228,7 +262,8 @@ impl Match {
         client && verb && self.matches_path(asked.resource)
     }
 
-    pub(crate) fn matches_path(&self, path: Option<&ResourcePath>) -> bool {
+    /// Whether a path is meant, whoever asks for it and how.
+    pub fn matches_path(&self, path: Option<&ResourcePath>) -> bool {
         let resource = self
             .resource
             .as_deref()

@@ -18,6 +18,9 @@ mod wire;
 pub(crate) use encode::{Encoded, encode, list};
 pub(crate) use envelope::{decode, watch_frame};
 
+use crate::status::Status;
+use serde_json::Value;
+
 /// The media type of bodies.
 pub(crate) const MEDIA: &str = "application/vnd.kubernetes.protobuf";
 
@@ -35,6 +38,13 @@ impl Fault {
     fn end() -> Self {
         Self::new("unexpected EOF")
     }
+}
+
+/// The JSON that stands for the same object as a body in protobuf, which says its own type.
+///
+/// Fails with the real server's 400 when the bytes are no such body, or do not say what they are.
+pub fn json_of_protobuf(body: &[u8]) -> Result<Value, Status> {
+    decode(body, ("", ""))
 }
 
 /// Whether objects of a kind have a protobuf form.

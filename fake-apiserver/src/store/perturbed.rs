@@ -67,7 +67,7 @@ impl Store {
         let mut state = self.state.lock();
         let (fate, applied) = state.perturbations.meet(&asked);
         for applied in &applied {
-            self.tell(Some(client), applied, &describe(&asked));
+            self.tell(Some(client), applied, &asked.describe());
         }
         fate
     }
@@ -84,7 +84,7 @@ impl Store {
             self.suffer(watcher, &fate);
         }
         for applied in &applied {
-            self.tell(Some(&watcher.client), applied, &describe(&asked));
+            self.tell(Some(&watcher.client), applied, &asked.describe());
         }
     }
 
@@ -100,7 +100,7 @@ impl Store {
             let asked = watcher.asked(&path);
             if let Some((fate, applied)) = state.perturbations.meet_open(id, &asked) {
                 self.suffer(&watcher, &fate);
-                self.tell(Some(&watcher.client), &applied, &describe(&asked));
+                self.tell(Some(&watcher.client), &applied, &asked.describe());
             }
         }
     }
@@ -177,19 +177,4 @@ fn whole(kind: &Kind) -> ResourcePath {
         namespace: None,
         name: None,
     }
-}
-
-/// `create csistoragecapacities`, `update pods/status p`.
-fn describe(asked: &Asked<'_>) -> String {
-    let Some(path) = asked.resource else {
-        return asked.verb.to_string();
-    };
-    let mut text = format!("{} {}", asked.verb, path.resource);
-    for (mark, part) in [("/", &path.subresource), (" ", &path.name)] {
-        if let Some(part) = part {
-            text.push_str(mark);
-            text.push_str(part);
-        }
-    }
-    text
 }

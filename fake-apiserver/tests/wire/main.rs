@@ -24,6 +24,7 @@ mod managed;
 mod noise;
 mod observer;
 mod openapi;
+mod parts;
 mod peers;
 mod perturb;
 mod property;

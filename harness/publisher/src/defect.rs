@@ -114,11 +114,13 @@ pub enum Defect {
     RetriesElsewhere,
     /// Waits for minutes after a request that the driver found wrong, whatever the longest wait.
     PostponesForMinutes,
+    /// Connects to the driver once, and never again.
+    ConnectsOnce,
 }
 
 impl Defect {
     /// All defects, with the names by which they are chosen.
-    pub const ALL: [(Defect, &'static str); 54] = [
+    pub const ALL: [(Defect, &'static str); 55] = [
         (Defect::IgnoresMaximum, "publisher-ignores-maximum"),
         (Defect::DeletesManual, "publisher-deletes-manual"),
         (Defect::NeverRefreshes, "publisher-never-refreshes"),
@@ -179,6 +181,7 @@ impl Defect {
         (Defect::AppendsOwner, "publisher-appends-owner"),
         (Defect::RetriesElsewhere, "publisher-retries-elsewhere"),
         (Defect::PostponesForMinutes, "publisher-postpones-for-minutes"),
+        (Defect::ConnectsOnce, "publisher-connects-once"),
     ];
 }
 
@@ -222,7 +225,7 @@ mod tests {
         }
         assert_eq!(
             Defect::ALL.len(),
-            Defect::PostponesForMinutes as usize + 1,
+            Defect::ConnectsOnce as usize + 1,
             "a defect is missing in the table"
         );
     }

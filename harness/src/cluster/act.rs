@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::address::at;
 use super::driver::driver_client;
 use super::{Cluster, StartError, publisher_client};
+use crate::apiserver::Refused;
 use crate::journal::{ActionFact, What};
 use crate::plan::{Action, Effect, Plan, Script, Target, objects};
 use crate::scenario::Role;
@@ -61,9 +62,9 @@ impl Cluster {
         match action {
             Action::Pool(segment, Some(storage)) => self.set_pool(segment, storage),
             Action::Pool(segment, None) => self.driver.remove_pool(segment),
-            Action::Create(object) => drop(self.create(object)?),
-            Action::Merge(target, merge) => self.merge(plan, target, merge)?,
-            Action::Delete(target) => self.delete(plan, target)?,
+            Action::Create(object) => drop(self.create(object).await?),
+            Action::Merge(target, merge) => self.merge(plan, target, merge).await?,
+            Action::Delete(target) => self.delete(plan, target).await?,
             Action::DriverUp(node, segment) if plan.is_distributed() => {
                 self.listen(Some((node, segment))).await?;
                 if self.active.contains(&Role::Publisher) {
@@ -80,7 +81,7 @@ impl Cluster {
             Action::Registration(node, keys) => {
                 let drivers = objects::registration(&plan.driver.name, node, keys.as_deref());
                 let merge = json!({"spec": {"drivers": drivers}});
-                self.local.patch_merge(&at("csinodes", None, node), merge)?;
+                self.local.patch_merge(&at("csinodes", None, node), merge).await?;
             }
             Action::Ask(ask) => self.ask(plan, ask).await?,
             Action::Script(script) => {
@@ -99,6 +100,8 @@ impl Cluster {
             }
             // It may be used up by then, and often is.
             Action::Unreserve(name) => drop(self.driver.cancel_reservation(name)),
+            Action::Stop(Role::Driver) => self.stop_driver().await,
+            Action::Start(Role::Driver) => self.start_driver_again().await?,
             Action::Stop(role) => {
                 self.active.retain(|active| active != role);
                 self.fleet.stop(*role).await;
@@ -111,13 +114,15 @@ impl Cluster {
             }
             Action::Fault { id, rule, kills } => {
                 let installed = self.api.perturb(rule.clone());
-                let rule = installed.map_err(|error| Problem::Refused(error.to_string()))?;
+                let rule = installed.map_err(Problem::Refused)?;
                 if *kills {
                     self.fleet.killer.arm(rule.0);
                 }
                 self.faults.insert(id.clone(), rule);
             }
-            Action::Release(release, gates) => self.api.set_release(*release, gates),
+            Action::Release(release, gates) => {
+                self.api.set_release(*release, gates).map_err(Problem::Refused)?;
+            }
             Action::Attempt(action) => match Box::pin(self.perform(plan, action)).await {
                 Ok(()) | Err(Problem::Refused(_)) => {}
                 Err(other) => return Err(other),
@@ -131,16 +136,16 @@ impl Cluster {
         Ok(())
     }
 
-    fn merge(&self, plan: &Plan, target: &Target, merge: &Value) -> Result<(), Problem> {
+    async fn merge(&self, plan: &Plan, target: &Target, merge: &Value) -> Result<(), Problem> {
         for place in self.targets(plan, target)? {
-            self.local.patch_merge(&place, merge.clone())?;
+            self.local.patch_merge(&place, merge.clone()).await?;
         }
         Ok(())
     }
 
-    fn delete(&self, plan: &Plan, target: &Target) -> Result<(), Problem> {
+    async fn delete(&self, plan: &Plan, target: &Target) -> Result<(), Problem> {
         for place in self.targets(plan, target)? {
-            self.local.delete(&place)?;
+            self.local.delete(&place).await?;
         }
         Ok(())
     }
@@ -181,9 +186,9 @@ enum Problem {
     Other(StartError),
 }
 
-impl From<fake_apiserver::Status> for Problem {
-    fn from(status: fake_apiserver::Status) -> Self {
-        Problem::Refused(status.to_string())
+impl From<Refused> for Problem {
+    fn from(refused: Refused) -> Self {
+        Problem::Refused(refused.to_string())
     }
 }
 

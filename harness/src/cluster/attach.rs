@@ -3,17 +3,17 @@
 //!
 //! Nobody attaches anything; the objects are there to be seen.
 
-use fake_apiserver::LocalClient;
 use serde_json::{Value, json};
 
 use super::address::at;
+use super::api::Client;
 use crate::plan::WORKLOADS;
 use crate::world::World;
 
 const ATTACHMENTS: &str = "volumeattachments";
 
 /// Brings the attachments of a pod's volumes in order.
-pub(super) fn attach(world: &World, client: &LocalClient, pod: &Value) {
+pub(super) async fn attach(world: &World, client: &Client, pod: &Value) {
     let Some(node) = pod["spec"]["nodeName"].as_str() else {
         return;
     };
@@ -27,14 +27,14 @@ pub(super) fn attach(world: &World, client: &LocalClient, pod: &Value) {
             "metadata": {"name": name},
             "spec": {"attacher": driver, "nodeName": node, "source": {"persistentVolumeName": volume}},
         }));
-        if let Err(status) = created {
+        if let Err(status) = created.await {
             tracing::debug!(message = %status, "attachment refused");
         }
     }
 }
 
 /// Removes the attachments that only a pod that is gone had needed.
-pub(super) fn detach(world: &World, client: &LocalClient, pod: &Value) {
+pub(super) async fn detach(world: &World, client: &Client, pod: &Value) {
     let Some(node) = pod["spec"]["nodeName"].as_str() else {
         return;
     };
@@ -49,7 +49,7 @@ pub(super) fn detach(world: &World, client: &LocalClient, pod: &Value) {
         if others.contains(&volume) || world.object(ATTACHMENTS, None, &name).is_none() {
             continue;
         }
-        if let Err(status) = client.delete(&at(ATTACHMENTS, None, &name)) {
+        if let Err(status) = client.delete(&at(ATTACHMENTS, None, &name)).await {
             tracing::debug!(message = %status, "detachment refused");
         }
     }

@@ -3,13 +3,15 @@
 //!
 //! Level-triggered on the journal's commits. Knows no capacity and no driver.
 
+use std::future::Future;
 use std::sync::Arc;
 
-use fake_apiserver::LocalClient;
 use serde_json::{Value, json};
 
 use super::address::at;
+use super::api::Client;
 use super::attach::{attach, detach};
+use crate::apiserver::Refused;
 use crate::journal::{Change, CommitFact, Journal, What};
 use crate::plan::WORKLOADS;
 use crate::world::World;
@@ -25,7 +27,7 @@ const CLAIMS: &str = "persistentvolumeclaims";
 const VOLUMES: &str = "persistentvolumes";
 
 /// Runs until it is dropped.
-pub(super) async fn run(journal: Journal, client: LocalClient, provision: bool) {
+pub(super) async fn run(journal: Journal, client: Client, provision: bool) {
     let mut controllers = Controllers {
         world: World::default(),
         client,
@@ -37,7 +39,7 @@ pub(super) async fn run(journal: Journal, client: LocalClient, provision: bool) 
             next = fact.seq + 1;
             controllers.world.apply(&fact);
             if let What::Commit(commit) = &fact.what {
-                controllers.react(commit);
+                controllers.react(commit).await;
             }
         }
         journal.grown(next).await;
@@ -46,7 +48,7 @@ pub(super) async fn run(journal: Journal, client: LocalClient, provision: bool) 
 
 struct Controllers {
     world: World,
-    client: LocalClient,
+    client: Client,
     /// Whether claims are provisioned here, because nobody else does.
     provision: bool,
 }
@@ -54,22 +56,22 @@ struct Controllers {
 impl Controllers {
     /// Brings everything in order that a change may have touched. A write that lost a race is repeated when the change
     /// that won it comes by.
-    fn react(&mut self, commit: &CommitFact) {
+    async fn react(&mut self, commit: &CommitFact) {
         let gone = commit.change == Change::Deleted;
         match (&*commit.resource, gone) {
             ("pods", false) => {
-                self.create_ephemeral_claims(&commit.object);
-                attach(&self.world, &self.client, &commit.object);
+                self.create_ephemeral_claims(&commit.object).await;
+                attach(&self.world, &self.client, &commit.object).await;
             }
-            ("pods", true) => detach(&self.world, &self.client, &commit.object),
-            (VOLUMES, false) => self.bind_by_volume(&commit.object),
-            (CLAIMS, false) => self.bind(&commit.name, &commit.object),
-            (CLAIMS, true) => self.release(&commit.object),
+            ("pods", true) => detach(&self.world, &self.client, &commit.object).await,
+            (VOLUMES, false) => self.bind_by_volume(&commit.object).await,
+            (CLAIMS, false) => self.bind(&commit.name, &commit.object).await,
+            (CLAIMS, true) => self.release(&commit.object).await,
             _ => {}
         }
     }
 
-    fn create_ephemeral_claims(&self, pod: &Value) {
+    async fn create_ephemeral_claims(&self, pod: &Value) {
         let name = pod["metadata"]["name"].as_str().unwrap_or_default();
         for volume in pod["spec"]["volumes"].as_array().into_iter().flatten() {
             let template = &volume["ephemeral"]["volumeClaimTemplate"];
@@ -85,19 +87,20 @@ impl Controllers {
                 "apiVersion": "v1", "kind": "PersistentVolumeClaim",
                 "metadata": {"name": claim, "namespace": WORKLOADS, "ownerReferences": [owner]},
                 "spec": template["spec"],
-            })));
+            })))
+            .await;
         }
     }
 
     /// A volume that is reserved is bound to its claim, or released if that is gone already; one that is not is offered
     /// to all.
-    fn bind_by_volume(&self, volume: &Value) {
+    async fn bind_by_volume(&self, volume: &Value) {
         let name = volume["metadata"]["name"].as_str().unwrap_or_default();
         let phase = &volume["status"]["phase"];
         let reserved = &volume["spec"]["claimRef"];
         let Some(claim_name) = reserved["name"].as_str() else {
             if phase == "Pending" {
-                self.set_phase(name, "Available");
+                self.set_phase(name, "Available").await;
             }
             return;
         };
@@ -105,24 +108,25 @@ impl Controllers {
         let is_this =
             |claim: &&Arc<Value>| reserved["uid"].is_null() || reserved["uid"] == claim["metadata"]["uid"];
         match claim.filter(is_this) {
-            Some(claim) => self.bind(claim_name, claim),
+            Some(claim) => self.bind(claim_name, claim).await,
             None if reserved["uid"].is_null() || phase == "Released" || phase == "Failed" => {}
-            None => self.set_phase(name, "Released"),
+            None => self.set_phase(name, "Released").await,
         }
     }
 
-    fn set_phase(&self, volume: &str, phase: &str) {
+    async fn set_phase(&self, volume: &str, phase: &str) {
         let (address, merge) = (at(VOLUMES, None, volume), json!({"status": {"phase": phase}}));
-        self.write(self.client.patch_subresource(&address, "status", merge));
+        self.write(self.client.patch_subresource(&address, "status", merge))
+            .await;
     }
 
     /// One step towards a bound claim; the commit that it makes brings the next.
-    fn bind(&self, name: &str, claim: &Value) {
+    async fn bind(&self, name: &str, claim: &Value) {
         if claim["status"]["phase"] == "Bound" {
             return;
         }
         let Some(volume) = self.volume_for(name, claim) else {
-            return self.ask_for_volume(name, claim);
+            return self.ask_for_volume(name, claim).await;
         };
         let volume_name = volume["metadata"]["name"].as_str().unwrap_or_default();
         if claim["spec"]["volumeName"] != volume["metadata"]["name"] {
@@ -130,10 +134,12 @@ impl Controllers {
                 "metadata": {"annotations": {BIND_COMPLETED: "yes", BOUND_BY_CONTROLLER: "yes"}},
                 "spec": {"volumeName": volume_name},
             });
-            return self.write(self.client.patch_merge(&at(CLAIMS, Some(WORKLOADS), name), merge));
+            return self
+                .write(self.client.patch_merge(&at(CLAIMS, Some(WORKLOADS), name), merge))
+                .await;
         }
         if volume["status"]["phase"] != "Bound" {
-            self.set_phase(volume_name, "Bound");
+            self.set_phase(volume_name, "Bound").await;
         }
         let merge = json!({"status": {
             "phase": "Bound", "accessModes": claim["spec"]["accessModes"], "capacity": volume["spec"]["capacity"],
@@ -141,7 +147,8 @@ impl Controllers {
         self.write(
             self.client
                 .patch_subresource(&at(CLAIMS, Some(WORKLOADS), name), "status", merge),
-        );
+        )
+        .await;
     }
 
     /// The volume that is reserved for a claim.
@@ -158,7 +165,7 @@ impl Controllers {
     }
 
     /// Tells the provisioner that it is its turn, and plays it where there is none.
-    fn ask_for_volume(&self, name: &str, claim: &Value) {
+    async fn ask_for_volume(&self, name: &str, claim: &Value) {
         let class = claim["spec"]["storageClassName"].as_str().unwrap_or_default();
         let Some(class) = self.world.object("storageclasses", None, class) else {
             return;
@@ -172,28 +179,31 @@ impl Controllers {
         }
         if annotations[STORAGE_PROVISIONER] != provisioner {
             let merge = json!({"metadata": {"annotations": {STORAGE_PROVISIONER: provisioner}}});
-            return self.write(self.client.patch_merge(&at(CLAIMS, Some(WORKLOADS), name), merge));
+            return self
+                .write(self.client.patch_merge(&at(CLAIMS, Some(WORKLOADS), name), merge))
+                .await;
         }
         if self.provision {
-            self.write(self.client.create(provisioned(name, claim, node, provisioner)));
+            self.write(self.client.create(provisioned(name, claim, node, provisioner)))
+                .await;
         }
     }
 
     /// A volume whose claim is gone is released; its provisioner deletes it if the class says so.
-    fn release(&self, claim: &Value) {
+    async fn release(&self, claim: &Value) {
         let is_of_claim = |volume: &Value| volume["spec"]["claimRef"]["uid"] == claim["metadata"]["uid"];
         for ((_, name), _) in self
             .world
             .objects(VOLUMES)
             .filter(|(_, volume)| is_of_claim(volume))
         {
-            self.set_phase(name, "Released");
+            self.set_phase(name, "Released").await;
         }
     }
 
     /// Refusals are in the journal, with their text; there is nobody else to tell.
-    fn write<T>(&self, answer: Result<T, fake_apiserver::Status>) {
-        if let Err(status) = answer {
+    async fn write<T>(&self, answer: impl Future<Output = Result<T, Refused>>) {
+        if let Err(status) = answer.await {
             tracing::debug!(message = %status, "controller write refused");
         }
     }

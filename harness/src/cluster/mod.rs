@@ -4,23 +4,27 @@
 
 mod act;
 mod address;
+mod api;
 mod attach;
 mod controllers;
 mod driver;
+mod extender;
 mod observe;
 mod owner;
 mod ready;
+mod settings;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use fake_apiserver::{ApiServer, LocalClient, RuleId, ServerOptions, Status};
-use fake_csi::{CostFactor, DriverSpec, FakeDriver, Pool, Storage};
+use fake_apiserver::{ApiServer, RuleId};
+use fake_csi::{FakeDriver, Pool, Storage};
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
+use crate::apiserver::Refused;
 use crate::journal::{Journal, What};
 use crate::plan::{NAMESPACE, Plan};
 use crate::run::RunOptions;
@@ -28,7 +32,9 @@ use crate::scenario::Role;
 use crate::segment::Segment;
 use crate::system::{Access, ChildAccess, Fleet, HARNESS, Killer, Settings, Systems};
 use crate::world::World;
-use observe::{ApiObserver, CsiObserver};
+use api::{Api, Client};
+use observe::CsiObserver;
+use settings::{cost_factor, driver_spec, settings};
 
 /// The environment, or a file of ours, is not as it must be; says nothing about a system under test.
 #[derive(Debug, thiserror::Error)]
@@ -53,6 +59,9 @@ pub enum StartError {
         /// The server's words.
         message: String,
     },
+    /// The real API server can't be used any more.
+    #[error("the API server: {0}")]
+    ApiServer(String),
     /// The driver can't be set up as the case wants it.
     #[error("the case's driver: {0}")]
     Driver(String),
@@ -63,11 +72,9 @@ pub enum StartError {
 
 /// A running cluster.
 pub(crate) struct Cluster {
-    api: ApiServer,
-    server: fake_apiserver::Running,
-    /// A second listener with TLS, for child processes.
-    tls: Option<fake_apiserver::Running>,
-    local: LocalClient,
+    api: Api,
+    /// Requests of the harness itself.
+    local: Client,
     driver: FakeDriver,
     /// Somebody else's driver in its place.
     foreign: Option<driver::Foreign>,
@@ -75,6 +82,8 @@ pub(crate) struct Cluster {
     first_node: Option<String>,
     /// Multiplies the time that a driver has to become ready.
     patience: f64,
+    /// Sockets that were ever made: a path is not used twice.
+    sockets: usize,
     /// By node; none: the central endpoint.
     endpoints: BTreeMap<Option<String>, Endpoint>,
     /// Holds the sockets; removed last.
@@ -88,6 +97,8 @@ pub(crate) struct Cluster {
     /// Roles that the case has not stopped.
     active: Vec<Role>,
     settings: Settings,
+    /// Kept for its drop: the extenders end with it.
+    _extenders: extender::Extenders,
     /// Instances of the central publisher, if they elect a leader.
     replicas: Option<u8>,
     /// Pod of the publisher, where the case wants an owner.
@@ -100,8 +111,10 @@ pub(crate) struct Cluster {
 
 struct Endpoint {
     socket: PathBuf,
-    /// Kept for its drop: the endpoint ends with it.
-    _running: fake_csi::Running,
+    /// Of the node that it is on.
+    segment: Option<Segment>,
+    /// The endpoint ends with it; none while the driver is stopped.
+    running: Option<fake_csi::Running>,
 }
 
 impl Cluster {
@@ -119,25 +132,9 @@ impl Cluster {
             .prefix("csi-")
             .tempdir()
             .map_err(io("make a temporary folder"))?;
-        let options = ServerOptions {
-            kubelet_less: true,
-            release: plan.release,
-            gates: plan.gates.clone(),
-            ..ServerOptions::default()
-        };
         let killer = Killer::default();
-        let observer = ApiObserver(journal.clone(), killer.clone());
-        let api = ApiServer::new(options, Some(Arc::new(observer)));
-        let server = api.start().await.map_err(io("start the API server"))?;
-        let fleet = Fleet::new(systems.clone(), journal.clone(), killer);
-        let tls = match fleet.has_children() {
-            true => Some(
-                api.start_tls()
-                    .await
-                    .map_err(io("start the API server with TLS"))?,
-            ),
-            false => None,
-        };
+        let fleet = Fleet::new(systems.clone(), journal.clone(), killer.clone());
+        let api = Api::start(plan, systems, journal, &killer, fleet.has_children()).await?;
         let observer = CsiObserver {
             journal: journal.clone(),
             segments: plan.segments.clone(),
@@ -149,19 +146,22 @@ impl Cluster {
                 .add_cost(cost_factor(cost))
                 .map_err(|error| StartError::Driver(error.to_string()))?;
         }
+        let client = api.client(extender::CLIENT);
+        let extenders = extender::Extenders::start(plan, journal, &client, &driver)
+            .await
+            .map_err(io("start the extenders"))?;
         let local = api.client(HARNESS);
         let has_publisher = plan.roles.contains(&Role::Publisher);
         let run = controllers::run(journal.clone(), api.client(controllers::CLIENT), !has_publisher);
         let mut cluster = Cluster {
             controllers: tokio::spawn(run),
             api,
-            server,
-            tls,
             local,
             driver,
             foreign,
             patience,
             first_node: plan.driver_nodes.first().map(|(node, _)| node.clone()),
+            sockets: 0,
             endpoints: BTreeMap::new(),
             folder,
             fleet,
@@ -169,18 +169,22 @@ impl Cluster {
             world: World::default(),
             world_seen: 0,
             active: Vec::new(),
-            settings: settings(plan, refresh),
+            settings: Settings {
+                extenders: extenders.settings(),
+                ..settings(plan, refresh)
+            },
+            _extenders: extenders,
             replicas: plan.publisher.replicas,
             pod: None,
             faults: BTreeMap::new(),
             scripts: BTreeMap::new(),
         };
-        cluster.create_all(plan)?;
+        cluster.create_all(plan).await?;
         cluster.start_driver(plan).await?;
         Ok(cluster)
     }
 
-    fn create_all(&mut self, plan: &Plan) -> Result<(), StartError> {
+    async fn create_all(&mut self, plan: &Plan) -> Result<(), StartError> {
         let refused = |action: String, message: String| StartError::Refused {
             source_file: plan.scenario.source.clone(),
             step: "cluster".to_owned(),
@@ -188,7 +192,7 @@ impl Cluster {
             message,
         };
         for object in &plan.objects {
-            let answer = self.create(object);
+            let answer = self.create(object).await;
             // The usual namespaces may be there from the start.
             if let Err(status) = answer
                 && !(status.code == 409 && object["kind"] == "Namespace")
@@ -198,7 +202,7 @@ impl Cluster {
             }
         }
         if plan.publisher.owner_level.is_some() {
-            let pod = owner::create_chain(&self.local);
+            let pod = owner::create_chain(&self.local).await;
             self.pod =
                 Some(pod.map_err(|status| refused("create the owners".to_owned(), status.to_string()))?);
         }
@@ -206,14 +210,14 @@ impl Cluster {
     }
 
     /// Creates an object, in the version that is served where it is one of several.
-    fn create(&self, object: &Value) -> Result<Arc<Value>, Status> {
+    async fn create(&self, object: &Value) -> Result<Arc<Value>, Refused> {
         let mut object = object.clone();
         if object["kind"] == "CSIStorageCapacity"
             && let Some(version) = self.api.served_version("storage.k8s.io", "csistoragecapacities")
         {
             object["apiVersion"] = format!("storage.k8s.io/{version}").into();
         }
-        self.local.create(object)
+        self.local.create(object).await
     }
 
     async fn start_driver(&mut self, plan: &Plan) -> Result<(), StartError> {
@@ -286,66 +290,75 @@ impl Cluster {
         csi_socket: Option<PathBuf>,
     ) -> Result<Access, StartError> {
         let token = self.api.add_client(client);
-        let child = self
-            .tls
-            .as_ref()
-            .map(|tls| self.child_access(tls, client, &token));
+        let child = self.child_access(client, &token)?;
         Ok(Access {
-            api_url: self.server.url(),
+            api_url: self.api.url(),
             token,
             csi_socket,
             node,
             namespace: NAMESPACE.to_owned(),
             pod: self.pod.clone(),
             settings: self.settings.clone(),
-            child: child.transpose()?,
+            child,
         })
     }
 
-    fn child_access(
-        &self,
-        tls: &fake_apiserver::Running,
-        client: &str,
-        token: &str,
-    ) -> Result<ChildAccess, StartError> {
+    fn child_access(&self, client: &str, token: &str) -> Result<Option<ChildAccess>, StartError> {
         let kubeconfig = self.folder.path().join(format!("{client}.kubeconfig"));
-        tls.write_kubeconfig(&kubeconfig, token)
-            .map_err(|source| StartError::Io {
-                what: "write a kubeconfig",
-                source,
-            })?;
-        Ok(ChildAccess {
+        let state = self.folder.path().join(format!("{client}.state"));
+        std::fs::create_dir_all(&state).map_err(|source| StartError::Io {
+            what: "make a folder for a program",
+            source,
+        })?;
+        let secure = self.api.secure(&kubeconfig, token);
+        let secure = secure.map_err(|source| StartError::Io {
+            what: "write a kubeconfig",
+            source,
+        })?;
+        Ok(secure.map(|secure| ChildAccess {
             kubeconfig,
-            api_url: tls.url(),
-            authority_pem: tls.authority_pem().unwrap_or_default().to_owned(),
+            api_url: secure.api_url,
+            authority_pem: secure.authority_pem,
             log: self.folder.path().join(format!("{client}.log")),
-        })
+            state,
+        }))
     }
 
     /// Waits until nothing is in flight and nothing has moved for a moment.
     pub(crate) async fn quiet(&self) {
         /// Long enough for a program on a busy machine to answer what it has just been told.
-        const SETTLE: Duration = Duration::from_millis(40);
+        const SETTLE_IN_MEMORY: Duration = Duration::from_millis(40);
+        /// The events of a real server take longer, and nobody knows which are on their way.
+        const SETTLE_BEHIND_PROXY: Duration = Duration::from_millis(200);
+        /// A call that takes longer hangs.
+        const HANGS: Duration = Duration::from_millis(200);
+        let settle = match self.api.is_real() {
+            true => SETTLE_BEHIND_PROXY,
+            false => SETTLE_IN_MEMORY,
+        };
         loop {
             self.api.quiet().await;
             // A call that hangs moves nothing, and would never end.
-            let _ = tokio::time::timeout(SETTLE * 5, self.driver.quiet()).await;
+            let _ = tokio::time::timeout(HANGS, self.driver.quiet()).await;
             if let Some(foreign) = &self.foreign {
-                let _ = tokio::time::timeout(SETTLE * 5, foreign.quiet()).await;
+                let _ = tokio::time::timeout(HANGS, foreign.quiet()).await;
             }
             let (from, began) = (self.journal.len(), self.journal.now());
-            tokio::time::sleep(SETTLE).await;
+            tokio::time::sleep(settle).await;
             // Where this task had to wait for its turn, others may still be waiting for theirs.
-            let is_starved = self.journal.now() - began > SETTLE * 2;
+            let is_starved = self.journal.now() - began > settle * 2;
             if !is_starved && !self.journal.since(from).iter().any(|fact| is_motion(&fact.what)) {
                 return;
             }
         }
     }
 
-    /// The API server.
-    pub(crate) fn api(&self) -> &ApiServer {
-        &self.api
+    /// The API server, where it is the one in memory.
+    pub(crate) fn api(&self) -> Option<&ApiServer> {
+        match &self.api {
+            Api::Fake { api, .. } => Some(api),
+            Api::Real { .. } => None,
+        }
     }
 
     /// The driver's sockets, each with the node that it is on; none: the central one.
@@ -359,10 +372,7 @@ impl Cluster {
     pub(crate) async fn stop(mut self) -> Vec<(String, Vec<u8>)> {
         self.fleet.stop_all().await;
         self.controllers.abort();
-        self.server.stop().await;
-        if let Some(tls) = self.tls {
-            tls.stop().await;
-        }
+        self.api.stop().await;
         logs(self.folder.path())
     }
 }
@@ -395,50 +405,5 @@ fn publisher_client(node: Option<&str>) -> String {
     match node {
         Some(node) => format!("publisher@{node}"),
         None => Role::Publisher.as_str().to_owned(),
-    }
-}
-
-fn driver_spec(plan: &Plan) -> DriverSpec {
-    DriverSpec {
-        topology_keys: plan.segments.keys().to_vec(),
-        advertise_get_capacity: plan.driver.get_capacity,
-        advertise_clone_volume: plan.driver.clone_volume,
-        advertise_modify_volume: plan.driver.modify_volume,
-        tells_reserved: plan.driver.tells_reserved,
-        version: plan.driver.version,
-        ..DriverSpec::new(plan.driver.name.clone())
-    }
-}
-
-fn cost_factor((parameter, value, factor): &(String, String, u64)) -> CostFactor {
-    let (parameter, value) = (parameter.clone(), value.clone());
-    CostFactor {
-        parameter,
-        value,
-        numerator: *factor,
-        denominator: 1,
-    }
-}
-
-/// The poll interval of a publisher that is not to poll.
-const UNPOLLED: Duration = Duration::from_secs(3600);
-
-fn settings(plan: &Plan, refresh: Duration) -> Settings {
-    Settings {
-        mode: plan.mode,
-        refresh: if plan.publisher.polls { refresh } else { UNPOLLED },
-        publish: plan.publisher.publish,
-        by_owner: plan.publisher.by_owner,
-        metadata: plan.publisher.metadata,
-        asks_per_second: plan.publisher.asks_per_second,
-        owner_level: plan.publisher.owner_level,
-        immediate: plan.publisher.immediate,
-        zero: plan.publisher.zero,
-        strict_topology: plan.publisher.strict_topology,
-        scheduler: plan.scheduler.clone(),
-        withdraw: plan.publisher.withdraw,
-        election: plan.publisher.replicas.is_some(),
-        driver: plan.driver.name.clone(),
-        orphan_after: plan.orphan_after,
     }
 }

@@ -1,31 +1,33 @@
 //! The objects that own a publisher: Deployment → ReplicaSet → Pod, as a cluster would have made them.
 
-use fake_apiserver::{LocalClient, Status};
 use serde_json::{Value, json};
 
+use super::api::Client;
+use crate::apiserver::Refused;
 use crate::plan::NAMESPACE;
 
 /// Creates the chain and returns the pod's name.
-pub(super) fn create_chain(client: &LocalClient) -> Result<String, Status> {
-    let deployment = create(client, "apps/v1", "Deployment", "publisher", None)?;
+pub(super) async fn create_chain(client: &Client) -> Result<String, Refused> {
+    let deployment = create(client, "apps/v1", "Deployment", "publisher", None).await?;
     let replica_set = create(
         client,
         "apps/v1",
         "ReplicaSet",
         "publisher-5d4",
         Some(&deployment),
-    )?;
-    create(client, "v1", "Pod", "publisher-5d4-x7x", Some(&replica_set))?;
+    )
+    .await?;
+    create(client, "v1", "Pod", "publisher-5d4-x7x", Some(&replica_set)).await?;
     Ok("publisher-5d4-x7x".to_owned())
 }
 
-fn create(
-    client: &LocalClient,
+async fn create(
+    client: &Client,
     api_version: &str,
     kind: &str,
     name: &str,
     owner: Option<&Value>,
-) -> Result<Value, Status> {
+) -> Result<Value, Refused> {
     let mut object = json!({
         "apiVersion": api_version, "kind": kind,
         "metadata": {"name": name, "namespace": NAMESPACE},
@@ -38,7 +40,7 @@ fn create(
             "controller": true, "blockOwnerDeletion": true,
         }]);
     }
-    client.create(object).map(|created| (*created).clone())
+    client.create(object).await.map(|created| (*created).clone())
 }
 
 /// As much of a spec as validation wants. The pod is on a node, so that no scheduler touches it.

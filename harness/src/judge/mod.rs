@@ -153,6 +153,7 @@ impl<'p> Judge<'p> {
                 let summary = match &process.event {
                     ProcessEvent::Exited(how) => format!("{client} ended by itself: {how}"),
                     ProcessEvent::NotReady(what) => format!("{client} was not ready: {what}"),
+                    ProcessEvent::Flooded(what) => format!("{client} floods: {what} in one case"),
                     ProcessEvent::Started | ProcessEvent::Stopped => String::new(),
                 };
                 if !summary.is_empty() {

@@ -166,7 +166,7 @@ impl<'p> Monitor<'p> {
     fn observe_state(&mut self, plan: &Plan, world: &World, fact: &Fact) {
         let moves_state = matches!(fact.what, What::Commit(_) | What::StepActed(_) | What::Answer(_));
         if moves_state {
-            let holds = predicate::holds(&self.rows(plan, world));
+            let holds = predicate::is_true(plan, world, &self.expect.predicate);
             match (&self.phase, holds) {
                 (Phase::Waiting, true) => self.start_holding(world, fact),
                 (Phase::Waiting, false) if self.expect.always => {

@@ -156,6 +156,13 @@ pub enum PatternKind {
     Call(CallPattern),
     /// A watch event: verb, resource.
     Delivery(String, String),
+    /// A question to an extender.
+    Extender {
+        /// filter, prioritize or bind.
+        verb: String,
+        /// Only those that it answered well, or only those that it did not.
+        ok: Option<bool>,
+    },
 }
 
 /// A kind of CSI call. What is not set does not matter.
@@ -347,25 +354,27 @@ fn pattern(spec: &PatternSpec, segments: &Segments) -> Result<Pattern, String> {
         &spec.call,
         &spec.fault,
         &spec.delivery,
+        &spec.extender,
     );
     let kind = match given {
-        (Some(text), None, None, None, None) => {
+        (Some(text), None, None, None, None, None) => {
             let (verb, resource) = verb_and_resource(text, &["create", "update", "delete"])?;
             PatternKind::Write(verb, resource)
         }
-        (None, Some(text), None, None, None) => {
+        (None, Some(text), None, None, None, None) => {
             let (verb, resource) = verb_and_resource(text, VERBS)?;
             let code = spec.code.as_ref().map(|code| status(code)).transpose()?;
             PatternKind::Request { verb, resource, code }
         }
-        (None, None, Some(method), None, None) => PatternKind::Call(call(spec, method, segment)),
-        (None, None, None, Some(text), None) => PatternKind::Fault(text.clone()),
-        (None, None, None, None, Some(text)) => {
+        (None, None, Some(method), None, None, None) => PatternKind::Call(call(spec, method, segment)),
+        (None, None, None, Some(text), None, None) => PatternKind::Fault(text.clone()),
+        (None, None, None, None, Some(text), None) => {
             let (verb, resource) = verb_and_resource(text, &["create", "update", "delete"])?;
             PatternKind::Delivery(verb, resource)
         }
+        (None, None, None, None, None, Some(verb)) => extender(verb, spec.code.as_deref())?,
         _ => {
-            let one_of = "`write`, `request`, `call`, `fault`, `delivery`";
+            let one_of = "`write`, `request`, `call`, `fault`, `delivery`, `extender`";
             return Err(format!("a fact is exactly one of {one_of}"));
         }
     };
@@ -376,6 +385,28 @@ fn pattern(spec: &PatternSpec, segments: &Segments) -> Result<Pattern, String> {
         by: spec.by,
         harness: spec.harness,
     })
+}
+
+fn extender(verb: &str, code: Option<&str>) -> Result<PatternKind, String> {
+    const VERBS: [&str; 3] = ["filter", "prioritize", "bind"];
+    if !VERBS.contains(&verb) {
+        return Err(format!(
+            "`{verb}` is nothing that an extender is asked; choose one of {}",
+            VERBS.join(", ")
+        ));
+    }
+    let ok = match code {
+        None => None,
+        Some("OK") => Some(true),
+        Some("ERROR") => Some(false),
+        Some(other) => {
+            return Err(format!(
+                "`{other}` is no answer of an extender; write `OK` or `ERROR`"
+            ));
+        }
+    };
+    let verb = verb.to_owned();
+    Ok(PatternKind::Extender { verb, ok })
 }
 
 fn call(spec: &PatternSpec, method: &str, segment: Option<String>) -> CallPattern {

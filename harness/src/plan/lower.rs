@@ -47,6 +47,7 @@ pub fn lower(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     let pools = lowering.pools().map_err(whole)?;
     let version = version(cluster).map_err(whole)?;
     let driver_nodes = lowering.driver_nodes();
+    extenders(cluster).map_err(whole)?;
     let orphan_after = bound::duration(cluster.orphan_after.as_deref().unwrap_or("200ms")).map_err(whole)?;
     let mut steps = Vec::new();
     let mut step_ids = BTreeSet::new();
@@ -74,12 +75,13 @@ pub fn lower(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         mode: cluster.mode,
         publisher: cluster.publisher,
         scheduler: cluster.scheduler.clone(),
+        extenders: cluster.extenders.clone(),
         orphan_after,
         driver: DriverPlan {
             name: driver.clone(),
             get_capacity: cluster.driver.get_capacity,
             clone_volume: cluster.driver.clone_volume,
-            modify_volume: cluster.driver.modify_volume,
+            mutable_parameters: cluster.driver.mutable_parameters.clone(),
             tells_reserved: cluster.driver.tells_reserved,
             costs: cluster
                 .driver
@@ -109,6 +111,29 @@ fn roles(cluster: &ClusterSpec, id: &str) -> Vec<Role> {
         Some("driver") => vec![Role::Driver],
         Some("cleaner") => vec![Role::Publisher, Role::Cleaner],
         _ => vec![Role::Publisher, Role::Scheduler],
+    }
+}
+
+/// Whether the extenders can be told apart, and do something.
+fn extenders(cluster: &ClusterSpec) -> Result<(), String> {
+    let mut names = BTreeSet::new();
+    for extender in &cluster.extenders {
+        if !names.insert(&extender.name) {
+            return Err(format!(
+                "extender `{}` is there twice; give it another name",
+                extender.name
+            ));
+        }
+        if extender.weight < 1 {
+            return Err(format!(
+                "extender `{}`: `weight` must be at least 1",
+                extender.name
+            ));
+        }
+    }
+    match cluster.extenders.iter().filter(|extender| extender.binds).count() {
+        0 | 1 => Ok(()),
+        count => Err(format!("{count} extenders bind; only one may")),
     }
 }
 

@@ -40,7 +40,7 @@ pub enum ActionSpec {
     Reserve(ReserveSpec),
     /// An extender's reservation, by its name, is over.
     Unreserve(String),
-    /// Stop a role: its processes end, its objects stay.
+    /// Stop a role: its processes end, its objects stay. The driver's sockets go away with it, and its storage stays.
     Stop(Role),
     /// Start a role that was stopped.
     Start(Role),

@@ -35,9 +35,10 @@ pub(super) fn page(report: &Report, limit: usize) -> String {
     put(
         &mut out,
         &format!(
-            "\nMade by csi-capacity-harness {} with <code>cargo xtask {}</code>, {}.",
+            "\nMade by csi-capacity-harness {} with <code>cargo xtask {}</code>, API server {}, {}.",
             markdown(&report.harness),
             markdown(&report.command.join(" ")),
+            markdown(&report.settings.api_server),
             markdown(&report.started),
         ),
     );

@@ -89,6 +89,8 @@ pub struct SettingsRecord {
     pub patience: f64,
     /// How often a case that fails is run in all.
     pub attempts: u32,
+    /// What the systems talked to: `in memory`, or the release of a real API server.
+    pub api_server: String,
 }
 
 /// One case.

@@ -68,6 +68,7 @@ fn report(cases: Vec<CaseRecord>) -> Report {
             refresh_milliseconds: 100,
             patience: 1.0,
             attempts: 2,
+            api_server: format!("v1.36 {NASTY}"),
         },
         partial: vec![format!("partial {NASTY}")],
         counts: BTreeMap::new(),

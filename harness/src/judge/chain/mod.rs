@@ -160,7 +160,7 @@ impl<'a> Window<'a> {
     fn delivery(&self, role: Role, committed: &CommitFact) -> Option<&'a Fact> {
         self.facts.iter().find(|fact| match &fact.what {
             What::Delivery(delivery) => {
-                pattern::role_of(&delivery.client) == Some(role)
+                Role::of_client(&delivery.client) == Some(role)
                     && delivery.resource == committed.resource
                     && delivery.name == committed.name
                     && delivery.revision >= committed.revision
@@ -171,7 +171,7 @@ impl<'a> Window<'a> {
     }
 
     fn is_list(&self, request: &RequestFact, role: Role, committed: &CommitFact) -> bool {
-        pattern::role_of(&request.client) == Some(role)
+        Role::of_client(&request.client) == Some(role)
             && request.verb == "list"
             && *request.resource == *committed.resource
             && request
@@ -182,7 +182,7 @@ impl<'a> Window<'a> {
     /// The last request of a role in this step that was refused.
     fn refused_request(&self, role: Role, resource: &str) -> Option<&'a RequestFact> {
         let of_role = |request: &RequestFact| {
-            pattern::role_of(&request.client) == Some(role)
+            Role::of_client(&request.client) == Some(role)
                 && request.resource == resource
                 && request.code >= 400
         };

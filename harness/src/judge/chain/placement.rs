@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use super::{Chain, Window};
 use crate::journal::{Change, CommitFact, Fact, What};
-use crate::judge::pattern;
 use crate::judge::predicate::{DiffRow, Offer, node_of, row_key, spell_offer};
 use crate::plan::WORKLOADS;
 use crate::scenario::Role;
@@ -314,7 +313,7 @@ impl<'a> Window<'a> {
                 && commit.change != Change::Deleted
         };
         let (fact, commit) = self.last_commit(|commit| {
-            is_choice(commit) && pattern::role_of(&commit.client) == Some(Role::Scheduler)
+            is_choice(commit) && Role::of_client(&commit.client) == Some(Role::Scheduler)
         })?;
         let current = self
             .world

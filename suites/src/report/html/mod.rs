@@ -168,12 +168,13 @@ fn footer(report: &Report) -> String {
     };
     format!(
         "<footer>\n<p>Made by csi-capacity-harness {} with <code>cargo xtask {}</code>: poll interval {} ms, bounds × {}, \
-         {} attempt(s) per case.{features} The same record stands in <code>report.json</code>, format {}.</p>\n</footer>\n",
+         {} attempt(s) per case, API server {}.{features} The same record stands in <code>report.json</code>, format {}.</p>\n</footer>\n",
         xml(&report.harness),
         xml(&report.command.join(" ")),
         settings.refresh_milliseconds,
         settings.patience,
         settings.attempts,
+        xml(&settings.api_server),
         report.format,
     )
 }

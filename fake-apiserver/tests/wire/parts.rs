@@ -1,0 +1,108 @@
+//! The parts that other programs make servers and proxies of: paths, request lines, bodies in protobuf and rules.
+
+use fake_apiserver::{
+    Asked, Blow, Effect, Match, ResourcePath, ResourceRef, Rule, Rules, Tls, Verb, json_of_protobuf,
+};
+use serde_json::json;
+use std::net::Ipv4Addr;
+
+#[test]
+fn a_request_line_is_read_as_it_is_served() {
+    let read = |method: &str, path: &str, query: &str| {
+        let (verb, path) = ResourcePath::of_request(method, path, query)?;
+        let name = |name: Option<String>| name.unwrap_or_else(|| "-".to_owned());
+        let (namespace, subresource) = (name(path.namespace), name(path.subresource));
+        Some(format!(
+            "{verb} {} {} {namespace} {} {subresource}",
+            path.group,
+            path.resource,
+            name(path.name)
+        ))
+    };
+    let storage = "/apis/storage.k8s.io/v1";
+    assert_eq!(
+        read("GET", &format!("{storage}/csinodes"), "watch=1").unwrap(),
+        "watch storage.k8s.io csinodes - - -"
+    );
+    assert_eq!(
+        read("POST", "/api/v1/namespaces/a/pods/p/binding", "").unwrap(),
+        "create  pods a p binding"
+    );
+    assert_eq!(
+        read("PUT", "/api/v1/namespaces/a/status", "").unwrap(),
+        "update  namespaces - a status"
+    );
+    assert_eq!(read("GET", "/version", ""), None);
+    assert_eq!(read("GET", "/apis/example.com/v1/things", ""), None);
+}
+
+#[test]
+fn an_object_knows_its_path() {
+    let object = json!({
+        "apiVersion": "storage.k8s.io/v1beta1", "kind": "CSIStorageCapacity",
+        "metadata": {"name": "c", "namespace": "a"},
+    });
+    let at = ResourceRef::of(&object).unwrap();
+    assert_eq!(
+        at.path().unwrap(),
+        "/apis/storage.k8s.io/v1/namespaces/a/csistoragecapacities/c"
+    );
+    let beta = at.collection().path_in("storage.k8s.io/v1beta1");
+    assert_eq!(
+        beta.unwrap(),
+        "/apis/storage.k8s.io/v1beta1/namespaces/a/csistoragecapacities"
+    );
+    // A namespace in an object that has none is not believed.
+    let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "namespace": "a"}});
+    assert_eq!(ResourceRef::of(&node).unwrap().path().unwrap(), "/api/v1/nodes/n");
+    assert_eq!(
+        ResourceRef::of(&json!({"apiVersion": "v1", "kind": "Nothing"})),
+        None
+    );
+}
+
+#[test]
+fn a_body_in_protobuf_is_json_again() {
+    // meta.v1.DeleteOptions with gracePeriodSeconds 7, in its envelope.
+    let body = b"k8s\0\x0a\x13\x0a\x02v1\x12\x0dDeleteOptions\x12\x02\x08\x07";
+    assert_eq!(
+        json_of_protobuf(body).unwrap(),
+        json!({"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 7})
+    );
+    assert_eq!(json_of_protobuf(b"{}").unwrap_err().code, 400);
+}
+
+#[test]
+fn rules_tell_the_fate_of_a_request() {
+    let mut rules = Rules::default();
+    let on = Match {
+        verbs: vec![Verb::Create],
+        ..Match::default()
+    };
+    rules.install(Rule::new(on, Effect::Disconnect).times(1)).unwrap();
+    let (verb, path) = ResourcePath::of_request("POST", "/api/v1/nodes", "").unwrap();
+    let asked = Asked {
+        client: "c",
+        verb,
+        resource: Some(&path),
+        revision: "",
+    };
+    let (fate, applied) = rules.meet(&asked);
+    assert!(matches!(fate.blow, Some(Blow::Disconnect)));
+    assert_eq!(
+        format!("{}: {}", applied[0].effect, asked.describe()),
+        "disconnected before it was looked at: create nodes"
+    );
+    assert!(rules.meet(&asked).0.blow.is_none(), "it is spent");
+}
+
+#[tokio::test]
+async fn listeners_of_others_shake_hands_with_its_certificates() {
+    let tls = Tls::generate(Ipv4Addr::LOCALHOST.into()).unwrap();
+    let (ours, mut theirs) = tokio::io::duplex(1024);
+    // Somebody who does not speak TLS.
+    tokio::io::AsyncWriteExt::write_all(&mut theirs, b"GET / HTTP/1.1\r\n\r\n")
+        .await
+        .unwrap();
+    assert!(tls.accept(ours).await.is_err());
+}

@@ -1,0 +1,81 @@
+//! Removing what a run has created, and nothing else.
+//!
+//! Objects are deleted by name and uid, so that one of the same name that somebody else made stays. What waits for a finalizer that
+//! nobody would take away is released, for who would have done so belongs to the case and is stopped.
+
+use futures::StreamExt;
+use hyper::Method;
+use serde_json::{Value, json};
+
+use super::kinds::Kind;
+use super::upstream::{Lost, Upstream};
+
+/// Deletions at the same time.
+const AT_ONCE: usize = 8;
+
+/// Deletes objects of one kind, given in the server's names. Returns those that are still there, with the reason.
+pub(super) async fn remove(upstream: &Upstream, kind: Kind, objects: Vec<Value>) -> Vec<String> {
+    let removals = objects.into_iter().map(|object| async move {
+        let metadata = &object["metadata"];
+        let name = metadata["name"].as_str().unwrap_or_default().to_owned();
+        let place = match metadata["namespace"].as_str() {
+            Some(namespace) => format!("{} {namespace}/{name}", kind.resource),
+            None => format!("{} {name}", kind.resource),
+        };
+        let path = path(kind, metadata["namespace"].as_str(), &name);
+        let removed = remove_one(upstream, kind, &path, &metadata["uid"]).await;
+        removed.err().map(|why| format!("{place}: {why}"))
+    });
+    let removals = futures::stream::iter(removals).buffer_unordered(AT_ONCE);
+    removals.filter_map(|left| async move { left }).collect().await
+}
+
+/// The path of an object, in the server's names.
+fn path(kind: Kind, namespace: Option<&str>, name: &str) -> String {
+    let collection = kind.path();
+    match namespace {
+        Some(namespace) => {
+            let (root, resource) = collection.rsplit_once('/').unwrap_or_default();
+            format!("{root}/namespaces/{namespace}/{resource}/{name}")
+        }
+        None => format!("{collection}/{name}"),
+    }
+}
+
+async fn remove_one(upstream: &Upstream, kind: Kind, path: &str, uid: &Value) -> Result<(), Lost> {
+    let options = json!({
+        "apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0,
+        "propagationPolicy": "Background", "preconditions": {"uid": uid},
+    });
+    let answer = upstream.ask(Method::DELETE, path, Some(&options)).await?;
+    match answer.code {
+        // Gone, or another object has the name.
+        404 => return Ok(()),
+        409 if kind.resource != "namespaces" => return Ok(()),
+        _ if answer.is_good() || answer.code == 409 => {}
+        _ => return Err(Lost(answer.message())),
+    }
+    if answer.json()["kind"] == "Status" && kind.resource != "namespaces" {
+        return Ok(());
+    }
+    let there = upstream.ask(Method::GET, path, None).await?;
+    let mut object = there.json();
+    if there.code == 404 || object["metadata"]["uid"] != *uid {
+        return Ok(());
+    }
+    let released = if kind.resource == "namespaces" {
+        // Nobody else empties it; it is empty, for everything that is followed was deleted before.
+        object["spec"]["finalizers"] = json!([]);
+        upstream
+            .ask(Method::PUT, &format!("{path}/finalize"), Some(&object))
+            .await?
+    } else {
+        let patch = json!({"metadata": {"finalizers": null, "uid": uid}});
+        upstream.ask(Method::PATCH, path, Some(&patch)).await?
+    };
+    match released.code {
+        404 => Ok(()),
+        _ if released.is_good() => Ok(()),
+        _ => Err(Lost(format!("its finalizers stay: {}", released.message()))),
+    }
+}

@@ -1,0 +1,85 @@
+//! Requests of the harness itself, through the same way that the systems' requests take, without a socket.
+
+use std::sync::Arc;
+
+use fake_apiserver::ResourceRef;
+use hyper::Method;
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use serde_json::Value;
+
+use super::case::Case;
+use super::exchange::{Reply, answer};
+use super::witness::Key;
+
+pub(super) const CLAIMS: &str = "persistentvolumeclaims";
+pub(super) const VOLUMES: &str = "persistentvolumes";
+
+/// A request that was not granted.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{message}")]
+pub(crate) struct Refused {
+    /// HTTP status.
+    pub(crate) code: u16,
+    /// The server's words.
+    pub(crate) message: String,
+}
+
+impl From<fake_apiserver::Status> for Refused {
+    fn from(status: fake_apiserver::Status) -> Self {
+        Refused {
+            code: status.code,
+            message: status.message,
+        }
+    }
+}
+
+/// The path of an object, where the kind is known.
+pub(super) fn path_of(key: &Key) -> Option<String> {
+    let (collection, _) = ResourceRef::by_plural(&key.resource)?;
+    let place = match &key.namespace {
+        Some(namespace) => collection.namespace(namespace),
+        None => collection,
+    };
+    place.name(&key.name).path()
+}
+
+/// Sends a request under a client's name and reads the answer.
+pub(crate) async fn call(
+    case: &Arc<Case>,
+    client: &str,
+    method: Method,
+    path: &str,
+    body: Option<Value>,
+) -> Result<Value, Refused> {
+    let mut asked = Case::ours(client);
+    if method == Method::PATCH {
+        let media = HeaderValue::from_static("application/merge-patch+json");
+        asked.headers.insert(CONTENT_TYPE, media);
+    }
+    asked.method = method;
+    asked.path = path.to_owned();
+    asked.body = body.map(|body| body.to_string().into()).unwrap_or_default();
+    match answer(case, asked).await {
+        Reply::Whole(whole) if whole.code < 300 => Ok(whole.value()),
+        Reply::Whole(whole) => Err(Refused {
+            code: whole.code,
+            message: whole.value()["message"].as_str().unwrap_or_default().to_owned(),
+        }),
+        Reply::Events(_) | Reply::Cut => Err(Refused {
+            code: 503,
+            message: "the API server did not answer".to_owned(),
+        }),
+    }
+}
+
+impl Case {
+    /// Reads an object without writing anything down; the code of the answer and the object.
+    pub(super) async fn upstream_get(&self, path: &str) -> Option<(u16, Value)> {
+        let (_, asked) = fake_apiserver::ResourcePath::of_request("GET", path, "")?;
+        let path = self.names.path(&asked);
+        let answer = self.upstream.ask(Method::GET, &path, None).await.ok()?;
+        let mut object = answer.json();
+        self.names.receive(&mut object);
+        Some((answer.code, object))
+    }
+}

@@ -1,0 +1,184 @@
+//! The watches that a run holds itself, one for each kind of object, and how their events get to the cases.
+//!
+//! Knows which case an object belongs to by its label, and nothing else of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt;
+use hyper::{Method, Request};
+use kube::client::Body;
+use parking_lot::Mutex;
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use super::kinds::{KINDS, Kind};
+use super::names::{CASE_LABEL, RUN_LABEL};
+use super::upstream::{Lost, Upstream, lines};
+use super::witness::revision;
+use crate::journal::Change;
+
+/// Events that a case may be behind before all cases wait for it.
+const BEHIND: usize = 4096;
+
+/// Pause before a watch that broke is begun anew.
+const AGAIN: Duration = Duration::from_millis(100);
+
+/// What a case is told, in the server's names.
+#[derive(Debug)]
+pub(super) enum News {
+    /// An object changed.
+    Change(Change, Arc<str>, Value),
+    /// These are all objects of a resource: some events were lost before.
+    All(Arc<str>, Vec<Value>),
+}
+
+/// The watches of a run.
+pub(super) struct Hub {
+    upstream: Upstream,
+    run: String,
+    cases: Mutex<BTreeMap<String, mpsc::Sender<News>>>,
+    /// The kinds that the server has.
+    served: Mutex<BTreeSet<&'static str>>,
+}
+
+impl Hub {
+    /// Begins to watch every kind that the server has. What it returns ends with the tasks that it has started.
+    pub(super) async fn start(
+        upstream: Upstream,
+        run: &str,
+    ) -> Result<(Arc<Self>, Vec<tokio::task::AbortHandle>), Lost> {
+        let hub = Arc::new(Hub {
+            upstream,
+            run: run.to_owned(),
+            cases: Mutex::default(),
+            served: Mutex::default(),
+        });
+        let mut tasks = Vec::new();
+        for kind in KINDS {
+            // Some kinds are younger than some servers.
+            let Some((_, from)) = hub.list(kind).await? else {
+                continue;
+            };
+            hub.served.lock().insert(kind.resource);
+            let follow = hub.clone().follow(kind, from);
+            tasks.push(tokio::spawn(follow).abort_handle());
+        }
+        Ok((hub, tasks))
+    }
+
+    /// The kinds that the server has.
+    pub(super) fn served(&self) -> Vec<Kind> {
+        let served = self.served.lock();
+        KINDS
+            .into_iter()
+            .filter(|kind| served.contains(kind.resource))
+            .collect()
+    }
+
+    /// From now on, events of that case go to the receiver.
+    pub(super) fn join(&self, case: &str) -> mpsc::Receiver<News> {
+        let (sender, receiver) = mpsc::channel(BEHIND);
+        self.cases.lock().insert(case.to_owned(), sender);
+        receiver
+    }
+
+    /// Forgets a case.
+    pub(super) fn leave(&self, case: &str) {
+        self.cases.lock().remove(case);
+    }
+
+    /// The objects of the run, and the revision of the list; none: the server does not have the kind.
+    pub(super) async fn list(&self, kind: Kind) -> Result<Option<(Vec<Value>, u64)>, Lost> {
+        let path = format!("{}?labelSelector={RUN_LABEL}%3D{}", kind.path(), self.run);
+        let answer = self.upstream.ask(Method::GET, &path, None).await?;
+        if answer.code == 404 {
+            return Ok(None);
+        }
+        if !answer.is_good() {
+            return Err(Lost(format!("list {}: {}", kind.resource, answer.message())));
+        }
+        let mut list = answer.json();
+        let from = revision(&list);
+        let items = match list["items"].take() {
+            Value::Array(items) => items,
+            _ => Vec::new(),
+        };
+        Ok(Some((items, from)))
+    }
+
+    async fn follow(self: Arc<Self>, kind: Kind, mut from: u64) {
+        let resource: Arc<str> = kind.resource.into();
+        loop {
+            let is_lost = self.watch(kind, &resource, &mut from).await.is_err();
+            if !is_lost {
+                continue;
+            }
+            tokio::time::sleep(AGAIN).await;
+            if let Ok(Some((items, at))) = self.list(kind).await {
+                from = at;
+                self.tell_all(&resource, items).await;
+            }
+        }
+    }
+
+    /// Follows one watch to its end; the error says that events may be lost.
+    async fn watch(&self, kind: Kind, resource: &Arc<str>, from: &mut u64) -> Result<(), Lost> {
+        let query = format!(
+            "watch=true&allowWatchBookmarks=true&resourceVersion={from}&labelSelector={RUN_LABEL}%3D{}",
+            self.run
+        );
+        let request = Request::get(format!("{}?{query}", kind.path())).body(Body::empty());
+        let response = self
+            .upstream
+            .begin(request.map_err(|error| Lost(error.to_string()))?)
+            .await?;
+        if !response.status().is_success() {
+            return Err(Lost(response.status().to_string()));
+        }
+        let mut lines = lines(response.into_body());
+        while let Some(line) = lines.next().await {
+            let mut event: Value = serde_json::from_slice(&line).map_err(|error| Lost(error.to_string()))?;
+            let object = event["object"].take();
+            let change = match event["type"].as_str() {
+                Some("ADDED") => Some(Change::Added),
+                Some("MODIFIED") => Some(Change::Modified),
+                Some("DELETED") => Some(Change::Deleted),
+                Some("BOOKMARK") => None,
+                _ => return Err(Lost(object.to_string())),
+            };
+            *from = revision(&object).max(*from);
+            if let Some(change) = change {
+                self.tell(change, resource, object).await;
+            }
+        }
+        Ok(())
+    }
+
+    async fn tell(&self, change: Change, resource: &Arc<str>, object: Value) {
+        let case = object["metadata"]["labels"][CASE_LABEL]
+            .as_str()
+            .unwrap_or_default();
+        let sender = self.cases.lock().get(case).cloned();
+        if let Some(sender) = sender {
+            // A case that is over does not care.
+            let _ = sender.send(News::Change(change, resource.clone(), object)).await;
+        }
+    }
+
+    async fn tell_all(&self, resource: &Arc<str>, items: Vec<Value>) {
+        let mut by_case: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+        for item in items {
+            let case = item["metadata"]["labels"][CASE_LABEL]
+                .as_str()
+                .unwrap_or_default();
+            by_case.entry(case.to_owned()).or_default().push(item);
+        }
+        let senders: Vec<_> = self.cases.lock().clone().into_iter().collect();
+        for (case, sender) in senders {
+            let own = by_case.remove(&case).unwrap_or_default();
+            let _ = sender.send(News::All(resource.clone(), own)).await;
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The kinds of objects that cases and their systems have: those that are followed, and cleaned up afterwards.
+//!
+//! Nothing else can be written through the harness, so that nothing is left behind.
+
+/// A resource that is followed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Kind {
+    /// API group; empty for the core group.
+    pub(super) group: &'static str,
+    /// Version within the group.
+    pub(super) version: &'static str,
+    /// Plural name.
+    pub(super) resource: &'static str,
+}
+
+impl Kind {
+    /// The path of the collection in all namespaces.
+    pub(super) fn path(self) -> String {
+        match self.group {
+            "" => format!("/api/{}/{}", self.version, self.resource),
+            group => format!("/apis/{group}/{}/{}", self.version, self.resource),
+        }
+    }
+}
+
+const fn kind(group: &'static str, version: &'static str, resource: &'static str) -> Kind {
+    Kind {
+        group,
+        version,
+        resource,
+    }
+}
+
+const STORAGE: &str = "storage.k8s.io";
+
+/// All of them, in the order in which they are removed: namespaces come last, for the others are in them.
+pub(super) const KINDS: [Kind; 29] = [
+    kind("", "v1", "pods"),
+    kind("apps", "v1", "deployments"),
+    kind("apps", "v1", "statefulsets"),
+    kind("apps", "v1", "daemonsets"),
+    kind("apps", "v1", "replicasets"),
+    kind("", "v1", "replicationcontrollers"),
+    kind("batch", "v1", "jobs"),
+    kind("resource.k8s.io", "v1", "resourceclaims"),
+    kind("resource.k8s.io", "v1", "resourceclaimtemplates"),
+    kind("resource.k8s.io", "v1", "resourceslices"),
+    kind("resource.k8s.io", "v1", "deviceclasses"),
+    kind(STORAGE, "v1", "csistoragecapacities"),
+    kind(STORAGE, "v1", "volumeattachments"),
+    kind("", "v1", "persistentvolumeclaims"),
+    kind("", "v1", "persistentvolumes"),
+    kind(STORAGE, "v1", "volumeattributesclasses"),
+    kind(STORAGE, "v1", "storageclasses"),
+    kind(STORAGE, "v1", "csidrivers"),
+    kind(STORAGE, "v1", "csinodes"),
+    kind("", "v1", "nodes"),
+    kind("policy", "v1", "poddisruptionbudgets"),
+    kind("", "v1", "services"),
+    kind("", "v1", "configmaps"),
+    kind("", "v1", "secrets"),
+    kind("coordination.k8s.io", "v1", "leases"),
+    kind("scheduling.k8s.io", "v1", "priorityclasses"),
+    kind("", "v1", "serviceaccounts"),
+    kind("", "v1", "events"),
+    kind("", "v1", "namespaces"),
+];
+
+/// Resources that only ask a question: nothing is stored.
+const QUESTIONS: [&str; 6] = [
+    "localsubjectaccessreviews",
+    "selfsubjectaccessreviews",
+    "selfsubjectreviews",
+    "selfsubjectrulesreviews",
+    "subjectaccessreviews",
+    "tokenreviews",
+];
+
+/// The kind of that name.
+pub(super) fn followed(resource: &str) -> Option<&'static Kind> {
+    KINDS.iter().find(|kind| kind.resource == resource)
+}
+
+/// Whether a resource only asks a question.
+pub(super) fn is_question(resource: &str) -> bool {
+    QUESTIONS.contains(&resource)
+}

@@ -1,0 +1,225 @@
+//! A real API server in the place of the one in memory: the same cases, and the same facts about them.
+//!
+//! A proxy of the harness stands before the server. The systems of a case reach it as they would reach the server in memory: on
+//! loopback, each with a token of its own, which the proxy replaces by the user's credentials. What it passes on, it writes down.
+//! Other layers:
+//!
+//! - `upstream`: the server itself, and whether it can be used at all.
+//! - `names`: how a case gets names of its own there, so that it collides with nothing and can touch nothing of others.
+//! - `hub`, `witness`: what happened to the case's objects, from watches of the run's own, and who did it.
+//! - `exchange`, `stream`, `listen`, `client`: requests and watches.
+//! - `faults`: failures on demand, before the server.
+//! - `surroundings`: what no bare API server does and cases rely on.
+//! - `clean`: removing what a run created.
+//! - `skips`: what cases want of a server that no proxy can give.
+//!
+//! Not here: what a case is about. Names are unique by a suffix that the proxy adds and takes away again, rather than in the plan,
+//! so that plan, driver, systems, journal and judge are exactly those of a run against the server in memory: a difference between
+//! two runs is then a difference between the servers.
+
+mod case;
+mod clean;
+mod client;
+mod exchange;
+mod faults;
+mod hub;
+mod kinds;
+mod listen;
+mod names;
+mod skips;
+mod stream;
+mod surroundings;
+mod upstream;
+mod witness;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use hyper::Method;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tokio::task::AbortHandle;
+
+pub(crate) use case::Case;
+pub(crate) use client::{Refused, call};
+pub(crate) use listen::Listening;
+pub use names::{CASE_LABEL, RUN_LABEL};
+pub use upstream::ConnectError;
+
+use crate::journal::Journal;
+use crate::system::Killer;
+use hub::Hub;
+use names::Names;
+use upstream::Upstream;
+
+/// A real API server that the cases of a run share. Clones are handles of the same one.
+#[derive(Clone)]
+pub struct RealServer(Arc<Shared>);
+
+struct Shared {
+    upstream: Upstream,
+    hub: Arc<Hub>,
+    tasks: Vec<AbortHandle>,
+    /// What makes the names of this run unlike all others'.
+    run: String,
+    cases: AtomicU64,
+    running: Mutex<Vec<std::sync::Weak<Case>>>,
+    is_over: AtomicBool,
+    version: String,
+    minor: u8,
+}
+
+impl RealServer {
+    /// Connects with the user and the cluster of a kubeconfig's current context, checks rights and surroundings, and begins to follow
+    /// what the run will create. Creates nothing.
+    ///
+    /// Fails when the file can't be used, when the server can't be reached or refuses, and when others are at work in its cluster.
+    pub async fn connect(kubeconfig: &Path) -> Result<Self, ConnectError> {
+        let upstream = Upstream::open(kubeconfig).await?;
+        let version = upstream.check(kubeconfig).await?;
+        let run = random(6);
+        let (hub, tasks) =
+            Hub::start(upstream.clone(), &run)
+                .await
+                .map_err(|lost| ConnectError::Unreachable {
+                    path: PathBuf::from(kubeconfig),
+                    why: lost.0,
+                })?;
+        let minor = version["minor"].as_str().unwrap_or_default();
+        let minor = minor
+            .trim_end_matches(|c: char| !c.is_ascii_digit())
+            .parse()
+            .unwrap_or(0);
+        Ok(RealServer(Arc::new(Shared {
+            upstream,
+            hub,
+            tasks,
+            run,
+            cases: AtomicU64::new(0),
+            running: Mutex::default(),
+            is_over: AtomicBool::new(false),
+            version: version["gitVersion"].as_str().unwrap_or_default().to_owned(),
+            minor,
+        })))
+    }
+
+    /// The release, as the server spells it.
+    pub fn version(&self) -> String {
+        format!("{} (1.{})", self.0.version, self.0.minor)
+    }
+
+    /// The value of [`RUN_LABEL`] on everything that this run creates.
+    pub fn run(&self) -> &str {
+        &self.0.run
+    }
+
+    /// Begins a case: its names, its facts, its faults, and the namespaces that every cluster has.
+    pub(crate) async fn case(&self, journal: &Journal, killer: Killer) -> Result<Arc<Case>, String> {
+        let number = self.0.cases.fetch_add(1, Ordering::Relaxed);
+        let names = Names::new(&self.0.run, number);
+        let case = Case::start(
+            self.0.upstream.clone(),
+            self.0.hub.clone(),
+            names,
+            journal,
+            killer,
+        );
+        {
+            let mut running = self.0.running.lock();
+            if self.0.is_over.load(Ordering::Acquire) {
+                return Err("the run is over".to_owned());
+            }
+            running.retain(|case| case.strong_count() > 0);
+            running.push(Arc::downgrade(&case));
+        }
+        Ok(case)
+    }
+
+    /// Removes what a case has created. Returns what is left, each with the reason.
+    pub(crate) async fn end(&self, case: &Case) -> Vec<String> {
+        case.end().await;
+        let mut left = Vec::new();
+        let objects = case.witness.objects();
+        for kind in case.kinds() {
+            let own = objects.iter().filter(|(key, _)| *key.resource == *kind.resource);
+            let own: Vec<Value> = own
+                .map(|(key, object)| {
+                    let uid = &object["metadata"]["uid"];
+                    match &key.namespace {
+                        Some(namespace) => {
+                            json!({"metadata": {"name": key.name, "namespace": case.names.theirs(namespace), "uid": uid}})
+                        }
+                        None => json!({"metadata": {"name": case.names.theirs(&key.name), "uid": uid}}),
+                    }
+                })
+                .collect();
+            if !own.is_empty() {
+                left.extend(clean::remove(&self.0.upstream, kind, own).await);
+            }
+        }
+        left
+    }
+
+    /// Ends the run: cases that are not over can create nothing any more, and whatever carries the run's label is removed. Returns
+    /// what is left, each with the reason.
+    pub async fn finish(&self) -> Vec<String> {
+        self.0.is_over.store(true, Ordering::Release);
+        let running: Vec<_> = self.0.running.lock().drain(..).collect();
+        for case in running.iter().filter_map(std::sync::Weak::upgrade) {
+            case.end().await;
+        }
+        let mut left = Vec::new();
+        for kind in self.0.hub.served() {
+            match self.0.hub.list(kind).await {
+                Ok(Some((objects, _))) => {
+                    left.extend(clean::remove(&self.0.upstream, kind, objects).await);
+                }
+                Ok(None) => {}
+                Err(lost) => left.push(format!("{}: {}", kind.resource, lost.0)),
+            }
+        }
+        left
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.tasks.iter().for_each(AbortHandle::abort);
+    }
+}
+
+/// Does to an object that was just made what controllers do at once in every cluster. `wanted`: as it was asked for.
+pub(crate) async fn furnish(case: &Arc<Case>, wanted: &Value, made: Value) -> Result<Value, Refused> {
+    let name = made["metadata"]["name"].as_str().unwrap_or_default();
+    match made["kind"].as_str() {
+        Some("Namespace") => give_account(case, name).await.map(|()| made),
+        // The server keeps pods away from a node until a controller has seen that it is ready.
+        Some("Node") if made["spec"]["taints"] != wanted["spec"]["taints"] => {
+            let taints = json!({"spec": {"taints": wanted["spec"]["taints"]}});
+            let path = format!("/api/v1/nodes/{name}");
+            call(case, crate::system::HARNESS, Method::PATCH, &path, Some(taints)).await
+        }
+        _ => Ok(made),
+    }
+}
+
+/// The account that pods of a namespace run as, without a token in them.
+async fn give_account(case: &Arc<Case>, namespace: &str) -> Result<(), Refused> {
+    let account = json!({
+        "apiVersion": "v1", "kind": "ServiceAccount", "automountServiceAccountToken": false,
+        "metadata": {"name": "default", "namespace": namespace},
+    });
+    let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts");
+    match call(case, crate::system::HARNESS, Method::POST, &path, Some(account)).await {
+        Err(refused) if refused.code != 409 => Err(refused),
+        _ => Ok(()),
+    }
+}
+
+/// Random lower-case letters and digits.
+fn random(length: usize) -> String {
+    const SIGNS: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyz";
+    let sign = |_| char::from(SIGNS[rand::random_range(0..SIGNS.len())]);
+    (0..length).map(sign).collect()
+}

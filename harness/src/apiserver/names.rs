@@ -1,0 +1,359 @@
+//! What a case's objects are called in a server that others use as well: their own names with a suffix that no other case has.
+//!
+//! Everything without a namespace, and every namespace, gets the suffix on its way to the server and loses it on its way back, so
+//! the case, its systems and its journal know only the names that are written in the case. A name without the suffix never
+//! reaches the server: whatever a system does, it can't touch an object that is not of its case. Labels say of each object
+//! which run and which case it belongs to; lists and watches ask for those alone.
+//!
+//! Knows where names are in objects and requests; sends nothing.
+
+use fake_apiserver::{ResourcePath, ResourceRef, Verb};
+use form_urlencoded::Serializer;
+use serde_json::{Map, Value};
+
+/// Label of everything that a run creates: which run.
+pub const RUN_LABEL: &str = "capacity-harness/run";
+/// Label of everything that a run creates: which case of it.
+pub const CASE_LABEL: &str = "capacity-harness/case";
+
+/// Kinds without a namespace that other objects refer to by `kind` and `name`.
+const CLUSTER_KINDS: [&str; 9] = [
+    "CSIDriver",
+    "CSINode",
+    "Namespace",
+    "Node",
+    "PersistentVolume",
+    "PriorityClass",
+    "StorageClass",
+    "VolumeAttachment",
+    "VolumeAttributesClass",
+];
+
+/// Fields that hold the name of an object without a namespace, or of a namespace, in whatever object they are.
+const NAME_FIELDS: [&str; 11] = [
+    "attacher",
+    "driver",
+    "driverName",
+    "namespace",
+    "nodeName",
+    "persistentVolumeName",
+    "provisioner",
+    "storageClassName",
+    "targetVolumeAttributesClassName",
+    "volumeAttributesClassName",
+    "volumeName",
+];
+
+/// How the names of one case are turned into those of the server, and back.
+#[derive(Debug, Clone)]
+pub(crate) struct Names {
+    run: String,
+    case: String,
+    suffix: String,
+}
+
+impl Names {
+    /// For the case of that number in that run.
+    pub(super) fn new(run: &str, number: u64) -> Self {
+        let case = format!("{run}{number:04}");
+        Names {
+            run: run.to_owned(),
+            suffix: format!("-x{case}"),
+            case,
+        }
+    }
+
+    /// The value of the case's label.
+    pub(super) fn case(&self) -> &str {
+        &self.case
+    }
+
+    /// What a name is in the server.
+    pub(super) fn theirs(&self, name: &str) -> String {
+        if name.is_empty() || name.ends_with(&self.suffix) {
+            return name.to_owned();
+        }
+        format!("{name}{}", self.suffix)
+    }
+
+    /// The path of a request in the server.
+    pub(super) fn path(&self, asked: &ResourcePath) -> String {
+        let mut path = match asked.group.as_str() {
+            "" => format!("/api/{}", asked.version),
+            group => format!("/apis/{group}/{}", asked.version),
+        };
+        if let Some(namespace) = &asked.namespace {
+            path.push_str(&format!("/namespaces/{}", self.theirs(namespace)));
+        }
+        path.push('/');
+        path.push_str(&asked.resource);
+        if let Some(name) = &asked.name {
+            path.push('/');
+            match is_cluster_wide(asked) {
+                true => path.push_str(&self.theirs(name)),
+                false => path.push_str(name),
+            }
+        }
+        if let Some(subresource) = &asked.subresource {
+            path.push('/');
+            path.push_str(subresource);
+        }
+        path
+    }
+
+    /// The query of a request in the server: collections are those of the case alone.
+    pub(super) fn query(&self, verb: Verb, asked: &ResourcePath, query: &str) -> String {
+        let mut own = None;
+        if matches!(verb, Verb::List | Verb::Watch | Verb::DeleteCollection) {
+            own = Some(format!("{CASE_LABEL}={}", self.case));
+        }
+        let mut pairs = Serializer::new(String::new());
+        for (key, value) in form_urlencoded::parse(query.as_bytes()) {
+            match &*key {
+                "labelSelector" => match own.take() {
+                    Some(own) if value.is_empty() => drop(pairs.append_pair(&key, &own)),
+                    Some(own) => drop(pairs.append_pair(&key, &format!("{value},{own}"))),
+                    None => drop(pairs.append_pair(&key, &value)),
+                },
+                "fieldSelector" => {
+                    let fields = self.fields(asked, &value);
+                    pairs.append_pair(&key, &fields);
+                }
+                // Said by the path in an old form of watches; the other form is what is sent on.
+                "watch" => {}
+                _ => drop(pairs.append_pair(&key, &value)),
+            }
+        }
+        if let Some(own) = own {
+            pairs.append_pair("labelSelector", &own);
+        }
+        if verb == Verb::Watch {
+            pairs.append_pair("watch", "true");
+        }
+        pairs.finish()
+    }
+
+    /// A field selector in the server's names.
+    fn fields(&self, asked: &ResourcePath, selector: &str) -> String {
+        let is_name = |key: &str| {
+            key == "spec.nodeName"
+                || key.to_ascii_lowercase().ends_with("namespace")
+                || (key == "metadata.name" && is_cluster_wide(asked))
+        };
+        let terms = selector.split(',').map(|term| {
+            let cut = term.find(['=', '!']).unwrap_or(term.len());
+            let (key, rest) = term.split_at(cut);
+            let value = rest.trim_start_matches(['=', '!']);
+            match is_name(key) && !value.is_empty() {
+                true => format!("{key}{}{}", &rest[..rest.len() - value.len()], self.theirs(value)),
+                false => term.to_owned(),
+            }
+        });
+        terms.collect::<Vec<_>>().join(",")
+    }
+
+    /// Turns the body of a request into what the server is sent, labels included where an object is written as a whole.
+    pub(super) fn send(&self, verb: Verb, asked: &ResourcePath, applies: bool, body: &mut Value) {
+        if is_cluster_wide(asked)
+            && let Some(metadata) = body.get_mut("metadata").and_then(Value::as_object_mut)
+        {
+            self.name_itself(verb, metadata);
+        }
+        self.forward(body);
+        let is_whole = match verb {
+            Verb::Create => asked.subresource.is_none(),
+            Verb::Update => !matches!(asked.subresource.as_deref(), Some("scale")),
+            _ => applies,
+        };
+        if is_whole && body.is_object() {
+            let labels = &mut body["metadata"]["labels"];
+            if !labels.is_object() {
+                *labels = Map::new().into();
+            }
+            labels[RUN_LABEL] = self.run.as_str().into();
+            labels[CASE_LABEL] = self.case.as_str().into();
+        }
+    }
+
+    /// The name of an object without a namespace. A generated one is made here, for the server would put it behind the suffix.
+    fn name_itself(&self, verb: Verb, metadata: &mut Map<String, Value>) {
+        let text = |metadata: &Map<String, Value>, key: &str| {
+            let text = metadata.get(key).and_then(Value::as_str).unwrap_or_default();
+            text.to_owned()
+        };
+        let (name, generate) = (text(metadata, "name"), text(metadata, "generateName"));
+        if !name.is_empty() {
+            metadata.insert("name".to_owned(), self.theirs(&name).into());
+        } else if verb == Verb::Create && !generate.is_empty() {
+            let name = self.theirs(&format!("{generate}{}", super::random(5)));
+            metadata.insert("name".to_owned(), name.into());
+        }
+    }
+
+    /// Gives names in an object their suffix, wherever they are.
+    fn forward(&self, value: &mut Value) {
+        match value {
+            Value::Array(list) => list.iter_mut().for_each(|each| self.forward(each)),
+            Value::Object(fields) => self.forward_fields(fields),
+            _ => {}
+        }
+    }
+
+    fn forward_fields(&self, fields: &mut Map<String, Value>) {
+        let is_reference = fields
+            .get("kind")
+            .and_then(Value::as_str)
+            .is_some_and(|kind| CLUSTER_KINDS.contains(&kind));
+        // An entry of CSINode.spec.drivers.
+        let is_registration = fields.contains_key("nodeID");
+        // A term of a node selector that is about the node itself.
+        let is_field = fields.get("key").is_some_and(|key| key == "metadata.name");
+        for (key, value) in fields.iter_mut() {
+            let is_name = NAME_FIELDS.contains(&key.as_str())
+                || (key == "name" && (is_reference || is_registration))
+                || (key.ends_with("-secret-namespace"));
+            match value {
+                // Templates of names are filled in later, from names that have the suffix.
+                Value::String(name) if is_name && !name.contains("${") => *name = self.theirs(name),
+                Value::Array(names) if key == "values" && is_field => {
+                    for name in names {
+                        if let Value::String(name) = name {
+                            *name = self.theirs(name);
+                        }
+                    }
+                }
+                // What configuration and secrets hold is nobody's name.
+                _ if key == "data" || key == "stringData" || key == "binaryData" => {}
+                value => self.forward(value),
+            }
+        }
+    }
+
+    /// Turns what the server says into what the case knows: no suffixes, and not the labels.
+    pub(super) fn receive(&self, value: &mut Value) {
+        match value {
+            Value::String(text) if text.contains(&self.suffix) => *text = text.replace(&self.suffix, ""),
+            Value::Array(list) => list.iter_mut().for_each(|each| self.receive(each)),
+            Value::Object(fields) => {
+                if let Some(Value::Object(labels)) = fields.get_mut("labels")
+                    && labels.remove(CASE_LABEL).is_some()
+                {
+                    labels.remove(RUN_LABEL);
+                    if labels.is_empty() {
+                        fields.remove("labels");
+                    }
+                }
+                fields.values_mut().for_each(|each| self.receive(each));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether the name in a path is that of an object without a namespace.
+fn is_cluster_wide(asked: &ResourcePath) -> bool {
+    asked.namespace.is_none()
+        && ResourceRef::by_plural(&asked.resource).is_none_or(|(_, namespaced)| !namespaced)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn names() -> Names {
+        Names::new("abc", 7)
+    }
+
+    fn asked(method: &str, path: &str) -> (Verb, ResourcePath) {
+        ResourcePath::of_request(method, path, "").unwrap()
+    }
+
+    fn sent(method: &str, path: &str, mut body: Value) -> Value {
+        let (verb, asked) = asked(method, path);
+        names().send(verb, &asked, false, &mut body);
+        body
+    }
+
+    #[test]
+    fn what_goes_and_comes_back_is_the_same() {
+        let volume = json!({
+            "kind": "PersistentVolume", "metadata": {"name": "pvc-1"},
+            "spec": {
+                "storageClassName": "fast", "claimRef": {"kind": "PersistentVolumeClaim", "namespace": "default", "name": "data"},
+                "csi": {"driver": "disk.example.com", "volumeHandle": "v"},
+            },
+        });
+        let mut there = sent("POST", "/api/v1/persistentvolumes", volume.clone());
+        assert_eq!(there["metadata"]["name"], "pvc-1-xabc0007");
+        assert_eq!(there["metadata"]["labels"][RUN_LABEL], "abc");
+        assert_eq!(there["spec"]["claimRef"]["namespace"], "default-xabc0007");
+        assert_eq!(there["spec"]["claimRef"]["name"], "data");
+        assert_eq!(there["spec"]["csi"]["driver"], "disk.example.com-xabc0007");
+        names().receive(&mut there);
+        assert_eq!(there, volume);
+    }
+
+    #[test]
+    fn no_name_of_anything_without_a_namespace_stays_as_it_is() {
+        let path = |path| names().path(&asked("GET", path).1);
+        assert_eq!(path("/api/v1/nodes/n1"), "/api/v1/nodes/n1-xabc0007");
+        assert_eq!(
+            path("/api/v1/namespaces/default"),
+            "/api/v1/namespaces/default-xabc0007"
+        );
+        assert_eq!(
+            path("/api/v1/namespaces/default/pods/p/status"),
+            "/api/v1/namespaces/default-xabc0007/pods/p/status"
+        );
+        let generated = sent(
+            "POST",
+            "/api/v1/nodes",
+            json!({"metadata": {"generateName": "n-"}}),
+        );
+        let name = generated["metadata"]["name"].as_str().unwrap();
+        assert!(name.starts_with("n-") && name.ends_with("-xabc0007"), "{name}");
+    }
+
+    #[test]
+    fn references_follow_and_other_names_do_not() {
+        let binding = json!({"kind": "Binding", "metadata": {"name": "p", "namespace": "default"},
+            "target": {"kind": "Node", "name": "n1"}});
+        let there = sent("POST", "/api/v1/namespaces/default/pods/p/binding", binding);
+        assert_eq!(there["target"]["name"], "n1-xabc0007");
+        assert_eq!(there["metadata"]["name"], "p");
+        assert!(there["metadata"]["labels"].is_null(), "{there}");
+        let node = json!({"spec": {"drivers": [{"name": "d", "nodeID": "n1"}]}});
+        let there = sent("PATCH", "/apis/storage.k8s.io/v1/csinodes/n1", node);
+        assert_eq!(
+            there["spec"]["drivers"][0],
+            json!({"name": "d-xabc0007", "nodeID": "n1"})
+        );
+    }
+
+    #[test]
+    fn collections_are_those_of_the_case() {
+        let query = |path: &str, query: &str| {
+            let (verb, asked) = ResourcePath::of_request("GET", path, query).unwrap();
+            let query = names().query(verb, &asked, query);
+            form_urlencoded::parse(query.as_bytes())
+                .map(|(key, value)| format!("{key}={value}"))
+                .collect::<Vec<_>>()
+        };
+        let own = "capacity-harness/case=abc0007";
+        assert_eq!(query("/api/v1/nodes", ""), [format!("labelSelector={own}")]);
+        assert_eq!(
+            query("/api/v1/nodes", "watch=1&labelSelector=a%3Db"),
+            [format!("labelSelector=a=b,{own}"), "watch=true".to_owned()]
+        );
+        let pods = query(
+            "/api/v1/pods",
+            "fieldSelector=spec.nodeName%3Dn1,status.phase!%3DFailed",
+        );
+        assert_eq!(
+            pods[0],
+            "fieldSelector=spec.nodeName=n1-xabc0007,status.phase!=Failed"
+        );
+        assert_eq!(query("/api/v1/nodes/n1", "pretty=true"), ["pretty=true"]);
+    }
+}

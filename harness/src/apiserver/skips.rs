@@ -1,0 +1,40 @@
+//! What cases want of a server that no proxy can give: such cases are skipped, with the reason.
+
+use fake_apiserver::{Effect, Release};
+
+use super::RealServer;
+use crate::plan::{Action, Plan};
+
+impl RealServer {
+    /// Why a case can't be run against this server; none: it can.
+    pub fn skips(&self, plan: &Plan) -> Option<String> {
+        let has = self.0.minor;
+        let wants_another = plan.release != Release::default() && plan.release.minor() != has;
+        if wants_another {
+            return Some(format!(
+                "it wants an API server of release {}, and this one is 1.{has}",
+                plan.release
+            ));
+        }
+        if !plan.gates.is_empty() {
+            return Some(
+                "it sets feature gates of the API server, and those of a real one are set when it is started"
+                    .to_owned(),
+            );
+        }
+        let actions = plan.steps.iter().flat_map(|step| &step.actions);
+        actions.map(|(action, _)| action).find_map(reason)
+    }
+}
+
+fn reason(action: &Action) -> Option<String> {
+    match action {
+        Action::Release(..) => Some("it makes another release of the API server while it runs".to_owned()),
+        Action::Fault { rule, .. } if matches!(rule.effect, Effect::Stale { .. }) => Some(
+            "it makes the API server answer with an old state, which only one with several replicas does"
+                .to_owned(),
+        ),
+        Action::Attempt(action) => reason(action),
+        _ => None,
+    }
+}

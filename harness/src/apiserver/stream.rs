@@ -1,0 +1,189 @@
+//! Watches: the server's events in the case's names, each delivered once what it tells of is in the journal.
+
+use std::sync::Arc;
+
+use bytes::{BufMut, Bytes, BytesMut};
+use fake_apiserver::ResourcePath;
+use futures::{Stream, StreamExt};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use super::case::Case;
+use super::exchange::{Reply, Wanted, Whole, note, request};
+use super::faults::Watched;
+use super::upstream::lines;
+use super::witness::revision;
+use crate::journal::{Change, DeliveryFact, What};
+
+/// Events that a client may be behind before the server waits for it.
+const BEHIND: usize = 64;
+
+/// The events of a watch, as they are sent to the client.
+pub(super) struct Events(mpsc::Receiver<Bytes>);
+
+impl Events {
+    /// The lines to send.
+    pub(super) fn into_stream(self) -> impl Stream<Item = Bytes> {
+        futures::stream::unfold(
+            self.0,
+            |mut lines| async move { Some((lines.recv().await?, lines)) },
+        )
+    }
+}
+
+/// A watch that consists of one error.
+pub(super) fn only_error(status: &Value) -> Events {
+    let (sender, receiver) = mpsc::channel(1);
+    let event = json!({"type": "ERROR", "object": status});
+    // There is room for one, and the receiver is here.
+    let _ = sender.try_send(line(&event));
+    Events(receiver)
+}
+
+/// Begins a watch.
+pub(super) async fn begin(case: &Arc<Case>, wanted: Wanted) -> Reply {
+    let Wanted { asked, verb, path } = &wanted;
+    let busy = case.busy();
+    if !asked.is_ours
+        && case
+            .faults
+            .has_forgotten(path, &asked.parameter("resourceVersion"))
+    {
+        let status = Whole::failure(
+            410,
+            "Expired",
+            "too old resource version: the history was compacted",
+        );
+        note(case, &asked.client, *verb, path, 200, None, &Value::Null);
+        return Reply::Events(only_error(&status.value()));
+    }
+    let request = match request(case, &wanted) {
+        Ok(request) => request,
+        Err(refused) => return Reply::Whole(refused),
+    };
+    let Ok(response) = case.upstream.begin(request).await else {
+        return Reply::Cut;
+    };
+    let code = response.status().as_u16();
+    if code != 200 {
+        return Reply::Whole(refused(case, &wanted, code, response).await);
+    }
+    let from = asked.parameter("resourceVersion");
+    let told = json!({"metadata": {"resourceVersion": from}});
+    note(case, &asked.client, *verb, path, code, None, &told);
+    let watched = case.faults.begin_watch(&asked.client, path);
+    let (sender, receiver) = mpsc::channel(BEHIND);
+    let carrier = Carrier {
+        case: case.clone(),
+        client: asked.client.clone(),
+        path: path.clone(),
+        watched,
+        sender,
+    };
+    tokio::spawn(carrier.carry(lines(response.into_body())));
+    drop(busy);
+    Reply::Events(Events(receiver))
+}
+
+async fn refused(
+    case: &Case,
+    wanted: &Wanted,
+    code: u16,
+    response: hyper::Response<kube::client::Body>,
+) -> Whole {
+    let bytes = response.into_body().collect_bytes().await.unwrap_or_default();
+    let mut value: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    case.names.receive(&mut value);
+    let text = |field: &str| value[field].as_str().unwrap_or_default().to_owned();
+    note(
+        case,
+        &wanted.asked.client,
+        wanted.verb,
+        &wanted.path,
+        code,
+        Some(text("message")),
+        &Value::Null,
+    );
+    Whole::failure(code, &text("reason"), &text("message"))
+}
+
+/// Carries the events of one watch.
+struct Carrier {
+    case: Arc<Case>,
+    client: Arc<str>,
+    path: ResourcePath,
+    watched: Watched,
+    sender: mpsc::Sender<Bytes>,
+}
+
+impl Carrier {
+    async fn carry(self, mut lines: impl Stream<Item = Bytes> + Unpin) {
+        loop {
+            let next = tokio::select! {
+                biased;
+                () = self.watched.ended() => return,
+                () = self.sender.closed() => return,
+                next = lines.next() => next,
+            };
+            let Some(event) = next.and_then(|line| serde_json::from_slice::<Value>(&line).ok()) else {
+                return;
+            };
+            tokio::select! {
+                biased;
+                () = self.watched.ended() => return,
+                () = self.sender.closed() => return,
+                () = self.watched.free() => {}
+            }
+            if !self.deliver(event).await {
+                return;
+            }
+        }
+    }
+
+    /// Hands one event over; false when the client is gone.
+    async fn deliver(&self, mut event: Value) -> bool {
+        self.case.names.receive(&mut event);
+        let change = match event["type"].as_str() {
+            Some("ADDED") => Some(Change::Added),
+            Some("MODIFIED") => Some(Change::Modified),
+            Some("DELETED") => Some(Change::Deleted),
+            _ => None,
+        };
+        if let Some(change) = change {
+            self.tell(change, &event["object"]).await;
+        }
+        let sent = self.sender.send(line(&event)).await.is_ok();
+        if change.is_some() {
+            self.watched.delivered();
+        }
+        sent
+    }
+
+    async fn tell(&self, change: Change, object: &Value) {
+        // The first row of a table stands for the object.
+        let object = match &object["rows"] {
+            Value::Array(rows) => rows.first().map_or(object, |row| &row["object"]),
+            _ => object,
+        };
+        let revision = revision(object);
+        self.case.witness.seen(&self.path.resource, revision).await;
+        let text = |field: &str| object["metadata"][field].as_str().map(str::to_owned);
+        self.case.witness.journal().append(What::Delivery(DeliveryFact {
+            client: self.client.clone(),
+            change,
+            resource: self.path.resource.as_str().into(),
+            namespace: text("namespace"),
+            name: text("name").unwrap_or_default(),
+            revision,
+        }));
+    }
+}
+
+fn line(event: &Value) -> Bytes {
+    let mut line = BytesMut::new().writer();
+    // Neither writing to memory nor a value can fail.
+    let _ = serde_json::to_writer(&mut line, event);
+    let mut line = line.into_inner();
+    line.put_u8(b'\n');
+    line.freeze()
+}

@@ -1,0 +1,164 @@
+//! What kube-controller-manager does behind an API server and the in-memory server does itself: dependents go with their owners, and
+//! claims and volumes that are protected go when nobody uses them any more.
+//!
+//! Works on the objects of one case, through its own requests. Deletions in the foreground and orphans are left to the clean-up.
+
+use std::sync::Arc;
+
+use fake_apiserver::ResourceRef;
+use hyper::Method;
+use serde_json::{Value, json};
+
+use super::case::Case;
+use super::client::{CLAIMS, VOLUMES, call, path_of};
+use super::witness::Key;
+use crate::journal::Change;
+
+/// Who collects garbage.
+const GARBAGE: &str = "system:gc";
+/// Who lets protected objects go.
+const PROTECTION: &str = "controllers";
+
+/// The finalizer of claims.
+pub(super) const CLAIM_PROTECTION: &str = "kubernetes.io/pvc-protection";
+/// The finalizer of volumes.
+pub(super) const VOLUME_PROTECTION: &str = "kubernetes.io/pv-protection";
+
+/// Does what is due after a change.
+pub(super) fn react(case: &Arc<Case>, key: Key, change: Change, object: Value) {
+    let is_gone = change == Change::Deleted;
+    let owned = object["metadata"]["ownerReferences"].is_array() && !is_gone;
+    let is_protected = matches!(&*key.resource, CLAIMS | VOLUMES | "pods");
+    if !owned && !is_gone && !is_protected {
+        return;
+    }
+    let (case, busy) = (case.clone(), case.busy());
+    tokio::spawn(async move {
+        if is_gone {
+            let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
+            for (dependent, value) in case.witness.objects() {
+                if owners(&value).any(|owner| owner["uid"] == uid) {
+                    collect(&case, &dependent, &value).await;
+                }
+            }
+        } else if owned {
+            collect(&case, &key, &object).await;
+        }
+        if is_protected {
+            let concerned = case.witness.objects();
+            for (key, value) in &concerned {
+                release(&case, key, value).await;
+            }
+        }
+        drop(busy);
+    });
+}
+
+fn owners(object: &Value) -> impl Iterator<Item = &Value> {
+    object["metadata"]["ownerReferences"]
+        .as_array()
+        .into_iter()
+        .flatten()
+}
+
+/// Deletes an object whose owners are all gone, or takes those out that are.
+async fn collect(case: &Arc<Case>, key: &Key, object: &Value) {
+    if object["metadata"]["deletionTimestamp"].is_string() {
+        return;
+    }
+    let (mut solid, mut absent) = (Vec::new(), 0);
+    for owner in owners(object) {
+        match is_absent(case, key, owner).await {
+            true => absent += 1,
+            false => solid.push(owner.clone()),
+        }
+    }
+    let Some(path) = path_of(key).filter(|_| absent > 0) else {
+        return;
+    };
+    let uid = &object["metadata"]["uid"];
+    let (method, body) = match solid.is_empty() {
+        true => {
+            let options = json!({"preconditions": {"uid": uid}, "propagationPolicy": "Background"});
+            (Method::DELETE, options)
+        }
+        false => (
+            Method::PATCH,
+            json!({"metadata": {"uid": uid, "ownerReferences": solid}}),
+        ),
+    };
+    // A refusal means that somebody else was faster; it is in the journal.
+    let _ = call(case, GARBAGE, method, &path, Some(body)).await;
+}
+
+/// Whether an owner is gone for sure: another object may have its name.
+async fn is_absent(case: &Arc<Case>, dependent: &Key, owner: &Value) -> bool {
+    let sample = json!({"apiVersion": owner["apiVersion"], "kind": owner["kind"]});
+    let name = owner["name"].as_str().unwrap_or_default();
+    let Some(resource) = ResourceRef::plural_of(&sample) else {
+        return false;
+    };
+    let is_namespaced = ResourceRef::by_plural(resource).is_some_and(|(_, namespaced)| namespaced);
+    let key = Key {
+        resource: resource.into(),
+        namespace: dependent.namespace.clone().filter(|_| is_namespaced),
+        name: name.to_owned(),
+    };
+    if case
+        .witness
+        .object(&key)
+        .is_some_and(|there| there["metadata"]["uid"] == owner["uid"])
+    {
+        return false;
+    }
+    let Some(path) = path_of(&key) else { return false };
+    let asked = case.upstream_get(&path).await;
+    match asked {
+        Some((404, _)) => true,
+        Some((200, object)) => object["metadata"]["uid"] != owner["uid"],
+        _ => false,
+    }
+}
+
+/// Lets a claim or volume go that waits for nobody any more.
+async fn release(case: &Arc<Case>, key: &Key, object: &Value) {
+    let protection = match &*key.resource {
+        CLAIMS if !is_mounted(case, key) => CLAIM_PROTECTION,
+        VOLUMES if object["status"]["phase"] != "Bound" => VOLUME_PROTECTION,
+        _ => return,
+    };
+    let finalizers = object["metadata"]["finalizers"].as_array().into_iter().flatten();
+    let rest: Vec<&Value> = finalizers.clone().filter(|each| *each != protection).collect();
+    let is_due = object["metadata"]["deletionTimestamp"].is_string() && rest.len() < finalizers.count();
+    let Some(path) = path_of(key).filter(|_| is_due) else {
+        return;
+    };
+    let metadata = json!({"finalizers": rest, "resourceVersion": object["metadata"]["resourceVersion"]});
+    let _ = call(
+        case,
+        PROTECTION,
+        Method::PATCH,
+        &path,
+        Some(json!({"metadata": metadata})),
+    )
+    .await;
+}
+
+/// Whether a pod that is on a node and not over has the claim.
+fn is_mounted(case: &Case, claim: &Key) -> bool {
+    case.witness.objects().iter().any(|(key, pod)| {
+        let volumes = pod["spec"]["volumes"].as_array().into_iter().flatten();
+        let mut names = volumes.filter_map(|volume| match volume["ephemeral"].is_null() {
+            true => volume["persistentVolumeClaim"]["claimName"]
+                .as_str()
+                .map(str::to_owned),
+            false => Some(format!("{}-{}", key.name, volume["name"].as_str()?)),
+        });
+        let is_over = matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));
+        &*key.resource == "pods"
+            && key.namespace == claim.namespace
+            && pod["spec"]["nodeName"].is_string()
+            && !is_over
+            && names.any(|name| name == claim.name)
+    })
+}

@@ -1,0 +1,370 @@
+//! What happened to the objects of one case, in the order in which the server's own watches tell it, and who did it.
+//!
+//! The server does not say who has made a change. The proxy does: it announces each write before it is sent on, and says what came
+//! of it; a change is written down once no write that may have made it is still open. In return, answers and deliveries wait until
+//! the change that they tell of is in the journal, so the journal keeps the order of cause and effect.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use serde_json::Value;
+use tokio::sync::watch;
+
+use super::surroundings::{CLAIM_PROTECTION, VOLUME_PROTECTION};
+use crate::journal::{Change, CommitFact, Journal, What};
+
+/// Who made a change that no write through the proxy explains: the server itself.
+const SERVER: &str = "apiserver";
+
+/// How long a change may wait for the write that made it, and an answer for the change that it made. What takes longer is written
+/// down as it is.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// An object: resource, namespace and name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key {
+    pub(super) resource: Arc<str>,
+    pub(super) namespace: Option<String>,
+    pub(super) name: String,
+}
+
+impl Key {
+    /// That of an object.
+    pub(super) fn of(resource: &Arc<str>, object: &Value) -> Self {
+        let text = |field: &str| object["metadata"][field].as_str().map(str::to_owned);
+        Key {
+            resource: resource.clone(),
+            namespace: text("namespace").filter(|namespace| !namespace.is_empty()),
+            name: text("name").unwrap_or_default(),
+        }
+    }
+}
+
+/// A change as the server's watch tells it, in the case's names.
+#[derive(Debug, Clone)]
+pub(super) struct Seen {
+    pub(super) change: Change,
+    pub(super) resource: Arc<str>,
+    pub(super) object: Value,
+}
+
+/// What a write may touch; no name: anything of that resource and namespace.
+#[derive(Debug, Clone)]
+pub(super) struct Touch {
+    pub(super) resource: Arc<str>,
+    pub(super) namespace: Option<String>,
+    pub(super) name: Option<String>,
+}
+
+/// What has come of a write.
+#[derive(Debug)]
+pub(super) enum Made {
+    /// The object has that revision now.
+    Revision(u64),
+    /// The object is gone.
+    Gone(Key),
+    /// The object has changed, who knows to what.
+    Something(Key),
+}
+
+/// The facts of one case.
+pub(super) struct Witness {
+    journal: Journal,
+    state: Mutex<State>,
+    /// Counts whatever others may wait for.
+    moved: watch::Sender<u64>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Newest revision that was written down, by resource.
+    newest: BTreeMap<Arc<str>, u64>,
+    objects: BTreeMap<Key, Arc<Value>>,
+    open: BTreeMap<u64, Touch>,
+    last: u64,
+    /// Who made which revision.
+    made: BTreeMap<(Arc<str>, u64), Arc<str>>,
+    /// Who did something to an object that has no known revision; whether it is gone by that.
+    done: Vec<(Key, bool, Arc<str>)>,
+}
+
+/// A write that is on its way.
+pub(super) struct OpenWrite<'w> {
+    witness: &'w Witness,
+    number: u64,
+    client: Arc<str>,
+    resource: Arc<str>,
+}
+
+impl Witness {
+    pub(super) fn new(journal: Journal) -> Self {
+        Witness {
+            journal,
+            state: Mutex::default(),
+            moved: watch::Sender::new(0),
+        }
+    }
+
+    /// Where facts go.
+    pub(super) fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
+    /// Announces a write; it is open until what it returns is dropped.
+    pub(super) fn announce(&self, client: &Arc<str>, touch: Touch) -> OpenWrite<'_> {
+        let mut state = self.state.lock();
+        state.last += 1;
+        let (number, resource) = (state.last, touch.resource.clone());
+        state.open.insert(number, touch);
+        OpenWrite {
+            witness: self,
+            number,
+            client: client.clone(),
+            resource,
+        }
+    }
+
+    /// Writes a change down, as soon as it is known who made it. Returns the object as it was before.
+    pub(super) async fn see(&self, mut seen: Seen) -> Option<Arc<Value>> {
+        let key = Key::of(&seen.resource, &seen.object);
+        let revision = revision(&seen.object);
+        let is_known = seen.change != Change::Deleted && self.has(&key, revision);
+        if is_known {
+            return None;
+        }
+        let client = self.author(&key, revision, seen.change == Change::Deleted).await;
+        if let Some(metadata) = seen.object["metadata"].as_object_mut() {
+            metadata.remove("managedFields");
+        }
+        let told = Arc::new(without_protection(&seen.object));
+        let object = Arc::new(seen.object);
+        let before = {
+            let mut state = self.state.lock();
+            self.journal.append(What::Commit(CommitFact {
+                client,
+                change: seen.change,
+                resource: seen.resource.clone(),
+                namespace: key.namespace.clone(),
+                name: key.name.clone(),
+                revision,
+                object: told,
+            }));
+            let newest = state.newest.entry(seen.resource.clone()).or_default();
+            *newest = revision.max(*newest);
+            match seen.change {
+                Change::Deleted => state.objects.remove(&key),
+                Change::Added | Change::Modified => state.objects.insert(key, object),
+            }
+        };
+        self.move_on();
+        before
+    }
+
+    fn has(&self, key: &Key, at: u64) -> bool {
+        let state = self.state.lock();
+        state
+            .objects
+            .get(key)
+            .is_some_and(|object| revision(object) >= at)
+    }
+
+    /// Who made a change.
+    async fn author(&self, key: &Key, revision: u64, gone: bool) -> Arc<str> {
+        let known = self.when(|state| {
+            if let Some(client) = state.made.remove(&(key.resource.clone(), revision)) {
+                return Some(Some(client));
+            }
+            // While a write is open, nothing is known.
+            if state.open.values().any(|touch| touch.covers(key)) {
+                return None;
+            }
+            let done = |(of, was_gone, _): &(Key, bool, Arc<str>)| of == key && *was_gone == gone;
+            let found = state.done.iter().position(done);
+            Some(found.map(|at| state.done.remove(at).2))
+        });
+        known.await.flatten().unwrap_or_else(|| SERVER.into())
+    }
+
+    /// Waits until a change is in the journal.
+    pub(super) async fn seen(&self, resource: &str, revision: u64) {
+        let newest = |state: &mut State| {
+            let newest = state.newest.get(resource).copied().unwrap_or_default();
+            (newest >= revision).then_some(())
+        };
+        self.when(newest).await;
+    }
+
+    /// Waits until something about an object is in the journal.
+    pub(super) async fn seen_of(&self, key: &Key, is_it: impl Fn(Option<&Value>) -> bool) {
+        self.when(|state| is_it(state.objects.get(key).map(|object| &**object)).then_some(()))
+            .await;
+    }
+
+    /// The first answer, or none when the patience is over.
+    async fn when<T>(&self, mut answer: impl FnMut(&mut State) -> Option<T>) -> Option<T> {
+        let mut moved = self.moved.subscribe();
+        let waiting = async {
+            loop {
+                moved.mark_unchanged();
+                let found = answer(&mut self.state.lock());
+                if found.is_some() {
+                    return found;
+                }
+                // The sender lives in self, so the wait can't fail.
+                let _ = moved.changed().await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, waiting).await.ok().flatten()
+    }
+
+    /// The object of that name.
+    pub(super) fn object(&self, key: &Key) -> Option<Arc<Value>> {
+        self.state.lock().objects.get(key).cloned()
+    }
+
+    /// All objects.
+    pub(super) fn objects(&self) -> Vec<(Key, Arc<Value>)> {
+        let state = self.state.lock();
+        state
+            .objects
+            .iter()
+            .map(|(key, object)| (key.clone(), object.clone()))
+            .collect()
+    }
+
+    /// The newest revision of a resource that is in the journal.
+    pub(super) fn newest(&self, resource: &str) -> u64 {
+        self.state
+            .lock()
+            .newest
+            .get(resource)
+            .copied()
+            .unwrap_or_default()
+    }
+
+    fn move_on(&self) {
+        self.moved.send_modify(|count| *count += 1);
+    }
+}
+
+impl Touch {
+    fn covers(&self, key: &Key) -> bool {
+        self.resource == key.resource
+            && (self.namespace.is_none() || self.namespace == key.namespace)
+            && self.name.as_ref().is_none_or(|name| *name == key.name)
+    }
+}
+
+impl OpenWrite<'_> {
+    /// Says what has come of the write.
+    pub(super) fn made(&self, made: Made) {
+        let mut state = self.witness.state.lock();
+        match made {
+            Made::Revision(revision) => {
+                // One that changed nothing has no change to explain.
+                let newest = state.newest.get(&self.resource).copied().unwrap_or_default();
+                if revision > newest {
+                    let key = (self.resource.clone(), revision);
+                    state.made.insert(key, self.client.clone());
+                }
+            }
+            Made::Gone(key) => state.done.push((key, true, self.client.clone())),
+            Made::Something(key) => state.done.push((key, false, self.client.clone())),
+        }
+    }
+}
+
+impl Drop for OpenWrite<'_> {
+    fn drop(&mut self) {
+        self.witness.state.lock().open.remove(&self.number);
+        self.witness.move_on();
+    }
+}
+
+/// An object without the finalizers that the server gives to claims and volumes, so that they stay while they are used. The server in
+/// memory has none, cases do not know of them, and `surroundings` takes them away again.
+fn without_protection(object: &Value) -> Value {
+    let mut object = object.clone();
+    let Some(metadata) = object["metadata"].as_object_mut() else {
+        return object;
+    };
+    if let Some(list) = metadata.get_mut("finalizers").and_then(Value::as_array_mut) {
+        list.retain(|each| *each != CLAIM_PROTECTION && *each != VOLUME_PROTECTION);
+        if list.is_empty() {
+            metadata.remove("finalizers");
+        }
+    }
+    object
+}
+
+/// The revision of an object, or of a list.
+pub(super) fn revision(object: &Value) -> u64 {
+    let text = object["metadata"]["resourceVersion"].as_str().unwrap_or_default();
+    text.parse().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn pod(change: Change, revision: u64) -> Seen {
+        let metadata = json!({"name": "p", "namespace": "default", "resourceVersion": revision.to_string()});
+        Seen {
+            change,
+            resource: "pods".into(),
+            object: json!({"metadata": metadata}),
+        }
+    }
+
+    fn touch() -> Touch {
+        Touch {
+            resource: "pods".into(),
+            namespace: Some("default".to_owned()),
+            name: None,
+        }
+    }
+
+    fn authors(journal: &Journal) -> Vec<String> {
+        let author = |fact: crate::journal::Fact| match fact.what {
+            What::Commit(commit) => Some(commit.client.to_string()),
+            _ => None,
+        };
+        journal.since(0).into_iter().filter_map(author).collect()
+    }
+
+    #[tokio::test]
+    async fn a_change_waits_for_the_write_that_made_it() {
+        let witness = Arc::new(Witness::new(Journal::default()));
+        let write = witness.announce(&"publisher".into(), touch());
+        let seeing = tokio::spawn({
+            let witness = witness.clone();
+            async move { witness.see(pod(Change::Added, 5)).await }
+        });
+        tokio::task::yield_now().await;
+        assert!(authors(witness.journal()).is_empty());
+        write.made(Made::Revision(5));
+        drop(write);
+        seeing.await.unwrap();
+        witness.seen("pods", 5).await;
+        assert_eq!(authors(witness.journal()), ["publisher"]);
+    }
+
+    #[tokio::test]
+    async fn what_nobody_wrote_is_the_servers() {
+        let witness = Witness::new(Journal::default());
+        witness.see(pod(Change::Added, 5)).await;
+        // The same once more, as after a new list, is no change.
+        witness.see(pod(Change::Added, 5)).await;
+        let write = witness.announce(&"harness".into(), touch());
+        write.made(Made::Gone(Key::of(
+            &"pods".into(),
+            &pod(Change::Deleted, 6).object,
+        )));
+        drop(write);
+        witness.see(pod(Change::Deleted, 6)).await;
+        assert_eq!(authors(witness.journal()), ["apiserver", "harness"]);
+    }
+}

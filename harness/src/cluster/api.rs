@@ -1,0 +1,307 @@
+//! The API server of a cluster: the one in memory, or a real one behind the harness's proxy. The rest of the cluster sees no difference.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use fake_apiserver::{ApiServer, LocalClient, Release, ResourceRef, Rule, RuleId, Running, ServerOptions};
+use hyper::Method;
+use serde_json::Value;
+
+use super::StartError;
+use super::observe::ApiObserver;
+use crate::apiserver::{Case, Listening, RealServer, Refused, call, furnish};
+use crate::journal::Journal;
+use crate::plan::Plan;
+use crate::system::{Killer, Systems};
+
+/// An API server.
+pub(super) enum Api {
+    /// In memory; the second listener has TLS, for child processes.
+    Fake {
+        api: ApiServer,
+        plain: Running,
+        tls: Option<Running>,
+    },
+    /// Somebody else's.
+    Real {
+        server: RealServer,
+        case: Arc<Case>,
+        plain: Listening,
+        tls: Option<Listening>,
+    },
+}
+
+/// Where child processes find the server.
+pub(super) struct Secure {
+    pub(super) api_url: String,
+    pub(super) authority_pem: String,
+}
+
+impl Api {
+    /// The server of a plan, with listeners; `with_tls`: for child processes too.
+    pub(super) async fn start(
+        plan: &Plan,
+        systems: &Systems,
+        journal: &Journal,
+        killer: &Killer,
+        with_tls: bool,
+    ) -> Result<Self, StartError> {
+        let io = |what| move |source| StartError::Io { what, source };
+        if let Some(server) = &systems.api_server {
+            let server = server.clone();
+            let case = server
+                .case(journal, killer.clone())
+                .await
+                .map_err(StartError::ApiServer)?;
+            let plain = case
+                .listen(false)
+                .await
+                .map_err(io("listen before the API server"))?;
+            let tls = match with_tls {
+                true => Some(
+                    case.listen(true)
+                        .await
+                        .map_err(io("listen before the API server with TLS"))?,
+                ),
+                false => None,
+            };
+            return Ok(Api::Real {
+                server,
+                case,
+                plain,
+                tls,
+            });
+        }
+        let options = ServerOptions {
+            kubelet_less: true,
+            release: plan.release,
+            gates: plan.gates.clone(),
+            ..ServerOptions::default()
+        };
+        let observer = ApiObserver(journal.clone(), killer.clone());
+        let api = ApiServer::new(options, Some(Arc::new(observer)));
+        let plain = api.start().await.map_err(io("start the API server"))?;
+        let tls = match with_tls {
+            true => Some(
+                api.start_tls()
+                    .await
+                    .map_err(io("start the API server with TLS"))?,
+            ),
+            false => None,
+        };
+        Ok(Api::Fake { api, plain, tls })
+    }
+
+    /// Requests under that name.
+    pub(super) fn client(&self, name: &str) -> Client {
+        match self {
+            Api::Fake { api, .. } => Client::Local(api.client(name)),
+            Api::Real { case, .. } => Client::Proxied(case.clone(), name.into()),
+        }
+    }
+
+    /// A token for a client of that name.
+    pub(super) fn add_client(&self, name: &str) -> String {
+        match self {
+            Api::Fake { api, .. } => api.add_client(name),
+            Api::Real { case, .. } => case.add_client(name),
+        }
+    }
+
+    /// Where systems in this process find the server.
+    pub(super) fn url(&self) -> String {
+        match self {
+            Api::Fake { plain, .. } => plain.url(),
+            Api::Real { plain, .. } => plain.url(),
+        }
+    }
+
+    /// Where child processes find it; their kubeconfig is written there. None: nobody said that there are any.
+    pub(super) fn secure(&self, kubeconfig: &Path, token: &str) -> std::io::Result<Option<Secure>> {
+        let (api_url, authority_pem) = match self {
+            Api::Fake { tls: Some(tls), .. } => {
+                tls.write_kubeconfig(kubeconfig, token)?;
+                (tls.url(), tls.authority_pem().unwrap_or_default().to_owned())
+            }
+            Api::Real { tls: Some(tls), .. } => {
+                tls.write_kubeconfig(kubeconfig, token)?;
+                (tls.url(), tls.authority_pem().to_owned())
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(Secure {
+            api_url,
+            authority_pem,
+        }))
+    }
+
+    /// The version of a resource that is served.
+    pub(super) fn served_version(&self, group: &str, resource: &str) -> Option<&'static str> {
+        match self {
+            Api::Fake { api, .. } => api.served_version(group, resource),
+            // Cases that want an older one are skipped.
+            Api::Real { .. } => None,
+        }
+    }
+
+    /// Installs a failure; the error is in words.
+    pub(super) fn perturb(&self, rule: Rule) -> Result<RuleId, String> {
+        let installed = match self {
+            Api::Fake { api, .. } => api.perturb(rule),
+            Api::Real { case, .. } => case.perturb(rule),
+        };
+        installed.map_err(|error| error.to_string())
+    }
+
+    /// Removes a failure.
+    pub(super) fn unperturb(&self, id: RuleId) {
+        match self {
+            Api::Fake { api, .. } => drop(api.unperturb(id)),
+            Api::Real { case, .. } => case.unperturb(id),
+        }
+    }
+
+    /// Becomes another release; the error is in words.
+    pub(super) fn set_release(&self, release: Release, gates: &BTreeMap<String, bool>) -> Result<(), String> {
+        match self {
+            Api::Fake { api, .. } => {
+                api.set_release(release, gates);
+                Ok(())
+            }
+            Api::Real { .. } => Err("a real API server stays what it is".to_owned()),
+        }
+    }
+
+    /// Resolves when nothing is in flight.
+    pub(super) async fn quiet(&self) {
+        match self {
+            Api::Fake { api, .. } => api.quiet().await,
+            Api::Real { case, .. } => case.quiet().await,
+        }
+    }
+
+    /// Whether it is somebody else's.
+    pub(super) fn is_real(&self) -> bool {
+        matches!(self, Api::Real { .. })
+    }
+
+    /// Ends it, or what the case has of it: objects that can't be removed stay for the end of the run, which tells of them.
+    pub(super) async fn stop(self) {
+        match self {
+            Api::Fake { plain, tls, .. } => {
+                plain.stop().await;
+                if let Some(tls) = tls {
+                    tls.stop().await;
+                }
+            }
+            Api::Real { server, case, .. } => {
+                for left in server.end(&case).await {
+                    tracing::debug!(left, "not removed at the end of the case");
+                }
+            }
+        }
+    }
+}
+
+/// Requests under a name, which no fault is for.
+#[derive(Clone)]
+pub(super) enum Client {
+    Local(LocalClient),
+    Proxied(Arc<Case>, Arc<str>),
+}
+
+impl Client {
+    /// Creates an object; its own fields say where.
+    pub(super) async fn create(&self, object: Value) -> Result<Arc<Value>, Refused> {
+        match self {
+            Client::Local(local) => Ok(local.create(object)?),
+            Client::Proxied(case, name) => {
+                let group_version = object["apiVersion"].as_str().unwrap_or_default();
+                let place =
+                    ResourceRef::of(&object).and_then(|place| place.collection().path_in(group_version));
+                let path = place.ok_or_else(|| unknown(&object["kind"].to_string()))?;
+                let made = call(case, name, Method::POST, &path, Some(object.clone())).await?;
+                Ok(Arc::new(furnish(case, &object, made).await?))
+            }
+        }
+    }
+
+    /// Reads an object.
+    pub(super) async fn get(&self, at: &ResourceRef) -> Result<Arc<Value>, Refused> {
+        match self {
+            Client::Local(local) => Ok(local.get(at)?),
+            Client::Proxied(case, name) => {
+                let found = call(case, name, Method::GET, &path(at)?, None).await?;
+                Ok(Arc::new(found))
+            }
+        }
+    }
+
+    /// Posts to a subresource, such as a pod's `binding`.
+    pub(super) async fn create_subresource(
+        &self,
+        at: &ResourceRef,
+        subresource: &str,
+        body: Value,
+    ) -> Result<(), Refused> {
+        match self {
+            Client::Local(local) => Ok(local.create_subresource(at, subresource, body)?),
+            Client::Proxied(case, name) => {
+                let path = format!("{}/{subresource}", path(at)?);
+                call(case, name, Method::POST, &path, Some(body)).await.map(drop)
+            }
+        }
+    }
+
+    /// Applies a JSON merge patch.
+    pub(super) async fn patch_merge(&self, at: &ResourceRef, patch: Value) -> Result<Arc<Value>, Refused> {
+        match self {
+            Client::Local(local) => Ok(local.patch_merge(at, patch)?),
+            Client::Proxied(case, name) => {
+                let path = path(at)?;
+                let made = call(case, name, Method::PATCH, &path, Some(patch)).await?;
+                Ok(Arc::new(made))
+            }
+        }
+    }
+
+    /// Applies a JSON merge patch to a subresource.
+    pub(super) async fn patch_subresource(
+        &self,
+        at: &ResourceRef,
+        subresource: &str,
+        patch: Value,
+    ) -> Result<Arc<Value>, Refused> {
+        match self {
+            Client::Local(local) => Ok(local.patch_subresource(at, subresource, patch)?),
+            Client::Proxied(case, name) => {
+                let path = format!("{}/{subresource}", path(at)?);
+                let made = call(case, name, Method::PATCH, &path, Some(patch)).await?;
+                Ok(Arc::new(made))
+            }
+        }
+    }
+
+    /// Deletes an object.
+    pub(super) async fn delete(&self, at: &ResourceRef) -> Result<(), Refused> {
+        match self {
+            Client::Local(local) => Ok(local.delete(at)?),
+            Client::Proxied(case, name) => {
+                let path = path(at)?;
+                call(case, name, Method::DELETE, &path, None).await.map(drop)
+            }
+        }
+    }
+}
+
+fn path(at: &ResourceRef) -> Result<String, Refused> {
+    at.path().ok_or_else(|| unknown(&format!("{at:?}")))
+}
+
+fn unknown(what: &str) -> Refused {
+    Refused {
+        code: 404,
+        message: format!("the server could not find the requested resource: {what}"),
+    }
+}
