@@ -11,10 +11,13 @@ use serde_json::{Value, json};
 /// A request: method and path, and the body, null if there was none.
 pub(crate) type Asked = (String, Value);
 
+/// Code and object of an answer; without an object it is what was sent.
+type Answer = (u16, Option<Value>);
+
 /// The server; clones share what they know.
 #[derive(Clone, Default)]
 pub(crate) struct Scripted {
-    answers: Arc<Mutex<VecDeque<(u16, Option<Value>)>>>,
+    answers: Arc<Mutex<VecDeque<Answer>>>,
     asked: Arc<Mutex<Vec<Asked>>>,
 }
 

@@ -339,7 +339,7 @@ mod tests {
         let csi = usual.csi.unwrap();
         assert_eq!((csi.fs_type.as_deref(), csi.read_only), (Some("xfs"), None));
         let raw = of(&Options::default(), |claim| {
-            claim.volume_mode = Some("Block".to_owned())
+            claim.volume_mode = Some("Block".to_owned());
         });
         assert_eq!(
             (raw.volume_mode.as_deref(), raw.csi.unwrap().fs_type),
