@@ -50,10 +50,12 @@ pub enum Defect {
     DriverChokesOnParameters,
     /// A volume that was made or deleted already is an error.
     DriverRefusesRepeats,
+    /// GetCapacity tells a smallest volume that is larger than all the room there is.
+    DriverRaisesMinimum,
 }
 
 /// Every defect with its name on the command line.
-const NAMES: [(&str, Defect); 17] = [
+const NAMES: [(&str, Defect); 18] = [
     ("server-ignores-gates", Defect::ServerIgnoresGates),
     ("server-is-newest", Defect::ServerIsNewest),
     ("server-is-oldest", Defect::ServerIsOldest),
@@ -71,6 +73,7 @@ const NAMES: [(&str, Defect); 17] = [
     ("driver-wavers", Defect::DriverWavers),
     ("driver-chokes-on-parameters", Defect::DriverChokesOnParameters),
     ("driver-refuses-repeats", Defect::DriverRefusesRepeats),
+    ("driver-raises-minimum", Defect::DriverRaisesMinimum),
 ];
 
 /// The name given is not in the table.
@@ -112,7 +115,8 @@ impl Defect {
             | Defect::DriverTellsNonsense
             | Defect::DriverWavers
             | Defect::DriverChokesOnParameters
-            | Defect::DriverRefusesRepeats => {
+            | Defect::DriverRefusesRepeats
+            | Defect::DriverRaisesMinimum => {
                 let scripts = scripts(self, told_at_first(&plan));
                 script(&mut plan, scripts);
             }
@@ -149,9 +153,14 @@ fn scripts(defect: Defect, all: i64) -> Vec<Script> {
         effect,
     };
     let capacity = |bytes| {
-        let maximum = Some(bytes);
-        let available = bytes;
-        always("GetCapacity", Effect::Answer { available, maximum })
+        always(
+            "GetCapacity",
+            Effect::Answer {
+                available: bytes,
+                maximum: Some(bytes),
+                minimum: None,
+            },
+        )
     };
     let later = |script| Script { skip: 1, ..script };
     match defect {
@@ -173,6 +182,14 @@ fn scripts(defect: Defect, all: i64) -> Vec<Script> {
             later(always("CreateVolume", Effect::Code(ALREADY_EXISTS))),
             later(always("DeleteVolume", Effect::Code(NOT_FOUND))),
         ],
+        Defect::DriverRaisesMinimum => vec![always(
+            "GetCapacity",
+            Effect::Answer {
+                available: all,
+                maximum: Some(all),
+                minimum: Some(all + 1),
+            },
+        )],
         _ => Vec::new(),
     }
 }

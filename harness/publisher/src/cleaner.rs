@@ -279,6 +279,7 @@ impl Absences {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scripted::Scripted;
 
     const T: Duration = Duration::from_secs(30);
 
@@ -324,5 +325,50 @@ mod tests {
         );
         (nodes.existing, nodes.listed) = (absent(&["n1", "n3"]), true);
         assert_eq!(nodes.instances("d"), [of("n1")].into());
+    }
+
+    fn cleaner(server: &Scripted) -> Cleaner {
+        Cleaner {
+            driver: "d".to_owned(),
+            after: T,
+            defect: None,
+            capacities: Capacities::new(server.client(), "default", &Options::default()),
+            nodes: Mutex::default(),
+            changed: Notify::new(),
+            gate: Gate::new(1),
+        }
+    }
+
+    fn object(name: &str) -> CSIStorageCapacity {
+        let mut object = CSIStorageCapacity::default();
+        object.metadata.name = Some(name.to_owned());
+        object.metadata.uid = Some("1".to_owned());
+        object
+    }
+
+    #[tokio::test]
+    async fn an_object_that_is_gone_or_another_by_now_is_no_failure_and_a_refusal_is() {
+        let server = Scripted::default();
+        let cleaner = cleaner(&server);
+        let types = serde_json::json!([{"name": "csistoragecapacities", "kind": "CSIStorageCapacity", "singularName": "", "namespaced": true, "verbs": []}]);
+        server.tell(serde_json::json!({"groupVersion": "storage.k8s.io/v1", "resources": types}));
+        server.refuse(404, "NotFound");
+        server.refuse(409, "Conflict");
+        server.refuse(403, "Forbidden");
+        assert!(cleaner.delete(&object("a")).await.is_ok());
+        assert!(cleaner.delete(&object("b")).await.is_ok());
+        assert!(cleaner.delete(&object("c")).await.is_err());
+        let asked = server.asked();
+        assert_eq!(asked[1].1["preconditions"], serde_json::json!({"uid": "1"}));
+    }
+
+    #[tokio::test]
+    async fn what_is_back_is_left_alone() {
+        let server = Scripted::default();
+        let cleaner = cleaner(&server);
+        cleaner.nodes.lock().registered = absent(&["n1"]);
+        let instance = ManagedBy::new("d", Some("n1")).instance;
+        assert!(cleaner.remove(&instance, &[object("a")]).await.is_ok());
+        assert_eq!(server.requests(), Vec::<String>::new());
     }
 }

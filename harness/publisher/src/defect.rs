@@ -106,13 +106,21 @@ pub enum Defect {
     PublishesUnasked,
     /// Makes volumes without secrets and attributes, and empty ones instead of copies.
     ForgetsSources,
+    /// Leaves it to the next poll to notice volumes that came, went, or could not be made.
+    ForgetsVolumes,
+    /// Adds itself to the owners of an object, though another controls it.
+    AppendsOwner,
+    /// Asks for another place when it asks again for a volume that may have been made.
+    RetriesElsewhere,
+    /// Waits for minutes after a request that the driver found wrong, whatever the longest wait.
+    PostponesForMinutes,
     /// Connects to the driver once, and never again.
     ConnectsOnce,
 }
 
 impl Defect {
     /// All defects, with the names by which they are chosen.
-    pub const ALL: [(Defect, &'static str); 51] = [
+    pub const ALL: [(Defect, &'static str); 55] = [
         (Defect::IgnoresMaximum, "publisher-ignores-maximum"),
         (Defect::DeletesManual, "publisher-deletes-manual"),
         (Defect::NeverRefreshes, "publisher-never-refreshes"),
@@ -169,6 +177,10 @@ impl Defect {
         (Defect::CleansOthers, "cleaner-takes-others"),
         (Defect::PublishesUnasked, "publisher-publishes-unasked"),
         (Defect::ForgetsSources, "publisher-forgets-sources"),
+        (Defect::ForgetsVolumes, "publisher-forgets-volumes"),
+        (Defect::AppendsOwner, "publisher-appends-owner"),
+        (Defect::RetriesElsewhere, "publisher-retries-elsewhere"),
+        (Defect::PostponesForMinutes, "publisher-postpones-for-minutes"),
         (Defect::ConnectsOnce, "publisher-connects-once"),
     ];
 }

@@ -150,3 +150,86 @@ impl Recorder {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
+    use serde_json::Value;
+
+    use super::*;
+    use crate::scripted::Scripted;
+
+    fn claim() -> PersistentVolumeClaim {
+        let mut claim = PersistentVolumeClaim::default();
+        claim.metadata.name = Some("data".to_owned());
+        claim.metadata.namespace = Some("shop".to_owned());
+        claim.metadata.uid = Some("7".to_owned());
+        claim
+    }
+
+    async fn record(recorder: &Recorder, server: &Scripted) -> Vec<(String, Value)> {
+        recorder
+            .record(&claim(), Reason::ProvisioningFailed, "too full")
+            .await;
+        server.asked()
+    }
+
+    #[tokio::test]
+    async fn an_event_says_what_happened_to_what_and_repeats_count_it_up() {
+        let server = Scripted::default();
+        let recorder = Recorder::new(server.client(), "disk.example.com", "n1");
+        (0..3).for_each(|_| server.take());
+        let (request, event) = record(&recorder, &server).await.remove(0);
+        assert_eq!(request, "POST /api/v1/namespaces/shop/events");
+        assert_eq!(event["metadata"]["namespace"], "shop");
+        assert_eq!(event["involvedObject"]["kind"], "PersistentVolumeClaim");
+        assert_eq!(event["involvedObject"]["uid"], "7");
+        let texts = ["reason", "message", "type"].map(|field| event[field].as_str().unwrap());
+        assert_eq!(texts, ["ProvisioningFailed", "too full", "Warning"]);
+        assert_eq!(event["count"], 1);
+        assert!(event["firstTimestamp"].is_string() && event["firstTimestamp"] == event["lastTimestamp"]);
+        let component = event["source"]["component"].as_str().unwrap();
+        assert!(component.starts_with("disk.example.com_n1_"), "{component}");
+        assert_eq!(event["reportingComponent"], component);
+        let name = event["metadata"]["name"].as_str().unwrap();
+        assert!(name.starts_with("data."), "{name}");
+        for count in [2, 3] {
+            let (request, patch) = record(&recorder, &server).await.remove(0);
+            assert_eq!(request, format!("PATCH /api/v1/namespaces/shop/events/{name}"));
+            assert_eq!(patch["count"], count);
+        }
+    }
+
+    #[tokio::test]
+    async fn an_event_that_ran_out_is_written_anew_and_another_refusal_is_only_told() {
+        let server = Scripted::default();
+        let recorder = Recorder::new(server.client(), "d", "p");
+        server.take();
+        server.refuse(404, "NotFound");
+        server.take();
+        server.refuse(403, "Forbidden");
+        record(&recorder, &server).await;
+        let again = record(&recorder, &server).await;
+        assert_eq!(again[1].0, "POST /api/v1/namespaces/shop/events");
+        assert_eq!(again[1].1["count"], 1);
+        assert_eq!(record(&recorder, &server).await.len(), 1);
+    }
+
+    #[tokio::test]
+    async fn an_object_without_a_namespace_has_its_events_in_the_default_one() {
+        let server = Scripted::default();
+        let recorder = Recorder::new(server.client(), "d", "p");
+        server.take();
+        let mut volume = PersistentVolume::default();
+        volume.metadata.name = Some("pv".to_owned());
+        recorder
+            .record(&volume, Reason::ProvisioningSucceeded, "here it is")
+            .await;
+        let (request, event) = server.asked().remove(0);
+        assert_eq!(request, "POST /api/v1/namespaces/default/events");
+        assert_eq!(
+            (&event["metadata"]["namespace"], &event["type"]),
+            (&json!("default"), &json!("Normal"))
+        );
+    }
+}

@@ -68,6 +68,12 @@ impl Health {
         *self.lease.lock() = until;
     }
 
+    /// Until when the Lease is held, if it is.
+    #[cfg(test)]
+    pub(crate) fn lease(&self) -> Option<Instant> {
+        *self.lease.lock()
+    }
+
     fn is_ready(&self) -> bool {
         self.ready.load(Ordering::Relaxed)
     }
@@ -173,4 +179,107 @@ fn text(code: StatusCode, words: &'static str) -> Response<Full<Bytes>> {
     let mut answer = Response::new(Full::from(words));
     *answer.status_mut() = code;
     answer
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt;
+
+    use super::*;
+
+    fn endpoint() -> Endpoint {
+        Endpoint {
+            metrics: Metrics::new(),
+            health: Arc::default(),
+            metrics_path: "/figures".to_owned(),
+        }
+    }
+
+    async fn get(endpoint: &Endpoint, path: &str) -> (u16, String) {
+        let answer = endpoint.answer(&Method::GET, path);
+        let code = answer.status().as_u16();
+        let body = answer.into_body().collect().await.unwrap().to_bytes();
+        (code, String::from_utf8(body.to_vec()).unwrap())
+    }
+
+    fn answered(code: u16, words: &str) -> (u16, String) {
+        (code, words.to_owned())
+    }
+
+    #[tokio::test]
+    async fn the_figures_are_at_their_path_and_nowhere_else() {
+        let endpoint = endpoint();
+        endpoint.metrics.leads(false);
+        let figures = endpoint.answer(&Method::HEAD, "/figures");
+        assert_eq!(figures.headers()[CONTENT_TYPE], metrics::MEDIA);
+        let (code, text) = get(&endpoint, "/figures").await;
+        assert_eq!(code, 200);
+        assert!(text.contains("leader_election_master_status"), "{text}");
+        let nothing = answered(404, "there is nothing here\n");
+        assert_eq!(get(&endpoint, "/metrics").await, nothing);
+        assert_eq!(
+            get(&endpoint, "/healthz/leader-election").await,
+            nothing,
+            "there is no election"
+        );
+        let posted = endpoint.answer(&Method::POST, "/figures");
+        assert_eq!(posted.status(), StatusCode::METHOD_NOT_ALLOWED);
+    }
+
+    #[tokio::test]
+    async fn it_is_ready_when_it_says_so() {
+        let endpoint = endpoint();
+        assert_eq!(
+            get(&endpoint, "/readyz").await,
+            answered(500, "not everything was listed yet")
+        );
+        endpoint.health.set_ready();
+        assert_eq!(get(&endpoint, "/readyz").await, answered(200, "ok"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_leader_is_healthy_until_some_time_after_its_lease_ran_out() {
+        let endpoint = endpoint();
+        assert_eq!(get(&endpoint, "/healthz").await.0, 200, "it holds no lease");
+        endpoint.health.elects();
+        assert_eq!(get(&endpoint, "/healthz/leader-election").await.0, 200);
+        endpoint
+            .health
+            .set_lease(Some(Instant::now() + Duration::from_secs(5)));
+        tokio::time::advance(Duration::from_millis(24_999)).await;
+        assert_eq!(get(&endpoint, "/healthz").await, answered(200, "ok"));
+        tokio::time::advance(Duration::from_millis(1)).await;
+        let late = answered(500, "the lease ran out");
+        assert_eq!(get(&endpoint, "/healthz").await, late);
+        assert_eq!(get(&endpoint, "/healthz/leader-election").await, late);
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert_eq!(get(&endpoint, "/healthz").await, late);
+    }
+
+    #[tokio::test]
+    async fn both_names_of_the_address_are_served_and_none_is_none() {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        let options = |http_endpoint, metrics_address| HttpOptions {
+            http_endpoint,
+            metrics_address,
+            ..HttpOptions::default()
+        };
+        assert!(bind(&options(None, None)).await.unwrap().is_none());
+        let any: SocketAddr = ([127, 0, 0, 1], 0).into();
+        for options in [options(Some(any), None), options(None, Some(any))] {
+            let listener = bind(&options).await.unwrap().unwrap();
+            let address = listener.local_addr().unwrap();
+            let served = tokio::spawn(async move { serve(Some(listener), endpoint()).await });
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            let request = b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+            stream.write_all(request).await.unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).await.unwrap();
+            assert!(
+                answer.starts_with("HTTP/1.1 200") && answer.ends_with("ok"),
+                "{answer}"
+            );
+            served.abort();
+        }
+    }
 }

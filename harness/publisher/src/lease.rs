@@ -266,3 +266,198 @@ pub(crate) async fn while_leading<E: From<LostLease>>(
         worked = work => worked,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::scripted::Scripted;
+
+    const GET: &str = "GET /apis/coordination.k8s.io/v1/namespaces/default/leases/disk-example-com";
+    const PUT: &str = "PUT /apis/coordination.k8s.io/v1/namespaces/default/leases/disk-example-com";
+
+    fn election(server: &Scripted) -> Election {
+        let mut options = Options::default();
+        options.election.labels.0 = [("app".to_owned(), "publisher".to_owned())].into();
+        let (metrics, health) = (Metrics::new(), Arc::default());
+        Election::new(&options, &server.client(), "disk.example.com", metrics, health)
+    }
+
+    /// A Lease of that holder.
+    fn held(holder: &str, transitions: i32) -> Value {
+        json!({"metadata": {"name": "disk-example-com"}, "spec": {
+            "holderIdentity": holder, "leaseDurationSeconds": 15, "leaseTransitions": transitions,
+            "acquireTime": "2024-01-01T00:00:00.000000Z", "renewTime": "2024-01-01T00:00:00.000000Z",
+        }})
+    }
+
+    fn alive(election: &Election) -> Option<Duration> {
+        election.health.lease().map(|until| until - Instant::now())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_lease_that_is_not_there_is_made() {
+        let server = Scripted::default();
+        let election = election(&server);
+        server.refuse(404, "NotFound");
+        server.take();
+        assert!(election.attempt().await && election.is_ours());
+        let asked = server.asked();
+        let lease = &asked[1].1;
+        assert_eq!(lease["metadata"]["name"], "disk-example-com");
+        assert_eq!(lease["metadata"]["labels"], json!({"app": "publisher"}));
+        let spec = &lease["spec"];
+        assert_eq!(spec["holderIdentity"], election.identity);
+        assert_eq!(
+            (&spec["leaseDurationSeconds"], &spec["leaseTransitions"]),
+            (&json!(15), &json!(0))
+        );
+        assert_eq!(spec["acquireTime"], spec["renewTime"]);
+        assert_eq!(alive(&election), Some(Duration::from_secs(15)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_lease_without_labels_says_nothing_of_labels() {
+        let server = Scripted::default();
+        let mut election = election(&server);
+        election.options.labels.0.clear();
+        assert_eq!(election.lease(None).metadata.labels, None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_lease_of_another_is_taken_when_it_was_not_renewed_for_its_time() {
+        let server = Scripted::default();
+        let election = election(&server);
+        server.tell(held("another", 3));
+        assert!(
+            !election.attempt().await,
+            "it was seen for the first time, whatever its clock says"
+        );
+        tokio::time::advance(Duration::from_secs(14)).await;
+        server.tell(held("another", 3));
+        assert!(!election.attempt().await && alive(&election).is_none());
+        assert_eq!(server.requests(), [GET, GET]);
+        tokio::time::advance(Duration::from_secs(1)).await;
+        server.tell(held("another", 3));
+        server.take();
+        assert!(election.attempt().await);
+        let asked = server.asked();
+        assert_eq!((asked[0].0.as_str(), asked[1].0.as_str()), (GET, PUT));
+        let spec = &asked[1].1["spec"];
+        assert_eq!(
+            (&spec["holderIdentity"], &spec["leaseTransitions"]),
+            (&json!(election.identity), &json!(4))
+        );
+        assert_ne!(spec["acquireTime"], "2024-01-01T00:00:00.000000Z");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_change_of_the_lease_begins_its_time_anew_and_one_given_back_is_free() {
+        let server = Scripted::default();
+        let election = election(&server);
+        for transitions in [1, 2] {
+            server.tell(held("another", transitions));
+            assert!(!election.attempt().await);
+            tokio::time::advance(Duration::from_secs(10)).await;
+        }
+        server.tell(held("another", 2));
+        assert!(!election.attempt().await);
+        server.tell(held("", 2));
+        server.take();
+        assert!(election.attempt().await);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_ours_is_renewed_and_stays_acquired() {
+        let server = Scripted::default();
+        let election = election(&server);
+        server.tell(held(&election.identity, 3));
+        server.take();
+        assert!(election.attempt().await);
+        let spec = &server.asked()[1].1["spec"];
+        assert_eq!(
+            (&spec["leaseTransitions"], &spec["acquireTime"]),
+            (&json!(3), &json!("2024-01-01T00:00:00.000000Z"))
+        );
+        assert_ne!(spec["renewTime"], "2024-01-01T00:00:00.000000Z");
+    }
+
+    /// So long the leader goes on when, after one renewal, it gets these answers.
+    async fn leads_for(election: &Election) -> Duration {
+        let began = Instant::now();
+        election.lost().await;
+        began.elapsed()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_leader_that_cannot_renew_ends_at_its_deadline_and_not_before() {
+        let server = Scripted::default();
+        let election = election(&server);
+        for _ in 0..2 {
+            server.tell(held(&election.identity, 0));
+            server.take();
+        }
+        assert!(election.attempt().await);
+        (0..3).for_each(|_| server.refuse(500, "InternalError"));
+        // Renewed at once; from then on ten seconds, with an attempt every five.
+        assert_eq!(leads_for(&election).await, Duration::from_secs(10));
+        let attempts = server.requests().len() - 4;
+        assert!(
+            (1..=2).contains(&attempts),
+            "{attempts} attempts in ten seconds, of which the last may have been too late"
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_leader_that_sees_another_ends_at_once() {
+        let server = Scripted::default();
+        let election = election(&server);
+        server.tell(held("another", 1));
+        assert_eq!(leads_for(&election).await, Duration::ZERO);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn only_what_is_ours_is_given_back() {
+        let server = Scripted::default();
+        let election = election(&server);
+        election.release().await;
+        assert_eq!(server.requests(), Vec::<String>::new(), "nothing was ever held");
+        server.tell(held(&election.identity, 0));
+        server.take();
+        assert!(election.attempt().await);
+        server.asked();
+        server.tell(held("another", 1));
+        election.release().await;
+        assert_eq!(server.requests(), [GET], "another has it by now");
+        server.tell(held(&election.identity, 0));
+        server.take();
+        election.release().await;
+        let spec = &server.asked()[1].1["spec"];
+        assert_eq!(
+            (&spec["holderIdentity"], &spec["leaseDurationSeconds"]),
+            (&json!(""), &json!(1))
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_waits_is_ready_and_leads_once_it_has_won() {
+        let server = Scripted::default();
+        let election = election(&server);
+        server.tell(held("another", 1));
+        server.tell(held("", 1));
+        server.take();
+        let began = Instant::now();
+        election.won().await;
+        let waited = began.elapsed().as_secs_f64();
+        assert!(
+            (5.0..=11.0).contains(&waited),
+            "{waited} s are not the retry period with its jitter"
+        );
+        let text = election.metrics.text();
+        assert!(
+            text.contains("leader_election_master_status{name=\"\"} 1"),
+            "{text}"
+        );
+    }
+}

@@ -32,6 +32,8 @@ mod provision;
 mod quantity;
 mod queue;
 mod run;
+#[cfg(test)]
+mod scripted;
 mod status;
 mod throttle;
 mod topology;

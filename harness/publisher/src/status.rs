@@ -32,3 +32,35 @@ pub(crate) fn is_conflict(error: &kube::Error) -> bool {
 pub(crate) fn is_already_there(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.is_already_exists())
 }
+
+#[cfg(test)]
+mod tests {
+    use kube::core::Status;
+
+    use super::*;
+
+    fn error(code: u16, reason: &str, name: &str) -> kube::Error {
+        let details = serde_json::json!({ "name": name });
+        kube::Error::Api(Box::new(Status {
+            details: serde_json::from_value(details).unwrap(),
+            ..Status::failure("no", reason).with_code(code)
+        }))
+    }
+
+    /// Object missing, type missing, conflict, already there.
+    fn meanings(error: &kube::Error) -> [bool; 4] {
+        [is_not_found, is_type_missing, is_conflict, is_already_there].map(|is| is(error))
+    }
+
+    #[test]
+    fn each_refusal_means_one_thing() {
+        let [yes, no] = [true, false];
+        assert_eq!(meanings(&error(404, "NotFound", "a")), [yes, no, no, no]);
+        assert_eq!(meanings(&error(404, "NotFound", "")), [no, yes, no, no]);
+        assert_eq!(meanings(&error(409, "Conflict", "a")), [no, no, yes, no]);
+        assert_eq!(meanings(&error(409, "AlreadyExists", "a")), [no, no, no, yes]);
+        assert_eq!(meanings(&error(422, "Invalid", "")), [no; 4]);
+        assert_eq!(meanings(&kube::Error::LinesCodecMaxLineLengthExceeded), [no; 4]);
+        assert_eq!(brief(&error(422, "Invalid", "")), "no (422)");
+    }
+}

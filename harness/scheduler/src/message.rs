@@ -212,5 +212,11 @@ mod tests {
         let cut = note(&"x".repeat(1025));
         assert_eq!((cut.len(), &cut[1018..]), (1024, "xx ..."));
         assert_eq!(note(&"é".repeat(600)).len(), 1024);
+        let odd = note(&format!("x{}", "é".repeat(600)));
+        assert!(
+            odd.len() == 1023 && odd.ends_with(CUT),
+            "a character is kept whole or not at all: {}",
+            odd.len()
+        );
     }
 }

@@ -257,4 +257,15 @@ mod tests {
             prop_assert!((low * NODE_SCORE_FACTOR..=high * NODE_SCORE_FACTOR).contains(&score), "{} at {}", score, utilization);
         }
     }
+
+    #[test]
+    fn points_are_read_as_the_configuration_file_has_them() {
+        let point = |utilization, score| ShapePoint { utilization, score };
+        let text = r#"[{"utilization": 0, "score": 10}, {"utilization": 100, "score": 3}]"#;
+        assert_eq!(parse_points(text), Ok(vec![point(0, 10), point(100, 3)]));
+        for wrong in ["[", r#"[{"utilization": 0}]"#, r#"[{"score": 0}]"#] {
+            let text = wrong.to_owned();
+            assert_eq!(parse_points(wrong), Err(ShapeError::Malformed { text }));
+        }
+    }
 }

@@ -93,6 +93,46 @@ async fn an_attempt_that_fails_alike_counts_up_the_event_and_leaves_the_conditio
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_event_says_who_did_what_to_which_pod_and_one_that_ran_out_is_written_anew() {
+    let cluster = Cluster::new(&["n1", "n2"]);
+    cluster.pod_with_claim("p", "10Gi");
+    cluster
+        .server
+        .refuse("PATCH /apis/events.k8s.io/v1/namespaces/default/events/", 404);
+    cluster.start(Options::default());
+
+    let event = cluster.event("p", "FailedScheduling", 1).await;
+    assert_eq!(event["metadata"]["namespace"], "default");
+    assert!(event["eventTime"].is_string(), "{event}");
+    let pod = cluster.server.all("pods").remove(0);
+    let regarding = &event["regarding"];
+    for (field, expected) in [
+        ("apiVersion", json!("v1")),
+        ("kind", json!("Pod")),
+        ("namespace", json!("default")),
+        ("uid", pod["metadata"]["uid"].clone()),
+    ] {
+        assert_eq!(regarding[field], expected, "{field}");
+    }
+    assert!(regarding["resourceVersion"].is_string(), "{event}");
+    assert_eq!(
+        (&event["type"], &event["action"]),
+        (&json!("Warning"), &json!("Scheduling"))
+    );
+    assert!(event["reportingInstance"].is_string(), "{event}");
+
+    cluster.unscheduled("p", NO_SPACE).await;
+    cluster.capacity("n1", "1Gi");
+    cluster
+        .server
+        .until("a second event", "events", |other| {
+            other["metadata"]["name"] != event["metadata"]["name"]
+        })
+        .await;
+    assert_eq!(cluster.server.all("events").len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_condition_that_was_refused_is_written_at_the_next_attempt() {
     let cluster = Cluster::new(&["n1", "n2"]);
     cluster.pod_with_claim("p", "10Gi");

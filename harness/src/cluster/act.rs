@@ -210,10 +210,14 @@ fn rule(script: &Script) -> Result<Rule, Problem> {
         Effect::Hang => CsiEffect::Hang,
         Effect::Disconnect => CsiEffect::Disconnect,
         Effect::LoseAnswer => CsiEffect::LoseAnswer,
-        Effect::Answer { available, maximum } => CsiEffect::Capacity {
+        Effect::Answer {
             available,
             maximum,
-            minimum: None,
+            minimum,
+        } => CsiEffect::Capacity {
+            available,
+            maximum,
+            minimum,
         },
     };
     Ok(Rule {

@@ -29,10 +29,13 @@ pub(super) fn cost_factor((parameter, value, factor): &(String, String, u64)) ->
     }
 }
 
+/// The poll interval of a publisher that is not to poll.
+const UNPOLLED: Duration = Duration::from_secs(3600);
+
 pub(super) fn settings(plan: &Plan, refresh: Duration) -> Settings {
     Settings {
         mode: plan.mode,
-        refresh,
+        refresh: if plan.publisher.polls { refresh } else { UNPOLLED },
         publish: plan.publisher.publish,
         by_owner: plan.publisher.by_owner,
         metadata: plan.publisher.metadata,

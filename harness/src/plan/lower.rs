@@ -55,7 +55,7 @@ pub fn lower(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     let orphan_after = bound::duration(cluster.orphan_after.as_deref().unwrap_or("200ms")).map_err(whole)?;
     let mut steps = Vec::new();
     let mut step_ids = BTreeSet::new();
-    let polls = roles.contains(&Role::Publisher);
+    let polls = roles.contains(&Role::Publisher) && cluster.publisher.polls;
     for spec in &scenario.file.steps {
         if !step_ids.insert(spec.value.id.clone()) {
             let message = format!("step `{}` appears twice; step ids must be unique", spec.value.id);

@@ -246,6 +246,8 @@ pub enum Effect {
         available: i64,
         /// maximum_volume_size.
         maximum: Option<i64>,
+        /// minimum_volume_size.
+        minimum: Option<i64>,
     },
 }
 

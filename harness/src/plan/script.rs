@@ -90,11 +90,15 @@ fn spell(method: &str, effect: &Effect) -> String {
         Effect::Hang => format!("{method} is not answered"),
         Effect::Disconnect => format!("{method} cuts the connection and does nothing"),
         Effect::LoseAnswer => format!("{method} is carried out, and cuts the connection"),
-        Effect::Answer { available, maximum } => {
-            let maximum = maximum
-                .map(|bytes| format!(" (maximum {bytes})"))
-                .unwrap_or_default();
-            format!("{method} answers {available}{maximum}")
+        Effect::Answer {
+            available,
+            maximum,
+            minimum,
+        } => {
+            let bounds = [("maximum", maximum), ("minimum", minimum)];
+            let told = bounds.map(|(name, bytes)| bytes.map(|bytes| format!(" ({name} {bytes})")));
+            let told: String = told.into_iter().flatten().collect();
+            format!("{method} answers {available}{told}")
         }
     }
 }
@@ -133,6 +137,7 @@ fn effect(spec: &ScriptSpec) -> Result<Effect, String> {
             Ok(Effect::Answer {
                 available,
                 maximum: spec.maximum,
+                minimum: None,
             })
         }),
     ];

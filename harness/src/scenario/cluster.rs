@@ -84,6 +84,8 @@ pub struct ClusterSpec {
 pub struct PublisherSpec {
     /// Publish at all; otherwise it provisions only.
     pub publish: bool,
+    /// Ask the driver again in every refresh interval; otherwise once an hour, which no case lives to see, so that only events count.
+    pub polls: bool,
     /// Objects are known to be its own by their owner, as in external-provisioner 2.0.0, instead of by their labels.
     pub by_owner: bool,
     /// Tell the driver the names of claim and volume (`--extra-create-metadata`).
@@ -108,6 +110,7 @@ impl Default for PublisherSpec {
     fn default() -> Self {
         PublisherSpec {
             publish: true,
+            polls: true,
             by_owner: false,
             metadata: false,
             asks_per_second: None,

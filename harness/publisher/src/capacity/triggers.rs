@@ -107,7 +107,7 @@ impl Publisher {
     /// Volumes came or went in these segments (none: anywhere), or could not be created for this class (`None`: any class): what is
     /// published of them may be wrong now. A term that is coarser or finer than a segment touches it too.
     pub(crate) fn refresh(&self, class: Option<&str>, terms: &[Segment]) {
-        if self.options.has(Defect::NeverRefreshes) {
+        if self.options.has(Defect::NeverRefreshes) || self.options.has(Defect::ForgetsVolumes) {
             return;
         }
         let touched = |segment: &Segment| {

@@ -56,7 +56,13 @@ impl Publisher {
         if current && !self.options.has(Defect::RewritesUnchanged) {
             return Ok(());
         }
-        let wanted = desired::updated(object, values, self.owner.as_ref());
+        let mut wanted = desired::updated(object, values, self.owner.as_ref());
+        if self.options.has(Defect::AppendsOwner) {
+            let others = object.metadata.owner_references.iter().flatten().cloned();
+            let owners = wanted.metadata.owner_references.get_or_insert_default();
+            let appended: Vec<_> = others.filter(|other| !owners.contains(other)).collect();
+            owners.extend(appended);
+        }
         match self.capacities.replace(&wanted).await {
             Ok(_) if self.options.has(Defect::KeepsFirstVersion) => Ok(()),
             Ok(written) => {

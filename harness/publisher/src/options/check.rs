@@ -177,3 +177,138 @@ impl Options {
         ]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Profile, options::values};
+
+    type Change = fn(&mut Options);
+
+    fn checked(change: Change) -> Result<(), OptionsError> {
+        let mut options = Options::default();
+        change(&mut options);
+        options.check()
+    }
+
+    #[test]
+    fn each_value_that_makes_no_sense_is_refused_by_its_name() {
+        let wrong: [(Change, &str); 16] = [
+            (|it| it.capacity_ownerref_level = -2, "--capacity-ownerref-level"),
+            (|it| it.capacity_threads = 0, "--capacity-threads"),
+            (|it| it.worker_threads = 0, "--worker-threads"),
+            (|it| it.kube_api_capacity_burst = 0, "--kube-api-capacity-burst"),
+            (|it| it.get_capacity_burst = 0, "--get-capacity-burst"),
+            (
+                |it| it.capacity_poll_interval = Duration::ZERO,
+                "--capacity-poll-interval",
+            ),
+            (|it| it.timeout = Duration::ZERO, "--timeout"),
+            (
+                |it| it.retry_interval_start = Duration::ZERO,
+                "--retry-interval-start",
+            ),
+            (
+                |it| it.node_deployment_base_delay = Duration::ZERO,
+                "--node-deployment-base-delay",
+            ),
+            (
+                |it| it.node_deployment_max_delay = Duration::from_secs(1),
+                "--node-deployment-max-delay",
+            ),
+            (
+                |it| it.retry_interval_max = Duration::from_millis(1),
+                "--retry-interval-max",
+            ),
+            (|it| it.cleaner.orphan_after = Duration::ZERO, "--orphan-after"),
+            (
+                |it| it.election.lease_duration = Duration::from_millis(999),
+                "--leader-election-lease-duration",
+            ),
+            (
+                |it| it.election.renew_deadline = it.election.lease_duration,
+                "--leader-election-renew-deadline",
+            ),
+            (
+                |it| it.election.retry_period = it.election.renew_deadline,
+                "--leader-election-retry-period",
+            ),
+            (
+                |it| it.election.retry_period = Duration::ZERO,
+                "--leader-election-retry-period",
+            ),
+        ];
+        for (change, name) in wrong {
+            let change: Change = change;
+            let mut options = Options::default();
+            options.election.enabled = true;
+            change(&mut options);
+            let error = options.check().expect_err(name).to_string();
+            assert!(error.contains(name), "{name}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_is_just_large_enough_is_taken() {
+        let right: [Change; 5] = [
+            |it| it.capacity_ownerref_level = -1,
+            |it| it.node_deployment_max_delay = it.node_deployment_base_delay,
+            |it| it.retry_interval_max = it.retry_interval_start,
+            |it| {
+                it.election.enabled = true;
+                it.election.lease_duration = Duration::from_secs(1);
+                it.election.renew_deadline = Duration::from_millis(999);
+                it.election.retry_period = Duration::from_millis(998);
+            },
+            |it| it.capacity_threads = 1,
+        ];
+        for change in right {
+            assert_eq!(checked(change), Ok(()));
+        }
+    }
+
+    #[test]
+    fn the_profile_decides_what_is_left_open() {
+        let of = |profile| Options {
+            profile,
+            ..Options::default()
+        };
+        let (kep, upstream) = (of(Profile::Kep), of(Profile::Upstream));
+        assert!(!kep.publishes_zero() && upstream.publishes_zero());
+        assert!(kep.get_capacity_qps() > 0.0);
+        assert_eq!(upstream.get_capacity_qps().to_bits(), 0.0_f64.to_bits());
+        assert_eq!(kep.unregistration_grace(), Duration::from_secs(10));
+        assert_eq!(upstream.unregistration_grace(), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_process_is_known_by_its_pod_else_its_node_else_its_machine() {
+        let mut options = Options {
+            pod_name: Some("publisher-0".to_owned()),
+            node_name: Some("n1".to_owned()),
+            ..Options::default()
+        };
+        assert_eq!(options.place(), "publisher-0");
+        options.pod_name = None;
+        assert_eq!(options.place(), "n1");
+        options.node_name = None;
+        assert!(!options.place().is_empty() && options.place() == options.place().trim());
+        options.node_name = Some(" ".to_owned());
+        assert_eq!(options.place(), "localhost");
+    }
+
+    #[test]
+    fn numbers_are_read_within_their_bounds() {
+        assert_eq!(values::rate("0"), Ok(0.0));
+        assert_eq!(values::rate("2.5"), Ok(2.5));
+        for wrong in ["-1", "inf", "NaN", "many"] {
+            assert!(values::rate(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(values::fraction("1"), Ok(1.0));
+        assert!(values::fraction("1.1").is_err() && values::fraction("-0.1").is_err());
+        assert_eq!(values::duration("0"), Ok(Duration::ZERO));
+        let labels = values::labels("team:storage,tier:gold").unwrap_or_default().0;
+        assert_eq!(labels.get("tier").map(String::as_str), Some("gold"));
+        assert!(values::labels("team").is_err());
+    }
+}

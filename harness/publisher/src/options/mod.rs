@@ -245,6 +245,7 @@ impl Options {
         let (start, max) = match self.defect {
             Some(Defect::RetriesAtOnce) => (Duration::from_millis(1), Duration::from_millis(1)),
             Some(Defect::NeverRetries) => (Duration::from_secs(3600), Duration::from_secs(3600)),
+            Some(Defect::PostponesForMinutes) => (self.retry_interval_start, Duration::from_secs(300)),
             _ => (self.retry_interval_start, self.retry_interval_max),
         };
         Pace { start, max }

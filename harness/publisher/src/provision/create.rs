@@ -149,7 +149,7 @@ impl Provisioner {
             .await;
         let began = Instant::now();
         let prepared = match undecided {
-            Some(attempt) => Ok(attempt),
+            Some(attempt) => Ok(self.repeated(attempt)),
             None => self.prepare(&job).await.map(Arc::new),
         };
         let ended = match prepared {
@@ -166,6 +166,19 @@ impl Provisioner {
             Ok(Outcome::Unwanted) => {}
         }
         ended.map(drop)
+    }
+
+    /// A request whose outcome nobody knows is repeated as it was: anything else might make a second volume.
+    fn repeated(&self, attempt: Arc<Attempt>) -> Arc<Attempt> {
+        if !self.options.has(Defect::RetriesElsewhere) {
+            return attempt;
+        }
+        let mut request = attempt.request.clone();
+        if let Some(terms) = &mut request.accessibility_requirements {
+            terms.preferred.reverse();
+        }
+        let job = attempt.job.clone();
+        Arc::new(Attempt { job, request })
     }
 
     async fn prepare(&self, job: &Job) -> Result<Attempt, ProvisionError> {

@@ -249,13 +249,26 @@ mod tests {
     }
 
     fn made(reclaim: &str) -> PersistentVolume {
+        made_with(reclaim, 7 << 30, &Options::default(), |_| {})
+    }
+
+    /// The object for a volume of so many bytes, for a claim that was changed in some way.
+    fn made_with(
+        reclaim: &str,
+        bytes: i64,
+        options: &Options,
+        change: fn(&mut PersistentVolumeClaimSpec),
+    ) -> PersistentVolume {
+        let parameters = [("csi.storage.k8s.io/fstype".to_owned(), "xfs".to_owned())];
         let class = StorageClass {
             provisioner: DRIVER.to_owned(),
             reclaim_policy: Some(reclaim.to_owned()),
+            mount_options: Some(vec!["noatime".to_owned()]),
+            parameters: Some(parameters.into()),
             ..Default::default()
         };
         let volume = Volume {
-            capacity_bytes: 7 << 30,
+            capacity_bytes: bytes,
             volume_id: "v".to_owned(),
             accessible_topology: vec![Topology { segments: zone("a") }],
             ..Default::default()
@@ -271,6 +284,7 @@ mod tests {
             ..Default::default()
         };
         claim.spec.get_or_insert_default().storage_class_name = Some("fast".to_owned());
+        change(claim.spec.get_or_insert_default());
         let made = Made {
             name: "pvc-u",
             claim: &claim,
@@ -279,7 +293,7 @@ mod tests {
             requested_bytes: 1,
             topology: true,
             identity: "identity",
-            options: &Options::default(),
+            options,
         };
         made.object().unwrap()
     }
@@ -310,6 +324,49 @@ mod tests {
         let csi = spec.csi.unwrap();
         assert_eq!((csi.driver.as_str(), csi.volume_handle.as_str()), (DRIVER, "v"));
         assert_eq!(spec.storage_class_name.as_deref(), Some("fast"));
+    }
+
+    #[test]
+    fn the_object_says_how_the_volume_is_mounted() {
+        let of = |options: &Options, change| made_with("Delete", 0, options, change).spec.unwrap();
+        let usual = of(&Options::default(), |_| {});
+        assert_eq!(
+            usual.capacity.unwrap()["storage"].0,
+            "1",
+            "a driver that tells no size made what was asked for"
+        );
+        assert_eq!(usual.mount_options, Some(vec!["noatime".to_owned()]));
+        let csi = usual.csi.unwrap();
+        assert_eq!((csi.fs_type.as_deref(), csi.read_only), (Some("xfs"), None));
+        let raw = of(&Options::default(), |claim| {
+            claim.volume_mode = Some("Block".to_owned());
+        });
+        assert_eq!(
+            (raw.volume_mode.as_deref(), raw.csi.unwrap().fs_type),
+            (Some("Block"), None)
+        );
+        let read_only = Options {
+            controller_publish_readonly: true,
+            ..Options::default()
+        };
+        let with_modes = |options: &Options, change| of(options, change).csi.unwrap().read_only;
+        let readers: fn(&mut PersistentVolumeClaimSpec) =
+            |claim| claim.access_modes = Some(vec!["ReadOnlyMany".to_owned()]);
+        let writers: fn(&mut PersistentVolumeClaimSpec) = |claim| {
+            claim.access_modes = Some(vec!["ReadOnlyMany".to_owned(), "ReadWriteMany".to_owned()]);
+        };
+        assert_eq!(with_modes(&read_only, readers), Some(true));
+        assert_eq!(with_modes(&read_only, writers), None);
+        assert_eq!(
+            with_modes(&read_only, |_| {}),
+            None,
+            "no modes are not modes that only read"
+        );
+        assert_eq!(
+            with_modes(&Options::default(), readers),
+            None,
+            "it was not asked for"
+        );
     }
 
     #[test]

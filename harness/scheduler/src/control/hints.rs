@@ -411,4 +411,34 @@ mod tests {
             );
         }
     }
+
+    #[test]
+    fn a_node_wakes_for_any_resource_that_grew_and_for_none_that_did_not() {
+        let node = |cpu: &str, memory: &str, pods: &str| {
+            let allocatable = json!({"cpu": cpu, "memory": memory, "pods": pods});
+            json!({"metadata": {"name": "n"}, "status": {"allocatable": allocatable}})
+        };
+        let unlimited = || json!({"metadata": {"name": "n"}});
+        let old = || node("2", "2Gi", "2");
+        for (old, new, expected) in [
+            (old(), node("3", "2Gi", "2"), true),
+            (old(), node("2", "3Gi", "2"), true),
+            (old(), node("2", "2Gi", "3"), true),
+            (old(), node("3", "1Gi", "1"), true),
+            (old(), node("1", "3Gi", "1"), true),
+            (old(), node("1", "1Gi", "3"), true),
+            (old(), old(), false),
+            (old(), node("1", "1Gi", "1"), false),
+            (old(), unlimited(), true),
+            (unlimited(), old(), false),
+            (unlimited(), unlimited(), false),
+        ] {
+            let what = format!("{old} to {new}");
+            assert_eq!(room_grew(&delta(old, new)), expected, "{what}");
+        }
+        assert!(
+            !room_grew(&delta(Value::Null, old())),
+            "a new node is another matter"
+        );
+    }
 }

@@ -262,3 +262,72 @@ fn event_name(pod: &Pod) -> String {
 fn is_not_found(error: &ClientError) -> bool {
     matches!(error, ClientError::Api(status) if status.code == 404)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::objects::Object;
+
+    fn pod(conditions: &Value) -> Pod {
+        let metadata = json!({"name": "p", "namespace": "ns", "generation": 7});
+        let source =
+            json!({"metadata": metadata, "spec": {"containers": []}, "status": {"conditions": conditions}});
+        Pod::read(&serde_json::from_value(source).unwrap()).unwrap()
+    }
+
+    fn scheduled(status: &str, reason: &str) -> Value {
+        json!({
+            "type": POD_SCHEDULED, "status": status, "reason": reason, "message": "no room",
+            "lastTransitionTime": "2024-01-01T00:00:00Z",
+        })
+    }
+
+    fn failure() -> Failure {
+        Failure {
+            reason: FailureReason::Unschedulable,
+            message: "still no room".to_owned(),
+        }
+    }
+
+    #[test]
+    fn what_a_pod_says_of_itself_is_known_again_if_this_scheduler_may_have_said_it() {
+        for (status, reason, expected) in [
+            ("False", "Unschedulable", Some(FailureReason::Unschedulable)),
+            ("False", "SchedulerError", Some(FailureReason::SchedulerError)),
+            ("False", "SchedulingGated", None),
+            ("True", "Unschedulable", None),
+        ] {
+            let known = condition_of(&pod(
+                &json!([{"type": "Ready", "status": "False"}, scheduled(status, reason)]),
+            ));
+            assert_eq!(
+                known.as_ref().map(|known| known.reason),
+                expected,
+                "{status} {reason}"
+            );
+            assert!(known.is_none_or(|known| known.message == "no room"));
+        }
+        assert_eq!(condition_of(&pod(&json!([]))), None);
+    }
+
+    #[test]
+    fn a_condition_that_stays_false_keeps_its_time_and_others_are_kept() {
+        let first = "2024-01-01T00:00:00Z";
+        let ready = json!({"type": "Ready", "status": "False"});
+        for (before, keeps) in [
+            (scheduled("False", "Unschedulable"), true),
+            (scheduled("True", ""), false),
+        ] {
+            let written = json!(conditions_with(&pod(&json!([before, ready])), &failure()));
+            assert_eq!(written.as_array().map(Vec::len), Some(2));
+            assert_eq!(written[0]["type"], "Ready");
+            let new = &written[1];
+            assert_eq!(
+                (&new["reason"], &new["message"]),
+                (&json!("Unschedulable"), &json!("still no room"))
+            );
+            assert_eq!(new["observedGeneration"], 7);
+            assert_eq!(new["lastTransitionTime"] == first, keeps, "{before}");
+        }
+    }
+}

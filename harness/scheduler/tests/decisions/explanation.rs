@@ -317,3 +317,100 @@ fn terms_that_the_server_dropped_show_in_what_was_applied() {
         .collect();
     assert!(codes.contains(&"topology-node-selector-terms"), "{codes:?}");
 }
+
+/// A pod's claim of 1Gi in a cluster of so many nodes alike.
+fn among(nodes: &[&str]) -> World {
+    let mut world = World::new(nodes);
+    nodes.iter().for_each(|node| world.capacity_on(node, "9Gi"));
+    world.delayed("data", "fast", "1Gi");
+    world
+}
+
+#[test]
+fn the_verdict_names_the_nodes_among_which_chance_decides_while_they_are_few() {
+    let names = ["n1", "n2", "n3", "n4", "n5"];
+    let verdict = |count: usize| pod(&among(&names[..count])).verdict;
+    assert_eq!(verdict(1), "fits 1 of 1 nodes and goes to n1");
+    assert_eq!(verdict(2), "fits 2 of 2 nodes and goes to any of n1, n2");
+    assert_eq!(verdict(4), "fits 4 of 4 nodes and goes to any of n1, n2, n3, n4");
+    assert_eq!(
+        verdict(5),
+        "fits 5 of 5 nodes and goes to any of 5, from n1 to n5"
+    );
+    let no_shape = pod(&among(&names[..2]));
+    assert_eq!(no_shape.nodes[0].score, None, "nothing was scored");
+}
+
+#[test]
+fn one_node_that_fits_has_no_score() {
+    let rules = Rules {
+        shape: Some(Shape::most_free()),
+        ..Rules::default()
+    };
+    let scores = |world: &World| {
+        let told = explain::pod(&world.snapshot, &rules, &world.pod(json!({})), &Detail::default()).unwrap();
+        told.nodes.iter().map(|node| node.score).collect::<Vec<_>>()
+    };
+    assert_eq!(scores(&among(&["n1"])), [None], "there was no choice");
+    assert!(scores(&among(&["n1", "n2"])).iter().all(Option::is_some));
+}
+
+#[test]
+fn each_claim_is_told_its_own_fate() {
+    let mut world = World::new(&["n1"]);
+    world.capacity_on("n1", "9Gi");
+    world.volume("pv", "slow", "5Gi", "n1", json!({}));
+    world.delayed("made", "fast", "1Gi");
+    world.delayed("found", "slow", "5Gi");
+    let outcomes = |world: &World| {
+        let told = pod(world);
+        let claims = told.nodes[0].claims.iter();
+        claims
+            .map(|claim| format!("{}: {}", claim.claim, claim.outcome))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        outcomes(&world),
+        [
+            "ns/made: is provisioned: driver/c1 offers 9Gi",
+            "ns/found: is bound to volume pv, which exists",
+        ]
+    );
+    world.delayed("large", "fast", "99Gi");
+    let only_n2 = json!([{"matchLabelExpressions": [{"key": "node", "values": ["n2"]}]}]);
+    world.class("elsewhere", json!({"allowedTopologies": only_n2}));
+    world.delayed("away", "elsewhere", "1Gi");
+    let space = "no capacity object that this node can access is large enough";
+    let told = outcomes(&world);
+    let of = |claim: &str| {
+        let found = told
+            .iter()
+            .find_map(|outcome| outcome.strip_prefix(&format!("ns/{claim}: ")));
+        found.unwrap_or_default().to_owned()
+    };
+    assert_eq!(of("made"), "would be provisioned with driver/c1");
+    assert_eq!(of("large"), space);
+    let away = of("away");
+    assert!(
+        !away.is_empty() && away != space && !away.contains("would be"),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn an_object_for_every_node_is_only_odd_beside_others_of_its_class() {
+    let mut world = World::new(&["n1"]);
+    let null = Value::Null;
+    world.capacity("fast", &json!({}), &json!("0"), &null);
+    world.capacity("slow", &on("n1"), &json!("1Gi"), &null);
+    assert_eq!(
+        codes(&world),
+        [],
+        "zero is no negative figure, and each class has one object"
+    );
+    world.capacity("fast", &on("n1"), &json!("1Gi"), &null);
+    assert_eq!(
+        codes(&world),
+        [("csistoragecapacity driver/c1".to_owned(), "topology-covers-all")]
+    );
+}

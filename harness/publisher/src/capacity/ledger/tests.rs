@@ -251,3 +251,32 @@ proptest! {
         prop_assert_eq!((counts.goal, counts.current, counts.obsolete), (left.len(), left.len(), 16 - left.len()));
     }
 }
+
+#[test]
+fn a_part_of_what_is_wanted_is_found_by_class_and_segment() {
+    let mut ledger = ledger();
+    ledger.set_class("slow", Some(Parameters::default()));
+    let both = |found: Vec<Key>| found.len();
+    assert_eq!(
+        ledger.wanted_where(|class| class == "slow", |segment| *segment == zone("b")),
+        [key("slow", &zone("b"))]
+    );
+    assert_eq!(
+        both(ledger.wanted_where(|_| true, |segment| *segment == zone("a"))),
+        2
+    );
+    assert_eq!(both(ledger.wanted_where(|class| class == "gone", |_| true)), 0);
+}
+
+#[test]
+fn an_object_that_the_server_does_not_have_is_forgotten() {
+    let mut ledger = ledger();
+    let a = key("fast", &zone("a"));
+    ledger.seen(existing("1", "fast", &zone("a"), 1));
+    assert_eq!(
+        (names(&ledger, &a), ledger.counts().current),
+        (vec!["1".to_owned()], 1)
+    );
+    ledger.forget_object("1");
+    assert_eq!((names(&ledger, &a), ledger.counts().current), (Vec::new(), 0));
+}
