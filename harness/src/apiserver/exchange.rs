@@ -297,7 +297,7 @@ fn refusal(case: &Case, wanted: &Wanted) -> Option<Whole> {
     if is_reading(verb) || is_question(resource) {
         return None;
     }
-    if case.is_over() && verb == Verb::Create {
+    if case.is_over() {
         return Some(Whole::failure(503, "ServiceUnavailable", "the case is over"));
     }
     if followed(resource).is_none() {
