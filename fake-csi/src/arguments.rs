@@ -72,6 +72,15 @@ pub(crate) fn mutable_parameters(
             "this driver has no mutable parameters; leave them out",
         ));
     }
+    if let Some(unknown) = parameters
+        .keys()
+        .find(|name| !spec.mutable_parameters.contains(name))
+    {
+        let known = spec.mutable_parameters.join(", ");
+        return Err(Status::invalid_argument(format!(
+            "mutable parameter {unknown:?} is unknown; this driver has {known}"
+        )));
+    }
     bounded("mutable_parameters", parameters)
 }
 

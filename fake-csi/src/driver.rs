@@ -24,8 +24,9 @@ pub struct DriverSpec {
     pub advertise_expand_volume: bool,
     /// Whether the controller advertises `CLONE_VOLUME`; if not, or before CSI 1.1, a request for a copy answers `INVALID_ARGUMENT`.
     pub advertise_clone_volume: bool,
-    /// Whether the controller advertises `MODIFY_VOLUME`; if not, or before CSI 1.9, mutable parameters answer `INVALID_ARGUMENT`.
-    pub advertise_modify_volume: bool,
+    /// Names of the mutable parameters that it knows; any other, and before CSI 1.9 each, answers `INVALID_ARGUMENT`. With some, the
+    /// controller advertises `MODIFY_VOLUME`.
+    pub mutable_parameters: Vec<String>,
     /// Whether GetCapacity still counts what is reserved: without, an extender that reserves for a pod may take the node away from it; with,
     /// others are told room that they do not get.
     pub tells_reserved: bool,
@@ -42,7 +43,7 @@ impl DriverSpec {
             advertise_get_capacity: true,
             advertise_expand_volume: true,
             advertise_clone_volume: false,
-            advertise_modify_volume: false,
+            mutable_parameters: Vec::new(),
             tells_reserved: true,
             version: SpecVersion::NEWEST,
         }
@@ -57,7 +58,7 @@ impl DriverSpec {
     }
 
     pub(crate) fn has_mutable_parameters(&self) -> bool {
-        self.advertise_modify_volume && self.version.has_mutable_parameters()
+        !self.mutable_parameters.is_empty() && self.version.has_mutable_parameters()
     }
 
     /// Whether the access mode of that number was there already.

@@ -140,6 +140,7 @@ fn scripts(defect: Defect, all: i64) -> Vec<Script> {
     const UNIMPLEMENTED: i32 = 12;
     const INTERNAL: i32 = 13;
     let always = |method: &str, effect| Script {
+        id: None,
         method: method.to_owned(),
         segment: None,
         parameters: BTreeMap::new(),

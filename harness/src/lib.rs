@@ -7,6 +7,7 @@ mod apiserver;
 pub mod capture;
 mod cluster;
 mod defect;
+mod flood;
 pub mod journal;
 pub mod judge;
 mod line;

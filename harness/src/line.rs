@@ -1,6 +1,11 @@
 //! A fact in one line of words, for timelines and notes. Knows the journal's types and nothing else.
 
-use crate::journal::{AnswerFact, BoundKind, CallFact, CommitFact, Fact, ProcessEvent, RequestFact, What};
+use std::collections::BTreeMap;
+
+use crate::journal::{
+    AnswerFact, BoundKind, CallDetails, CallFact, CommitFact, ExtenderFact, Fact, ProcessEvent, RequestFact,
+    What,
+};
 use crate::judge::spell_bytes;
 
 /// Who observed it: the first column of a timeline.
@@ -9,6 +14,7 @@ pub(crate) fn source(fact: &Fact) -> &'static str {
         What::Request(_) | What::Commit(_) | What::Delivery(_) | What::Fault(_) => "api",
         What::Call(_) | What::Answer(_) => "csi",
         What::Process(_) => "sut",
+        What::Extender(_) => "ext",
         _ => "harness",
     }
 }
@@ -38,13 +44,29 @@ pub(crate) fn spell(fact: &Fact) -> String {
         },
         What::Call(call) => spell_call(call),
         What::Answer(answer) => spell_answer(answer),
+        What::Extender(question) => spell_question(question),
         What::Process(process) => match &process.event {
             ProcessEvent::Started => format!("{} started", process.client),
             ProcessEvent::Stopped => format!("{} stopped", process.client),
             ProcessEvent::NotReady(what) => format!("{} was not ready: {what}", process.client),
+            ProcessEvent::Flooded(what) => format!("{} floods: {what}", process.client),
             ProcessEvent::Exited(how) => format!("{} ended by itself: {how}", process.client),
         },
     }
+}
+
+fn spell_question(question: &ExtenderFact) -> String {
+    let ExtenderFact {
+        extender, verb, pod, ..
+    } = question;
+    let nodes = question.nodes.join(", ");
+    let answer = match (&question.error, verb.as_str()) {
+        (Some(error), _) => error.clone(),
+        (None, "filter") if question.kept.is_empty() => "none".to_owned(),
+        (None, "filter") => question.kept.join(", "),
+        (None, _) => "OK".to_owned(),
+    };
+    format!("{extender}: {verb} {pod} on {nodes} → {answer}")
 }
 
 /// What was told, beside the call that told it.
@@ -78,9 +100,13 @@ fn spell_request(request: &RequestFact) -> String {
         (Some(message), 400..) => format!(" {message}"),
         _ => String::new(),
     };
+    let resource = match request.resource.as_str() {
+        "" => "another path",
+        resource => resource,
+    };
     format!(
-        "{} {} {}{name} → {}{message}",
-        request.client, request.verb, request.resource, request.code
+        "{} {} {resource}{name} → {}{message}",
+        request.client, request.verb, request.code
     )
 }
 
@@ -120,22 +146,38 @@ fn spell_commit(commit: &CommitFact) -> String {
     )
 }
 
+/// `{key=value, …}`.
+pub(crate) fn spell_map(map: &BTreeMap<String, String>) -> String {
+    let pairs: Vec<String> = map.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    format!("{{{}}}", pairs.join(", "))
+}
+
+fn spell_details(details: &CallDetails) -> String {
+    let mut text = String::new();
+    if !details.secrets.is_empty() {
+        text.push_str(&format!(" with secrets [{}]", details.secrets.join(", ")));
+    }
+    if !details.mutable.is_empty() {
+        text.push_str(&format!(" with mutable {}", spell_map(&details.mutable)));
+    }
+    if let Some(volume) = &details.copy_of {
+        text.push_str(&format!(" of a copy of {volume}"));
+    }
+    text
+}
+
 fn spell_call(call: &CallFact) -> String {
     let mut text = call.method.clone();
     if let Some(segment) = &call.segment {
         text.push_str(&format!(" {segment}"));
     }
     if !call.parameters.is_empty() {
-        let pairs: Vec<String> = call
-            .parameters
-            .iter()
-            .map(|(key, value)| format!("{key}={value}"))
-            .collect();
-        text.push_str(&format!(" {{{}}}", pairs.join(", ")));
+        text.push_str(&format!(" {}", spell_map(&call.parameters)));
     }
     if let Some(bytes) = call.required_bytes {
         text.push_str(&format!(" {}", spell_bytes(bytes.into())));
     }
+    text.push_str(&spell_details(&call.details));
     match (call.available, call.maximum, call.code.as_str()) {
         (Some(available), Some(maximum), _) => text.push_str(&format!(
             " → {} (maximum {})",

@@ -52,6 +52,8 @@ pub struct ChildAccess {
     pub authority_pem: String,
     /// Where what it says is kept.
     pub log: PathBuf,
+    /// A folder of its own, which is there again when it is started again.
+    pub state: PathBuf,
 }
 
 /// Logical settings; a manifest maps them to arguments of a program.
@@ -79,6 +81,8 @@ pub struct Settings {
     pub strict_topology: bool,
     /// How the scheduler is set.
     pub scheduler: SchedulerSpec,
+    /// The extenders that it is to ask: a JSON list as `KubeSchedulerConfiguration.extenders` has it.
+    pub extenders: Option<String>,
     /// Remove objects whose figure the driver does not tell any more.
     pub withdraw: bool,
     /// There are several instances, of which one leads.
@@ -126,7 +130,11 @@ impl Settings {
                     false,
                 ),
             ],
-            Role::Scheduler => self.scheduler.values(),
+            Role::Scheduler => {
+                let extenders = self.extenders.clone().unwrap_or_else(none);
+                let extenders = ("extenders", extenders, self.extenders.is_none());
+                self.scheduler.values().into_iter().chain([extenders]).collect()
+            }
             Role::Driver => Vec::new(),
         }
     }
@@ -146,6 +154,7 @@ impl Default for Settings {
             zero: false,
             strict_topology: false,
             scheduler: SchedulerSpec::default(),
+            extenders: None,
             withdraw: false,
             election: false,
             driver: String::new(),

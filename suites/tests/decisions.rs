@@ -146,7 +146,7 @@ fn verdicts(assessment: &Assessment) -> BTreeMap<String, &'static str> {
                 [Refusal::BindConflict { .. }] => "no volume or topology",
                 _ => "another refusal",
             },
-            Cause::Unfit(_) => "unfit",
+            Cause::Unfit(_) | Cause::Extender { .. } => "unfit",
         };
         (refused.node.name().to_owned(), verdict)
     });

@@ -144,7 +144,7 @@ const RETRY_START: Duration = Duration::from_millis(10);
 const RETRY_MAX: Duration = Duration::from_secs(1);
 
 /// How long a driver may be away in a case without losing its objects.
-const UNREGISTRATION_GRACE: Duration = Duration::from_secs(1);
+const UNREGISTRATION_GRACE: Duration = Duration::from_secs(2);
 
 fn cleaner_options(access: Access, defect: Option<publisher::Defect>) -> publisher::Options {
     publisher::Options {
@@ -231,7 +231,12 @@ fn scheduler_options(
         utilization: point.utilization.into(),
         score: point.score.into(),
     };
+    let extenders = match &access.settings.extenders {
+        Some(list) => scheduler::configuration::Extender::parse_list(list)?,
+        None => Vec::new(),
+    };
     Ok(scheduler::Options {
+        extenders,
         initial_backoff: RETRY_START,
         max_backoff: RETRY_MAX,
         capacity: gates.capacity,

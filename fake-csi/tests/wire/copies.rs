@@ -13,7 +13,7 @@ use crate::{World, identity::calls, pairs, pool, spec, volume};
 async fn able() -> World {
     let world = World::of(DriverSpec {
         advertise_clone_volume: true,
-        advertise_modify_volume: true,
+        mutable_parameters: ["iops", "tier"].map(str::to_owned).into(),
         ..spec()
     })
     .await;
@@ -44,7 +44,7 @@ async fn they_are_advertised_on_request_only() {
     );
     let old = World::of(DriverSpec {
         advertise_clone_volume: true,
-        advertise_modify_volume: true,
+        mutable_parameters: ["iops", "tier"].map(str::to_owned).into(),
         version: "1.8".parse().unwrap(),
         ..spec()
     })
@@ -136,4 +136,25 @@ async fn mutable_parameters_change_and_the_others_stay() {
     let kept = &world.driver.volumes()[0].mutable_parameters;
     assert_eq!(*kept, pairs(&[("iops", "2"), ("tier", "gold")]));
     assert_eq!(modify(&world, "nothing", "2").await, Err(Code::NotFound));
+}
+
+#[tokio::test]
+async fn mutable_parameters_that_the_driver_does_not_know_are_refused() {
+    let world = able().await;
+    let made = world.create(volume("v", 10)).await.unwrap();
+    let unknown = || pairs(&[("iops", "1"), ("colour", "red")]);
+    let request = CreateVolumeRequest {
+        mutable_parameters: unknown(),
+        ..volume("w", 10)
+    };
+    assert_eq!(code(&world, request).await, Some(Code::InvalidArgument));
+    let request = ControllerModifyVolumeRequest {
+        volume_id: made.volume_id,
+        mutable_parameters: unknown(),
+        ..Default::default()
+    };
+    let refused = world.controller.clone().controller_modify_volume(request).await;
+    assert_eq!(refused.unwrap_err().code(), Code::InvalidArgument);
+    let kept = &world.driver.volumes()[0].mutable_parameters;
+    assert!(kept.is_empty(), "not even those that it knows: {kept:?}");
 }

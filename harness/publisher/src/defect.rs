@@ -106,11 +106,13 @@ pub enum Defect {
     PublishesUnasked,
     /// Makes volumes without secrets and attributes, and empty ones instead of copies.
     ForgetsSources,
+    /// Connects to the driver once, and never again.
+    ConnectsOnce,
 }
 
 impl Defect {
     /// All defects, with the names by which they are chosen.
-    pub const ALL: [(Defect, &'static str); 50] = [
+    pub const ALL: [(Defect, &'static str); 51] = [
         (Defect::IgnoresMaximum, "publisher-ignores-maximum"),
         (Defect::DeletesManual, "publisher-deletes-manual"),
         (Defect::NeverRefreshes, "publisher-never-refreshes"),
@@ -167,6 +169,7 @@ impl Defect {
         (Defect::CleansOthers, "cleaner-takes-others"),
         (Defect::PublishesUnasked, "publisher-publishes-unasked"),
         (Defect::ForgetsSources, "publisher-forgets-sources"),
+        (Defect::ConnectsOnce, "publisher-connects-once"),
     ];
 }
 
@@ -210,7 +213,7 @@ mod tests {
         }
         assert_eq!(
             Defect::ALL.len(),
-            Defect::ForgetsSources as usize + 1,
+            Defect::ConnectsOnce as usize + 1,
             "a defect is missing in the table"
         );
     }

@@ -47,6 +47,13 @@ pub enum Cause {
     Unfit(Unfit),
     /// Its volumes.
     Volumes(Vec<Refusal>),
+    /// An extender.
+    Extender {
+        /// Why, in the extender's words.
+        reason: String,
+        /// Room made on the node would not help.
+        is_final: bool,
+    },
 }
 
 /// Every node's verdict for one pod.
@@ -95,20 +102,29 @@ pub enum Blocker {
     Nodes,
     /// What other pods take of the nodes' resources.
     Resources,
+    /// An extender, of which nobody knows what it waits for.
+    Extender,
 }
 
 /// Decides about a pod. Ties between the highest scores are broken by `random` alone.
 pub fn decide(snapshot: &Snapshot, rules: &Rules, pod: &Pod, random: &mut impl Rng) -> Decision {
+    match judge(snapshot, rules, pod) {
+        Ok(assessment) => choose(assessment, rules, pod, random),
+        Err(decision) => decision,
+    }
+}
+
+/// Every node's verdict, for others to have their say before [`choose`]; or the decision, where no node is to be looked at.
+pub fn judge(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<Assessment, Decision> {
     if snapshot.nodes.is_empty() {
-        return Decision::Unschedulable {
+        return Err(Decision::Unschedulable {
             message: message::NO_NODES.to_owned(),
             blockers: [Blocker::Nodes, Blocker::Volumes].into(),
             refused: Vec::new(),
-        };
+        });
     }
-    match assess(snapshot, rules, pod) {
-        Ok(assessment) => choose(assessment, rules, pod, random),
-        Err(NoAssessment::Unready(reason)) => Decision::Unschedulable {
+    assess(snapshot, rules, pod).map_err(|error| match error {
+        NoAssessment::Unready(reason) => Decision::Unschedulable {
             message: message::unready(
                 rules.form,
                 snapshot.nodes.len(),
@@ -121,10 +137,10 @@ pub fn decide(snapshot: &Snapshot, rules: &Rules, pod: &Pod, random: &mut impl R
             blockers: [Blocker::Volumes].into(),
             refused: Vec::new(),
         },
-        Err(NoAssessment::Filter(error)) => Decision::Failed {
+        NoAssessment::Filter(error) => Decision::Failed {
             message: format!("running \"VolumeBinding\" filter plugin: {error}"),
         },
-    }
+    })
 }
 
 /// Why nodes were not assessed.
@@ -183,7 +199,8 @@ pub(crate) fn undecidable(claims: &PodClaims) -> Option<FilterError> {
         .next()
 }
 
-fn choose(mut assessment: Assessment, rules: &Rules, pod: &Pod, random: &mut impl Rng) -> Decision {
+/// The decision that every node's verdict comes to.
+pub fn choose(mut assessment: Assessment, rules: &Rules, pod: &Pod, random: &mut impl Rng) -> Decision {
     let best = assessment.feasible.iter().map(|feasible| feasible.score).max();
     assessment
         .feasible
@@ -209,10 +226,15 @@ fn unschedulable(refused: Vec<Refused>, rules: &Rules, pod: &Pod) -> Decision {
 /// The text for a pod that every node refused.
 pub(crate) fn refusal(refused: &[Refused], rules: &Rules, pod: &Pod) -> String {
     let reasons = refused.iter().flat_map(|refused| refused.cause.reasons(rules));
-    let is_full = |refused: &&Refused| matches!(refused.cause, Cause::Unfit(Unfit::Full(_)));
+    let may_have_room = |refused: &&Refused| {
+        matches!(
+            refused.cause,
+            Cause::Unfit(Unfit::Full(_)) | Cause::Extender { is_final: false, .. }
+        )
+    };
     let preemption = Preemption {
         never: pod.never_preempts,
-        hopeful: refused.iter().filter(is_full).count(),
+        hopeful: refused.iter().filter(may_have_room).count(),
     };
     message::refused(rules.form, refused.len(), reasons, preemption)
 }
@@ -223,6 +245,7 @@ impl Cause {
         match self {
             Self::Unfit(unfit) => unfit.reasons(rules),
             Self::Volumes(refusals) => refusals.iter().map(|refusal| refusal.reason().into()).collect(),
+            Self::Extender { reason, .. } => vec![reason.clone().into()],
         }
     }
 
@@ -233,6 +256,10 @@ impl Cause {
                     Unfit::Full(_) => Blocker::Resources,
                     _ => Blocker::Nodes,
                 });
+                return;
+            }
+            Self::Extender { .. } => {
+                blockers.insert(Blocker::Extender);
                 return;
             }
             Self::Volumes(refusals) => refusals,

@@ -75,10 +75,22 @@ pub enum Defect {
     AssumesAbsence,
     /// Is like the newest release, whichever it is told to be like.
     IgnoresRelease,
+    /// Asks no extender.
+    AsksNoExtender,
+    /// Asks extenders about nodes that it has refused itself.
+    AsksAboutRefused,
+    /// Goes on without an extender that has to be asked.
+    IgnoresExtenderErrors,
+    /// Does not go on without an extender that is ignorable.
+    NeedsEveryExtender,
+    /// Takes no notice of extenders' scores.
+    IgnoresExtenderScores,
+    /// Asks every extender about every pod, whatever resources it manages.
+    AsksUnconcerned,
 }
 
 /// Every defect with its name on the command line.
-const NAMES: [(&str, Defect); 33] = [
+const NAMES: [(&str, Defect); 39] = [
     ("scheduler-ignores-maximum", Defect::IgnoresMaximum),
     ("scheduler-ignores-flag", Defect::IgnoresFlag),
     ("scheduler-sums-objects", Defect::SumsObjects),
@@ -115,6 +127,12 @@ const NAMES: [(&str, Defect); 33] = [
     ("scheduler-forgets-lists", Defect::ForgetsLists),
     ("scheduler-assumes-absence", Defect::AssumesAbsence),
     ("scheduler-ignores-release", Defect::IgnoresRelease),
+    ("scheduler-asks-no-extender", Defect::AsksNoExtender),
+    ("scheduler-asks-about-refused", Defect::AsksAboutRefused),
+    ("scheduler-ignores-extender-errors", Defect::IgnoresExtenderErrors),
+    ("scheduler-needs-every-extender", Defect::NeedsEveryExtender),
+    ("scheduler-ignores-extender-scores", Defect::IgnoresExtenderScores),
+    ("scheduler-asks-unconcerned", Defect::AsksUnconcerned),
 ];
 
 /// The name given is not in the table.

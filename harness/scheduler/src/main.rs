@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use capacity_scheduler::configuration::Configuration;
+use capacity_scheduler::configuration::{Configuration, ConfigurationError, Extender};
 use capacity_scheduler::rules::Pooling;
 use capacity_scheduler::shape::{ShapeError, parse_points};
 use capacity_scheduler::{Defect, Deviation, Options, Release, ShapePoint};
@@ -38,7 +38,7 @@ struct Arguments {
     scheduler_name: String,
 
     /// The configuration of kube-scheduler (KubeSchedulerConfiguration): profiles, back-off, VolumeBindingArgs
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["scheduler_name", "shape", "bind_timeout_seconds", "initial_backoff_ms", "max_backoff_ms"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["scheduler_name", "shape", "bind_timeout_seconds", "initial_backoff_ms", "max_backoff_ms", "extenders"])]
     config: Option<PathBuf>,
 
     /// The Kubernetes release to be like: its gates, the figure that decides, and how refusals are worded
@@ -79,6 +79,10 @@ struct Arguments {
     #[arg(long)]
     kep_4049_text: bool,
 
+    /// Extenders to ask, as a JSON list as in KubeSchedulerConfiguration.extenders
+    #[arg(long, value_name = "LIST", value_parser = Extenders::parse)]
+    extenders: Option<Extenders>,
+
     /// Serve the extender protocol there, for another scheduler, instead of scheduling
     #[arg(long, value_name = "ADDRESS")]
     extender: Option<SocketAddr>,
@@ -99,6 +103,15 @@ struct Shape(Vec<ShapePoint>);
 impl Shape {
     fn parse(text: &str) -> Result<Self, ShapeError> {
         parse_points(text).map(Self)
+    }
+}
+
+#[derive(Clone)]
+struct Extenders(Vec<Extender>);
+
+impl Extenders {
+    fn parse(text: &str) -> Result<Self, ConfigurationError> {
+        Extender::parse_list(text).map(Self)
     }
 }
 
@@ -225,6 +238,7 @@ impl Start {
             shape: profile.shape.filter(|points| !points.is_empty()),
             initial_backoff: read.initial_backoff,
             max_backoff: read.max_backoff,
+            extenders: read.extenders.clone(),
             ..flags.clone()
         });
         Ok(Self {
@@ -255,6 +269,11 @@ fn options(arguments: &Arguments) -> Result<Options, Failure> {
             Pooling::Once
         },
         seed: arguments.seed,
+        extenders: arguments
+            .extenders
+            .clone()
+            .map(|Extenders(list)| list)
+            .unwrap_or_default(),
         defect: arguments.defect,
         ..Options::default()
     })

@@ -7,6 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use crate::configuration::Extender;
 use crate::defect::Defect;
 use crate::quantity::Arithmetic;
 use crate::release::Release;
@@ -43,6 +44,8 @@ pub struct Options {
     pub pooling: Pooling,
     /// Seeds the choice among nodes of equal score; random if none is given.
     pub seed: Option<u64>,
+    /// Who is asked beside this scheduler, in this order.
+    pub extenders: Vec<Extender>,
     /// A deliberate defect, for suites that must be seen to fail.
     pub defect: Option<Defect>,
 }
@@ -108,6 +111,7 @@ impl Default for Options {
             deviations: BTreeSet::new(),
             pooling: Pooling::Once,
             seed: None,
+            extenders: Vec::new(),
             defect: None,
         }
     }

@@ -86,7 +86,13 @@ impl Cluster {
             Action::Ask(ask) => self.ask(plan, ask).await?,
             Action::Script(script) => {
                 let scripted = self.driver.script(rule(script)?);
-                scripted.map_err(|error| Problem::Refused(error.to_string()))?;
+                let rule = scripted.map_err(|error| Problem::Refused(error.to_string()))?;
+                self.scripts.extend(script.id.clone().map(|id| (id, rule)));
+            }
+            Action::Unscript(id) => {
+                if let Some(rule) = self.scripts.remove(id) {
+                    self.driver.unscript(rule);
+                }
             }
             Action::Reserve(wanted) => {
                 let reserved = self.driver.reserve(wanted);
@@ -94,6 +100,8 @@ impl Cluster {
             }
             // It may be used up by then, and often is.
             Action::Unreserve(name) => drop(self.driver.cancel_reservation(name)),
+            Action::Stop(Role::Driver) => self.stop_driver().await,
+            Action::Start(Role::Driver) => self.start_driver_again().await?,
             Action::Stop(role) => {
                 self.active.retain(|active| active != role);
                 self.fleet.stop(*role).await;

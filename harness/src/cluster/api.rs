@@ -227,6 +227,33 @@ impl Client {
         }
     }
 
+    /// Reads an object.
+    pub(super) async fn get(&self, at: &ResourceRef) -> Result<Arc<Value>, Refused> {
+        match self {
+            Client::Local(local) => Ok(local.get(at)?),
+            Client::Proxied(case, name) => {
+                let found = call(case, name, Method::GET, &path(at)?, None).await?;
+                Ok(Arc::new(found))
+            }
+        }
+    }
+
+    /// Posts to a subresource, such as a pod's `binding`.
+    pub(super) async fn create_subresource(
+        &self,
+        at: &ResourceRef,
+        subresource: &str,
+        body: Value,
+    ) -> Result<(), Refused> {
+        match self {
+            Client::Local(local) => Ok(local.create_subresource(at, subresource, body)?),
+            Client::Proxied(case, name) => {
+                let path = format!("{}/{subresource}", path(at)?);
+                call(case, name, Method::POST, &path, Some(body)).await.map(drop)
+            }
+        }
+    }
+
     /// Applies a JSON merge patch.
     pub(super) async fn patch_merge(&self, at: &ResourceRef, patch: Value) -> Result<Arc<Value>, Refused> {
         match self {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fake_csi::{Caller, Figure, Forwarder, NodeIdentity, Question, Reply};
+use futures::future::join_all;
 use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -78,8 +79,23 @@ pub(super) fn driver_client(node: Option<&str>) -> String {
 impl Cluster {
     /// Opens the endpoint of a node, or the central one.
     pub(super) async fn listen(&mut self, node: Option<(&String, &Segment)>) -> Result<(), StartError> {
-        let socket = self.folder.path().join(format!("{}.sock", self.endpoints.len()));
+        self.sockets += 1;
+        let endpoint = Endpoint {
+            socket: self.folder.path().join(format!("{}.sock", self.sockets)),
+            segment: node.map(|(_, segment)| segment.clone()),
+            running: None,
+        };
         let name = node.map(|(node, _)| node.clone());
+        self.endpoints.insert(name.clone(), endpoint);
+        self.open(name).await
+    }
+
+    /// Serves at an endpoint, unless the driver does so already.
+    async fn open(&mut self, name: Option<String>) -> Result<(), StartError> {
+        let Some(endpoint) = self.endpoints.get(&name).filter(|it| it.running.is_none()) else {
+            return Ok(());
+        };
+        let (socket, segment) = (endpoint.socket.clone(), endpoint.segment.clone());
         let io = |source| StartError::Io {
             what: "listen on the driver's socket",
             source,
@@ -87,17 +103,36 @@ impl Cluster {
         let running = if self.foreign.is_some() {
             self.forward(name.clone(), &socket).await?
         } else {
-            let identity = node.map(|(node, segment)| NodeIdentity {
-                node_id: node.clone(),
-                segment: segment.clone(),
+            let identity = name.clone().map(|node_id| NodeIdentity {
+                node_id,
+                segment: segment.unwrap_or_default(),
             });
             self.driver.listen(&socket, identity).await.map_err(io)?
         };
-        let endpoint = Endpoint {
-            socket,
-            _running: running,
-        };
-        self.endpoints.insert(name, endpoint);
+        if let Some(endpoint) = self.endpoints.get_mut(&name) {
+            endpoint.running = Some(running);
+        }
+        Ok(())
+    }
+
+    /// The driver ends: calls in flight fail, and the sockets go away. What it holds stays.
+    pub(super) async fn stop_driver(&mut self) {
+        let endpoints = self.endpoints.values_mut();
+        let running = endpoints.filter_map(|endpoint| endpoint.running.take());
+        let ending = join_all(running.map(fake_csi::Running::stop));
+        // Together: a call that hangs ends with the process behind the socket.
+        tokio::join!(ending, self.fleet.stop(Role::Driver));
+        if let Some(foreign) = &mut self.foreign {
+            foreign.forwarders.clear();
+        }
+    }
+
+    /// The driver comes back, at the same sockets.
+    pub(super) async fn start_driver_again(&mut self) -> Result<(), StartError> {
+        let names: Vec<_> = self.endpoints.keys().cloned().collect();
+        for name in names {
+            self.open(name).await?;
+        }
         Ok(())
     }
 

@@ -8,9 +8,11 @@ mod api;
 mod attach;
 mod controllers;
 mod driver;
+mod extender;
 mod observe;
 mod owner;
 mod ready;
+mod settings;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,7 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fake_apiserver::{ApiServer, RuleId};
-use fake_csi::{CostFactor, DriverSpec, FakeDriver, Pool, Storage};
+use fake_csi::{FakeDriver, Pool, Storage};
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
@@ -32,6 +34,7 @@ use crate::system::{Access, ChildAccess, Fleet, HARNESS, Killer, Settings, Syste
 use crate::world::World;
 use api::{Api, Client};
 use observe::CsiObserver;
+use settings::{cost_factor, driver_spec, settings};
 
 /// The environment, or a file of ours, is not as it must be; says nothing about a system under test.
 #[derive(Debug, thiserror::Error)]
@@ -79,6 +82,8 @@ pub(crate) struct Cluster {
     first_node: Option<String>,
     /// Multiplies the time that a driver has to become ready.
     patience: f64,
+    /// Sockets that were ever made: a path is not used twice.
+    sockets: usize,
     /// By node; none: the central endpoint.
     endpoints: BTreeMap<Option<String>, Endpoint>,
     /// Holds the sockets; removed last.
@@ -92,18 +97,24 @@ pub(crate) struct Cluster {
     /// Roles that the case has not stopped.
     active: Vec<Role>,
     settings: Settings,
+    /// Kept for its drop: the extenders end with it.
+    _extenders: extender::Extenders,
     /// Instances of the central publisher, if they elect a leader.
     replicas: Option<u8>,
     /// Pod of the publisher, where the case wants an owner.
     pod: Option<String>,
     /// Faults in force, by the case's names.
     faults: BTreeMap<String, RuleId>,
+    /// Scripts of the driver in force, by the case's names.
+    scripts: BTreeMap<String, fake_csi::RuleId>,
 }
 
 struct Endpoint {
     socket: PathBuf,
-    /// Kept for its drop: the endpoint ends with it.
-    _running: fake_csi::Running,
+    /// Of the node that it is on.
+    segment: Option<Segment>,
+    /// The endpoint ends with it; none while the driver is stopped.
+    running: Option<fake_csi::Running>,
 }
 
 impl Cluster {
@@ -135,6 +146,10 @@ impl Cluster {
                 .add_cost(cost_factor(cost))
                 .map_err(|error| StartError::Driver(error.to_string()))?;
         }
+        let client = api.client(extender::CLIENT);
+        let extenders = extender::Extenders::start(plan, journal, &client, &driver)
+            .await
+            .map_err(io("start the extenders"))?;
         let local = api.client(HARNESS);
         let has_publisher = plan.roles.contains(&Role::Publisher);
         let run = controllers::run(journal.clone(), api.client(controllers::CLIENT), !has_publisher);
@@ -146,6 +161,7 @@ impl Cluster {
             foreign,
             patience,
             first_node: plan.driver_nodes.first().map(|(node, _)| node.clone()),
+            sockets: 0,
             endpoints: BTreeMap::new(),
             folder,
             fleet,
@@ -153,10 +169,15 @@ impl Cluster {
             world: World::default(),
             world_seen: 0,
             active: Vec::new(),
-            settings: settings(plan, refresh),
+            settings: Settings {
+                extenders: extenders.settings(),
+                ..settings(plan, refresh)
+            },
+            _extenders: extenders,
             replicas: plan.publisher.replicas,
             pod: None,
             faults: BTreeMap::new(),
+            scripts: BTreeMap::new(),
         };
         cluster.create_all(plan).await?;
         cluster.start_driver(plan).await?;
@@ -284,6 +305,11 @@ impl Cluster {
 
     fn child_access(&self, client: &str, token: &str) -> Result<Option<ChildAccess>, StartError> {
         let kubeconfig = self.folder.path().join(format!("{client}.kubeconfig"));
+        let state = self.folder.path().join(format!("{client}.state"));
+        std::fs::create_dir_all(&state).map_err(|source| StartError::Io {
+            what: "make a folder for a program",
+            source,
+        })?;
         let secure = self.api.secure(&kubeconfig, token);
         let secure = secure.map_err(|source| StartError::Io {
             what: "write a kubeconfig",
@@ -294,6 +320,7 @@ impl Cluster {
             api_url: secure.api_url,
             authority_pem: secure.authority_pem,
             log: self.folder.path().join(format!("{client}.log")),
+            state,
         }))
     }
 
@@ -385,47 +412,5 @@ fn publisher_client(node: Option<&str>) -> String {
     match node {
         Some(node) => format!("publisher@{node}"),
         None => Role::Publisher.as_str().to_owned(),
-    }
-}
-
-fn driver_spec(plan: &Plan) -> DriverSpec {
-    DriverSpec {
-        topology_keys: plan.segments.keys().to_vec(),
-        advertise_get_capacity: plan.driver.get_capacity,
-        advertise_clone_volume: plan.driver.clone_volume,
-        advertise_modify_volume: plan.driver.modify_volume,
-        tells_reserved: plan.driver.tells_reserved,
-        version: plan.driver.version,
-        ..DriverSpec::new(plan.driver.name.clone())
-    }
-}
-
-fn cost_factor((parameter, value, factor): &(String, String, u64)) -> CostFactor {
-    let (parameter, value) = (parameter.clone(), value.clone());
-    CostFactor {
-        parameter,
-        value,
-        numerator: *factor,
-        denominator: 1,
-    }
-}
-
-fn settings(plan: &Plan, refresh: Duration) -> Settings {
-    Settings {
-        mode: plan.mode,
-        refresh,
-        publish: plan.publisher.publish,
-        by_owner: plan.publisher.by_owner,
-        metadata: plan.publisher.metadata,
-        asks_per_second: plan.publisher.asks_per_second,
-        owner_level: plan.publisher.owner_level,
-        immediate: plan.publisher.immediate,
-        zero: plan.publisher.zero,
-        strict_topology: plan.publisher.strict_topology,
-        scheduler: plan.scheduler.clone(),
-        withdraw: plan.publisher.withdraw,
-        election: plan.publisher.replicas.is_some(),
-        driver: plan.driver.name.clone(),
-        orphan_after: plan.orphan_after,
     }
 }

@@ -81,6 +81,7 @@ pub struct Judge<'p> {
     patience: f64,
     step: usize,
     step_started: u64,
+    started_us: u64,
     acted_us: Option<u64>,
     monitors: Vec<Monitor<'p>>,
     failure: Option<Box<Failure>>,
@@ -106,6 +107,7 @@ impl<'p> Judge<'p> {
             patience: 1.0,
             step: 0,
             step_started: 0,
+            started_us: 0,
             acted_us: None,
             monitors: Vec::new(),
             failure: None,
@@ -136,7 +138,7 @@ impl<'p> Judge<'p> {
                 self.refresh = Duration::from_micros(begin.refresh_us);
                 self.patience = begin.patience;
             }
-            What::StepStarted(mark) => self.start(mark.step, fact.seq),
+            What::StepStarted(mark) => self.start(mark.step, fact),
             What::StepActed(_) => self.acted_us = Some(fact.at_us),
             What::Bound(reached) => {
                 if let Some(monitor) = self.monitors.get_mut(reached.expect)
@@ -151,6 +153,7 @@ impl<'p> Judge<'p> {
                 let summary = match &process.event {
                     ProcessEvent::Exited(how) => format!("{client} ended by itself: {how}"),
                     ProcessEvent::NotReady(what) => format!("{client} was not ready: {what}"),
+                    ProcessEvent::Flooded(what) => format!("{client} floods: {what} in one case"),
                     ProcessEvent::Started | ProcessEvent::Stopped => String::new(),
                 };
                 if !summary.is_empty() {
@@ -159,14 +162,17 @@ impl<'p> Judge<'p> {
             }
             _ => {}
         }
+        let since = Duration::from_micros(fact.at_us.saturating_sub(self.started_us));
+        let refreshes = since.as_secs_f64() / self.refresh.as_secs_f64().max(f64::EPSILON);
         for monitor in &mut self.monitors {
-            monitor.observe(self.plan, &self.world, fact);
+            monitor.observe(self.plan, &self.world, fact, refreshes);
         }
     }
 
-    fn start(&mut self, step: usize, seq: u64) {
+    fn start(&mut self, step: usize, fact: &Fact) {
         self.step = step;
-        self.step_started = seq;
+        self.step_started = fact.seq;
+        self.started_us = fact.at_us;
         self.acted_us = None;
         self.monitors = self
             .plan
@@ -292,7 +298,12 @@ impl<'p> Judge<'p> {
             step: self.step,
             expect: Some(at),
             summary: summary(monitor, self.refresh),
-            chain: window.chain(&monitor.expect.predicate, &rows, monitor.seen, decided_by),
+            chain: window.chain(
+                &monitor.expect.predicate,
+                &rows,
+                (monitor.seen, monitor.limit),
+                decided_by,
+            ),
             rows,
             decided_by,
             step_started: self.step_started,
@@ -324,17 +335,18 @@ fn summary(monitor: &Monitor<'_>, refresh: Duration) -> String {
             format!("seen, and must not be: {}", pattern::spell(of))
         }
         (Phase::Failed(Reason::Violated), Predicate::Count(count)) => {
-            format!("{} was seen {} times", pattern::spell(&count.of), monitor.seen)
+            let limit = monitor.limit.unwrap_or_default();
+            let seen = spell_seen(monitor.seen);
+            format!(
+                "{} was {seen}, and at most {limit} may be",
+                pattern::spell(&count.of)
+            )
         }
         (Phase::Failed(Reason::Told), _) => "the driver has told something else".to_owned(),
         (Phase::Failed(Reason::Violated), _) => "not true at every moment of the step".to_owned(),
         (_, Predicate::Count(count)) => {
-            format!(
-                "{}: {} was seen {} times",
-                late(),
-                pattern::spell(&count.of),
-                monitor.seen
-            )
+            let seen = spell_seen(monitor.seen);
+            format!("{}: {} was {seen}", late(), pattern::spell(&count.of))
         }
         (_, Predicate::Order(list)) => {
             format!(
@@ -345,6 +357,14 @@ fn summary(monitor: &Monitor<'_>, refresh: Duration) -> String {
             )
         }
         _ => late(),
+    }
+}
+
+fn spell_seen(number: u64) -> String {
+    match number {
+        0 => "never seen".to_owned(),
+        1 => "seen once".to_owned(),
+        number => format!("seen {number} times"),
     }
 }
 

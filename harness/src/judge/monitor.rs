@@ -52,6 +52,8 @@ pub(super) struct Monitor<'p> {
     pub(super) decided_by: Option<u64>,
     /// Facts seen so far that the predicate counts: matches, or places in the order.
     pub(super) seen: u64,
+    /// How many of them there may be by now.
+    pub(super) limit: Option<u64>,
     /// Whether the window of a negative expectation is open.
     anchored: bool,
 }
@@ -64,6 +66,7 @@ impl<'p> Monitor<'p> {
             phase: Phase::Waiting,
             decided_by: None,
             seen: 0,
+            limit: None,
             anchored,
         };
         if monitor.is_satisfied_now() {
@@ -76,14 +79,14 @@ impl<'p> Monitor<'p> {
         predicate::evaluate(plan, world, &self.expect.predicate)
     }
 
-    /// Takes one fact in; `world` has it already.
-    pub(super) fn observe(&mut self, plan: &Plan, world: &World, fact: &Fact) {
+    /// Takes one fact in, so many refreshes after the step began; `world` has it already.
+    pub(super) fn observe(&mut self, plan: &Plan, world: &World, fact: &Fact, refreshes: f64) {
         if matches!(self.phase, Phase::Failed(_)) {
             return;
         }
         match &self.expect.predicate {
             Predicate::Never { of, after } => self.observe_never(plan, of, after.as_deref(), fact),
-            Predicate::Count(count) => self.observe_count(plan, count, fact),
+            Predicate::Count(count) => self.observe_count(plan, count, fact, refreshes),
             Predicate::Order(list) => self.observe_order(plan, list, fact),
             _ => self.observe_state(plan, world, fact),
         }
@@ -123,12 +126,13 @@ impl<'p> Monitor<'p> {
         }
     }
 
-    fn observe_count(&mut self, plan: &Plan, count: &Count, fact: &Fact) {
+    fn observe_count(&mut self, plan: &Plan, count: &Count, fact: &Fact, refreshes: f64) {
         if !pattern::matches(plan, &count.of, fact) {
             return;
         }
         self.seen += 1;
-        if count.max.is_some_and(|max| self.seen > max) {
+        self.limit = count.limit(refreshes);
+        if self.limit.is_some_and(|limit| self.seen > limit) {
             return self.decide(Phase::Failed(Reason::Violated), fact);
         }
         self.ripen(fact);
@@ -162,7 +166,7 @@ impl<'p> Monitor<'p> {
     fn observe_state(&mut self, plan: &Plan, world: &World, fact: &Fact) {
         let moves_state = matches!(fact.what, What::Commit(_) | What::StepActed(_) | What::Answer(_));
         if moves_state {
-            let holds = predicate::holds(&self.rows(plan, world));
+            let holds = predicate::is_true(plan, world, &self.expect.predicate);
             match (&self.phase, holds) {
                 (Phase::Waiting, true) => self.start_holding(world, fact),
                 (Phase::Waiting, false) if self.expect.always => {

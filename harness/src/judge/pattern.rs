@@ -1,15 +1,11 @@
 //! Whether a fact is of the kind that a case names.
 
-use crate::journal::{CallFact, Fact, What};
+use super::predicate::spell_bytes;
+use crate::journal::{CallFact, ExtenderFact, Fact, What};
+use crate::line::spell_map;
 use crate::plan::{CallPattern, Pattern, PatternKind, Plan};
 use crate::scenario::Role;
 use crate::system::HARNESS;
-
-/// The role that a client name belongs to: `publisher@n1` is a publisher. The harness and its controllers have none.
-pub(super) fn role_of(client: &str) -> Option<Role> {
-    let name = client.split('@').next();
-    Role::ALL.into_iter().find(|role| name == Some(role.as_str()))
-}
 
 /// Whether the fact is of that kind.
 pub(super) fn matches(plan: &Plan, pattern: &Pattern, fact: &Fact) -> bool {
@@ -52,8 +48,25 @@ pub(super) fn matches(plan: &Plan, pattern: &Pattern, fact: &Fact) -> bool {
                 && is_wanted(wanted, call)
                 && is_named(pattern, call.volume.as_deref())
         }
+        (PatternKind::Extender { verb, ok }, What::Extender(question)) => {
+            // Only a scheduler asks an extender; an unset role needs no check.
+            pattern
+                .by
+                .is_none_or(|role| role == Role::Scheduler && plan.roles.contains(&role))
+                && is_asked(pattern, verb, *ok, question)
+        }
         _ => false,
     }
+}
+
+fn is_asked(pattern: &Pattern, verb: &str, ok: Option<bool>, question: &ExtenderFact) -> bool {
+    question.verb == verb
+        && ok.is_none_or(|ok| ok == question.error.is_none())
+        && is_named(pattern, Some(&question.pod))
+        && pattern
+            .node
+            .as_ref()
+            .is_none_or(|node| question.nodes.contains(node))
 }
 
 fn is_wanted(wanted: &CallPattern, call: &CallFact) -> bool {
@@ -92,7 +105,7 @@ fn is_by(pattern: &Pattern, client: &str) -> bool {
     if !pattern.node.as_ref().is_none_or(on_node) {
         return false;
     }
-    match (pattern.by, role_of(client)) {
+    match (pattern.by, Role::of_client(client)) {
         (Some(wanted), role) => role == Some(wanted),
         (None, role) => role.is_some(),
     }
@@ -109,6 +122,14 @@ pub(super) fn spell(pattern: &Pattern) -> String {
         PatternKind::Fault(text) => format!("fault “{text}”"),
         PatternKind::Delivery(verb, resource) => format!("delivery of {verb} {resource}"),
         PatternKind::Call(call) => spell_call(call),
+        PatternKind::Extender { verb, ok } => {
+            let answer = match ok {
+                None => "",
+                Some(true) => " answered well",
+                Some(false) => " answered with an error",
+            };
+            format!("question to an extender to {verb}{answer}")
+        }
     };
     if let Some(name) = &pattern.name {
         text.push_str(&format!(" named {name}"));
@@ -125,15 +146,20 @@ pub(super) fn spell(pattern: &Pattern) -> String {
 fn spell_call(call: &CallPattern) -> String {
     let parts = [
         call.segment.as_ref().map(|segment| format!(" at {segment}")),
-        call.parameters.as_ref().map(|it| format!(" with {it:?}")),
-        call.required.map(|bytes| format!(" for {bytes} bytes")),
+        call.parameters
+            .as_ref()
+            .map(|it| format!(" with {}", spell_map(it))),
+        call.required.map(|bytes| format!(" for {}", spell_bytes(bytes))),
         call.secrets
             .as_ref()
-            .map(|names| format!(" with secrets {names:?}")),
-        call.mutable.as_ref().map(|it| format!(" with mutable {it:?}")),
+            .map(|names| format!(" with secrets [{}]", names.join(", "))),
+        call.mutable
+            .as_ref()
+            .map(|it| format!(" with mutable {}", spell_map(it))),
         call.copy
             .map(|copy| if copy { " of a copy" } else { " of an empty volume" }.to_owned()),
-        call.minimum.map(|bytes| format!(" with minimum {bytes}")),
+        call.minimum
+            .map(|bytes| format!(" with minimum {}", spell_bytes(bytes))),
         call.code.as_ref().map(|code| format!(" answered {code}")),
     ];
     call.method.clone() + &parts.into_iter().flatten().collect::<String>()

@@ -54,8 +54,17 @@ pub(super) fn evaluate(plan: &Plan, world: &World, predicate: &Predicate) -> Vec
     }
 }
 
+/// Whether a state predicate is true.
+pub(super) fn is_true(plan: &Plan, world: &World, predicate: &Predicate) -> bool {
+    match predicate {
+        // A world with more objects than can be wanted needs no comparison: there may be thousands.
+        Predicate::Capacities(rows) if published(plan, world).nth(rows.len()).is_some() => false,
+        _ => holds(&evaluate(plan, world, predicate)),
+    }
+}
+
 /// Whether all rows are as wanted.
-pub(super) fn holds(rows: &[DiffRow]) -> bool {
+fn holds(rows: &[DiffRow]) -> bool {
     rows.iter().all(|row| row.state == RowState::Same)
 }
 
@@ -99,12 +108,17 @@ pub(crate) fn row_key(plan: &Plan, object: &Value) -> (String, String) {
     (class, plan.segments.spell_topology(object.get("nodeTopology")))
 }
 
+/// The objects of the case's publisher.
+fn published<'w>(plan: &'w Plan, world: &'w World) -> impl Iterator<Item = &'w Value> {
+    world
+        .objects("csistoragecapacities")
+        .map(|(_, object)| &**object)
+        .filter(|object| is_managed(plan, object))
+}
+
 fn capacities(plan: &Plan, world: &World, want: &Rows) -> Vec<DiffRow> {
     let mut got: BTreeMap<(String, String), Vec<Offer>> = BTreeMap::new();
-    for (_, object) in world
-        .objects("csistoragecapacities")
-        .filter(|(_, object)| is_managed(plan, object))
-    {
+    for object in published(plan, world) {
         got.entry(row_key(plan, object))
             .or_default()
             .push(Offer::of(object));
@@ -260,14 +274,47 @@ fn refusal(world: &World, pod: &str, want: &str) -> DiffRow {
     }
 }
 
-fn objects(world: &World, want: &Objects) -> Vec<DiffRow> {
-    let selected: Vec<_> = world
+/// The objects that an expectation is about.
+fn selected<'w>(world: &'w World, want: &Objects) -> impl Iterator<Item = (&'w str, &'w Value)> {
+    world
         .objects(&want.resource)
-        .filter(|((_, name), object)| {
+        .map(|((_, name), object)| (name.as_str(), &**object))
+        .filter(|(name, object)| {
             want.name.as_ref().is_none_or(|wanted| wanted == name)
                 && first_difference(&want.having, object).is_none()
         })
-        .collect();
+}
+
+/// Their names.
+pub(super) fn selected_names(world: &World, want: &Objects) -> Vec<String> {
+    selected(world, want).map(|(name, _)| name.to_owned()).collect()
+}
+
+/// Which objects an expectation is about, in words.
+pub(super) fn selection(want: &Objects) -> String {
+    let mut fields = Vec::new();
+    leaves("", &want.having, &mut fields);
+    match fields.is_empty() {
+        true => want.resource.clone(),
+        false => format!("{} with {}", want.resource, fields.join(" and ")),
+    }
+}
+
+/// Each value below a place, with its path.
+fn leaves(path: &str, value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                leaves(&format!("{path}.{key}"), value, found);
+            }
+        }
+        Value::Null if path.is_empty() => {}
+        _ => found.push(format!("{path} {value}")),
+    }
+}
+
+fn objects(world: &World, want: &Objects) -> Vec<DiffRow> {
+    let selected: Vec<_> = selected(world, want).collect();
     let subject = |name: &str| vec![format!("{} {name}", want.resource)];
     let enough = want
         .count
@@ -278,15 +325,18 @@ fn objects(world: &World, want: &Objects) -> Vec<DiffRow> {
             .count
             .map_or_else(|| "at least 1".to_owned(), |count| count.to_string());
         let (state, got) = (RowState::Missing, selected.len().to_string());
-        let name = want.name.as_deref().unwrap_or("(number)");
+        let subject = match &want.name {
+            Some(name) => subject(name),
+            None => vec![selection(want), "(number)".to_owned()],
+        };
         rows.push(DiffRow {
             state,
-            subject: subject(name),
+            subject,
             want: number,
             got,
         });
     }
-    for ((_, name), object) in selected {
+    for (name, object) in selected {
         let difference = first_difference(&want.fields, object);
         let state = if difference.is_none() {
             RowState::Same

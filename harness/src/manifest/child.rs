@@ -146,6 +146,7 @@ impl Program {
             ("pod", text(&access.pod)),
             ("refresh", format!("{}ms", access.settings.refresh.as_millis())),
             ("scratch", scratch.display().to_string()),
+            ("state", cluster.state.display().to_string()),
         ]
         .map(|(name, value)| (name.to_owned(), value))
         .into();

@@ -65,7 +65,7 @@ struct KnownFile {
 }
 
 /// The settings that feature names stand for, with the value that needs a mapping.
-const MAPPED: [(&str, &str); 12] = [
+const MAPPED: [(&str, &str); 13] = [
     ("publisher.distributed", "mode"),
     ("publisher.owner", "ownerLevel"),
     ("publisher.immediate", "immediate"),
@@ -78,6 +78,7 @@ const MAPPED: [(&str, &str); 12] = [
     ("scheduler.priority", "priority"),
     ("scheduler.bug-compatible", "bugCompatible"),
     ("scheduler.kep-text", "kepText"),
+    ("scheduler.extenders", "extenders"),
 ];
 
 /// How long a program may take to end, where the manifest does not say.

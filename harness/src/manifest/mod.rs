@@ -157,6 +157,9 @@ impl Manifest {
                     "it has the driver on several nodes, and a driver that runs already is on one".to_owned(),
                 );
             }
+            if is_one && plan.stops_the_driver() {
+                return Some("it stops the driver, and one that runs already is not ours to stop".to_owned());
+            }
             if let Err(error) = self.adapt(plan) {
                 return Some(format!(
                     "it can't be told in this driver's names: {}",

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 /// Names that every text may use, with what they stand for.
-pub(super) const NAMES: [(&str, &str); 10] = [
+pub(super) const NAMES: [(&str, &str); 11] = [
     ("kubeconfig", "path of a kubeconfig of the program's own"),
     ("api_url", "base URL of the API server, over TLS"),
     (
@@ -23,6 +23,10 @@ pub(super) const NAMES: [(&str, &str); 10] = [
     ),
     ("refresh", "poll interval, such as 100ms"),
     ("scratch", "an empty folder, removed when the program has ended"),
+    (
+        "state",
+        "a folder that a program finds again when a case starts it again",
+    ),
 ];
 
 /// A text with names in it.

@@ -9,7 +9,7 @@ use super::lower::{Lowering, names};
 use super::{Action, Target, WORKLOADS, backend, fault, objects};
 use crate::scenario::{
     ActionSpec, CapacityAction, ClaimSpec, ClassAction, DeleteAction, DriverAction, FaultSpec, MergeSpec,
-    NodeAction, NodeSpec, PodSpec, PoolSpec, ReleaseSpec, Role, SchedulerSpec, Short,
+    NodeAction, NodeSpec, PodSpec, PoolSpec, ReleaseSpec, SchedulerSpec, Short,
 };
 use crate::segment::Segment;
 
@@ -31,12 +31,10 @@ impl Lowering<'_> {
             ActionSpec::Capacity(action) => self.capacity_action(action),
             ActionSpec::Delete(action) => delete(action),
             ActionSpec::Csi(spec) => self.script(spec),
+            ActionSpec::Uncsi(id) => self.unscript(id),
             ActionSpec::Ask(spec) => self.ask(spec),
             ActionSpec::Reserve(spec) => self.reserve(spec),
             ActionSpec::Unreserve(name) => self.unreserve(name),
-            ActionSpec::Stop(Role::Driver) | ActionSpec::Start(Role::Driver) => {
-                Err("the driver runs as long as its node is there; take the node away with `node`".to_owned())
-            }
             ActionSpec::Stop(role) => Ok(vec![(Action::Stop(*role), format!("stop the {}", role.as_str()))]),
             ActionSpec::Start(role) => Ok(vec![(
                 Action::Start(*role),

@@ -30,11 +30,12 @@ impl Edit {
 type Differs = fn(&Plan, &Plan) -> bool;
 
 /// What stays as it is, by its name in the file.
-const FIXED: [(&str, Differs); 9] = [
+const FIXED: [(&str, Differs); 10] = [
     ("roles", |a, b| a.roles != b.roles),
     ("mode", |a, b| a.mode != b.mode),
     ("publisher", |a, b| a.publisher != b.publisher),
     ("scheduler", |a, b| a.scheduler != b.scheduler),
+    ("extenders", |a, b| a.extenders != b.extenders),
     ("orphanAfter", |a, b| a.orphan_after != b.orphan_after),
     ("driver.name", |a, b| a.driver.name != b.driver.name),
     ("driver.topologyKeys", |a, b| {

@@ -109,6 +109,16 @@ pub struct Count {
     pub min: u64,
     /// At most.
     pub max: Option<u64>,
+    /// So many more for each refresh since the step began.
+    pub per_refresh: f64,
+}
+
+impl Count {
+    /// How many there may be, so many refreshes after the step began.
+    pub(crate) fn limit(&self, refreshes: f64) -> Option<u64> {
+        // No step lasts so long that this is not exact.
+        self.max.map(|max| max + (self.per_refresh * refreshes) as u64)
+    }
 }
 
 /// A kind of fact.
@@ -146,10 +156,17 @@ pub enum PatternKind {
     Call(CallPattern),
     /// A watch event: verb, resource.
     Delivery(String, String),
+    /// A question to an extender.
+    Extender {
+        /// filter, prioritize or bind.
+        verb: String,
+        /// Only those that it answered well, or only those that it did not.
+        ok: Option<bool>,
+    },
 }
 
 /// A kind of CSI call. What is not set does not matter.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct CallPattern {
     /// Method name.
     pub method: String,
@@ -306,10 +323,19 @@ fn count(spec: &CountSpec, segments: &Segments) -> Result<Predicate, String> {
     if spec.min == 0 && spec.max.is_none() {
         return Err("`count` needs `min` or `max`; without them it can't fail".to_owned());
     }
+    if let Some(rate) = spec.per_refresh {
+        if spec.max.is_none() {
+            return Err("`perRefresh` adds to `max`; give that as well".to_owned());
+        }
+        if !(0.0..=1000.0).contains(&rate) {
+            return Err(format!("`perRefresh` is a number from 0 to 1000, not {rate}"));
+        }
+    }
     Ok(Predicate::Count(Count {
         of: pattern(&spec.of, segments)?,
         min: spec.min,
         max: spec.max,
+        per_refresh: spec.per_refresh.unwrap_or_default(),
     }))
 }
 
@@ -328,25 +354,27 @@ fn pattern(spec: &PatternSpec, segments: &Segments) -> Result<Pattern, String> {
         &spec.call,
         &spec.fault,
         &spec.delivery,
+        &spec.extender,
     );
     let kind = match given {
-        (Some(text), None, None, None, None) => {
+        (Some(text), None, None, None, None, None) => {
             let (verb, resource) = verb_and_resource(text, &["create", "update", "delete"])?;
             PatternKind::Write(verb, resource)
         }
-        (None, Some(text), None, None, None) => {
+        (None, Some(text), None, None, None, None) => {
             let (verb, resource) = verb_and_resource(text, VERBS)?;
             let code = spec.code.as_ref().map(|code| status(code)).transpose()?;
             PatternKind::Request { verb, resource, code }
         }
-        (None, None, Some(method), None, None) => PatternKind::Call(call(spec, method, segment)),
-        (None, None, None, Some(text), None) => PatternKind::Fault(text.clone()),
-        (None, None, None, None, Some(text)) => {
+        (None, None, Some(method), None, None, None) => PatternKind::Call(call(spec, method, segment)),
+        (None, None, None, Some(text), None, None) => PatternKind::Fault(text.clone()),
+        (None, None, None, None, Some(text), None) => {
             let (verb, resource) = verb_and_resource(text, &["create", "update", "delete"])?;
             PatternKind::Delivery(verb, resource)
         }
+        (None, None, None, None, None, Some(verb)) => extender(verb, spec.code.as_deref())?,
         _ => {
-            let one_of = "`write`, `request`, `call`, `fault`, `delivery`";
+            let one_of = "`write`, `request`, `call`, `fault`, `delivery`, `extender`";
             return Err(format!("a fact is exactly one of {one_of}"));
         }
     };
@@ -357,6 +385,28 @@ fn pattern(spec: &PatternSpec, segments: &Segments) -> Result<Pattern, String> {
         by: spec.by,
         harness: spec.harness,
     })
+}
+
+fn extender(verb: &str, code: Option<&str>) -> Result<PatternKind, String> {
+    const VERBS: [&str; 3] = ["filter", "prioritize", "bind"];
+    if !VERBS.contains(&verb) {
+        return Err(format!(
+            "`{verb}` is nothing that an extender is asked; choose one of {}",
+            VERBS.join(", ")
+        ));
+    }
+    let ok = match code {
+        None => None,
+        Some("OK") => Some(true),
+        Some("ERROR") => Some(false),
+        Some(other) => {
+            return Err(format!(
+                "`{other}` is no answer of an extender; write `OK` or `ERROR`"
+            ));
+        }
+    };
+    let verb = verb.to_owned();
+    Ok(PatternKind::Extender { verb, ok })
 }
 
 fn call(spec: &PatternSpec, method: &str, segment: Option<String>) -> CallPattern {

@@ -21,7 +21,7 @@ const GENERAL: u8 = 24;
 const RESOURCE_CLAIMS: u8 = 34;
 
 /// All features.
-pub const FEATURES: [Feature; 25] = [
+pub const FEATURES: [Feature; 26] = [
     Feature {
         name: "publisher.central",
         text: "one instance publishes for all nodes",
@@ -143,6 +143,11 @@ pub const FEATURES: [Feature; 25] = [
         needed: |plan| schedulers(plan).any(|spec| !spec.bug_compatible.is_empty()),
     },
     Feature {
+        name: "scheduler.extenders",
+        text: "it asks extenders (KubeSchedulerConfiguration.extenders)",
+        needed: |plan| plays(plan, Role::Scheduler) && !plan.extenders.is_empty(),
+    },
+    Feature {
         name: "scheduler.kep-text",
         text: "it can add up capacities in scores, as the text of KEP-4049 has it",
         needed: |plan| schedulers(plan).any(|spec| spec.kep_text),
@@ -165,12 +170,17 @@ impl Plan {
         self.is_distributed() && self.driver_nodes.len() + later.count() > 1
     }
 
+    /// Whether the driver is stopped in the course of it.
+    pub fn stops_the_driver(&self) -> bool {
+        actions(self).any(|action| matches!(action, Action::Stop(Role::Driver)))
+    }
+
     /// What a case sets of the driver that no driver of somebody else's can be told, in words; none: nothing. Storage from the start
     /// is nothing where the driver itself is judged: it brings its own.
     pub fn sets_the_driver(&self) -> Option<&'static str> {
         let changes = actions(self).find_map(|action| match action {
             Action::Pool(..) => Some("what storage there is (`backend`)"),
-            Action::Script(_) => Some("what the driver answers (`csi`)"),
+            Action::Script(_) | Action::Unscript(_) => Some("what the driver answers (`csi`)"),
             Action::Reserve(_) | Action::Unreserve(_) => Some("what an extender holds (`reserve`)"),
             _ => None,
         });
@@ -179,11 +189,13 @@ impl Plan {
             && driver.tells_reserved
             && driver.costs.is_empty()
             && !driver.clone_volume
-            && !driver.modify_volume
+            && driver.mutable_parameters.is_empty()
             && driver.version == fake_csi::SpecVersion::NEWEST;
         let abilities = (!is_usual).then_some("what the driver is able to (`driver`)");
         let has_storage = !driver.pools.is_empty() && !plays(self, Role::Driver);
+        let holds = self.extenders.iter().any(|extender| extender.reserves);
         changes
+            .or(holds.then_some("what an extender holds (`extenders`)"))
             .or(abilities)
             .or(has_storage.then_some("what storage there is (`backend`)"))
     }
@@ -230,10 +242,11 @@ fn has_claims(plan: &Plan) -> bool {
 }
 
 fn cuts_connection(action: &Action) -> bool {
-    let Action::Script(script) = action else {
-        return false;
-    };
-    matches!(script.effect, Effect::Disconnect | Effect::LoseAnswer)
+    match action {
+        Action::Script(script) => matches!(script.effect, Effect::Disconnect | Effect::LoseAnswer),
+        Action::Stop(role) => *role == Role::Driver,
+        _ => false,
+    }
 }
 
 /// Whether the API server is at any time older than a release.

@@ -36,6 +36,7 @@ pub fn lower(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         nodes: BTreeMap::new(),
         by_hand: 0,
         faults: BTreeSet::new(),
+        scripts: BTreeSet::new(),
         reservations: BTreeSet::new(),
         answers: BTreeSet::new(),
         release: cluster.release,
@@ -46,6 +47,7 @@ pub fn lower(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     let pools = lowering.pools().map_err(whole)?;
     let version = version(cluster).map_err(whole)?;
     let driver_nodes = lowering.driver_nodes();
+    extenders(cluster).map_err(whole)?;
     let orphan_after = bound::duration(cluster.orphan_after.as_deref().unwrap_or("200ms")).map_err(whole)?;
     let mut steps = Vec::new();
     let mut step_ids = BTreeSet::new();
@@ -73,12 +75,13 @@ pub fn lower(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         mode: cluster.mode,
         publisher: cluster.publisher,
         scheduler: cluster.scheduler.clone(),
+        extenders: cluster.extenders.clone(),
         orphan_after,
         driver: DriverPlan {
             name: driver.clone(),
             get_capacity: cluster.driver.get_capacity,
             clone_volume: cluster.driver.clone_volume,
-            modify_volume: cluster.driver.modify_volume,
+            mutable_parameters: cluster.driver.mutable_parameters.clone(),
             tells_reserved: cluster.driver.tells_reserved,
             costs: cluster
                 .driver
@@ -111,6 +114,29 @@ fn roles(cluster: &ClusterSpec, id: &str) -> Vec<Role> {
     }
 }
 
+/// Whether the extenders can be told apart, and do something.
+fn extenders(cluster: &ClusterSpec) -> Result<(), String> {
+    let mut names = BTreeSet::new();
+    for extender in &cluster.extenders {
+        if !names.insert(&extender.name) {
+            return Err(format!(
+                "extender `{}` is there twice; give it another name",
+                extender.name
+            ));
+        }
+        if extender.weight < 1 {
+            return Err(format!(
+                "extender `{}`: `weight` must be at least 1",
+                extender.name
+            ));
+        }
+    }
+    match cluster.extenders.iter().filter(|extender| extender.binds).count() {
+        0 | 1 => Ok(()),
+        count => Err(format!("{count} extenders bind; only one may")),
+    }
+}
+
 /// The release of CSI that the driver is made for.
 fn version(cluster: &ClusterSpec) -> Result<SpecVersion, String> {
     let parse = |text: &String| {
@@ -136,6 +162,8 @@ pub(super) struct Lowering<'s> {
     pub(super) by_hand: usize,
     /// Names of all faults so far.
     pub(super) faults: BTreeSet<String>,
+    /// Names of all scripts of the driver so far.
+    pub(super) scripts: BTreeSet<String>,
     /// Names of all reservations so far.
     pub(super) reservations: BTreeSet<String>,
     /// Names of all answers of the driver so far.

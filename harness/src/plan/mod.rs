@@ -30,7 +30,7 @@ pub use expect::{CallPattern, Count, Expect, Objects, Pattern, PatternKind, Plac
 pub use features::{FEATURES, Feature, feature};
 pub use lower::lower;
 
-use crate::scenario::{Level, Mode, PublisherSpec, Role, Scenario, SchedulerSpec, Size};
+use crate::scenario::{ExtenderSpec, Level, Mode, PublisherSpec, Role, Scenario, SchedulerSpec, Size};
 use crate::segment::{Segment, Segments};
 
 /// Namespace of the publisher and its objects. Pods and claims live elsewhere, as they do in real clusters.
@@ -59,6 +59,8 @@ pub struct Plan {
     pub publisher: PublisherSpec,
     /// Settings of the scheduler.
     pub scheduler: SchedulerSpec,
+    /// Extenders that the scheduler asks.
+    pub extenders: Vec<ExtenderSpec>,
     /// How long the driver must be absent before the cleaner acts.
     pub orphan_after: std::time::Duration,
     /// The driver.
@@ -106,8 +108,8 @@ pub struct DriverPlan {
     pub get_capacity: bool,
     /// Whether CLONE_VOLUME is advertised.
     pub clone_volume: bool,
-    /// Whether MODIFY_VOLUME is advertised.
-    pub modify_volume: bool,
+    /// Names of the mutable parameters that it knows; with some, MODIFY_VOLUME is advertised.
+    pub mutable_parameters: Vec<String>,
     /// Whether GetCapacity still counts what is reserved.
     pub tells_reserved: bool,
     /// Raw bytes per volume byte, by class parameter.
@@ -150,6 +152,8 @@ pub enum Action {
     Registration(String, Option<Vec<String>>),
     /// Script the driver.
     Script(Script),
+    /// The script of that name is over.
+    Unscript(String),
     /// Ask the driver.
     Ask(Ask),
     /// Hold devices as an extender does.
@@ -203,6 +207,8 @@ pub enum Target {
 /// What the driver is told to answer.
 #[derive(Debug, Clone)]
 pub struct Script {
+    /// The case's name for it.
+    pub id: Option<String>,
     /// The CSI method.
     pub method: String,
     /// Only calls for that segment.

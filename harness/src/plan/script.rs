@@ -7,7 +7,7 @@ use super::{Action, Effect, Script, expect};
 use crate::scenario::{CutSpec, ScriptSpec};
 
 impl Lowering<'_> {
-    pub(super) fn script(&self, spec: &ScriptSpec) -> Result<Vec<(Action, String)>, String> {
+    pub(super) fn script(&mut self, spec: &ScriptSpec) -> Result<Vec<(Action, String)>, String> {
         let parameters = match &spec.class {
             Some(class) => self.classes.get(class).cloned().ok_or_else(|| {
                 format!(
@@ -23,10 +23,20 @@ impl Lowering<'_> {
             .map(|text| self.segments.parse(text))
             .transpose()?;
         let effect = effect(spec)?;
-        let note = format!("driver script: {} {effect:?}", spec.method);
-        let (method, skip, times) = (spec.method.clone(), spec.skip, spec.times);
+        if let Some(id) = &spec.id
+            && !self.scripts.insert(id.clone())
+        {
+            return Err(format!("script `{id}` was used before; give it another `id`"));
+        }
+        let note = format!(
+            "the driver is told: {}{}",
+            spell(&spec.method, &effect),
+            spell_when(spec)
+        );
+        let (id, method, skip, times) = (spec.id.clone(), spec.method.clone(), spec.skip, spec.times);
         Ok(vec![(
             Action::Script(Script {
+                id,
                 method,
                 segment,
                 parameters,
@@ -36,6 +46,16 @@ impl Lowering<'_> {
             }),
             note,
         )])
+    }
+
+    pub(super) fn unscript(&self, id: &str) -> Result<Vec<(Action, String)>, String> {
+        if !self.scripts.contains(id) {
+            return Err(format!(
+                "there was no script `{id}` of the driver; name one by its `id`"
+            ));
+        }
+        let note = format!("the driver no longer does as {id} says");
+        Ok(vec![(Action::Unscript(id.to_owned()), note)])
     }
 }
 
@@ -59,6 +79,35 @@ const CODES: [&str; 17] = [
     "DATA_LOSS",
     "UNAUTHENTICATED",
 ];
+
+fn spell(method: &str, effect: &Effect) -> String {
+    match effect {
+        Effect::Code(code) => {
+            let name = usize::try_from(*code).ok().and_then(|code| CODES.get(code));
+            format!("{method} fails with {}", name.unwrap_or(&"?"))
+        }
+        Effect::Delay(time) => format!("{method} is answered {time:?} later"),
+        Effect::Hang => format!("{method} is not answered"),
+        Effect::Disconnect => format!("{method} cuts the connection and does nothing"),
+        Effect::LoseAnswer => format!("{method} is carried out, and cuts the connection"),
+        Effect::Answer { available, maximum } => {
+            let maximum = maximum
+                .map(|bytes| format!(" (maximum {bytes})"))
+                .unwrap_or_default();
+            format!("{method} answers {available}{maximum}")
+        }
+    }
+}
+
+/// Which of the calls are meant.
+fn spell_when(spec: &ScriptSpec) -> String {
+    let skip = match spec.skip {
+        0 => String::new(),
+        skip => format!(", after {skip} more"),
+    };
+    let times = spec.times.map(|times| format!(", {times}×")).unwrap_or_default();
+    skip + &times
+}
 
 fn effect(spec: &ScriptSpec) -> Result<Effect, String> {
     let code = |name: &String| {

@@ -119,6 +119,7 @@ fn ends(fact: &Fact, processes: &BTreeSet<&str>) -> (Lane, Lane) {
         },
         What::Call(call) => (lane(&caller(call, processes)), Lane::Driver),
         What::Process(process) => (lane(&process.client), lane(&process.client)),
+        What::Extender(_) => (lane("scheduler"), Lane::Harness),
         _ => (Lane::Harness, Lane::Harness),
     }
 }

@@ -54,6 +54,7 @@ pub(super) fn choose<'f>(
         What::Action(_)
         | What::Commit(_)
         | What::Call(_)
+        | What::Extender(_)
         | What::Process(_)
         | What::Fault(_)
         | What::Lag(_) => true,

@@ -34,11 +34,13 @@ pub enum ActionSpec {
     Ask(AskSpec),
     /// Script what the driver answers.
     Csi(ScriptSpec),
+    /// A script, by its id, is over; calls that hang because of it go on.
+    Uncsi(String),
     /// An extender of the scheduler holds devices for claims.
     Reserve(ReserveSpec),
     /// An extender's reservation, by its name, is over.
     Unreserve(String),
-    /// Stop a role: its processes end, its objects stay.
+    /// Stop a role: its processes end, its objects stay. The driver's sockets go away with it, and its storage stays.
     Stop(Role),
     /// Start a role that was stopped.
     Start(Role),
@@ -194,6 +196,8 @@ pub enum DeleteAction {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ScriptSpec {
+    /// Name for `uncsi`.
+    pub id: Option<String>,
     /// The CSI method, such as `GetCapacity`.
     pub method: String,
     /// Only calls for that segment.

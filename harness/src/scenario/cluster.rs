@@ -6,7 +6,7 @@ use fake_apiserver::Release;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{FromShort, PoolSpec, Role, Short, Size};
+use super::{ExtenderSpec, FromShort, PoolSpec, Role, Short, Size};
 
 /// How the publisher is deployed (KEP-1472, "with central controller" and "without central controller").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, serde::Serialize)]
@@ -50,6 +50,9 @@ pub struct ClusterSpec {
     /// Settings of the scheduler.
     #[serde(default)]
     pub scheduler: SchedulerSpec,
+    /// Extenders that the scheduler is told to ask, in this order; the harness plays them.
+    #[serde(default)]
+    pub extenders: Vec<ExtenderSpec>,
     /// How long the driver must be absent from a node before the cleaner acts, such as `300ms`; unset: `200ms`.
     pub orphan_after: Option<String>,
     /// The CSI driver.
@@ -232,9 +235,9 @@ pub struct DriverSpec {
     /// Whether the driver advertises CLONE_VOLUME.
     #[serde(default)]
     pub clone_volume: bool,
-    /// Whether the driver advertises MODIFY_VOLUME: it takes mutable parameters.
+    /// Names of the mutable parameters that the driver knows; with some, it advertises MODIFY_VOLUME.
     #[serde(default)]
-    pub modify_volume: bool,
+    pub mutable_parameters: Vec<String>,
     /// Whether GetCapacity still counts what an extender reserved.
     #[serde(default = "DriverSpec::default_object")]
     pub tells_reserved: bool,
@@ -272,7 +275,7 @@ impl Default for DriverSpec {
             get_capacity: true,
             csi_version: None,
             clone_volume: false,
-            modify_volume: false,
+            mutable_parameters: Vec::new(),
             tells_reserved: true,
             costs: Vec::new(),
         }

@@ -151,17 +151,19 @@ pub struct PatternSpec {
     pub delivery: Option<String>,
     /// A CSI method.
     pub call: Option<String>,
+    /// A question to an extender: `filter`, `prioritize` or `bind`.
+    pub extender: Option<String>,
     /// Part of the text of a fault that a request met, such as `status 503: create csistoragecapacities`.
     pub fault: Option<String>,
-    /// metadata.name of the object.
+    /// metadata.name of the object; of the pod, for an extender.
     pub name: Option<String>,
     /// Only by that role. Unset: by any system under test, not by the harness.
     pub by: Option<Role>,
-    /// Only by, or to, the instance on that node.
+    /// Only by, or to, the instance on that node; an extender: asked about that node.
     pub node: Option<String>,
     /// Calls only: for that segment.
     pub segment: Option<String>,
-    /// Calls and requests only: answered with that code, such as `OK` or `"404"`.
+    /// Calls, requests and extenders only: answered with that code, such as `OK`, `"404"`, or an extender's `ERROR`.
     pub code: Option<String>,
     /// Requests and writes only: by the harness, in the actions of the step, instead of a system under test.
     #[serde(default)]
@@ -193,4 +195,6 @@ pub struct CountSpec {
     pub min: u64,
     /// At most.
     pub max: Option<u64>,
+    /// So many more for each refresh since the step began: a busy machine makes steps longer.
+    pub per_refresh: Option<f64>,
 }

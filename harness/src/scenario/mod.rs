@@ -8,6 +8,7 @@ mod ask;
 mod backend;
 mod cluster;
 mod expect;
+mod extender;
 mod fault;
 mod foreign;
 mod load;
@@ -32,6 +33,7 @@ pub use cluster::{
     PublisherSpec, SchedulerSpec, ShapePoint, VolumeSpec,
 };
 pub use expect::{ClaimState, CountSpec, ExpectSpec, ObjectSpec, PatternSpec, PlaceSpec, RowSpec};
+pub use extender::ExtenderSpec;
 pub use fault::{ChanceSpec, CutSpec, FaultSpec, HoldSpec, StaleSpec};
 pub use foreign::ForeignDriver;
 pub(crate) use load::read;
@@ -133,6 +135,12 @@ impl Role {
             Role::Cleaner => "cleaner",
             Role::Driver => "driver",
         }
+    }
+
+    /// The role that the name of a client belongs to: `publisher@n1` is a publisher. The harness and its controllers have none.
+    pub(crate) fn of_client(client: &str) -> Option<Role> {
+        let name = client.split('@').next();
+        Role::ALL.into_iter().find(|role| name == Some(role.as_str()))
     }
 }
 

@@ -1,6 +1,6 @@
 //! A cluster of the fakes, and publishers that are started in it. Judges nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +25,18 @@ pub(crate) const NAMESPACE: &str = "csi";
 #[derive(Default)]
 pub(crate) struct Seen {
     pub(crate) counts: Mutex<BTreeMap<String, usize>>,
+    /// Who sent which requests, as `<verb> <group>/<resource>`.
+    used: Mutex<BTreeSet<(Arc<str>, String)>>,
     pub(crate) moved: Notify,
+}
+
+impl Seen {
+    /// Every kind of request that a user sent.
+    pub(crate) fn used_by(&self, user: &str) -> BTreeSet<String> {
+        let used = self.used.lock();
+        let own = used.iter().filter(|(client, _)| **client == *user);
+        own.map(|(_, kind)| kind.clone()).collect()
+    }
 }
 
 pub(crate) struct Watched(Arc<Seen>);
@@ -44,10 +55,18 @@ impl fake_apiserver::Observer for Watched {
                 self.note(format!("{} {resource}", change.as_str()));
             }
             fake_apiserver::Event::Request {
-                code: 403,
+                client,
+                verb,
+                code,
                 resource: Some(path),
                 ..
-            } => self.note(format!("refused {}", path.resource)),
+            } => {
+                let kind = format!("{} {}/{}", verb.as_str(), path.group, path.resource);
+                self.0.used.lock().insert((client, kind));
+                if code == 403 {
+                    self.note(format!("refused {}", path.resource));
+                }
+            }
             _ => {}
         }
     }

@@ -6,6 +6,7 @@
 mod asking;
 mod cluster;
 mod election;
+mod manifest;
 mod metrics;
 mod permissions;
 mod upstream;

@@ -1,4 +1,5 @@
-//! `bench`: how fast the API server and the scheduler are, what publishing costs, and how much memory it takes.
+//! `bench`: how fast the API server and the scheduler are, how long pods take to their node, what publishing costs, and how much memory
+//! it takes.
 //!
 //! Thin: what is typed, and which servers are measured. Judges nothing: figures depend on the machine.
 
@@ -6,6 +7,7 @@ mod connection;
 mod figure;
 mod held;
 mod load;
+mod placement;
 mod publisher;
 mod scheduler;
 mod server;
@@ -21,6 +23,7 @@ use serde_json::json;
 use crate::Exit;
 use figure::{Figure, Measured};
 use load::{Bench, Load, Part, Unknown};
+use placement::PlacementArgs;
 use publisher::PublisherArgs;
 use scheduler::SchedulerArgs;
 use server::Ours;
@@ -38,6 +41,8 @@ pub(crate) struct BenchArgs {
 enum What {
     /// Measure the API server over TLS, perhaps against another one
     Apiserver(ApiserverArgs),
+    /// Measure how long pods take to their node, with and without tracking, scoring and an extender
+    Placement(PlacementArgs),
     /// Measure what publishing costs, by number of objects
     Publisher(PublisherArgs),
     /// Measure one attempt of the scheduler over nodes and objects, beside a scan of every object
@@ -68,6 +73,7 @@ fn counted<T: TryFrom<u64> + Clone + Send + Sync>() -> clap::builder::RangedU64V
 pub(crate) fn run(args: &BenchArgs) -> Exit {
     let as_built = match &args.what {
         What::Apiserver(args) => args.as_built,
+        What::Placement(args) => args.as_built,
         What::Publisher(args) => args.as_built,
         What::Scheduler(args) => args.as_built,
     };
@@ -76,6 +82,7 @@ pub(crate) fn run(args: &BenchArgs) -> Exit {
     }
     let measured = match &args.what {
         What::Apiserver(args) => block_on(measure(args)),
+        What::Placement(args) => block_on(measure_placement(args)),
         What::Publisher(args) => block_on(measure_publisher(args)),
         What::Scheduler(args) => scheduler::run(args),
     };
@@ -113,6 +120,14 @@ fn optimised() -> Exit {
         Ok(status) => environment(&format!("the optimised build ended with {status}").into()),
         Err(error) => environment(&error.into()),
     }
+}
+
+async fn measure_placement(args: &PlacementArgs) -> Result<String, BoxError> {
+    let lines = placement::measure(args).await?;
+    if args.json {
+        return Ok(serde_json::to_string_pretty(&lines)?);
+    }
+    Ok(placement::table(&lines).trim_end().to_owned())
 }
 
 async fn measure_publisher(args: &PublisherArgs) -> Result<String, BoxError> {

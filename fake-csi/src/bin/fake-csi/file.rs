@@ -67,7 +67,7 @@ struct DriverText {
     #[serde(default)]
     clone_volume: bool,
     #[serde(default)]
-    modify_volume: bool,
+    mutable_parameters: Vec<String>,
     #[serde(default = "yes")]
     tells_reserved: bool,
     #[serde(default, deserialize_with = "version")]
@@ -124,7 +124,7 @@ pub(crate) fn load(path: &Path) -> Result<Setup, String> {
             advertise_get_capacity: file.driver.get_capacity,
             advertise_expand_volume: file.driver.expand_volume,
             advertise_clone_volume: file.driver.clone_volume,
-            advertise_modify_volume: file.driver.modify_volume,
+            mutable_parameters: file.driver.mutable_parameters,
             tells_reserved: file.driver.tells_reserved,
             version: file.driver.csi_version,
             ..DriverSpec::new(file.driver.name)

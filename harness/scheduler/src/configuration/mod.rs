@@ -1,8 +1,10 @@
 //! The configuration file of kube-scheduler (`KubeSchedulerConfiguration` with `VolumeBindingArgs`), as far as it
-//! concerns this scheduler: profiles, back-off, and the arguments of VolumeBinding.
+//! concerns this scheduler: profiles, back-off, extenders, and the arguments of VolumeBinding.
 //!
 //! Fields that kube-scheduler knows and this one has no use for are named, so that nobody believes they act. Fields that
 //! nobody knows are errors. Texts of errors are kube-scheduler's.
+
+mod extenders;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,6 +12,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+pub use self::extenders::Extender;
 use crate::options::Options;
 use crate::release::Release;
 use crate::shape::{Shape, ShapePoint};
@@ -19,20 +22,20 @@ const KIND: &str = "KubeSchedulerConfiguration";
 const PLUGIN: &str = "VolumeBinding";
 
 /// The fields that count.
-const USED: [&str; 6] = [
+const USED: [&str; 7] = [
     "apiVersion",
     "kind",
     "clientConnection",
+    "extenders",
     "podInitialBackoffSeconds",
     "podMaxBackoffSeconds",
     "profiles",
 ];
 /// The fields that kube-scheduler has besides.
-const UNUSED: [&str; 9] = [
+const UNUSED: [&str; 8] = [
     "delayCacheUntilActive",
     "enableContentionProfiling",
     "enableProfiling",
-    "extenders",
     "healthzBindAddress",
     "leaderElection",
     "metricsBindAddress",
@@ -51,6 +54,8 @@ pub struct Configuration {
     pub max_backoff: Duration,
     /// The profiles; at least one.
     pub profiles: Vec<Profile>,
+    /// The extenders, in the order in which they are asked.
+    pub extenders: Vec<Extender>,
     /// Paths of fields that kube-scheduler would use, and this scheduler does not.
     pub unused: Vec<String>,
 }
@@ -139,12 +144,14 @@ impl Reader {
                 "podMaxBackoffSeconds: Invalid value: {max}: must be greater than or equal to PodInitialBackoffSeconds"
             ));
         }
+        let extenders = self.extenders(&file["extenders"]);
         let profiles = self.profiles(&file["profiles"]);
         Some(Configuration {
             kubeconfig: file["clientConnection"]["kubeconfig"].as_str().map(str::to_owned),
             initial_backoff: duration(initial),
             max_backoff: duration(max),
             profiles,
+            extenders,
             unused: Vec::new(),
         })
     }

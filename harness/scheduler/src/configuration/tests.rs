@@ -171,3 +171,82 @@ fn profiles_and_back_off_are_validated() {
         "every mistake is told: {both}"
     );
 }
+
+#[test]
+fn extenders_are_read_with_the_defaults_of_kube_scheduler() {
+    let text = "
+extenders:
+- {urlPrefix: 'http://127.0.0.1:1/x/', filterVerb: filter}
+- urlPrefix: http://127.0.0.1:2
+  prioritizeVerb: prioritize
+  bindVerb: bind
+  preemptVerb: preempt
+  weight: 3
+  httpTimeout: 100ms
+  nodeCacheCapable: true
+  ignorable: true
+  managedResources: [{name: example.com/disk, ignoredByScheduler: true}]
+";
+    let read = parse(text, false).unwrap();
+    let plain = Extender {
+        url_prefix: "http://127.0.0.1:1/x".to_owned(),
+        filter_verb: Some("filter".to_owned()),
+        prioritize_verb: None,
+        bind_verb: None,
+        weight: 0,
+        timeout: Duration::from_secs(5),
+        node_cache_capable: false,
+        managed_resources: BTreeSet::new(),
+        ignorable: false,
+    };
+    let full = Extender {
+        url_prefix: "http://127.0.0.1:2".to_owned(),
+        filter_verb: None,
+        prioritize_verb: Some("prioritize".to_owned()),
+        bind_verb: Some("bind".to_owned()),
+        weight: 3,
+        timeout: Duration::from_millis(100),
+        node_cache_capable: true,
+        managed_resources: ["example.com/disk".to_owned()].into(),
+        ignorable: true,
+    };
+    assert_eq!(read.extenders, [plain, full]);
+    assert_eq!(read.unused, ["extenders[1].preemptVerb"]);
+}
+
+#[test]
+fn extenders_are_validated() {
+    const URL: &str = "urlPrefix: 'http://127.0.0.1:1'";
+    for (extenders, expected) in [
+        (
+            format!("[{{{URL}, prioritizeVerb: p}}]"),
+            "extenders[0].weight: Invalid value: 0: must have a positive weight applied to it",
+        ),
+        (
+            format!("[{{{URL}, bindVerb: a}}, {{{URL}, bindVerb: b}}]"),
+            "only one extender can implement bind",
+        ),
+        (
+            format!("[{{{URL}, managedResources: [{{name: cpu}}]}}]"),
+            "extenders[0].managedResources[0].name: Invalid value: \"cpu\": is an invalid extended resource name",
+        ),
+        (
+            format!("[{{{URL}, managedResources: [{{name: a.b/c}}, {{name: a.b/c}}]}}]"),
+            "extenders[0].managedResources[1].name: Duplicate value: \"a.b/c\"",
+        ),
+        (format!("[{{{URL}, enableHTTPS: true}}]"), "plain HTTP only"),
+        ("[{urlPrefix: 'ftp://x'}]".to_owned(), "must begin with http://"),
+        (
+            format!("[{{{URL}, httpTimeout: soon}}]"),
+            "must be a duration such as 5s",
+        ),
+        (
+            format!("[{{{URL}, verb: x}}]"),
+            "unknown field \"extenders[0].verb\"",
+        ),
+        ("1".to_owned(), "extenders: Invalid value: must be a list"),
+    ] {
+        let error = Extender::parse_list(&extenders).unwrap_err().to_string();
+        assert!(error.contains(expected), "{extenders}: {error}");
+    }
+}

@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
+use super::asked::Extenders;
 use super::cache::Cache;
 use super::report::Reporter;
 use crate::cycle::Feasible;
@@ -32,6 +33,7 @@ pub(super) struct BindJob {
     /// Tells that the cache took in news.
     pub(super) news: watch::Receiver<()>,
     pub(super) timeout: Duration,
+    pub(super) extenders: Arc<Extenders>,
     pub(super) pod: Arc<Pod>,
     pub(super) decision: Feasible,
 }
@@ -45,6 +47,8 @@ pub(super) enum BindError {
     Volumes(#[from] VolumesError),
     #[error("binding rejected: running Bind plugin \"DefaultBinder\": {0}")]
     Pod(String),
+    #[error("binding rejected: {0}")]
+    Extender(String),
 }
 
 /// Why a pod's volumes did not get bound.
@@ -113,6 +117,9 @@ impl BindJob {
         let limit = self.timeout;
         let waited = timeout(limit, self.all_bound(&written)).await;
         waited.unwrap_or(Err(VolumesError::Timeout))?;
+        if let Some(bound) = self.extenders.bind(&self.pod, self.decision.node.name()).await {
+            return bound.map_err(BindError::Extender);
+        }
         self.bind_pod()
             .await
             .map_err(|error| BindError::Pod(reason(&error)))

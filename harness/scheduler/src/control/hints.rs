@@ -42,6 +42,8 @@ impl<'a> Hint<'a> {
     /// Whether the change may help a pod that was kept from being placed by `blockers`.
     pub(super) fn wakes(&self, pod: &Pod, blockers: &BTreeSet<Blocker>) -> bool {
         match self.change {
+            // What an extender waits for is not known, except that it is no pod's condition.
+            change if blockers.contains(&Blocker::Extender) && !matches!(change, Change::Pod(_)) => true,
             Change::Capacity(delta) => {
                 !self.rules.has(Defect::NeverWakes)
                     && has_room_now(self.rules, delta, blockers)

@@ -2,6 +2,7 @@
 //!
 //! Decides nothing about placement itself ([`crate::cycle`] does) and knows no server beyond a client handed to it.
 
+mod asked;
 mod bind;
 mod cache;
 mod extender;

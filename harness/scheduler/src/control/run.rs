@@ -19,13 +19,14 @@ use tower::limit::ConcurrencyLimit;
 use tower::service_fn;
 use tracing::{debug, info};
 
+use super::asked::Extenders;
 use super::bind::{self, BindJob};
 use super::cache::{Cache, Change};
 use super::hints::Hint;
 use super::queue::{Delays, Queue};
 use super::report::{Failure, FailureReason, Reported, Reporter};
 use super::watch::{self, News, Update};
-use crate::cycle::{self, Blocker, Cause, Decision, Feasible, Refused};
+use crate::cycle::{self, Assessment, Blocker, Cause, Decision, Feasible, Refused};
 use crate::defect::Defect;
 use crate::objects::Pod;
 use crate::options::{Options, OptionsError};
@@ -101,12 +102,32 @@ struct Scheduler {
     jobs: JoinSet<Done>,
     reporter: Reporter,
     bind_timeout: std::time::Duration,
+    extenders: Arc<Extenders>,
+    asking: Asking,
     /// Tells binding jobs that the cache took in news.
     news: signal::Sender<()>,
 }
 
+/// Whether extenders are being asked. Attempts are made one after the other, as upstream: until the answers are there, no
+/// other begins.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Asking {
+    No,
+    Yes {
+        /// Something changed meanwhile that may have helped the pod.
+        missed: bool,
+    },
+}
+
 /// How a job ended.
 enum Done {
+    /// The extenders have answered, or an error aborts the attempt.
+    Asked {
+        pod: Arc<Pod>,
+        rules: Arc<Rules>,
+        answer: Result<Assessment, String>,
+        reported: Reported,
+    },
     /// A failed attempt was reported.
     Reported { uid: String, reported: Reported },
     /// The pod is bound.
@@ -139,12 +160,14 @@ impl Scheduler {
                 instance: format!("{}-{}", options.scheduler_name, hostname.trim()),
             },
             bind_timeout: options.bind_timeout,
+            extenders: Arc::new(Extenders::new(&options.extenders, client.clone(), options.defect)),
+            asking: Asking::No,
             news: signal::Sender::new(()),
         })
     }
 
     fn can_attempt(&self) -> bool {
-        self.queue.has_ready() && self.cache.lock().is_complete()
+        self.asking == Asking::No && self.queue.has_ready() && self.cache.lock().is_complete()
     }
 
     /// Takes in news, and makes those pods ready that it may help.
@@ -157,6 +180,10 @@ impl Scheduler {
             let changes = self.cache.lock().learn(update);
             for change in changes {
                 self.take_in(&change);
+                if let (Asking::Yes { missed }, false) = (&mut self.asking, matches!(change, Change::Pod(_)))
+                {
+                    *missed = true;
+                }
                 let cache = self.cache.lock();
                 let hint = Hint::new(&self.rules, &cache.snapshot, &change);
                 self.queue.wake(now, |pod, blockers| hint.wakes(pod, blockers));
@@ -203,25 +230,35 @@ impl Scheduler {
         let Some((pod, reported)) = self.queue.pop() else {
             return;
         };
-        let decision = {
-            let mut cache = self.cache.lock();
-            let rules = match self.rules.choice {
-                Choice::Largest => Arc::clone(&self.rules),
-                // Another choice at each attempt.
-                Choice::Any(_) => Arc::new(Rules {
-                    choice: Choice::Any(self.random.random()),
-                    ..(*self.rules).clone()
-                }),
-            };
-            let decision = cycle::decide(&cache.snapshot, &rules, &pod, &mut self.random);
-            if let Decision::Place(feasible) = &decision {
-                bind::assume(&mut cache.snapshot, &pod, feasible);
-            }
-            decision
+        let rules = match self.rules.choice {
+            Choice::Largest => Arc::clone(&self.rules),
+            // Another choice at each attempt.
+            Choice::Any(_) => Arc::new(Rules {
+                choice: Choice::Any(self.random.random()),
+                ..(*self.rules).clone()
+            }),
         };
+        let judged = cycle::judge(&self.cache.lock().snapshot, &rules, &pod);
+        match judged {
+            Ok(assessment) if !assessment.feasible.is_empty() && self.extenders.concern(&pod) => {
+                self.start_asking(pod, rules, assessment, reported);
+            }
+            Ok(assessment) => {
+                let decision = cycle::choose(assessment, &rules, &pod, &mut self.random);
+                self.settle(pod, decision, reported);
+            }
+            Err(decision) => self.settle(pod, decision, reported),
+        }
+    }
+
+    /// Does what a decision comes to.
+    fn settle(&mut self, pod: Arc<Pod>, decision: Decision, reported: Reported) {
         let now = Instant::now();
         match decision {
-            Decision::Place(feasible) => self.start_binding(pod, feasible, reported),
+            Decision::Place(feasible) => {
+                bind::assume(&mut self.cache.lock().snapshot, &pod, &feasible);
+                self.start_binding(pod, feasible, reported);
+            }
             Decision::Unschedulable {
                 message,
                 blockers,
@@ -244,6 +281,45 @@ impl Scheduler {
         }
     }
 
+    fn start_asking(&mut self, pod: Arc<Pod>, rules: Arc<Rules>, assessment: Assessment, reported: Reported) {
+        self.asking = Asking::Yes { missed: false };
+        let extenders = Arc::clone(&self.extenders);
+        self.jobs.spawn(async move {
+            let answer = extenders.ask(&pod, assessment).await;
+            Done::Asked {
+                pod,
+                rules,
+                answer,
+                reported,
+            }
+        });
+    }
+
+    /// Goes on with an attempt once the extenders have had their say.
+    fn asked(
+        &mut self,
+        pod: Arc<Pod>,
+        rules: &Rules,
+        answer: Result<Assessment, String>,
+        reported: Reported,
+    ) {
+        let missed = self.asking == Asking::Yes { missed: true };
+        self.asking = Asking::No;
+        if !self.cache.lock().awaits(&pod) {
+            return self.queue.job_done(&pod.uid, reported);
+        }
+        let decision = match answer {
+            Ok(assessment) => cycle::choose(assessment, rules, &pod, &mut self.random),
+            Err(message) => Decision::Failed { message },
+        };
+        let may_have_missed = missed && matches!(decision, Decision::Unschedulable { .. });
+        let uid = pod.uid.clone();
+        self.settle(pod, decision, reported);
+        if may_have_missed {
+            self.queue.back_off(&uid, Instant::now());
+        }
+    }
+
     fn start_report(&mut self, pod: Arc<Pod>, failure: Failure, last: Reported) {
         debug!(pod = %pod.key, message = %failure.message, "not scheduled");
         let reporter = self.reporter.clone();
@@ -262,6 +338,7 @@ impl Scheduler {
             cache: Arc::clone(&self.cache),
             news: self.news.subscribe(),
             timeout: self.bind_timeout,
+            extenders: Arc::clone(&self.extenders),
             pod,
             decision,
         };
@@ -301,6 +378,12 @@ impl Scheduler {
     fn finish(&mut self, done: Done) {
         let now = Instant::now();
         match done {
+            Done::Asked {
+                pod,
+                rules,
+                answer,
+                reported,
+            } => self.asked(pod, &rules, answer, reported),
             Done::Reported { uid, reported } => self.queue.job_done(&uid, reported),
             Done::Bound { uid, decision } => {
                 bind::forget(&mut self.cache.lock().snapshot, &decision);

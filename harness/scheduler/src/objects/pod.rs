@@ -2,6 +2,8 @@
 //!
 //! Not looked at: preferred affinity, affinity between pods, host ports, spreading, resources besides processor and memory.
 
+use std::collections::BTreeSet;
+
 use k8s_openapi::api::core::v1::{Pod as ApiPod, PodCondition, PodSpec, Volume as ApiVolume};
 
 use super::{Object, ObjectKey, ReadError, Resources, Toleration, version};
@@ -41,6 +43,8 @@ pub struct Pod {
     pub affinity: Option<NodeSelector>,
     /// What its containers ask for, and one pod.
     pub requests: Resources,
+    /// Names of the extended resources (`domain/name`) that its containers ask for or are limited to.
+    pub extended: BTreeSet<String>,
     /// The taints that it tolerates.
     pub tolerations: Vec<Toleration>,
     /// The conditions as read.
@@ -102,6 +106,7 @@ impl Object for Pod {
             node_selector: spec.node_selector.clone().unwrap_or_default(),
             affinity: required_affinity(spec),
             requests: Resources::of_pod(spec),
+            extended: extended(spec),
             tolerations: spec
                 .tolerations
                 .iter()
@@ -135,6 +140,17 @@ fn pod_volume(pod: &ObjectKey, volume: &ApiVolume) -> Option<PodVolume> {
         claim: ObjectKey::namespaced(&pod.namespace, &name),
         ephemeral,
     })
+}
+
+fn extended(spec: &PodSpec) -> BTreeSet<String> {
+    let containers = spec
+        .containers
+        .iter()
+        .chain(spec.init_containers.iter().flatten());
+    let resources = containers.filter_map(|container| container.resources.as_ref());
+    let amounts = resources.flat_map(|resources| [&resources.requests, &resources.limits]);
+    let names = amounts.flatten().flat_map(|amounts| amounts.keys());
+    names.filter(|name| name.contains('/')).cloned().collect()
 }
 
 fn required_affinity(spec: &PodSpec) -> Option<NodeSelector> {

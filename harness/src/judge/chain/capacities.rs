@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Chain, Window};
 use crate::journal::{CallFact, Change, CommitFact, Fact, RequestFact, What};
-use crate::judge::pattern::role_of;
 use crate::judge::predicate::{DiffRow, Offer, RowState, is_managed, row_key, spell_bytes, spell_row};
 use crate::plan::{Row, Rows};
 use crate::scenario::Role;
@@ -61,17 +60,18 @@ impl<'a> Window<'a> {
         chain
     }
 
-    /// Whether the publisher itself has deleted the object in this step; the link says so.
+    /// Whether a system under test has deleted the object in this step; the links say so.
     fn is_taken_away(&self, chain: &mut Chain, class: &str, segment: &str) -> bool {
         let key = (class.to_owned(), segment.to_owned());
         let last = self.last_commit(|commit| self.is_row(commit, &key));
         let taken = last.filter(|(fact, commit)| {
             fact.seq >= self.from
                 && commit.change == Change::Deleted
-                && role_of(&commit.client) == Some(Role::Publisher)
+                && Role::of_client(&commit.client).is_some()
         });
-        if let Some((_, commit)) = taken {
+        if let Some((fact, commit)) = taken {
             let note = format!("{} was deleted by {}", commit.name, commit.client);
+            chain.found(note.clone(), fact);
             chain.missing(format!("the object of class {class} at {segment} stays"), note);
         }
         taken.is_some()
@@ -97,7 +97,7 @@ impl<'a> Window<'a> {
         };
         let refused = self.facts.iter().rev().find_map(|fact| match &fact.what {
             What::Request(request)
-                if request.code >= 400 && role_of(&request.client) == Some(Role::Publisher) =>
+                if request.code >= 400 && Role::of_client(&request.client) == Some(Role::Publisher) =>
             {
                 Some(request)
             }
@@ -189,7 +189,7 @@ impl<'a> Window<'a> {
             );
             return;
         };
-        if role_of(&commit.client) != Some(Role::Publisher) && commit.change == Change::Modified {
+        if Role::of_client(&commit.client) != Some(Role::Publisher) && commit.change == Change::Modified {
             chain.found(format!("{} was changed by {}", commit.name, commit.client), fact);
             let note = match self.refused_request(Role::Publisher, "csistoragecapacities") {
                 Some(request) => spell_refusal(request),

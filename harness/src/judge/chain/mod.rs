@@ -8,9 +8,9 @@ mod capacities;
 mod placement;
 
 use super::pattern;
-use super::predicate::{DiffRow, RowState};
+use super::predicate::{self, DiffRow, RowState};
 use crate::journal::{Change, CommitFact, Fact, RequestFact, What};
-use crate::plan::{Objects, Pattern, PatternKind, Plan, Predicate};
+use crate::plan::{CallPattern, Objects, Pattern, PatternKind, Plan, Predicate};
 use crate::scenario::Role;
 use crate::world::World;
 
@@ -81,8 +81,14 @@ pub(super) struct Window<'a> {
 }
 
 impl<'a> Window<'a> {
-    /// The chain of an expectation that failed.
-    pub(super) fn chain(&self, predicate: &Predicate, rows: &[DiffRow], seen: u64, decided_by: u64) -> Chain {
+    /// The chain of an expectation that failed; with how many facts were seen, and may be.
+    pub(super) fn chain(
+        &self,
+        predicate: &Predicate,
+        rows: &[DiffRow],
+        (seen, limit): (u64, Option<u64>),
+        decided_by: u64,
+    ) -> Chain {
         let wrong = rows.iter().find(|row| row.state != RowState::Same);
         match (predicate, wrong) {
             (Predicate::Capacities(wanted), Some(row)) => self.capacity_chain(wanted, row),
@@ -94,8 +100,8 @@ impl<'a> Window<'a> {
             (Predicate::Never { of, .. }, _) => {
                 self.offence_chain(&format!("no {}", pattern::spell(of)), decided_by)
             }
-            (Predicate::Count(count), _) if count.max.is_some_and(|max| seen > max) => {
-                let limit = count.max.unwrap_or_default();
+            (Predicate::Count(count), _) if limit.is_some_and(|limit| seen > limit) => {
+                let limit = limit.unwrap_or_default();
                 self.offence_chain(
                     &format!("at most {limit} × {}", pattern::spell(&count.of)),
                     decided_by,
@@ -104,7 +110,8 @@ impl<'a> Window<'a> {
             (Predicate::Count(count), _) => {
                 let mut chain = Chain::default();
                 let text = format!("{} × {}", count.min, pattern::spell(&count.of));
-                chain.missing(text, format!("seen {seen} times{}", self.otherwise(&count.of)));
+                let seen = super::spell_seen(seen);
+                chain.missing(text, format!("{seen}{}", self.otherwise(&count.of)));
                 chain
             }
             (Predicate::Order(list), _) => self.order_chain(list),
@@ -112,12 +119,18 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// The last fact that is as wanted but for its answer.
+    /// The last fact that is as wanted but for its answer, or for what a call carries.
     fn otherwise(&self, wanted: &Pattern) -> String {
         let mut any = wanted.clone();
         match &mut any.kind {
             PatternKind::Request { code, .. } => *code = None,
-            PatternKind::Call(call) => call.code = None,
+            PatternKind::Call(call) => {
+                *call = CallPattern {
+                    method: call.method.clone(),
+                    segment: call.segment.clone(),
+                    ..CallPattern::default()
+                }
+            }
             _ => return String::new(),
         }
         let found = self
@@ -147,7 +160,7 @@ impl<'a> Window<'a> {
     fn delivery(&self, role: Role, committed: &CommitFact) -> Option<&'a Fact> {
         self.facts.iter().find(|fact| match &fact.what {
             What::Delivery(delivery) => {
-                pattern::role_of(&delivery.client) == Some(role)
+                Role::of_client(&delivery.client) == Some(role)
                     && delivery.resource == committed.resource
                     && delivery.name == committed.name
                     && delivery.revision >= committed.revision
@@ -158,7 +171,7 @@ impl<'a> Window<'a> {
     }
 
     fn is_list(&self, request: &RequestFact, role: Role, committed: &CommitFact) -> bool {
-        pattern::role_of(&request.client) == Some(role)
+        Role::of_client(&request.client) == Some(role)
             && request.verb == "list"
             && *request.resource == *committed.resource
             && request
@@ -169,7 +182,7 @@ impl<'a> Window<'a> {
     /// The last request of a role in this step that was refused.
     fn refused_request(&self, role: Role, resource: &str) -> Option<&'a RequestFact> {
         let of_role = |request: &RequestFact| {
-            pattern::role_of(&request.client) == Some(role)
+            Role::of_client(&request.client) == Some(role)
                 && request.resource == resource
                 && request.code >= 400
         };
@@ -231,14 +244,17 @@ impl<'a> Window<'a> {
     fn objects_chain(&self, list: &[Objects], row: &DiffRow) -> Chain {
         let mut chain = Chain::default();
         let subject = row.subject.first().map(String::as_str).unwrap_or_default();
-        let (resource, name) = subject.split_once(' ').unwrap_or((subject, ""));
-        if name == "(number)" {
-            chain.missing(
-                format!("{} × {resource}", row.want),
-                format!("there are {}", row.got),
-            );
+        if let [selection, _] = row.subject.as_slice() {
+            let meant = list.iter().find(|want| predicate::selection(want) == *selection);
+            let names = meant.map_or_else(Vec::new, |want| predicate::selected_names(self.world, want));
+            let note = match names.as_slice() {
+                [] => "there is none".to_owned(),
+                names => format!("there are {}: {}", names.len(), names.join(", ")),
+            };
+            chain.missing(format!("{} × {selection}", row.want), note);
             return chain;
         }
+        let (resource, name) = subject.split_once(' ').unwrap_or((subject, ""));
         let is_meant = |commit: &CommitFact| *commit.resource == *resource && commit.name == name;
         let what = if row.state == RowState::Missing {
             "exists"
@@ -248,6 +264,7 @@ impl<'a> Window<'a> {
         let last = self.last_commit(is_meant);
         if let Some((fact, commit)) = last {
             if commit.change == Change::Deleted {
+                chain.found(format!("{subject} was deleted by {}", commit.client), fact);
                 chain.missing(
                     format!("{subject} is kept"),
                     format!("deleted by {}", commit.client),

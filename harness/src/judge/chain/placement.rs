@@ -1,13 +1,30 @@
 //! Chains about pods: delivered → capacity read → decided → provisioned → claim bound → pod bound.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::{Chain, Window};
 use crate::journal::{Change, CommitFact, Fact, What};
-use crate::judge::pattern;
 use crate::judge::predicate::{DiffRow, Offer, node_of, row_key, spell_offer};
 use crate::plan::WORKLOADS;
 use crate::scenario::Role;
+use crate::system::HARNESS;
+
+/// Objects named in one link at most.
+const OFFERS: usize = 6;
+
+/// What may let a pod that waits fit.
+const NEWS: [&str; 8] = [
+    "csistoragecapacities",
+    "nodes",
+    "csinodes",
+    "csidrivers",
+    "storageclasses",
+    "persistentvolumes",
+    "persistentvolumeclaims",
+    "pods",
+];
 
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 
@@ -19,11 +36,11 @@ impl<'a> Window<'a> {
         if !self.seen_by_scheduler(&mut chain, pod) {
             return chain;
         }
+        self.offer_links(&mut chain, pod);
         if row.want == "refused" {
-            let asks = self.asks(pod);
             let note = match node_of(self.world, pod) {
-                Some(node) => format!("it was placed on {node}, and asks for {asks}"),
-                None => format!("it was neither refused nor placed, and asks for {asks}"),
+                Some(node) => format!("it was placed on {node}"),
+                None => "it was neither refused nor placed".to_owned(),
             };
             chain.missing(format!("pod {pod} is refused"), note);
             return chain;
@@ -76,7 +93,9 @@ impl<'a> Window<'a> {
             return false;
         };
         let evidence = self.delivery(Role::Scheduler, created);
-        if !chain.link(format!("pod {pod} delivered to the scheduler"), evidence, "never") {
+        let asks = self.asks(pod);
+        let text = format!("pod {pod}, which asks for {asks}, delivered to the scheduler");
+        if !chain.link(text, evidence, "never") {
             return false;
         }
         let capacity = self.last_commit(|commit| &*commit.resource == "csistoragecapacities");
@@ -90,6 +109,61 @@ impl<'a> Window<'a> {
         chain.link(text, self.delivery(Role::Scheduler, capacity), "never")
     }
 
+    /// What is published for each class that the pod asks for, where that is more than the newest object.
+    fn offer_links(&self, chain: &mut Chain, pod: &str) {
+        let classes: BTreeSet<String> = self
+            .claims_of(pod)
+            .iter()
+            .filter_map(|it| self.ask(it))
+            .map(|ask| ask.1)
+            .collect();
+        for class in classes {
+            let is_of_class = |object: &Value| object["storageClassName"] == class.as_str();
+            let newest = self.last_commit(|commit| {
+                &*commit.resource == "csistoragecapacities" && is_of_class(&commit.object)
+            });
+            let offers: Vec<String> = self
+                .world
+                .objects("csistoragecapacities")
+                .filter(|(_, object)| is_of_class(object))
+                .map(|(_, object)| {
+                    let (_, segment) = row_key(self.plan, object);
+                    format!("{} at {segment}", spell_offer(Offer::of(object)))
+                })
+                .collect();
+            if let (Some((fact, _)), 2..) = (newest, offers.len()) {
+                let more = offers.len().saturating_sub(OFFERS);
+                let mut text = format!(
+                    "published for {class}: {}",
+                    offers[..offers.len() - more].join(", ")
+                );
+                if more > 0 {
+                    text.push_str(&format!(", and {more} more"));
+                }
+                chain.found(text, fact);
+            }
+        }
+    }
+
+    /// The last thing that the case did to the cluster in this step reached the scheduler.
+    fn news_link(&self, chain: &mut Chain, pod: &str) -> bool {
+        let news = self.last_commit(|commit| {
+            &*commit.client == HARNESS
+                && NEWS.contains(&&*commit.resource)
+                && !(&*commit.resource == "pods" && commit.name == pod)
+        });
+        let Some((_, commit)) = news.filter(|(fact, _)| fact.seq >= self.from) else {
+            return true;
+        };
+        let text = format!(
+            "the {} of {} {} delivered to the scheduler",
+            commit.change.verb(),
+            commit.resource,
+            commit.name
+        );
+        chain.link(text, self.delivery(Role::Scheduler, commit), "never")
+    }
+
     fn decision_links(&self, chain: &mut Chain, pod: &str, want: &str) {
         let claims = self.claims_of(pod);
         let placed = node_of(self.world, pod);
@@ -100,6 +174,9 @@ impl<'a> Window<'a> {
         let Some(decided) = decided else {
             let note = match self.world.refusal(pod) {
                 Some(refusal) if self.is_stale(refusal.seq) => {
+                    if !self.news_link(chain, pod) {
+                        return;
+                    }
                     format!(
                         "not tried again since the step began; last refusal: {}",
                         refusal.text
@@ -146,7 +223,11 @@ impl<'a> Window<'a> {
             _ => false,
         });
         let last = calls.next_back();
-        if !chain.link(format!("CreateVolume for claim {claim}"), last, "never") {
+        let otherwise = || match self.warning(uid) {
+            Some(warning) => format!("never; the publisher says: {warning}"),
+            None => "never".to_owned(),
+        };
+        if !chain.link(format!("CreateVolume for claim {claim}"), last, otherwise()) {
             return false;
         }
         if let Some(What::Call(call)) = last.map(|fact| &fact.what)
@@ -177,18 +258,37 @@ impl<'a> Window<'a> {
         volumes.filter_map(claim).collect()
     }
 
+    /// The last warning about a claim, as an event tells it.
+    fn warning(&self, claim: &str) -> Option<String> {
+        let is_about = |event: &Value| {
+            let about = [&event["regarding"]["uid"], &event["involvedObject"]["uid"]];
+            event["type"] == "Warning" && about.iter().any(|uid| uid.as_str() == Some(claim))
+        };
+        let (_, commit) =
+            self.last_commit(|commit| &*commit.resource == "events" && is_about(&commit.object))?;
+        let event = &commit.object;
+        let text = event["note"].as_str().or_else(|| event["message"].as_str());
+        text.map(str::to_owned)
+    }
+
+    /// What a claim wants of which class.
+    fn ask(&self, claim: &str) -> Option<(String, String)> {
+        let object = self
+            .world
+            .object("persistentvolumeclaims", Some(WORKLOADS), claim)?;
+        let spec = &object["spec"];
+        let size = spec["resources"]["requests"]["storage"].as_str()?;
+        let class = spec["storageClassName"].as_str().unwrap_or("no class");
+        Some((size.to_owned(), class.to_owned()))
+    }
+
     /// What a pod wants of which classes.
     fn asks(&self, pod: &str) -> String {
-        let ask = |claim: &String| {
-            let object = self
-                .world
-                .object("persistentvolumeclaims", Some(WORKLOADS), claim)?;
-            let spec = &object["spec"];
-            let size = spec["resources"]["requests"]["storage"].as_str()?;
-            let class = spec["storageClassName"].as_str().unwrap_or("no class");
-            Some(format!("{size} of {class}"))
-        };
-        let asks: Vec<String> = self.claims_of(pod).iter().filter_map(ask).collect();
+        let asks = self
+            .claims_of(pod)
+            .into_iter()
+            .filter_map(|claim| self.ask(&claim));
+        let asks: Vec<String> = asks.map(|(size, class)| format!("{size} of {class}")).collect();
         match asks.is_empty() {
             true => "no storage".to_owned(),
             false => asks.join(" and "),
@@ -213,7 +313,7 @@ impl<'a> Window<'a> {
                 && commit.change != Change::Deleted
         };
         let (fact, commit) = self.last_commit(|commit| {
-            is_choice(commit) && pattern::role_of(&commit.client) == Some(Role::Scheduler)
+            is_choice(commit) && Role::of_client(&commit.client) == Some(Role::Scheduler)
         })?;
         let current = self
             .world

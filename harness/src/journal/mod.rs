@@ -3,6 +3,8 @@
 //! The fakes append from inside their critical sections, so that the order of facts is the order of truth. Verdicts are
 //! functions of the plan and these facts alone, and can be taken again from the stored file.
 
+mod services;
+
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -15,6 +17,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::watch;
 
+pub use services::{AnswerFact, CallDetails, CallFact, ExtenderFact, PlacedVolume};
+
+use crate::flood::Flood;
 use crate::scenario::Role;
 
 /// One observed thing.
@@ -65,6 +70,8 @@ pub enum What {
     Call(CallFact),
     /// The harness has put a question to the driver, and this is what it got.
     Answer(AnswerFact),
+    /// An extender answered the scheduler.
+    Extender(ExtenderFact),
     /// A system under test started or ended.
     Process(ProcessFact),
 }
@@ -222,89 +229,6 @@ pub struct FaultFact {
     pub legal: bool,
 }
 
-/// An answered CSI call.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CallFact {
-    /// Method name, such as `GetCapacity`.
-    pub method: String,
-    /// The node whose endpoint was called; none for the central endpoint.
-    pub node: Option<String>,
-    /// The segment asked for; none where the request had no topology.
-    pub segment: Option<String>,
-    /// Class parameters as the driver got them.
-    pub parameters: std::collections::BTreeMap<String, String>,
-    /// The volume, for calls about one.
-    pub volume: Option<String>,
-    /// The volume's id in the driver, where the call names or answers one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub volume_id: Option<String>,
-    /// Where the driver put a volume, for CreateVolume.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub placed: Option<PlacedVolume>,
-    /// Bytes asked for, for CreateVolume.
-    pub required_bytes: Option<i64>,
-    /// `OK` or the gRPC code.
-    pub code: String,
-    /// Error message, for a refusal.
-    pub message: Option<String>,
-    /// available_capacity, for GetCapacity.
-    pub available: Option<i64>,
-    /// maximum_volume_size, for GetCapacity.
-    pub maximum: Option<i64>,
-    /// What few calls have.
-    #[serde(flatten)]
-    pub details: CallDetails,
-}
-
-/// What the driver told the harness.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct AnswerFact {
-    /// The case's name for it.
-    pub name: String,
-    /// The CSI method.
-    pub call: String,
-    /// The class asked about.
-    pub class: Option<String>,
-    /// The segment asked about, as cases spell it.
-    pub segment: Option<String>,
-    /// `OK` or the gRPC code; `NOT_ASKED` where the question needed a figure that was not there.
-    pub code: String,
-    /// Why not.
-    pub message: Option<String>,
-    /// Figures by name: numbers of bytes, texts, and 1 or 0 for yes and no.
-    pub told: std::collections::BTreeMap<String, Value>,
-}
-
-/// What few calls have.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct CallDetails {
-    /// minimum_volume_size, for GetCapacity.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub minimum: Option<i64>,
-    /// Names of the secrets that came along.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub secrets: Vec<String>,
-    /// mutable_parameters, for CreateVolume.
-    #[serde(skip_serializing_if = "std::collections::BTreeMap::is_empty")]
-    pub mutable: std::collections::BTreeMap<String, String>,
-    /// The volume of which CreateVolume wanted a copy.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub copy_of: Option<String>,
-}
-
-/// A volume that takes room.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct PlacedVolume {
-    /// The segment of its pool; none: it is reachable from everywhere.
-    pub segment: Option<String>,
-    /// Its size, in bytes.
-    pub bytes: i64,
-}
-
 /// A system under test started or ended.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -329,6 +253,8 @@ pub enum ProcessEvent {
     Exited(String),
     /// It has not asked the API server for anything in the time that it had; the text says what it did instead.
     NotReady(String),
+    /// It does so much that nobody can judge it; the text says what. What more it does is not in the journal.
+    Flooded(String),
 }
 
 /// An append-only list of facts that wakes whoever waits for more.
@@ -339,10 +265,16 @@ pub struct Journal {
 
 struct Shared {
     opened: Instant,
-    facts: Mutex<VecDeque<Fact>>,
+    kept: Mutex<Kept>,
     length: watch::Sender<u64>,
     /// Facts that are kept at most.
     limit: AtomicUsize,
+}
+
+#[derive(Default)]
+struct Kept {
+    facts: VecDeque<Fact>,
+    flood: Flood,
 }
 
 impl Default for Journal {
@@ -357,7 +289,7 @@ impl Journal {
         Journal {
             shared: Arc::new(Shared {
                 opened: Instant::now(),
-                facts: Mutex::new(VecDeque::new()),
+                kept: Mutex::default(),
                 length: watch::Sender::new(0),
                 limit: AtomicUsize::new(limit),
             }),
@@ -369,15 +301,22 @@ impl Journal {
         self.shared.limit.store(limit, Ordering::Relaxed);
     }
 
-    /// Appends one fact.
+    /// Appends one fact; or, where all facts are kept and one system has too many of them, that there are.
     pub fn append(&self, what: What) {
-        let mut facts = self.shared.facts.lock();
+        let mut kept = self.shared.kept.lock();
+        let limit = self.shared.limit.load(Ordering::Relaxed);
+        let what = match limit {
+            usize::MAX => kept.flood.admit(what),
+            _ => Some(what),
+        };
+        let Some(what) = what else {
+            return;
+        };
         let seq = *self.shared.length.borrow();
         let at_us = u64::try_from(self.shared.opened.elapsed().as_micros()).unwrap_or(u64::MAX);
-        facts.push_back(Fact { seq, at_us, what });
-        let limit = self.shared.limit.load(Ordering::Relaxed);
-        while facts.len() > limit {
-            facts.pop_front();
+        kept.facts.push_back(Fact { seq, at_us, what });
+        while kept.facts.len() > limit {
+            kept.facts.pop_front();
         }
         // Sent under the lock, so that the length never goes back.
         self.shared.length.send_replace(seq + 1);
@@ -395,7 +334,7 @@ impl Journal {
 
     /// A copy of the facts from a place on, as far as they are kept.
     pub fn since(&self, seq: u64) -> Vec<Fact> {
-        let facts = self.shared.facts.lock();
+        let facts = &self.shared.kept.lock().facts;
         let first = facts.front().map_or(0, |fact| fact.seq);
         let skip = usize::try_from(seq.saturating_sub(first)).unwrap_or(usize::MAX);
         facts.iter().skip(skip).cloned().collect()
@@ -421,7 +360,7 @@ impl Journal {
     /// Writes the journal as one JSON object per line.
     pub fn save(&self, path: &Path) -> std::io::Result<()> {
         let mut file = std::io::BufWriter::new(std::fs::File::create(path)?);
-        for fact in self.shared.facts.lock().iter() {
+        for fact in &self.shared.kept.lock().facts {
             serde_json::to_writer(&mut file, fact)?;
             file.write_all(b"\n")?;
         }

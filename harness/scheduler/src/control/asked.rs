@@ -1,0 +1,324 @@
+//! Asks the extenders of the configuration which nodes they refuse, how they score the others, and to bind the pod.
+//!
+//! Knows the protocol (`k8s.io/kube-scheduler/extender/v1`) and nothing about volumes or queues. Pod and nodes are read
+//! anew for a question: of both the scheduler keeps only what it decides by itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Bytes;
+use hyper::header::CONTENT_TYPE;
+use hyper::{Method, Request};
+use hyper_util::client::legacy::{Client as HttpClient, connect::HttpConnector};
+use hyper_util::rt::TokioExecutor;
+use k8s_openapi::api::core::v1::{Node as ApiNode, Pod as ApiPod};
+use kube::Client;
+use kube::api::{Api, ListParams};
+use serde_json::{Map, Value, json};
+use tokio::time::timeout;
+use tracing::warn;
+
+use crate::configuration::Extender;
+use crate::cycle::{Assessment, Cause, Feasible, Refused};
+use crate::defect::Defect;
+use crate::objects::Pod;
+
+/// An answer may name every node with everything in it.
+const ANSWER_MAX: usize = 128 << 20;
+/// The greatest score of a plugin is 100, where an extender's is 10.
+const SCORE_STEP: i64 = 10;
+
+/// The extenders of one scheduler.
+pub(super) struct Extenders {
+    list: Vec<Extender>,
+    http: HttpClient<HttpConnector, Full<Bytes>>,
+    api: Client,
+    defect: Option<Defect>,
+}
+
+/// Pod and nodes as an extender gets them.
+struct Subject {
+    pod: Value,
+    /// All nodes by name, if an extender wants more than names.
+    nodes: BTreeMap<String, Value>,
+}
+
+impl Extenders {
+    pub(super) fn new(list: &[Extender], api: Client, defect: Option<Defect>) -> Self {
+        let list = match defect {
+            Some(Defect::AsksNoExtender) => Vec::new(),
+            _ => list.to_vec(),
+        };
+        Self {
+            list,
+            http: HttpClient::builder(TokioExecutor::new()).build_http(),
+            api,
+            defect,
+        }
+    }
+
+    /// Whether anybody is to be asked which nodes a pod may have.
+    pub(super) fn concern(&self, pod: &Pod) -> bool {
+        self.interested(pod)
+            .any(|extender| extender.filter_verb.is_some() || extender.prioritize_verb.is_some())
+    }
+
+    /// Takes the nodes away that extenders refuse, and adds what they score. An error aborts the attempt.
+    pub(super) async fn ask(&self, pod: &Pod, mut assessment: Assessment) -> Result<Assessment, String> {
+        let subject = self.subject(pod).await?;
+        for extender in self.interested(pod) {
+            let Some(verb) = &extender.filter_verb else {
+                continue;
+            };
+            if assessment.feasible.is_empty() {
+                break;
+            }
+            let answer = self
+                .filter(extender, verb, &subject, names(&assessment, self.defect))
+                .await;
+            match answer {
+                Ok(answer) => answer.apply(extender, &mut assessment),
+                Err(error) if self.goes_on_without(extender) => {
+                    warn!(%error, pod = %pod.key, "going on without an extender");
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if assessment.feasible.len() > 1 && self.defect != Some(Defect::IgnoresExtenderScores) {
+            for extender in self.interested(pod) {
+                self.prioritize(extender, &subject, &mut assessment.feasible)
+                    .await;
+            }
+        }
+        Ok(assessment)
+    }
+
+    /// Has the pod bound by the extender that binds; none: nobody but the scheduler does.
+    pub(super) async fn bind(&self, pod: &Pod, node: &str) -> Option<Result<(), String>> {
+        let mut interested = self.interested(pod);
+        let (extender, verb) = interested.find_map(|it| Some((it, it.bind_verb.as_ref()?)))?;
+        let question = json!({
+            "PodName": pod.key.name, "PodNamespace": pod.key.namespace, "PodUID": pod.uid, "Node": node,
+        });
+        let answer = self.post(extender, verb, "bind", &question).await;
+        Some(answer.and_then(|answer| error_in(&answer).map_or(Ok(()), Err)))
+    }
+
+    fn interested<'a>(&'a self, pod: &'a Pod) -> impl Iterator<Item = &'a Extender> {
+        self.list.iter().filter(|extender| {
+            self.defect == Some(Defect::AsksUnconcerned)
+                || extender.managed_resources.is_empty()
+                || !extender.managed_resources.is_disjoint(&pod.extended)
+        })
+    }
+
+    fn goes_on_without(&self, extender: &Extender) -> bool {
+        match self.defect {
+            Some(Defect::IgnoresExtenderErrors) => true,
+            Some(Defect::NeedsEveryExtender) => false,
+            _ => extender.ignorable,
+        }
+    }
+
+    async fn subject(&self, pod: &Pod) -> Result<Subject, String> {
+        let pods: Api<ApiPod> = Api::namespaced(self.api.clone(), &pod.key.namespace);
+        let found = pods.get(&pod.key.name).await;
+        let found = found.map_err(|error| format!("the pod cannot be read for the extenders: {error}"))?;
+        if found.metadata.uid.as_deref() != Some(pod.uid.as_str()) {
+            return Err(format!("pod \"{}\" was made anew meanwhile", pod.key));
+        }
+        let want_nodes = self.interested(pod).any(|extender| !extender.node_cache_capable);
+        let nodes: Api<ApiNode> = Api::all(self.api.clone());
+        let nodes = match want_nodes {
+            true => {
+                nodes
+                    .list(&ListParams::default())
+                    .await
+                    .map_err(|error| format!("the nodes cannot be read for the extenders: {error}"))?
+                    .items
+            }
+            false => Vec::new(),
+        };
+        let by_name = nodes.into_iter().map(|node| {
+            let name = node.metadata.name.clone().unwrap_or_default();
+            (name, json!(node))
+        });
+        Ok(Subject {
+            pod: json!(found),
+            nodes: by_name.collect(),
+        })
+    }
+
+    async fn filter(
+        &self,
+        extender: &Extender,
+        verb: &str,
+        subject: &Subject,
+        names: Vec<String>,
+    ) -> Result<Answer, String> {
+        let question = subject.question(extender, &names);
+        let answer = self.post(extender, verb, "filter", &question).await?;
+        Answer::read(extender, &answer, &names)
+    }
+
+    /// An extender that fails adds nothing, whether it is ignorable or not.
+    async fn prioritize(&self, extender: &Extender, subject: &Subject, feasible: &mut [Feasible]) {
+        let Some(verb) = &extender.prioritize_verb else {
+            return;
+        };
+        let names: Vec<String> = feasible.iter().map(|it| it.node.name().to_owned()).collect();
+        let question = subject.question(extender, &names);
+        let answer = match self.post(extender, verb, "prioritize", &question).await {
+            Ok(answer) => answer,
+            Err(error) => return warn!(%error, "an extender's scores are left out"),
+        };
+        for score in answer.as_array().into_iter().flatten() {
+            let (host, points) = (field(score, "Host"), field(score, "Score"));
+            let Some((host, points)) = host.as_str().zip(points.as_i64()) else {
+                continue;
+            };
+            let of_host = feasible.iter_mut().filter(|it| it.node.name() == host);
+            for feasible in of_host {
+                let added = points.saturating_mul(extender.weight).saturating_mul(SCORE_STEP);
+                feasible.score = feasible.score.saturating_add(added);
+            }
+        }
+    }
+
+    async fn post(
+        &self,
+        extender: &Extender,
+        verb: &str,
+        action: &str,
+        question: &Value,
+    ) -> Result<Value, String> {
+        let url = format!("{}/{}", extender.url_prefix, verb.trim_start_matches('/'));
+        let request = Request::builder()
+            .method(Method::POST)
+            .uri(&url)
+            .header(CONTENT_TYPE, "application/json")
+            .body(Full::from(question.to_string()))
+            .map_err(|error| format!("Post \"{url}\": {error}"))?;
+        let answered = async {
+            let answer = self.http.request(request).await.map_err(|error| {
+                let cause = std::error::Error::source(&error).map(ToString::to_string);
+                format!("Post \"{url}\": {}", cause.unwrap_or_else(|| error.to_string()))
+            })?;
+            let code = answer.status().as_u16();
+            if code != 200 {
+                return Err(format!("failed {action} with extender at URL {url}, code {code}"));
+            }
+            let body = Limited::new(answer.into_body(), ANSWER_MAX).collect().await;
+            let body = body.map_err(|error| format!("the answer of {url} cannot be read: {error}"))?;
+            serde_json::from_slice(&body.to_bytes())
+                .map_err(|error| format!("the answer of {url} is no JSON: {error}"))
+        };
+        let in_time = timeout(extender.timeout, answered).await;
+        in_time.unwrap_or_else(|_| Err(format!("Post \"{url}\": context deadline exceeded")))
+    }
+}
+
+/// The nodes to ask about.
+fn names(assessment: &Assessment, defect: Option<Defect>) -> Vec<String> {
+    let feasible = assessment.feasible.iter().map(|it| it.node.name().to_owned());
+    if defect == Some(Defect::AsksAboutRefused) {
+        let refused = assessment.refused.iter().map(|it| it.node.name().to_owned());
+        return feasible.chain(refused).collect();
+    }
+    feasible.collect()
+}
+
+impl Subject {
+    /// ExtenderArgs.
+    fn question(&self, extender: &Extender, names: &[String]) -> Value {
+        if extender.node_cache_capable {
+            return json!({"Pod": self.pod, "Nodes": null, "NodeNames": names});
+        }
+        let items: Vec<_> = names.iter().filter_map(|name| self.nodes.get(name)).collect();
+        json!({"Pod": self.pod, "Nodes": {"metadata": {}, "items": items}, "NodeNames": null})
+    }
+}
+
+/// ExtenderFilterResult, read.
+struct Answer {
+    kept: BTreeSet<String>,
+    /// Node → reason.
+    failed: BTreeMap<String, String>,
+    /// Likewise, where making room on the node would not help.
+    unresolvable: BTreeMap<String, String>,
+}
+
+impl Answer {
+    fn read(extender: &Extender, answer: &Value, asked: &[String]) -> Result<Self, String> {
+        if let Some(error) = error_in(answer) {
+            return Err(error);
+        }
+        let names = match (field(answer, "NodeNames"), field(answer, "Nodes")) {
+            (Value::Array(names), _) if extender.node_cache_capable => names,
+            (_, nodes) => {
+                let items = nodes["items"].as_array().into_iter().flatten();
+                items.map(|node| node["metadata"]["name"].clone()).collect()
+            }
+        };
+        let kept: BTreeSet<String> = names
+            .iter()
+            .filter_map(|name| name.as_str().map(str::to_owned))
+            .collect();
+        if let Some(stranger) = kept.iter().find(|name| !asked.contains(name)) {
+            let url = &extender.url_prefix;
+            return Err(format!(
+                "extender \"{url}\" claims a filtered node \"{stranger}\" which is not found in the input node list"
+            ));
+        }
+        let reasons = |name: &str| -> BTreeMap<String, String> {
+            let reasons: Map<String, Value> = match field(answer, name) {
+                Value::Object(reasons) => reasons,
+                _ => Map::new(),
+            };
+            let text = |reason: Value| reason.as_str().unwrap_or_default().to_owned();
+            reasons
+                .into_iter()
+                .map(|(node, reason)| (node, text(reason)))
+                .collect()
+        };
+        Ok(Self {
+            kept,
+            failed: reasons("FailedNodes"),
+            unresolvable: reasons("FailedAndUnresolvableNodes"),
+        })
+    }
+
+    /// Moves the nodes that were not kept to those that are refused.
+    fn apply(mut self, extender: &Extender, assessment: &mut Assessment) {
+        let feasible = std::mem::take(&mut assessment.feasible);
+        for feasible in feasible {
+            let name = feasible.node.name();
+            if self.kept.contains(name) {
+                assessment.feasible.push(feasible);
+                continue;
+            }
+            let unresolvable = self.unresolvable.remove(name);
+            let is_final = unresolvable.is_some();
+            let reason = unresolvable
+                .or_else(|| self.failed.remove(name))
+                .unwrap_or_else(|| format!("node(s) were not kept by the extender {}", extender.url_prefix));
+            assessment.refused.push(Refused {
+                node: feasible.node,
+                cause: Cause::Extender { reason, is_final },
+            });
+        }
+    }
+}
+
+/// The field of that name, in whatever case: Go reads any, and releases differ.
+fn field(object: &Value, name: &str) -> Value {
+    let fields = object.as_object().into_iter().flatten();
+    let mut found = fields.filter(|(field, _)| field.eq_ignore_ascii_case(name));
+    found.next().map_or(Value::Null, |(_, value)| value.clone())
+}
+
+/// What the extender says went wrong.
+fn error_in(answer: &Value) -> Option<String> {
+    let error = field(answer, "Error");
+    error.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
+}

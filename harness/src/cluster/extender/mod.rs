@@ -1,0 +1,295 @@
+//! The extenders of a case: HTTP services on loopback that the scheduler is told to ask. Every question is a fact.
+//!
+//! Knows the protocol (`k8s.io/kube-scheduler/extender/v1`). What is held at the driver is `reserving`'s.
+
+mod reserving;
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use fake_csi::FakeDriver;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::service::service_fn;
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+
+use super::address::at;
+use super::api::Client;
+use crate::journal::{ExtenderFact, Journal, What};
+use crate::plan::Plan;
+use crate::scenario::ExtenderSpec;
+use crate::segment::{Segment, Segments};
+use reserving::{Reservation, Reserving};
+
+/// Client name of the extenders.
+pub(super) const CLIENT: &str = "extender";
+
+/// A question names every node of a case with everything in it.
+const QUESTION_MAX: usize = 16 << 20;
+
+/// The running extenders; they end when it is dropped.
+pub(super) struct Extenders {
+    tasks: JoinSet<()>,
+    settings: Vec<Value>,
+}
+
+impl Extenders {
+    /// Starts those of a plan.
+    pub(super) async fn start(
+        plan: &Plan,
+        journal: &Journal,
+        client: &Client,
+        driver: &FakeDriver,
+    ) -> std::io::Result<Self> {
+        let mut extenders = Extenders {
+            tasks: JoinSet::new(),
+            settings: Vec::new(),
+        };
+        for spec in &plan.extenders {
+            let listener = TcpListener::bind("127.0.0.1:0").await?;
+            let address = listener.local_addr()?;
+            extenders
+                .settings
+                .push(settings(spec, &format!("http://{address}")));
+            let extender = Arc::new(Extender {
+                spec: spec.clone(),
+                journal: journal.clone(),
+                client: client.clone(),
+                segments: plan.segments.clone(),
+                reserving: spec
+                    .reserves
+                    .then(|| Reserving::new(driver.clone(), client.clone(), &plan.driver.name)),
+            });
+            extenders.tasks.spawn(serve(extender, listener));
+        }
+        Ok(extenders)
+    }
+
+    /// The list as `KubeSchedulerConfiguration.extenders` has it, in JSON; none without any.
+    pub(super) fn settings(&self) -> Option<String> {
+        (!self.settings.is_empty()).then(|| Value::from(self.settings.clone()).to_string())
+    }
+}
+
+fn settings(spec: &ExtenderSpec, url: &str) -> Value {
+    let mut settings = json!({
+        "urlPrefix": url, "filterVerb": "filter", "weight": spec.weight, "nodeCacheCapable": spec.by_name,
+        "ignorable": spec.ignorable, "httpTimeout": "5s",
+    });
+    if !spec.prefers.is_empty() {
+        settings["prioritizeVerb"] = "prioritize".into();
+    }
+    if spec.binds {
+        settings["bindVerb"] = "bind".into();
+    }
+    if let Some(name) = &spec.resource {
+        settings["managedResources"] = json!([{"name": name, "ignoredByScheduler": true}]);
+    }
+    settings
+}
+
+async fn serve(extender: Arc<Extender>, listener: TcpListener) {
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => drop(connections.spawn(converse(extender.clone(), stream))),
+                Err(error) => tracing::debug!(%error, "a connection was not accepted"),
+            },
+            Some(_) = connections.join_next() => {}
+        }
+    }
+}
+
+async fn converse(extender: Arc<Extender>, stream: TcpStream) {
+    let service = service_fn(move |request| {
+        let extender = extender.clone();
+        async move { Ok::<_, Infallible>(extender.respond(request).await) }
+    });
+    let connection = hyper::server::conn::http1::Builder::new();
+    if let Err(error) = connection.serve_connection(TokioIo::new(stream), service).await {
+        tracing::debug!(%error, "a connection ended");
+    }
+}
+
+struct Extender {
+    spec: ExtenderSpec,
+    journal: Journal,
+    client: Client,
+    segments: Segments,
+    reserving: Option<Reserving>,
+}
+
+/// The outcome of a question about nodes: those that are left, and why the others are not.
+#[derive(Default)]
+struct Filtered {
+    kept: Vec<String>,
+    failed: BTreeMap<String, String>,
+}
+
+impl Extender {
+    async fn respond(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
+        let verb = request.uri().path().trim_start_matches('/').to_owned();
+        let body = Limited::new(request.into_body(), QUESTION_MAX).collect().await;
+        let question: Value = body
+            .ok()
+            .and_then(|body| serde_json::from_slice(&body.to_bytes()).ok())
+            .unwrap_or_default();
+        let mut fact = ExtenderFact {
+            extender: self.spec.name.clone(),
+            verb,
+            pod: pod_name(&question),
+            nodes: nodes(&question),
+            kept: Vec::new(),
+            error: None,
+        };
+        let (code, answer) = if self.spec.fails {
+            fact.error = Some("status 500".to_owned());
+            (StatusCode::INTERNAL_SERVER_ERROR, Value::Null)
+        } else {
+            (StatusCode::OK, self.answer(&question, &mut fact).await)
+        };
+        self.journal.append(What::Extender(fact));
+        let mut response = Response::new(Full::from(answer.to_string()));
+        *response.status_mut() = code;
+        response
+    }
+
+    async fn answer(&self, question: &Value, fact: &mut ExtenderFact) -> Value {
+        match fact.verb.as_str() {
+            "filter" => match self.filter(question, &fact.nodes).await {
+                Ok(filtered) => {
+                    fact.kept.clone_from(&filtered.kept);
+                    self.filter_result(question, &filtered)
+                }
+                Err(error) => {
+                    fact.error = Some(error.clone());
+                    json!({"Error": error})
+                }
+            },
+            "prioritize" => {
+                let score =
+                    |node: &String| json!({"Host": node, "Score": self.spec.prefers.get(node).unwrap_or(&0)});
+                fact.nodes.iter().map(score).collect()
+            }
+            "bind" => {
+                let bound = self.bind(question).await;
+                fact.error = bound.err();
+                json!({"Error": fact.error.clone().unwrap_or_default()})
+            }
+            other => {
+                let error = format!("{other:?} is no verb of this extender");
+                fact.error = Some(error.clone());
+                json!({"Error": error})
+            }
+        }
+    }
+
+    async fn filter(&self, question: &Value, nodes: &[String]) -> Result<Filtered, String> {
+        let mut filtered = Filtered::default();
+        for node in nodes {
+            match self.spec.refuses.get(node) {
+                Some(reason) => drop(filtered.failed.insert(node.clone(), reason.clone())),
+                None => filtered.kept.push(node.clone()),
+            }
+        }
+        let Some(reserving) = &self.reserving else {
+            return Ok(filtered);
+        };
+        let mut segments = BTreeMap::new();
+        for node in &filtered.kept {
+            if let Some(segment) = self.segment_of(node).await {
+                segments.insert(node.clone(), segment);
+            }
+        }
+        match reserving.ask(&question_pod(question), &segments).await? {
+            Reservation::NotNeeded => {}
+            Reservation::Held(nodes) => {
+                let (held, others) = filtered.kept.into_iter().partition(|node| nodes.contains(node));
+                filtered.kept = held;
+                let reason = |node| (node, "node(s) had no disk that could be reserved".to_owned());
+                filtered.failed.extend(others.into_iter().map(reason));
+            }
+        }
+        Ok(filtered)
+    }
+
+    async fn segment_of(&self, node: &str) -> Option<Segment> {
+        let found = self.client.get(&at("nodes", None, node)).await.ok()?;
+        let labels = serde_json::from_value(found["metadata"]["labels"].clone()).ok()?;
+        self.segments.of_node(&labels)
+    }
+
+    /// ExtenderFilterResult, with whole nodes where whole nodes came.
+    fn filter_result(&self, question: &Value, filtered: &Filtered) -> Value {
+        let mut result =
+            json!({"FailedNodes": filtered.failed, "FailedAndUnresolvableNodes": {}, "Error": ""});
+        if self.spec.by_name {
+            result["NodeNames"] = filtered.kept.clone().into();
+            return result;
+        }
+        let is_kept = |node: &&Value| {
+            let name = node["metadata"]["name"].as_str().unwrap_or_default();
+            filtered.kept.iter().any(|kept| kept == name)
+        };
+        let items: Vec<_> = node_items(question).filter(is_kept).cloned().collect();
+        result["Nodes"] = json!({"metadata": {}, "items": items});
+        result
+    }
+
+    /// Does what the scheduler would: the pod gets its node.
+    async fn bind(&self, question: &Value) -> Result<(), String> {
+        let text = |name: &str| either(question, name).as_str().unwrap_or_default().to_owned();
+        let (name, namespace) = (text("PodName"), text("PodNamespace"));
+        let binding = json!({
+            "apiVersion": "v1", "kind": "Binding",
+            "metadata": {"name": name, "namespace": namespace, "uid": text("PodUID")},
+            "target": {"apiVersion": "v1", "kind": "Node", "name": text("Node")},
+        });
+        let pod = at("pods", Some(&namespace), &name);
+        let bound = self.client.create_subresource(&pod, "binding", binding).await;
+        bound.map_err(|status| status.to_string())
+    }
+}
+
+fn question_pod(question: &Value) -> Value {
+    either(question, "Pod").clone()
+}
+
+/// The pod that it is about; in a question to bind it is named only.
+fn pod_name(question: &Value) -> String {
+    let of_pod = &either(question, "Pod")["metadata"]["name"];
+    let name = of_pod.as_str().or_else(|| either(question, "PodName").as_str());
+    name.unwrap_or_default().to_owned()
+}
+
+fn node_items(question: &Value) -> impl Iterator<Item = &Value> {
+    either(question, "Nodes")["items"]
+        .as_array()
+        .into_iter()
+        .flatten()
+}
+
+/// The nodes that it is about, in either form.
+fn nodes(question: &Value) -> Vec<String> {
+    let by_name = either(question, "NodeNames").as_array().into_iter().flatten();
+    let whole = node_items(question).map(|node| &node["metadata"]["name"]);
+    let bound = std::iter::once(either(question, "Node"));
+    by_name
+        .chain(whole)
+        .chain(bound)
+        .filter_map(|name| name.as_str().map(str::to_owned))
+        .collect()
+}
+
+/// A field, as releases spell it: with a capital, or without.
+fn either<'q>(question: &'q Value, name: &str) -> &'q Value {
+    let fields = question.as_object().into_iter().flatten();
+    let mut found = fields.filter(|(field, _)| field.eq_ignore_ascii_case(name));
+    found.next().map_or(&Value::Null, |(_, value)| value)
+}

@@ -1,0 +1,135 @@
+//! What a reserving extender does at the driver: one device for each claim of a pod, on every node, before the pod has one.
+//!
+//! The first question about a pod only reserves, as where a controller fills reservations later (Dell CSI bare-metal proposal). A
+//! reservation ends when its volumes are there, or when a case ends it; until then nobody else gets the devices.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fake_csi::{FakeDriver, ReservedVolume};
+use parking_lot::Mutex;
+use serde_json::Value;
+
+use super::super::address::at;
+use super::super::api::Client;
+use crate::segment::Segment;
+
+/// How a publisher tells the driver the name of a claim (`--extra-create-metadata`).
+const CLAIM_NAME: &str = "csi.storage.k8s.io/pvc/name";
+
+/// Reserves at the built-in driver.
+pub(super) struct Reserving {
+    driver: FakeDriver,
+    client: Client,
+    driver_name: String,
+    /// UIDs of the pods that were reserved for.
+    requested: Mutex<BTreeSet<String>>,
+}
+
+/// What is held for a pod.
+pub(super) enum Reservation {
+    /// It has no claim of the driver's that has no volume yet.
+    NotNeeded,
+    /// Devices for all its claims, on these nodes.
+    Held(BTreeSet<String>),
+}
+
+impl Reserving {
+    pub(super) fn new(driver: FakeDriver, client: Client, driver_name: &str) -> Self {
+        Reserving {
+            driver,
+            client,
+            driver_name: driver_name.to_owned(),
+            requested: Mutex::default(),
+        }
+    }
+
+    /// What is held for a pod on some nodes. The error has the scheduler ask again: nothing was held so far.
+    pub(super) async fn ask(
+        &self,
+        pod: &Value,
+        nodes: &BTreeMap<String, Segment>,
+    ) -> Result<Reservation, String> {
+        let volumes = self.volumes(pod).await;
+        if volumes.is_empty() {
+            return Ok(Reservation::NotNeeded);
+        }
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let metadata = &pod["metadata"];
+        let (uid, name) = (text(&metadata["uid"]), text(&metadata["name"]));
+        // One question at a time, so that each reservation is made once.
+        let mut requested = self.requested.lock();
+        if !requested.contains(&uid) {
+            let wanted = fake_csi::Reservation {
+                name: name.clone(),
+                segments: nodes.values().cloned().collect(),
+                volumes,
+            };
+            return match self.driver.reserve(&wanted) {
+                Ok(_) => {
+                    requested.insert(uid);
+                    Err(format!("disks for pod {name} are being reserved, ask again"))
+                }
+                // Others may let theirs go, which some change of the cluster then shows.
+                Err(fake_csi::ReserveError::NoDevices(_)) => Ok(Reservation::Held(BTreeSet::new())),
+                Err(error) => Err(error.to_string()),
+            };
+        }
+        let held = self.driver.reserved();
+        let of_pod = || held.iter().filter(|held| held.reservation == name);
+        if of_pod().next().is_none() {
+            requested.remove(&uid);
+            return Err(format!("the reservation for pod {name} is gone, ask again"));
+        }
+        let is_held =
+            |segment: &Segment| of_pod().filter(|held| held.segment == *segment).count() == volumes.len();
+        let nodes = nodes.iter().filter(|(_, segment)| is_held(segment));
+        Ok(Reservation::Held(nodes.map(|(node, _)| node.clone()).collect()))
+    }
+
+    /// The claims of a pod that a volume of the driver is to be made for.
+    async fn volumes(&self, pod: &Value) -> Vec<ReservedVolume> {
+        let namespace = pod["metadata"]["namespace"].as_str().unwrap_or_default();
+        let pod_name = pod["metadata"]["name"].as_str().unwrap_or_default();
+        let volumes = pod["spec"]["volumes"].as_array().into_iter().flatten();
+        let claims = volumes.filter_map(|volume| {
+            let named = volume["persistentVolumeClaim"]["claimName"].as_str();
+            let own = || {
+                (!volume["ephemeral"].is_null())
+                    .then(|| volume["name"].as_str())
+                    .flatten()
+            };
+            named
+                .map(str::to_owned)
+                .or_else(|| own().map(|name| format!("{pod_name}-{name}")))
+        });
+        let mut wanted = Vec::new();
+        for claim in claims {
+            wanted.extend(self.volume(namespace, &claim).await);
+        }
+        wanted
+    }
+
+    async fn volume(&self, namespace: &str, name: &str) -> Option<ReservedVolume> {
+        let claim = self
+            .client
+            .get(&at("persistentvolumeclaims", Some(namespace), name))
+            .await
+            .ok()?;
+        let spec = &claim["spec"];
+        if !spec["volumeName"].is_null() {
+            return None;
+        }
+        let class = spec["storageClassName"].as_str()?;
+        let class = self.client.get(&at("storageclasses", None, class)).await.ok()?;
+        if class["provisioner"] != self.driver_name.as_str() {
+            return None;
+        }
+        let size = spec["resources"]["requests"]["storage"].as_str()?;
+        let size = crate::scenario::Size::parse(size).ok()?;
+        Some(ReservedVolume {
+            holder: [(CLAIM_NAME.to_owned(), name.to_owned())].into(),
+            bytes: u64::try_from(size.bytes()).ok()?,
+            parameters: serde_json::from_value(class["parameters"].clone()).unwrap_or_default(),
+        })
+    }
+}

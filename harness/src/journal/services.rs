@@ -1,0 +1,107 @@
+//! What the services beside the API server were asked, and what they answered: the driver, and extenders of the scheduler.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// An answered CSI call.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CallFact {
+    /// Method name, such as `GetCapacity`.
+    pub method: String,
+    /// The node whose endpoint was called; none for the central endpoint.
+    pub node: Option<String>,
+    /// The segment asked for; none where the request had no topology.
+    pub segment: Option<String>,
+    /// Class parameters as the driver got them.
+    pub parameters: BTreeMap<String, String>,
+    /// The volume, for calls about one.
+    pub volume: Option<String>,
+    /// The volume's id in the driver, where the call names or answers one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volume_id: Option<String>,
+    /// Where the driver put a volume, for CreateVolume.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placed: Option<PlacedVolume>,
+    /// Bytes asked for, for CreateVolume.
+    pub required_bytes: Option<i64>,
+    /// `OK` or the gRPC code.
+    pub code: String,
+    /// Error message, for a refusal.
+    pub message: Option<String>,
+    /// available_capacity, for GetCapacity.
+    pub available: Option<i64>,
+    /// maximum_volume_size, for GetCapacity.
+    pub maximum: Option<i64>,
+    /// What few calls have.
+    #[serde(flatten)]
+    pub details: CallDetails,
+}
+
+/// What the driver told the harness.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AnswerFact {
+    /// The case's name for it.
+    pub name: String,
+    /// The CSI method.
+    pub call: String,
+    /// The class asked about.
+    pub class: Option<String>,
+    /// The segment asked about, as cases spell it.
+    pub segment: Option<String>,
+    /// `OK` or the gRPC code; `NOT_ASKED` where the question needed a figure that was not there.
+    pub code: String,
+    /// Why not.
+    pub message: Option<String>,
+    /// Figures by name: numbers of bytes, texts, and 1 or 0 for yes and no.
+    pub told: BTreeMap<String, Value>,
+}
+
+/// An answered question to an extender that the harness plays.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ExtenderFact {
+    /// The case's name for it.
+    pub extender: String,
+    /// filter, prioritize or bind.
+    pub verb: String,
+    /// The pod.
+    pub pod: String,
+    /// The nodes asked about.
+    pub nodes: Vec<String>,
+    /// Those that it left, for filter.
+    pub kept: Vec<String>,
+    /// What it answered instead.
+    pub error: Option<String>,
+}
+
+/// What few calls have.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CallDetails {
+    /// minimum_volume_size, for GetCapacity.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub minimum: Option<i64>,
+    /// Names of the secrets that came along.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub secrets: Vec<String>,
+    /// mutable_parameters, for CreateVolume.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub mutable: BTreeMap<String, String>,
+    /// The volume of which CreateVolume wanted a copy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub copy_of: Option<String>,
+}
+
+/// A volume that takes room.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PlacedVolume {
+    /// The segment of its pool; none: it is reachable from everywhere.
+    pub segment: Option<String>,
+    /// Its size, in bytes.
+    pub bytes: i64,
+}
