@@ -59,7 +59,7 @@ pub(super) async fn begin(case: &Arc<Case>, wanted: Wanted) -> Reply {
     }
     let request = match request(case, &wanted) {
         Ok(request) => request,
-        Err(refused) => return Reply::Whole(refused),
+        Err(refused) => return Reply::Whole(*refused),
     };
     let Ok(response) = case.upstream.begin(request).await else {
         return Reply::Cut;
