@@ -7,11 +7,17 @@ use serde_json::Value;
 /// Label key → value, as `accessible_topology` carries it.
 pub type Segment = BTreeMap<String, String>;
 
-/// Spells segments, given the driver's topology keys: with one key, its value is enough.
+/// Spells segments, given the driver's topology keys: with one key, its value is enough, and so is the name of a node where it is
+/// known what the driver tells of each.
 #[derive(Debug, Clone)]
 pub struct Segments {
     keys: Vec<String>,
+    /// Values of keys, with [`NODE`] for the name of the node.
+    values: BTreeMap<String, String>,
 }
+
+/// What stands for the name of a node.
+pub(crate) const NODE: &str = "{node}";
 
 /// How the empty segment is spelled: it covers every node.
 const EVERYWHERE: &str = "*";
@@ -19,7 +25,42 @@ const EVERYWHERE: &str = "*";
 impl Segments {
     /// For a driver with these topology keys.
     pub fn new(keys: Vec<String>) -> Self {
-        Segments { keys }
+        Self::with_values(keys, BTreeMap::new())
+    }
+
+    /// For a driver that tells these values of its nodes; where none is named, the name of the node.
+    pub(crate) fn with_values(keys: Vec<String>, values: BTreeMap<String, String>) -> Self {
+        Segments { keys, values }
+    }
+
+    /// What the driver tells of a node, where nobody has said otherwise.
+    pub(crate) fn usual(&self, node: &str) -> Segment {
+        let value = |key| {
+            self.values
+                .get(key)
+                .map_or(NODE, String::as_str)
+                .replace(NODE, node)
+        };
+        self.keys.iter().map(|key| (key.clone(), value(key))).collect()
+    }
+
+    /// Whether a node's name is enough to spell a segment.
+    fn go_by_node(&self) -> bool {
+        self.keys.len() == 1 || !self.values.is_empty()
+    }
+
+    /// The node of which the driver tells that.
+    fn node_of(&self, segment: &Segment) -> Option<String> {
+        let named = |key: &String| {
+            let (before, after) = self
+                .values
+                .get(key)
+                .map_or(NODE, String::as_str)
+                .split_once(NODE)?;
+            segment.get(key)?.strip_prefix(before)?.strip_suffix(after)
+        };
+        let node = self.keys.iter().find_map(named)?;
+        (self.usual(node) == *segment).then(|| node.to_owned())
     }
 
     /// The driver's topology keys.
@@ -33,13 +74,13 @@ impl Segments {
             return Ok(Segment::new());
         }
         if !text.contains('=') {
-            return match self.keys.as_slice() {
-                [key] => Ok(Segment::from([(key.clone(), text.to_owned())])),
-                keys => Err(format!(
-                    "`{text}` needs its keys: write key=value,… with {}",
-                    keys.join(", ")
-                )),
-            };
+            if self.go_by_node() {
+                return Ok(self.usual(text));
+            }
+            return Err(format!(
+                "`{text}` needs its keys: write key=value,… with {}",
+                self.keys.join(", ")
+            ));
         }
         text.split(',')
             .map(|pair| {
@@ -56,10 +97,10 @@ impl Segments {
         if segment.is_empty() {
             return EVERYWHERE.to_owned();
         }
-        if let (1, [key]) = (segment.len(), self.keys.as_slice())
-            && let Some(value) = segment.get(key)
+        if self.go_by_node()
+            && let Some(node) = self.node_of(segment)
         {
-            return value.clone();
+            return node;
         }
         segment
             .iter()
@@ -126,6 +167,23 @@ mod tests {
             assert_eq!(segments.spell(&segments.parse(text).unwrap()), text);
         }
         assert!(two.parse("n1").unwrap_err().contains("needs its keys"));
+    }
+
+    #[test]
+    fn a_node_is_enough_where_its_values_are_known() {
+        let values = [("zone", "z1"), ("host", "host-{node}.local")];
+        let values = values.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let segments = Segments::with_values(vec!["zone".to_owned(), "host".to_owned()], values.into());
+        let segment = segments.parse("n1").unwrap();
+        assert_eq!(segment["zone"], "z1");
+        assert_eq!(segment["host"], "host-n1.local");
+        assert_eq!(segments.spell(&segment), "n1");
+        let elsewhere = Segment::from(
+            [("zone", "z2"), ("host", "host-n1.local")].map(|(k, v)| (k.to_owned(), v.to_owned())),
+        );
+        assert_eq!(segments.spell(&elsewhere), "host=host-n1.local,zone=z2");
+        let partial = Segment::from([("zone".to_owned(), "z1".to_owned())]);
+        assert_eq!(segments.spell(&partial), "zone=z1");
     }
 
     #[test]

@@ -16,21 +16,37 @@ use suites::{cases_folder, plan, plans};
 
 const NAME: &str = "other.example.org";
 const KEY: &str = "topology.other.example.org/host";
+const ZONE: &str = "topology.other.example.org/zone";
 const GIB: u64 = 1 << 30;
 
 /// A driver with 10Gi on node n1 for classes of its own parameter, and a manifest that names its socket.
 struct Other {
     driver: FakeDriver,
+    /// What the manifest says of its topology.
+    topology: String,
     _running: Running,
     folder: tempfile::TempDir,
 }
 
 impl Other {
     async fn new() -> Other {
-        let folder = tempfile::tempdir().unwrap();
         let segment = BTreeMap::from([(KEY.to_owned(), "n1".to_owned())]);
+        Self::at(segment, format!("topologyKeys: [{KEY}]")).await
+    }
+
+    /// One that tells a zone as well, and spells its nodes in its own way.
+    async fn with_zone() -> Other {
+        let segment = [(KEY, "host-n1"), (ZONE, "east")];
+        let segment = segment.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let topology =
+            format!("topologyKeys: [{ZONE}, {KEY}], topology: {{{KEY}: \"host-{{node}}\", {ZONE}: east}}");
+        Self::at(segment.into(), topology).await
+    }
+
+    async fn at(segment: BTreeMap<String, String>, topology: String) -> Other {
+        let folder = tempfile::tempdir().unwrap();
         let spec = DriverSpec {
-            topology_keys: vec![KEY.to_owned()],
+            topology_keys: segment.keys().cloned().collect(),
             ..DriverSpec::new(NAME)
         };
         let driver = FakeDriver::new(spec, None);
@@ -43,6 +59,7 @@ impl Other {
         let running = driver.listen(&socket, Some(identity)).await.unwrap();
         Other {
             driver,
+            topology,
             _running: running,
             folder,
         }
@@ -50,7 +67,7 @@ impl Other {
 
     fn manifest(&self) -> Manifest {
         let path = self.folder.path().join("sut.yaml");
-        let names = format!("{{name: {NAME}, topologyKeys: [{KEY}], parameters: {{tier: gold}}}}");
+        let names = format!("{{name: {NAME}, {}, parameters: {{tier: gold}}}}", self.topology);
         let text =
             format!("name: other\nfeatures: []\nroles:\n  driver: {{socket: csi.sock, names: {names}}}\n");
         std::fs::write(&path, text).unwrap();
@@ -80,7 +97,15 @@ impl Other {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn it_passes_what_it_can_be_asked() {
-    let other = Other::new().await;
+    passes(Other::new().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn so_does_one_with_several_topology_keys() {
+    passes(Other::with_zone().await).await;
+}
+
+async fn passes(other: Other) {
     let manifest = other.manifest();
     let all = plans(&cases_folder()).unwrap();
     let own = all.iter().filter(|plan| manifest.skips(plan).is_none());
@@ -189,7 +214,15 @@ fn a_manifest_that_makes_no_sense_says_where_and_what_to_do() {
         ),
         (
             "driver: {socket: a.sock, names: {name: a, topologyKeys: [b, c]}}",
-            "segments of one key",
+            "with several `topologyKeys` say what NodeGetInfo answers",
+        ),
+        (
+            "driver: {socket: a.sock, names: {name: a, topologyKeys: [b], topology: {c: d}}}",
+            "`topology` has `c`, which is none of",
+        ),
+        (
+            "driver: {socket: a.sock, names: {name: a, topologyKeys: [b], topology: {b: d}}}",
+            "tells one node from another",
         ),
         (
             "publisher: {socket: a.sock, argv: [\"true\"]}",

@@ -184,8 +184,7 @@ impl Reader<'_> {
             let message = "the driver needs `names: {name: …, topologyKeys: […]}`: what GetPluginInfo and NodeGetInfo answer";
             return Err(self.error(spec, message));
         };
-        if names.value.topology_keys.len() > 1 {
-            let message = "the cases know segments of one key; name the one whose value is the node";
+        if let Some(message) = names.value.wrong_topology() {
             return Err(self.error(names, message));
         }
         if file.socket.is_some() != file.argv.is_empty() {

@@ -19,9 +19,13 @@ use crate::segment::{Segment, Segments};
 /// Resolves a scenario.
 pub fn lower(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     let mut cluster = scenario.file.cluster.clone();
-    if let Some(foreign) = &scenario.file.foreign_driver {
+    let foreign = scenario.file.foreign_driver.as_ref();
+    if let Some(foreign) = foreign {
         foreign.rename(&mut cluster);
     }
+    let values = foreign
+        .map(|foreign| foreign.topology.clone())
+        .unwrap_or_default();
     let cluster = &cluster;
     let driver = &cluster.driver.name;
     let keys = cluster
@@ -31,7 +35,7 @@ pub fn lower(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         .unwrap_or_else(|| vec![format!("{driver}/node")]);
     let mut lowering = Lowering {
         cluster,
-        segments: Segments::new(keys),
+        segments: Segments::with_values(keys, values),
         classes: BTreeMap::new(),
         nodes: BTreeMap::new(),
         by_hand: 0,

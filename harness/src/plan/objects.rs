@@ -18,11 +18,11 @@ pub(crate) fn namespace(name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
 }
 
-/// The labels of a node: its own, its host name, and its name for every topology key without a label.
+/// The labels of a node: its own, its host name, and for every topology key without a label what the driver tells of the node.
 pub(crate) fn node_labels(spec: &NodeSpec, segments: &Segments) -> BTreeMap<String, String> {
     let mut labels = BTreeMap::from([(HOSTNAME.to_owned(), spec.name.clone())]);
     if spec.driver {
-        labels.extend(segments.keys().iter().map(|key| (key.clone(), spec.name.clone())));
+        labels.extend(segments.usual(&spec.name));
     }
     for (key, value) in &spec.labels {
         match value {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{ClusterSpec, Scenario};
+use crate::segment::NODE;
 
 /// What a case must know of a driver that it did not choose.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
@@ -12,14 +13,40 @@ use super::{ClusterSpec, Scenario};
 pub struct ForeignDriver {
     /// What GetPluginInfo answers; the provisioner of all classes.
     pub name: String,
-    /// Keys of its topology; the value of the only one is the name of the node.
+    /// Keys of its topology.
     pub topology_keys: Vec<String>,
+    /// What NodeGetInfo answers for them, with `{node}` for the name of the node; where nothing is said, that name.
+    #[serde(default)]
+    pub topology: BTreeMap<String, String>,
     /// Parameters that every class needs with it.
     #[serde(default)]
     pub parameters: BTreeMap<String, String>,
 }
 
 impl ForeignDriver {
+    /// What is wrong with its topology, if anything.
+    pub(crate) fn wrong_topology(&self) -> Option<String> {
+        let keys = &self.topology_keys;
+        if let Some(stranger) = self.topology.keys().find(|key| !keys.contains(key)) {
+            return Some(format!(
+                "`topology` has `{stranger}`, which is none of `topologyKeys`"
+            ));
+        }
+        if keys.len() > 1 && self.topology.is_empty() {
+            return Some(format!(
+                "with several `topologyKeys` say what NodeGetInfo answers for them: `topology: {{{}: …}}`, with {NODE} for the node",
+                keys[0]
+            ));
+        }
+        let tells_the_node = |key: &String| self.topology.get(key).is_none_or(|value| value.contains(NODE));
+        if !keys.is_empty() && !keys.iter().any(tells_the_node) {
+            return Some(format!(
+                "no key of `topology` tells one node from another; use {NODE} in one"
+            ));
+        }
+        None
+    }
+
     /// Puts its names in the place of those that a case has chosen.
     pub(crate) fn rename(&self, cluster: &mut ClusterSpec) {
         cluster.driver.name.clone_from(&self.name);

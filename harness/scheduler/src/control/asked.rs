@@ -172,16 +172,18 @@ impl Extenders {
             Ok(answer) => answer,
             Err(error) => return warn!(%error, "an extender's scores are left out"),
         };
+        let mut points: BTreeMap<String, i64> = BTreeMap::new();
         for score in answer.as_array().into_iter().flatten() {
-            let (host, points) = (field(score, "Host"), field(score, "Score"));
-            let Some((host, points)) = host.as_str().zip(points.as_i64()) else {
-                continue;
-            };
-            let of_host = feasible.iter_mut().filter(|it| it.node.name() == host);
-            for feasible in of_host {
-                let added = points.saturating_mul(extender.weight).saturating_mul(SCORE_STEP);
-                feasible.score = feasible.score.saturating_add(added);
+            if let (Some(host), Some(score)) = (field(score, "Host").as_str(), field(score, "Score").as_i64())
+            {
+                let sum = points.entry(host.to_owned()).or_default();
+                *sum = sum.saturating_add(score);
             }
+        }
+        for feasible in feasible {
+            let points = points.get(feasible.node.name()).copied().unwrap_or_default();
+            let added = points.saturating_mul(extender.weight).saturating_mul(SCORE_STEP);
+            feasible.score = feasible.score.saturating_add(added);
         }
     }
 
@@ -264,6 +266,7 @@ impl Answer {
             .iter()
             .filter_map(|name| name.as_str().map(str::to_owned))
             .collect();
+        let asked: BTreeSet<&String> = asked.iter().collect();
         if let Some(stranger) = kept.iter().find(|name| !asked.contains(name)) {
             let url = &extender.url_prefix;
             return Err(format!(
