@@ -9,6 +9,7 @@ use anstream::eprintln;
 use suites::harness::{ConnectError, RUN_LABEL, RealServer};
 
 use crate::Exit;
+use crate::drive::interrupted;
 
 /// What reports call the server in memory.
 pub(crate) const IN_MEMORY: &str = "in memory";
@@ -26,7 +27,7 @@ pub(crate) async fn connect(kubeconfig: Option<&Path>) -> Result<Option<RealServ
     };
     let connected = tokio::select! {
         connected = tokio::time::timeout(CONNECTING, RealServer::connect(path)) => connected,
-        _ = tokio::signal::ctrl_c() => return Err(Exit::Interrupted),
+        () = interrupted() => return Err(Exit::Interrupted),
     };
     match connected {
         Ok(Ok(server)) => {
@@ -56,7 +57,7 @@ pub(crate) async fn leave(server: Option<RealServer>, exit: Exit) -> Exit {
     let Some(server) = server else { return exit };
     let left = tokio::select! {
         left = server.finish() => left,
-        _ = tokio::signal::ctrl_c() => vec!["interrupted once more, so nobody knows what".to_owned()],
+        () = interrupted() => vec!["interrupted once more, so nobody knows what".to_owned()],
     };
     if left.is_empty() {
         return exit;

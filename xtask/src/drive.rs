@@ -16,6 +16,8 @@ use suites::report::{
 };
 use suites::{CaseResult, Ended, Session};
 
+use tokio::signal::unix::{SignalKind, signal};
+
 use crate::built_in::Defect;
 use crate::command::{RunArgs, SelectArgs};
 use crate::inspect::selected;
@@ -163,11 +165,26 @@ pub(crate) fn runs_folder() -> PathBuf {
     }
 }
 
+/// Resolves at Ctrl-C, and when somebody else asks for the end.
+pub(crate) async fn interrupted() {
+    let asked_to_end = async {
+        match signal(SignalKind::terminate()) {
+            Ok(mut terminate) => drop(terminate.recv().await),
+            // Then it can't be heard, and ends the process at once.
+            Err(_) => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        () = asked_to_end => {}
+    }
+}
+
 /// An interrupt ends the run at once, but in order: sockets and temporary folders go away with their cases.
 async fn run_or_interrupt(session: Arc<Session>, plans: Vec<Plan>, report: Report, args: &RunArgs) -> Exit {
     tokio::select! {
         exit = run_once(session, plans, report, args) => exit,
-        _ = tokio::signal::ctrl_c() => {
+        () = interrupted() => {
             eprintln!("interrupted: the cases that were running have no verdict");
             Exit::Interrupted
         }

@@ -13,7 +13,7 @@ use suites::harness::report::{Comparison, Paint, Turn, compare};
 use suites::report::CaseRecord;
 use tokio::runtime::Runtime;
 
-use crate::drive::{exit_of_verdicts, runtime};
+use crate::drive::{exit_of_verdicts, interrupted, runtime};
 use crate::repro::{Chosen, ReproArgs, folder_of};
 use crate::{Exit, apiserver};
 
@@ -62,7 +62,7 @@ fn compare_all(runtime: &Runtime, args: &ReproArgs, plans: Vec<Plan>, sides: [Ch
             };
             tokio::select! {
                 (one, other) = both => Some([one, other]),
-                _ = tokio::signal::ctrl_c() => None,
+                () = interrupted() => None,
             }
         });
         let Some(both) = both else {

@@ -13,9 +13,10 @@ use serde_json::{Value, json};
 
 use super::case::Case;
 use super::kinds::{followed, is_question};
+use super::outcome::{announce, settle};
 use super::stream::{self, Events};
 use super::upstream::Answer;
-use super::witness::{Key, Made, OpenWrite, Touch, revision};
+use super::witness::revision;
 use crate::journal::{RequestFact, What};
 
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
@@ -251,7 +252,7 @@ fn lost_reply(why: &str) -> Reply {
     Reply::Cut
 }
 
-fn passed_on(answer: Answer) -> Whole {
+pub(super) fn passed_on(answer: Answer) -> Whole {
     let mut headers = HeaderMap::new();
     for name in [CONTENT_TYPE, RETRY_AFTER, WARNING] {
         for value in answer.head.headers.get_all(&name) {
@@ -297,7 +298,7 @@ fn refusal(case: &Case, wanted: &Wanted) -> Option<Whole> {
     if is_reading(verb) || is_question(resource) {
         return None;
     }
-    if case.is_over() && verb == Verb::Create {
+    if case.is_over() {
         return Some(Whole::failure(503, "ServiceUnavailable", "the case is over"));
     }
     if followed(resource).is_none() {
@@ -391,97 +392,6 @@ fn body(case: &Case, wanted: &Wanted) -> Result<(String, Vec<u8>), Box<Whole>> {
         _ => JSON.to_owned(),
     };
     Ok((media, value.to_string().into_bytes()))
-}
-
-fn announce<'c>(case: &'c Case, wanted: &Wanted) -> OpenWrite<'c> {
-    let path = &wanted.path;
-    let touch = Touch {
-        resource: path.resource.as_str().into(),
-        namespace: path.namespace.clone(),
-        name: path.name.clone(),
-    };
-    case.witness.announce(&wanted.asked.client, touch)
-}
-
-/// Takes an answer in: what a write has made is told, and waited for.
-async fn settle(case: &Case, wanted: &Wanted, answer: Answer, open: Option<OpenWrite<'_>>) -> Whole {
-    let is_good = answer.is_good();
-    let mut whole = passed_on(answer);
-    let mut value = whole.value();
-    if value.is_null() {
-        return whole;
-    }
-    case.names.receive(&mut value);
-    whole.body = value.to_string().into();
-    let is_dry = wanted.asked.parameter("dryRun") == "All"
-        || serde_json::from_slice::<Value>(&wanted.asked.body).is_ok_and(|body| !body["dryRun"].is_null());
-    if let Some(open) = open
-        && is_good
-        && !is_dry
-        && !is_question(&wanted.path.resource)
-    {
-        attribute(case, wanted, &value, open).await;
-    }
-    whole
-}
-
-async fn attribute(case: &Case, wanted: &Wanted, value: &Value, open: OpenWrite<'_>) {
-    let path = &wanted.path;
-    let resource: Arc<str> = path.resource.as_str().into();
-    let key = Key {
-        resource: resource.clone(),
-        namespace: path.namespace.clone(),
-        name: path.name.clone().unwrap_or_default(),
-    };
-    let is_there = value["kind"] != "Status";
-    match (wanted.verb, path.subresource.as_deref()) {
-        (Verb::Create, Some("binding")) => {
-            open.made(Made::Something(key.clone()));
-            drop(open);
-            let is_bound = |pod: Option<&Value>| pod.is_none_or(|pod| pod["spec"]["nodeName"].is_string());
-            case.witness.seen_of(&key, is_bound).await;
-        }
-        (Verb::Create, Some("eviction")) => gone(case, key, open).await,
-        (Verb::Create, Some(_)) => {}
-        (Verb::Delete, _) if !is_there || !waits(value) => gone(case, key, open).await,
-        (Verb::DeleteCollection, _) => {
-            let items = value["items"].as_array().into_iter().flatten();
-            let keys: Vec<Key> = items
-                .filter(|item| !waits(item))
-                .map(|item| Key::of(&resource, item))
-                .collect();
-            keys.iter().for_each(|key| open.made(Made::Gone(key.clone())));
-            drop(open);
-            for key in keys {
-                case.witness.seen_of(&key, |object| object.is_none()).await;
-            }
-        }
-        (Verb::Update | Verb::Patch, _) if is_there && is_over(value) => gone(case, key, open).await,
-        _ => {
-            let revision = revision(value);
-            open.made(Made::Revision(revision));
-            drop(open);
-            case.witness.seen(&resource, revision).await;
-        }
-    }
-}
-
-async fn gone(case: &Case, key: Key, open: OpenWrite<'_>) {
-    open.made(Made::Gone(key.clone()));
-    drop(open);
-    case.witness.seen_of(&key, |object| object.is_none()).await;
-}
-
-/// Whether an object that was deleted waits for somebody.
-fn waits(object: &Value) -> bool {
-    object["metadata"]["finalizers"]
-        .as_array()
-        .is_some_and(|list| !list.is_empty())
-}
-
-/// Whether a change of an object was its end.
-fn is_over(object: &Value) -> bool {
-    object["metadata"]["deletionTimestamp"].is_string() && !waits(object)
 }
 
 /// Writes a request down.

@@ -7,7 +7,7 @@
 //! - `upstream`: the server itself, and whether it can be used at all.
 //! - `names`: how a case gets names of its own there, so that it collides with nothing and can touch nothing of others.
 //! - `hub`, `witness`: what happened to the case's objects, from watches of the run's own, and who did it.
-//! - `exchange`, `stream`, `listen`, `client`: requests and watches.
+//! - `exchange`, `outcome`, `stream`, `listen`, `client`: requests and watches.
 //! - `faults`: failures on demand, before the server.
 //! - `surroundings`: what no bare API server does and cases rely on.
 //! - `clean`: removing what a run created.
@@ -26,6 +26,7 @@ mod hub;
 mod kinds;
 mod listen;
 mod names;
+mod outcome;
 mod skips;
 mod stream;
 mod surroundings;

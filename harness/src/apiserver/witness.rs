@@ -134,7 +134,7 @@ impl Witness {
         if is_known {
             return None;
         }
-        let client = self.author(&key, revision, seen.change == Change::Deleted).await;
+        let client = self.author(&key, revision, &seen).await;
         if let Some(metadata) = seen.object["metadata"].as_object_mut() {
             metadata.remove("managedFields");
         }
@@ -171,7 +171,10 @@ impl Witness {
     }
 
     /// Who made a change.
-    async fn author(&self, key: &Key, revision: u64, gone: bool) -> Arc<str> {
+    async fn author(&self, key: &Key, revision: u64, seen: &Seen) -> Arc<str> {
+        let is_gone = seen.change == Change::Deleted;
+        // Some objects are marked by the deletion that takes them away at once.
+        let is_marked = seen.object["metadata"]["deletionTimestamp"].is_string();
         let known = self.when(|state| {
             if let Some(client) = state.made.remove(&(key.resource.clone(), revision)) {
                 return Some(Some(client));
@@ -180,9 +183,15 @@ impl Witness {
             if state.open.values().any(|touch| touch.covers(key)) {
                 return None;
             }
-            let done = |(of, was_gone, _): &(Key, bool, Arc<str>)| of == key && *was_gone == gone;
-            let found = state.done.iter().position(done);
-            Some(found.map(|at| state.done.remove(at).2))
+            let done = |(of, was_gone, _): &(Key, bool, Arc<str>)| of == key && *was_gone == is_gone;
+            if let Some(at) = state.done.iter().position(done) {
+                return Some(Some(state.done.remove(at).2));
+            }
+            let mut done = state
+                .done
+                .iter()
+                .filter(|(of, was_gone, _)| of == key && *was_gone && is_marked);
+            Some(done.next().map(|(.., client)| client.clone()))
         });
         known.await.flatten().unwrap_or_else(|| SERVER.into())
     }

@@ -329,8 +329,8 @@ impl Cluster {
     pub(crate) async fn quiet(&self) {
         /// Long enough for a program on a busy machine to answer what it has just been told.
         const SETTLE_IN_MEMORY: Duration = Duration::from_millis(40);
-        /// The events of a real server take longer, and nobody knows which are on their way.
-        const SETTLE_BEHIND_PROXY: Duration = Duration::from_millis(200);
+        /// The events of a real server take longer, and nobody knows which are on their way. Still less than the usual poll interval.
+        const SETTLE_BEHIND_PROXY: Duration = Duration::from_millis(80);
         /// A call that takes longer hangs.
         const HANGS: Duration = Duration::from_millis(200);
         let settle = match self.api.is_real() {
@@ -348,7 +348,8 @@ impl Cluster {
             tokio::time::sleep(settle).await;
             // Where this task had to wait for its turn, others may still be waiting for theirs.
             let is_starved = self.journal.now() - began > settle * 2;
-            if !is_starved && !self.journal.since(from).iter().any(|fact| is_motion(&fact.what)) {
+            let moves = |what: &What| is_motion(what) && !(self.api.is_real() && is_refusal(what));
+            if !is_starved && !self.journal.since(from).iter().any(|fact| moves(&fact.what)) {
                 return;
             }
         }
@@ -390,6 +391,12 @@ fn logs(folder: &Path) -> Vec<(String, Vec<u8>)> {
         .collect();
     logs.sort();
     logs
+}
+
+/// Whether a fact is a request that was refused. Who tries again and again while a fault lasts moves nothing by that; behind a proxy it
+/// would never be still for long enough.
+fn is_refusal(what: &What) -> bool {
+    matches!(what, What::Request(request) if request.code >= 400)
 }
 
 /// Whether a fact shows that the cluster is still moving; polls that change nothing do not.

@@ -1,7 +1,8 @@
 //! The journal: everything observable of one case, in one order, and nothing that judges it.
 //!
-//! The fakes append from inside their critical sections, so that the order of facts is the order of truth. Verdicts are
-//! functions of the plan and these facts alone, and can be taken again from the stored file.
+//! The fakes append from inside their critical sections, so that the order of facts is the order of truth. Before a real API server
+//! it is the order of its watches, and answers and deliveries wait for what they tell of. Verdicts are functions of the plan and these
+//! facts alone, and can be taken again from the stored file.
 
 mod services;
 

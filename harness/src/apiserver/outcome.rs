@@ -1,0 +1,110 @@
+//! What has come of a request that writes: it is told to whoever records changes, and waited for, so that the answer never comes before
+//! the change that it tells of is in the journal.
+
+use std::sync::Arc;
+
+use fake_apiserver::Verb;
+use serde_json::Value;
+
+use super::case::Case;
+use super::exchange::{Wanted, Whole, passed_on};
+use super::kinds::is_question;
+use super::upstream::Answer;
+use super::witness::{Key, Made, OpenWrite, Touch, revision};
+
+/// Announces a write.
+pub(super) fn announce<'c>(case: &'c Case, wanted: &Wanted) -> OpenWrite<'c> {
+    let path = &wanted.path;
+    let touch = Touch {
+        resource: path.resource.as_str().into(),
+        namespace: path.namespace.clone(),
+        name: path.name.clone(),
+    };
+    case.witness.announce(&wanted.asked.client, touch)
+}
+
+/// Takes an answer in: what a write has made is told, and waited for.
+pub(super) async fn settle(
+    case: &Case,
+    wanted: &Wanted,
+    answer: Answer,
+    open: Option<OpenWrite<'_>>,
+) -> Whole {
+    let is_good = answer.is_good();
+    let mut whole = passed_on(answer);
+    let mut value = whole.value();
+    if value.is_null() {
+        return whole;
+    }
+    case.names.receive(&mut value);
+    whole.body = value.to_string().into();
+    let is_dry = wanted.asked.parameter("dryRun") == "All"
+        || serde_json::from_slice::<Value>(&wanted.asked.body).is_ok_and(|body| !body["dryRun"].is_null());
+    if let Some(open) = open
+        && is_good
+        && !is_dry
+        && !is_question(&wanted.path.resource)
+    {
+        attribute(case, wanted, &value, open).await;
+    }
+    whole
+}
+
+async fn attribute(case: &Case, wanted: &Wanted, value: &Value, open: OpenWrite<'_>) {
+    let path = &wanted.path;
+    let resource: Arc<str> = path.resource.as_str().into();
+    let key = Key {
+        resource: resource.clone(),
+        namespace: path.namespace.clone(),
+        name: path.name.clone().unwrap_or_default(),
+    };
+    let is_there = value["kind"] != "Status";
+    match (wanted.verb, path.subresource.as_deref()) {
+        (Verb::Create, Some("binding")) => {
+            open.made(Made::Something(key.clone()));
+            drop(open);
+            let is_bound = |pod: Option<&Value>| pod.is_none_or(|pod| pod["spec"]["nodeName"].is_string());
+            case.witness.seen_of(&key, is_bound).await;
+        }
+        (Verb::Create, Some("eviction")) => gone(case, key, open).await,
+        (Verb::Create, Some(_)) => {}
+        (Verb::Delete, _) if !is_there || !waits(value) => gone(case, key, open).await,
+        (Verb::DeleteCollection, _) => {
+            let items = value["items"].as_array().into_iter().flatten();
+            let keys: Vec<Key> = items
+                .filter(|item| !waits(item))
+                .map(|item| Key::of(&resource, item))
+                .collect();
+            keys.iter().for_each(|key| open.made(Made::Gone(key.clone())));
+            drop(open);
+            for key in keys {
+                case.witness.seen_of(&key, |object| object.is_none()).await;
+            }
+        }
+        (Verb::Update | Verb::Patch, _) if is_there && is_over(value) => gone(case, key, open).await,
+        _ => {
+            let revision = revision(value);
+            open.made(Made::Revision(revision));
+            drop(open);
+            case.witness.seen(&resource, revision).await;
+        }
+    }
+}
+
+async fn gone(case: &Case, key: Key, open: OpenWrite<'_>) {
+    open.made(Made::Gone(key.clone()));
+    drop(open);
+    case.witness.seen_of(&key, |object| object.is_none()).await;
+}
+
+/// Whether an object that was deleted waits for somebody.
+fn waits(object: &Value) -> bool {
+    object["metadata"]["finalizers"]
+        .as_array()
+        .is_some_and(|list| !list.is_empty())
+}
+
+/// Whether a change of an object was its end.
+fn is_over(object: &Value) -> bool {
+    object["metadata"]["deletionTimestamp"].is_string() && !waits(object)
+}
