@@ -1,6 +1,7 @@
 //! Health endpoints and metrics.
 
-use crate::client::{CONFIG_MAPS, PODS, Wire, client};
+use crate::client::{CAPACITIES, CONFIG_MAPS, PODS, Wire, capacity, client};
+use fake_apiserver::{Effect, Match, Rule, Verb};
 use serde_json::json;
 
 #[tokio::test]
@@ -96,6 +97,41 @@ async fn requests_are_counted_by_what_they_were() {
             .text
             .contains("apiserver_request_duration_seconds_count{verb=\"WATCH\"")
     );
+}
+
+/// MET-10 and MET-11 (KEP-1472, rollout): how operators are to see that the API of the objects is slow, or fails.
+#[tokio::test]
+async fn slow_and_failing_requests_for_capacity_show() {
+    let wire = Wire::start().await;
+    let on = |verb| Match {
+        verbs: vec![verb],
+        resource: Some("csistoragecapacities".to_owned()),
+        ..Match::default()
+    };
+    let fails = Effect::Status {
+        code: 500,
+        retry_after_seconds: 0,
+    };
+    wire.server
+        .perturb(Rule::new(on(Verb::Create), fails).times(2))
+        .unwrap();
+    let slow = Effect::Delay { milliseconds: 300 };
+    wire.server.perturb(Rule::new(on(Verb::List), slow)).unwrap();
+    for code in [500, 500, 201] {
+        assert_eq!(wire.post(CAPACITIES, capacity("a", "1Gi")).await.code, code);
+    }
+    assert_eq!(wire.get(CAPACITIES).await.code, 200);
+    let text = wire.get("/metrics").await.text;
+    let of_capacity = "resource=\"csistoragecapacities\"";
+    let created = |code| {
+        sample(
+            &text,
+            &["apiserver_request_total{", of_capacity, "verb=\"POST\"", code],
+        )
+    };
+    assert_eq!((created("code=\"500\""), created("code=\"201\"")), (2.0, 1.0));
+    let seconds = "apiserver_request_duration_seconds_sum{";
+    assert!(sample(&text, &[seconds, of_capacity, "verb=\"LIST\""]) >= 0.3);
 }
 
 #[tokio::test]
