@@ -3,6 +3,7 @@
 mod answers;
 mod chain;
 mod monitor;
+mod objects;
 mod pattern;
 mod predicate;
 

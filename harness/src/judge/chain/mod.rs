@@ -7,8 +7,8 @@
 mod capacities;
 mod placement;
 
-use super::pattern;
-use super::predicate::{self, DiffRow, RowState};
+use super::predicate::{DiffRow, RowState};
+use super::{objects, pattern};
 use crate::journal::{Change, CommitFact, Fact, RequestFact, What};
 use crate::plan::{CallPattern, Objects, Pattern, PatternKind, Plan, Predicate};
 use crate::scenario::Role;
@@ -245,8 +245,8 @@ impl<'a> Window<'a> {
         let mut chain = Chain::default();
         let subject = row.subject.first().map(String::as_str).unwrap_or_default();
         if let [selection, _] = row.subject.as_slice() {
-            let meant = list.iter().find(|want| predicate::selection(want) == *selection);
-            let names = meant.map_or_else(Vec::new, |want| predicate::selected_names(self.world, want));
+            let meant = list.iter().find(|want| objects::selection(want) == *selection);
+            let names = meant.map_or_else(Vec::new, |want| objects::selected_names(self.world, want));
             let note = match names.as_slice() {
                 [] => "there is none".to_owned(),
                 names => format!("there are {}: {}", names.len(), names.join(", ")),

@@ -1,0 +1,129 @@
+//! Expectations about objects of any kind: which are meant, how many there are, and where one differs. Knows no kind.
+
+use serde_json::Value;
+
+use super::predicate::{DiffRow, RowState};
+use crate::plan::Objects;
+use crate::world::World;
+
+/// The objects that an expectation is about.
+fn selected<'w>(world: &'w World, want: &Objects) -> impl Iterator<Item = (&'w str, &'w Value)> {
+    world
+        .objects(&want.resource)
+        .map(|((_, name), object)| (name.as_str(), &**object))
+        .filter(|(name, object)| {
+            want.name.as_ref().is_none_or(|wanted| wanted == name)
+                && first_difference(&want.having, object).is_none()
+        })
+}
+
+/// Their names.
+pub(super) fn selected_names(world: &World, want: &Objects) -> Vec<String> {
+    selected(world, want).map(|(name, _)| name.to_owned()).collect()
+}
+
+/// Which objects an expectation is about, in words.
+pub(super) fn selection(want: &Objects) -> String {
+    let mut fields = Vec::new();
+    leaves("", &want.having, &mut fields);
+    match fields.is_empty() {
+        true => want.resource.clone(),
+        false => format!("{} with {}", want.resource, fields.join(" and ")),
+    }
+}
+
+/// Each value below a place, with its path.
+fn leaves(path: &str, value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                leaves(&format!("{path}.{key}"), value, found);
+            }
+        }
+        Value::Null if path.is_empty() => {}
+        _ => found.push(format!("{path} {value}")),
+    }
+}
+
+/// A row for each of them, and one where there are too few or too many.
+pub(super) fn rows(world: &World, want: &Objects) -> Vec<DiffRow> {
+    let selected: Vec<_> = selected(world, want).collect();
+    let subject = |name: &str| vec![format!("{} {name}", want.resource)];
+    let enough = want
+        .count
+        .map_or(!selected.is_empty(), |count| selected.len() == count);
+    let mut rows = Vec::new();
+    if !enough {
+        let number = want
+            .count
+            .map_or_else(|| "at least 1".to_owned(), |count| count.to_string());
+        let (state, got) = (RowState::Missing, selected.len().to_string());
+        let subject = match &want.name {
+            Some(name) => subject(name),
+            None => vec![selection(want), "(number)".to_owned()],
+        };
+        rows.push(DiffRow {
+            state,
+            subject,
+            want: number,
+            got,
+        });
+    }
+    for (name, object) in selected {
+        let difference = first_difference(&want.fields, object);
+        let state = if difference.is_none() {
+            RowState::Same
+        } else {
+            RowState::Differs
+        };
+        let (want, got) = difference.unwrap_or_else(|| ("as wanted".to_owned(), "as wanted".to_owned()));
+        rows.push(DiffRow {
+            state,
+            subject: subject(name),
+            want,
+            got,
+        });
+    }
+    rows
+}
+
+/// The first place where `got` does not contain `want`: (wanted, got). `null` wants absence; lists want equal lengths.
+fn first_difference(want: &Value, got: &Value) -> Option<(String, String)> {
+    difference("", want, got)
+}
+
+fn difference(path: &str, want: &Value, got: &Value) -> Option<(String, String)> {
+    match (want, got) {
+        (Value::Null, Value::Null) => None,
+        (Value::Object(fields), Value::Object(_)) => fields
+            .iter()
+            .find_map(|(key, want)| difference(&format!("{path}.{key}"), want, &got[key])),
+        (Value::Array(wants), Value::Array(gots)) if wants.len() == gots.len() => {
+            let pairs = wants.iter().zip(gots).enumerate();
+            pairs
+                .into_iter()
+                .find_map(|(at, (want, got))| difference(&format!("{path}[{at}]"), want, got))
+        }
+        // `having` and `fields` that are left out ask for nothing.
+        (Value::Null, _) if path.is_empty() => None,
+        _ if want == got => None,
+        _ => Some((format!("{path} {want}"), format!("{path} {got}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn containment_names_the_first_difference() {
+        let got = json!({"a": {"b": 1, "c": [1, 2]}, "d": "x"});
+        assert_eq!(first_difference(&json!({"a": {"b": 1}}), &got), None);
+        assert_eq!(first_difference(&json!({"e": null}), &got), None);
+        assert_eq!(first_difference(&Value::Null, &got), None);
+        let (want, got_text) = first_difference(&json!({"a": {"c": [1, 3]}}), &got).unwrap();
+        assert_eq!((want.as_str(), got_text.as_str()), (".a.c[1] 3", ".a.c[1] 2"));
+        assert!(first_difference(&json!({"d": null}), &got).is_some());
+    }
+}
