@@ -5,12 +5,11 @@
 mod program;
 
 use std::path::Path;
-use std::process::{Command, Output};
 
 use k8s_openapi::api::core::v1::Namespace;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client};
-use program::Serving;
+use program::{Serving, ended};
 
 const TINY: [&str; 14] = [
     "bench",
@@ -29,17 +28,16 @@ const TINY: [&str; 14] = [
     "KUBECONFIG",
 ];
 
-fn bench(kubeconfig: &Path, more: &[&str]) -> Output {
-    let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
-        .args(&TINY[..TINY.len() - 1])
-        .arg(kubeconfig)
-        .args(more)
-        .env("NO_COLOR", "1")
-        .output()
-        .unwrap();
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{told}");
-    output
+/// What `bench` says on standard output about a server.
+fn bench(kubeconfig: &Path, more: &[&str]) -> String {
+    let kubeconfig = [kubeconfig.to_str().unwrap()];
+    ended(0, &[&TINY[..TINY.len() - 1], &kubeconfig, more].concat()).0
+}
+
+/// What a part of `bench` measures.
+fn measured(part: &[&str]) -> serde_json::Value {
+    let (told, _) = ended(0, &[&["bench"], part, &["--as-built", "--json"]].concat());
+    serde_json::from_str(&told).unwrap()
 }
 
 /// The names of the namespaces of a server.
@@ -70,7 +68,7 @@ fn every_phase_has_figures_for_both_servers_and_nothing_is_left_behind() {
     let _other = Serving::start(&["up", "--kubeconfig", kubeconfig.to_str().unwrap()]);
     let before = namespaces(&kubeconfig);
     let output = bench(&kubeconfig, &["--json"]);
-    let measured: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let measured: serde_json::Value = serde_json::from_str(&output).unwrap();
     for server in ["server", "against"] {
         let figures = measured[server]["figures"].as_array().unwrap();
         let names: Vec<&str> = figures.iter().map(|it| it["name"].as_str().unwrap()).collect();
@@ -118,7 +116,7 @@ fn the_table_has_a_ratio_for_each_phase() {
     let folder = tempfile::tempdir().unwrap();
     let kubeconfig = folder.path().join("kubeconfig");
     let _other = Serving::start(&["up", "--kubeconfig", kubeconfig.to_str().unwrap()]);
-    let table = String::from_utf8(bench(&kubeconfig, &[]).stdout).unwrap();
+    let table = bench(&kubeconfig, &[]);
     for phase in ["creates", "gets", "merge patches", "lists", "events", "deletes"] {
         let line = table.lines().find(|line| line.starts_with(phase)).unwrap();
         assert!(line.ends_with('×'), "{line}");
@@ -130,25 +128,13 @@ fn the_table_has_a_ratio_for_each_phase() {
 
 #[test]
 fn the_scheduler_has_a_row_for_each_size_and_storage_beside_the_scan() {
-    let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
-        .args([
-            "bench",
-            "scheduler",
-            "--as-built",
-            "--json",
-            "--nodes=3,9",
-            "--attempts=3",
-            "--scanned-nodes=2",
-            "--held=50",
-        ])
-        .output()
-        .unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    let measured: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let measured = measured(&[
+        "scheduler",
+        "--nodes=3,9",
+        "--attempts=3",
+        "--scanned-nodes=2",
+        "--held=50",
+    ]);
     let rows = measured["rows"].as_array().unwrap();
     let told: Vec<_> = rows
         .iter()
@@ -191,23 +177,7 @@ fn the_scheduler_has_a_row_for_each_size_and_storage_beside_the_scan() {
 
 #[test]
 fn every_way_to_place_pods_has_a_line_and_scoring_asks_for_nothing_more() {
-    let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
-        .args([
-            "bench",
-            "placement",
-            "--as-built",
-            "--json",
-            "--nodes=3",
-            "--pods=6",
-        ])
-        .output()
-        .unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    let lines: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let lines = measured(&["placement", "--nodes=3", "--pods=6"]);
     let lines = lines.as_array().unwrap();
     assert_eq!(lines.len(), 9);
     let number = |kind: &str, field: &str| {
@@ -248,23 +218,7 @@ fn every_way_to_place_pods_has_a_line_and_scoring_asks_for_nothing_more() {
 
 #[test]
 fn an_object_is_as_large_among_many_as_among_few() {
-    let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
-        .args([
-            "bench",
-            "publisher",
-            "--as-built",
-            "--json",
-            "--objects=20,80",
-            "--changes=2",
-        ])
-        .output()
-        .unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    let costs: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let costs = measured(&["publisher", "--objects=20,80", "--changes=2"]);
     let bytes = |row: usize, field: &str| costs[row][field].as_u64().unwrap();
     // Names and versions may have another digit.
     assert!(
