@@ -13,6 +13,7 @@ pub mod judge;
 mod line;
 pub mod manifest;
 pub mod plan;
+mod pod;
 mod process_log;
 pub mod record;
 pub mod report;

@@ -13,6 +13,7 @@ use super::case::Case;
 use super::client::{CLAIMS, VOLUMES, call, path_of};
 use super::witness::Key;
 use crate::journal::Change;
+use crate::pod::claims_of;
 
 /// Who collects garbage.
 const GARBAGE: &str = "system:gc";
@@ -147,18 +148,11 @@ async fn release(case: &Arc<Case>, key: &Key, object: &Value) {
 /// Whether a pod that is on a node and not over has the claim.
 fn is_mounted(case: &Case, claim: &Key) -> bool {
     case.witness.objects().iter().any(|(key, pod)| {
-        let volumes = pod["spec"]["volumes"].as_array().into_iter().flatten();
-        let mut names = volumes.filter_map(|volume| match volume["ephemeral"].is_null() {
-            true => volume["persistentVolumeClaim"]["claimName"]
-                .as_str()
-                .map(str::to_owned),
-            false => Some(format!("{}-{}", key.name, volume["name"].as_str()?)),
-        });
         let is_over = matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));
         &*key.resource == "pods"
             && key.namespace == claim.namespace
             && pod["spec"]["nodeName"].is_string()
             && !is_over
-            && names.any(|name| name == claim.name)
+            && claims_of(pod).contains(&claim.name)
     })
 }

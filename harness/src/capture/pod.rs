@@ -4,8 +4,9 @@ use serde_json::{Map, Value, json};
 
 use super::names::{Kind, Names};
 use super::reduce::{RESOURCES, claim_spec, matching, quantity};
-use super::situation::{claim_of, name_of, namespace_of, volumes_of};
+use super::situation::{name_of, namespace_of};
 use crate::plan::WORKLOADS;
+use crate::pod::{claim_of, volumes_of};
 
 /// A pod: its volumes, its say about nodes, and what it asks for. `claims`: those of the situation.
 pub(super) fn pod(pod: &Value, claims: &[&Value], names: &mut Names) -> Value {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::CaptureOptions;
+use crate::pod::{claims_of, volumes_of};
 
 /// The objects do not say what to capture.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -169,7 +170,7 @@ impl<'a> Cluster<'a> {
             .iter()
             .flat_map(|pod| {
                 let namespace = namespace_of(pod).to_owned();
-                claim_names(pod)
+                claims_of(pod)
                     .into_iter()
                     .map(move |name| (namespace.clone(), name))
             })
@@ -237,22 +238,4 @@ pub(super) fn namespace_of(object: &Value) -> &str {
 pub(super) fn class_of(object: &Value) -> Option<&str> {
     let annotated = object["metadata"]["annotations"][BETA_CLASS].as_str();
     annotated.or_else(|| object["spec"]["storageClassName"].as_str())
-}
-
-pub(super) fn volumes_of(pod: &Value) -> &[Value] {
-    pod["spec"]["volumes"].as_array().map_or(&[], Vec::as_slice)
-}
-
-/// The claim behind a volume of a pod.
-pub(super) fn claim_of(pod: &Value, volume: &Value) -> Option<String> {
-    if let Some(name) = volume["persistentVolumeClaim"]["claimName"].as_str() {
-        return Some(name.to_owned());
-    }
-    let name = volume["name"].as_str().unwrap_or_default();
-    (!volume["ephemeral"].is_null()).then(|| format!("{}-{name}", name_of(pod)))
-}
-
-fn claim_names(pod: &Value) -> Vec<String> {
-    let volumes = volumes_of(pod).iter();
-    volumes.filter_map(|volume| claim_of(pod, volume)).collect()
 }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::address::at;
 use super::api::Client;
 use crate::plan::WORKLOADS;
+use crate::pod::claims_of;
 use crate::world::World;
 
 const ATTACHMENTS: &str = "volumeattachments";
@@ -68,16 +69,6 @@ fn attachment(volume: &str, node: &str) -> String {
 
 /// The CSI volumes behind the claims of a pod, each with its driver.
 fn volumes(world: &World, pod: &Value) -> Vec<(String, String)> {
-    let name = pod["metadata"]["name"].as_str().unwrap_or_default();
-    let claims = pod["spec"]["volumes"].as_array().into_iter().flatten();
-    let claims = claims.filter_map(|volume| {
-        if !volume["ephemeral"].is_null() {
-            return Some(format!("{name}-{}", volume["name"].as_str()?));
-        }
-        volume["persistentVolumeClaim"]["claimName"]
-            .as_str()
-            .map(str::to_owned)
-    });
     let volume = |claim: String| {
         let claim = world.object("persistentvolumeclaims", Some(WORKLOADS), &claim)?;
         let volume = claim["spec"]["volumeName"].as_str()?;
@@ -85,5 +76,5 @@ fn volumes(world: &World, pod: &Value) -> Vec<(String, String)> {
         let driver = found["spec"]["csi"]["driver"].as_str()?;
         Some((volume.to_owned(), driver.to_owned()))
     };
-    claims.filter_map(volume).collect()
+    claims_of(pod).into_iter().filter_map(volume).collect()
 }

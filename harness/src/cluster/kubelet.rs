@@ -10,6 +10,7 @@ use super::driver::ANSWER;
 use super::{Cluster, StartError};
 use crate::apiserver::Refused;
 use crate::plan::WORKLOADS;
+use crate::pod::{claim_of, volumes_of};
 
 /// Client name of the kubelet.
 const CLIENT: &str = "kubelet";
@@ -58,7 +59,7 @@ impl Cluster {
 
     fn mounts(&self, driver: &str, pod: &Value) -> Vec<Mount> {
         let mut mounts = Vec::new();
-        for volume in pod["spec"]["volumes"].as_array().into_iter().flatten() {
+        for volume in volumes_of(pod) {
             let name = volume["name"].as_str().unwrap_or_default().to_owned();
             let inline = volume["csi"]["driver"] == driver;
             let id = match inline {
@@ -84,14 +85,7 @@ impl Cluster {
 
     /// The driver's id of the volume behind a claim of the pod.
     fn handle(&self, driver: &str, pod: &Value, volume: &Value) -> Option<String> {
-        let pod = pod["metadata"]["name"].as_str()?;
-        let named = volume["persistentVolumeClaim"]["claimName"].as_str();
-        let own = (!volume["ephemeral"].is_null())
-            .then(|| volume["name"].as_str())
-            .flatten();
-        let claim = named
-            .map(str::to_owned)
-            .or_else(|| own.map(|name| format!("{pod}-{name}")))?;
+        let claim = claim_of(pod, volume)?;
         let claim = self
             .world
             .object("persistentvolumeclaims", Some(WORKLOADS), &claim)?;

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::super::address::at;
 use super::super::api::Client;
+use crate::pod::claims_of;
 use crate::segment::Segment;
 
 /// How a publisher tells the driver the name of a claim (`--extra-create-metadata`).
@@ -89,21 +90,8 @@ impl Reserving {
     /// The claims of a pod that a volume of the driver is to be made for.
     async fn volumes(&self, pod: &Value) -> Vec<ReservedVolume> {
         let namespace = pod["metadata"]["namespace"].as_str().unwrap_or_default();
-        let pod_name = pod["metadata"]["name"].as_str().unwrap_or_default();
-        let volumes = pod["spec"]["volumes"].as_array().into_iter().flatten();
-        let claims = volumes.filter_map(|volume| {
-            let named = volume["persistentVolumeClaim"]["claimName"].as_str();
-            let own = || {
-                (!volume["ephemeral"].is_null())
-                    .then(|| volume["name"].as_str())
-                    .flatten()
-            };
-            named
-                .map(str::to_owned)
-                .or_else(|| own().map(|name| format!("{pod_name}-{name}")))
-        });
         let mut wanted = Vec::new();
-        for claim in claims {
+        for claim in claims_of(pod) {
             wanted.extend(self.volume(namespace, &claim).await);
         }
         wanted

@@ -8,6 +8,7 @@ use super::{Chain, Window};
 use crate::journal::{Change, CommitFact, Fact, What};
 use crate::judge::predicate::{DiffRow, Offer, node_of, row_key, spell_offer};
 use crate::plan::WORKLOADS;
+use crate::pod::claims_of;
 use crate::scenario::Role;
 use crate::system::HARNESS;
 
@@ -243,19 +244,8 @@ impl<'a> Window<'a> {
 
     /// Names of the claims that a pod mounts.
     fn claims_of(&self, pod: &str) -> Vec<String> {
-        let Some(object) = self.world.object("pods", Some(WORKLOADS), pod) else {
-            return Vec::new();
-        };
-        let volumes = object["spec"]["volumes"].as_array().into_iter().flatten();
-        let claim = |volume: &Value| {
-            if let Some(claim) = volume["persistentVolumeClaim"]["claimName"].as_str() {
-                return Some(claim.to_owned());
-            }
-            volume
-                .get("ephemeral")
-                .map(|_| format!("{pod}-{}", volume["name"].as_str().unwrap_or_default()))
-        };
-        volumes.filter_map(claim).collect()
+        let object = self.world.object("pods", Some(WORKLOADS), pod);
+        object.map_or_else(Vec::new, |pod| claims_of(pod))
     }
 
     /// The last warning about a claim, as an event tells it.
