@@ -4,6 +4,7 @@
 
 use crate::http;
 use crate::perturb::RuleId;
+use crate::rbac::combined;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
@@ -227,5 +228,10 @@ impl ResourcePath {
     /// is no resource, or no method of it.
     pub fn of_request(method: &str, path: &str, query: &str) -> Option<(Verb, Self)> {
         http::resource(method, path, query)
+    }
+
+    /// The resource as RBAC spells it: `pods`, or `pods/binding`.
+    pub fn combined(&self) -> String {
+        combined(&self.resource, self.subresource.as_deref().unwrap_or_default())
     }
 }

@@ -56,10 +56,7 @@ fn actor(what: &What) -> Option<(Arc<str>, Role)> {
         What::Delivery(delivery) => Arc::clone(&delivery.client),
         What::Fault(fault) => Arc::clone(fault.client.as_ref()?),
         // Only publishers call the driver.
-        What::Call(call) => match &call.node {
-            Some(node) => format!("{}@{node}", Role::Publisher.as_str()).into(),
-            None => Role::Publisher.as_str().into(),
-        },
+        What::Call(call) => Role::Publisher.client(call.node.as_deref()).into(),
         _ => return None,
     };
     let role = Role::of_client(&client)?;

@@ -67,14 +67,11 @@ impl Asked<'_> {
         let Some(path) = self.resource else {
             return self.verb.to_string();
         };
-        let mut text = format!("{} {}", self.verb, path.resource);
-        for (mark, part) in [("/", &path.subresource), (" ", &path.name)] {
-            if let Some(part) = part {
-                text.push_str(mark);
-                text.push_str(part);
-            }
+        let text = format!("{} {}", self.verb, path.combined());
+        match &path.name {
+            Some(name) => format!("{text} {name}"),
+            None => text,
         }
-        text
     }
 }
 

@@ -404,10 +404,6 @@ pub(super) fn note(
     message: Option<String>,
     value: &Value,
 ) {
-    let resource = match &path.subresource {
-        Some(subresource) => format!("{}/{subresource}", path.resource),
-        None => path.resource.clone(),
-    };
     let made = || value["metadata"]["name"].as_str().map(str::to_owned);
     let name = match (verb, &path.name) {
         (Verb::Create, None) if code < 300 => made(),
@@ -417,7 +413,7 @@ pub(super) fn note(
     case.witness.journal().append(What::Request(RequestFact {
         client: client.clone(),
         verb: verb.as_str().to_owned(),
-        resource,
+        resource: path.combined(),
         namespace: path.namespace.clone(),
         name,
         code,

@@ -7,8 +7,7 @@ use fake_csi::{Effect as CsiEffect, Method, Rule};
 use serde_json::{Value, json};
 
 use super::address::at;
-use super::driver::driver_client;
-use super::{Cluster, StartError, publisher_client};
+use super::{Cluster, StartError};
 use crate::apiserver::Refused;
 use crate::journal::{ActionFact, What};
 use crate::plan::{Action, Effect, Plan, Script, Target, objects};
@@ -72,9 +71,9 @@ impl Cluster {
                 }
             }
             Action::DriverDown(node) if plan.is_distributed() => {
-                self.fleet.stop_client(&publisher_client(Some(node))).await;
+                self.fleet.stop_client(&Role::Publisher.client(Some(node))).await;
                 self.endpoints.remove(&Some(node.clone()));
-                self.fleet.stop_client(&driver_client(Some(node))).await;
+                self.fleet.stop_client(&Role::Driver.client(Some(node))).await;
             }
             // The central driver serves all nodes from one endpoint.
             Action::DriverUp(..) | Action::DriverDown(_) => {}

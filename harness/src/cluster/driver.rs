@@ -69,13 +69,6 @@ impl Foreign {
     }
 }
 
-pub(super) fn driver_client(node: Option<&str>) -> String {
-    match node {
-        Some(node) => format!("driver@{node}"),
-        None => Role::Driver.as_str().to_owned(),
-    }
-}
-
 impl Cluster {
     /// Opens the endpoint of a node, or the central one.
     pub(super) async fn listen(&mut self, node: Option<(&String, &Segment)>) -> Result<(), StartError> {
@@ -146,7 +139,7 @@ impl Cluster {
             what: "listen before the driver's socket",
             source,
         };
-        let client = driver_client(node.as_deref());
+        let client = Role::Driver.client(node.as_deref());
         let running = self.foreign.as_ref().and_then(|foreign| foreign.socket.clone());
         let theirs = match running {
             Some(path) => path,

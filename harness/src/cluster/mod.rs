@@ -269,9 +269,9 @@ impl Cluster {
     fn start_publisher(&mut self, node: Option<&String>) -> Result<(), StartError> {
         let clients = match (node, self.replicas) {
             (None, Some(replicas)) => (1..=replicas)
-                .map(|number| format!("publisher@{number}"))
+                .map(|number| Role::Publisher.client(Some(&number.to_string())))
                 .collect(),
-            _ => vec![publisher_client(node.map(String::as_str))],
+            _ => vec![Role::Publisher.client(node.map(String::as_str))],
         };
         let node = node.cloned();
         let socket = self.endpoints.get(&node).map(|endpoint| endpoint.socket.clone());
@@ -406,12 +406,5 @@ fn is_motion(what: &What) -> bool {
         What::Request(request) => !matches!(request.verb.as_str(), "get" | "list" | "watch"),
         What::Call(call) => call.method != "GetCapacity",
         _ => false,
-    }
-}
-
-fn publisher_client(node: Option<&str>) -> String {
-    match node {
-        Some(node) => format!("publisher@{node}"),
-        None => Role::Publisher.as_str().to_owned(),
     }
 }

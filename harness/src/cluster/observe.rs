@@ -99,15 +99,9 @@ fn request(
     path: Option<api::ResourcePath>,
     (code, message, revision): (u16, Option<String>, Option<u64>),
 ) -> RequestFact {
-    let resource = match &path {
-        Some(api::ResourcePath {
-            resource,
-            subresource: Some(sub),
-            ..
-        }) => format!("{resource}/{sub}"),
-        Some(path) => path.resource.clone(),
-        None => String::new(),
-    };
+    let resource = path
+        .as_ref()
+        .map_or_else(String::new, api::ResourcePath::combined);
     let (namespace, name) = path.map(|path| (path.namespace, path.name)).unwrap_or_default();
     RequestFact {
         client,

@@ -6,6 +6,7 @@ use super::timeline::{choose, deciding, step_start};
 use crate::journal::{CallFact, Fact, What};
 use crate::judge::Failure;
 use crate::line;
+use crate::scenario::Role;
 use crate::system::HARNESS;
 
 /// Facts at most.
@@ -126,7 +127,7 @@ fn ends(fact: &Fact, processes: &BTreeSet<&str>) -> (Lane, Lane) {
 
 /// Who calls a driver is not told to it: it is whoever has got that socket.
 fn caller(call: &CallFact, processes: &BTreeSet<&str>) -> String {
-    let of_node = call.node.as_ref().map(|node| format!("publisher@{node}"));
+    let of_node = call.node.as_ref().map(|node| Role::Publisher.client(Some(node)));
     let known = |client: &str| processes.contains(client);
     match of_node.filter(|client| known(client)) {
         Some(client) => client,
@@ -140,7 +141,6 @@ mod tests {
     use super::*;
     use crate::journal::{ProcessEvent, ProcessFact, RequestFact};
     use crate::judge::Chain;
-    use crate::scenario::Role;
 
     fn started(client: &str) -> What {
         What::Process(ProcessFact {

@@ -137,6 +137,14 @@ impl Role {
         }
     }
 
+    /// The name of the client that plays it: of the one on a node, or of the only one.
+    pub(crate) fn client(self, node: Option<&str>) -> String {
+        match node {
+            Some(node) => format!("{}@{node}", self.as_str()),
+            None => self.as_str().to_owned(),
+        }
+    }
+
     /// The role that the name of a client belongs to: `publisher@n1` is a publisher. The harness and its controllers have none.
     pub(crate) fn of_client(client: &str) -> Option<Role> {
         let name = client.split('@').next();
