@@ -52,10 +52,12 @@ pub enum Defect {
     DriverRefusesRepeats,
     /// GetCapacity tells a smallest volume that is larger than all the room there is.
     DriverRaisesMinimum,
+    /// There is a thousand times the storage that the case says, and only the first answer of GetCapacity hides it.
+    DriverGrowsLater,
 }
 
 /// Every defect with its name on the command line.
-const NAMES: [(&str, Defect); 18] = [
+const NAMES: [(&str, Defect); 19] = [
     ("server-ignores-gates", Defect::ServerIgnoresGates),
     ("server-is-newest", Defect::ServerIsNewest),
     ("server-is-oldest", Defect::ServerIsOldest),
@@ -74,6 +76,7 @@ const NAMES: [(&str, Defect); 18] = [
     ("driver-chokes-on-parameters", Defect::DriverChokesOnParameters),
     ("driver-refuses-repeats", Defect::DriverRefusesRepeats),
     ("driver-raises-minimum", Defect::DriverRaisesMinimum),
+    ("driver-grows-later", Defect::DriverGrowsLater),
 ];
 
 /// The name given is not in the table.
@@ -108,6 +111,14 @@ impl Defect {
                 let scripts = scripts(self, told_at_first(&plan));
                 script(&mut plan, scripts);
             }
+            Defect::DriverGrowsLater => {
+                let scripts = scripts(self, told_at_first(&plan));
+                script(&mut plan, scripts);
+                plan.driver
+                    .pools
+                    .iter_mut()
+                    .for_each(|(_, storage)| grow(storage));
+            }
             Defect::DriverIsNeverReady
             | Defect::DriverTellsAConstant
             | Defect::DriverExaggerates
@@ -133,6 +144,12 @@ fn told_at_first(plan: &Plan) -> i64 {
         _ => 0,
     };
     plan.driver.pools.iter().map(|(_, storage)| raw(storage)).sum()
+}
+
+fn grow(storage: &mut Storage) {
+    if let Storage::Linear { capacity, .. } = storage {
+        *capacity = capacity.saturating_mul(1000);
+    }
 }
 
 /// What the driver is told to answer wrongly. `all`: what it has, in bytes.
@@ -168,6 +185,10 @@ fn scripts(defect: Defect, all: i64) -> Vec<Script> {
         Defect::DriverPromisesCapacity => vec![always("GetCapacity", Effect::Code(UNIMPLEMENTED))],
         Defect::DriverTellsAConstant => vec![capacity(all)],
         Defect::DriverExaggerates => vec![capacity(all * 2)],
+        Defect::DriverGrowsLater => vec![Script {
+            times: Some(1),
+            ..capacity(all)
+        }],
         Defect::DriverUnderstates => vec![capacity(all / 2)],
         Defect::DriverTellsNonsense => vec![capacity(-1)],
         Defect::DriverWavers => vec![Script {

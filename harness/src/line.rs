@@ -27,10 +27,15 @@ pub(crate) fn spell(fact: &Fact) -> String {
         What::StepActed(mark) => format!("actions of step {} done", mark.step + 1),
         What::Action(action) => action.text.clone(),
         What::Bound(bound) => match bound.bound {
-            BoundKind::Within => format!("expectation {} has had its time", bound.expect + 1),
+            BoundKind::Within => format!("expectation {} timed out", bound.expect + 1),
             BoundKind::Hold => format!("expectation {} has held for its time", bound.expect + 1),
+            BoundKind::Unasked => format!("expectation {}: the publisher asks for nothing", bound.expect + 1),
+            BoundKind::Undecided => format!(
+                "expectation {}: the scheduler tries no pod again",
+                bound.expect + 1
+            ),
         },
-        What::Lag(lag) => format!("the harness itself was late by {} ms", lag.late_us / 1000),
+        What::Lag(lag) => format!("harness stalled for {} ms", lag.late_us / 1000),
         What::Quiet => "nothing in flight, nothing moves".to_owned(),
         What::Request(request) => spell_request(request),
         What::Commit(commit) => spell_commit(commit),

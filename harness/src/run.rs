@@ -82,6 +82,11 @@ pub async fn run_and_keep(
     };
     let lag = tokio::spawn(watch_lag(journal.clone()));
     let played = conductor.play(&mut cluster).await;
+    if conductor.judge.progress() == Progress::Failed {
+        // Lag is told when it is over: what decided may have come in the middle of some.
+        tokio::time::sleep(TICK * 2).await;
+        conductor.feed();
+    }
     lag.abort();
     let (verdict, elapsed) = (conductor.judge.verdict(), journal.now());
     let standing = Standing::of(cluster, journal.clone());
@@ -98,10 +103,13 @@ pub async fn run_and_keep(
     Ok((outcome, standing))
 }
 
+/// How often the harness looks whether it gets its turn in time.
+const TICK: Duration = Duration::from_millis(50);
+
 /// Writes down when the harness does not get its turn in time.
 async fn watch_lag(journal: Journal) {
-    const TICK: Duration = Duration::from_millis(50);
-    const TELLING: Duration = Duration::from_millis(200);
+    /// Every timer of a busy process is late by some milliseconds.
+    const TELLING: Duration = Duration::from_millis(20);
     loop {
         let due = journal.now() + TICK;
         tokio::time::sleep(TICK).await;
@@ -129,10 +137,12 @@ impl Conductor<'_> {
             self.journal.append(What::StepStarted(StepMark { step }));
             if step == 0 {
                 // Inside the first step, so that nothing they do goes uncounted.
+                let from = self.journal.len();
                 for role in &self.plan.roles {
                     cluster.start_role(*role)?;
                 }
                 cluster.ready(self.patience).await;
+                cluster.up(from).await;
             }
             cluster.act(self.plan, step).await?;
             self.journal.append(What::StepActed(StepMark { step }));

@@ -31,6 +31,32 @@ enum Told {
     Event,
 }
 
+/// How often the systems asked or tried, by what it was about. A snapshot tells later how often they did so since.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Rounds {
+    /// GetCapacity calls, by node, segment and parameters.
+    calls: BTreeMap<String, u64>,
+    /// Refused scheduling attempts, by pod.
+    attempts: BTreeMap<String, u64>,
+}
+
+impl Rounds {
+    /// The largest number of GetCapacity calls about the same thing since.
+    pub(crate) fn calls_since(&self, before: &Rounds) -> u64 {
+        largest(&self.calls, &before.calls)
+    }
+
+    /// The largest number of refused attempts of the same pod since.
+    pub(crate) fn attempts_since(&self, before: &Rounds) -> u64 {
+        largest(&self.attempts, &before.attempts)
+    }
+}
+
+fn largest(now: &BTreeMap<String, u64>, before: &BTreeMap<String, u64>) -> u64 {
+    let since = |(key, count): (&String, &u64)| count - before.get(key).copied().unwrap_or(0);
+    now.iter().map(since).max().unwrap_or(0)
+}
+
 /// The state at one point of the journal.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct World {
@@ -38,7 +64,7 @@ pub(crate) struct World {
     /// The latest refusal of each pod that exists.
     refusals: BTreeMap<String, Refusal>,
     /// How often each thing was asked or attempted.
-    rounds: BTreeMap<String, u64>,
+    rounds: Rounds,
     /// What the driver told the harness, by the case's name for it, with the fact.
     answers: BTreeMap<String, (u64, AnswerFact)>,
 }
@@ -49,7 +75,7 @@ impl World {
         match &fact.what {
             What::Commit(commit) => self.commit(fact.seq, commit),
             What::Call(call) if call.method == "GetCapacity" => {
-                *self.rounds.entry(call_key(call)).or_default() += 1;
+                *self.rounds.calls.entry(call_key(call)).or_default() += 1;
             }
             What::Answer(answer) => {
                 self.answers
@@ -108,7 +134,7 @@ impl World {
             last.told_twice = true;
             return;
         }
-        *self.rounds.entry(format!("pod {pod}")).or_default() += 1;
+        *self.rounds.attempts.entry(pod.to_owned()).or_default() += 1;
         let refusal = Refusal {
             seq,
             text: text.to_owned(),
@@ -144,14 +170,8 @@ impl World {
     }
 
     /// How often each thing was asked so far.
-    pub(crate) fn rounds(&self) -> &BTreeMap<String, u64> {
+    pub(crate) fn rounds(&self) -> &Rounds {
         &self.rounds
-    }
-
-    /// The largest number of times that one thing was asked since.
-    pub(crate) fn rounds_since(&self, before: &BTreeMap<String, u64>) -> u64 {
-        let since = |(key, count): (&String, &u64)| count - before.get(key).copied().unwrap_or(0);
-        self.rounds.iter().map(since).max().unwrap_or(0)
     }
 }
 
@@ -203,7 +223,7 @@ mod tests {
         let mut world = World::default();
         facts.iter().for_each(|fact| world.apply(fact));
         let refusal = world.refusal("p").expect("it was refused");
-        (refusal.seq, world.rounds_since(&BTreeMap::new()))
+        (refusal.seq, world.rounds().attempts_since(&Rounds::default()))
     }
 
     #[test]

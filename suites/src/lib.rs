@@ -9,6 +9,7 @@ pub mod report;
 mod select;
 pub mod selftest;
 mod session;
+mod turns;
 
 use std::path::{Path, PathBuf};
 
@@ -21,6 +22,7 @@ pub use defects::{Defect, Defects};
 pub use libtest::libtest_main;
 pub use select::{SelectError, Selection, Shard};
 pub use session::{CaseResult, Cause, Ended, Explained, Session, explain_failure};
+pub use turns::Turns;
 
 /// Where the cases of this repository are: as short as it can be told from where the user stands.
 pub fn cases_folder() -> PathBuf {

@@ -15,6 +15,7 @@ use harness::scenario::ScenarioError;
 use harness::system::Systems;
 use libtest_mimic::{Arguments, Failed, Trial};
 
+use crate::Turns;
 use crate::session::{Ended, Session};
 
 /// Runs or lists the cases as the arguments of the process say.
@@ -35,7 +36,8 @@ pub fn libtest_main(folder: &Path, systems: Systems) -> ExitCode {
         manifest: None,
         attempts: 1,
         options: RunOptions::default(),
-        jobs: 1,
+        // As many as there are test threads.
+        turns: Turns::of(usize::MAX),
         keep: None,
         keep_passed: false,
         rerun: "cargo xtask e2e".to_owned(),

@@ -13,10 +13,9 @@ use harness::system::Systems;
 use harness::{Outcome, RunOptions, Standing, StartError, record};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use crate::Catalogue;
+use crate::{Catalogue, Turns};
 
 /// How to run the cases.
 pub struct Session {
@@ -26,8 +25,8 @@ pub struct Session {
     pub manifest: Option<Manifest>,
     /// Bounds and poll interval.
     pub options: RunOptions,
-    /// Cases at the same time.
-    pub jobs: usize,
+    /// Who may run: cases at the same time, or one alone.
+    pub turns: Turns,
     /// How often a case that fails is run in all. One that passes then is flaky, and not passed.
     pub attempts: u32,
     /// Where the runs of cases that don't pass are kept; none: nowhere.
@@ -138,6 +137,8 @@ pub struct CaseResult {
     pub ended: Ended,
     /// From the first server to the verdict, over all attempts.
     pub elapsed: Duration,
+    /// How often it was run again with the machine to itself, because nothing could be told beside the others.
+    pub repeated: u32,
     /// Where the run is kept: the first one of several attempts, which is the one that is explained.
     pub folder: Option<PathBuf>,
 }
@@ -160,6 +161,9 @@ impl Attempt {
     }
 }
 
+/// How often a case has the machine to itself, where nothing could be told beside the others. Then others must be at work on it.
+const REPEATED: u32 = 2;
+
 impl Session {
     /// Runs all cases and calls `each` as they end. Results come back in the order of the cases.
     pub async fn run(
@@ -167,15 +171,10 @@ impl Session {
         plans: Vec<Plan>,
         mut each: impl FnMut(&CaseResult),
     ) -> Vec<CaseResult> {
-        let permits = Arc::new(Semaphore::new(self.jobs.max(1)));
         let mut tasks = JoinSet::new();
         for (index, plan) in plans.into_iter().enumerate() {
-            let (session, permits) = (self.clone(), permits.clone());
-            tasks.spawn(async move {
-                // The semaphore is never closed, and a missing permit would only mean more at once.
-                let _permit = permits.acquire_owned().await.ok();
-                (index, session.run_one(plan).await)
-            });
+            let session = self.clone();
+            tasks.spawn(async move { (index, session.run_one(plan).await) });
         }
         let mut results = Vec::new();
         while let Some(joined) = tasks.join_next().await {
@@ -195,11 +194,22 @@ impl Session {
     /// Runs one case.
     pub async fn run_one(&self, plan: Plan) -> CaseResult {
         let plan = self.adapted(plan);
-        let attempts = self.all_attempts(&plan).await;
+        let turn = self.turns.together().await;
+        let mut attempts = self.all_attempts(&plan).await;
+        drop(turn);
+        let mut repeated = 0;
+        while matches!(attempts.ended, Ended::Inconclusive(_)) && repeated < REPEATED {
+            let _turn = self.turns.alone().await;
+            let before = attempts.elapsed;
+            attempts = self.all_attempts(&plan).await;
+            attempts.elapsed += before;
+            repeated += 1;
+        }
         CaseResult {
             plan,
             ended: attempts.ended,
             elapsed: attempts.elapsed,
+            repeated,
             folder: attempts.folder,
         }
     }
@@ -221,6 +231,7 @@ impl Session {
             plan,
             ended: attempt.ended,
             elapsed: attempt.elapsed,
+            repeated: 0,
             folder: attempt.folder,
         };
         (result, standing)
@@ -349,6 +360,7 @@ fn lines_about(folder: &Path, outcome: &Outcome) -> Vec<String> {
 pub fn explain_failure(plan: &Plan, outcome: &Outcome, rerun: String, files: Vec<String>) -> Option<String> {
     let context = Context {
         requirements: Catalogue::load().of(plan),
+        is_undecided: matches!(outcome.verdict, Verdict::Inconclusive(_)),
         rerun,
         files,
     };

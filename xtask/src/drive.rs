@@ -14,7 +14,7 @@ use suites::harness::{RunOptions, StartError};
 use suites::report::{
     CASES, CaseRecord, FORMAT, Report, SettingsRecord, SystemRecord, forget_runs, remember, write_all,
 };
-use suites::{CaseResult, Ended, Session};
+use suites::{CaseResult, Ended, Session, Turns};
 
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -87,7 +87,7 @@ pub(crate) fn drive(mut drive: Drive<'_>) -> Exit {
         systems: drive.systems,
         manifest: drive.manifest,
         options,
-        jobs: drive.jobs,
+        turns: Turns::of(drive.jobs),
         attempts: drive.run.attempts,
         keep: Some(match &drive.run.output {
             Some(folder) => folder.join(CASES),
@@ -240,7 +240,6 @@ pub(crate) fn announce(result: &CaseResult, verbose: bool) {
         }
         Ended::Inconclusive(explained) => {
             println!("{}", explained.text);
-            line(&paint.bad("UNDECIDED"), "  the machine was too busy to tell");
         }
         Ended::Broken(error) => println!("{}  {id}\n  {error}\n", paint.bad("ERROR")),
         Ended::Surprising(known) => line(
@@ -270,6 +269,10 @@ pub(crate) fn summarize(report: &Report, verbose: bool) {
         println!("API server {}", report.settings.api_server);
     }
     println!("{}", report.counts_in_words());
+    let repeated = report.cases.iter().filter(|case| case.repeated > 0).count();
+    if repeated > 0 {
+        println!("{repeated} ran again alone: beside the others the machine was too busy to tell");
+    }
     for reason in &report.partial {
         println!("partial: {reason}");
     }

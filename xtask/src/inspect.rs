@@ -134,6 +134,7 @@ pub(crate) fn judge(folder: &Path) -> Exit {
     };
     let context = Context {
         requirements: Catalogue::load().of(&plan),
+        is_undecided: matches!(verdict, Verdict::Inconclusive(_)),
         rerun: rerun(&plan, folder),
         files: Vec::new(),
     };

@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use anstream::{eprintln, println};
 use clap::Args;
-use suites::Session;
 use suites::harness::Standing;
 use suites::harness::manifest::Manifest;
 use suites::harness::plan::{Plan, lower};
 use suites::harness::scenario::{self, ScenarioError};
 use suites::harness::system::Systems;
 use suites::report::{CASES, CaseRecord, SystemRecord};
+use suites::{Session, Turns};
 
 use crate::built_in::{Defect, built_in};
 use crate::command::{RunArgs, default_jobs};
@@ -94,7 +94,7 @@ impl Chosen {
             options: options(args.run.patience, self.manifest.as_ref(), self.defect),
             systems: self.systems,
             manifest: self.manifest,
-            jobs: 1,
+            turns: Turns::of(1),
             attempts: args.run.attempts,
             keep: Some(keep),
             keep_passed,

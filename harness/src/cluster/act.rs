@@ -19,6 +19,7 @@ impl Cluster {
     /// Does everything of one step, in order.
     pub(crate) async fn act(&mut self, plan: &Plan, step: usize) -> Result<(), StartError> {
         for (action, text) in &plan.steps[step].actions {
+            self.let_know(action).await;
             self.journal
                 .append(What::Action(ActionFact { text: text.clone() }));
             self.catch_up();
@@ -35,6 +36,23 @@ impl Cluster {
                 })?;
         }
         Ok(())
+    }
+
+    /// Lets the systems know what was done so far, before anything that may depend on it.
+    async fn let_know(&mut self, next: &Action) {
+        let resource = next.resource();
+        let depends = |told: &String| match (resource.as_deref(), next) {
+            // Events of one resource stay in order.
+            (Some(resource), _) if resource == told => false,
+            // Pods come with their claims, many at once, as users make them.
+            (Some(resource), Action::Create(_)) => !(is_workload(resource) && is_workload(told)),
+            _ => true,
+        };
+        if self.untold.iter().any(depends) {
+            self.delivered().await;
+            self.untold.clear();
+        }
+        self.untold.extend(resource);
     }
 
     /// Does one thing outside of any step; a refusal is told in words.
@@ -106,11 +124,17 @@ impl Cluster {
                 self.active.retain(|active| active != role);
                 self.fleet.stop(*role).await;
             }
-            Action::Start(role) => self.start_role(*role)?,
+            Action::Start(role) => {
+                let from = self.journal.len();
+                self.start_role(*role)?;
+                self.up(from).await;
+            }
             Action::Reschedule(settings) => {
                 self.fleet.stop(Role::Scheduler).await;
                 self.settings.scheduler = settings.clone();
+                let from = self.journal.len();
                 self.start_role(Role::Scheduler)?;
+                self.up(from).await;
             }
             Action::Fault { id, rule, kills } => {
                 let installed = self.api.perturb(rule.clone());
@@ -177,6 +201,10 @@ impl Cluster {
             }
         }
     }
+}
+
+fn is_workload(resource: &str) -> bool {
+    matches!(resource, "pods" | "persistentvolumeclaims")
 }
 
 /// Why an action could not be done.

@@ -12,13 +12,13 @@ mod extender;
 mod kubelet;
 mod observe;
 mod owner;
+mod quiet;
 mod ready;
 mod settings;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use fake_apiserver::{ApiServer, RuleId};
 use fake_csi::{FakeDriver, Pool, Storage};
@@ -26,7 +26,7 @@ use serde_json::Value;
 use tokio::task::JoinHandle;
 
 use crate::apiserver::Refused;
-use crate::journal::{Journal, What};
+use crate::journal::Journal;
 use crate::plan::{NAMESPACE, Plan};
 use crate::run::RunOptions;
 use crate::scenario::Role;
@@ -92,6 +92,8 @@ pub(crate) struct Cluster {
     controllers: JoinHandle<()>,
     fleet: Fleet,
     journal: Journal,
+    /// Resources that the harness has written to, and whose watchers may not know yet.
+    untold: BTreeSet<String>,
     /// The state as the harness's own actions see it.
     world: World,
     world_seen: u64,
@@ -167,6 +169,7 @@ impl Cluster {
             folder,
             fleet,
             journal: journal.clone(),
+            untold: BTreeSet::new(),
             world: World::default(),
             world_seen: 0,
             active: Vec::new(),
@@ -325,36 +328,6 @@ impl Cluster {
         }))
     }
 
-    /// Waits until nothing is in flight and nothing has moved for a moment.
-    pub(crate) async fn quiet(&self) {
-        /// Long enough for a program on a busy machine to answer what it has just been told.
-        const SETTLE_IN_MEMORY: Duration = Duration::from_millis(40);
-        /// The events of a real server take longer, and nobody knows which are on their way. Still less than the usual poll interval.
-        const SETTLE_BEHIND_PROXY: Duration = Duration::from_millis(80);
-        /// A call that takes longer hangs.
-        const HANGS: Duration = Duration::from_millis(200);
-        let settle = match self.api.is_real() {
-            true => SETTLE_BEHIND_PROXY,
-            false => SETTLE_IN_MEMORY,
-        };
-        loop {
-            self.api.quiet().await;
-            // A call that hangs moves nothing, and would never end.
-            let _ = tokio::time::timeout(HANGS, self.driver.quiet()).await;
-            if let Some(foreign) = &self.foreign {
-                let _ = tokio::time::timeout(HANGS, foreign.quiet()).await;
-            }
-            let (from, began) = (self.journal.len(), self.journal.now());
-            tokio::time::sleep(settle).await;
-            // Where this task had to wait for its turn, others may still be waiting for theirs.
-            let is_starved = self.journal.now() - began > settle * 2;
-            let moves = |what: &What| is_motion(what) && !(self.api.is_real() && is_refusal(what));
-            if !is_starved && !self.journal.since(from).iter().any(|fact| moves(&fact.what)) {
-                return;
-            }
-        }
-    }
-
     /// The API server, where it is the one in memory.
     pub(crate) fn api(&self) -> Option<&ApiServer> {
         match &self.api {
@@ -391,20 +364,4 @@ fn logs(folder: &Path) -> Vec<(String, Vec<u8>)> {
         .collect();
     logs.sort();
     logs
-}
-
-/// Whether a fact is a request that was refused. Who tries again and again while a fault lasts moves nothing by that; behind a proxy it
-/// would never be still for long enough.
-fn is_refusal(what: &What) -> bool {
-    matches!(what, What::Request(request) if request.code >= 400)
-}
-
-/// Whether a fact shows that the cluster is still moving; polls that change nothing do not.
-fn is_motion(what: &What) -> bool {
-    match what {
-        What::Commit(_) | What::Delivery(_) | What::Process(_) => true,
-        What::Request(request) => !matches!(request.verb.as_str(), "get" | "list" | "watch"),
-        What::Call(call) => call.method != "GetCapacity",
-        _ => false,
-    }
 }

@@ -11,6 +11,9 @@ use crate::scenario::Role;
 /// How long a program may take from its start to its first list or watch, before patience.
 const START: Duration = Duration::from_secs(30);
 
+/// How long one that was started is waited for before the next action.
+const UP: Duration = Duration::from_secs(2);
+
 impl Cluster {
     /// Waits until every child process has listed or watched something, stands for election, or has ended. One that does neither in time is
     /// written down.
@@ -23,7 +26,7 @@ impl Cluster {
             .map(|(client, role)| (client.clone(), role))
             .collect();
         let names = waiting.iter().map(|(client, _)| client.clone()).collect();
-        let left = tokio::time::timeout(START.mul_f64(patience), self.all_seen(names)).await;
+        let left = tokio::time::timeout(START.mul_f64(patience), self.all_seen(names, 0)).await;
         if left.is_ok() {
             return;
         }
@@ -36,8 +39,21 @@ impl Cluster {
         }
     }
 
-    async fn all_seen(&self, mut waiting: BTreeSet<Arc<str>>) {
-        let mut next = 0;
+    /// Waits a little until the systems that were started after a fact know the cluster as it is. One that takes longer may have its
+    /// reasons in the case; [`Cluster::ready`] is what judges.
+    pub(crate) async fn up(&self, from: u64) {
+        let facts = self.journal.since(from);
+        let started = facts.iter().filter_map(|fact| match &fact.what {
+            // A driver asks the API server for nothing.
+            What::Process(process) if process.role != Role::Driver => Some(process.client.clone()),
+            _ => None,
+        });
+        let _ = tokio::time::timeout(UP, self.all_seen(started.collect(), from)).await;
+        self.delivered().await;
+    }
+
+    async fn all_seen(&self, mut waiting: BTreeSet<Arc<str>>, from: u64) {
+        let mut next = from;
         loop {
             for fact in self.journal.since(next) {
                 next = fact.seq + 1;

@@ -53,7 +53,7 @@ pub enum What {
     StepActed(StepMark),
     /// The harness did something.
     Action(ActionFact),
-    /// A bound was reached: the time that an expectation had, or the time that it had to hold.
+    /// A bound was reached: the time that an expectation had, that it had to hold, or that systems had that say nothing.
     Bound(BoundFact),
     /// Nothing was in flight and nothing had changed for a while.
     Quiet,
@@ -131,6 +131,10 @@ pub enum BoundKind {
     Within,
     /// The time for which it had to stay true.
     Hold,
+    /// The time after which a publisher that has not asked the driver is taken not to ask.
+    Unasked,
+    /// The time after which a scheduler that has not tried a pod again is taken not to try.
+    Undecided,
 }
 
 /// An answered API request; a watch is answered when it is accepted.

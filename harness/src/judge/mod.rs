@@ -2,10 +2,12 @@
 
 mod answers;
 mod chain;
+mod lateness;
 mod monitor;
 mod objects;
 mod pattern;
 mod predicate;
+mod settled;
 
 use std::time::Duration;
 
@@ -15,9 +17,10 @@ pub use predicate::{DiffRow, RowState, spell_bytes};
 pub(crate) use predicate::{Offer, row_key, spell_offer};
 
 use crate::journal::{BoundFact, BoundKind, Fact, ProcessEvent, What};
-use crate::plan::{Plan, Predicate};
+use crate::plan::{Bound, Expect, Plan, Predicate};
 use crate::world::World;
-use monitor::{Monitor, Phase};
+use monitor::{Monitor, Phase, View};
+use settled::Scene;
 
 /// What a case came to.
 #[derive(Debug, Clone)]
@@ -77,6 +80,7 @@ pub enum Progress {
 pub struct Judge<'p> {
     plan: &'p Plan,
     world: World,
+    scene: Scene,
     facts: Vec<Fact>,
     refresh: Duration,
     patience: f64,
@@ -91,11 +95,21 @@ pub struct Judge<'p> {
 /// However short the refresh: a system needs this long to do anything at all on a busy machine.
 const FLOOR: Duration = Duration::from_secs(10);
 
-/// So late in one step that being late says nothing about others.
-const STARVED: Duration = Duration::from_secs(2);
+/// However short the refresh: a publisher that has asked nothing for this long, and for [`MISSED`] refreshes, is taken not to ask.
+const UNASKED: Duration = Duration::from_secs(1);
+const MISSED: u32 = 10;
 
-/// However short the refresh: who has asked nothing for this long is taken not to ask.
+/// A scheduler that has not tried a pod again for this long is taken not to try: longer than the back-off of kube-scheduler as its
+/// manifest sets it, and the second that its queue takes to notice the end of one.
+const UNDECIDED: Duration = Duration::from_secs(3);
+
+/// However short the refresh: who has asked nothing for this long while something must hold for some rounds will not.
 const SILENCE: Duration = Duration::from_secs(3);
+
+/// Where the harness was late others were too, so that silence means less: it has to last longer by so many times that, ...
+const SLOWED: u32 = 2;
+/// ... and by so many times itself at the most.
+const SLOWEST: u32 = 2;
 
 impl<'p> Judge<'p> {
     /// For a case that has not begun.
@@ -103,6 +117,7 @@ impl<'p> Judge<'p> {
         Judge {
             plan,
             world: World::default(),
+            scene: Scene::default(),
             facts: Vec::new(),
             refresh: Duration::ZERO,
             patience: 1.0,
@@ -118,6 +133,7 @@ impl<'p> Judge<'p> {
     /// Takes one fact in.
     pub fn observe(&mut self, fact: Fact) {
         self.world.apply(&fact);
+        self.scene.apply(&fact);
         if self.failure.is_none() {
             self.judge(&fact);
         }
@@ -142,10 +158,13 @@ impl<'p> Judge<'p> {
             What::StepStarted(mark) => self.start(mark.step, fact),
             What::StepActed(_) => self.acted_us = Some(fact.at_us),
             What::Bound(reached) => {
-                if let Some(monitor) = self.monitors.get_mut(reached.expect)
-                    && reached.step == self.step
-                {
-                    monitor.bound(reached.bound, fact);
+                let reached = *reached;
+                if reached.step == self.step {
+                    self.each_monitor(fact, |at, monitor, view| {
+                        if at == reached.expect {
+                            monitor.bound(reached.bound, view, fact);
+                        }
+                    });
                 }
                 return;
             }
@@ -163,10 +182,31 @@ impl<'p> Judge<'p> {
             }
             _ => {}
         }
-        let since = Duration::from_micros(fact.at_us.saturating_sub(self.started_us));
-        let refreshes = since.as_secs_f64() / self.refresh.as_secs_f64().max(f64::EPSILON);
-        for monitor in &mut self.monitors {
-            monitor.observe(self.plan, &self.world, fact, refreshes);
+        self.each_monitor(fact, |_, monitor, view| monitor.observe(view, fact));
+    }
+
+    fn each_monitor(&mut self, fact: &Fact, mut each: impl FnMut(usize, &mut Monitor<'p>, View<'_>)) {
+        let mut monitors = std::mem::take(&mut self.monitors);
+        let view = self.view(fact);
+        for (at, monitor) in monitors.iter_mut().enumerate() {
+            each(at, monitor, view);
+        }
+        self.monitors = monitors;
+    }
+
+    /// What monitors see at a fact.
+    fn view(&self, fact: &Fact) -> View<'_> {
+        self.view_at(fact.at_us)
+    }
+
+    fn view_at(&self, at_us: u64) -> View<'_> {
+        let since = Duration::from_micros(at_us.saturating_sub(self.started_us));
+        View {
+            plan: self.plan,
+            world: &self.world,
+            scene: &self.scene,
+            step_started: self.step_started,
+            refreshes: since.as_secs_f64() / self.refresh.as_secs_f64().max(f64::EPSILON),
         }
     }
 
@@ -175,13 +215,15 @@ impl<'p> Judge<'p> {
         self.step_started = fact.seq;
         self.started_us = fact.at_us;
         self.acted_us = None;
-        self.monitors = self
+        let expectations = self
             .plan
             .steps
             .get(step)
             .into_iter()
-            .flat_map(|step| &step.expect)
-            .map(Monitor::new)
+            .flat_map(|step| &step.expect);
+        let view = self.view(fact);
+        self.monitors = expectations
+            .map(|expect| Monitor::new(expect, view, fact))
             .collect();
     }
 
@@ -206,38 +248,51 @@ impl<'p> Judge<'p> {
     /// The next moment, in journal time, at which a bound is reached.
     pub fn next_bound(&self) -> Option<(Duration, BoundFact)> {
         let acted = Duration::from_micros(self.acted_us?);
-        let bounds = self.monitors.iter().enumerate().filter_map(|(expect, monitor)| {
-            let fact = |bound| BoundFact {
-                step: self.step,
-                expect,
-                bound,
-            };
-            match (&monitor.phase, monitor.expect.hold) {
-                (Phase::Waiting, _) => {
-                    let within = monitor.expect.within.time(self.refresh).max(FLOOR);
-                    Some((acted + within.mul_f64(self.patience), fact(BoundKind::Within)))
-                }
-                (Phase::Holding { since_us, .. }, Some(hold)) => {
-                    // A system that never asks again proves its silence by time.
-                    let limit = match hold.count() {
-                        0 => hold.time(self.refresh),
-                        _ => (hold.time(self.refresh) * 3).max(SILENCE),
-                    };
-                    Some((
-                        Duration::from_micros(*since_us) + limit.mul_f64(self.patience),
-                        fact(BoundKind::Hold),
-                    ))
-                }
-                _ => None,
-            }
+        let view = self.view_at(self.started_us);
+        let bounds = self.monitors.iter().enumerate().flat_map(|(expect, monitor)| {
+            let (since, pending) = monitor.pending(view);
+            let late = self.scene.late.saturating_sub(since.late);
+            let waits = pending.into_iter().map(move |bound| {
+                let limit = self.limit(monitor.expect, bound).mul_f64(self.patience);
+                let slowed = match bound {
+                    BoundKind::Hold => Duration::ZERO,
+                    _ => (late * SLOWED).min(limit * SLOWEST),
+                };
+                let from = match bound {
+                    BoundKind::Unasked => since.at_us.max(self.scene.asked_us),
+                    _ => since.at_us,
+                };
+                (Duration::from_micros(from) + limit + slowed, bound)
+            });
+            let within = (monitor.phase == Phase::Waiting).then(|| {
+                let limit = self.limit(monitor.expect, BoundKind::Within);
+                (acted + limit.mul_f64(self.patience), BoundKind::Within)
+            });
+            waits.chain(within).map(move |(at, bound)| {
+                let step = self.step;
+                (at, BoundFact { step, expect, bound })
+            })
         });
         bounds.min_by_key(|(at, _)| *at)
+    }
+
+    /// How long an expectation, or what it waits for, may take.
+    fn limit(&self, expect: &Expect, bound: BoundKind) -> Duration {
+        match (bound, expect.hold) {
+            (BoundKind::Within, _) => expect.within.time(self.refresh).max(FLOOR),
+            (BoundKind::Unasked, _) => (self.refresh * MISSED).max(UNASKED),
+            (BoundKind::Undecided, _) => UNDECIDED,
+            (BoundKind::Hold, Some(Bound::Time(time))) => time,
+            // A system that never asks again proves its silence by time.
+            (BoundKind::Hold, Some(rounds)) => (rounds.time(self.refresh) * 3).max(SILENCE),
+            (BoundKind::Hold, None) => Duration::ZERO,
+        }
     }
 
     /// The verdict over all facts so far.
     pub fn verdict(&self) -> Verdict {
         if let Some(failure) = &self.failure {
-            return match self.was_starved(failure) {
+            return match lateness::excuses(&self.facts, failure) {
                 true => Verdict::Inconclusive(failure.clone()),
                 false => Verdict::Fail(failure.clone()),
             };
@@ -254,18 +309,6 @@ impl<'p> Judge<'p> {
             decided_by: self.facts.last().map_or(0, |fact| fact.seq),
             step_started: self.step_started,
         }))
-    }
-
-    /// Whether a bound decided while the harness did not get its share of the machine. What was seen and must not be
-    /// counts in any case.
-    fn was_starved(&self, failure: &Failure) -> bool {
-        let is_late = |fact: &Fact| fact.seq == failure.decided_by && matches!(fact.what, What::Bound(_));
-        let in_step = self.facts.iter().filter(|fact| fact.seq >= failure.step_started);
-        let lag = in_step.map(|fact| match fact.what {
-            What::Lag(lag) => Duration::from_micros(lag.late_us),
-            _ => Duration::ZERO,
-        });
-        self.facts.iter().any(is_late) && lag.sum::<Duration>() > STARVED
     }
 
     /// All facts so far.

@@ -2,26 +2,22 @@
 //!
 //! A monitor never looks at a clock: bounds reach it as facts of the journal, so that a stored journal judges the same.
 
-use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::pattern;
 use super::predicate::{self, DiffRow};
+use super::settled::Scene;
 use crate::journal::{BoundKind, Fact, What};
-use crate::plan::{Count, Expect, PUBLISHED, Pattern, Plan, Predicate, names_of};
-use crate::world::World;
+use crate::plan::{Bound, Count, Expect, PUBLISHED, Pattern, Plan, Predicate, names_of};
+use crate::world::{Rounds, World};
 
 /// Where a monitor stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Phase {
     /// Not true yet.
     Waiting,
-    /// True, and to stay so until the system has asked often enough again.
-    Holding {
-        /// Rounds when it became true.
-        before: BTreeMap<String, u64>,
-        /// Journal time when it became true.
-        since_us: u64,
-    },
+    /// True, and to stay so for its time, and until the systems have had their say.
+    Holding,
     /// True for long enough; only silence is missing.
     Ripe,
     /// Shown.
@@ -56,10 +52,41 @@ pub(super) struct Monitor<'p> {
     pub(super) limit: Option<u64>,
     /// Whether the window of a negative expectation is open.
     anchored: bool,
+    /// Since when it has been true.
+    since: Since,
+}
+
+/// Since when an expectation has been true, and what has come since.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Since {
+    /// Rounds at that time.
+    before: Rounds,
+    /// Journal time.
+    pub(super) at_us: u64,
+    /// How long the harness had been late up to then.
+    pub(super) late: Duration,
+    /// It has been true for as long as it must.
+    held: bool,
+    /// A publisher that has not asked the driver up to now does not ask.
+    unasked: bool,
+    /// A scheduler that has not tried a pod again up to now does not try.
+    undecided: bool,
+}
+
+/// What all monitors of a step look at.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct View<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) world: &'a World,
+    pub(super) scene: &'a Scene,
+    pub(super) step_started: u64,
+    /// Poll intervals since the step began.
+    pub(super) refreshes: f64,
 }
 
 impl<'p> Monitor<'p> {
-    pub(super) fn new(expect: &'p Expect) -> Self {
+    /// At the fact that starts the step.
+    pub(super) fn new(expect: &'p Expect, view: View<'_>, fact: &Fact) -> Self {
         let anchored = !matches!(expect.predicate, Predicate::Never { after: Some(_), .. });
         let mut monitor = Monitor {
             expect,
@@ -68,9 +95,10 @@ impl<'p> Monitor<'p> {
             seen: 0,
             limit: None,
             anchored,
+            since: Since::default(),
         };
         if monitor.is_satisfied_now() {
-            monitor.phase = Phase::Ripe;
+            monitor.start_holding(view, fact);
         }
         monitor
     }
@@ -79,26 +107,86 @@ impl<'p> Monitor<'p> {
         predicate::evaluate(plan, world, &self.expect.predicate)
     }
 
-    /// Takes one fact in, so many refreshes after the step began; `world` has it already.
-    pub(super) fn observe(&mut self, plan: &Plan, world: &World, fact: &Fact, refreshes: f64) {
+    /// Takes one fact in; the view has it already.
+    pub(super) fn observe(&mut self, view: View<'_>, fact: &Fact) {
         if matches!(self.phase, Phase::Failed(_)) {
             return;
         }
         match &self.expect.predicate {
-            Predicate::Never { of, after } => self.observe_never(plan, of, after.as_deref(), fact),
-            Predicate::Count(count) => self.observe_count(plan, count, fact, refreshes),
-            Predicate::Order(list) => self.observe_order(plan, list, fact),
-            _ => self.observe_state(plan, world, fact),
+            Predicate::Never { of, after } => self.observe_never(view, of, after.as_deref(), fact),
+            Predicate::Count(count) => self.observe_count(view, count, fact),
+            Predicate::Order(list) => self.observe_order(view, list, fact),
+            _ => self.observe_state(view, fact),
         }
-        if fact_is_quiet(fact) && self.phase == Phase::Ripe {
-            self.decide(Phase::Met, fact);
+        self.ripen(view, fact);
+    }
+
+    /// From holding to ripe, from ripe to met; and back, where there is news that has to be waited for.
+    fn ripen(&mut self, view: View<'_>, fact: &Fact) {
+        match self.phase {
+            // Nothing that came before the last action speaks of the step.
+            Phase::Holding if matches!(fact.what, What::StepActed(_)) && self.expect.is_negative() => {
+                self.start_holding(view, fact);
+            }
+            Phase::Holding if self.has_held(view.world) && self.is_settled(view) => self.phase = Phase::Ripe,
+            Phase::Ripe if !self.is_settled(view) => {
+                self.phase = Phase::Holding;
+                self.since.at_us = fact.at_us;
+                self.since.late = view.scene.late;
+            }
+            Phase::Ripe if matches!(fact.what, What::Quiet) => self.decide(Phase::Met, fact),
+            _ => {}
         }
     }
 
+    fn has_held(&self, world: &World) -> bool {
+        let rounds = |since: fn(&Rounds, &Rounds) -> u64| since(world.rounds(), &self.since.before);
+        // The first of them may have begun before the state did.
+        let more_than = |count: u32, seen: u64| count > 0 && seen > u64::from(count);
+        self.since.held
+            || match self.expect.hold {
+                None => true,
+                Some(Bound::Refreshes(count)) => more_than(count, rounds(Rounds::calls_since)),
+                Some(Bound::Rounds(count)) => {
+                    let attempts = rounds(Rounds::attempts_since);
+                    more_than(count, attempts.max(rounds(Rounds::calls_since)))
+                }
+                Some(Bound::Time(_)) => false,
+            }
+    }
+
+    /// Whether nothing is on its way any more that could make a negative expectation false.
+    fn is_settled(&self, view: View<'_>) -> bool {
+        !self.expect.is_negative() || (self.has_asked(view) && self.has_decided(view))
+    }
+
+    fn has_asked(&self, view: View<'_>) -> bool {
+        self.since.unasked || view.scene.has_asked(view.plan, view.world, &self.since.before)
+    }
+
+    fn has_decided(&self, view: View<'_>) -> bool {
+        let predicate = &self.expect.predicate;
+        self.since.undecided || view.scene.has_decided(view.world, predicate, view.step_started)
+    }
+
+    /// The bounds that end a wait for the systems, with the time since when they run; none for a monitor that waits for itself.
+    pub(super) fn pending(&self, view: View<'_>) -> (&Since, Vec<BoundKind>) {
+        let mut pending = Vec::new();
+        if self.phase == Phase::Holding {
+            let is_negative = self.expect.is_negative();
+            pending.extend((!self.has_held(view.world)).then_some(BoundKind::Hold));
+            pending.extend((is_negative && !self.has_asked(view)).then_some(BoundKind::Unasked));
+            pending.extend((is_negative && !self.has_decided(view)).then_some(BoundKind::Undecided));
+        }
+        (&self.since, pending)
+    }
+
     /// The bound that the harness reached for this monitor.
-    pub(super) fn bound(&mut self, bound: BoundKind, fact: &Fact) {
+    pub(super) fn bound(&mut self, bound: BoundKind, view: View<'_>, fact: &Fact) {
         match (bound, &self.phase) {
-            (BoundKind::Hold, Phase::Holding { .. }) => self.phase = Phase::Ripe,
+            (BoundKind::Hold, Phase::Holding) => self.since.held = true,
+            (BoundKind::Unasked, Phase::Holding) => self.since.unasked = true,
+            (BoundKind::Undecided, Phase::Holding) => self.since.undecided = true,
             (BoundKind::Within, Phase::Waiting) => {
                 let reason = if self.anchored {
                     Reason::Late
@@ -109,6 +197,7 @@ impl<'p> Monitor<'p> {
             }
             _ => {}
         }
+        self.ripen(view, fact);
     }
 
     fn decide(&mut self, phase: Phase, fact: &Fact) {
@@ -116,40 +205,40 @@ impl<'p> Monitor<'p> {
         self.decided_by = Some(fact.seq);
     }
 
-    fn observe_never(&mut self, plan: &Plan, of: &Pattern, after: Option<&Pattern>, fact: &Fact) {
-        if self.anchored && pattern::matches(plan, of, fact) {
+    fn observe_never(&mut self, view: View<'_>, of: &Pattern, after: Option<&Pattern>, fact: &Fact) {
+        if self.anchored && pattern::matches(view.plan, of, fact) {
             return self.decide(Phase::Failed(Reason::Violated), fact);
         }
-        if !self.anchored && after.is_some_and(|after| pattern::matches(plan, after, fact)) {
+        if !self.anchored && after.is_some_and(|after| pattern::matches(view.plan, after, fact)) {
             self.anchored = true;
-            self.phase = Phase::Ripe;
+            self.start_holding(view, fact);
         }
     }
 
-    fn observe_count(&mut self, plan: &Plan, count: &Count, fact: &Fact, refreshes: f64) {
-        if !pattern::matches(plan, &count.of, fact) {
+    fn observe_count(&mut self, view: View<'_>, count: &Count, fact: &Fact) {
+        if !pattern::matches(view.plan, &count.of, fact) {
             return;
         }
         self.seen += 1;
-        self.limit = count.limit(refreshes);
+        self.limit = count.limit(view.refreshes);
         if self.limit.is_some_and(|limit| self.seen > limit) {
             return self.decide(Phase::Failed(Reason::Violated), fact);
         }
-        self.ripen(fact);
+        self.satisfy(view, fact);
     }
 
-    fn observe_order(&mut self, plan: &Plan, list: &[Pattern], fact: &Fact) {
+    fn observe_order(&mut self, view: View<'_>, list: &[Pattern], fact: &Fact) {
         let next = usize::try_from(self.seen).ok().and_then(|seen| list.get(seen));
-        if next.is_some_and(|next| pattern::matches(plan, next, fact)) {
+        if next.is_some_and(|next| pattern::matches(view.plan, next, fact)) {
             self.seen += 1;
-            self.ripen(fact);
+            self.satisfy(view, fact);
         }
     }
 
-    fn ripen(&mut self, fact: &Fact) {
+    fn satisfy(&mut self, view: View<'_>, fact: &Fact) {
         self.decided_by = Some(fact.seq);
         if self.phase == Phase::Waiting && self.is_satisfied_now() {
-            self.phase = Phase::Ripe;
+            self.start_holding(view, fact);
         }
     }
 
@@ -163,28 +252,24 @@ impl<'p> Monitor<'p> {
         }
     }
 
-    fn observe_state(&mut self, plan: &Plan, world: &World, fact: &Fact) {
-        let moves_state = matches!(fact.what, What::Commit(_) | What::StepActed(_) | What::Answer(_));
-        if moves_state {
-            let holds = predicate::is_true(plan, world, &self.expect.predicate);
-            match (&self.phase, holds) {
-                (Phase::Waiting, true) => self.start_holding(world, fact),
-                (Phase::Waiting, false) if self.expect.always => {
-                    self.decide(Phase::Failed(Reason::Violated), fact);
-                }
-                (Phase::Waiting, false) if self.is_told(fact) => {
-                    self.decide(Phase::Failed(Reason::Told), fact);
-                }
-                (Phase::Holding { .. } | Phase::Ripe | Phase::Met, false) => self.lost(fact),
-                _ => {}
-            }
+    fn observe_state(&mut self, view: View<'_>, fact: &Fact) {
+        if !matches!(fact.what, What::Commit(_) | What::StepActed(_) | What::Answer(_)) {
+            return;
         }
-        if let (Phase::Holding { before, .. }, Some(hold)) = (&self.phase, self.expect.hold)
-            && hold.count() > 0
-            // The first of them may have begun before the state did.
-            && world.rounds_since(before) > u64::from(hold.count())
-        {
-            self.phase = Phase::Ripe;
+        let holds = predicate::is_true(view.plan, view.world, &self.expect.predicate);
+        match (&self.phase, holds) {
+            (Phase::Waiting, true) => {
+                self.decided_by = Some(fact.seq);
+                self.start_holding(view, fact);
+            }
+            (Phase::Waiting, false) if self.expect.always => {
+                self.decide(Phase::Failed(Reason::Violated), fact);
+            }
+            (Phase::Waiting, false) if self.is_told(fact) => {
+                self.decide(Phase::Failed(Reason::Told), fact);
+            }
+            (Phase::Holding | Phase::Ripe | Phase::Met, false) => self.lost(fact),
+            _ => {}
         }
     }
 
@@ -197,14 +282,15 @@ impl<'p> Monitor<'p> {
         is_acted && !names_of(wanted).contains(PUBLISHED)
     }
 
-    fn start_holding(&mut self, world: &World, fact: &Fact) {
-        self.decided_by = Some(fact.seq);
-        self.phase = match self.expect.hold {
-            Some(_) => Phase::Holding {
-                before: world.rounds().clone(),
-                since_us: fact.at_us,
-            },
-            None => Phase::Ripe,
+    fn start_holding(&mut self, view: View<'_>, fact: &Fact) {
+        self.phase = Phase::Holding;
+        self.since = Since {
+            before: view.world.rounds().clone(),
+            at_us: fact.at_us,
+            late: view.scene.late,
+            held: false,
+            unasked: false,
+            undecided: false,
         };
     }
 
@@ -216,8 +302,4 @@ impl<'p> Monitor<'p> {
             self.phase = Phase::Waiting;
         }
     }
-}
-
-fn fact_is_quiet(fact: &Fact) -> bool {
-    matches!(fact.what, What::Quiet)
 }

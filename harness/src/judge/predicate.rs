@@ -260,13 +260,14 @@ fn claim_row(world: &World, name: &str, want: ClaimState) -> DiffRow {
 }
 
 fn refusal(world: &World, pod: &str, want: &str) -> DiffRow {
-    let got = world.refusal(pod).map(|refusal| refusal.text.clone());
-    let state = match &got {
-        Some(text) if text.contains(want) => RowState::Same,
-        Some(_) => RowState::Differs,
-        None => RowState::Missing,
+    let said = world.refusal(pod).map(|refusal| refusal.text.clone());
+    let (state, got) = match (node_of(world, pod), said) {
+        // What was said before is history.
+        (Some(node), _) => (RowState::Differs, format!("placed on {node}")),
+        (None, Some(text)) if text.contains(want) => (RowState::Same, text),
+        (None, Some(text)) => (RowState::Differs, text),
+        (None, None) => (RowState::Missing, "no refusal".to_owned()),
     };
-    let got = got.unwrap_or_else(|| "no refusal".to_owned());
     DiffRow {
         state,
         subject: vec![format!("pod {pod}")],

@@ -29,6 +29,29 @@ pub struct Expect {
     pub line: u64,
 }
 
+impl Expect {
+    /// Whether it says of anything that it does not happen, or happens no more. Silence counts for it only once the systems have seen
+    /// what the step has changed.
+    pub fn is_negative(&self) -> bool {
+        if self.always {
+            // An explicit hold says how long "always" is; the step may be one that must not last.
+            return self.hold.is_none();
+        }
+        match &self.predicate {
+            Predicate::Placement(pods) => pods.values().any(|place| *place == Place::Refused),
+            Predicate::Claims(claims) => claims.values().any(|state| *state != ClaimState::Bound),
+            // A figure may change with the next refresh; where the publisher makes some, they are held for one anyway.
+            Predicate::Capacities(_) => self.hold.is_none(),
+            // How many there are at the most, and what each of them says.
+            Predicate::Objects(list) => list.iter().any(|objects| objects.count.is_some()),
+            // A pod is refused before it is placed.
+            Predicate::Refusal(_) | Predicate::Never { .. } => true,
+            Predicate::Count(count) => count.max.is_some(),
+            Predicate::Answers(_) | Predicate::Order(_) => false,
+        }
+    }
+}
+
 /// What must be so.
 #[derive(Debug, Clone)]
 pub enum Predicate {

@@ -18,7 +18,7 @@ mod script;
 
 use std::collections::BTreeMap;
 
-use fake_apiserver::Release;
+use fake_apiserver::{Release, ResourceRef};
 use fake_csi::{Reservation, SpecVersion, Storage};
 use serde_json::Value;
 
@@ -187,6 +187,19 @@ pub enum Action {
     Attempt(Box<Action>),
 }
 
+impl Action {
+    /// The resource that it writes to; none: it is no write to the API.
+    pub fn resource(&self) -> Option<String> {
+        match self {
+            Action::Create(object) => Some(ResourceRef::plural_of(object)?.to_owned()),
+            Action::Merge(target, _) | Action::Delete(target) => Some(target.resource().to_owned()),
+            Action::Registration(..) => Some("csinodes".to_owned()),
+            Action::Attempt(action) => action.resource(),
+            _ => None,
+        }
+    }
+}
+
 /// An existing object.
 #[derive(Debug, Clone)]
 pub enum Target {
@@ -206,6 +219,16 @@ pub enum Target {
         /// The segment's spelling.
         segment: String,
     },
+}
+
+impl Target {
+    /// Plural resource name.
+    pub fn resource(&self) -> &str {
+        match self {
+            Target::Named { resource, .. } => resource,
+            Target::Capacity { .. } => "csistoragecapacities",
+        }
+    }
 }
 
 /// What the driver is told to answer.

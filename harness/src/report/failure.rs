@@ -12,6 +12,8 @@ use crate::plan::Plan;
 pub struct Context {
     /// The requirements of the case, from the catalogue.
     pub requirements: Vec<Requirement>,
+    /// The harness did not get its turn in time, so that nobody is to blame.
+    pub is_undecided: bool,
     /// A command that runs just this case again.
     pub rerun: String,
     /// Further lines: files, other commands.
@@ -35,10 +37,14 @@ const ROWS: usize = 10;
 /// Explains a failure in at most about forty lines.
 pub fn failure(plan: &Plan, facts: &[Fact], failure: &Failure, context: &Context, paint: Paint) -> String {
     let mut out = String::new();
+    let word = match context.is_undecided {
+        true => "UNDECIDED",
+        false => "FAIL",
+    };
     let took = facts.last().map_or(0.0, |fact| fact.at().as_secs_f64());
     line(
         &mut out,
-        &format!("{}  {}  {took:.2}s", paint.bad("FAIL"), paint.strong(plan.id())),
+        &format!("{}  {}  {took:.2}s", paint.bad(word), paint.strong(plan.id())),
     );
     line(&mut out, &format!("  title   {}", plan.title()));
     for requirement in context.requirements.iter().take(3) {
@@ -62,6 +68,12 @@ pub fn failure(plan: &Plan, facts: &[Fact], failure: &Failure, context: &Context
         }
     }
     line(&mut out, &format!("  verdict {}", failure.summary));
+    if context.is_undecided {
+        line(
+            &mut out,
+            "          but the machine was too busy: the harness itself stalled for a large part of that time",
+        );
+    }
     rows(&mut out, &failure.rows, paint);
     chain(&mut out, failure, facts, paint);
     line(&mut out, "  timeline (t=0 at the start of the step, * decided)");

@@ -10,6 +10,9 @@ use crate::line;
 /// Lines at most.
 const LINES: usize = 12;
 
+/// Shorter stalls are many on a busy machine, and each alone explains nothing.
+const WORTH_TELLING_US: u64 = 200_000;
+
 /// The timeline of a failure: deciding facts are marked, facts of little use are left out.
 pub(super) fn timeline(facts: &[Fact], failure: &Failure) -> Vec<String> {
     let (deciding, started) = (deciding(failure), step_start(facts, failure));
@@ -56,8 +59,8 @@ pub(super) fn choose<'f>(
         | What::Call(_)
         | What::Extender(_)
         | What::Process(_)
-        | What::Fault(_)
-        | What::Lag(_) => true,
+        | What::Fault(_) => true,
+        What::Lag(lag) => lag.late_us >= WORTH_TELLING_US,
         What::Request(request) => request.code >= 400,
         _ => false,
     };

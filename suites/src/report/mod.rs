@@ -119,6 +119,9 @@ pub struct CaseRecord {
     pub reason: String,
     /// From the first server to the verdict, in seconds.
     pub seconds: f64,
+    /// How often it was run again with the machine to itself, because nothing could be told beside the others.
+    #[serde(default)]
+    pub repeated: u32,
     /// What kind of fact decided, where something went wrong: seen and must not be, not seen in time, or a process that ended.
     pub cause: Option<Cause>,
     /// The whole explanation, where something went wrong.
@@ -179,6 +182,7 @@ impl CaseRecord {
             verdict: ended.word().to_owned(),
             reason,
             seconds: result.elapsed.as_secs_f64(),
+            repeated: result.repeated,
             cause: explained.map(|it| it.cause),
             explanation: explained.map(|it| anstream::adapter::strip_str(&it.text).to_string()),
             folder: result.folder.clone(),

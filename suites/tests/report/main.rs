@@ -44,6 +44,7 @@ fn case(id: &str, verdict: &str) -> CaseRecord {
             _ => format!("reason {NASTY}"),
         },
         seconds: 1.5,
+        repeated: 0,
         cause: is_explained.then_some(Cause::Timeout),
         explanation: is_explained.then(|| format!("FAIL {id}\n{NASTY}\n  last line")),
         folder: None,

@@ -1,0 +1,182 @@
+//! Whether the systems have had their say: what is needed before something that must *not* happen counts as not happening.
+//!
+//! A refusal, or an object that is not there, proves nothing while figures are on their way. A publisher has had its say when it has
+//! asked the driver again often enough to have seen what the step has changed; a scheduler, when it has decided about each pod after
+//! the last event that could change its mind. One that never does so gets the time of a bound, which is the monitor's.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::journal::{Change, DeliveryFact, Fact, ProcessEvent, RequestFact, What};
+use crate::plan::{Place, Plan, Predicate, WORKLOADS};
+use crate::pod::claims_of;
+use crate::scenario::{ClaimState, Role};
+use crate::world::{Rounds, World};
+
+/// A call may have begun before the change, and the one after it belongs to the refresh that sees it. The third begins only when all of
+/// the second refresh have been made.
+const CALLS: u64 = 3;
+
+/// Resources whose events let a scheduler try a pod again.
+const NEWS: [&str; 7] = [
+    "csidrivers",
+    "csinodes",
+    "csistoragecapacities",
+    "nodes",
+    "persistentvolumeclaims",
+    "persistentvolumes",
+    "storageclasses",
+];
+
+/// Which systems run, and what schedulers were told.
+#[derive(Debug, Default)]
+pub(super) struct Scene {
+    running: BTreeMap<Arc<str>, Role>,
+    /// In the order of their facts.
+    news: Vec<News>,
+    /// Journal time of the last GetCapacity call.
+    pub(super) asked_us: u64,
+    /// How long the harness was late so far, in sum.
+    pub(super) late: Duration,
+}
+
+/// Something that a scheduler was told.
+#[derive(Debug)]
+struct News {
+    seq: u64,
+    change: Change,
+    resource: Arc<str>,
+    /// None: a whole list.
+    name: Option<String>,
+}
+
+impl Scene {
+    /// Takes one fact in.
+    pub(super) fn apply(&mut self, fact: &Fact) {
+        match &fact.what {
+            What::Process(process) => {
+                match process.event {
+                    ProcessEvent::Started => self.running.insert(process.client.clone(), process.role),
+                    _ => self.running.remove(&process.client),
+                };
+            }
+            What::Call(call) if call.method == "GetCapacity" => self.asked_us = fact.at_us,
+            What::Lag(lag) => self.late += Duration::from_micros(lag.late_us),
+            What::Delivery(delivery) if is_news(delivery) => self.news.push(News {
+                seq: fact.seq,
+                change: delivery.change,
+                resource: delivery.resource.clone(),
+                name: Some(delivery.name.clone()),
+            }),
+            What::Request(request) if is_list(request) => self.news.push(News {
+                seq: fact.seq,
+                change: Change::Added,
+                resource: request.resource.as_str().into(),
+                name: None,
+            }),
+            _ => {}
+        }
+    }
+
+    fn runs(&self, role: Role) -> bool {
+        self.running.values().any(|running| *running == role)
+    }
+
+    /// Whether the publisher has asked often enough since `before`; one that does not poll has nothing to ask.
+    pub(super) fn has_asked(&self, plan: &Plan, world: &World, before: &Rounds) -> bool {
+        let polls = plan.publisher.polls && self.runs(Role::Publisher);
+        !polls || world.rounds().calls_since(before) >= CALLS
+    }
+
+    /// Whether the scheduler has decided, knowing what it knows now, about each pod that the expectation speaks of.
+    pub(super) fn has_decided(&self, world: &World, predicate: &Predicate, step_started: u64) -> bool {
+        if !self.runs(Role::Scheduler) {
+            return true;
+        }
+        let subjects = subjects(world, predicate);
+        world
+            .objects("pods")
+            .filter(|((namespace, _), pod)| namespace.as_deref() == Some(WORKLOADS) && is_undecided(pod))
+            .all(|((_, name), pod)| {
+                let since = match &subjects {
+                    // What was refused in an earlier step was refused for the reasons of that step.
+                    Some(subjects) if subjects.contains(name) => step_started,
+                    Some(_) => return true,
+                    None => 0,
+                };
+                let refused = world.refusal(name).map(|refusal| refusal.seq);
+                refused.is_some_and(|at| at >= since && !self.is_news_for(world, pod, at))
+            })
+    }
+
+    /// Whether the scheduler was told something after a fact that could let it place the pod.
+    fn is_news_for(&self, world: &World, pod: &Value, after: u64) -> bool {
+        let later = self.news.iter().rev().take_while(|news| news.seq > after);
+        let mut later = later.peekable();
+        if later.peek().is_none() {
+            return false;
+        }
+        let claims = claims_of(pod);
+        later.any(|news| news.concerns(world, &claims))
+    }
+}
+
+impl News {
+    fn concerns(&self, world: &World, claims: &[String]) -> bool {
+        let (Some(name), false) = (&self.name, self.change == Change::Deleted) else {
+            return true;
+        };
+        match &*self.resource {
+            "persistentvolumeclaims" => claims.contains(name),
+            "persistentvolumes" => {
+                let claim = world.object("persistentvolumes", None, name);
+                let claim = claim.and_then(|volume| volume["spec"]["claimRef"]["name"].as_str());
+                claim.is_none_or(|claim| claims.iter().any(|own| own == claim))
+            }
+            _ => true,
+        }
+    }
+}
+
+fn is_news(delivery: &DeliveryFact) -> bool {
+    let is_freed = &*delivery.resource == "pods" && delivery.change == Change::Deleted;
+    Role::of_client(&delivery.client) == Some(Role::Scheduler)
+        && (is_freed || NEWS.contains(&&*delivery.resource))
+}
+
+fn is_list(request: &RequestFact) -> bool {
+    request.verb == "list"
+        && request.code == 200
+        && Role::of_client(&request.client) == Some(Role::Scheduler)
+        && NEWS.contains(&request.resource.as_str())
+}
+
+fn is_undecided(pod: &Value) -> bool {
+    let is_placed = pod["spec"]["nodeName"]
+        .as_str()
+        .is_some_and(|node| !node.is_empty());
+    !is_placed && pod["metadata"]["deletionTimestamp"].is_null()
+}
+
+/// The pods that an expectation speaks of; none: it may be about any.
+fn subjects(world: &World, predicate: &Predicate) -> Option<Vec<String>> {
+    match predicate {
+        Predicate::Placement(pods) => Some(
+            pods.iter()
+                .filter(|(_, place)| **place == Place::Refused)
+                .map(|(pod, _)| pod.clone())
+                .collect(),
+        ),
+        Predicate::Refusal(pods) => Some(pods.keys().cloned().collect()),
+        Predicate::Claims(claims) => {
+            let is_unbound = |name: &String| claims.get(name).is_some_and(|want| *want != ClaimState::Bound);
+            let pods = world.objects("pods");
+            let about = pods.filter(|(_, pod)| claims_of(pod).iter().any(is_unbound));
+            Some(about.map(|((_, name), _)| name.clone()).collect())
+        }
+        _ => None,
+    }
+}
