@@ -135,7 +135,9 @@ impl Conductor<'_> {
     async fn play(&mut self, cluster: &mut Cluster) -> Result<(), StartError> {
         for step in 0..self.plan.steps.len() {
             self.journal.append(What::StepStarted(StepMark { step }));
+            let mut done = 0;
             if step == 0 {
+                done = cluster.prepare(self.plan).await?;
                 // Inside the first step, so that nothing they do goes uncounted.
                 let from = self.journal.len();
                 for role in &self.plan.roles {
@@ -144,7 +146,7 @@ impl Conductor<'_> {
                 cluster.ready(self.patience).await;
                 cluster.up(from).await;
             }
-            cluster.act(self.plan, step).await?;
+            cluster.act(self.plan, step, done..).await?;
             self.journal.append(What::StepActed(StepMark { step }));
             if !self.finish_step(cluster).await {
                 break;

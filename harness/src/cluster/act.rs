@@ -1,5 +1,6 @@
 //! Carries out the actions of a step, each recorded before it is done.
 
+use std::slice::SliceIndex;
 use std::time::Duration;
 
 use fake_apiserver::ResourceRef;
@@ -16,9 +17,24 @@ use crate::scenario::Role;
 const CAPACITIES: &str = "csistoragecapacities";
 
 impl Cluster {
-    /// Does everything of one step, in order.
-    pub(crate) async fn act(&mut self, plan: &Plan, step: usize) -> Result<(), StartError> {
-        for (action, text) in &plan.steps[step].actions {
+    /// Does what a case begins with and the systems must meet from their start: faults and scripts. Returns how many actions that were.
+    pub(crate) async fn prepare(&mut self, plan: &Plan) -> Result<usize, StartError> {
+        let actions = plan.steps.first().map_or(&[][..], |step| &step.actions);
+        let is_setting =
+            |(action, _): &&(Action, String)| matches!(action, Action::Fault { .. } | Action::Script(_));
+        let settings = actions.iter().take_while(is_setting).count();
+        self.act(plan, 0, 0..settings).await?;
+        Ok(settings)
+    }
+
+    /// Does what one step does, in order, or a part of it.
+    pub(crate) async fn act(
+        &mut self,
+        plan: &Plan,
+        step: usize,
+        part: impl SliceIndex<[(Action, String)], Output = [(Action, String)]>,
+    ) -> Result<(), StartError> {
+        for (action, text) in &plan.steps[step].actions[part] {
             self.let_know(action).await;
             self.journal
                 .append(What::Action(ActionFact { text: text.clone() }));

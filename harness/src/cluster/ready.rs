@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Cluster;
-use crate::journal::{ProcessEvent, ProcessFact, RequestFact, What};
+use crate::journal::{FaultFact, ProcessEvent, ProcessFact, RequestFact, What};
 use crate::scenario::Role;
 
 /// How long a program may take from its start to its first list or watch, before patience.
@@ -59,6 +59,10 @@ impl Cluster {
                 next = fact.seq + 1;
                 let seen = match &fact.what {
                     What::Request(request) if is_look(request) => &request.client,
+                    // What meets a fault may never be answered.
+                    What::Fault(FaultFact {
+                        client: Some(client), ..
+                    }) => client,
                     What::Process(process) if matches!(process.event, ProcessEvent::Exited(_)) => {
                         &process.client
                     }
