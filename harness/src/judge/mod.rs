@@ -8,6 +8,8 @@ mod objects;
 mod pattern;
 mod predicate;
 mod settled;
+#[cfg(test)]
+mod tests;
 
 use std::time::Duration;
 

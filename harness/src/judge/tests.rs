@@ -1,0 +1,327 @@
+//! The judge over journals written by hand: what has to be seen before silence counts, and what a busy machine excuses.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::plan::lower;
+use crate::scenario::parse;
+
+/// Facts of a case with a publisher and a scheduler, judged as they come.
+struct Story {
+    judge: Judge<'static>,
+    seq: u64,
+    at_us: u64,
+}
+
+/// The step has been acted: a pod of 10Gi has come, and one expectation is about it.
+fn story(expect: Value) -> Story {
+    let step = json!({"id": "a", "do": [{"pod": {"name": "app", "claims": [{"class": "fast", "size": "10Gi"}]}}], "expect": [expect]});
+    steps(json!([step]))
+}
+
+fn steps(steps: Value) -> Story {
+    let text = json!({
+        "id": "story/unit/test",
+        "title": "a case of a test",
+        "cluster": {"nodes": ["n1"], "classes": ["fast"], "backend": {"n1": "5Gi"}},
+        "steps": steps,
+    });
+    let scenarios = parse("test.yaml", &text.to_string()).expect("the case is well-formed");
+    let plan = lower(&scenarios[0]).expect("the case makes sense");
+    let mut story = Story {
+        judge: Judge::new(Box::leak(Box::new(plan))),
+        seq: 0,
+        at_us: 0,
+    };
+    story.tell(json!({"fact": "begin", "case": "c", "refreshUs": 100_000, "patience": 1.0, "format": 1}));
+    story.tell(json!({"fact": "stepStarted", "step": 0}));
+    for role in ["publisher", "scheduler"] {
+        story.tell(json!({"fact": "process", "client": role, "role": role, "event": "started"}));
+    }
+    story.commit("harness", "added", "pods", "app", pod(None, json!({})));
+    story.tell(json!({"fact": "stepActed", "step": 0}));
+    story
+}
+
+fn pod(node: Option<&str>, status: Value) -> Value {
+    let volume = json!({"name": "v", "persistentVolumeClaim": {"claimName": "app-0"}});
+    json!({"metadata": {"name": "app"}, "spec": {"nodeName": node, "volumes": [volume]}, "status": status})
+}
+
+impl Story {
+    fn tell(&mut self, what: Value) {
+        let what: What = serde_json::from_value(what).expect("it is a fact");
+        self.at_us += 1_000;
+        let fact = Fact {
+            seq: self.seq,
+            at_us: self.at_us,
+            what,
+        };
+        self.seq += 1;
+        self.judge.observe(fact);
+    }
+
+    fn commit(&mut self, client: &str, change: &str, resource: &str, name: &str, object: Value) {
+        self.tell(
+            json!({"fact": "commit", "client": client, "change": change, "resource": resource,
+            "namespace": (resource == "pods").then_some("default"), "name": name, "revision": self.seq, "object": object}),
+        );
+    }
+
+    fn refuse(&mut self, text: &str) {
+        let condition = json!({"type": "PodScheduled", "status": "False", "message": text});
+        let pod = pod(None, json!({"conditions": [condition]}));
+        self.commit("scheduler", "modified", "pods", "app", pod);
+    }
+
+    fn place(&mut self) {
+        let pod = pod(Some("n1"), json!({}));
+        self.commit("scheduler", "modified", "pods", "app", pod);
+    }
+
+    /// The publisher asks the driver so many times about the same thing.
+    fn ask(&mut self, times: usize) {
+        for _ in 0..times {
+            self.tell(json!({"fact": "call", "method": "GetCapacity", "node": null, "segment": "n1", "parameters": {},
+                "volume": null, "requiredBytes": null, "code": "OK", "message": null, "available": 5, "maximum": null}));
+        }
+    }
+
+    /// The scheduler is told of a new figure.
+    fn news(&mut self) {
+        self.tell(
+            json!({"fact": "delivery", "client": "scheduler", "change": "modified",
+            "resource": "csistoragecapacities", "namespace": "csi", "name": "csisc-1", "revision": self.seq}),
+        );
+    }
+
+    fn lag(&mut self, milliseconds: u64) {
+        self.at_us += milliseconds * 1_000;
+        self.tell(json!({"fact": "lag", "late_us": milliseconds * 1_000}));
+    }
+
+    /// The harness reaches the next bound that the judge names.
+    fn next_bound(&mut self) -> BoundKind {
+        let (at, bound) = self.judge.next_bound().expect("something is waited for");
+        self.at_us = self.at_us.max(u64::try_from(at.as_micros()).expect("it is soon"));
+        let (step, expect) = (bound.step, bound.expect);
+        self.tell(json!({"fact": "bound", "step": step, "expect": expect, "bound": bound.bound}));
+        bound.bound
+    }
+
+    /// Whether the step is done if nothing more happens now.
+    fn is_done_when_quiet(&mut self) -> bool {
+        if self.judge.progress() == (Progress::Running { quiet: true }) {
+            self.tell(json!({"fact": "quiet"}));
+        }
+        self.judge.progress() == Progress::StepDone
+    }
+}
+
+/// Every form in which a case can say that something does not happen.
+fn negatives() -> Vec<Value> {
+    let placed = json!({"resource": "pods", "having": {"spec": {"nodeName": "n1"}}, "count": 0});
+    let forms = [
+        json!({"placement": {"app": "none"}}),
+        json!({"refusal": {"app": "full"}}),
+        json!({"claims": {"app-0": "absent"}}),
+        json!({"objects": [placed]}),
+        json!({"objects": [placed], "always": true}),
+        json!({"never": {"call": "CreateVolume"}}),
+        json!({"never": {"call": "CreateVolume", "after": {"write": "update pods"}}}),
+        json!({"count": {"of": {"call": "CreateVolume"}, "max": 0}}),
+        json!({"count": {"of": {"write": "update pods"}, "min": 1, "max": 9}}),
+    ];
+    let why = |mut form: Value| {
+        form["why"] = "because".into();
+        form
+    };
+    forms.into_iter().map(why).collect()
+}
+
+#[test]
+fn nothing_negative_is_judged_before_the_publisher_has_asked_again() {
+    for form in negatives() {
+        let mut story = story(form.clone());
+        story.refuse("full");
+        assert!(!story.is_done_when_quiet(), "{form}");
+        story.ask(2);
+        assert!(
+            !story.is_done_when_quiet(),
+            "the second call may have begun before: {form}"
+        );
+        story.ask(1);
+        assert!(story.is_done_when_quiet(), "{form}");
+    }
+}
+
+#[test]
+fn nothing_negative_is_judged_before_the_scheduler_has_decided_on_what_it_was_told() {
+    for form in negatives() {
+        let mut story = story(form.clone());
+        story.refuse("full");
+        story.ask(3);
+        story.news();
+        assert!(!story.is_done_when_quiet(), "{form}");
+        story.refuse("still full");
+        assert!(story.is_done_when_quiet(), "{form}");
+    }
+}
+
+#[test]
+fn news_that_come_with_the_silence_are_waited_for_again() {
+    let mut story = story(json!({"placement": {"app": "none"}, "why": "because"}));
+    story.refuse("full");
+    story.ask(3);
+    assert_eq!(story.judge.progress(), Progress::Running { quiet: true });
+    story.news();
+    assert_eq!(story.judge.progress(), Progress::Running { quiet: false });
+    story.place();
+    assert!(!story.is_done_when_quiet());
+    assert_eq!(story.next_bound(), BoundKind::Within);
+    assert!(matches!(story.judge.verdict(), Verdict::Fail(_)));
+}
+
+#[test]
+fn systems_that_do_nothing_more_have_a_time_to_do_it_in() {
+    let mut story = story(json!({"placement": {"app": "none"}, "why": "because"}));
+    story.refuse("full");
+    story.news();
+    assert_eq!(story.next_bound(), BoundKind::Unasked);
+    assert!(!story.is_done_when_quiet());
+    assert_eq!(story.next_bound(), BoundKind::Undecided);
+    assert!(story.is_done_when_quiet());
+}
+
+#[test]
+fn the_time_of_a_publisher_runs_from_its_last_call_and_longer_on_a_slow_machine() {
+    let expect = json!({"never": {"call": "CreateVolume"}, "why": "because"});
+    let wait = |story: &Story| story.judge.next_bound().map(|(at, _)| at).unwrap_or_default();
+    let mut quick = story(expect.clone());
+    let first = wait(&quick);
+    quick.ask(1);
+    assert!(wait(&quick) > first);
+    let mut slow = story(expect);
+    slow.lag(500);
+    assert!(wait(&slow) > first);
+    slow.lag(500_000);
+    assert!(wait(&slow) < first * 4, "it does not recede for ever");
+}
+
+#[test]
+fn the_refusal_of_an_earlier_step_does_not_count() {
+    let none = json!({"placement": {"app": "none"}, "why": "because"});
+    let pod = json!({"pod": {"name": "app", "claims": [{"class": "fast", "size": "10Gi"}]}});
+    let grow = json!({"backend": {"n1": "20Gi"}});
+    let mut story = steps(
+        json!([{"id": "a", "do": [pod], "expect": [none]}, {"id": "b", "do": [grow], "expect": [none]}]),
+    );
+    story.refuse("full");
+    story.ask(3);
+    assert!(story.is_done_when_quiet());
+    story.tell(json!({"fact": "stepStarted", "step": 1}));
+    story.tell(json!({"fact": "stepActed", "step": 1}));
+    story.ask(3);
+    assert!(!story.is_done_when_quiet(), "nobody has decided in this step");
+    story.refuse("fuller");
+    assert!(story.is_done_when_quiet());
+}
+
+#[test]
+fn a_refusal_is_history_once_the_pod_is_placed() {
+    let mut story = story(json!({"refusal": {"app": "full"}, "why": "because"}));
+    story.refuse("full");
+    story.place();
+    story.ask(3);
+    assert!(!story.is_done_when_quiet());
+}
+
+#[test]
+fn what_is_about_others_is_no_news() {
+    let mut story = story(json!({"placement": {"app": "none"}, "why": "because"}));
+    story.commit(
+        "publisher",
+        "added",
+        "persistentvolumes",
+        "pv",
+        json!({"spec": {"claimRef": {"name": "other"}}}),
+    );
+    story.refuse("full");
+    for (resource, name) in [
+        ("persistentvolumes", "pv"),
+        ("persistentvolumeclaims", "other"),
+        ("pods", "other"),
+    ] {
+        story.tell(
+            json!({"fact": "delivery", "client": "scheduler", "change": "modified",
+            "resource": resource, "namespace": null, "name": name, "revision": 9}),
+        );
+    }
+    story.ask(3);
+    assert!(story.is_done_when_quiet());
+}
+
+#[test]
+fn only_calls_count_as_refreshes() {
+    let mut story = story(
+        json!({"objects": [{"resource": "pods", "name": "app"}], "hold": "1 refresh", "why": "because"}),
+    );
+    story.refuse("full");
+    story.refuse("fuller");
+    story.refuse("fullest");
+    assert!(
+        !story.is_done_when_quiet(),
+        "pods were tried again, and nobody has asked the driver"
+    );
+    story.ask(2);
+    assert!(story.is_done_when_quiet());
+}
+
+#[test]
+fn lag_between_cause_and_effect_excuses_and_other_lag_does_not() {
+    let expect = json!({"placement": {"app": "n1"}, "why": "because"});
+    let verdict = |lags: &[u64]| {
+        let mut story = story(expect.clone());
+        lags.iter().for_each(|lag| story.lag(*lag));
+        assert_eq!(story.next_bound(), BoundKind::Within);
+        story.judge.verdict()
+    };
+    assert!(matches!(verdict(&[]), Verdict::Fail(_)));
+    assert!(
+        matches!(verdict(&[300, 300, 300]), Verdict::Fail(_)),
+        "less than a tenth of ten seconds"
+    );
+    assert!(matches!(verdict(&[400, 400, 400]), Verdict::Inconclusive(_)));
+}
+
+#[test]
+fn lag_that_is_told_after_a_crash_or_a_violation_counts_as_far_as_it_came_before() {
+    let ended = json!({"fact": "process", "client": "scheduler", "role": "scheduler", "event": {"exited": "exit status: 1"}});
+    let never = json!({"never": {"write": "update pods"}, "why": "because"});
+    let decide: [(&str, fn(&mut Story, &Value)); 2] = [
+        ("crash", |story, ended| story.tell(ended.clone())),
+        ("violation", |story, _| story.place()),
+    ];
+    for (what, decide) in decide {
+        let mut calm = story(never.clone());
+        decide(&mut calm, &ended);
+        assert!(matches!(calm.judge.verdict(), Verdict::Fail(_)), "{what}");
+        let mut late = story(never.clone());
+        late.at_us += 500_000;
+        decide(&mut late, &ended);
+        late.tell(json!({"fact": "lag", "late_us": 400_000}));
+        assert!(matches!(late.judge.verdict(), Verdict::Inconclusive(_)), "{what}");
+        let mut after = story(never.clone());
+        decide(&mut after, &ended);
+        after.lag(400);
+        assert!(matches!(after.judge.verdict(), Verdict::Fail(_)), "{what}");
+    }
+}
+
+#[test]
+fn no_lack_of_time_excuses_a_flood() {
+    let mut story = story(json!({"never": {"call": "CreateVolume"}, "why": "because"}));
+    story.lag(500);
+    story.tell(json!({"fact": "process", "client": "publisher", "role": "publisher", "event": {"flooded": "too much"}}));
+    assert!(matches!(story.judge.verdict(), Verdict::Fail(_)));
+}
