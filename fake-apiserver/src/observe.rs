@@ -230,6 +230,14 @@ impl ResourcePath {
         http::resource(method, path, query)
     }
 
+    /// Group and version as `apiVersion` has them: `v1`, or `storage.k8s.io/v1`.
+    pub fn group_version(&self) -> String {
+        match self.group.as_str() {
+            "" => self.version.clone(),
+            group => format!("{group}/{}", self.version),
+        }
+    }
+
     /// The resource as RBAC spells it: `pods`, or `pods/binding`.
     pub fn combined(&self) -> String {
         combined(&self.resource, self.subresource.as_deref().unwrap_or_default())

@@ -31,6 +31,9 @@ pub struct ServerOptions {
     /// Feature gates by name. Only `CSIStorageCapacity` changes anything: it exists from 1.19, is on from 1.21, and
     /// cannot be set any more from 1.24 on.
     pub gates: BTreeMap<String, bool>,
+    /// Serve the versions that earlier releases served, too: for clients that are older than the server. Ends with
+    /// [`crate::ApiServer::set_release`].
+    pub removed_versions: bool,
 }
 
 /// How requests over the wire are authorized. Clients in the server's own process may always do everything.
@@ -90,6 +93,7 @@ impl Default for ServerOptions {
             event_ttl: Duration::from_secs(60 * 60),
             authorization: Authorization::default(),
             default_service_accounts: false,
+            removed_versions: false,
             limits: Limits::default(),
             release: Release::default(),
             gates: BTreeMap::new(),

@@ -111,6 +111,8 @@ const GATES: [Stages; 1] = [Stages {
 pub(crate) struct Profile {
     pub(crate) release: Release,
     on: [bool; GATES.len()],
+    /// What earlier releases served is still there.
+    removed: bool,
 }
 
 impl Profile {
@@ -122,7 +124,16 @@ impl Profile {
             let set = gates.get(gate.name).copied().unwrap_or(minor >= gate.on);
             minor >= gate.locked || (minor >= gate.known && set)
         });
-        Self { release, on }
+        Self {
+            release,
+            on,
+            removed: false,
+        }
+    }
+
+    /// The same with what earlier releases served, too.
+    pub(crate) fn with_removed(self, removed: bool) -> Self {
+        Self { removed, ..self }
     }
 
     pub(crate) fn has(self, gate: Gate) -> bool {
@@ -168,7 +179,9 @@ impl Life {
     }
 
     pub(crate) fn contains(self, profile: Profile) -> bool {
-        (self.first..=self.last).contains(&profile.release.minor())
+        let minor = profile.release.minor();
+        minor >= self.first
+            && (profile.removed || minor <= self.last)
             && self.gate.is_none_or(|gate| profile.has(gate))
     }
 }

@@ -189,6 +189,13 @@ impl ApiServer {
         Kind::find_served(group, resource, self.0.store.profile()).map(|kind| kind.version)
     }
 
+    /// Whether a release serves a version of a resource, with its gates as they are by default. What is not known here is taken for
+    /// served.
+    pub fn serves(release: Release, group: &str, version: &str, plural: &str) -> bool {
+        let profile = Profile::new(release, &BTreeMap::new());
+        Kind::find(group, version, plural).is_none_or(|kind| kind.served(profile).is_some())
+    }
+
     /// Installs a perturbation: from now on, matching requests that come over connections (never those of local
     /// clients) meet the rule. Rules count in the order of their installation.
     ///

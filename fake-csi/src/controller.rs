@@ -15,7 +15,7 @@ use csi_proto::v1::{
 use tonic::{Request, Response, Status};
 
 use crate::{
-    Answer, DriverSpec, Effect, Event, Method, Segment, VolumeInfo, arguments,
+    Answer, DriverSpec, Effect, Event, Method, Segment, VolumeInfo, amend, arguments,
     backend::Ask,
     call::{Answered, Endpoint},
     driver::Books,
@@ -29,9 +29,10 @@ impl Controller for Endpoint {
         request: Request<CreateVolumeRequest>,
     ) -> Result<Response<CreateVolumeResponse>, Status> {
         let mut call = self.call(Method::CreateVolume, &request);
-        let request = request.into_inner();
+        let mut request = request.into_inner();
         describe_creation(&mut call.event, &request);
         let spec = &self.shared.spec;
+        call.event.violations = amend::create_volume(spec, &mut request);
         self.serve(call, |books, event, effect| {
             create(spec, books, event, request, effect)
         })
@@ -108,7 +109,7 @@ impl Controller for Endpoint {
         let mut call = self.call(Method::ValidateVolumeCapabilities, &request);
         let request = request.into_inner();
         call.event.volume_id = Some(request.volume_id.clone());
-        call.event.volume_capabilities = request.volume_capabilities.len();
+        call.event.capabilities = request.volume_capabilities.iter().map(amend::spell).collect();
         self.serve(call, |books, _, _| Ok((validate(books, request)?, Answer::Done)))
             .await
     }
@@ -128,14 +129,15 @@ impl Controller for Endpoint {
         request: Request<GetCapacityRequest>,
     ) -> Result<Response<GetCapacityResponse>, Status> {
         let mut call = self.call(Method::GetCapacity, &request);
-        let request = request.into_inner();
+        let mut request = request.into_inner();
         call.event.segment = request
             .accessible_topology
             .as_ref()
             .map(|topology| topology.segments.clone());
         call.event.parameters = request.parameters.clone();
-        call.event.volume_capabilities = request.volume_capabilities.len();
+        call.event.capabilities = request.volume_capabilities.iter().map(amend::spell).collect();
         let spec = &self.shared.spec;
+        call.event.violations = amend::get_capacity(spec, &mut request);
         self.serve(call, move |books, _, effect| match effect {
             Some(Effect::Capacity {
                 available,
@@ -199,7 +201,7 @@ pub(crate) fn describe_creation(call: &mut Event, request: &CreateVolumeRequest)
     }
     call.segment = call.preferred.first().or(call.requisite.first()).cloned();
     call.parameters = request.parameters.clone();
-    call.volume_capabilities = request.volume_capabilities.len();
+    call.capabilities = request.volume_capabilities.iter().map(amend::spell).collect();
     call.required_bytes = request.capacity_range.map(|range| range.required_bytes);
     call.limit_bytes = request.capacity_range.map(|range| range.limit_bytes);
     call.volume_name = Some(request.name.clone());

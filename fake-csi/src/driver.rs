@@ -30,6 +30,9 @@ pub struct DriverSpec {
     /// Whether GetCapacity still counts what is reserved: without, an extender that reserves for a pod may take the node away from it; with,
     /// others are told room that they do not get.
     pub tells_reserved: bool,
+    /// Whether requests that the specification does not allow are answered as if they were complete, where that can be: an incomplete
+    /// volume capability is none. The observer hears of them either way.
+    pub lenient: bool,
     /// The release of the specification that the driver was made for: it knows nothing that came later.
     pub version: SpecVersion,
 }
@@ -45,6 +48,7 @@ impl DriverSpec {
             advertise_clone_volume: false,
             mutable_parameters: Vec::new(),
             tells_reserved: true,
+            lenient: false,
             version: SpecVersion::NEWEST,
         }
     }

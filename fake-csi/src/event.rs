@@ -43,8 +43,10 @@ pub struct Event {
     pub mutable_parameters: BTreeMap<String, String>,
     /// The volume of which CreateVolume wanted a copy.
     pub source: Option<String>,
-    /// How many volume capabilities GetCapacity and CreateVolume carried.
-    pub volume_capabilities: usize,
+    /// The volume capabilities of GetCapacity and CreateVolume, such as `mount SINGLE_NODE_WRITER`; a dash stands for what one does not say.
+    pub capabilities: Vec<String>,
+    /// What the specification does not allow in GetCapacity and CreateVolume, whether or not the driver refused it.
+    pub violations: Vec<String>,
     /// `capacity_range.required_bytes` of CreateVolume and ControllerExpandVolume; `None` without a range.
     pub required_bytes: Option<i64>,
     /// `capacity_range.limit_bytes` of CreateVolume and ControllerExpandVolume; `None` without a range.
@@ -109,7 +111,8 @@ impl Event {
             secrets: Vec::new(),
             mutable_parameters: BTreeMap::new(),
             source: None,
-            volume_capabilities: 0,
+            capabilities: Vec::new(),
+            violations: Vec::new(),
             required_bytes: None,
             limit_bytes: None,
             volume_name: None,

@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status, transport::Channel};
 
 use crate::{
-    Answer, Event, Method, Observer, Running, Segment, caller, connection::Line,
+    Answer, Event, Method, Observer, Running, Segment, amend, caller, connection::Line,
     controller::describe_creation, endpoint,
 };
 
@@ -238,6 +238,7 @@ impl Controller for Forwarder {
         let mut event = self.event(Method::CreateVolume, &request);
         let request = request.into_inner();
         describe_creation(&mut event, &request);
+        event.violations = amend::incomplete(&request.volume_capabilities);
         let told = |event: &mut Event, answer: &CreateVolumeResponse| {
             let volume = answer.volume.clone().unwrap_or_default();
             let segment = volume
@@ -281,7 +282,7 @@ impl Controller for Forwarder {
         let mut event = self.event(Method::ValidateVolumeCapabilities, &request);
         let request = request.into_inner();
         event.volume_id = Some(request.volume_id.clone());
-        event.volume_capabilities = request.volume_capabilities.len();
+        event.capabilities = request.volume_capabilities.iter().map(amend::spell).collect();
         self.simply(event, self.controller().validate_volume_capabilities(request))
             .await
     }
@@ -306,7 +307,8 @@ impl Controller for Forwarder {
             .as_ref()
             .map(|topology| topology.segments.clone());
         event.parameters = request.parameters.clone();
-        event.volume_capabilities = request.volume_capabilities.len();
+        event.capabilities = request.volume_capabilities.iter().map(amend::spell).collect();
+        event.violations = amend::incomplete(&request.volume_capabilities);
         let told = |_: &mut Event, answer: &GetCapacityResponse| Answer::Capacity {
             available: answer.available_capacity,
             maximum: answer.maximum_volume_size,

@@ -12,10 +12,12 @@
 //! forward    a recording socket before another driver    caller  asking a driver, and its answers as figures
 //! endpoint   one socket: starts and stops         connection one caller, and cutting it off
 //! call       what every call has in common        arguments  what requests must look like
+//! amend      what callers get wrong, and what a lenient driver takes it for
 //! identity, controller, node: the three services, one file each
 //! description  pools and rules as text            control    the HTTP control (both with the feature `control`)
 //! ```
 
+mod amend;
 mod arguments;
 mod backend;
 mod call;

@@ -73,6 +73,7 @@ mod tests {
             client: client.into(),
             verb: "get".to_owned(),
             resource: "nodes".to_owned(),
+            version: None,
             namespace: None,
             name: None,
             code: 200,

@@ -2,12 +2,13 @@
 //!
 //! Knows objects, not expectations.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use crate::journal::{AnswerFact, CallFact, Change, CommitFact, Fact, What};
+use crate::scenario::Role;
 
 /// Objects by name, of one resource.
 pub(crate) type Objects = BTreeMap<(Option<String>, String), Arc<Value>>;
@@ -65,6 +66,8 @@ pub(crate) struct World {
     refusals: BTreeMap<String, Refusal>,
     /// How often each thing was asked or attempted.
     rounds: Rounds,
+    /// uids of the capacity objects that publishers made.
+    made: BTreeSet<String>,
     /// What the driver told the harness, by the case's name for it, with the fact.
     answers: BTreeMap<String, (u64, AnswerFact)>,
 }
@@ -87,6 +90,9 @@ impl World {
 
     fn commit(&mut self, seq: u64, commit: &CommitFact) {
         let key = (commit.namespace.clone(), commit.name.clone());
+        if *commit.resource == *"csistoragecapacities" {
+            self.note_maker(commit);
+        }
         let objects = self.resources.entry(commit.resource.clone()).or_default();
         let before = match commit.change {
             Change::Deleted => objects.remove(&key),
@@ -97,6 +103,19 @@ impl World {
             "events" if commit.change != Change::Deleted => self.event(seq, &commit.object),
             _ => {}
         }
+    }
+
+    fn note_maker(&mut self, commit: &CommitFact) {
+        let is_made =
+            commit.change == Change::Added && Role::of_client(&commit.client) == Some(Role::Publisher);
+        // Kept after its end: the change that ends an object tells it as it was.
+        self.made
+            .extend(is_made.then(|| uid_of(&commit.object).to_owned()));
+    }
+
+    /// Whether a publisher of this case made the object.
+    pub(crate) fn is_made_by_publisher(&self, object: &Value) -> bool {
+        self.made.contains(uid_of(object))
     }
 
     fn pod(&mut self, seq: u64, commit: &CommitFact, before: Option<&Value>) {
@@ -177,6 +196,10 @@ impl World {
 
 fn call_key(call: &CallFact) -> String {
     format!("{:?} {:?} {:?}", call.node, call.segment, call.parameters)
+}
+
+fn uid_of(object: &Value) -> &str {
+    object["metadata"]["uid"].as_str().unwrap_or_default()
 }
 
 fn unschedulable(pod: &Value) -> Option<&str> {

@@ -111,7 +111,9 @@ impl Store {
             activity: Activity::default(),
             authenticator: Authenticator::new(),
             authorizer: Authorizer::new(options.authorization),
-            profile: RwLock::new(Profile::new(options.release, &options.gates)),
+            profile: RwLock::new(
+                Profile::new(options.release, &options.gates).with_removed(options.removed_versions),
+            ),
             options,
             clock: Clock::default(),
             committed: Notify::new(),

@@ -145,7 +145,7 @@ fn text(number: u64, event: Event) -> CallText {
         secrets: event.secrets,
         mutable_parameters: event.mutable_parameters,
         source: event.source,
-        volume_capabilities: event.volume_capabilities,
+        volume_capabilities: event.capabilities.len(),
         required_bytes: event.required_bytes,
         limit_bytes: event.limit_bytes,
         volume_name: event.volume_name,

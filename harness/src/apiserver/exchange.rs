@@ -414,6 +414,7 @@ pub(super) fn note(
         client: client.clone(),
         verb: verb.as_str().to_owned(),
         resource: path.combined(),
+        version: Some(path.group_version()),
         namespace: path.namespace.clone(),
         name,
         code,

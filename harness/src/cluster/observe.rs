@@ -102,11 +102,13 @@ fn request(
     let resource = path
         .as_ref()
         .map_or_else(String::new, api::ResourcePath::combined);
+    let version = path.as_ref().map(api::ResourcePath::group_version);
     let (namespace, name) = path.map(|path| (path.namespace, path.name)).unwrap_or_default();
     RequestFact {
         client,
         verb: verb.as_str().to_owned(),
         resource,
+        version,
         namespace,
         name,
         code,
@@ -169,6 +171,8 @@ impl csi::Observer for CsiObserver {
             maximum,
             details: CallDetails {
                 minimum,
+                capabilities: event.capabilities,
+                violations: event.violations,
                 secrets: event.secrets,
                 mutable: event.mutable_parameters,
                 copy_of: event.source,

@@ -14,6 +14,7 @@ pub(super) fn driver_spec(plan: &Plan) -> DriverSpec {
         advertise_clone_volume: plan.driver.clone_volume,
         mutable_parameters: plan.driver.mutable_parameters.clone(),
         tells_reserved: plan.driver.tells_reserved,
+        lenient: !plan.driver.strict,
         version: plan.driver.version,
         ..DriverSpec::new(plan.driver.name.clone())
     }

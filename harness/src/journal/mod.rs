@@ -147,6 +147,9 @@ pub struct RequestFact {
     pub verb: String,
     /// Plural resource name; with a subresource `pods/binding`. Empty for paths without a resource.
     pub resource: String,
+    /// The version that it speaks, such as `storage.k8s.io/v1`; none for paths without a resource.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
     /// Namespace, where there is one.
     pub namespace: Option<String>,
     /// Name, where there is one.

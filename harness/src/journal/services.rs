@@ -85,6 +85,12 @@ pub struct CallDetails {
     /// minimum_volume_size, for GetCapacity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub minimum: Option<i64>,
+    /// Volume capabilities of GetCapacity and CreateVolume, such as `mount SINGLE_NODE_WRITER`; a dash stands for what one does not say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub capabilities: Vec<String>,
+    /// What the CSI specification does not allow in the call.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub violations: Vec<String>,
     /// Names of the secrets that came along.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<String>,

@@ -74,7 +74,7 @@ fn published(plan: &Plan, world: &World, answer: &AnswerFact, figure: &str) -> O
     let key = (answer.class.clone()?, answer.segment.clone()?);
     let (_, object) = world
         .objects("csistoragecapacities")
-        .find(|(_, object)| is_managed(plan, object) && row_key(plan, object) == key)?;
+        .find(|(_, object)| is_managed(plan, world, object) && row_key(plan, object) == key)?;
     let offer = Offer::of(object);
     match figure {
         "capacity" => offer.capacity,

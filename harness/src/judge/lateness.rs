@@ -11,7 +11,7 @@ use crate::journal::{Fact, ProcessEvent, What};
 const NOTICEABLE: Duration = Duration::from_millis(100);
 
 /// The share of the time, as one in so many, that the harness may be kept waiting: bounds have more room than that.
-const SHARE: u32 = 10;
+const SHARE: u32 = 4;
 
 /// Whether the machine was too busy to blame a system for what decided.
 pub(super) fn excuses(facts: &[Fact], failure: &Failure) -> bool {

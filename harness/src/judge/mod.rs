@@ -2,6 +2,7 @@
 
 mod answers;
 mod chain;
+mod findings;
 mod lateness;
 mod monitor;
 mod objects;
@@ -14,6 +15,7 @@ mod tests;
 use std::time::Duration;
 
 pub use chain::{Chain, Link};
+pub use findings::{Finding, RULES, Rule, findings};
 pub use monitor::Reason;
 pub use predicate::{DiffRow, RowState, spell_bytes};
 pub(crate) use predicate::{Offer, row_key, spell_offer};

@@ -16,8 +16,17 @@ pub(super) fn matches(plan: &Plan, pattern: &Pattern, fact: &Fact) -> bool {
                 && is_named(pattern, Some(&commit.name))
                 && is_by(pattern, &commit.client)
         }
-        (PatternKind::Request { verb, resource, code }, What::Request(request)) => {
+        (
+            PatternKind::Request {
+                verb,
+                resource,
+                code,
+                version,
+            },
+            What::Request(request),
+        ) => {
             request.verb == *verb
+                && (version.is_none() || request.version == *version)
                 && code.is_none_or(|code| code == request.code)
                 && request.resource == *resource
                 && is_named(pattern, request.name.as_deref())
@@ -88,6 +97,7 @@ fn is_wanted(wanted: &CallPattern, call: &CallFact) -> bool {
         && wanted
             .minimum
             .is_none_or(|wanted| bytes(details.minimum) == Some(wanted))
+        && same(wanted.capabilities.as_ref(), &details.capabilities)
         && same(wanted.secrets.as_ref(), &details.secrets)
         && same(wanted.mutable.as_ref(), &details.mutable)
         && same(wanted.copy.as_ref(), &details.copy_of.is_some())
@@ -115,7 +125,14 @@ fn is_by(pattern: &Pattern, client: &str) -> bool {
 pub(super) fn spell(pattern: &Pattern) -> String {
     let mut text = match &pattern.kind {
         PatternKind::Write(verb, resource) => format!("{verb} of {resource}"),
-        PatternKind::Request { verb, resource, code } => {
+        PatternKind::Request {
+            verb,
+            resource,
+            code,
+            version,
+        } => {
+            let version = version.iter().map(|version| format!(" in {version}"));
+            let resource = resource.clone() + &version.collect::<String>();
             let code = code.map(|code| format!(" answered {code}")).unwrap_or_default();
             format!("request to {verb} {resource}{code}")
         }
@@ -150,6 +167,9 @@ fn spell_call(call: &CallPattern) -> String {
             .as_ref()
             .map(|it| format!(" with {}", spell_map(it))),
         call.required.map(|bytes| format!(" for {}", spell_bytes(bytes))),
+        call.capabilities
+            .as_ref()
+            .map(|list| format!(" with capabilities [{}]", list.join(", "))),
         call.secrets
             .as_ref()
             .map(|names| format!(" with secrets [{}]", names.join(", "))),

@@ -97,8 +97,13 @@ impl Offer {
     }
 }
 
-/// Whether the publisher of the case's driver wrote the object, or an earlier life of it.
-pub(super) fn is_managed(plan: &Plan, object: &Value) -> bool {
+/// Whether an object is the publisher's: by its labels, or because it made it. That the labels are missing is a finding.
+pub(super) fn is_managed(plan: &Plan, world: &World, object: &Value) -> bool {
+    is_labelled(plan, object) || world.is_made_by_publisher(object)
+}
+
+/// Whether the labels say that the object is of a publisher of the case's driver, perhaps of an earlier life of it.
+pub(super) fn is_labelled(plan: &Plan, object: &Value) -> bool {
     let labels = &object["metadata"]["labels"];
     labels[DRIVER_LABEL] == plan.driver.name.as_str() && labels[MANAGED_LABEL].is_string()
 }
@@ -114,7 +119,7 @@ fn published<'w>(plan: &'w Plan, world: &'w World) -> impl Iterator<Item = &'w V
     world
         .objects("csistoragecapacities")
         .map(|(_, object)| &**object)
-        .filter(|object| is_managed(plan, object))
+        .filter(|object| is_managed(plan, world, object))
 }
 
 fn capacities(plan: &Plan, world: &World, want: &Rows) -> Vec<DiffRow> {

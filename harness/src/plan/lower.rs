@@ -86,6 +86,7 @@ pub fn lower(scenario: &Scenario) -> Result<Plan, ScenarioError> {
             get_capacity: cluster.driver.get_capacity,
             clone_volume: cluster.driver.clone_volume,
             mutable_parameters: cluster.driver.mutable_parameters.clone(),
+            strict: cluster.driver.strict,
             tells_reserved: cluster.driver.tells_reserved,
             costs: cluster
                 .driver

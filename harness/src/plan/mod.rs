@@ -95,6 +95,15 @@ impl Plan {
         self.scenario.file.level
     }
 
+    /// Whether the API server has the usual release and gates from the beginning to the end: then it is not what the case is about.
+    pub fn has_usual_release(&self) -> bool {
+        let mut actions = self.steps.iter().flat_map(|step| &step.actions);
+        let cluster = &self.scenario.file.cluster;
+        cluster.release == Default::default()
+            && self.gates.is_empty()
+            && !actions.any(|(action, _)| matches!(action, Action::Release(..)))
+    }
+
     /// What comes first in the id: the suite it belongs to.
     pub fn area(&self) -> String {
         self.id().split('/').take(2).collect::<Vec<_>>().join("/")
@@ -112,6 +121,8 @@ pub struct DriverPlan {
     pub clone_volume: bool,
     /// Names of the mutable parameters that it knows; with some, MODIFY_VOLUME is advertised.
     pub mutable_parameters: Vec<String>,
+    /// Whether it refuses what the specification does not allow; otherwise that is a finding.
+    pub strict: bool,
     /// Whether GetCapacity still counts what is reserved.
     pub tells_reserved: bool,
     /// Raw bytes per volume byte, by class parameter.

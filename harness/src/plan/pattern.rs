@@ -33,6 +33,8 @@ pub enum PatternKind {
         resource: String,
         /// Answered with that HTTP status only.
         code: Option<u16>,
+        /// In that version only.
+        version: Option<String>,
     },
     /// A fault that a request or watch met, by part of its text.
     Fault(String),
@@ -64,6 +66,8 @@ pub struct CallPattern {
     pub required: Option<i128>,
     /// Answered with that minimum_volume_size.
     pub minimum: Option<i128>,
+    /// With exactly these volume capabilities.
+    pub capabilities: Option<Vec<String>>,
     /// With secrets of exactly these names.
     pub secrets: Option<Vec<String>>,
     /// With exactly these mutable parameters.
@@ -98,7 +102,12 @@ pub(super) fn pattern(spec: &PatternSpec, segments: &Segments) -> Result<Pattern
         (None, Some(text), None, None, None, None) => {
             let (verb, resource) = verb_and_resource(text, VERBS)?;
             let code = spec.code.as_ref().map(|code| status(code)).transpose()?;
-            PatternKind::Request { verb, resource, code }
+            PatternKind::Request {
+                verb,
+                resource,
+                code,
+                version: spec.version.clone(),
+            }
         }
         (None, None, Some(method), None, None, None) => PatternKind::Call(call(spec, method, segment)),
         (None, None, None, Some(text), None, None) => PatternKind::Fault(text.clone()),
@@ -151,6 +160,7 @@ fn call(spec: &PatternSpec, method: &str, segment: Option<String>) -> CallPatter
         parameters: spec.parameters.clone(),
         required: spec.required.as_ref().map(Size::bytes),
         minimum: spec.minimum.as_ref().map(Size::bytes),
+        capabilities: spec.capabilities.clone(),
         secrets: spec.secrets.clone(),
         mutable: spec.mutable.clone(),
         copy: spec.copy,

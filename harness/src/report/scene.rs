@@ -173,6 +173,7 @@ mod tests {
             client: client.into(),
             verb: "create".to_owned(),
             resource: "csistoragecapacities".to_owned(),
+            version: None,
             namespace: None,
             name: None,
             code: 403,

@@ -241,6 +241,10 @@ pub struct DriverSpec {
     /// Names of the mutable parameters that the driver knows; with some, it advertises MODIFY_VOLUME.
     #[serde(default)]
     pub mutable_parameters: Vec<String>,
+    /// Whether the driver refuses requests that the CSI specification does not allow; otherwise it goes on where it can, and they are
+    /// findings.
+    #[serde(default)]
+    pub strict: bool,
     /// Whether GetCapacity still counts what an extender reserved.
     #[serde(default = "DriverSpec::default_object")]
     pub tells_reserved: bool,
@@ -279,6 +283,7 @@ impl Default for DriverSpec {
             csi_version: None,
             clone_volume: false,
             mutable_parameters: Vec::new(),
+            strict: false,
             tells_reserved: true,
             costs: Vec::new(),
         }

@@ -168,6 +168,11 @@ pub struct PatternSpec {
     /// Requests and writes only: by the harness, in the actions of the step, instead of a system under test.
     #[serde(default)]
     pub harness: bool,
+    /// Requests only: in that version, such as `storage.k8s.io/v1`.
+    pub version: Option<String>,
+    /// GetCapacity and CreateVolume only: with exactly these volume capabilities, such as `mount SINGLE_NODE_WRITER`; a dash stands for
+    /// what one does not say.
+    pub capabilities: Option<Vec<String>>,
     /// Calls only: with exactly these parameters.
     pub parameters: Option<BTreeMap<String, String>>,
     /// CreateVolume only: with that required_bytes.

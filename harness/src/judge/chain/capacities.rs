@@ -253,7 +253,7 @@ impl<'a> Window<'a> {
 
     fn is_row(&self, commit: &CommitFact, key: &(String, String)) -> bool {
         &*commit.resource == "csistoragecapacities"
-            && is_managed(self.plan, &commit.object)
+            && is_managed(self.plan, self.world, &commit.object)
             && row_key(self.plan, &commit.object) == *key
     }
 

@@ -1,0 +1,100 @@
+//! What the CSI specification does not allow in a request, and what a lenient driver takes such a request for.
+//!
+//! Only what callers are known to get wrong and a driver can do without; everything else is refused by `arguments`, strict or not.
+
+use csi_proto::v1::{
+    CreateVolumeRequest, GetCapacityRequest, VolumeCapability,
+    volume_capability::{AccessMode, AccessType, MountVolume, access_mode::Mode},
+};
+
+use crate::DriverSpec;
+
+/// Looks at the arguments of GetCapacity. A lenient driver goes on without the capabilities that are not complete.
+pub(crate) fn get_capacity(spec: &DriverSpec, request: &mut GetCapacityRequest) -> Vec<String> {
+    let mut violations = incomplete(&request.volume_capabilities);
+    if request.accessible_topology.is_some() {
+        violations.extend(topology(spec, "accessible_topology"));
+    }
+    if spec.lenient {
+        request.volume_capabilities.retain(is_complete);
+    }
+    violations
+}
+
+/// Looks at the arguments of CreateVolume. A lenient driver takes what is not said for a filesystem that one node writes to.
+pub(crate) fn create_volume(spec: &DriverSpec, request: &mut CreateVolumeRequest) -> Vec<String> {
+    let capabilities = &mut request.volume_capabilities;
+    let mut violations = incomplete(capabilities);
+    if capabilities.is_empty() {
+        violations.push("volume_capabilities are missing".to_owned());
+    }
+    if let Some(terms) = &request.accessibility_requirements {
+        violations.extend(topology(spec, "accessibility_requirements"));
+        if !terms.requisite.is_empty() && terms.preferred.iter().any(|term| !terms.requisite.contains(term)) {
+            violations.push("a preferred topology is not among the requisite ones".to_owned());
+        }
+    }
+    if spec.lenient {
+        capabilities.iter_mut().for_each(complete);
+        if capabilities.is_empty() {
+            let mut capability = VolumeCapability::default();
+            complete(&mut capability);
+            capabilities.push(capability);
+        }
+    }
+    violations
+}
+
+/// A capability in words: `mount SINGLE_NODE_WRITER`, with a dash for what it does not say.
+pub(crate) fn spell(capability: &VolumeCapability) -> String {
+    let kind = match capability.access_type {
+        Some(AccessType::Block(_)) => "block",
+        Some(AccessType::Mount(_)) => "mount",
+        None => "-",
+    };
+    let mode = capability
+        .access_mode
+        .and_then(|mode| Mode::try_from(mode.mode).ok());
+    let mode = mode.filter(|mode| *mode != Mode::Unknown);
+    format!("{kind} {}", mode.map_or("-", |mode| mode.as_str_name()))
+}
+
+/// What volume capabilities lack.
+pub(crate) fn incomplete(capabilities: &[VolumeCapability]) -> Vec<String> {
+    let mut violations = Vec::new();
+    if capabilities
+        .iter()
+        .any(|capability| capability.access_type.is_none())
+    {
+        violations.push("a volume capability has no access_type".to_owned());
+    }
+    if capabilities.iter().any(|capability| !has_mode(capability)) {
+        violations.push("a volume capability has no access_mode".to_owned());
+    }
+    violations
+}
+
+fn topology(spec: &DriverSpec, field: &str) -> Option<String> {
+    let has_none = spec.topology_keys.is_empty();
+    has_none.then(|| format!("{field} is set, and the driver has no VOLUME_ACCESSIBILITY_CONSTRAINTS"))
+}
+
+fn is_complete(capability: &VolumeCapability) -> bool {
+    capability.access_type.is_some() && has_mode(capability)
+}
+
+fn has_mode(capability: &VolumeCapability) -> bool {
+    let unknown = i32::from(Mode::Unknown);
+    capability
+        .access_mode
+        .is_some_and(|mode: AccessMode| mode.mode != unknown)
+}
+
+fn complete(capability: &mut VolumeCapability) {
+    let mount = || AccessType::Mount(MountVolume::default());
+    capability.access_type.get_or_insert_with(mount);
+    if !has_mode(capability) {
+        let mode = i32::from(Mode::SingleNodeWriter);
+        capability.access_mode = Some(AccessMode { mode });
+    }
+}

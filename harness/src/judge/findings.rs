@@ -1,0 +1,197 @@
+//! Findings: what a system does wrong beside the point of a case. Looked for in every case, once per cause, and never a verdict.
+//!
+//! A driver or an API server that refused such things would fail every case at its first step and hide everything else, so the
+//! harness's own go on, and the journal tells. Cases that are about strictness ask for it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use fake_apiserver::ApiServer;
+
+use super::predicate::is_labelled;
+use crate::journal::{CallFact, Change, CommitFact, Fact, RequestFact, What};
+use crate::plan::Plan;
+use crate::scenario::Role;
+
+/// One kind of thing that a system did wrong in a case.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// The rule, as manifests name it.
+    pub rule: &'static str,
+    /// Who broke it.
+    pub role: Role,
+    /// What was wrong, in one sentence without the names of objects, so that it is the same in every case.
+    pub text: String,
+    /// How often.
+    pub count: u64,
+    /// The first fact that shows it.
+    pub first: u64,
+    /// When that was, since the case began.
+    pub at: Duration,
+}
+
+/// A rule that is looked at in every case.
+#[derive(Debug, Clone, Copy)]
+pub struct Rule {
+    /// Its name.
+    pub name: &'static str,
+    /// What it asks for.
+    pub text: &'static str,
+    /// Where that is said.
+    pub source: &'static str,
+}
+
+const ARGUMENTS: &str = "csi-arguments";
+const CALLS: &str = "csi-calls";
+const VERSION: &str = "api-version";
+const INVALID: &str = "api-invalid";
+const LABELS: &str = "object-labels";
+
+/// All rules.
+pub const RULES: [Rule; 5] = [
+    Rule {
+        name: ARGUMENTS,
+        text: "the arguments of a CSI call are what the specification allows",
+        source: "CSI, GetCapacityRequest and CreateVolumeRequest",
+    },
+    Rule {
+        name: CALLS,
+        text: "the driver is asked for a figure about once in each poll interval",
+        source: "KEP-1472, GetCapacity is called periodically",
+    },
+    Rule {
+        name: VERSION,
+        text: "requests speak a version of the API that the release serves",
+        source: "Kubernetes, deprecated API migration guide",
+    },
+    Rule {
+        name: INVALID,
+        text: "what is sent to the API server is well-formed and valid",
+        source: "Kubernetes API concepts, status codes 400, 415 and 422",
+    },
+    Rule {
+        name: LABELS,
+        text: "a published object says by its labels who manages it, for which driver",
+        source: "KEP-1472, CSIStorageCapacity lifecycle",
+    },
+];
+
+/// So many calls more than one in each poll interval are nobody's fault: volumes come and go, and failures are retried.
+const CALLS_ALLOWED: u64 = 3;
+/// So many more may come at once.
+const CALLS_AT_ONCE: u64 = 20;
+
+/// What the systems of a case did wrong beside its point, in the order of the first facts.
+pub fn findings(plan: &Plan, facts: &[Fact]) -> Vec<Finding> {
+    let mut found = Found::default();
+    let mut asked: BTreeMap<String, u64> = BTreeMap::new();
+    let refreshes = Refreshes::of(plan, facts);
+    for fact in facts {
+        match &fact.what {
+            What::Call(call) => {
+                for violation in &call.details.violations {
+                    found.add(
+                        ARGUMENTS,
+                        Role::Publisher,
+                        format!("{}: {violation}", call.method),
+                        fact,
+                    );
+                }
+                if refreshes.is_too_often(call, fact, &mut asked) {
+                    let text =
+                        "GetCapacity: the same figure is asked for several times in each poll interval";
+                    found.add(CALLS, Role::Publisher, text.to_owned(), fact);
+                }
+            }
+            What::Request(request) => {
+                if let Some((rule, role, text)) = of_request(plan, request) {
+                    found.add(rule, role, text, fact);
+                }
+            }
+            What::Commit(commit) if is_unlabelled(plan, commit) => {
+                found.add(
+                    LABELS,
+                    Role::Publisher,
+                    "an object is made without the labels drivername and managed-by".to_owned(),
+                    fact,
+                );
+            }
+            _ => {}
+        }
+    }
+    found.0
+}
+
+#[derive(Default)]
+struct Found(Vec<Finding>);
+
+impl Found {
+    fn add(&mut self, rule: &'static str, role: Role, text: String, fact: &Fact) {
+        let same = |known: &&mut Finding| known.rule == rule && known.role == role && known.text == text;
+        if let Some(known) = self.0.iter_mut().find(same) {
+            known.count += 1;
+            return;
+        }
+        self.0.push(Finding {
+            rule,
+            role,
+            text,
+            count: 1,
+            first: fact.seq,
+            at: fact.at(),
+        });
+    }
+}
+
+/// How often the driver may be asked; none: the case says that itself.
+struct Refreshes(Option<Duration>);
+
+impl Refreshes {
+    fn of(plan: &Plan, facts: &[Fact]) -> Self {
+        let refresh = facts.iter().find_map(|fact| match &fact.what {
+            What::Begin(begin) => Some(Duration::from_micros(begin.refresh_us)),
+            _ => None,
+        });
+        Refreshes(refresh.filter(|_| plan.publisher.polls))
+    }
+
+    fn is_too_often(&self, call: &CallFact, fact: &Fact, asked: &mut BTreeMap<String, u64>) -> bool {
+        let Some(refresh) = self.0.filter(|_| call.method == "GetCapacity") else {
+            return false;
+        };
+        let about = format!("{:?} {:?} {:?}", call.node, call.segment, call.parameters);
+        let count = asked.entry(about).or_default();
+        *count += 1;
+        let intervals = fact.at().as_micros() / refresh.as_micros().max(1);
+        u128::from(*count) > intervals * u128::from(CALLS_ALLOWED) + u128::from(CALLS_AT_ONCE)
+    }
+}
+
+fn of_request(plan: &Plan, request: &RequestFact) -> Option<(&'static str, Role, String)> {
+    let role = Role::of_client(&request.client)?;
+    let resource = &request.resource;
+    if let (400 | 415 | 422, Some(message)) = (request.code, &request.message)
+        && !message.contains("perturbed")
+    {
+        let text = format!("{} {resource} is refused with {}", request.verb, request.code);
+        return Some((INVALID, role, text));
+    }
+    let version = request.version.as_ref()?;
+    let (group, name) = version.rsplit_once('/').unwrap_or(("", version));
+    let plural = resource.split('/').next()?;
+    let release = plan.release;
+    let is_strange = plan.has_usual_release() && !ApiServer::serves(release, group, name, plural);
+    (is_strange && request.code < 400).then(|| {
+        let text = format!("{version} {plural} is asked for, which Kubernetes {release} does not serve");
+        (VERSION, role, text)
+    })
+}
+
+/// Whether a publisher has made an object that does not say whose it is.
+fn is_unlabelled(plan: &Plan, commit: &CommitFact) -> bool {
+    *commit.resource == *"csistoragecapacities"
+        && commit.change == Change::Added
+        && Role::of_client(&commit.client) == Some(Role::Publisher)
+        && !plan.publisher.by_owner
+        && !is_labelled(plan, &commit.object)
+}
