@@ -23,6 +23,7 @@ pub mod segment;
 pub mod standalone;
 mod standing;
 pub mod system;
+mod text;
 mod world;
 
 pub use apiserver::{CASE_LABEL, ConnectError, RUN_LABEL, RealServer};
@@ -30,3 +31,4 @@ pub use cluster::StartError;
 pub use defect::{Defect, UnknownDefect};
 pub use run::{Outcome, RunOptions, run, run_and_keep};
 pub use standing::Standing;
+pub use text::text_of;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::journal::{self, Fact, Journal};
 use crate::plan::{Plan, lower};
 use crate::scenario::{self, ScenarioError};
+use crate::text::text_of;
 
 /// The scenario of a run, in its folder: a case file like any other.
 pub const SCENARIO: &str = "scenario.yaml";
@@ -81,7 +82,7 @@ pub fn load(folder: &Path) -> Result<(Plan, Vec<Fact>), RecordError> {
         }
     };
     let path = folder.join(SCENARIO);
-    let text = std::fs::read_to_string(&path).map_err(io(SCENARIO))?;
+    let text = text_of(&path).map_err(io(SCENARIO))?;
     let scenarios = scenario::parse(&path.display().to_string(), &text)?;
     let facts = journal::load(&folder.join(JOURNAL)).map_err(io(JOURNAL))?;
     match scenarios.as_slice() {

@@ -58,6 +58,7 @@ pub(crate) fn drive(mut drive: Drive<'_>) -> Exit {
             Err(exit) => return exit,
         },
     };
+    let shards = drive.run.shard.map(|shard| shard.record(&plans));
     if let Some(shard) = drive.run.shard {
         plans = shard.apply(plans);
         if plans.is_empty() {
@@ -82,7 +83,8 @@ pub(crate) fn drive(mut drive: Drive<'_>) -> Exit {
         Err(exit) => return exit,
     };
     drive.systems.api_server.clone_from(&server);
-    let report = header(&drive, options, partial);
+    let mut report = header(&drive, options, partial);
+    report.shards = shards;
     let session = Arc::new(Session {
         systems: drive.systems,
         manifest: drive.manifest,
@@ -147,6 +149,8 @@ fn header(drive: &Drive<'_>, options: RunOptions, partial: Option<String>) -> Re
             api_server: apiserver::told(drive.systems.api_server.as_ref()),
         },
         partial,
+        shards: None,
+        unfinished: Vec::new(),
         counts: Default::default(),
         cases: Vec::new(),
     }
@@ -304,7 +308,11 @@ pub(crate) fn exit_of(results: &[CaseResult], report: &Report) -> Exit {
 
 /// The exit code that a record speaks for.
 pub(crate) fn exit_of_record(report: &Report) -> Exit {
-    exit_of_verdicts(&report.cases)
+    match exit_of_verdicts(&report.cases) {
+        exit @ (Exit::Failed | Exit::Environment) => exit,
+        _ if !report.unfinished.is_empty() => Exit::Incomplete,
+        exit => exit,
+    }
 }
 
 /// The exit code that these cases speak for.

@@ -64,15 +64,11 @@ pub(crate) struct Chosen {
 
 impl Chosen {
     fn built_in(defect: Option<Defect>) -> Self {
-        let mut record = e2e::record();
-        if let Some(defect) = defect {
-            record.name = format!("{} with {defect}", record.name);
-        }
         Chosen {
             systems: built_in(defect),
             defect,
             manifest: None,
-            record,
+            record: e2e::record(defect),
         }
     }
 

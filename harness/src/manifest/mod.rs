@@ -15,6 +15,7 @@ use jiff::civil::Date;
 use crate::plan::{self, Plan, lower};
 use crate::scenario::{ForeignDriver, Role, ScenarioError};
 use crate::system::{DriverSocket, System, Systems};
+use crate::text::text_of;
 use child::Program;
 
 /// Programs under test, and what is known about them.
@@ -101,7 +102,7 @@ impl Manifest {
             path: path.to_owned(),
             source,
         };
-        let text = std::fs::read_to_string(path).map_err(unreadable)?;
+        let text = text_of(path).map_err(unreadable)?;
         file::parse(path, &text)
     }
 

@@ -9,6 +9,7 @@ use serde_saphyr::Location;
 
 use super::table::{self, Table};
 use super::{Scenario, ScenarioFile};
+use crate::text::text_of;
 
 /// Something is wrong with a case file: what, where, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -167,7 +168,7 @@ fn plain_words(message: String) -> String {
 
 /// Reads one case file.
 pub fn load_file(path: &Path) -> Result<Vec<Scenario>, ScenarioError> {
-    let text = std::fs::read_to_string(path)
+    let text = text_of(path)
         .map_err(|error| ScenarioError::whole(path, format!("cannot be read: {error}; check the name")))?;
     parse(&path.display().to_string(), &text)
 }
