@@ -48,6 +48,20 @@ pub fn save(
     Ok(folder)
 }
 
+/// What child processes have said, as far as a folder has it, by client name.
+pub fn logs(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut logs: Vec<_> = entries
+        .filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            let client = name.strip_suffix(".log")?.to_owned();
+            Some((client, std::fs::read(entry.path()).ok()?))
+        })
+        .collect();
+    logs.sort();
+    logs
+}
+
 /// Whether a folder is the folder of a case.
 pub fn is_run(folder: &Path) -> bool {
     folder.join(SCENARIO).is_file() && folder.join(JOURNAL).is_file()

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use harness::plan::Plan;
 use harness::report::Requirement;
+use harness::scenario::ScenarioError;
 use serde::Deserialize;
 
 /// Requirements by id.
@@ -41,12 +42,24 @@ impl Catalogue {
 
     /// The requirements that a case shows, in its order.
     pub fn of(&self, plan: &Plan) -> Vec<Requirement> {
-        plan.scenario
-            .file
-            .requirements
-            .iter()
-            .filter_map(|id| self.get(id))
-            .collect()
+        plan.requirements().filter_map(|id| self.get(id)).collect()
+    }
+
+    /// Fails where a case names a requirement that there is not: what it shows would be lost.
+    pub fn check(&self, plan: &Plan) -> Result<(), ScenarioError> {
+        let mut named = plan.scenario.file.requirements.iter();
+        match named.find(|id| !self.entries.contains_key(&id.value)) {
+            None => Ok(()),
+            Some(id) => Err(plan.scenario.error(id.defined, self.unknown(&id.value))),
+        }
+    }
+
+    /// What is said of an id that there is not.
+    pub fn unknown(&self, id: &str) -> String {
+        let alike = self.ids().map(|known| (known, strsim::jaro_winkler(known, id)));
+        let closest = alike.max_by(|(_, a), (_, b)| a.total_cmp(b));
+        let hint = closest.map_or_else(String::new, |(known, _)| format!(", did you mean `{known}`?"));
+        format!("no requirement is called `{id}`{hint} suites/requirements.yaml has them all")
     }
 
     /// All ids.

@@ -7,6 +7,7 @@ use harness::plan::Plan;
 use harness::scenario::Role;
 use ring::digest::{Context, SHA256};
 
+use crate::Catalogue;
 use crate::report::ShardsRecord;
 
 /// What the user asked for. Empty: everything.
@@ -88,6 +89,9 @@ pub enum SelectError {
         /// The closest name, as `, did you mean …`.
         hint: String,
     },
+    /// A requirement that there is not.
+    #[error("{0}")]
+    Requirement(String),
     /// Every name is known, and nothing is left.
     #[error("no case selected: none has all of what was asked for; `cargo xtask list` shows them all")]
     Nothing,
@@ -104,6 +108,10 @@ impl Selection {
                 });
             }
         }
+        let catalogue = Catalogue::load();
+        if let Some(id) = self.requirement.as_deref().filter(|id| catalogue.get(id).is_none()) {
+            return Err(SelectError::Requirement(catalogue.unknown(id)));
+        }
         let selected: Vec<Plan> = plans.into_iter().filter(|plan| self.includes(plan)).collect();
         if selected.is_empty() {
             Err(SelectError::Nothing)
@@ -113,13 +121,12 @@ impl Selection {
     }
 
     fn includes(&self, plan: &Plan) -> bool {
-        let file = &plan.scenario.file;
         (self.ids.is_empty() || self.ids.iter().any(|name| is_meant(name, plan.id())))
             && self.role.is_none_or(|role| plan.roles.contains(&role))
             && self
                 .requirement
                 .as_ref()
-                .is_none_or(|id| file.requirements.contains(id))
+                .is_none_or(|id| plan.requirements().any(|shown| shown == id))
     }
 }
 

@@ -1,14 +1,16 @@
 //! Running many cases at once, and telling the caller as each one ends.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use harness::journal::{Fact, What};
+use harness::journal::{Fact, ProcessEvent, What};
 use harness::judge::{Failure, Verdict};
+use harness::machine;
 use harness::manifest::{KnownFailure, Manifest};
 use harness::plan::Plan;
-use harness::report::{Context, Paint, failure};
+use harness::report::{Context, Paint, failure, said};
 use harness::system::Systems;
 use harness::{Outcome, RunOptions, Standing, StartError, record};
 use schemars::JsonSchema;
@@ -69,6 +71,8 @@ pub struct Explained {
     pub line: u64,
     /// What kind of fact decided.
     pub cause: Cause,
+    /// Whether a system under test never began to work, for which the case had to wait in vain.
+    pub never_ready: bool,
 }
 
 /// The kind of fact that decided a failure.
@@ -140,6 +144,8 @@ pub struct CaseResult {
     pub elapsed: Duration,
     /// Where the run is kept: the first one of several attempts, which is the one that is explained.
     pub folder: Option<PathBuf>,
+    /// Why the run could not be kept, though it was to be.
+    pub unkept: Option<String>,
 }
 
 /// One attempt at a case.
@@ -147,6 +153,7 @@ struct Attempt {
     ended: Ended,
     elapsed: Duration,
     folder: Option<PathBuf>,
+    unkept: Option<String>,
 }
 
 impl Attempt {
@@ -156,40 +163,39 @@ impl Attempt {
             ended,
             elapsed: Duration::ZERO,
             folder: None,
+            unkept: None,
         }
     }
 }
 
 impl Session {
-    /// Runs all cases and calls `each` as they end. Results come back in the order of the cases.
+    /// Runs all cases and hands them to `each` as they end, until that breaks off: then what is still running ends without a verdict.
     pub async fn run(
         self: Arc<Self>,
         plans: Vec<Plan>,
-        mut each: impl FnMut(&CaseResult),
-    ) -> Vec<CaseResult> {
+        mut each: impl FnMut(CaseResult) -> ControlFlow<()>,
+    ) {
         let permits = Arc::new(Semaphore::new(self.jobs.max(1)));
         let mut tasks = JoinSet::new();
-        for (index, plan) in plans.into_iter().enumerate() {
+        for plan in plans {
             let (session, permits) = (self.clone(), permits.clone());
             tasks.spawn(async move {
                 // The semaphore is never closed, and a missing permit would only mean more at once.
                 let _permit = permits.acquire_owned().await.ok();
-                (index, session.run_one(plan).await)
+                session.run_one(plan).await
             });
         }
-        let mut results = Vec::new();
         while let Some(joined) = tasks.join_next().await {
             match joined {
-                Ok((index, result)) => {
-                    each(&result);
-                    results.push((index, result));
+                Ok(result) => {
+                    if each(result).is_break() {
+                        return tasks.shutdown().await;
+                    }
                 }
                 // Ours, not a system's: those panic inside tasks of their own.
                 Err(error) => std::panic::resume_unwind(error.into_panic()),
             }
         }
-        results.sort_by_key(|(index, _)| *index);
-        results.into_iter().map(|(_, result)| result).collect()
     }
 
     /// Runs one case.
@@ -201,6 +207,7 @@ impl Session {
             ended: attempts.ended,
             elapsed: attempts.elapsed,
             folder: attempts.folder,
+            unkept: attempts.unkept,
         }
     }
 
@@ -222,6 +229,7 @@ impl Session {
             ended: attempt.ended,
             elapsed: attempt.elapsed,
             folder: attempt.folder,
+            unkept: attempt.unkept,
         };
         (result, standing)
     }
@@ -265,9 +273,14 @@ impl Session {
     }
 
     async fn attempt(&self, plan: &Arc<Plan>, keep: Option<&Path>) -> Attempt {
-        match harness::run(plan.clone(), &self.systems, self.options).await {
-            Ok(outcome) => self.ended(plan, &outcome, keep),
-            Err(error) => Attempt::without_run(Ended::Broken(error)),
+        let run = harness::run(plan.clone(), &self.systems, self.options);
+        match machine::watched(run).await {
+            // A system can't be blamed for what this machine did not have.
+            (Ok(outcome), Some(shortage)) if outcome.verdict.failure().is_some() => {
+                Attempt::without_run(Ended::Broken(shortage.into()))
+            }
+            (Ok(outcome), _) => self.ended(plan, &outcome, keep),
+            (Err(error), _) => Attempt::without_run(Ended::Broken(error)),
         }
     }
 
@@ -286,14 +299,18 @@ impl Session {
 
     fn ended(&self, plan: &Plan, outcome: &Outcome, keep: Option<&Path>) -> Attempt {
         let found = outcome.verdict.failure();
-        let (mut files, mut folder) = (Vec::new(), None);
+        let (mut files, mut folder, mut unkept) = (Vec::new(), None, None);
         if let Some(root) = keep.filter(|_| found.is_some() || self.keep_passed) {
             match record::save(root, plan, &outcome.journal, &outcome.logs) {
                 Ok(saved) => {
                     files = lines_about(&saved, outcome);
                     folder = Some(saved);
                 }
-                Err(error) => files.push(format!("files   could not be written: {error}")),
+                Err(error) => {
+                    let remedy = machine::remedy(&error, root, "name another folder with --output");
+                    files.push(format!("files   could not be written into {}: {error}", root.display()));
+                    unkept = Some(format!("cannot write into {}: {error}; {remedy}", root.display()));
+                }
             }
         }
         let ended = match found {
@@ -304,22 +321,29 @@ impl Session {
             ended,
             elapsed: outcome.elapsed,
             folder,
+            unkept,
         }
     }
 
     fn failed(&self, plan: &Plan, outcome: &Outcome, found: &Failure, files: Vec<String>) -> Ended {
         let rerun = format!("{} {}", self.rerun, plan.id());
+        let facts = outcome.journal.since(0);
         let explained = Explained {
             text: explain_failure(plan, outcome, rerun, files).unwrap_or_default(),
             summary: one_line(found),
             line: plan.steps.get(found.step).map_or(1, |step| step.line),
-            cause: Cause::of(found, &outcome.journal.since(0)),
+            cause: Cause::of(found, &facts),
+            never_ready: facts.iter().any(|fact| fact.seq == found.decided_by && is_unready(&fact.what)),
         };
         match outcome.verdict {
             Verdict::Inconclusive(_) => Ended::Inconclusive(explained),
             _ => Ended::Failed(explained),
         }
     }
+}
+
+fn is_unready(what: &What) -> bool {
+    matches!(what, What::Process(process) if matches!(process.event, ProcessEvent::NotReady(_)))
 }
 
 /// What went wrong, and where the chain of causes ends.
@@ -349,6 +373,7 @@ fn lines_about(folder: &Path, outcome: &Outcome) -> Vec<String> {
 pub fn explain_failure(plan: &Plan, outcome: &Outcome, rerun: String, files: Vec<String>) -> Option<String> {
     let context = Context {
         requirements: Catalogue::load().of(plan),
+        said: said(&outcome.logs),
         rerun,
         files,
     };

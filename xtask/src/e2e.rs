@@ -1,12 +1,12 @@
 //! `e2e`: the cases against the built-in references.
 
-use anstream::eprintln;
 use suites::report::SystemRecord;
 
 use crate::Exit;
 use crate::built_in::{Defect, built_in};
 use crate::command::{E2eArgs, default_jobs};
 use crate::drive::{Cases, Drive, drive};
+use crate::out::eprintln;
 
 /// Runs the selected cases.
 pub(crate) fn run(args: &E2eArgs) -> Exit {

@@ -2,8 +2,8 @@
 
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
+use crate::out::{eprintln, println};
 
-use anstream::{eprintln, println};
 use suites::report::{Report, github};
 
 /// While it lives, the runner reads no command from what is printed: systems under test speak there too.

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use anstream::{eprintln, print};
 use clap::Subcommand;
 use suites::report::{self, Report};
 
 use crate::drive::{exit_of_record, summarize};
+use crate::out::{eprintln, print};
 use crate::{Exit, github};
 
 /// What to do.

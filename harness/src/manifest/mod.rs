@@ -73,7 +73,7 @@ pub enum ManifestError {
         source: std::io::Error,
     },
     /// A program is not there.
-    #[error("{path}: the {role} is `{program}`, which is {why}; correct `argv`, or build the program first")]
+    #[error("{path}: the {role} is `{program}`, which is {why}")]
     Program {
         /// The manifest.
         path: PathBuf,
@@ -81,7 +81,7 @@ pub enum ManifestError {
         role: &'static str,
         /// The program, as it is named.
         program: String,
-        /// What is the matter with it.
+        /// What is the matter with it, and what to do.
         why: String,
     },
 }

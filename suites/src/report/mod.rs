@@ -195,7 +195,7 @@ impl CaseRecord {
             id: plan.id().to_owned(),
             title: plan.title().to_owned(),
             level: plan.level(),
-            requirements: plan.scenario.file.requirements.clone(),
+            requirements: plan.requirements().map(str::to_owned).collect(),
             features: plan.features().into_iter().map(str::to_owned).collect(),
             file: plan.scenario.source.clone(),
             line: explained.map_or(1, |it| it.line),

@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use anstream::eprintln;
 use capacity_publisher::Options;
 use clap::Args;
 use serde::Serialize;
@@ -21,6 +20,7 @@ use suites::harness::standalone::{
 use tokio::runtime::Builder;
 use tokio::sync::{Notify, oneshot};
 
+use crate::out::eprintln;
 use super::{BoxError, counted};
 
 const DRIVER: &str = "disk.example.com";
