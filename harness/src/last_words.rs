@@ -64,14 +64,22 @@ fn is_klog(line: &str) -> bool {
 fn klog_level(line: &str) -> Option<char> {
     let bytes = line.as_bytes();
     let level = bytes.first().filter(|level| b"IWEF".contains(level))?;
-    let is_header = bytes.len() > 8 && bytes[1..5].iter().all(u8::is_ascii_digit) && bytes[5] == b' ' && bytes[8] == b':';
+    let is_header =
+        bytes.len() > 8 && bytes[1..5].iter().all(u8::is_ascii_digit) && bytes[5] == b' ' && bytes[8] == b':';
     is_header.then_some(char::from(*level))
 }
 
 /// Whether a line speaks of something that went wrong.
 fn is_complaint(line: &str) -> bool {
     const WORDS: [&str; 8] = [
-        "error", "fatal", "panic", "failed", "failure", "refused", "forbidden", "unable to",
+        "error",
+        "fatal",
+        "panic",
+        "failed",
+        "failure",
+        "refused",
+        "forbidden",
+        "unable to",
     ];
     match klog_level(line) {
         Some('I') => false,
@@ -135,13 +143,22 @@ mod tests {
     fn the_reason_stands_before_the_goroutines() {
         const FATAL: &str = "F1122 06:31:00.123456   12345 main.go:210] no CSIDriver is named a.example.org";
         let stacks: Vec<String> = (1..500)
-            .map(|number| format!("goroutine {number} [select]:\nmain.wait(0x1)\n\t/src/main.go:{number} +0x1f"))
+            .map(|number| {
+                format!("goroutine {number} [select]:\nmain.wait(0x1)\n\t/src/main.go:{number} +0x1f")
+            })
             .collect();
-        for first in [FATAL, "panic: runtime error: index out of range [3]", "fatal error: concurrent map writes"] {
+        for first in [
+            FATAL,
+            "panic: runtime error: index out of range [3]",
+            "fatal error: concurrent map writes",
+        ] {
             let mut lines = vec!["I1122 06:31:00.000001   12345 main.go:1] it begins", first];
             lines.extend(stacks.iter().flat_map(|stack| stack.lines()));
             let told = reason(&lines).unwrap();
-            assert_eq!((told[0].as_str(), told[1].as_str()), (first, "goroutine 1 [select]:"));
+            assert_eq!(
+                (told[0].as_str(), told[1].as_str()),
+                (first, "goroutine 1 [select]:")
+            );
             assert!(told.len() <= REASON_LINES);
         }
     }
@@ -151,7 +168,10 @@ mod tests {
         let more = ["I1122 06:31:00.000001   12345 main.go:1] it goes on"; LIVES];
         let lines = [&["panic: recovered by somebody"][..], &more].concat();
         assert_eq!(reason(&lines), None);
-        assert_eq!(reason(&["I1122 06:31:00.000001   1 a.go:1] panic: not mine"]), None);
+        assert_eq!(
+            reason(&["I1122 06:31:00.000001   1 a.go:1] panic: not mine"]),
+            None
+        );
     }
 
     #[test]
@@ -163,7 +183,10 @@ mod tests {
             all is well\n2026-11-22T06:31:00Z ERROR no socket\n";
         let told = complaints(said, 2);
         assert_eq!(told.len(), 2);
-        assert!(told[0].ends_with("cannot watch") && told[1].ends_with("ERROR no socket"), "{told:?}");
+        assert!(
+            told[0].ends_with("cannot watch") && told[1].ends_with("ERROR no socket"),
+            "{told:?}"
+        );
         assert_eq!(complaints(said, 9).len(), 3);
         assert!(complaints(b"all is well\n", 9).is_empty());
     }

@@ -26,6 +26,7 @@ pub mod standalone;
 mod standing;
 pub mod system;
 mod text;
+mod unserved;
 mod world;
 
 pub use apiserver::{CASE_LABEL, ConnectError, RUN_LABEL, RealServer};

@@ -73,7 +73,8 @@ pub fn shortage() -> Option<Shortage> {
     let folder = std::env::temp_dir();
     let found = statvfs(&folder).ok()?;
     // Some file systems count no inodes at all.
-    let is_full = found.f_bavail.saturating_mul(found.f_frsize) < ROOM || (found.f_files > 0 && found.f_favail == 0);
+    let is_full =
+        found.f_bavail.saturating_mul(found.f_frsize) < ROOM || (found.f_files > 0 && found.f_favail == 0);
     is_full.then_some(Shortage::Space { folder })
 }
 
@@ -113,5 +114,7 @@ pub fn remedy(error: &Error, folder: &Path, instead: &str) -> String {
 
 fn is_out_of_descriptors(error: &Error) -> bool {
     let code = error.raw_os_error();
-    [Errno::MFILE, Errno::NFILE].map(|errno| Some(errno.raw_os_error())).contains(&code)
+    [Errno::MFILE, Errno::NFILE]
+        .map(|errno| Some(errno.raw_os_error()))
+        .contains(&code)
 }

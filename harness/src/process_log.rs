@@ -41,7 +41,10 @@ impl ProcessLog {
     pub(crate) fn open(path: Option<&Path>) -> std::io::Result<Self> {
         let open = |path| File::options().create(true).append(true).open(path);
         let file = path.map(open).transpose()?;
-        let length = file.as_ref().and_then(|file| file.metadata().ok()).map_or(0, |file| file.len());
+        let length = file
+            .as_ref()
+            .and_then(|file| file.metadata().ok())
+            .map_or(0, |file| file.len());
         Ok(ProcessLog(Mutex::new(State {
             file,
             room: HEAD_LIMIT.saturating_sub(length),
@@ -71,7 +74,9 @@ impl ProcessLog {
     pub(crate) fn finish(&self) {
         let mut state = self.0.lock();
         let surplus = std::mem::take(&mut state.surplus);
-        let kept = usize::try_from(surplus).unwrap_or(usize::MAX).min(state.tail.len());
+        let kept = usize::try_from(surplus)
+            .unwrap_or(usize::MAX)
+            .min(state.tail.len());
         let from = state.tail.len() - kept;
         let end: Vec<u8> = state.tail.range(from..).copied().collect();
         if let Some(file) = state.file.as_mut().filter(|_| surplus > 0) {

@@ -56,10 +56,17 @@ impl Catalogue {
 
     /// What is said of an id that there is not.
     pub fn unknown(&self, id: &str) -> String {
-        let alike = self.ids().map(|known| (known, strsim::jaro_winkler(known, id)));
-        let closest = alike.max_by(|(_, a), (_, b)| a.total_cmp(b));
-        let hint = closest.map_or_else(String::new, |(known, _)| format!(", did you mean `{known}`?"));
-        format!("no requirement is called `{id}`{hint} suites/requirements.yaml has them all")
+        // What is alike is no help with numbers; what begins alike is.
+        let area = id.split('-').next().unwrap_or_default();
+        let alike: Vec<&str> = self
+            .ids()
+            .filter(|known| known.split('-').next() == Some(area))
+            .collect();
+        let range = match (alike.first(), alike.last()) {
+            (Some(first), Some(last)) => format!(", which go from {first} to {last}"),
+            _ => String::new(),
+        };
+        format!("no requirement is called `{id}`; suites/requirements.yaml has them all{range}")
     }
 
     /// All ids.

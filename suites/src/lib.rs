@@ -35,9 +35,7 @@ pub fn plans(folder: &Path) -> Result<Vec<Plan>, ScenarioError> {
 }
 
 /// These cases, ready to run; they may show only what the catalogue demands.
-pub fn lowered<'s>(
-    scenarios: impl IntoIterator<Item = &'s Scenario>,
-) -> Result<Vec<Plan>, ScenarioError> {
+pub fn lowered<'s>(scenarios: impl IntoIterator<Item = &'s Scenario>) -> Result<Vec<Plan>, ScenarioError> {
     let catalogue = Catalogue::load();
     let lowered = scenarios.into_iter().map(|scenario| {
         let plan = lower(scenario)?;

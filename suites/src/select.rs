@@ -109,7 +109,11 @@ impl Selection {
             }
         }
         let catalogue = Catalogue::load();
-        if let Some(id) = self.requirement.as_deref().filter(|id| catalogue.get(id).is_none()) {
+        if let Some(id) = self
+            .requirement
+            .as_deref()
+            .filter(|id| catalogue.get(id).is_none())
+        {
             return Err(SelectError::Requirement(catalogue.unknown(id)));
         }
         let selected: Vec<Plan> = plans.into_iter().filter(|plan| self.includes(plan)).collect();

@@ -170,11 +170,7 @@ impl Attempt {
 
 impl Session {
     /// Runs all cases and hands them to `each` as they end, until that breaks off: then what is still running ends without a verdict.
-    pub async fn run(
-        self: Arc<Self>,
-        plans: Vec<Plan>,
-        mut each: impl FnMut(CaseResult) -> ControlFlow<()>,
-    ) {
+    pub async fn run(self: Arc<Self>, plans: Vec<Plan>, mut each: impl FnMut(CaseResult) -> ControlFlow<()>) {
         let permits = Arc::new(Semaphore::new(self.jobs.max(1)));
         let mut tasks = JoinSet::new();
         for plan in plans {
@@ -308,7 +304,10 @@ impl Session {
                 }
                 Err(error) => {
                     let remedy = machine::remedy(&error, root, "name another folder with --output");
-                    files.push(format!("files   could not be written into {}: {error}", root.display()));
+                    files.push(format!(
+                        "files   could not be written into {}: {error}",
+                        root.display()
+                    ));
                     unkept = Some(format!("cannot write into {}: {error}; {remedy}", root.display()));
                 }
             }
@@ -333,7 +332,9 @@ impl Session {
             summary: one_line(found),
             line: plan.steps.get(found.step).map_or(1, |step| step.line),
             cause: Cause::of(found, &facts),
-            never_ready: facts.iter().any(|fact| fact.seq == found.decided_by && is_unready(&fact.what)),
+            never_ready: facts
+                .iter()
+                .any(|fact| fact.seq == found.decided_by && is_unready(&fact.what)),
         };
         match outcome.verdict {
             Verdict::Inconclusive(_) => Ended::Inconclusive(explained),

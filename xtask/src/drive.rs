@@ -227,7 +227,9 @@ impl Cut {
         let open = report.unfinished.len();
         match self {
             Cut::Interrupted => {
-                eprintln!("interrupted: {open} of {all} cases have no verdict; `cargo xtask rerun` runs them");
+                eprintln!(
+                    "interrupted: {open} of {all} cases have no verdict; `cargo xtask rerun` runs them"
+                );
                 format!("interrupted after {ended} of {all} cases")
             }
             Cut::NeverReady => {

@@ -1,8 +1,8 @@
 //! Speaks to GitHub Actions where the command runs in it, and is silent elsewhere.
 
+use crate::out::{eprintln, println};
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
-use crate::out::{eprintln, println};
 
 use suites::report::{Report, github};
 

@@ -110,7 +110,9 @@ fn locked(folder: &Path) -> Result<Option<Lock>, String> {
 
 /// Journals go where build products go: each run takes the first of these folders that is free.
 fn run_folders() -> impl Iterator<Item = PathBuf> {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap_or(Path::new("."));
     // Short where the user stands in the workspace, which is where they run this.
     let target = match std::env::current_dir() {
         Ok(here) if here == workspace => PathBuf::from("target"),

@@ -71,7 +71,10 @@ fn exit_of_shards(merged: &Report) -> Exit {
     let Some(shards) = &merged.shards else {
         return exit;
     };
-    let missing: Vec<String> = shards.missing().map(|part| format!("{part}/{}", shards.of)).collect();
+    let missing: Vec<String> = shards
+        .missing()
+        .map(|part| format!("{part}/{}", shards.of))
+        .collect();
     eprintln!(
         "error: missing shards: {}; name the report.json of every shard",
         missing.join(", ")

@@ -26,7 +26,8 @@ const WIDTH: usize = 44;
 
 /// Runs the cases against both, and prints them side by side.
 pub(crate) fn run(args: &ReproArgs, plans: Vec<Plan>, mut sides: [Chosen; 2]) -> Exit {
-    let ready = surroundings::temporary_files().and_then(|()| Ok((runtime()?, Keep::claim(args.run.output.as_deref())?)));
+    let ready = surroundings::temporary_files()
+        .and_then(|()| Ok((runtime()?, Keep::claim(args.run.output.as_deref())?)));
     let (runtime, keep) = match ready {
         Ok(ready) => ready,
         Err(exit) => return exit,
@@ -42,7 +43,13 @@ pub(crate) fn run(args: &ReproArgs, plans: Vec<Plan>, mut sides: [Chosen; 2]) ->
     runtime.block_on(apiserver::leave(server, exit))
 }
 
-fn compare_all(runtime: &Runtime, keep: &Keep, args: &ReproArgs, plans: Vec<Plan>, sides: [Chosen; 2]) -> Exit {
+fn compare_all(
+    runtime: &Runtime,
+    keep: &Keep,
+    args: &ReproArgs,
+    plans: Vec<Plan>,
+    sides: [Chosen; 2],
+) -> Exit {
     let names = sides.each_ref().map(|side| {
         let record = &side.record;
         format!("{} {}", record.name, record.version)

@@ -42,7 +42,10 @@ pub(crate) fn temporary_files() -> Result<(), Exit> {
     let folder = std::env::temp_dir();
     let written = machine::can_write(&folder).map_err(|error| {
         let remedy = machine::remedy(&error, &folder, "set TMPDIR to another folder");
-        format!("cannot write temporary files into {}: {error}; {remedy}", folder.display())
+        format!(
+            "cannot write temporary files into {}: {error}; {remedy}",
+            folder.display()
+        )
     });
     let lacking = || machine::shortage().map_or(Ok(()), |shortage| Err(shortage.to_string()));
     written.and_then(|()| lacking()).map_err(|why| {

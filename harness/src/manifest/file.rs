@@ -269,7 +269,9 @@ impl Reader<'_> {
             };
         }
         let folders = std::env::var_os("PATH").unwrap_or_default();
-        let paths: Vec<PathBuf> = std::env::split_paths(&folders).map(|folder| folder.join(program)).collect();
+        let paths: Vec<PathBuf> = std::env::split_paths(&folders)
+            .map(|folder| folder.join(program))
+            .collect();
         match paths.iter().find(|path| unfit(path).is_none()) {
             Some(path) => Ok(path.clone()),
             // Something of that name says more than nothing at all.
@@ -285,10 +287,12 @@ impl Reader<'_> {
 fn unfit(path: &Path) -> Option<String> {
     let shown = path.display();
     match std::fs::metadata(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            Some(format!("no program at {shown}; correct `argv`, or build the program first"))
-        }
-        Err(error) => Some(format!("at {shown}, which can't be looked at: {error}; correct its rights, or `argv`")),
+        Err(error) if error.kind() == ErrorKind::NotFound => Some(format!(
+            "no program at {shown}; correct `argv`, or build the program first"
+        )),
+        Err(error) => Some(format!(
+            "at {shown}, which can't be looked at: {error}; correct its rights, or `argv`"
+        )),
         Ok(file) if file.is_dir() => Some(format!("a folder at {shown}; name the program in it")),
         Ok(file) if !file.is_file() => Some(format!("no ordinary file at {shown}; correct `argv`")),
         Ok(file) if file.permissions().mode() & 0o111 == 0 => Some(format!(

@@ -21,9 +21,14 @@ impl Known {
     pub(super) fn of(scenario: &Scenario) -> Self {
         let cluster = &scenario.file.cluster;
         let mut known = Known::default();
-        known.classes.extend(cluster.classes.iter().map(|class| class.name.clone()));
+        known
+            .classes
+            .extend(cluster.classes.iter().map(|class| class.name.clone()));
         known.classes.extend(cluster.missing_classes.iter().cloned());
-        cluster.objects.iter().for_each(|object| known.class_object(object));
+        cluster
+            .objects
+            .iter()
+            .for_each(|object| known.class_object(object));
         let actions = scenario.file.steps.iter().flat_map(|step| &step.value.actions);
         actions.for_each(|action| known.class_action(&action.value));
         known
@@ -76,12 +81,18 @@ impl Known {
     pub(super) fn claim(&self, claim: &ClaimSpec) -> Result<(), String> {
         // An empty name asks for a volume without a class.
         if let Some(class) = claim.class.as_ref().filter(|class| !class.is_empty()) {
-            defined("class", class, &self.classes, "classes", "put it into `missingClasses` if that is meant")?;
+            defined(
+                "class",
+                class,
+                &self.classes,
+                "classes",
+                "put it into `missingClasses` if that is meant",
+            )?;
         }
         match &claim.size {
-            Some(size) if size.bytes() < 1 => {
-                Err(format!("`{size}` is no size of a claim; write one of at least 1 byte, such as 10Gi"))
-            }
+            Some(size) if size.bytes() < 1 => Err(format!(
+                "`{size}` is no size of a claim; write one of at least 1 byte, such as 10Gi"
+            )),
             _ => Ok(()),
         }
     }
@@ -94,16 +105,31 @@ impl Known {
             Predicate::Claims(claims) => return self.claims(claims),
             _ => Vec::new(),
         };
-        pods.into_iter().try_for_each(|pod| defined("pod", pod, &self.pods, "pods", "create it in a step before"))
+        pods.into_iter()
+            .try_for_each(|pod| defined("pod", pod, &self.pods, "pods", "create it in a step before"))
     }
 
     fn claims(&self, claims: &BTreeMap<String, ClaimState>) -> Result<(), String> {
         let mut names = claims.keys();
-        names.try_for_each(|claim| defined("claim", claim, &self.claims, "claims", "create it in a step before"))
+        names.try_for_each(|claim| {
+            defined(
+                "claim",
+                claim,
+                &self.claims,
+                "claims",
+                "create it in a step before",
+            )
+        })
     }
 }
 
-fn defined(what: &str, name: &str, known: &BTreeSet<String>, plural: &str, remedy: &str) -> Result<(), String> {
+fn defined(
+    what: &str,
+    name: &str,
+    known: &BTreeSet<String>,
+    plural: &str,
+    remedy: &str,
+) -> Result<(), String> {
     if known.contains(name) {
         return Ok(());
     }
@@ -112,7 +138,9 @@ fn defined(what: &str, name: &str, known: &BTreeSet<String>, plural: &str, remed
         [] => "none".to_owned(),
         names => names.join(", "),
     };
-    Err(format!("{what} `{name}` is not defined; correct the name, or {remedy}; {plural}: {names}"))
+    Err(format!(
+        "{what} `{name}` is not defined; correct the name, or {remedy}; {plural}: {names}"
+    ))
 }
 
 fn name_of(object: &Value) -> Option<String> {

@@ -73,7 +73,10 @@ pub fn failure(plan: &Plan, facts: &[Fact], failure: &Failure, context: &Context
     // A program that ended has its last lines in the summary.
     if !failure.summary.contains('\n') {
         for (at, said) in context.said.iter().enumerate() {
-            line(&mut out, &format!("  {:<7} {said}", if at == 0 { "said" } else { "" }));
+            line(
+                &mut out,
+                &format!("  {:<7} {said}", if at == 0 { "said" } else { "" }),
+            );
         }
     }
     if !context.rerun.is_empty() {

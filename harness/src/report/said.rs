@@ -15,7 +15,10 @@ pub fn said(logs: &[(String, Vec<u8>)]) -> Vec<String> {
     let of_program = |(client, log): &(String, Vec<u8>)| {
         let mut lines = complaints(log, count);
         lines.extend(left_out(log));
-        lines.into_iter().map(|line| format!("{client}: {}", short(&line))).collect::<Vec<_>>()
+        lines
+            .into_iter()
+            .map(|line| format!("{client}: {}", short(&line)))
+            .collect::<Vec<_>>()
     };
     logs.iter().flat_map(of_program).collect()
 }
@@ -23,7 +26,9 @@ pub fn said(logs: &[(String, Vec<u8>)]) -> Vec<String> {
 /// How much is not kept of a program that says very much.
 fn left_out(log: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(log);
-    let lines = text.lines().filter_map(|line| line.strip_suffix(LEFT_OUT)?.strip_prefix('['));
+    let lines = text
+        .lines()
+        .filter_map(|line| line.strip_suffix(LEFT_OUT)?.strip_prefix('['));
     let bytes: u64 = lines.filter_map(|number| number.trim().parse::<u64>().ok()).sum();
     (bytes > 0).then(|| format!("[its log lacks {bytes} bytes: it said more than is kept]"))
 }

@@ -60,7 +60,10 @@ fn around(line: &str, column: usize) -> (String, usize) {
         if first > 0 { "…" } else { "" },
         if first + SHOWN < length { "…" } else { "" },
     );
-    (format!("{before}{shown}{after}"), caret - first + before.chars().count())
+    (
+        format!("{before}{shown}{after}"),
+        caret - first + before.chars().count(),
+    )
 }
 
 impl std::error::Error for ScenarioError {}
@@ -174,21 +177,40 @@ pub(crate) fn read<'de, T: Deserialize<'de>>(source: &str, text: &'de str) -> Re
 /// The YAML reader speaks of events of its parser and of its own options; people write lists and maps.
 fn plain_words(message: String) -> String {
     if let Some(rest) = message.strip_prefix("duplicate mapping key") {
-        let key = rest.strip_prefix(": ").and_then(|rest| rest.split_once(", set ").map(|(key, _)| key));
+        let key = rest
+            .strip_prefix(": ")
+            .and_then(|rest| rest.split_once(", set ").map(|(key, _)| key));
         return key.map_or_else(
             || "a key is there twice; remove one of them".to_owned(),
-            |key| format!("the key `{}` is there twice; remove one of them", key.trim_matches('`')),
+            |key| {
+                format!(
+                    "the key `{}` is there twice; remove one of them",
+                    key.trim_matches('`')
+                )
+            },
         );
     }
     if message.starts_with("budget breached") {
         return "the file is too large, or too deeply nested, to be a case or a manifest; make several files of it".to_owned();
     }
     const WORDS: [(&str, &str); 9] = [
-        ("invalid type: unit value, expected", "nothing stands here; expected"),
+        (
+            "invalid type: unit value, expected",
+            "nothing stands here; expected",
+        ),
         ("unit value", "nothing"),
-        ("unexpected container end while reading key", "a list or map ends where a key has to be"),
-        ("alias references unknown anchor", "this alias (`*name`) names no anchor (`&name`)"),
-        ("list or mapping end with no start", "a list or map ends here that did not begin"),
+        (
+            "unexpected container end while reading key",
+            "a list or map ends where a key has to be",
+        ),
+        (
+            "alias references unknown anchor",
+            "this alias (`*name`) names no anchor (`&name`)",
+        ),
+        (
+            "list or mapping end with no start",
+            "a list or map ends here that did not begin",
+        ),
         ("sequence start", "a list, such as [n1, n2]"),
         ("mapping start", "a map, such as {name: n1}"),
         ("string scalar", "a text; put it in quotes"),
@@ -312,21 +334,41 @@ mod tests {
     #[test]
     fn a_place_far_to_the_right_is_shown_with_what_stands_around_it() {
         let far = " ".repeat(70_000);
-        let error = parse("f.yaml", &format!("{MINIMAL}cluster: {{nodes: [n1],{far}colour: red}}\n")).unwrap_err();
-        assert!(error.place.is_some_and(|(line, column)| line == 4 && column > 65_535), "{:?}", error.place);
+        let error = parse(
+            "f.yaml",
+            &format!("{MINIMAL}cluster: {{nodes: [n1],{far}colour: red}}\n"),
+        )
+        .unwrap_err();
+        assert!(
+            error
+                .place
+                .is_some_and(|(line, column)| line == 4 && column > 65_535),
+            "{:?}",
+            error.place
+        );
         let told = error.to_string();
         assert!(told.contains("colour: red"), "{told}");
         assert!(told.len() < 1000, "{}", told.len());
         let wide = parse("f.yaml", &format!("{MINIMAL}{}: red\n", "é".repeat(70_000))).unwrap_err();
-        assert!(wide.to_string().lines().all(|line| line.chars().count() < 140_100));
+        assert!(
+            wide.to_string()
+                .lines()
+                .all(|line| line.chars().count() < 140_100)
+        );
     }
 
     #[test]
     fn errors_speak_no_words_of_the_yaml_library() {
         let deep = format!("{MINIMAL}cluster: {}{}\n", "[".repeat(3000), "]".repeat(3000));
         for (text, words) in [
-            (format!("{MINIMAL}title: again\n"), "the key `title` is there twice; remove one of them"),
-            (MINIMAL.replace("steps: []", "steps:"), "nothing stands here; expected"),
+            (
+                format!("{MINIMAL}title: again\n"),
+                "the key `title` is there twice; remove one of them",
+            ),
+            (
+                MINIMAL.replace("steps: []", "steps:"),
+                "nothing stands here; expected",
+            ),
             (deep, "too deeply nested"),
         ] {
             let error = parse("f.yaml", &text).unwrap_err().to_string();

@@ -115,7 +115,9 @@ pub fn merge(paths: &[PathBuf]) -> Result<Report, MergeError> {
     }
     shards.parts = origins.iter().map(|(part, _)| *part).collect();
     shards.parts.sort_unstable();
-    let missing = shards.missing().map(|part| format!("{SHARD}{part}/{} is missing", shards.of));
+    let missing = shards
+        .missing()
+        .map(|part| format!("{SHARD}{part}/{} is missing", shards.of));
     let missing: Vec<String> = missing.collect();
     all.shards = (!missing.is_empty()).then_some(shards);
     all.partial.extend(missing);
@@ -129,7 +131,9 @@ fn shard(path: &Path) -> Result<(Report, ShardsRecord), MergeError> {
     report.partial.retain(|reason| !reason.starts_with(SHARD));
     match report.shards.take() {
         Some(shards) => Ok((report, shards)),
-        None => Err(MergeError::Whole { path: path.to_owned() }),
+        None => Err(MergeError::Whole {
+            path: path.to_owned(),
+        }),
     }
 }
 

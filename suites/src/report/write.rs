@@ -8,7 +8,10 @@ use super::{Report, badge, html, junit, markdown};
 
 /// A report can't be written.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot write {path}: {source}; {}", remedy(source, home(path), "name another folder with --output"))]
+#[error(
+    "cannot write {path}: {source}; {}",
+    remedy(source, home(path), "name another folder with --output")
+)]
 pub struct WriteError {
     path: PathBuf,
     source: std::io::Error,

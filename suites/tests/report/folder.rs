@@ -92,12 +92,18 @@ fn shards_of_different_runs_are_not_joined() {
     let changes: [(&str, fn(&mut Report)); 7] = [
         ("a setting is", |it| it.settings.patience = 3.0),
         ("the system is", |it| it.system.version = "2".to_owned()),
-        ("the version of the harness is \"9\"", |it| it.harness = "9".to_owned()),
-        ("the number of shards is 3", |it| it.shards.as_mut().unwrap().of = 3),
+        ("the version of the harness is \"9\"", |it| {
+            it.harness = "9".to_owned()
+        }),
+        ("the number of shards is 3", |it| {
+            it.shards.as_mut().unwrap().of = 3
+        }),
         ("its run selected other cases", |it| {
             it.shards.as_mut().unwrap().selection = "of another run".to_owned();
         }),
-        ("shard 1/2 is in ", |it| it.shards.as_mut().unwrap().parts = vec![1]),
+        ("shard 1/2 is in ", |it| {
+            it.shards.as_mut().unwrap().parts = vec![1]
+        }),
         ("the report of a whole run", |it| it.shards = None),
     ];
     for (words, change) in changes {
@@ -119,7 +125,10 @@ fn a_merge_without_some_shards_names_them_and_takes_them_later() {
     assert_eq!(some.shards.as_ref().unwrap().parts, [1, 3]);
     let some = written(&some);
     let page = read(&some, "report.html");
-    assert!(page.contains("This result is partial") && page.contains("shard 2/3 is missing"), "{page}");
+    assert!(
+        page.contains("This result is partial") && page.contains("shard 2/3 is missing"),
+        "{page}"
+    );
     assert!(read(&some, "badge.json").contains("(partial)"));
     assert!(read(&some, "report.md").contains("- partial: shard 2/3 is missing"));
     let all = merge(&[file(&some), file(&second)]).unwrap();

@@ -20,8 +20,8 @@ use suites::harness::standalone::{
 use tokio::runtime::Builder;
 use tokio::sync::{Notify, oneshot};
 
-use crate::out::eprintln;
 use super::{BoxError, counted};
+use crate::out::eprintln;
 
 const DRIVER: &str = "disk.example.com";
 const KEY: &str = "disk.example.com/node";
