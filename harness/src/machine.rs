@@ -21,7 +21,7 @@ const SPARE: usize = 4;
 const ROOM: u64 = 1 << 20;
 
 /// Bytes that are written to see whether files can be written: more than fit into an inode.
-const SAMPLE: [u8; 1 << 16] = [0; 1 << 16];
+const SAMPLE: usize = 1 << 16;
 
 /// The machine does not have what a run needs.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -95,7 +95,7 @@ pub async fn watched<T>(work: impl Future<Output = T>) -> (T, Option<Shortage>) 
 pub fn can_write(folder: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
     let mut file = tempfile::Builder::new().prefix(".probe-").tempfile_in(folder)?;
-    file.write_all(&SAMPLE)?;
+    file.write_all(&vec![0; SAMPLE])?;
     file.as_file().sync_all()
 }
 

@@ -269,7 +269,7 @@ impl Session {
     }
 
     async fn attempt(&self, plan: &Arc<Plan>, keep: Option<&Path>) -> Attempt {
-        let run = harness::run(plan.clone(), &self.systems, self.options);
+        let run = Box::pin(harness::run(plan.clone(), &self.systems, self.options));
         match machine::watched(run).await {
             // A system can't be blamed for what this machine did not have.
             (Ok(outcome), Some(shortage)) if outcome.verdict.failure().is_some() => {

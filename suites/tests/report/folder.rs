@@ -89,7 +89,8 @@ fn file(folder: &TempDir) -> PathBuf {
 fn shards_of_different_runs_are_not_joined() {
     let first = written(&shard(1, 2, vec![case("a/b/c", "pass")]));
     let second = || shard(2, 2, vec![case("a/b/d", "pass")]);
-    let changes: [(&str, fn(&mut Report)); 7] = [
+    type Change = fn(&mut Report);
+    let changes: [(&str, Change); 7] = [
         ("a setting is", |it| it.settings.patience = 3.0),
         ("the system is", |it| it.system.version = "2".to_owned()),
         ("the version of the harness is \"9\"", |it| {
