@@ -94,16 +94,16 @@ fn shards_of_different_runs_are_not_joined() {
         ("a setting is", |it| it.settings.patience = 3.0),
         ("the system is", |it| it.system.version = "2".to_owned()),
         ("the version of the harness is \"9\"", |it| {
-            it.harness = "9".to_owned()
+            it.harness = "9".to_owned();
         }),
         ("the number of shards is 3", |it| {
-            it.shards.as_mut().unwrap().of = 3
+            it.shards.as_mut().unwrap().of = 3;
         }),
         ("its run selected other cases", |it| {
             it.shards.as_mut().unwrap().selection = "of another run".to_owned();
         }),
         ("shard 1/2 is in ", |it| {
-            it.shards.as_mut().unwrap().parts = vec![1]
+            it.shards.as_mut().unwrap().parts = vec![1];
         }),
         ("the report of a whole run", |it| it.shards = None),
     ];
