@@ -1,4 +1,6 @@
-//! What a child process says: kept in a file up to a limit, and its last lines at hand.
+//! What a child process says: its beginning and its end are kept, in a file and in memory, and what it died of.
+//!
+//! Knows no program; how programs tell their last reason is `last_words`'.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -8,30 +10,48 @@ use std::path::Path;
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-/// Bytes of a file; what comes later is counted, not kept.
-const FILE_LIMIT: u64 = 16 * 1024 * 1024;
-/// Bytes that the last lines are taken from.
-const TAIL_LIMIT: usize = 16 * 1024;
-/// Characters of a line that is shown.
-const LINE_LIMIT: usize = 400;
+use crate::last_words::{LINE_LIMIT, LastWords, readable};
+
+/// Bytes of the beginning that a file keeps, over all runs of the program that append to it.
+const HEAD_LIMIT: u64 = 128 * 1024;
+/// Bytes of the end that are kept.
+const TAIL_LIMIT: usize = 128 * 1024;
+
+/// What stands in a file where it lacks something, after the number of bytes.
+pub(crate) const LEFT_OUT: &str = "bytes are left out here: the program said more than is kept]";
 
 /// The output of one process.
 pub(crate) struct ProcessLog(Mutex<State>);
 
 struct State {
     file: Option<File>,
-    written: u64,
+    /// Bytes that the file takes before it is full.
+    room: u64,
+    /// Bytes that came after that, and are not in the file yet.
+    surplus: u64,
+    /// The last bytes of all.
     tail: VecDeque<u8>,
+    /// The line that is not at its end yet, as far as it is looked at.
+    line: Vec<u8>,
+    words: LastWords,
 }
 
 impl ProcessLog {
-    /// Appends to that file; without one only the last lines are kept.
+    /// Appends to that file; without one only the end is kept.
     pub(crate) fn open(path: Option<&Path>) -> std::io::Result<Self> {
         let open = |path| File::options().create(true).append(true).open(path);
+        let file = path.map(open).transpose()?;
+        let length = file
+            .as_ref()
+            .and_then(|file| file.metadata().ok())
+            .map_or(0, |file| file.len());
         Ok(ProcessLog(Mutex::new(State {
-            file: path.map(open).transpose()?,
-            written: 0,
+            file,
+            room: HEAD_LIMIT.saturating_sub(length),
+            surplus: 0,
             tail: VecDeque::new(),
+            line: Vec::new(),
+            words: LastWords::default(),
         })))
     }
 
@@ -40,18 +60,41 @@ impl ProcessLog {
         state.tail.extend(bytes);
         let surplus = state.tail.len().saturating_sub(TAIL_LIMIT);
         state.tail.drain(..surplus);
-        if state.written > FILE_LIMIT {
-            return;
-        }
-        state.written += bytes.len() as u64;
-        let over = state.written > FILE_LIMIT;
+        state.look_at(bytes);
+        let taken = bytes.len().min(usize::try_from(state.room).unwrap_or(usize::MAX));
+        state.room -= taken as u64;
+        state.surplus += (bytes.len() - taken) as u64;
         if let Some(file) = &mut state.file {
             // A full disk must not end what is being tested; the last lines are still there.
-            drop(file.write_all(bytes));
-            if over {
-                drop(file.write_all(b"\n[the rest is not kept]\n"));
-            }
+            file.write_all(&bytes[..taken]).ok();
         }
+    }
+
+    /// Writes what the file lacks: how much is left out, and the end.
+    pub(crate) fn finish(&self) {
+        let mut state = self.0.lock();
+        let surplus = std::mem::take(&mut state.surplus);
+        let kept = usize::try_from(surplus)
+            .unwrap_or(usize::MAX)
+            .min(state.tail.len());
+        let from = state.tail.len() - kept;
+        let end: Vec<u8> = state.tail.range(from..).copied().collect();
+        if let Some(file) = state.file.as_mut().filter(|_| surplus > 0) {
+            match surplus - kept as u64 {
+                0 => {}
+                gone => {
+                    write!(file, "\n[{gone} {LEFT_OUT}\n").ok();
+                }
+            }
+            file.write_all(&end).ok();
+        }
+    }
+
+    /// What the process ended for, as far as it said so, with what stands below that line.
+    pub(crate) fn reason(&self) -> Option<Vec<String>> {
+        let mut state = self.0.lock();
+        state.end_line();
+        state.words.reason().map(<[String]>::to_vec)
     }
 
     /// The last lines, without what would confuse a terminal.
@@ -64,16 +107,24 @@ impl ProcessLog {
     }
 }
 
-fn readable(line: &str) -> String {
-    let mut out: String = line
-        .chars()
-        .take(LINE_LIMIT)
-        .map(|c| if c.is_control() && c != '\t' { '·' } else { c })
-        .collect();
-    if line.chars().nth(LINE_LIMIT).is_some() {
-        out.push('…');
+impl State {
+    fn look_at(&mut self, bytes: &[u8]) {
+        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+            // Four bytes are the longest character.
+            let room = (LINE_LIMIT * 4).saturating_sub(self.line.len());
+            self.line.extend(&part[..part.len().min(room)]);
+            if part.ends_with(b"\n") {
+                self.end_line();
+            }
+        }
     }
-    out
+
+    fn end_line(&mut self) {
+        let line = std::mem::take(&mut self.line);
+        if !line.is_empty() {
+            self.words.take(String::from_utf8_lossy(&line).trim_end());
+        }
+    }
 }
 
 /// Reads a pipe to its end, however much comes.
@@ -91,15 +142,46 @@ mod tests {
     #[test]
     fn the_last_lines_are_bounded_and_harmless() {
         let log = ProcessLog::open(None).unwrap();
-        for number in 0..10_000 {
+        for number in 0..100_000 {
             log.append(format!("line {number}\n").as_bytes());
         }
         log.append(b"\x1b[31mred \xff\n");
         log.append("x".repeat(1000).as_bytes());
         let lines = log.last_lines(3);
-        assert_eq!(lines[0], "line 9999");
+        assert_eq!(lines[0], "line 99999");
         assert_eq!(lines[1], "·[31mred \u{fffd}");
         assert_eq!(lines[2].chars().count(), LINE_LIMIT + 1);
         assert!(log.0.lock().tail.len() <= TAIL_LIMIT);
+    }
+
+    #[test]
+    fn a_file_keeps_beginning_and_end_and_says_what_it_lacks() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        for _ in 0..3 {
+            let log = ProcessLog::open(Some(&path)).unwrap();
+            log.append(b"the beginning\n");
+            for _ in 0..1000 {
+                log.append(&[b'x'; 1000]);
+            }
+            log.append(b"\nthe end\n");
+            log.finish();
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.starts_with("the beginning\nxxx"), "{}", &text[..20]);
+        assert!(text.ends_with("xxx\nthe end\n"));
+        assert_eq!(text.matches("bytes are left out here").count(), 3);
+        assert!(text.len() < 5 * TAIL_LIMIT, "{}", text.len());
+    }
+
+    #[test]
+    fn what_fits_is_kept_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        let log = ProcessLog::open(Some(&path)).unwrap();
+        let text = "a line\n".repeat(30_000);
+        log.append(text.as_bytes());
+        log.finish();
+        assert!(std::fs::read_to_string(&path).unwrap() == text);
     }
 }

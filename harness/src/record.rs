@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::journal::{self, Fact, Journal};
 use crate::plan::{Plan, lower};
 use crate::scenario::{self, ScenarioError};
+use crate::text::text_of;
 
 /// The scenario of a run, in its folder: a case file like any other.
 pub const SCENARIO: &str = "scenario.yaml";
@@ -47,6 +48,20 @@ pub fn save(
     Ok(folder)
 }
 
+/// What child processes have said, as far as a folder has it, by client name.
+pub fn logs(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut logs: Vec<_> = entries
+        .filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            let client = name.strip_suffix(".log")?.to_owned();
+            Some((client, std::fs::read(entry.path()).ok()?))
+        })
+        .collect();
+    logs.sort();
+    logs
+}
+
 /// Whether a folder is the folder of a case.
 pub fn is_run(folder: &Path) -> bool {
     folder.join(SCENARIO).is_file() && folder.join(JOURNAL).is_file()
@@ -81,7 +96,7 @@ pub fn load(folder: &Path) -> Result<(Plan, Vec<Fact>), RecordError> {
         }
     };
     let path = folder.join(SCENARIO);
-    let text = std::fs::read_to_string(&path).map_err(io(SCENARIO))?;
+    let text = text_of(&path).map_err(io(SCENARIO))?;
     let scenarios = scenario::parse(&path.display().to_string(), &text)?;
     let facts = journal::load(&folder.join(JOURNAL)).map_err(io(JOURNAL))?;
     match scenarios.as_slice() {

@@ -9,6 +9,7 @@ use crate::cluster::{Cluster, StartError};
 use crate::defect::Defect;
 use crate::journal::{Begin, Journal, LagFact, StepMark, What};
 use crate::judge::{Judge, Progress, Verdict};
+use crate::machine;
 use crate::plan::Plan;
 use crate::standing::Standing;
 use crate::system::Systems;
@@ -52,6 +53,12 @@ const FORMAT: u32 = 1;
 /// Runs a plan to its verdict. An error says that the case could not be run, and nothing about the systems.
 pub async fn run(plan: Arc<Plan>, systems: &Systems, options: RunOptions) -> Result<Outcome, StartError> {
     let (outcome, standing) = run_and_keep(plan, systems, options).await?;
+    // While the files of the case are still there: a system can't be blamed for a full disk.
+    let failure = outcome.verdict.failure();
+    if let Some(shortage) = failure.and_then(|_| machine::shortage()) {
+        standing.stop().await;
+        return Err(shortage.into());
+    }
     let logs = standing.stop().await;
     Ok(Outcome { logs, ..outcome })
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use harness::plan::Plan;
 use harness::report::Requirement;
+use harness::scenario::ScenarioError;
 use serde::Deserialize;
 
 /// Requirements by id.
@@ -41,12 +42,31 @@ impl Catalogue {
 
     /// The requirements that a case shows, in its order.
     pub fn of(&self, plan: &Plan) -> Vec<Requirement> {
-        plan.scenario
-            .file
-            .requirements
-            .iter()
-            .filter_map(|id| self.get(id))
-            .collect()
+        plan.requirements().filter_map(|id| self.get(id)).collect()
+    }
+
+    /// Fails where a case names a requirement that there is not: what it shows would be lost.
+    pub fn check(&self, plan: &Plan) -> Result<(), ScenarioError> {
+        let mut named = plan.scenario.file.requirements.iter();
+        match named.find(|id| !self.entries.contains_key(&id.value)) {
+            None => Ok(()),
+            Some(id) => Err(plan.scenario.error(id.defined, self.unknown(&id.value))),
+        }
+    }
+
+    /// What is said of an id that there is not.
+    pub fn unknown(&self, id: &str) -> String {
+        // What is alike is no help with numbers; what begins alike is.
+        let area = id.split('-').next().unwrap_or_default();
+        let alike: Vec<&str> = self
+            .ids()
+            .filter(|known| known.split('-').next() == Some(area))
+            .collect();
+        let range = match (alike.first(), alike.last()) {
+            (Some(first), Some(last)) => format!(", which go from {first} to {last}"),
+            _ => String::new(),
+        };
+        format!("no requirement is called `{id}`; suites/requirements.yaml has them all{range}")
     }
 
     /// All ids.

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 pub use harness;
 use harness::plan::{Plan, lower};
-use harness::scenario::{self, ScenarioError};
+use harness::scenario::{self, Scenario, ScenarioError};
 
 pub use catalogue::Catalogue;
 pub use defects::{Defect, Defects};
@@ -33,10 +33,21 @@ pub fn cases_folder() -> PathBuf {
 
 /// All cases below a folder, ready to run, in the order of their ids.
 pub fn plans(folder: &Path) -> Result<Vec<Plan>, ScenarioError> {
-    scenario::load_tree(folder)?.iter().map(lower).collect()
+    lowered(&scenario::load_tree(folder)?)
+}
+
+/// These cases, ready to run; they may show only what the catalogue demands.
+pub fn lowered<'s>(scenarios: impl IntoIterator<Item = &'s Scenario>) -> Result<Vec<Plan>, ScenarioError> {
+    let catalogue = Catalogue::load();
+    let lowered = scenarios.into_iter().map(|scenario| {
+        let plan = lower(scenario)?;
+        catalogue.check(&plan)?;
+        Ok(plan)
+    });
+    lowered.collect()
 }
 
 /// One case by its id; reads no other file.
 pub fn plan(folder: &Path, id: &str) -> Result<Option<Plan>, ScenarioError> {
-    scenario::load_row(folder, id)?.as_ref().map(lower).transpose()
+    Ok(lowered(&scenario::load_row(folder, id)?)?.pop())
 }

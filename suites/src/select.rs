@@ -5,6 +5,10 @@ use std::str::FromStr;
 
 use harness::plan::Plan;
 use harness::scenario::Role;
+use ring::digest::{Context, SHA256};
+
+use crate::Catalogue;
+use crate::report::ShardsRecord;
 
 /// What the user asked for. Empty: everything.
 #[derive(Debug, Clone, Default)]
@@ -30,6 +34,29 @@ impl Shard {
         let mine = |(index, plan)| (index % self.of == self.part - 1).then_some(plan);
         plans.into_iter().enumerate().filter_map(mine).collect()
     }
+
+    /// What a report says of it. `plans`: all cases of the run, whichever part they are in.
+    pub fn record(self, plans: &[Plan]) -> ShardsRecord {
+        ShardsRecord {
+            of: self.of,
+            parts: vec![self.part],
+            selection: digest(plans),
+        }
+    }
+}
+
+/// SHA-256 of ids and texts, in hexadecimal digits.
+fn digest(plans: &[Plan]) -> String {
+    let mut context = Context::new(&SHA256);
+    for plan in plans {
+        for text in [plan.id(), &plan.scenario.text] {
+            // With its length, so that no text can pass for two.
+            context.update(&(text.len() as u64).to_be_bytes());
+            context.update(text.as_bytes());
+        }
+    }
+    let digest = context.finish();
+    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl fmt::Display for Shard {
@@ -62,6 +89,9 @@ pub enum SelectError {
         /// The closest name, as `, did you mean …`.
         hint: String,
     },
+    /// A requirement that there is not.
+    #[error("{0}")]
+    Requirement(String),
     /// Every name is known, and nothing is left.
     #[error("no case selected: none has all of what was asked for; `cargo xtask list` shows them all")]
     Nothing,
@@ -78,6 +108,14 @@ impl Selection {
                 });
             }
         }
+        let catalogue = Catalogue::load();
+        if let Some(id) = self
+            .requirement
+            .as_deref()
+            .filter(|id| catalogue.get(id).is_none())
+        {
+            return Err(SelectError::Requirement(catalogue.unknown(id)));
+        }
         let selected: Vec<Plan> = plans.into_iter().filter(|plan| self.includes(plan)).collect();
         if selected.is_empty() {
             Err(SelectError::Nothing)
@@ -87,13 +125,12 @@ impl Selection {
     }
 
     fn includes(&self, plan: &Plan) -> bool {
-        let file = &plan.scenario.file;
         (self.ids.is_empty() || self.ids.iter().any(|name| is_meant(name, plan.id())))
             && self.role.is_none_or(|role| plan.roles.contains(&role))
             && self
                 .requirement
                 .as_ref()
-                .is_none_or(|id| file.requirements.contains(id))
+                .is_none_or(|id| plan.requirements().any(|shown| shown == id))
     }
 }
 

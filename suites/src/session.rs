@@ -1,14 +1,16 @@
 //! Running many cases at once, and telling the caller as each one ends.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use harness::journal::{Fact, What};
+use harness::journal::{Fact, ProcessEvent, What};
 use harness::judge::{Failure, Verdict};
+use harness::machine;
 use harness::manifest::{KnownFailure, Manifest};
 use harness::plan::Plan;
-use harness::report::{Context, Paint, failure};
+use harness::report::{Context, Paint, failure, said};
 use harness::system::Systems;
 use harness::{Outcome, RunOptions, Standing, StartError, record};
 use schemars::JsonSchema;
@@ -68,6 +70,8 @@ pub struct Explained {
     pub line: u64,
     /// What kind of fact decided.
     pub cause: Cause,
+    /// Whether a system under test never began to work, for which the case had to wait in vain.
+    pub never_ready: bool,
 }
 
 /// The kind of fact that decided a failure.
@@ -141,6 +145,8 @@ pub struct CaseResult {
     pub repeated: u32,
     /// Where the run is kept: the first one of several attempts, which is the one that is explained.
     pub folder: Option<PathBuf>,
+    /// Why the run could not be kept, though it was to be.
+    pub unkept: Option<String>,
 }
 
 /// One attempt at a case.
@@ -148,6 +154,7 @@ struct Attempt {
     ended: Ended,
     elapsed: Duration,
     folder: Option<PathBuf>,
+    unkept: Option<String>,
 }
 
 impl Attempt {
@@ -157,6 +164,7 @@ impl Attempt {
             ended,
             elapsed: Duration::ZERO,
             folder: None,
+            unkept: None,
         }
     }
 }
@@ -165,30 +173,24 @@ impl Attempt {
 const REPEATED: u32 = 2;
 
 impl Session {
-    /// Runs all cases and calls `each` as they end. Results come back in the order of the cases.
-    pub async fn run(
-        self: Arc<Self>,
-        plans: Vec<Plan>,
-        mut each: impl FnMut(&CaseResult),
-    ) -> Vec<CaseResult> {
+    /// Runs all cases and hands them to `each` as they end, until that breaks off: then what is still running ends without a verdict.
+    pub async fn run(self: Arc<Self>, plans: Vec<Plan>, mut each: impl FnMut(CaseResult) -> ControlFlow<()>) {
         let mut tasks = JoinSet::new();
-        for (index, plan) in plans.into_iter().enumerate() {
+        for plan in plans {
             let session = self.clone();
-            tasks.spawn(async move { (index, session.run_one(plan).await) });
+            tasks.spawn(async move { session.run_one(plan).await });
         }
-        let mut results = Vec::new();
         while let Some(joined) = tasks.join_next().await {
             match joined {
-                Ok((index, result)) => {
-                    each(&result);
-                    results.push((index, result));
+                Ok(result) => {
+                    if each(result).is_break() {
+                        return tasks.shutdown().await;
+                    }
                 }
                 // Ours, not a system's: those panic inside tasks of their own.
                 Err(error) => std::panic::resume_unwind(error.into_panic()),
             }
         }
-        results.sort_by_key(|(index, _)| *index);
-        results.into_iter().map(|(_, result)| result).collect()
     }
 
     /// Runs one case.
@@ -211,6 +213,7 @@ impl Session {
             elapsed: attempts.elapsed,
             repeated,
             folder: attempts.folder,
+            unkept: attempts.unkept,
         }
     }
 
@@ -233,6 +236,7 @@ impl Session {
             elapsed: attempt.elapsed,
             repeated: 0,
             folder: attempt.folder,
+            unkept: attempt.unkept,
         };
         (result, standing)
     }
@@ -276,9 +280,14 @@ impl Session {
     }
 
     async fn attempt(&self, plan: &Arc<Plan>, keep: Option<&Path>) -> Attempt {
-        match harness::run(plan.clone(), &self.systems, self.options).await {
-            Ok(outcome) => self.ended(plan, &outcome, keep),
-            Err(error) => Attempt::without_run(Ended::Broken(error)),
+        let run = Box::pin(harness::run(plan.clone(), &self.systems, self.options));
+        match machine::watched(run).await {
+            // A system can't be blamed for what this machine did not have.
+            (Ok(outcome), Some(shortage)) if outcome.verdict.failure().is_some() => {
+                Attempt::without_run(Ended::Broken(shortage.into()))
+            }
+            (Ok(outcome), _) => self.ended(plan, &outcome, keep),
+            (Err(error), _) => Attempt::without_run(Ended::Broken(error)),
         }
     }
 
@@ -297,14 +306,21 @@ impl Session {
 
     fn ended(&self, plan: &Plan, outcome: &Outcome, keep: Option<&Path>) -> Attempt {
         let found = outcome.verdict.failure();
-        let (mut files, mut folder) = (Vec::new(), None);
+        let (mut files, mut folder, mut unkept) = (Vec::new(), None, None);
         if let Some(root) = keep.filter(|_| found.is_some() || self.keep_passed) {
             match record::save(root, plan, &outcome.journal, &outcome.logs) {
                 Ok(saved) => {
                     files = lines_about(&saved, outcome);
                     folder = Some(saved);
                 }
-                Err(error) => files.push(format!("files   could not be written: {error}")),
+                Err(error) => {
+                    let remedy = machine::remedy(&error, root, "name another folder with --output");
+                    files.push(format!(
+                        "files   could not be written into {}: {error}",
+                        root.display()
+                    ));
+                    unkept = Some(format!("cannot write into {}: {error}; {remedy}", root.display()));
+                }
             }
         }
         let ended = match found {
@@ -315,22 +331,31 @@ impl Session {
             ended,
             elapsed: outcome.elapsed,
             folder,
+            unkept,
         }
     }
 
     fn failed(&self, plan: &Plan, outcome: &Outcome, found: &Failure, files: Vec<String>) -> Ended {
         let rerun = format!("{} {}", self.rerun, plan.id());
+        let facts = outcome.journal.since(0);
         let explained = Explained {
             text: explain_failure(plan, outcome, rerun, files).unwrap_or_default(),
             summary: one_line(found),
             line: plan.steps.get(found.step).map_or(1, |step| step.line),
-            cause: Cause::of(found, &outcome.journal.since(0)),
+            cause: Cause::of(found, &facts),
+            never_ready: facts
+                .iter()
+                .any(|fact| fact.seq == found.decided_by && is_unready(&fact.what)),
         };
         match outcome.verdict {
             Verdict::Inconclusive(_) => Ended::Inconclusive(explained),
             _ => Ended::Failed(explained),
         }
     }
+}
+
+fn is_unready(what: &What) -> bool {
+    matches!(what, What::Process(process) if matches!(process.event, ProcessEvent::NotReady(_)))
 }
 
 /// What went wrong, and where the chain of causes ends.
@@ -361,6 +386,7 @@ pub fn explain_failure(plan: &Plan, outcome: &Outcome, rerun: String, files: Vec
     let context = Context {
         requirements: Catalogue::load().of(plan),
         is_undecided: matches!(outcome.verdict, Verdict::Inconclusive(_)),
+        said: said(&outcome.logs),
         rerun,
         files,
     };

@@ -10,7 +10,7 @@ fn named_by_cases() -> BTreeSet<String> {
     let plans = plans(&cases_folder()).unwrap();
     plans
         .iter()
-        .flat_map(|plan| plan.scenario.file.requirements.clone())
+        .flat_map(|plan| plan.requirements().map(str::to_owned))
         .collect()
 }
 

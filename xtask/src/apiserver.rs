@@ -5,11 +5,11 @@
 use std::path::Path;
 use std::time::Duration;
 
-use anstream::eprintln;
 use suites::harness::{ConnectError, RUN_LABEL, RealServer};
 
 use crate::Exit;
-use crate::drive::interrupted;
+use crate::interrupt::interrupted;
+use crate::out::eprintln;
 
 /// What reports call the server in memory.
 pub(crate) const IN_MEMORY: &str = "in memory";

@@ -4,7 +4,6 @@
 
 use std::path::{Path, PathBuf};
 
-use anstream::{eprintln, print};
 use capacity_scheduler::Options;
 use capacity_scheduler::explain::{self, Detail};
 use capacity_scheduler::inventory::Inventory;
@@ -15,6 +14,7 @@ use suites::harness::capture::{CaptureOptions, capture};
 
 use crate::Exit;
 use crate::drive::runtime;
+use crate::out::{eprintln, print};
 use crate::snapshot::{self, BoxError, Snapshot};
 
 /// Arguments of `capture`.

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use anstream::eprintln;
 use clap::{Args, Parser, Subcommand};
+use suites::harness::machine;
 use suites::harness::scenario::Role;
 use suites::{Selection, Shard};
 
@@ -11,6 +11,7 @@ use crate::bench::{self, BenchArgs};
 use crate::built_in::Defect;
 use crate::capture::{self, CaptureArgs};
 use crate::conformance::ConformanceArgs;
+use crate::out::eprintln;
 use crate::report::{self, ReportCommand};
 use crate::repro::{self, ReproArgs};
 use crate::rerun::{self, RerunArgs};
@@ -28,7 +29,7 @@ struct Cli {
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 passed, 1 a case failed, 2 wrong use or wrong file, 3 the environment, \
-4 nothing selected, 5 undecided, 70 a fault of ours, 130 interrupted";
+4 nothing selected, 5 undecided, 6 incomplete, 70 internal error, 130 interrupted";
 
 #[derive(Subcommand)]
 enum Command {
@@ -71,11 +72,11 @@ pub(crate) struct E2eArgs {
     pub(crate) select: SelectArgs,
     #[command(flatten)]
     pub(crate) run: RunArgs,
-    /// Cases at the same time [default: 16 per processor, and 4 with --apiserver]
-    #[arg(long)]
+    /// Cases at the same time [default: 16 per processor, and 4 with --apiserver; fewer where too few files may be open]
+    #[arg(long, value_parser = at_least_one)]
     pub(crate) jobs: Option<usize>,
     /// Run everything so many times, and stop at the first time that fails
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) repeat: u32,
     /// Break one of the references on purpose, to see what the cases say
     #[arg(long, value_parser = Defect::named)]
@@ -107,6 +108,9 @@ pub(crate) struct RunArgs {
     /// Write the runs of the cases that passed there too
     #[arg(long, requires = "output")]
     pub(crate) keep_passed: bool,
+    /// Go on where a program was never ready in three cases in a row; else the run stops there
+    #[arg(long)]
+    pub(crate) keep_going: bool,
 }
 
 /// Which cases are meant.
@@ -171,6 +175,15 @@ pub(crate) fn patience(text: &str) -> Result<f64, String> {
     }
 }
 
+/// Reads how many there are to be of something that is of no use without one.
+pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("it must be at least 1".to_owned()),
+        Ok(number) => Ok(number),
+        Err(_) => Err("write a whole number such as 8".to_owned()),
+    }
+}
+
 fn role(text: &str) -> Result<Role, String> {
     Role::ALL
         .into_iter()
@@ -192,7 +205,8 @@ pub(crate) struct ListArgs {
 }
 
 /// Parses the arguments of the process and does what they say.
-pub fn run() -> Exit {
+pub(crate) fn run() -> Exit {
+    machine::raise_descriptor_limit();
     obey(Cli::parse().command)
 }
 

@@ -3,15 +3,15 @@
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
-use anstream::eprintln;
 use clap::Args;
 use suites::harness::manifest::{Manifest, ManifestError};
 use suites::report::SystemRecord;
 
 use crate::Exit;
 use crate::built_in::built_in;
-use crate::command::{RunArgs, SelectArgs};
+use crate::command::{RunArgs, SelectArgs, at_least_one};
 use crate::drive::{Cases, Drive, drive};
+use crate::out::eprintln;
 
 /// Arguments of `conformance`.
 #[derive(Args)]
@@ -23,8 +23,8 @@ pub(crate) struct ConformanceArgs {
     select: SelectArgs,
     #[command(flatten)]
     run: RunArgs,
-    /// Cases at the same time [default: 4 per processor, and 2 with --apiserver]
-    #[arg(long)]
+    /// Cases at the same time [default: 4 per processor, and 2 with --apiserver; fewer where too few files may be open]
+    #[arg(long, value_parser = at_least_one)]
     jobs: Option<usize>,
 }
 

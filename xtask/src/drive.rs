@@ -1,27 +1,25 @@
 //! Runs cases, with progress on standard error and results on standard output, and writes the reports.
 
-use std::path::{Path, PathBuf};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
-use anstream::{eprintln, println};
 use indicatif::{ProgressBar, ProgressStyle};
 use suites::harness::manifest::Manifest;
 use suites::harness::plan::Plan;
 use suites::harness::report::Paint;
 use suites::harness::system::Systems;
 use suites::harness::{RunOptions, StartError};
-use suites::report::{
-    CASES, CaseRecord, FORMAT, Report, SettingsRecord, SystemRecord, forget_runs, remember, write_all,
-};
+use suites::report::{CaseRecord, FORMAT, Report, SettingsRecord, SystemRecord};
 use suites::{CaseResult, Ended, Session, Turns};
-
-use tokio::signal::unix::{SignalKind, signal};
 
 use crate::built_in::Defect;
 use crate::command::{RunArgs, SelectArgs};
 use crate::inspect::selected;
-use crate::{Exit, apiserver, github};
+use crate::interrupt::interrupted;
+use crate::keep::Keep;
+use crate::out::{eprintln, println};
+use crate::{Exit, apiserver, github, surroundings};
 
 /// Which cases to run.
 pub(crate) enum Cases<'a> {
@@ -58,6 +56,7 @@ pub(crate) fn drive(mut drive: Drive<'_>) -> Exit {
             Err(exit) => return exit,
         },
     };
+    let shards = drive.run.shard.map(|shard| shard.record(&plans));
     if let Some(shard) = drive.run.shard {
         plans = shard.apply(plans);
         if plans.is_empty() {
@@ -70,33 +69,32 @@ pub(crate) fn drive(mut drive: Drive<'_>) -> Exit {
         Err(exit) => return exit,
     };
     let options = options(drive.run.patience, drive.manifest.as_ref(), drive.defect);
-    if let Some(folder) = &drive.run.output
-        && let Err(error) = forget_runs(folder)
-    {
-        eprintln!("error: {error}");
-        return Exit::Environment;
-    }
+    let ready = surroundings::temporary_files()
+        .and_then(|()| surroundings::jobs(drive.jobs.min(plans.len())))
+        .and_then(|jobs| Ok((jobs, Keep::claim(drive.run.output.as_deref())?)));
+    let (jobs, keep) = match ready {
+        Ok(ready) => ready,
+        Err(exit) => return exit,
+    };
     drive.command.extend(drive.run.words());
     let server = match runtime.block_on(apiserver::connect(drive.run.apiserver.as_deref())) {
         Ok(server) => server,
         Err(exit) => return exit,
     };
     drive.systems.api_server.clone_from(&server);
-    let report = header(&drive, options, partial);
+    let mut report = header(&drive, options, partial);
+    report.shards = shards;
     let session = Arc::new(Session {
         systems: drive.systems,
         manifest: drive.manifest,
         options,
-        turns: Turns::of(drive.jobs),
+        turns: Turns::of(jobs),
         attempts: drive.run.attempts,
-        keep: Some(match &drive.run.output {
-            Some(folder) => folder.join(CASES),
-            None => runs_folder(),
-        }),
+        keep: Some(keep.cases()),
         keep_passed: drive.run.keep_passed,
         rerun: format!("cargo xtask {}", drive.command.join(" ")),
     });
-    let exit = runtime.block_on(run_or_interrupt(session, plans, report, drive.run));
+    let exit = runtime.block_on(run_all(session, plans, report, drive.run, &keep));
     runtime.block_on(apiserver::leave(server, exit))
 }
 
@@ -147,77 +145,104 @@ fn header(drive: &Drive<'_>, options: RunOptions, partial: Option<String>) -> Re
             api_server: apiserver::told(drive.systems.api_server.as_ref()),
         },
         partial,
+        shards: None,
+        unfinished: Vec::new(),
         counts: Default::default(),
         cases: Vec::new(),
     }
 }
 
-/// Journals of failed cases go where build products go.
-pub(crate) fn runs_folder() -> PathBuf {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .unwrap_or(Path::new("."));
-    let folder = workspace.join("target").join("runs");
-    // Short where the user stands in the workspace, which is where they run this.
-    match std::env::current_dir() {
-        Ok(here) if here == workspace => PathBuf::from("target/runs"),
-        _ => folder,
-    }
+/// Why a run has no verdict for some of its cases.
+enum Cut {
+    /// Somebody asked for the end.
+    Interrupted,
+    /// A system never began to work, in so many cases in a row.
+    NeverReady,
 }
 
-/// Resolves at Ctrl-C, and when somebody else asks for the end.
-pub(crate) async fn interrupted() {
-    let asked_to_end = async {
-        match signal(SignalKind::terminate()) {
-            Ok(mut terminate) => drop(terminate.recv().await),
-            // Then it can't be heard, and ends the process at once.
-            Err(_) => std::future::pending().await,
-        }
-    };
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        () = asked_to_end => {}
-    }
-}
+/// Cases in a row in which a system was never ready, after which it is taken to be broken for all: each costs half a minute.
+const NEVER_READY: usize = 3;
 
+/// Runs the cases, tells of them, and writes down what has ended, whether or not that is all of them.
+///
 /// An interrupt ends the run at once, but in order: sockets and temporary folders go away with their cases.
-async fn run_or_interrupt(session: Arc<Session>, plans: Vec<Plan>, report: Report, args: &RunArgs) -> Exit {
-    tokio::select! {
-        exit = run_once(session, plans, report, args) => exit,
-        () = interrupted() => {
-            eprintln!("interrupted: the cases that were running have no verdict");
-            Exit::Interrupted
-        }
-    }
-}
-
-async fn run_once(session: Arc<Session>, plans: Vec<Plan>, mut report: Report, args: &RunArgs) -> Exit {
+async fn run_all(
+    session: Arc<Session>,
+    plans: Vec<Plan>,
+    mut report: Report,
+    args: &RunArgs,
+    keep: &Keep,
+) -> Exit {
     let started = Instant::now();
+    let ids: Vec<String> = plans.iter().map(|plan| plan.id().to_owned()).collect();
     let bar = progress(plans.len());
     let muted = github::mute();
-    let results = session
-        .run(plans, |result| {
-            bar.inc(1);
-            bar.suspend(|| announce(result, args.verbose));
-        })
-        .await;
+    let (mut results, mut never_ready) = (Vec::new(), 0);
+    let each = |result: CaseResult| {
+        bar.inc(1);
+        bar.suspend(|| announce(&result, args.verbose));
+        never_ready = match &result.ended {
+            Ended::Skipped(_) => never_ready,
+            ended if ended.explained().is_some_and(|it| it.never_ready) => never_ready + 1,
+            _ => 0,
+        };
+        results.push(result);
+        match never_ready == NEVER_READY && !args.keep_going {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    };
+    let cut = tokio::select! {
+        () = session.run(plans, each) => (results.len() < ids.len()).then_some(Cut::NeverReady),
+        () = interrupted() => Some(Cut::Interrupted),
+    };
     bar.finish_and_clear();
     report.seconds = started.elapsed().as_secs_f64();
     report.cases = results.iter().map(CaseRecord::new).collect();
+    let has_ended = |id: &String| report.cases.iter().any(|case| case.id == *id);
+    report.unfinished = ids.into_iter().filter(|id| !has_ended(id)).collect();
+    let why = cut.as_ref().map(|cut| cut.reason(&report));
+    report.partial.extend(why);
     report.settle();
     summarize(&report, args.verbose);
     drop(muted);
     github::annotate(&report);
     github::summarize(&report);
-    let kept = match &args.output {
-        Some(folder) => write_all(&report, folder).and_then(|()| remember(&report, &runs_folder())),
-        None => remember(&report, &runs_folder()),
-    };
-    if let Err(error) = kept {
-        eprintln!("error: {error}");
+    let kept = keep.write(&report).map_err(|error| error.to_string());
+    let unkept = results.iter().find_map(|result| result.unkept.clone());
+    if let Some(why) = kept.err().or(unkept) {
+        eprintln!("error: {why}");
         return Exit::Environment;
     }
-    exit_of(&results, &report)
+    match cut {
+        Some(Cut::Interrupted) => Exit::Interrupted,
+        _ => exit_of(&results, &report),
+    }
+}
+
+impl Cut {
+    /// Why the report is partial; told as well, with what to do.
+    fn reason(&self, report: &Report) -> String {
+        let (ended, all) = (report.cases.len(), report.cases.len() + report.unfinished.len());
+        let open = report.unfinished.len();
+        match self {
+            Cut::Interrupted => {
+                eprintln!(
+                    "interrupted: {open} of {all} cases have no verdict; `cargo xtask rerun` runs them"
+                );
+                format!("interrupted after {ended} of {all} cases")
+            }
+            Cut::NeverReady => {
+                eprintln!(
+                    "error: stopped after {NEVER_READY} cases in a row in which a program was never ready; correct how it is \
+                     started, or go on all the same with --keep-going"
+                );
+                format!(
+                    "stopped after {ended} of {all} cases: a program was never ready in {NEVER_READY} cases in a row"
+                )
+            }
+        }
+    }
 }
 
 /// Hidden by itself where standard error is no terminal.
@@ -307,7 +332,11 @@ pub(crate) fn exit_of(results: &[CaseResult], report: &Report) -> Exit {
 
 /// The exit code that a record speaks for.
 pub(crate) fn exit_of_record(report: &Report) -> Exit {
-    exit_of_verdicts(&report.cases)
+    match exit_of_verdicts(&report.cases) {
+        exit @ (Exit::Failed | Exit::Environment) => exit,
+        _ if !report.unfinished.is_empty() => Exit::Incomplete,
+        exit => exit,
+    }
 }
 
 /// The exit code that these cases speak for.

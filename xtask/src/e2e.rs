@@ -1,12 +1,12 @@
 //! `e2e`: the cases against the built-in references.
 
-use anstream::eprintln;
 use suites::report::SystemRecord;
 
 use crate::Exit;
 use crate::built_in::{Defect, built_in};
 use crate::command::{E2eArgs, default_jobs};
 use crate::drive::{Cases, Drive, drive};
+use crate::out::eprintln;
 
 /// Runs the selected cases.
 pub(crate) fn run(args: &E2eArgs) -> Exit {
@@ -21,7 +21,7 @@ pub(crate) fn run(args: &E2eArgs) -> Exit {
             systems: built_in(args.defect),
             manifest: None,
             defect: args.defect,
-            record: record(),
+            record: record(args.defect),
             command: args.select.command(defect_words(args.defect, "e2e")),
         });
         if exit != Exit::Passed {
@@ -32,9 +32,10 @@ pub(crate) fn run(args: &E2eArgs) -> Exit {
 }
 
 /// What reports say of the references.
-pub(crate) fn record() -> SystemRecord {
+pub(crate) fn record(defect: Option<Defect>) -> SystemRecord {
+    let name = "built-in references";
     SystemRecord {
-        name: "built-in references".to_owned(),
+        name: defect.map_or_else(|| name.to_owned(), |defect| format!("{name} with {defect}")),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         roles: vec!["publisher".to_owned(), "scheduler".to_owned()],
         features: Vec::new(),

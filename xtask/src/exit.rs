@@ -17,6 +17,8 @@ pub enum Exit {
     Nothing,
     /// Nothing failed, but some cases could not be decided.
     Inconclusive,
+    /// Nothing failed, but a part of the run is missing.
+    Incomplete,
     /// The user interrupted the command.
     Interrupted,
 }
@@ -31,6 +33,7 @@ impl Exit {
             Exit::Environment => 3,
             Exit::Nothing => 4,
             Exit::Inconclusive => 5,
+            Exit::Incomplete => 6,
             Exit::Interrupted => 130,
         }
     }

@@ -6,10 +6,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anstream::{eprintln, println};
 use suites::harness::Standing;
 use suites::harness::plan::{Plan, edit};
 
+use crate::out::{eprintln, println};
 use crate::serve::{Sockets, sockets, tell_sockets};
 
 /// How long an edit waits at most to be seen. It counts once the file has stayed the same for as long, so that no half of it does.

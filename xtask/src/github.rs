@@ -1,9 +1,9 @@
 //! Speaks to GitHub Actions where the command runs in it, and is silent elsewhere.
 
+use crate::out::{eprintln, println};
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 
-use anstream::{eprintln, println};
 use suites::report::{Report, github};
 
 /// While it lives, the runner reads no command from what is printed: systems under test speak there too.

@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-use anstream::{eprintln, println};
 use suites::harness::judge::{Verdict, verdict};
 use suites::harness::plan::Plan;
 use suites::harness::record;
-use suites::harness::report::{Context, Paint, failure};
+use suites::harness::report::{Context, Paint, failure, said};
 use suites::{Catalogue, SelectError, plans};
 
 use crate::command::{ListArgs, SelectArgs};
 use crate::drive::runtime;
+use crate::out::{eprintln, println};
 use crate::{Exit, apiserver, conformance};
 
 /// The cases that are meant; the error is told already.
@@ -22,7 +22,7 @@ pub(crate) fn selected(args: &SelectArgs) -> Result<Vec<Plan>, Exit> {
     args.selection().apply(all).map_err(|error| {
         eprintln!("error: {error}");
         match error {
-            SelectError::Unknown { .. } => Exit::Usage,
+            SelectError::Unknown { .. } | SelectError::Requirement(_) => Exit::Usage,
             SelectError::Nothing => Exit::Nothing,
         }
     })
@@ -135,6 +135,7 @@ pub(crate) fn judge(folder: &Path) -> Exit {
     let context = Context {
         requirements: Catalogue::load().of(&plan),
         is_undecided: matches!(verdict, Verdict::Inconclusive(_)),
+        said: said(&record::logs(folder)),
         rerun: rerun(&plan, folder),
         files: Vec::new(),
     };

@@ -14,6 +14,9 @@ mod exit;
 mod follow;
 mod github;
 mod inspect;
+mod interrupt;
+mod keep;
+mod out;
 mod report;
 mod repro;
 mod rerun;
@@ -21,9 +24,18 @@ mod selftest;
 mod serve;
 mod side_by_side;
 mod snapshot;
+mod surroundings;
 mod up;
 mod why;
 
 pub use built_in::{Defect, built_in, defects};
-pub use command::run;
 pub use exit::Exit;
+
+/// Does what the arguments of the process say. A panic is ours, and goes on.
+pub fn run() -> Exit {
+    std::panic::catch_unwind(command::run).unwrap_or_else(|panic| match panic.is::<out::Unwritable>() {
+        // It is told already.
+        true => Exit::Environment,
+        false => std::panic::resume_unwind(panic),
+    })
+}

@@ -2,17 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use anstream::{eprintln, print};
 use clap::Subcommand;
 use suites::report::{self, Report};
 
 use crate::drive::{exit_of_record, summarize};
+use crate::out::{eprintln, print};
 use crate::{Exit, github};
 
 /// What to do.
 #[derive(Subcommand)]
 pub(crate) enum ReportCommand {
-    /// Join the records of shards into one report; ends as the whole run would have ended
+    /// Join the records of shards into one report; ends as the whole run would have ended, or with 6 while shards are missing
     Merge {
         /// The report.json of each shard
         #[arg(required = true, value_name = "FILE")]
@@ -53,7 +53,7 @@ fn merge(records: &[PathBuf], output: &Path) -> Exit {
             match write(&merged, output) {
                 Exit::Passed => {
                     github::summarize(&merged);
-                    exit_of_record(&merged)
+                    exit_of_shards(&merged)
                 }
                 exit => exit,
             }
@@ -62,6 +62,26 @@ fn merge(records: &[PathBuf], output: &Path) -> Exit {
             eprintln!("error: {error}");
             Exit::Usage
         }
+    }
+}
+
+/// The exit code that the whole run would have had; without some of its shards it can only be a failure, or incomplete.
+fn exit_of_shards(merged: &Report) -> Exit {
+    let exit = exit_of_record(merged);
+    let Some(shards) = &merged.shards else {
+        return exit;
+    };
+    let missing: Vec<String> = shards
+        .missing()
+        .map(|part| format!("{part}/{}", shards.of))
+        .collect();
+    eprintln!(
+        "error: missing shards: {}; name the report.json of every shard",
+        missing.join(", ")
+    );
+    match exit {
+        Exit::Failed | Exit::Environment => exit,
+        _ => Exit::Incomplete,
     }
 }
 

@@ -6,21 +6,23 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anstream::{eprintln, println};
 use clap::Args;
 use suites::harness::Standing;
 use suites::harness::manifest::Manifest;
-use suites::harness::plan::{Plan, lower};
+use suites::harness::plan::Plan;
 use suites::harness::scenario::{self, ScenarioError};
 use suites::harness::system::Systems;
-use suites::report::{CASES, CaseRecord, SystemRecord};
+use suites::report::{CaseRecord, SystemRecord};
 use suites::{Session, Turns};
 
 use crate::built_in::{Defect, built_in};
 use crate::command::{RunArgs, default_jobs};
-use crate::drive::{Cases, Drive, announce, drive, exit_of_verdicts, options, runs_folder, runtime};
+use crate::drive::{Cases, Drive, announce, drive, exit_of_verdicts, options, runtime};
+use crate::interrupt::interrupted;
+use crate::keep::Keep;
+use crate::out::{eprintln, println};
 use crate::serve::{self, Place, Refusal};
-use crate::{Exit, conformance, e2e, side_by_side};
+use crate::{Exit, conformance, e2e, side_by_side, surroundings};
 
 /// Arguments of `repro`.
 #[derive(Args)]
@@ -64,15 +66,11 @@ pub(crate) struct Chosen {
 
 impl Chosen {
     fn built_in(defect: Option<Defect>) -> Self {
-        let mut record = e2e::record();
-        if let Some(defect) = defect {
-            record.name = format!("{} with {defect}", record.name);
-        }
         Chosen {
             systems: built_in(defect),
             defect,
             manifest: None,
-            record,
+            record: e2e::record(defect),
         }
     }
 
@@ -178,7 +176,7 @@ pub(crate) fn plans(file: &Path, rows: &[String]) -> Result<Vec<Plan>, String> {
     let meant = all
         .iter()
         .filter(|scenario| rows.is_empty() || rows.iter().any(|row| is_meant(&scenario.id, row)));
-    meant.map(|scenario| lower(scenario).map_err(told)).collect()
+    suites::lowered(meant).map_err(told)
 }
 
 /// Runs one case, and serves its cluster after the verdict.
@@ -190,12 +188,13 @@ fn keep(args: &ReproArgs, plans: Vec<Plan>, chosen: Chosen) -> Result<Exit, Exit
         );
         return Err(Exit::Usage);
     };
-    let runtime = runtime()?;
-    let session = Arc::new(chosen.session(args, runs_folder(), false));
+    surroundings::temporary_files()?;
+    let (runtime, keep) = (runtime()?, Keep::claim(None)?);
+    let session = Arc::new(chosen.session(args, keep.cases(), false));
     runtime.block_on(async {
         let (result, standing) = tokio::select! {
             ended = session.run_and_keep(plan) => ended,
-            _ = tokio::signal::ctrl_c() => return Err(Exit::Interrupted),
+            () = interrupted() => return Err(Exit::Interrupted),
         };
         announce(&result, true);
         let exit = exit_of_verdicts(&[CaseRecord::new(&result)]);
@@ -228,10 +227,10 @@ async fn serve_until_stopped(kubeconfig: &Path, standing: Standing) -> Result<()
 }
 
 /// Where one of two systems keeps its runs.
-pub(crate) fn folder_of(args: &ReproArgs, number: usize) -> PathBuf {
+pub(crate) fn folder_of(args: &ReproArgs, keep: &Keep, number: usize) -> PathBuf {
     let root = match &args.run.output {
-        Some(folder) => folder.join(CASES),
-        None => runs_folder().join("compare"),
+        Some(_) => keep.cases(),
+        None => keep.cases().join("compare"),
     };
     root.join(number.to_string())
 }

@@ -4,18 +4,18 @@
 
 use std::path::{Path, PathBuf};
 
-use anstream::eprintln;
 use clap::Args;
 use suites::report::{RECORD, Report};
 
 use crate::Exit;
 use crate::command::again;
-use crate::drive::runs_folder;
+use crate::keep::last_record;
+use crate::out::eprintln;
 
 /// Arguments of `rerun`.
 #[derive(Args)]
 pub(crate) struct RerunArgs {
-    /// The report.json of a run, or the folder that holds it; else the last run of this workspace
+    /// The report.json of a run, or the folder that holds it; else that of the last run without --output
     record: Option<PathBuf>,
     /// One line per case instead of one per area
     #[arg(short, long)]
@@ -25,16 +25,14 @@ pub(crate) struct RerunArgs {
     output: Option<PathBuf>,
 }
 
-/// Runs the cases that are open.
+/// Runs the cases that are open, and those that a run which was interrupted did not come to.
 pub(crate) fn run(args: &RerunArgs) -> Exit {
-    let path = match &args.record {
-        Some(path) => in_folder(path),
-        None => runs_folder().join(RECORD),
-    };
-    if args.record.is_none() && !path.exists() {
-        eprintln!("error: nothing was run yet; run `cargo xtask e2e`, or name the report.json of a run");
+    let Some(path) = args.record.as_deref().map(in_folder).or_else(last_record) else {
+        eprintln!(
+            "error: nothing was run without --output yet; run `cargo xtask e2e`, or name the report.json of a run"
+        );
         return Exit::Usage;
-    }
+    };
     let report = match Report::load(&path) {
         Ok(report) => report,
         Err(error) => {
@@ -42,11 +40,10 @@ pub(crate) fn run(args: &RerunArgs) -> Exit {
             return Exit::Usage;
         }
     };
-    let open: Vec<String> = report
-        .cases
-        .iter()
-        .filter(|case| case.is_open())
+    let open = report.cases.iter().filter(|case| case.is_open());
+    let open: Vec<String> = open
         .map(|case| case.id.clone())
+        .chain(report.unfinished.clone())
         .collect();
     if open.is_empty() {
         eprintln!(

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use anstream::{eprintln, print, println};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use suites::Defects;
@@ -13,10 +12,12 @@ use suites::harness::report::Paint;
 use suites::report::{WriteError, write_file};
 use suites::selftest::{self, Build, DefectBite, Reach, Selftest, SelftestReport, Trial};
 
-use crate::Exit;
 use crate::built_in::{Defect, built_in};
-use crate::command::{SelectArgs, patience};
+use crate::command::{SelectArgs, at_least_one, patience};
 use crate::inspect::selected;
+use crate::interrupt::interrupted;
+use crate::out::{eprintln, print, println};
+use crate::{Exit, surroundings};
 
 /// Arguments of `selftest`.
 #[derive(Args)]
@@ -33,7 +34,7 @@ pub(crate) struct SelftestArgs {
     #[arg(long, conflicts_with_all = ["full", "output", "json"])]
     list: bool,
     /// Runs at the same time; most of them wait for a bound
-    #[arg(long, default_value_t = default_jobs())]
+    #[arg(long, default_value_t = default_jobs(), value_parser = at_least_one)]
     jobs: usize,
     /// Multiply every bound, for slow machines
     #[arg(long, default_value_t = 1.0, value_parser = patience)]
@@ -64,8 +65,12 @@ pub(crate) fn run(args: &SelftestArgs) -> Exit {
         list(&defects);
         return Exit::Passed;
     }
-    let plans = match selected(&args.select) {
-        Ok(plans) => plans,
+    let ready = selected(&args.select).and_then(|plans| {
+        surroundings::temporary_files()?;
+        Ok((plans, surroundings::jobs(args.jobs)?))
+    });
+    let (plans, jobs) = match ready {
+        Ok(ready) => ready,
         Err(exit) => return exit,
     };
     let selftest = Arc::new(Selftest {
@@ -73,7 +78,7 @@ pub(crate) fn run(args: &SelftestArgs) -> Exit {
         plans: plans.into_iter().map(Arc::new).collect(),
         is_whole: args.defect.is_empty() && !args.select.is_narrow(),
         reach: if args.full { Reach::Full } else { Reach::Named },
-        jobs: args.jobs,
+        jobs,
         build: build(args.patience),
     });
     if selftest.size() == 0 {
@@ -94,7 +99,7 @@ pub(crate) fn run(args: &SelftestArgs) -> Exit {
     runtime.block_on(async {
         tokio::select! {
             exit = hold(selftest, args) => exit,
-            _ = tokio::signal::ctrl_c() => {
+            () = interrupted() => {
                 eprintln!("interrupted: nothing is said about what had not run");
                 Exit::Interrupted
             }

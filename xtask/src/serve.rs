@@ -5,13 +5,13 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-use anstream::println;
 use suites::harness::Standing;
 use suites::harness::standalone::{ApiServer, Kubeconfig, Tls, User};
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
 
 use crate::Exit;
+use crate::interrupt::Interrupts;
+use crate::out::println;
 
 /// Who the kubeconfig is for.
 const ADMINISTRATOR: &str = "kubernetes-admin";
@@ -44,7 +44,7 @@ pub(crate) fn sockets(standing: &Standing) -> Sockets {
 pub(crate) async fn serve(server: &ApiServer, sockets: &Sockets, place: &Place<'_>) -> Result<(), Refusal> {
     let environment =
         |what: String| move |error: std::io::Error| Refusal(Exit::Environment, format!("{what}: {error}"));
-    let mut stop = Stop::new().map_err(environment("signals can't be heard".to_owned()))?;
+    let mut stop = Interrupts::new().map_err(environment("signals can't be heard".to_owned()))?;
     let taken = environment(format!(
         "can't listen on {}; choose another address",
         place.listen
@@ -55,12 +55,12 @@ pub(crate) async fn serve(server: &ApiServer, sockets: &Sockets, place: &Place<'
     tell_sockets(sockets);
     let served = if place.plain_http {
         announce(place, &url("http", address), None, &token)?;
-        server.serve_as(ADMINISTRATOR, listener, stop.told()).await
+        server.serve_as(ADMINISTRATOR, listener, stop.next()).await
     } else {
         let tls =
             Tls::generate(address.ip()).map_err(|error| Refusal(Exit::Environment, error.to_string()))?;
         announce(place, &url("https", address), Some(tls.authority_pem()), &token)?;
-        server.serve_tls(&tls, listener, stop.told()).await
+        server.serve_tls(&tls, listener, stop.next()).await
     };
     served.map_err(environment("the listener failed".to_owned()))
 }
@@ -118,27 +118,4 @@ fn url(scheme: &str, mut address: SocketAddr) -> String {
         address.set_ip(IpAddr::V4(Ipv4Addr::LOCALHOST));
     }
     format!("{scheme}://{address}")
-}
-
-/// The signals that end the server.
-struct Stop {
-    interrupt: tokio::signal::unix::Signal,
-    terminate: tokio::signal::unix::Signal,
-}
-
-impl Stop {
-    /// Listens from now on, so that no signal is lost while the server comes up.
-    fn new() -> std::io::Result<Self> {
-        Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-        })
-    }
-
-    async fn told(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-        }
-    }
 }

@@ -5,7 +5,6 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use anstream::{eprintln, println};
 use suites::CaseResult;
 use suites::harness::plan::Plan;
 use suites::harness::record;
@@ -13,9 +12,12 @@ use suites::harness::report::{Comparison, Paint, Turn, compare};
 use suites::report::CaseRecord;
 use tokio::runtime::Runtime;
 
-use crate::drive::{exit_of_verdicts, interrupted, runtime};
+use crate::drive::{exit_of_verdicts, runtime};
+use crate::interrupt::interrupted;
+use crate::keep::Keep;
+use crate::out::{eprintln, println};
 use crate::repro::{Chosen, ReproArgs, folder_of};
-use crate::{Exit, apiserver};
+use crate::{Exit, apiserver, surroundings};
 
 /// Rows of the final state at most; differences go first.
 const ROWS: usize = 16;
@@ -24,8 +26,10 @@ const WIDTH: usize = 44;
 
 /// Runs the cases against both, and prints them side by side.
 pub(crate) fn run(args: &ReproArgs, plans: Vec<Plan>, mut sides: [Chosen; 2]) -> Exit {
-    let runtime = match runtime() {
-        Ok(runtime) => runtime,
+    let ready = surroundings::temporary_files()
+        .and_then(|()| Ok((runtime()?, Keep::claim(args.run.output.as_deref())?)));
+    let (runtime, keep) = match ready {
+        Ok(ready) => ready,
         Err(exit) => return exit,
     };
     let server = match runtime.block_on(apiserver::connect(args.run.apiserver.as_deref())) {
@@ -35,11 +39,17 @@ pub(crate) fn run(args: &ReproArgs, plans: Vec<Plan>, mut sides: [Chosen; 2]) ->
     for side in &mut sides {
         side.systems.api_server.clone_from(&server);
     }
-    let exit = compare_all(&runtime, args, plans, sides);
+    let exit = compare_all(&runtime, &keep, args, plans, sides);
     runtime.block_on(apiserver::leave(server, exit))
 }
 
-fn compare_all(runtime: &Runtime, args: &ReproArgs, plans: Vec<Plan>, sides: [Chosen; 2]) -> Exit {
+fn compare_all(
+    runtime: &Runtime,
+    keep: &Keep,
+    args: &ReproArgs,
+    plans: Vec<Plan>,
+    sides: [Chosen; 2],
+) -> Exit {
     let names = sides.each_ref().map(|side| {
         let record = &side.record;
         format!("{} {}", record.name, record.version)
@@ -49,7 +59,7 @@ fn compare_all(runtime: &Runtime, args: &ReproArgs, plans: Vec<Plan>, sides: [Ch
     let mut number = 0;
     let sessions = sides.map(|side| {
         number += 1;
-        Arc::new(side.session(args, folder_of(args, number), true))
+        Arc::new(side.session(args, folder_of(args, keep, number), true))
     });
     let mut records = Vec::new();
     for plan in plans {

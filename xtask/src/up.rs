@@ -6,7 +6,6 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anstream::eprintln;
 use clap::Args;
 use suites::harness::plan::{Plan, lower};
 use suites::harness::scenario::{self, ScenarioError};
@@ -17,6 +16,7 @@ use crate::Exit;
 use crate::built_in::built_in;
 use crate::drive::runtime;
 use crate::follow::Followed;
+use crate::out::eprintln;
 use crate::serve::{self, Place, Refusal};
 
 /// Arguments of `up`.

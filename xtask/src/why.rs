@@ -5,7 +5,6 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anstream::{eprintln, println};
 use capacity_scheduler::explain::{self, Detail};
 use capacity_scheduler::inventory::Inventory;
 use capacity_scheduler::objects::ObjectKey;
@@ -19,6 +18,7 @@ use suites::harness::{RunOptions, record, run, scenario};
 
 use crate::Exit;
 use crate::built_in::built_in;
+use crate::out::{eprintln, println};
 use crate::snapshot::{self, BoxError, Snapshot};
 
 /// Arguments of `why`.
@@ -46,7 +46,7 @@ enum Subject {
         #[arg(long)]
         class: String,
         /// Its size, such as 10Gi
-        #[arg(long)]
+        #[arg(long, value_parser = size)]
         size: String,
         #[command(flatten)]
         common: Common,
@@ -95,6 +95,15 @@ struct Source {
     /// The folder of a stored run: its last state is explained
     #[arg(long, value_name = "FOLDER")]
     run: Option<PathBuf>,
+}
+
+/// Reads the size of a claim that somebody thinks of.
+fn size(text: &str) -> Result<String, String> {
+    let size = scenario::Size::parse(text)?;
+    match (1..=i128::from(i64::MAX)).contains(&size.bytes()) {
+        true => Ok(size.text().to_owned()),
+        false => Err("a claim has a size from 1 to 2^63-1 bytes; write one such as 10Gi".to_owned()),
+    }
 }
 
 /// Explains.
@@ -193,7 +202,7 @@ impl Source {
 /// Runs a case with the built-in systems.
 async fn run_case(case: &str) -> Result<Vec<Fact>, BoxError> {
     let path = PathBuf::from(case);
-    let plan = if path.is_file() {
+    let plan = if path.exists() {
         match scenario::load_file(&path)?.as_slice() {
             [only] => lower(only)?,
             several => {

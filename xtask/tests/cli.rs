@@ -6,7 +6,7 @@ mod program;
 
 use program::xtask;
 use std::path::Path;
-use std::process::Output;
+use std::process::{Command, Output, Stdio};
 
 fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
@@ -81,6 +81,48 @@ fn a_wrong_file_is_named_with_its_place_and_ends_with_2() {
             "publisher/a.yaml:5:",
             "expects nothing",
         ),
+        (
+            "unknown requirement",
+            GOOD.replace("\ntitle", "\nrequirements: [PUB-21, PUB-2I]\ntitle"),
+            "publisher/a.yaml:2:24",
+            "no requirement is called `PUB-2I`; suites/requirements.yaml has them all, which go from PUB-01 to",
+        ),
+        (
+            "unknown class of a claim",
+            with_pod(
+                "{name: p, claims: [{class: fats, size: 1Gi}]}",
+                "{placement: {p: n1}, why: w}",
+            ),
+            "publisher/a.yaml:6:",
+            "class `fats` is not defined; correct the name, or put it into `missingClasses`",
+        ),
+        (
+            "unknown pod",
+            with_pod(
+                "{name: p, claims: [{class: fast, size: 1Gi}]}",
+                "{placement: {q: n1}, why: w}",
+            ),
+            "publisher/a.yaml:7:",
+            "pod `q` is not defined; correct the name, or create it in a step before; pods: p",
+        ),
+        (
+            "unknown pod that must be absent",
+            with_pod(
+                "{name: p, claims: [{class: fast, size: 1Gi}]}",
+                "{claims: {p-1: absent}, why: w}",
+            ),
+            "publisher/a.yaml:7:",
+            "claim `p-1` is not defined; correct the name, or create it in a step before; claims: p-0",
+        ),
+        (
+            "negative size",
+            with_pod(
+                "{name: p, claims: [{class: fast, size: -6}]}",
+                "{placement: {p: n1}, why: w}",
+            ),
+            "publisher/a.yaml:6:",
+            "`-6` is no size of a claim; write one of at least 1 byte",
+        ),
         ("duplicate row", with_table, "publisher/a.yaml:6:", "twice"),
         (
             "id that is not the path",
@@ -98,6 +140,114 @@ fn a_wrong_file_is_named_with_its_place_and_ends_with_2() {
             stdout(&output).is_empty(),
             "{what}: nothing belongs on standard output"
         );
+    }
+}
+
+/// A case that makes a pod, and expects something.
+fn with_pod(pod: &str, expect: &str) -> String {
+    format!(
+        "id: publisher/a\ntitle: t\ncluster: {{nodes: [n1], classes: [fast]}}\nsteps:\n- id: s\n  do: [{{pod: {pod}}}]\n  \
+         expect: [{expect}]\n"
+    )
+}
+
+#[test]
+fn a_file_of_somebodys_own_is_held_to_the_same() {
+    let wrong = GOOD.replace("\ntitle", "\nrequirements: [PUB-999]\ntitle");
+    let (_, folder) = list_files(&[("a.yaml", &wrong)]);
+    let file = folder.path().join("a.yaml");
+    let output = xtask(&["repro", file.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        stderr(&output).contains("a.yaml:2:16: no requirement is called `PUB-999`"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn a_row_may_have_the_name_of_a_boolean() {
+    let rows = "\ntable:\n  columns: [row, a]\n  rows: [[on, 1Gi], [off, 2Gi]]\ntitle";
+    let text = GOOD
+        .replacen("\ntitle", rows, 1)
+        .replace("backend: {n1: 1Gi}", "backend: {n1: $a}");
+    let (output, _folder) = list_files(&[("publisher/a.yaml", &text)]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stdout(&output).contains("publisher/a/on "), "{}", stdout(&output));
+}
+
+#[test]
+fn what_is_no_ordinary_file_is_an_error_and_no_wait() {
+    let (_, folder) = list_files(&[]);
+    let pipe = folder.path().join("a.yaml");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let (pipe, folder) = (pipe.to_str().unwrap(), folder.path().to_str().unwrap());
+    for (args, words) in [
+        (
+            ["list", "--folder", folder].as_slice(),
+            "a.yaml: cannot be read: it is a pipe",
+        ),
+        (&["repro", pipe], "a.yaml: cannot be read: it is a pipe"),
+        (&["repro", folder], "cannot be read: is a directory"),
+        (&["conformance", "--sut", pipe], "a.yaml: it is a pipe"),
+        (&["conformance", "--sut", folder], "is a directory"),
+        (&["report", "render", pipe], "a.yaml: it is a pipe"),
+    ] {
+        let output = xtask(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(words), "{args:?}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn standard_output_that_is_full_ends_with_3_and_one_that_is_closed_is_none_to_complain_of() {
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    let output = command.arg("list").stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(
+        stderr(&output).starts_with("error: standard output can't be written: "),
+        "{}",
+        stderr(&output)
+    );
+    let mut child = Command::new(env!("CARGO_BIN_EXE_xtask"))
+        .arg("list")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).is_empty(), "{}", stderr(&output));
+}
+
+#[test]
+fn numbers_that_make_no_sense_are_refused_at_once() {
+    for (args, words) in [
+        (["e2e", "--repeat", "0"].as_slice(), "--repeat"),
+        (&["e2e", "--jobs", "0"], "it must be at least 1"),
+        (
+            &["why", "claim", "--class=fast", "--size=-6"],
+            "from 1 to 2^63-1 bytes",
+        ),
+        (
+            &["why", "claim", "--class=fast", "--size=9E+30"],
+            "from 1 to 2^63-1 bytes",
+        ),
+        (&["why", "claim", "--class=fast", "--size=lots"], "not a size"),
+        (
+            &["e2e", "--requirement", "PUB-2I"],
+            "no requirement is called `PUB-2I`; suites/",
+        ),
+        (
+            &["list", "--requirement", "nonsense"],
+            "no requirement is called `nonsense`",
+        ),
+    ] {
+        let output = xtask(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(words), "{args:?}: {}", stderr(&output));
     }
 }
 

@@ -239,16 +239,122 @@ fn a_manifest_that_makes_no_sense_is_refused_with_its_place() {
 
 #[test]
 fn a_program_that_is_not_there_is_the_environments_fault() {
-    for (program, why) in [
-        ("./missing", "no program at"),
-        ("missing-program", "in no folder of PATH"),
+    for (program, why, remedy) in [
+        ("./missing", "no program at", "build the program first"),
+        (
+            "missing-program",
+            "in no folder of PATH",
+            "build the program first",
+        ),
+        ("./folder", "a folder at", "name the program in it"),
+        ("./text", "a file that may not be executed, at", "chmod +x"),
+        ("./text/below", "at ", "Not a directory"),
+        ("/dev/null", "no ordinary file at", "correct `argv`"),
     ] {
-        let (code, _, error) = Manifest::program(&format!("[{program}]")).run(&[]);
+        let manifest = Manifest::program(&format!("[{program}]"));
+        std::fs::create_dir(manifest.folder.path().join("folder")).unwrap();
+        std::fs::write(manifest.folder.path().join("text"), "").unwrap();
+        let (code, _, error) = manifest.run(&[]);
         assert_eq!(code, 3, "{error}");
         assert!(
-            error.contains(why) && error.contains("build the program first"),
-            "{error}"
+            error.contains(why) && error.contains(remedy),
+            "no “{why}” and “{remedy}” in {error}"
         );
+    }
+}
+
+#[test]
+fn a_run_stops_where_a_program_is_never_ready_unless_it_is_to_go_on() {
+    let manifest = Manifest::program("[sleep, \"1000\"]");
+    let output = manifest.folder.path().join("report");
+    let words = [
+        "--patience=0.1",
+        "publisher/value",
+        "--output",
+        output.to_str().unwrap(),
+    ];
+    let (code, out, error) = manifest.run(&[&words[..], &["--jobs=3"]].concat());
+    assert_eq!(code, 1, "{out}{error}");
+    assert!(out.contains("0 passed, 3 failed"), "{out}");
+    assert!(
+        out.contains("partial: stopped after ")
+            && out.contains(" of 10 cases: a program was never ready in 3 cases in a row\n"),
+        "{out}"
+    );
+    assert!(
+        error.contains("error: stopped after 3 cases in a row") && error.contains("--keep-going"),
+        "{error}"
+    );
+    let record = std::fs::read_to_string(output.join("report.json")).unwrap();
+    let record: serde_json::Value = serde_json::from_str(&record).unwrap();
+    assert!(!record["unfinished"].as_array().unwrap().is_empty());
+    let (code, out, error) = manifest.run(&[&words[..], &["--jobs=10", "--keep-going"]].concat());
+    assert_eq!(code, 1, "{out}{error}");
+    assert!(out.contains("0 passed, 7 failed, 3 skipped\n"), "{out}");
+}
+
+#[test]
+fn a_run_that_stops_and_in_which_all_is_excused_is_incomplete() {
+    let manifest = Manifest::of(
+        "name: other\nfeatures: [publisher.central]\nroles: {publisher: {argv: [sleep, \"1000\"], grace: 100ms}}\nknownFailures:\n  - {case: publisher/value, why: it is no publisher, issue: i, until: 2999-12-31}\n",
+    );
+    let (code, out, error) = manifest.run(&["--patience=0.1", "--jobs=3", "publisher/value"]);
+    assert_eq!(code, 6, "{out}{error}");
+}
+
+#[test]
+fn very_much_output_is_bounded_and_what_it_says_about_errors_is_shown() {
+    let script =
+        "head -c 3000000 /dev/zero | tr '\\\\0' x; echo; echo ERROR: no driver at all; exec sleep 1000";
+    let manifest = Manifest::program(&format!("[sh, -c, \"{script}\"]"));
+    let output = manifest.folder.path().join("report");
+    let (code, out, error) = manifest.run(&["--patience=0.1", CASE, "--output", output.to_str().unwrap()]);
+    assert_eq!(code, 1, "{out}{error}");
+    assert!(
+        out.contains("  said    publisher: ERROR: no driver at all\n"),
+        "{out}"
+    );
+    assert!(out.contains("          publisher: [its log lacks "), "{out}");
+    let run = output.join("cases").join(CASE.replace('/', "."));
+    let log = std::fs::read_to_string(run.join("publisher.log")).unwrap();
+    assert!(
+        log.starts_with("xxx") && log.ends_with("xxx\nERROR: no driver at all\n"),
+        "{}",
+        log.len()
+    );
+    assert!(
+        log.len() < 300_000 && log.contains(" bytes are left out here"),
+        "{}",
+        log.len()
+    );
+    // Judged again it says the same.
+    let judged = Command::new(env!("CARGO_BIN_EXE_xtask"))
+        .arg("judge")
+        .arg(&run)
+        .output()
+        .unwrap();
+    let judged = String::from_utf8_lossy(&judged.stdout).into_owned();
+    assert!(judged.contains("publisher: ERROR: no driver at all"), "{judged}");
+}
+
+#[test]
+fn a_program_that_ends_with_all_its_goroutines_is_shown_with_the_reason() {
+    let stacks = "i=0; while [ $i -lt 300 ]; do i=$((i+1)); echo goroutine $i [select]:; echo main.wait; done >&2; exit 255";
+    for reason in [
+        "F1122 06:31:00.123456   12345 csi-provisioner.go:210] no CSIDriver",
+        "panic: runtime error: invalid memory address or nil pointer dereference",
+        "fatal error: all goroutines are asleep - deadlock!",
+    ] {
+        let manifest = Manifest::program(&format!(
+            "[sh, -c, \"echo it begins; echo '{reason}' >&2; {stacks}\"]"
+        ));
+        let (code, out, error) = manifest.run(&[CASE]);
+        assert_eq!(code, 1, "{out}{error}");
+        let told = format!(
+            "exit status: 255; the reason that it gave:\n    | {reason}\n    | goroutine 1 [select]:\n"
+        );
+        assert!(out.contains(&told), "no “{told}” in:\n{out}");
+        assert!(!out.contains("goroutine 300"), "{out}");
     }
 }
 

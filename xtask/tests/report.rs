@@ -191,7 +191,46 @@ fn shards_join_to_the_whole_run_and_its_exit_code() {
     let run = Path::new(&whole).join(folder_of(&record, FAILING).unwrap());
     assert_eq!(xtask(&["judge", run.to_str().unwrap()]).status.code(), Some(1));
     let output = xtask(&["report", "merge", &records[0], &records[0], "--output", &whole]);
-    assert_eq!(output.status.code(), Some(2), "a case is there twice");
+    assert_eq!(output.status.code(), Some(2), "a shard is there twice");
+    assert!(
+        stderr(&output).contains("shard 1/2 is in "),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn a_merge_that_lacks_a_shard_is_incomplete_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let run = |case: &str, shard: &str, home: &str| {
+        let args = ["e2e", case, "--shard", shard, "--output", &place(home)];
+        let output = xtask(&args);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        place(&format!("{home}/report.json"))
+    };
+    let first = run("scheduler/filter/limit", "1/2", "first");
+    let whole = place("whole");
+    let merged = xtask(&["report", "merge", &first, "--output", &whole]);
+    assert_eq!(merged.status.code(), Some(6), "{}", stdout(&merged));
+    assert!(
+        stdout(&merged).contains("partial: shard 2/2 is missing"),
+        "{}",
+        stdout(&merged)
+    );
+    assert!(
+        stderr(&merged).contains("missing shards: 2/2"),
+        "{}",
+        stderr(&merged)
+    );
+    let other = run("scheduler/filter/limit/exactly", "1/1", "other");
+    let merged = xtask(&["report", "merge", &first, &other, "--output", &whole]);
+    assert_eq!(merged.status.code(), Some(2));
+    assert!(
+        stderr(&merged).contains("the number of shards is 1"),
+        "{}",
+        stderr(&merged)
+    );
 }
 
 #[test]

@@ -78,6 +78,8 @@ struct Head {
     user: Arc<User>,
     verb: Verb,
     resource: Option<ResourcePath>,
+    /// The path, where it is no resource and shows which version of an API was looked for.
+    group_path: Option<String>,
     accept: Accept,
     /// Why a success cannot have that form.
     misfit: Option<Status>,
@@ -110,6 +112,7 @@ impl Head {
             user: user.clone().or(sender).unwrap_or_else(|_| nobody()),
             verb: route.verb(),
             resource: route.resource(),
+            group_path: group_path(request.uri().path()),
             accept: accept.as_ref().map_or_else(|(form, _)| *form, |form| *form),
             pretty: respond::wants_pretty(params, request.headers()),
             unzips: gzip::is_accepted(request.headers()),
@@ -136,6 +139,19 @@ impl Head {
     /// Tells the observer of an answer that the store had no part in.
     fn report(&self, server: &ApiServer, code: u16, failure: Option<&Status>) {
         let resource = self.resource.clone();
+        let unknown = self
+            .group_path
+            .as_ref()
+            .filter(|_| resource.is_none() && code == 404);
+        // The answer itself names no version, as those of a real server do not.
+        let named = unknown.zip(failure).map(|(path, failure)| {
+            let message = format!("{}: {path}", failure.message);
+            Status {
+                message,
+                ..failure.clone()
+            }
+        });
+        let failure = named.as_ref().or(failure);
         verbs::report(
             server.store(),
             &self.user.name,
@@ -145,6 +161,16 @@ impl Head {
             self.began,
         );
     }
+}
+
+/// The path of discovery for a group or version; of any other path nothing is told.
+fn group_path(path: &str) -> Option<String> {
+    /// More than names of groups and versions take.
+    const LONGEST: usize = 128;
+    let is_group = path.starts_with("/apis/")
+        && path.len() <= LONGEST
+        && path.trim_end_matches('/').split('/').count() <= 4;
+    is_group.then(|| path.to_owned())
 }
 
 /// A perturbation cuts the connection instead of answering.

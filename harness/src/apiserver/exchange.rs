@@ -18,6 +18,7 @@ use super::stream::{self, Events};
 use super::upstream::Answer;
 use super::witness::revision;
 use crate::journal::{RequestFact, What};
+use crate::unserved;
 
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 const JSON: &str = "application/json";
@@ -418,7 +419,7 @@ pub(super) fn note(
         namespace: path.namespace.clone(),
         name,
         code,
-        message,
+        message: unserved::named(path, code, message),
         revision,
     }));
 }

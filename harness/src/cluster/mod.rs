@@ -27,7 +27,9 @@ use tokio::task::JoinHandle;
 
 use crate::apiserver::Refused;
 use crate::journal::Journal;
+use crate::machine::{self, Shortage};
 use crate::plan::{NAMESPACE, Plan};
+use crate::record;
 use crate::run::RunOptions;
 use crate::scenario::Role;
 use crate::segment::Segment;
@@ -41,7 +43,7 @@ use settings::{cost_factor, driver_spec, settings};
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// No socket or folder could be had.
-    #[error("{what}: {source}; check free space, and the permissions of the temporary folder")]
+    #[error("cannot {what}: {source}; {}", machine::remedy(source, &std::env::temp_dir(), "set TMPDIR to another folder"))]
     Io {
         /// What was tried.
         what: &'static str,
@@ -60,6 +62,9 @@ pub enum StartError {
         /// The server's words.
         message: String,
     },
+    /// The machine had not what the case needed, so nobody knows what its failure means.
+    #[error("the case failed, but that proves nothing: {0}")]
+    Machine(#[from] Shortage),
     /// The real API server can't be used any more.
     #[error("the API server: {0}")]
     ApiServer(String),
@@ -348,20 +353,6 @@ impl Cluster {
         self.fleet.stop_all().await;
         self.controllers.abort();
         self.api.stop().await;
-        logs(self.folder.path())
+        record::logs(self.folder.path())
     }
-}
-
-/// The logs in a folder, by the names of the clients.
-fn logs(folder: &Path) -> Vec<(String, Vec<u8>)> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut logs: Vec<_> = entries
-        .filter_map(|entry| {
-            let name = entry.file_name().into_string().ok()?;
-            let client = name.strip_suffix(".log")?.to_owned();
-            Some((client, std::fs::read(entry.path()).ok()?))
-        })
-        .collect();
-    logs.sort();
-    logs
 }

@@ -11,6 +11,7 @@ use crate::journal::{
 };
 use crate::segment::Segments;
 use crate::system::Killer;
+use crate::unserved;
 
 /// Observes the API server.
 pub(super) struct ApiObserver(pub(super) Journal, pub(super) Killer);
@@ -99,6 +100,10 @@ fn request(
     path: Option<api::ResourcePath>,
     (code, message, revision): (u16, Option<String>, Option<u64>),
 ) -> RequestFact {
+    let message = match &path {
+        Some(path) => unserved::named(path, code, message),
+        None => message,
+    };
     let resource = path
         .as_ref()
         .map_or_else(String::new, api::ResourcePath::combined);

@@ -192,9 +192,13 @@ pub(crate) fn spell_offer(offer: Offer) -> String {
 
 /// Bytes in the largest unit that divides them, such as `10Gi`: exact, as the API's quantities are.
 pub fn spell_bytes(bytes: i128) -> String {
-    const UNITS: [(&str, i128); 8] = [
+    const UNITS: [(&str, i128); 12] = [
+        ("Ei", 1 << 60),
+        ("Pi", 1 << 50),
         ("Ti", 1 << 40),
         ("Gi", 1 << 30),
+        ("E", 1_000_000_000_000_000_000),
+        ("P", 1_000_000_000_000_000),
         ("T", 1_000_000_000_000),
         ("G", 1_000_000_000),
         ("Mi", 1 << 20),

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::process::{Child, Command};
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::template::Template;
@@ -78,15 +79,22 @@ pub(super) async fn run(
     let ended = tokio::select! {
         ended = child.wait() => ended?,
         () = stop.cancelled() => {
-            end(&mut child, program.grace).await?;
-            return Ok(());
+            let ended = end(&mut child, program.grace).await;
+            drained(copies, &log).await;
+            return Ok(ended?);
         }
     };
+    drained(copies, &log).await;
+    Err(spell(ended, &log).into())
+}
+
+/// Waits until all is read that a program has said, and completes its log.
+async fn drained(copies: [Option<JoinHandle<()>>; 2], log: &ProcessLog) {
     for copy in copies.into_iter().flatten() {
         // Whoever has inherited the pipe may keep it open for ever.
         let _ = tokio::time::timeout(Duration::from_secs(1), copy).await;
     }
-    Err(spell(ended, &log.last_lines(LAST_LINES)).into())
+    log.finish();
 }
 
 /// Asks a program to end, and ends it when it does not.
@@ -108,14 +116,18 @@ fn write_secret(path: &Path, text: &str) -> std::io::Result<()> {
     file.write_all(text.as_bytes())
 }
 
-fn spell(ended: ExitStatus, lines: &[String]) -> String {
-    let mut text = match lines {
+fn spell(ended: ExitStatus, log: &ProcessLog) -> String {
+    let (what, lines) = match log.reason() {
+        Some(lines) => ("the reason that it gave", lines),
+        None => ("its last lines", log.last_lines(LAST_LINES)),
+    };
+    let mut text = match lines.as_slice() {
         [] => format!("{ended}, and it had said nothing"),
-        _ => format!("{ended}; its last lines:"),
+        _ => format!("{ended}; {what}:"),
     };
     for line in lines {
         text.push_str("\n    | ");
-        text.push_str(line);
+        text.push_str(&line);
     }
     text
 }

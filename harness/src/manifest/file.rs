@@ -1,6 +1,7 @@
 //! The text of a manifest: its keys, and errors that point into it.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -258,24 +259,46 @@ impl Reader<'_> {
             program: program.to_owned(),
             why,
         };
-        let is_executable = |path: &Path| {
-            let found = std::fs::metadata(path);
-            found.is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
-        };
         if program.contains('/') {
             let folder = self.path.parent().unwrap_or(Path::new(""));
             let path = folder.join(program);
             let path = std::path::absolute(&path).unwrap_or(path);
-            return match is_executable(&path) {
-                true => Ok(path),
-                false => Err(wrong(format!("no program at {}", path.display()))),
+            return match unfit(&path) {
+                None => Ok(path),
+                Some(why) => Err(wrong(why)),
             };
         }
         let folders = std::env::var_os("PATH").unwrap_or_default();
-        std::env::split_paths(&folders)
+        let paths: Vec<PathBuf> = std::env::split_paths(&folders)
             .map(|folder| folder.join(program))
-            .find(|path| is_executable(path))
-            .ok_or_else(|| wrong("in no folder of PATH".to_owned()))
+            .collect();
+        match paths.iter().find(|path| unfit(path).is_none()) {
+            Some(path) => Ok(path.clone()),
+            // Something of that name says more than nothing at all.
+            None => Err(wrong(match paths.iter().find(|path| path.exists()) {
+                Some(path) => unfit(path).unwrap_or_default(),
+                None => "in no folder of PATH; correct `argv`, or build the program first".to_owned(),
+            })),
+        }
+    }
+}
+
+/// Why a file can't be started, and what to do; none: it can, as far as one can see.
+fn unfit(path: &Path) -> Option<String> {
+    let shown = path.display();
+    match std::fs::metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Some(format!(
+            "no program at {shown}; correct `argv`, or build the program first"
+        )),
+        Err(error) => Some(format!(
+            "at {shown}, which can't be looked at: {error}; correct its rights, or `argv`"
+        )),
+        Ok(file) if file.is_dir() => Some(format!("a folder at {shown}; name the program in it")),
+        Ok(file) if !file.is_file() => Some(format!("no ordinary file at {shown}; correct `argv`")),
+        Ok(file) if file.permissions().mode() & 0o111 == 0 => Some(format!(
+            "a file that may not be executed, at {shown}; run `chmod +x`, or correct `argv`"
+        )),
+        Ok(_) => None,
     }
 }
 

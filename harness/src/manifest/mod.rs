@@ -15,6 +15,7 @@ use jiff::civil::Date;
 use crate::plan::{self, Plan, lower};
 use crate::scenario::{ForeignDriver, Role, ScenarioError};
 use crate::system::{DriverSocket, System, Systems};
+use crate::text::text_of;
 use child::Program;
 
 /// Programs under test, and what is known about them.
@@ -72,7 +73,7 @@ pub enum ManifestError {
         source: std::io::Error,
     },
     /// A program is not there.
-    #[error("{path}: the {role} is `{program}`, which is {why}; correct `argv`, or build the program first")]
+    #[error("{path}: the {role} is `{program}`, which is {why}")]
     Program {
         /// The manifest.
         path: PathBuf,
@@ -80,7 +81,7 @@ pub enum ManifestError {
         role: &'static str,
         /// The program, as it is named.
         program: String,
-        /// What is the matter with it.
+        /// What is the matter with it, and what to do.
         why: String,
     },
 }
@@ -101,7 +102,7 @@ impl Manifest {
             path: path.to_owned(),
             source,
         };
-        let text = std::fs::read_to_string(path).map_err(unreadable)?;
+        let text = text_of(path).map_err(unreadable)?;
         file::parse(path, &text)
     }
 

@@ -20,8 +20,13 @@ impl Lowering<'_> {
             ActionSpec::Node(action) => self.node_action(action),
             ActionSpec::Class(action) => Ok(self.class_action(action)),
             ActionSpec::Driver(action) => Ok(self.driver_action(*action)),
-            ActionSpec::Pod(spec) => pod(spec),
+            ActionSpec::Pod(spec) => {
+                let mut claims = spec.claims.iter().chain(&spec.ephemeral);
+                claims.try_for_each(|claim| self.known.claim(claim))?;
+                pod(spec)
+            }
             ActionSpec::Claim(spec) => {
+                self.known.claim(spec)?;
                 let name = spec.name.clone().ok_or("a claim of its own needs a `name`")?;
                 if spec.size.is_none() {
                     return Err("a claim of its own needs a `size`".to_owned());

@@ -9,6 +9,7 @@ use fake_apiserver::Release;
 use fake_csi::{SpecVersion, Storage};
 use serde_json::Value;
 
+use super::known::Known;
 use super::{DriverPlan, Plan, Step, WORKLOADS, backend, bound, expect, feature, objects};
 use crate::scenario::{
     CapacitySpec, ClusterSpec, Mode, NodeSpec, PoolSpec, Role, Scenario, ScenarioError, Short, Spanned,
@@ -43,11 +44,13 @@ pub fn lower(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         scripts: BTreeSet::new(),
         reservations: BTreeSet::new(),
         answers: BTreeSet::new(),
+        known: Known::of(scenario),
         release: cluster.release,
     };
     let whole = |message: String| ScenarioError::whole(Path::new(&scenario.source), message);
     let roles = roles(cluster, &scenario.id);
     let objects = lowering.initial_objects().map_err(whole)?;
+    objects.iter().for_each(|object| lowering.known.object(object));
     let pools = lowering.pools().map_err(whole)?;
     let version = version(cluster).map_err(whole)?;
     let driver_nodes = lowering.driver_nodes();
@@ -173,6 +176,8 @@ pub(super) struct Lowering<'s> {
     pub(super) reservations: BTreeSet<String>,
     /// Names of all answers of the driver so far.
     pub(super) answers: BTreeSet<String>,
+    /// Pods, claims and classes by then.
+    pub(super) known: Known,
     /// The release of the API server by then.
     pub(super) release: Release,
 }
@@ -274,6 +279,7 @@ impl Lowering<'_> {
             let lowered = self
                 .action(&action.value)
                 .map_err(|message| scenario.error(action.defined, message))?;
+            lowered.iter().for_each(|(action, _)| self.known.action(action));
             actions.extend(lowered);
         }
         let mut expectations = Vec::new();
@@ -301,6 +307,7 @@ impl Lowering<'_> {
 
     /// Names in expectations must be defined by then: a typing error must not pass as "absent".
     fn check(&self, expect: super::Expect) -> Result<super::Expect, String> {
+        self.known.check(&expect.predicate)?;
         match &expect.predicate {
             super::Predicate::Capacities(rows) => {
                 if let Some((class, _)) = rows.keys().find(|(class, _)| !self.classes.contains_key(class)) {

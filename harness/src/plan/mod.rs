@@ -10,6 +10,7 @@ mod edit;
 mod expect;
 mod fault;
 mod features;
+mod known;
 mod lower;
 pub(crate) mod objects;
 mod pattern;
@@ -88,6 +89,11 @@ impl Plan {
     /// One sentence that says what is shown.
     pub fn title(&self) -> &str {
         &self.scenario.file.title
+    }
+
+    /// Ids of the requirements that it shows, as the catalogue has them.
+    pub fn requirements(&self) -> impl Iterator<Item = &str> {
+        self.scenario.file.requirements.iter().map(|id| id.value.as_str())
     }
 
     /// How binding a failure is.

@@ -14,6 +14,8 @@ pub struct Context {
     pub requirements: Vec<Requirement>,
     /// The harness did not get its turn in time, so that nobody is to blame.
     pub is_undecided: bool,
+    /// What programs under test have said about errors.
+    pub said: Vec<String>,
     /// A command that runs just this case again.
     pub rerun: String,
     /// Further lines: files, other commands.
@@ -79,6 +81,15 @@ pub fn failure(plan: &Plan, facts: &[Fact], failure: &Failure, context: &Context
     line(&mut out, "  timeline (t=0 at the start of the step, * decided)");
     for entry in timeline::timeline(facts, failure) {
         line(&mut out, &format!("    {entry}"));
+    }
+    // A program that ended has its last lines in the summary.
+    if !failure.summary.contains('\n') {
+        for (at, said) in context.said.iter().enumerate() {
+            line(
+                &mut out,
+                &format!("  {:<7} {said}", if at == 0 { "said" } else { "" }),
+            );
+        }
     }
     if !context.rerun.is_empty() {
         line(&mut out, &format!("  rerun   {}", context.rerun));

@@ -4,6 +4,7 @@ mod capacity;
 mod compare;
 mod failure;
 mod paint;
+mod said;
 mod scene;
 mod timeline;
 
@@ -12,4 +13,5 @@ pub use capacity::{Point, Quantity, Series, series};
 pub use compare::{Comparison, Difference, Side, Turn, compare};
 pub use failure::{Context, Requirement, failure};
 pub use paint::Paint;
+pub use said::said;
 pub use scene::{Lane, Moment, Scene, scene};

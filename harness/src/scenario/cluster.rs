@@ -64,6 +64,9 @@ pub struct ClusterSpec {
     /// Storage classes, by name or with settings.
     #[serde(default)]
     pub classes: Vec<Short<ClassSpec>>,
+    /// Classes that claims name and that do not exist, on purpose: any other name that nothing defines is an error.
+    #[serde(default)]
+    pub missing_classes: Vec<String>,
     /// Raw storage by topology segment.
     #[serde(default)]
     pub backend: BTreeMap<String, Short<PoolSpec>>,

@@ -9,6 +9,7 @@ use serde_saphyr::Location;
 
 use super::table::{self, Table};
 use super::{Scenario, ScenarioFile};
+use crate::text::text_of;
 
 /// Something is wrong with a case file: what, where, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +32,7 @@ impl fmt::Display for ScenarioError {
         write!(f, "{}:{line}:{column}: {}", self.source, self.message)?;
         if let Some(text) = &self.line {
             let number = line.to_string();
-            let caret = usize::try_from(column).unwrap_or(1).saturating_sub(1);
+            let (text, caret) = around(text, usize::try_from(column).unwrap_or(usize::MAX));
             write!(
                 f,
                 "\n {number} | {text}\n {:width$} | {:caret$}^",
@@ -42,6 +43,27 @@ impl fmt::Display for ScenarioError {
         }
         Ok(())
     }
+}
+
+/// A line as far as it fits on a screen, and how many characters of that stand before the column, which counts from 1.
+fn around(line: &str, column: usize) -> (String, usize) {
+    /// Characters that are shown of a long line.
+    const SHOWN: usize = 160;
+    let length = line.chars().count();
+    let caret = column.saturating_sub(1).min(length);
+    if length <= SHOWN {
+        return (line.to_owned(), caret);
+    }
+    let first = caret.saturating_sub(SHOWN / 2);
+    let shown: String = line.chars().skip(first).take(SHOWN).collect();
+    let (before, after) = (
+        if first > 0 { "…" } else { "" },
+        if first + SHOWN < length { "…" } else { "" },
+    );
+    (
+        format!("{before}{shown}{after}"),
+        caret - first + before.chars().count(),
+    )
 }
 
 impl std::error::Error for ScenarioError {}
@@ -152,9 +174,43 @@ pub(crate) fn read<'de, T: Deserialize<'de>>(source: &str, text: &'de str) -> Re
     })
 }
 
-/// The YAML reader speaks of events of its parser; people write lists and maps.
+/// The YAML reader speaks of events of its parser and of its own options; people write lists and maps.
 fn plain_words(message: String) -> String {
-    const WORDS: [(&str, &str); 4] = [
+    if let Some(rest) = message.strip_prefix("duplicate mapping key") {
+        let key = rest
+            .strip_prefix(": ")
+            .and_then(|rest| rest.split_once(", set ").map(|(key, _)| key));
+        return key.map_or_else(
+            || "a key is there twice; remove one of them".to_owned(),
+            |key| {
+                format!(
+                    "the key `{}` is there twice; remove one of them",
+                    key.trim_matches('`')
+                )
+            },
+        );
+    }
+    if message.starts_with("budget breached") {
+        return "the file is too large, or too deeply nested, to be a case or a manifest; make several files of it".to_owned();
+    }
+    const WORDS: [(&str, &str); 9] = [
+        (
+            "invalid type: unit value, expected",
+            "nothing stands here; expected",
+        ),
+        ("unit value", "nothing"),
+        (
+            "unexpected container end while reading key",
+            "a list or map ends where a key has to be",
+        ),
+        (
+            "alias references unknown anchor",
+            "this alias (`*name`) names no anchor (`&name`)",
+        ),
+        (
+            "list or mapping end with no start",
+            "a list or map ends here that did not begin",
+        ),
         ("sequence start", "a list, such as [n1, n2]"),
         ("mapping start", "a map, such as {name: n1}"),
         ("string scalar", "a text; put it in quotes"),
@@ -167,7 +223,7 @@ fn plain_words(message: String) -> String {
 
 /// Reads one case file.
 pub fn load_file(path: &Path) -> Result<Vec<Scenario>, ScenarioError> {
-    let text = std::fs::read_to_string(path)
+    let text = text_of(path)
         .map_err(|error| ScenarioError::whole(path, format!("cannot be read: {error}; check the name")))?;
     parse(&path.display().to_string(), &text)
 }
@@ -273,6 +329,54 @@ mod tests {
         let error = parse("f.yaml", &text).unwrap_err();
         assert_eq!(error.place.map(|place| place.0), Some(4), "{error}");
         assert!(error.message.contains("nome"), "{error}");
+    }
+
+    #[test]
+    fn a_place_far_to_the_right_is_shown_with_what_stands_around_it() {
+        let far = " ".repeat(70_000);
+        let error = parse(
+            "f.yaml",
+            &format!("{MINIMAL}cluster: {{nodes: [n1],{far}colour: red}}\n"),
+        )
+        .unwrap_err();
+        assert!(
+            error
+                .place
+                .is_some_and(|(line, column)| line == 4 && column > 65_535),
+            "{:?}",
+            error.place
+        );
+        let told = error.to_string();
+        assert!(told.contains("colour: red"), "{told}");
+        assert!(told.len() < 1000, "{}", told.len());
+        let wide = parse("f.yaml", &format!("{MINIMAL}{}: red\n", "é".repeat(70_000))).unwrap_err();
+        assert!(
+            wide.to_string()
+                .lines()
+                .all(|line| line.chars().count() < 140_100)
+        );
+    }
+
+    #[test]
+    fn errors_speak_no_words_of_the_yaml_library() {
+        let deep = format!("{MINIMAL}cluster: {}{}\n", "[".repeat(3000), "]".repeat(3000));
+        for (text, words) in [
+            (
+                format!("{MINIMAL}title: again\n"),
+                "the key `title` is there twice; remove one of them",
+            ),
+            (
+                MINIMAL.replace("steps: []", "steps:"),
+                "nothing stands here; expected",
+            ),
+            (deep, "too deeply nested"),
+        ] {
+            let error = parse("f.yaml", &text).unwrap_err().to_string();
+            assert!(error.contains(words), "no “{words}” in {error}");
+            for own in ["Policy", "budget", "unit value"] {
+                assert!(!error.contains(own), "{error}");
+            }
+        }
     }
 
     #[test]

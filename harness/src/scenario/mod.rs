@@ -73,7 +73,7 @@ pub struct ScenarioFile {
     pub title: String,
     /// Ids of the requirement catalogue.
     #[serde(default)]
-    pub requirements: Vec<String>,
+    pub requirements: Vec<Spanned<String>>,
     /// How binding a failure is.
     #[serde(default)]
     pub level: Level,

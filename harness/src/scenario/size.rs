@@ -30,11 +30,11 @@ impl Size {
         };
         let base: Quantity = text[..at].parse().map_err(|_| wrong(text))?;
         let offset: i128 = text[at + 1..].parse().map_err(|_| wrong(text))?;
-        let bytes = if sign == '+' {
-            base.ceil() + offset
-        } else {
-            base.ceil() - offset
+        let sum = match sign {
+            '+' => base.ceil().checked_add(offset),
+            _ => base.ceil().checked_sub(offset),
         };
+        let bytes = sum.ok_or_else(|| wrong(text))?;
         Ok(Size {
             text: bytes.to_string(),
             bytes,
@@ -111,7 +111,8 @@ mod tests {
 
     #[test]
     fn what_is_no_size_is_named() {
-        for text in ["lots", "", "10Gi+x", "1 Gi"] {
+        let huge = format!("1+{}", i128::MAX);
+        for text in ["lots", "", "10Gi+x", "1 Gi", &huge] {
             assert!(Size::parse(text).unwrap_err().contains("not a size"), "{text}");
         }
     }

@@ -38,7 +38,7 @@ pub(super) fn expand(text: &str, table: &Table) -> Result<Vec<Row>, TableError> 
     for row in &table.rows {
         let text = fill(text, columns, &row.value, &mut used)?;
         rows.push(Row {
-            name: render(&row.value[0]),
+            name: name(&row.value[0]),
             text,
         });
     }
@@ -74,7 +74,7 @@ fn check(table: &Table) -> Result<(), TableError> {
                 format!("the row has {got} cells, the table has {want} columns"),
             ));
         }
-        let name = render(&row.value[0]);
+        let name = name(&row.value[0]);
         if !name
             .bytes()
             .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
@@ -155,6 +155,14 @@ fn render(cell: &Value) -> String {
     }
 }
 
+/// A cell as the name of its row, whatever YAML would make of such a word.
+fn name(cell: &Value) -> String {
+    match cell {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
 fn is_plain(text: &str) -> bool {
     let safe = |b: u8| b.is_ascii_alphanumeric() || b"._/+-".contains(&b);
     let ambiguous = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
@@ -180,6 +188,14 @@ mod tests {
             .unwrap();
         assert_eq!(rows[0].name, "exactly");
         assert_eq!(rows[0].text, "a: 10Gi\nb: [\"n1\",\"n2\"]\nc: null # $1 stays\n");
+    }
+
+    #[test]
+    fn a_row_may_be_called_what_yaml_takes_for_a_boolean() {
+        let table = table("columns: [row, a]\nrows: [[on, 1], [off, 2], [yes, 3], [n, 4], [true, 5]]\n");
+        let rows = expand("$a", &table).ok().unwrap();
+        let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+        assert_eq!(names, ["on", "off", "yes", "n", "true"]);
     }
 
     #[test]

@@ -92,9 +92,11 @@ fn badge(report: &Report) -> Badge {
     } else if report.partial.is_empty() && report.count("known-failure") == 0 {
         GOOD
     } else {
-        message.push_str(" (partial)");
         PART
     };
+    if colour == PART || !report.partial.is_empty() {
+        message.push_str(" (partial)");
+    }
     Badge {
         label: format!("capacity {roles}").trim_end().to_owned(),
         message,

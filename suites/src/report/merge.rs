@@ -1,8 +1,9 @@
-//! Joins the records of shards into one.
+//! Joins the records of shards into one, and knows which are missing.
 
+use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 
-use super::{FORMAT, Report};
+use super::{FORMAT, Report, ShardsRecord};
 
 /// Records can't be joined.
 #[derive(Debug, thiserror::Error)]
@@ -15,11 +16,22 @@ pub enum MergeError {
         /// What is the matter.
         why: String,
     },
+    /// A record is of no shard.
+    #[error(
+        "{path}: this is the report of a whole run, not of a shard; join reports of runs with --shard, and use \
+         `report render` for a single report"
+    )]
+    Whole {
+        /// The file.
+        path: PathBuf,
+    },
     /// The records are of different things.
-    #[error("{path}: {what} is {got}, in the first record it is {want}; join only shards of one run")]
+    #[error("{path}: {what} is {got}, in {first} it is {want}; join only shards of one run")]
     Different {
         /// The file.
         path: PathBuf,
+        /// The file that was read first.
+        first: PathBuf,
         /// What differs.
         what: &'static str,
         /// Here.
@@ -27,18 +39,35 @@ pub enum MergeError {
         /// In the first record.
         want: String,
     },
-    /// A case is in two records.
-    #[error("{path}: {case} was in a record before; join only shards that have no case in common")]
+    /// The runs had different cases.
+    #[error(
+        "{path}: its run selected other cases than that of {first}, or other versions of them; join only shards of one run"
+    )]
+    Selection {
+        /// The file.
+        path: PathBuf,
+        /// The file that was read first.
+        first: PathBuf,
+    },
+    /// A shard is in two records.
+    #[error("{path}: shard {part}/{of} is in {first} already; name each shard once")]
     Twice {
         /// The file.
         path: PathBuf,
-        /// The case.
-        case: String,
+        /// The file that has it.
+        first: PathBuf,
+        /// The shard.
+        part: usize,
+        /// How many there are.
+        of: usize,
     },
     /// There is none.
     #[error("there is no record to join; name the report.json of each shard")]
     Nothing,
 }
+
+/// How a reason begins that says which shards are in a record, or missing.
+const SHARD: &str = "shard ";
 
 /// Reads a record.
 pub(super) fn load(path: &Path) -> Result<Report, MergeError> {
@@ -46,7 +75,7 @@ pub(super) fn load(path: &Path) -> Result<Report, MergeError> {
         path: path.to_owned(),
         why,
     };
-    let text = std::fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))?;
+    let text = harness::text_of(path).map_err(|error| unreadable(error.to_string()))?;
     let mut report: Report = serde_json::from_str(&text).map_err(|error| unreadable(error.to_string()))?;
     if report.format != FORMAT {
         return Err(unreadable(format!(
@@ -62,40 +91,94 @@ pub(super) fn load(path: &Path) -> Result<Report, MergeError> {
     Ok(report)
 }
 
-/// Joins records into one.
+/// Joins records of shards into one. Where shards are missing, the record says which, and can be joined with them later.
 pub fn merge(paths: &[PathBuf]) -> Result<Report, MergeError> {
     let (first, rest) = paths.split_first().ok_or(MergeError::Nothing)?;
-    let mut all = load(first)?;
-    all.partial.retain(|reason| !reason.starts_with("shard "));
+    let (mut all, mut shards) = shard(first)?;
+    // Which file brought which part.
+    let mut origins: Vec<(usize, &PathBuf)> = shards.parts.iter().map(|part| (*part, first)).collect();
     for path in rest {
-        let report = load(path)?;
-        let different = |what, got: &dyn std::fmt::Debug, want: &dyn std::fmt::Debug| MergeError::Different {
-            path: path.clone(),
-            what,
-            got: format!("{got:?}"),
-            want: format!("{want:?}"),
-        };
-        if report.system != all.system {
-            return Err(different("the system", &report.system, &all.system));
-        }
-        if report.settings != all.settings {
-            return Err(different("a setting", &report.settings, &all.settings));
-        }
-        for case in report.cases {
-            if all.cases.iter().any(|known| known.id == case.id) {
-                let (path, case) = (path.clone(), case.id);
-                return Err(MergeError::Twice { path, case });
+        let (report, here) = shard(path)?;
+        is_of_one_run(path, (&report, &here), first, (&all, &shards))?;
+        for part in here.parts {
+            if let Some((_, origin)) = origins.iter().find(|(known, _)| *known == part) {
+                return Err(MergeError::Twice {
+                    path: path.clone(),
+                    first: (*origin).clone(),
+                    part,
+                    of: shards.of,
+                });
             }
-            all.cases.push(case);
+            origins.push((part, path));
         }
-        all.seconds = all.seconds.max(report.seconds);
-        all.started = all.started.min(report.started);
-        for reason in report.partial {
-            if !reason.starts_with("shard ") && !all.partial.contains(&reason) {
-                all.partial.push(reason);
-            }
-        }
+        add(&mut all, report);
     }
+    shards.parts = origins.iter().map(|(part, _)| *part).collect();
+    shards.parts.sort_unstable();
+    let missing = shards
+        .missing()
+        .map(|part| format!("{SHARD}{part}/{} is missing", shards.of));
+    let missing: Vec<String> = missing.collect();
+    all.shards = (!missing.is_empty()).then_some(shards);
+    all.partial.extend(missing);
     all.settle();
     Ok(all)
+}
+
+/// A record and the shards that it is of. What it says of them in words is for a single record only.
+fn shard(path: &Path) -> Result<(Report, ShardsRecord), MergeError> {
+    let mut report = load(path)?;
+    report.partial.retain(|reason| !reason.starts_with(SHARD));
+    match report.shards.take() {
+        Some(shards) => Ok((report, shards)),
+        None => Err(MergeError::Whole {
+            path: path.to_owned(),
+        }),
+    }
+}
+
+fn is_of_one_run(
+    path: &Path,
+    (report, shards): (&Report, &ShardsRecord),
+    first: &Path,
+    (all, known): (&Report, &ShardsRecord),
+) -> Result<(), MergeError> {
+    let same = |what, got: &dyn Debug, want: &dyn Debug| {
+        let (got, want) = (format!("{got:?}"), format!("{want:?}"));
+        match got == want {
+            true => Ok(()),
+            false => Err(MergeError::Different {
+                path: path.to_owned(),
+                first: first.to_owned(),
+                what,
+                got,
+                want,
+            }),
+        }
+    };
+    same("the version of the harness", &report.harness, &all.harness)?;
+    same("the system", &report.system, &all.system)?;
+    same("a setting", &report.settings, &all.settings)?;
+    same("the number of shards", &shards.of, &known.of)?;
+    match shards.selection == known.selection {
+        true => Ok(()),
+        false => Err(MergeError::Selection {
+            path: path.to_owned(),
+            first: first.to_owned(),
+        }),
+    }
+}
+
+fn add(all: &mut Report, report: Report) {
+    all.cases.extend(report.cases);
+    all.unfinished.extend(report.unfinished);
+    all.seconds = all.seconds.max(report.seconds);
+    if report.started < all.started {
+        all.started = report.started;
+    }
+    for reason in report.partial {
+        if !all.partial.contains(&reason) {
+            all.partial.push(reason);
+        }
+    }
 }

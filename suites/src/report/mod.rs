@@ -58,6 +58,10 @@ pub struct Report {
     pub settings: SettingsRecord,
     /// Why the result does not speak for everything that the system claims; empty: it does.
     pub partial: Vec<String>,
+    /// Which parts of a run that several machines share are in here; none: all of the run.
+    pub shards: Option<ShardsRecord>,
+    /// Ids of the cases that were selected and have no verdict, because the run ended before them.
+    pub unfinished: Vec<String>,
     /// Number of cases by verdict; a verdict that no case has is left out.
     #[schemars(schema_with = "schema::counts")]
     pub counts: BTreeMap<String, usize>,
@@ -77,6 +81,25 @@ pub struct SystemRecord {
     pub roles: Vec<String>,
     /// The features that it claims.
     pub features: Vec<String>,
+}
+
+/// Parts of a run that several machines share.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ShardsRecord {
+    /// How many parts the run has.
+    pub of: usize,
+    /// The numbers of the parts that are in here, from 1, in their order.
+    pub parts: Vec<usize>,
+    /// SHA-256 of the ids and texts of all cases of the run, whichever part they are in: parts of one run agree about it.
+    pub selection: String,
+}
+
+impl ShardsRecord {
+    /// The parts that are not in here.
+    pub fn missing(&self) -> impl Iterator<Item = usize> {
+        (1..=self.of).filter(|part| !self.parts.contains(part))
+    }
 }
 
 /// Settings of a run.
@@ -175,7 +198,7 @@ impl CaseRecord {
             id: plan.id().to_owned(),
             title: plan.title().to_owned(),
             level: plan.level(),
-            requirements: plan.scenario.file.requirements.clone(),
+            requirements: plan.requirements().map(str::to_owned).collect(),
             features: plan.features().into_iter().map(str::to_owned).collect(),
             file: plan.scenario.source.clone(),
             line: explained.map_or(1, |it| it.line),

@@ -2,11 +2,16 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use harness::machine::remedy;
+
 use super::{Report, badge, html, junit, markdown};
 
 /// A report can't be written.
 #[derive(Debug, thiserror::Error)]
-#[error("{path}: {source}; name a folder that can be written with --output")]
+#[error(
+    "cannot write {path}: {source}; {}",
+    remedy(source, home(path), "name another folder with --output")
+)]
 pub struct WriteError {
     path: PathBuf,
     source: std::io::Error,
@@ -124,5 +129,13 @@ fn at(path: &Path) -> impl Fn(std::io::Error) -> WriteError {
     move |source| WriteError {
         path: path.clone(),
         source,
+    }
+}
+
+/// The folder of a file; what is no file yet may be a folder itself.
+fn home(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !path.is_dir() && parent != Path::new("") => parent,
+        _ => path,
     }
 }

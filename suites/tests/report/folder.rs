@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use suites::report::{Report, forget_runs, merge, write_all};
+use suites::report::{CaseRecord, Report, ShardsRecord, forget_runs, merge, write_all};
+use tempfile::TempDir;
 
-use crate::{case, every_verdict, exists, report, written};
+use crate::{case, every_verdict, exists, read, report, written};
 
 /// A folder of a run, as far as a report looks at it.
 fn run(root: &Path, name: &str) -> PathBuf {
@@ -43,12 +44,12 @@ fn paths_in_the_file_start_from_its_folder() {
 fn merged_shards_bring_their_runs_along() {
     let shards = tempfile::tempdir().unwrap();
     let mut records = Vec::new();
-    for name in ["one", "two"] {
+    for (part, name) in [(1, "one"), (2, "two")] {
         let home = shards.path().join(name);
         let mut failed = case(&format!("a/b/{name}"), "fail");
         failed.folder = Some(run(&home.join("cases"), &format!("a.b.{name}")));
-        let mut shard = report(vec![failed, case(&format!("a/c/{name}"), "pass")]);
-        shard.partial = vec![format!("shard {name}/2")];
+        let cases = vec![failed, case(&format!("a/c/{name}"), "pass")];
+        let shard = shard(part, 2, cases);
         write_all(&shard, &home).unwrap();
         records.push(home.join("report.json"));
     }
@@ -68,20 +69,76 @@ fn merged_shards_bring_their_runs_along() {
     }
 }
 
+/// The record of one part of a run.
+fn shard(part: usize, of: usize, cases: Vec<CaseRecord>) -> Report {
+    let mut report = report(cases);
+    report.partial = vec![format!("shard {part}/{of}")];
+    report.shards = Some(ShardsRecord {
+        of,
+        parts: vec![part],
+        selection: "of one run".to_owned(),
+    });
+    report
+}
+
+fn file(folder: &TempDir) -> PathBuf {
+    folder.path().join("report.json")
+}
+
 #[test]
-fn shards_of_different_things_are_not_joined() {
-    let (one, mut other) = (
-        report(vec![case("a/b/c", "pass")]),
-        report(vec![case("a/b/d", "pass")]),
+fn shards_of_different_runs_are_not_joined() {
+    let first = written(&shard(1, 2, vec![case("a/b/c", "pass")]));
+    let second = || shard(2, 2, vec![case("a/b/d", "pass")]);
+    type Change = fn(&mut Report);
+    let changes: [(&str, Change); 7] = [
+        ("a setting is", |it| it.settings.patience = 3.0),
+        ("the system is", |it| it.system.version = "2".to_owned()),
+        ("the version of the harness is \"9\"", |it| {
+            it.harness = "9".to_owned();
+        }),
+        ("the number of shards is 3", |it| {
+            it.shards.as_mut().unwrap().of = 3;
+        }),
+        ("its run selected other cases", |it| {
+            it.shards.as_mut().unwrap().selection = "of another run".to_owned();
+        }),
+        ("shard 1/2 is in ", |it| {
+            it.shards.as_mut().unwrap().parts = vec![1];
+        }),
+        ("the report of a whole run", |it| it.shards = None),
+    ];
+    for (words, change) in changes {
+        let mut second = second();
+        change(&mut second);
+        let second = written(&second);
+        let error = merge(&[file(&first), file(&second)]).unwrap_err().to_string();
+        assert!(error.contains(words), "no “{words}” in {error}");
+        assert!(error.starts_with(&file(&second).display().to_string()), "{error}");
+    }
+}
+
+#[test]
+fn a_merge_without_some_shards_names_them_and_takes_them_later() {
+    let one = |part: usize| written(&shard(part, 3, vec![case(&format!("a/b/{part}"), "pass")]));
+    let (first, second, third) = (one(1), one(2), one(3));
+    let some = merge(&[file(&third), file(&first)]).unwrap();
+    assert_eq!(some.partial, ["shard 2/3 is missing"]);
+    assert_eq!(some.shards.as_ref().unwrap().parts, [1, 3]);
+    let some = written(&some);
+    let page = read(&some, "report.html");
+    assert!(
+        page.contains("This result is partial") && page.contains("shard 2/3 is missing"),
+        "{page}"
     );
-    let twice = written(&one);
-    other.settings.patience = 3.0;
-    let (first, second) = (written(&one), written(&other));
-    let file = |folder: &tempfile::TempDir| folder.path().join("report.json");
-    let error = merge(&[file(&first), file(&second)]).unwrap_err().to_string();
-    assert!(error.contains("a setting"), "{error}");
-    let error = merge(&[file(&first), file(&twice)]).unwrap_err().to_string();
-    assert!(error.contains("a/b/c was in a record before"), "{error}");
+    assert!(read(&some, "badge.json").contains("(partial)"));
+    assert!(read(&some, "report.md").contains("- partial: shard 2/3 is missing"));
+    let all = merge(&[file(&some), file(&second)]).unwrap();
+    assert_eq!((all.partial.len(), all.shards, all.cases.len()), (0, None, 3));
+}
+
+#[test]
+fn what_is_no_record_is_not_joined() {
+    let (first, second) = (written(&shard(1, 2, Vec::new())), written(&every_verdict()));
     std::fs::write(file(&second), "{}").unwrap();
     let error = merge(&[file(&first), file(&second)]).unwrap_err().to_string();
     assert!(error.contains("name the report.json of a run"), "{error}");

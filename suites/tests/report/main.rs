@@ -72,6 +72,8 @@ fn report(cases: Vec<CaseRecord>) -> Report {
             api_server: format!("v1.36 {NASTY}"),
         },
         partial: vec![format!("partial {NASTY}")],
+        shards: None,
+        unfinished: Vec::new(),
         counts: BTreeMap::new(),
         cases,
     };

@@ -16,11 +16,11 @@ mod watch;
 use std::path::PathBuf;
 use std::process::Command;
 
-use anstream::{eprintln, println};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
 use crate::Exit;
+use crate::out::{eprintln, println};
 use figure::{Figure, Measured};
 use load::{Bench, Load, Part, Unknown};
 use placement::PlacementArgs;

@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use anstream::eprintln;
 use capacity_publisher::Options;
 use clap::Args;
 use serde::Serialize;
@@ -22,6 +21,7 @@ use tokio::runtime::Builder;
 use tokio::sync::{Notify, oneshot};
 
 use super::{BoxError, counted};
+use crate::out::eprintln;
 
 const DRIVER: &str = "disk.example.com";
 const KEY: &str = "disk.example.com/node";

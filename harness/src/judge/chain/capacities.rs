@@ -104,7 +104,11 @@ impl<'a> Window<'a> {
             _ => None,
         });
         if let Some(request) = refused {
-            text.push_str(&format!("; {} of {}", spell_refusal(request), request.resource));
+            text.push_str(&format!("; {}", spell_refusal(request)));
+            // Discovery is of no resource, and its message has the path.
+            if !request.resource.is_empty() {
+                text.push_str(&format!(" of {}", request.resource));
+            }
         }
         text
     }

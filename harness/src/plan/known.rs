@@ -1,0 +1,148 @@
+//! The names that a scenario has defined by a step: a typing error in an expectation must not pass as "absent", or wait for what never comes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::{Action, Predicate, WORKLOADS};
+use crate::scenario::{ActionSpec, ClaimSpec, ClaimState, ClassAction, Scenario};
+
+/// Names of objects in the namespace of workloads, as far as expectations speak of them, and of classes.
+#[derive(Default)]
+pub(super) struct Known {
+    pods: BTreeSet<String>,
+    claims: BTreeSet<String>,
+    /// Of every step: a claim may wait for its class.
+    classes: BTreeSet<String>,
+}
+
+impl Known {
+    /// The classes of a scenario, whichever step makes them.
+    pub(super) fn of(scenario: &Scenario) -> Self {
+        let cluster = &scenario.file.cluster;
+        let mut known = Known::default();
+        known
+            .classes
+            .extend(cluster.classes.iter().map(|class| class.name.clone()));
+        known.classes.extend(cluster.missing_classes.iter().cloned());
+        cluster
+            .objects
+            .iter()
+            .for_each(|object| known.class_object(object));
+        let actions = scenario.file.steps.iter().flat_map(|step| &step.value.actions);
+        actions.for_each(|action| known.class_action(&action.value));
+        known
+    }
+
+    fn class_action(&mut self, action: &ActionSpec) {
+        match action {
+            ActionSpec::Class(ClassAction::Create(spec)) => drop(self.classes.insert(spec.name.clone())),
+            ActionSpec::Object(object) => self.class_object(object),
+            ActionSpec::Attempt(inner) => self.class_action(inner),
+            _ => {}
+        }
+    }
+
+    fn class_object(&mut self, object: &Value) {
+        if object["kind"] == "StorageClass" {
+            self.classes.extend(name_of(object));
+        }
+    }
+
+    /// Takes in what an action creates.
+    pub(super) fn action(&mut self, action: &Action) {
+        match action {
+            Action::Create(object) => self.object(object),
+            Action::Attempt(inner) => self.action(inner),
+            _ => {}
+        }
+    }
+
+    /// Takes in an object.
+    pub(super) fn object(&mut self, object: &Value) {
+        if object["metadata"]["namespace"] != WORKLOADS {
+            return;
+        }
+        match object["kind"].as_str() {
+            Some("Pod") => {
+                let pod = name_of(object).unwrap_or_default();
+                let volumes = object["spec"]["volumes"].as_array().into_iter().flatten();
+                let ephemeral = volumes.filter(|volume| volume.get("ephemeral").is_some());
+                let names = ephemeral.filter_map(|volume| volume["name"].as_str());
+                self.claims.extend(names.map(|name| format!("{pod}-{name}")));
+                self.pods.insert(pod);
+            }
+            Some("PersistentVolumeClaim") => self.claims.extend(name_of(object)),
+            _ => {}
+        }
+    }
+
+    /// Whether a claim can have its class, unless that is missing on purpose, and a size that there can be.
+    pub(super) fn claim(&self, claim: &ClaimSpec) -> Result<(), String> {
+        // An empty name asks for a volume without a class.
+        if let Some(class) = claim.class.as_ref().filter(|class| !class.is_empty()) {
+            defined(
+                "class",
+                class,
+                &self.classes,
+                "classes",
+                "put it into `missingClasses` if that is meant",
+            )?;
+        }
+        match &claim.size {
+            Some(size) if size.bytes() < 1 => Err(format!(
+                "`{size}` is no size of a claim; write one of at least 1 byte, such as 10Gi"
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether all that an expectation speaks of is defined.
+    pub(super) fn check(&self, predicate: &Predicate) -> Result<(), String> {
+        let pods: Vec<&String> = match predicate {
+            Predicate::Placement(pods) => pods.keys().collect(),
+            Predicate::Refusal(pods) => pods.keys().collect(),
+            Predicate::Claims(claims) => return self.claims(claims),
+            _ => Vec::new(),
+        };
+        pods.into_iter()
+            .try_for_each(|pod| defined("pod", pod, &self.pods, "pods", "create it in a step before"))
+    }
+
+    fn claims(&self, claims: &BTreeMap<String, ClaimState>) -> Result<(), String> {
+        let mut names = claims.keys();
+        names.try_for_each(|claim| {
+            defined(
+                "claim",
+                claim,
+                &self.claims,
+                "claims",
+                "create it in a step before",
+            )
+        })
+    }
+}
+
+fn defined(
+    what: &str,
+    name: &str,
+    known: &BTreeSet<String>,
+    plural: &str,
+    remedy: &str,
+) -> Result<(), String> {
+    if known.contains(name) {
+        return Ok(());
+    }
+    let names: Vec<&str> = known.iter().map(String::as_str).collect();
+    let names = match names.as_slice() {
+        [] => "none".to_owned(),
+        names => names.join(", "),
+    };
+    Err(format!(
+        "{what} `{name}` is not defined; correct the name, or {remedy}; {plural}: {names}"
+    ))
+}
+
+fn name_of(object: &Value) -> Option<String> {
+    Some(object["metadata"]["name"].as_str()?.to_owned())
+}

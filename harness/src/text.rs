@@ -1,0 +1,29 @@
+//! Reads a text file that somebody has named. Knows nothing of what is in it.
+
+use std::fs::File;
+use std::io::{Error, ErrorKind, Read as _};
+use std::path::Path;
+
+/// More than any file of a person or of this program has.
+const LIMIT: u64 = 256 << 20;
+
+/// The text of a file.
+///
+/// Fails at once for whatever is not an ordinary file: a pipe may never have an end, or never a writer.
+pub fn text_of(path: &Path) -> std::io::Result<String> {
+    let found = std::fs::metadata(path)?;
+    if found.is_dir() {
+        return Err(ErrorKind::IsADirectory.into());
+    }
+    if !found.is_file() {
+        let why = "it is a pipe, a socket or a device; write the text into an ordinary file";
+        return Err(Error::new(ErrorKind::InvalidInput, why));
+    }
+    let mut text = String::new();
+    let length = File::open(path)?.take(LIMIT + 1).read_to_string(&mut text)?;
+    if u64::try_from(length).is_ok_and(|length| length > LIMIT) {
+        let why = format!("it has more than {} MiB", LIMIT >> 20);
+        return Err(Error::new(ErrorKind::FileTooLarge, why));
+    }
+    Ok(text)
+}

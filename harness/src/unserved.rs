@@ -1,0 +1,49 @@
+//! What an API server says of a type that it does not serve, completed: programs ask for one version of a type, and the answer names none.
+
+use fake_apiserver::ResourcePath;
+
+/// What the API answers of an unknown type (Kubernetes `NewGenericServerResponse`).
+const UNKNOWN: &str = "the server could not find the requested resource";
+
+/// The message of an answer, with group, version and type where those are what the server does not know.
+pub(crate) fn named(path: &ResourcePath, code: u16, message: Option<String>) -> Option<String> {
+    let is_unknown = match &message {
+        // A server that does not know the version at all answers without a Status.
+        None => path.name.is_none(),
+        Some(message) => message == UNKNOWN || message.trim_end() == "404 page not found",
+    };
+    if code != 404 || !is_unknown {
+        return message;
+    }
+    let group = match path.group.as_str() {
+        "" => String::new(),
+        group => format!("{group}/"),
+    };
+    Some(format!("{UNKNOWN}: {group}{} {}", path.version, path.combined()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_unknown_is_named_with_its_version_and_what_is_absent_is_not() {
+        let of = |path| ResourcePath::of_request("GET", path, "").unwrap().1;
+        let list = of("/apis/storage.k8s.io/v1beta1/csistoragecapacities");
+        let full =
+            "the server could not find the requested resource: storage.k8s.io/v1beta1 csistoragecapacities";
+        for message in [
+            None,
+            Some(UNKNOWN.to_owned()),
+            Some("404 page not found\n".to_owned()),
+        ] {
+            assert_eq!(named(&list, 404, message).as_deref(), Some(full));
+        }
+        let absent = Some("pods \"a\" not found".to_owned());
+        assert_eq!(
+            named(&of("/api/v1/namespaces/x/pods/a"), 404, absent.clone()),
+            absent
+        );
+        assert_eq!(named(&list, 503, None), None);
+    }
+}

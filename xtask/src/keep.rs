@@ -1,0 +1,125 @@
+//! Where a run keeps what is left of it: the folder of `--output`, or one below `target` that no other run writes at the same time.
+//!
+//! Knows no verdict. A folder is locked as long as its run lasts; the system takes the lock away when the process ends, however it ends.
+
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+
+use suites::harness::machine;
+use suites::report::{CASES, RECORD, Report, WriteError, forget_runs, remember, write_all};
+
+use crate::Exit;
+use crate::out::eprintln;
+
+/// Runs in one checkout at the same time at most.
+const AT_ONCE: usize = 64;
+
+/// The folder of a run that goes on.
+pub(crate) struct Keep {
+    /// What `--output` names, or the folder of runs.
+    folder: PathBuf,
+    is_output: bool,
+    /// Nobody else writes there while it is open.
+    _lock: Option<File>,
+}
+
+impl Keep {
+    /// Takes a folder for this run, after looking whether it can be written. The error is told already.
+    pub(crate) fn claim(output: Option<&Path>) -> Result<Self, Exit> {
+        let claimed = match output {
+            Some(folder) => Self::output(folder),
+            None => Self::below_target(),
+        };
+        claimed.map_err(|why| {
+            eprintln!("error: {why}");
+            Exit::Environment
+        })
+    }
+
+    fn output(folder: &Path) -> Result<Self, String> {
+        let Some(lock) = locked(folder)? else {
+            return Err(format!(
+                "another run writes its report into {}; name another folder with --output",
+                folder.display()
+            ));
+        };
+        forget_runs(folder).map_err(|error| error.to_string())?;
+        Ok(Keep {
+            folder: folder.to_owned(),
+            is_output: true,
+            _lock: lock.0,
+        })
+    }
+
+    fn below_target() -> Result<Self, String> {
+        for folder in run_folders() {
+            if let Some(lock) = locked(&folder)? {
+                return Ok(Keep {
+                    folder,
+                    is_output: false,
+                    _lock: lock.0,
+                });
+            }
+        }
+        Err(format!(
+            "{AT_ONCE} runs of this checkout go on already; wait for one, or keep this one elsewhere with --output FOLDER"
+        ))
+    }
+
+    /// Where the runs of cases go.
+    pub(crate) fn cases(&self) -> PathBuf {
+        match self.is_output {
+            true => self.folder.join(CASES),
+            false => self.folder.clone(),
+        }
+    }
+
+    /// Writes all reports into the folder of `--output`, else the record alone, for `rerun`.
+    pub(crate) fn write(&self, report: &Report) -> Result<(), WriteError> {
+        match self.is_output {
+            true => write_all(report, &self.folder),
+            false => remember(report, &self.folder),
+        }
+    }
+}
+
+/// The record of the last run that was kept below `target`.
+pub(crate) fn last_record() -> Option<PathBuf> {
+    let records = run_folders().map(|folder| folder.join(RECORD));
+    let written = |path: &PathBuf| std::fs::metadata(path).and_then(|file| file.modified()).ok();
+    records.filter(|path| path.is_file()).max_by_key(written)
+}
+
+struct Lock(Option<File>);
+
+/// Locks a folder, which is made if it is not there; none: somebody else has it.
+fn locked(folder: &Path) -> Result<Option<Lock>, String> {
+    let told = |error: std::io::Error| {
+        let remedy = machine::remedy(&error, folder, "name another folder with --output");
+        format!("cannot write into {}: {error}; {remedy}", folder.display())
+    };
+    machine::can_write(folder).map_err(told)?;
+    let file = File::open(folder).map_err(told)?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(Lock(Some(file)))),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        // Not every file system has locks.
+        Err(TryLockError::Error(_)) => Ok(Some(Lock(None))),
+    }
+}
+
+/// Journals go where build products go: each run takes the first of these folders that is free.
+fn run_folders() -> impl Iterator<Item = PathBuf> {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap_or(Path::new("."));
+    // Short where the user stands in the workspace, which is where they run this.
+    let target = match std::env::current_dir() {
+        Ok(here) if here == workspace => PathBuf::from("target"),
+        _ => workspace.join("target"),
+    };
+    (1..=AT_ONCE).map(move |number| match number {
+        1 => target.join("runs"),
+        number => target.join(format!("runs-{number}")),
+    })
+}

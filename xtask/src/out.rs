@@ -1,0 +1,49 @@
+//! Writing to standard output and standard error, where either may be full or gone.
+//!
+//! Knows nothing of what is said. A reader that has gone, as `head` does, is no reason to end: what is said from then on is lost, and the
+//! exit code still tells the result. Any other error ends the command, and in order: everything is cleaned up.
+
+use std::fmt::Arguments;
+use std::io::{ErrorKind, Write as _};
+
+/// Standard output can't be written.
+pub(crate) struct Unwritable;
+
+/// Writes a text and a line end to standard output.
+macro_rules! println {
+    () => { $crate::out::put(format_args!("\n")) };
+    ($($text:tt)*) => { $crate::out::put(format_args!("{}\n", format_args!($($text)*))) };
+}
+
+/// Writes a text to standard output.
+macro_rules! print {
+    ($($text:tt)*) => { $crate::out::put(format_args!($($text)*)) };
+}
+
+/// Writes a text and a line end to standard error.
+macro_rules! eprintln {
+    () => { $crate::out::tell(format_args!("\n")) };
+    ($($text:tt)*) => { $crate::out::tell(format_args!("{}\n", format_args!($($text)*))) };
+}
+
+pub(crate) use {eprintln, print, println};
+
+/// Writes to standard output.
+pub(crate) fn put(text: Arguments<'_>) {
+    let mut stream = anstream::stdout();
+    match stream.write_fmt(text).and_then(|()| stream.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            tell(format_args!(
+                "error: standard output can't be written: {error}; send it somewhere else\n"
+            ));
+            // Unwinds to `main` without the words of a panic, which this is not.
+            std::panic::resume_unwind(Box::new(Unwritable));
+        }
+        _ => {}
+    }
+}
+
+/// Writes to standard error. Where that fails, nobody is left to be told.
+pub(crate) fn tell(text: Arguments<'_>) {
+    anstream::stderr().write_fmt(text).ok();
+}
