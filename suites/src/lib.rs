@@ -4,8 +4,11 @@
 
 mod catalogue;
 mod defects;
+mod known;
 mod libtest;
+mod measure;
 pub mod report;
+mod said;
 mod select;
 pub mod selftest;
 mod session;
@@ -18,7 +21,10 @@ use harness::scenario::{self, ScenarioError};
 
 pub use catalogue::Catalogue;
 pub use defects::{Defect, Defects};
+pub use known::check_known;
 pub use libtest::libtest_main;
+pub use measure::{Measured, measure};
+pub use said::Said;
 pub use select::{SelectError, Selection, Shard};
 pub use session::{CaseResult, Cause, Ended, Explained, Session, explain_failure};
 

@@ -7,12 +7,10 @@ use std::time::Duration;
 
 use anstream::eprintln;
 use suites::harness::{ConnectError, RUN_LABEL, RealServer};
+pub(crate) use suites::report::IN_MEMORY;
 
 use crate::Exit;
 use crate::drive::interrupted;
-
-/// What reports call the server in memory.
-pub(crate) const IN_MEMORY: &str = "in memory";
 
 /// How long connecting may take in all.
 const CONNECTING: Duration = Duration::from_secs(30);

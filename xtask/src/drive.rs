@@ -12,12 +12,14 @@ use suites::harness::report::Paint;
 use suites::harness::system::Systems;
 use suites::harness::{RunOptions, StartError};
 use suites::report::{
-    CASES, CaseRecord, FORMAT, Report, SettingsRecord, SystemRecord, forget_runs, remember, write_all,
+    CASES, CaseRecord, FORMAT, KnownRecord, Report, SettingsRecord, SystemRecord, forget_runs, remember,
+    write_all,
 };
 use suites::{CaseResult, Ended, Session};
 
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::accept::Accept;
 use crate::built_in::Defect;
 use crate::command::{RunArgs, SelectArgs};
 use crate::inspect::selected;
@@ -40,6 +42,8 @@ pub(crate) struct Drive<'a> {
     pub(crate) manifest: Option<Manifest>,
     pub(crate) defect: Option<Defect>,
     pub(crate) record: SystemRecord,
+    /// Where the failures go as entries for a manifest.
+    pub(crate) accept: Option<Accept>,
     /// The command, without what selects cases.
     pub(crate) command: Vec<String>,
 }
@@ -58,6 +62,8 @@ pub(crate) fn drive(mut drive: Drive<'_>) -> Exit {
             Err(exit) => return exit,
         },
     };
+    // Some of the cases say nothing about entries for known failures, which may be there for the others.
+    let catalogue = if partial.is_some() { 0 } else { plans.len() };
     if let Some(shard) = drive.run.shard {
         plans = shard.apply(plans);
         if plans.is_empty() {
@@ -82,7 +88,8 @@ pub(crate) fn drive(mut drive: Drive<'_>) -> Exit {
         Err(exit) => return exit,
     };
     drive.systems.api_server.clone_from(&server);
-    let report = header(&drive, options, partial);
+    let report = header(&drive, options, partial, catalogue);
+    let accept = drive.accept.take();
     let session = Arc::new(Session {
         systems: drive.systems,
         manifest: drive.manifest,
@@ -96,7 +103,13 @@ pub(crate) fn drive(mut drive: Drive<'_>) -> Exit {
         keep_passed: drive.run.keep_passed,
         rerun: format!("cargo xtask {}", drive.command.join(" ")),
     });
-    let exit = runtime.block_on(run_or_interrupt(session, plans, report, drive.run));
+    let exit = runtime.block_on(run_or_interrupt(
+        session,
+        plans,
+        report,
+        drive.run,
+        accept.as_ref(),
+    ));
     runtime.block_on(apiserver::leave(server, exit))
 }
 
@@ -123,7 +136,7 @@ pub(crate) fn options(patience: f64, manifest: Option<&Manifest>, defect: Option
 }
 
 /// The report before any case has run.
-fn header(drive: &Drive<'_>, options: RunOptions, partial: Option<String>) -> Report {
+fn header(drive: &Drive<'_>, options: RunOptions, partial: Option<String>, catalogue: usize) -> Report {
     let mut partial: Vec<String> = partial.into_iter().collect();
     if let Some(shard) = drive.run.shard {
         partial.push(format!("shard {shard}"));
@@ -147,6 +160,13 @@ fn header(drive: &Drive<'_>, options: RunOptions, partial: Option<String>) -> Re
             api_server: apiserver::told(drive.systems.api_server.as_ref()),
         },
         partial,
+        catalogue,
+        known_failures: drive
+            .manifest
+            .iter()
+            .flat_map(Manifest::known)
+            .map(KnownRecord::new)
+            .collect(),
         counts: Default::default(),
         cases: Vec::new(),
     }
@@ -181,9 +201,15 @@ pub(crate) async fn interrupted() {
 }
 
 /// An interrupt ends the run at once, but in order: sockets and temporary folders go away with their cases.
-async fn run_or_interrupt(session: Arc<Session>, plans: Vec<Plan>, report: Report, args: &RunArgs) -> Exit {
+async fn run_or_interrupt(
+    session: Arc<Session>,
+    plans: Vec<Plan>,
+    report: Report,
+    args: &RunArgs,
+    accept: Option<&Accept>,
+) -> Exit {
     tokio::select! {
-        exit = run_once(session, plans, report, args) => exit,
+        exit = run_once(session, plans, report, args, accept) => exit,
         () = interrupted() => {
             eprintln!("interrupted: the cases that were running have no verdict");
             Exit::Interrupted
@@ -191,7 +217,13 @@ async fn run_or_interrupt(session: Arc<Session>, plans: Vec<Plan>, report: Repor
     }
 }
 
-async fn run_once(session: Arc<Session>, plans: Vec<Plan>, mut report: Report, args: &RunArgs) -> Exit {
+async fn run_once(
+    session: Arc<Session>,
+    plans: Vec<Plan>,
+    mut report: Report,
+    args: &RunArgs,
+    accept: Option<&Accept>,
+) -> Exit {
     let started = Instant::now();
     let bar = progress(plans.len());
     let muted = github::mute();
@@ -216,6 +248,9 @@ async fn run_once(session: Arc<Session>, plans: Vec<Plan>, mut report: Report, a
     if let Err(error) = kept {
         eprintln!("error: {error}");
         return Exit::Environment;
+    }
+    if let Some(Err(exit)) = accept.map(|accept| accept.write(&report)) {
+        return exit;
     }
     exit_of(&results, &report)
 }
@@ -245,15 +280,12 @@ pub(crate) fn announce(result: &CaseResult, verbose: bool) {
         Ended::Broken(error) => println!("{}  {id}\n  {error}\n", paint.bad("ERROR")),
         Ended::Surprising(known) => line(
             &paint.strong("pass"),
-            &format!(
-                "  is known to fail ({}): remove it from the manifest",
-                known.issue
-            ),
+            &format!("  is known to fail ({}): remove {}", known.issue, known.place),
         ),
         Ended::Passed if verbose => line(&paint.good("pass"), ""),
         Ended::Known(known, explained) if verbose => line(
             &paint.dim("known"),
-            &format!("  {} ({}): {}", known.why, known.issue, explained.summary),
+            &format!("  {} ({}): {}", known.why, known.issue, explained.said.one_line()),
         ),
         Ended::Skipped(why) if verbose => println!("{}  {id}  {why}", paint.dim("skip")),
         Ended::Passed | Ended::Known(..) | Ended::Skipped(_) => {}
@@ -272,6 +304,9 @@ pub(crate) fn summarize(report: &Report, verbose: bool) {
     println!("{}", report.counts_in_words());
     for reason in &report.partial {
         println!("partial: {reason}");
+    }
+    for wrong in report.idle_entries() {
+        println!("{}  {wrong}", Paint::of(&std::io::stdout()).bad("WRONG"));
     }
     for case in report.cases.iter().filter(|case| case.is_open()) {
         println!("{}", case.id);
@@ -304,7 +339,11 @@ pub(crate) fn exit_of(results: &[CaseResult], report: &Report) -> Exit {
 
 /// The exit code that a record speaks for.
 pub(crate) fn exit_of_record(report: &Report) -> Exit {
-    exit_of_verdicts(&report.cases)
+    match exit_of_verdicts(&report.cases) {
+        // An entry that excuses nothing makes a wrong file of the manifest, whatever else could not be decided.
+        Exit::Passed | Exit::Inconclusive if !report.idle_entries().is_empty() => Exit::Usage,
+        exit => exit,
+    }
 }
 
 /// The exit code that these cases speak for.

@@ -2,6 +2,7 @@
 //!
 //! Thin: what a command does lives in `suites` and `harness`.
 
+mod accept;
 mod apiserver;
 mod bench;
 mod built_in;
@@ -14,6 +15,7 @@ mod exit;
 mod follow;
 mod github;
 mod inspect;
+mod measure;
 mod report;
 mod repro;
 mod rerun;

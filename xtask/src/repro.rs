@@ -155,6 +155,7 @@ fn attempt(args: &ReproArgs) -> Result<Exit, Exit> {
         manifest: chosen.manifest,
         defect: chosen.defect,
         record: chosen.record,
+        accept: None,
         command: args.command(),
     }))
 }

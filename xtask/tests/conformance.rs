@@ -223,7 +223,7 @@ fn a_manifest_that_makes_no_sense_is_refused_with_its_place() {
         ),
         ("name: x\nfeatures: []\nrols: {}\n", ":3:1: unknown field `rols`"),
         (
-            "name: x\nfeatures: []\nroles: {publisher: {argv: [\"true\"]}}\nknownFailures: [{case: a, why: b, issue: c, until: soon}]\n",
+            "name: x\nfeatures: []\nroles: {publisher: {argv: [\"true\"]}}\nknownFailures: [{case: a, fails: ended by itself, why: b, issue: c, until: soon}]\n",
             "`soon` is no day; write one such as 2027-06-30",
         ),
         ("name: [x\n", "sut.yaml:"),
@@ -253,25 +253,8 @@ fn a_program_that_is_not_there_is_the_environments_fault() {
 }
 
 #[test]
-fn a_known_failure_is_excused_until_its_day() {
-    let text = |until: &str| {
-        format!(
-            "name: other\nfeatures: [publisher.central]\nroles: {{publisher: {{argv: [\"false\"]}}}}\nknownFailures:\n  - {{case: publisher/topology, why: it is no publisher, issue: https://example.com/1, until: {until}}}\n"
-        )
-    };
-    let (code, out, _) = Manifest::of(&text("2999-12-31")).run(&["-v", CASE]);
-    assert_eq!(code, 0, "{out}");
-    assert!(
-        out.contains("1 known to fail") && out.contains("it is no publisher (https://example.com/1)"),
-        "{out}"
-    );
-    let (code, out, _) = Manifest::of(&text("2020-01-01")).run(&[CASE]);
-    assert_eq!(code, 1, "{out}");
-}
-
-#[test]
 fn skips_and_known_failures_are_told_by_the_list() {
-    let text = "name: other\nfeatures: [publisher.central]\nroles: {publisher: {argv: [\"false\"]}}\nknownFailures:\n  - {case: publisher/topology/new-node-gains-object/central, why: it is no publisher, issue: i, until: 2999-12-31}\n";
+    let text = "name: other\nfeatures: [publisher.central]\nroles: {publisher: {argv: [\"false\"]}}\nknownFailures:\n  - {case: publisher/topology/new-node-gains-object/central, fails: ended by itself, why: it is no publisher, issue: i, until: 2999-12-31}\n";
     let manifest = Manifest::of(text);
     let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
         .args(["list", "publisher/topology/new-node-gains-object", "--sut"])
