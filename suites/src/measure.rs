@@ -1,7 +1,6 @@
 //! Runs each case many times and counts how often it fails with which words: what an entry for a known failure has to say.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 
 use harness::manifest::KnownFailure;
@@ -57,19 +56,19 @@ impl Measured {
     }
 }
 
-/// Runs every case so many times. `folder`: where the runs that fail are kept, each time in a folder of its own; `each` hears of every run.
+/// Runs every case so many times. Runs that fail are kept where the session keeps them, each time in a folder of its own; `each` hears of
+/// every run.
 pub async fn measure(
     session: &Session,
     plans: Vec<Plan>,
     times: u32,
-    folder: &Path,
     mut each: impl FnMut(&CaseResult),
 ) -> BTreeMap<String, Measured> {
     let permits = Arc::new(Semaphore::new(session.jobs.max(1)));
     let mut tasks = JoinSet::new();
     for time in 1..=times {
         let session = Arc::new(Session {
-            keep: Some(folder.join(time.to_string())),
+            keep: session.keep.as_ref().map(|folder| folder.join(time.to_string())),
             attempts: 1,
             ..session.clone()
         });

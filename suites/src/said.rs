@@ -10,8 +10,10 @@ use serde::{Deserialize, Serialize};
 pub struct Said {
     /// The verdict; of a program that ended, with its last lines.
     pub verdict: String,
-    /// The first missing link of the causal chain, with its note; empty: there is no chain, because a process ended.
+    /// The first missing link of the causal chain; empty: there is no chain, because a process ended.
     pub link: String,
+    /// What was seen in the place of the link, or beside it.
+    pub note: String,
 }
 
 impl Said {
@@ -20,23 +22,22 @@ impl Said {
         let link = failure.chain.first_missing();
         Said {
             verdict: failure.summary.clone(),
-            link: link.map_or_else(String::new, |link| match link.note.is_empty() {
-                true => link.text.clone(),
-                false => format!("{}: {}", link.text, link.note),
-            }),
+            link: link.map(|link| link.text.clone()).unwrap_or_default(),
+            note: link.map(|link| link.note.clone()).unwrap_or_default(),
         }
     }
 
     /// Whether these words are in it.
     pub fn has(&self, words: &Words) -> bool {
-        words.are_in(&self.verdict) || words.are_in(&self.link) || words.are_in(&self.one_line())
+        words.are_in(&self.verdict) || words.are_in(&self.one_line())
     }
 
-    /// Where the chain of causes ends; what happened, where there is no chain.
-    pub fn deciding(&self) -> &str {
-        match self.link.as_str() {
-            "" => &self.verdict,
-            link => link,
+    /// Where the chain of causes ends, with its note; what happened, where there is no chain.
+    pub fn deciding(&self) -> String {
+        match (self.link.as_str(), self.note.as_str()) {
+            ("", _) => self.verdict.clone(),
+            (link, "") => link.to_owned(),
+            (link, note) => format!("{link}: {note}"),
         }
     }
 
@@ -45,11 +46,13 @@ impl Said {
         let verdict = self.verdict.lines().next().unwrap_or_default();
         match self.link.as_str() {
             "" => verdict.to_owned(),
-            link => format!("{verdict}; first missing: {link}"),
+            _ => format!("{verdict}; first missing: {}", self.deciding()),
         }
     }
 
     /// Words by which the failure can be told again in another run: what changes from run to run is left open.
+    ///
+    /// Of a link that is its text, as the note speaks of what happened in this run: which node came first, which name was generated.
     pub fn lasting(&self) -> String {
         match self.link.as_str() {
             "" => open(self.of_end().unwrap_or(&self.verdict)),
@@ -124,7 +127,10 @@ fn is_of_one_run(word: &str) -> bool {
     let address = word
         .strip_prefix("0x")
         .is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_hexdigit()));
-    generated || uid || time || address
+    /// So many figures are a port, an address or a size in bytes; status codes and counts have fewer.
+    const FIGURES: usize = 5;
+    let port = word.len() >= FIGURES && word.bytes().all(|b| b.is_ascii_digit());
+    generated || uid || time || address || port
 }
 
 #[cfg(test)]
@@ -140,7 +146,12 @@ mod tests {
             ),
             ("it holds pvc-0b1cd2ef-1111-2222-3333-444455556666.", "it holds *"),
             ("not within 9.935s, 253ms late", "not within *, * late"),
+            ("at most 40 × request to update", "at most 40 × request to update"),
             ("10Gi at n1, class fast-ssd", "10Gi at n1, class fast-ssd"),
+            (
+                "Post https://127.0.0.1:45575/apis",
+                "Post https://127.0.0.1:*/apis",
+            ),
             ("addr=0x10 is nil", "addr=* is nil"),
         ] {
             assert_eq!(open(text), lasting);
@@ -152,6 +163,7 @@ mod tests {
         let said = |lines: &str| Said {
             verdict: format!("publisher ended by itself: error: exit status: 2; its last lines:\n{lines}"),
             link: String::new(),
+            note: String::new(),
         };
         for (lines, lasting) in [
             (

@@ -32,9 +32,9 @@ pub(crate) struct ConformanceArgs {
     /// Write what fails as entries for `knownFailures`, into FILE or beside the manifest: the way into a gate for a program that fails today
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, conflicts_with = "shard")]
     accept: Option<Option<PathBuf>>,
-    /// Run each case so many times, and say how often it fails with which words
+    /// Run each case so many times, and say how often it fails with which words; --output keeps the runs that failed
     #[arg(long, value_name = "TIMES", value_parser = clap::value_parser!(u32).range(2..=10_000),
-          conflicts_with_all = ["accept", "output", "attempts", "shard", "apiserver"])]
+          conflicts_with_all = ["accept", "attempts", "shard", "apiserver"])]
     measure: Option<u32>,
     /// Cases at the same time [default: 4 per processor, and 2 with --apiserver]
     #[arg(long)]
@@ -113,8 +113,8 @@ fn attempt(args: &ConformanceArgs) -> Result<Exit, Exit> {
             manifest: Some(manifest),
             jobs,
             attempts: 1,
-            keep: None,
-            keep_passed: false,
+            keep: args.run.output.clone(),
+            keep_passed: args.run.keep_passed,
             rerun: format!("cargo xtask {}", command.join(" ")),
         };
         return Ok(measure(&session, selected(&args.select)?, times, &version));

@@ -10,7 +10,7 @@ use suites::{Measured, Session};
 
 use crate::Exit;
 use crate::accept::Entry;
-use crate::drive::{interrupted, runs_folder, runtime};
+use crate::drive::{interrupted, runtime};
 
 /// Runs every case so many times, and tells what became of it.
 pub(crate) fn measure(session: &Session, plans: Vec<Plan>, times: u32, version: &str) -> Exit {
@@ -18,19 +18,12 @@ pub(crate) fn measure(session: &Session, plans: Vec<Plan>, times: u32, version: 
         Ok(runtime) => runtime,
         Err(exit) => return exit,
     };
-    let folder = runs_folder().join("measure");
-    if let Err(error) = std::fs::remove_dir_all(&folder)
-        && error.kind() != std::io::ErrorKind::NotFound
-    {
-        eprintln!("error: {}: {error}; remove the folder", folder.display());
-        return Exit::Environment;
-    }
     let bar = ProgressBar::new(plans.len() as u64 * u64::from(times));
     let style = ProgressStyle::with_template("{bar:30} {pos}/{len} runs");
     let bar = bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     let measured = runtime.block_on(async {
         tokio::select! {
-            measured = suites::measure(session, plans, times, &folder, |_| bar.inc(1)) => Some(measured),
+            measured = suites::measure(session, plans, times, |_| bar.inc(1)) => Some(measured),
             () = interrupted() => None,
         }
     });
@@ -90,6 +83,7 @@ fn failed(measured: &Measured) -> u32 {
 /// What to write into the manifest for failures that it does not know, or knows for another frequency.
 fn entries(measured: &BTreeMap<String, Measured>, version: &str) {
     let mut text = String::new();
+    let mut are_too_few = false;
     for (case, measured) in measured {
         for (words, seen) in &measured.failures {
             let sometimes = (seen.failed < measured.runs).then_some(Sometimes {
@@ -101,6 +95,7 @@ fn entries(measured: &BTreeMap<String, Measured>, version: &str) {
                 .as_ref()
                 .is_some_and(|known| known.sometimes.is_some() == sometimes.is_some());
             if !is_told {
+                are_too_few |= sometimes.is_some_and(|seen| seen.runs < ENOUGH_RUNS);
                 let entry = Entry {
                     case,
                     fails: words,
@@ -115,7 +110,7 @@ fn entries(measured: &BTreeMap<String, Measured>, version: &str) {
         return;
     }
     println!("\nEntries for `knownFailures` of the manifest; say `why` and `issue` in each:\n{text}");
-    if measured.values().any(|one| one.runs < ENOUGH_RUNS) {
+    if are_too_few {
         println!("The manifest takes `sometimes` of {ENOUGH_RUNS} runs and more: measure as many.");
     }
 }

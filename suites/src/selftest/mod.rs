@@ -199,7 +199,7 @@ fn found(outcome: &Outcome) -> Found {
 /// The first missing link with its note; what happened, where there is no chain because a process ended.
 fn deciding_words(outcome: &Outcome) -> String {
     let failure = outcome.verdict.failure();
-    failure.map_or_else(String::new, |failure| Said::by(failure).deciding().to_owned())
+    failure.map_or_else(String::new, |failure| Said::by(failure).deciding())
 }
 
 fn rerun(defect: Option<&Defect>, plan: &Plan) -> String {

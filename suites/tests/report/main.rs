@@ -52,6 +52,7 @@ fn case(id: &str, verdict: &str) -> CaseRecord {
         said: is_explained.then(|| Said {
             verdict: format!("verdict {NASTY}"),
             link: format!("link {NASTY}"),
+            note: format!("note {NASTY}"),
         }),
         known: (verdict == "known-failure").then(|| PLACE.to_owned()),
         explanation: is_explained.then(|| format!("FAIL {id}\n{NASTY}\n  last line")),
