@@ -4,8 +4,11 @@
 
 mod catalogue;
 mod defects;
+mod known;
 mod libtest;
+mod measure;
 pub mod report;
+mod said;
 mod select;
 pub mod selftest;
 mod session;
@@ -19,7 +22,10 @@ use harness::scenario::{self, Scenario, ScenarioError};
 
 pub use catalogue::Catalogue;
 pub use defects::{Defect, Defects};
+pub use known::check_known;
 pub use libtest::libtest_main;
+pub use measure::{Measured, measure};
+pub use said::Said;
 pub use select::{SelectError, Selection, Shard};
 pub use session::{CaseResult, Cause, Ended, Explained, Session, explain_failure};
 pub use turns::Turns;

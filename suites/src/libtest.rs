@@ -37,7 +37,7 @@ pub fn libtest_main(folder: &Path, systems: Systems) -> ExitCode {
         attempts: 1,
         options: RunOptions::default(),
         // As many as there are test threads.
-        turns: Turns::of(usize::MAX),
+        turns: Arc::new(Turns::of(usize::MAX)),
         keep: None,
         keep_passed: false,
         rerun: "cargo xtask e2e".to_owned(),

@@ -144,7 +144,7 @@ pub(crate) fn is_meant(name: &str, id: &str) -> bool {
 /// How alike two names are, from 0 to 1, of which one may have been meant for the other.
 const ALIKE: f64 = 0.75;
 
-fn hint(name: &str, plans: &[Plan]) -> String {
+pub(crate) fn hint(name: &str, plans: &[Plan]) -> String {
     let alike = |id: &str| {
         let parts = id.match_indices('/').map(|(end, _)| &id[..end]);
         let whole = strsim::jaro_winkler(id, name);

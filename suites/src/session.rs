@@ -17,9 +17,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinSet;
 
+use crate::known::{Knowledge, look_up};
+use crate::said::Said;
 use crate::{Catalogue, Turns};
 
 /// How to run the cases.
+#[derive(Clone)]
 pub struct Session {
     /// The systems under test.
     pub systems: Systems,
@@ -28,7 +31,7 @@ pub struct Session {
     /// Bounds and poll interval.
     pub options: RunOptions,
     /// Who may run: cases at the same time, or one alone.
-    pub turns: Turns,
+    pub turns: Arc<Turns>,
     /// How often a case that fails is run in all. One that passes then is flaky, and not passed.
     pub attempts: u32,
     /// Where the runs of cases that don't pass are kept; none: nowhere.
@@ -64,8 +67,8 @@ pub enum Ended {
 pub struct Explained {
     /// The whole text, for a terminal.
     pub text: String,
-    /// What went wrong, in one line.
-    pub summary: String,
+    /// What went wrong, in the words that name the failure.
+    pub said: Said,
     /// Line of the case file where the step is.
     pub line: u64,
     /// What kind of fact decided.
@@ -262,8 +265,8 @@ impl Session {
             return skipped;
         }
         let mut first = self.attempt(plan, self.keep.as_deref()).await;
+        first.ended = self.with_known(plan, first.ended);
         let Ended::Failed(explained) = first.ended else {
-            first.ended = self.with_known(plan, first.ended);
             return first;
         };
         for attempt in 2..=self.attempts {
@@ -275,7 +278,7 @@ impl Session {
                 return first;
             }
         }
-        first.ended = self.with_known(plan, Ended::Failed(explained));
+        first.ended = Ended::Failed(explained);
         first
     }
 
@@ -293,13 +296,22 @@ impl Session {
 
     /// What is known of a case changes what its end means, as long as that is excused.
     fn with_known(&self, plan: &Plan, ended: Ended) -> Ended {
-        let manifest = self.manifest.as_ref();
-        let Some(known) = manifest.and_then(|manifest| manifest.known_failure(plan.id())) else {
+        let Some(manifest) = &self.manifest else {
             return ended;
         };
         match ended {
-            Ended::Passed if !known.sometimes => Ended::Surprising(known.clone()),
-            Ended::Failed(explained) if known.is_excused() => Ended::Known(known.clone(), explained),
+            Ended::Passed => {
+                let mut always = manifest
+                    .known_failures(plan.id())
+                    .filter(|known| known.sometimes.is_none());
+                always
+                    .next()
+                    .map_or(Ended::Passed, |known| Ended::Surprising(known.clone()))
+            }
+            Ended::Failed(explained) => match look_up(manifest, plan.id(), &explained.said) {
+                Knowledge::Excused(known) => Ended::Known(known.clone(), explained),
+                Knowledge::Not(_) => Ended::Failed(explained),
+            },
             other => other,
         }
     }
@@ -335,12 +347,20 @@ impl Session {
         }
     }
 
-    fn failed(&self, plan: &Plan, outcome: &Outcome, found: &Failure, files: Vec<String>) -> Ended {
+    fn failed(&self, plan: &Plan, outcome: &Outcome, found: &Failure, mut files: Vec<String>) -> Ended {
         let rerun = format!("{} {}", self.rerun, plan.id());
         let facts = outcome.journal.since(0);
+        let said = Said::by(found);
+        if let Some(Knowledge::Not(told)) = self
+            .manifest
+            .as_ref()
+            .map(|known| look_up(known, plan.id(), &said))
+        {
+            files.extend(told.into_iter().map(|told| format!("known   {told}")));
+        }
         let explained = Explained {
             text: explain_failure(plan, outcome, rerun, files).unwrap_or_default(),
-            summary: one_line(found),
+            said,
             line: plan.steps.get(found.step).map_or(1, |step| step.line),
             cause: Cause::of(found, &facts),
             never_ready: facts
@@ -356,16 +376,6 @@ impl Session {
 
 fn is_unready(what: &What) -> bool {
     matches!(what, What::Process(process) if matches!(process.event, ProcessEvent::NotReady(_)))
-}
-
-/// What went wrong, and where the chain of causes ends.
-fn one_line(found: &Failure) -> String {
-    let summary = found.summary.lines().next().unwrap_or_default();
-    match found.chain.first_missing() {
-        Some(link) if link.note.is_empty() => format!("{summary}; first missing: {}", link.text),
-        Some(link) => format!("{summary}; first missing: {} ({})", link.text, link.note),
-        None => summary.to_owned(),
-    }
 }
 
 /// What a failure says about the folder of its run.

@@ -6,13 +6,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use suites::harness::{ConnectError, RUN_LABEL, RealServer};
+pub(crate) use suites::report::IN_MEMORY;
 
 use crate::Exit;
 use crate::interrupt::interrupted;
 use crate::out::eprintln;
-
-/// What reports call the server in memory.
-pub(crate) const IN_MEMORY: &str = "in memory";
 
 /// How long connecting may take in all.
 const CONNECTING: Duration = Duration::from_secs(30);

@@ -10,9 +10,10 @@ use suites::harness::plan::Plan;
 use suites::harness::report::Paint;
 use suites::harness::system::Systems;
 use suites::harness::{RunOptions, StartError};
-use suites::report::{CaseRecord, FORMAT, Report, SettingsRecord, SystemRecord};
+use suites::report::{CaseRecord, FORMAT, KnownRecord, Report, SettingsRecord, SystemRecord};
 use suites::{CaseResult, Ended, Session, Turns};
 
+use crate::accept::Accept;
 use crate::built_in::Defect;
 use crate::command::{RunArgs, SelectArgs};
 use crate::inspect::selected;
@@ -38,6 +39,8 @@ pub(crate) struct Drive<'a> {
     pub(crate) manifest: Option<Manifest>,
     pub(crate) defect: Option<Defect>,
     pub(crate) record: SystemRecord,
+    /// Where the failures go as entries for a manifest.
+    pub(crate) accept: Option<Accept>,
     /// The command, without what selects cases.
     pub(crate) command: Vec<String>,
 }
@@ -57,6 +60,8 @@ pub(crate) fn drive(mut drive: Drive<'_>) -> Exit {
         },
     };
     let shards = drive.run.shard.map(|shard| shard.record(&plans));
+    // Some of the cases say nothing about entries for known failures, which may be there for the others.
+    let catalogue = if partial.is_some() { 0 } else { plans.len() };
     if let Some(shard) = drive.run.shard {
         plans = shard.apply(plans);
         if plans.is_empty() {
@@ -82,19 +87,24 @@ pub(crate) fn drive(mut drive: Drive<'_>) -> Exit {
         Err(exit) => return exit,
     };
     drive.systems.api_server.clone_from(&server);
-    let mut report = header(&drive, options, partial);
+    let mut report = header(&drive, options, partial, catalogue);
     report.shards = shards;
+    let accept = drive.accept.take();
     let session = Arc::new(Session {
         systems: drive.systems,
         manifest: drive.manifest,
         options,
-        turns: Turns::of(jobs),
+        turns: Arc::new(Turns::of(jobs)),
         attempts: drive.run.attempts,
         keep: Some(keep.cases()),
         keep_passed: drive.run.keep_passed,
         rerun: format!("cargo xtask {}", drive.command.join(" ")),
     });
-    let exit = runtime.block_on(run_all(session, plans, report, drive.run, &keep));
+    let told = Told {
+        keep: &keep,
+        accept: accept.as_ref(),
+    };
+    let exit = runtime.block_on(run_all(session, plans, report, drive.run, &told));
     runtime.block_on(apiserver::leave(server, exit))
 }
 
@@ -121,7 +131,7 @@ pub(crate) fn options(patience: f64, manifest: Option<&Manifest>, defect: Option
 }
 
 /// The report before any case has run.
-fn header(drive: &Drive<'_>, options: RunOptions, partial: Option<String>) -> Report {
+fn header(drive: &Drive<'_>, options: RunOptions, partial: Option<String>, catalogue: usize) -> Report {
     let mut partial: Vec<String> = partial.into_iter().collect();
     if let Some(shard) = drive.run.shard {
         partial.push(format!("shard {shard}"));
@@ -147,9 +157,23 @@ fn header(drive: &Drive<'_>, options: RunOptions, partial: Option<String>) -> Re
         partial,
         shards: None,
         unfinished: Vec::new(),
+        catalogue,
+        known_failures: drive
+            .manifest
+            .iter()
+            .flat_map(Manifest::known)
+            .map(KnownRecord::new)
+            .collect(),
         counts: Default::default(),
         cases: Vec::new(),
     }
+}
+
+/// Where a run is told, besides on the terminal.
+struct Told<'a> {
+    keep: &'a Keep,
+    /// Where what fails is written as entries for a manifest.
+    accept: Option<&'a Accept>,
 }
 
 /// Why a run has no verdict for some of its cases.
@@ -171,7 +195,7 @@ async fn run_all(
     plans: Vec<Plan>,
     mut report: Report,
     args: &RunArgs,
-    keep: &Keep,
+    told: &Told<'_>,
 ) -> Exit {
     let started = Instant::now();
     let ids: Vec<String> = plans.iter().map(|plan| plan.id().to_owned()).collect();
@@ -208,11 +232,14 @@ async fn run_all(
     drop(muted);
     github::annotate(&report);
     github::summarize(&report);
-    let kept = keep.write(&report).map_err(|error| error.to_string());
+    let kept = told.keep.write(&report).map_err(|error| error.to_string());
     let unkept = results.iter().find_map(|result| result.unkept.clone());
     if let Some(why) = kept.err().or(unkept) {
         eprintln!("error: {why}");
         return Exit::Environment;
+    }
+    if let Some(Err(exit)) = told.accept.map(|accept| accept.write(&report)) {
+        return exit;
     }
     match cut {
         Some(Cut::Interrupted) => Exit::Interrupted,
@@ -269,15 +296,12 @@ pub(crate) fn announce(result: &CaseResult, verbose: bool) {
         Ended::Broken(error) => println!("{}  {id}\n  {error}\n", paint.bad("ERROR")),
         Ended::Surprising(known) => line(
             &paint.strong("pass"),
-            &format!(
-                "  is known to fail ({}): remove it from the manifest",
-                known.issue
-            ),
+            &format!("  is known to fail ({}): remove {}", known.issue, known.place),
         ),
         Ended::Passed if verbose => line(&paint.good("pass"), ""),
         Ended::Known(known, explained) if verbose => line(
             &paint.dim("known"),
-            &format!("  {} ({}): {}", known.why, known.issue, explained.summary),
+            &format!("  {} ({}): {}", known.why, known.issue, explained.said.one_line()),
         ),
         Ended::Skipped(why) if verbose => println!("{}  {id}  {why}", paint.dim("skip")),
         Ended::Passed | Ended::Known(..) | Ended::Skipped(_) => {}
@@ -300,6 +324,9 @@ pub(crate) fn summarize(report: &Report, verbose: bool) {
     }
     for reason in &report.partial {
         println!("partial: {reason}");
+    }
+    for wrong in report.idle_entries() {
+        println!("{}  {wrong}", Paint::of(&std::io::stdout()).bad("WRONG"));
     }
     for case in report.cases.iter().filter(|case| case.is_open()) {
         println!("{}", case.id);
@@ -335,6 +362,8 @@ pub(crate) fn exit_of_record(report: &Report) -> Exit {
     match exit_of_verdicts(&report.cases) {
         exit @ (Exit::Failed | Exit::Environment) => exit,
         _ if !report.unfinished.is_empty() => Exit::Incomplete,
+        // An entry that excuses nothing makes a wrong file of the manifest, whatever else could not be decided.
+        Exit::Passed | Exit::Inconclusive if !report.idle_entries().is_empty() => Exit::Usage,
         exit => exit,
     }
 }

@@ -22,6 +22,7 @@ pub(crate) fn run(args: &E2eArgs) -> Exit {
             manifest: None,
             defect: args.defect,
             record: record(args.defect),
+            accept: None,
             command: args.select.command(defect_words(args.defect, "e2e")),
         });
         if exit != Exit::Passed {

@@ -31,7 +31,10 @@ pub(crate) fn selected(args: &SelectArgs) -> Result<Vec<Plan>, Exit> {
 /// One line per case: its id and its title, or what a manifest makes of it.
 pub(crate) fn list(args: &ListArgs) -> Exit {
     let listed = selected(&args.select).and_then(|plans| {
-        let manifest = args.sut.as_deref().map(conformance::manifest).transpose()?;
+        let manifest = args.sut.as_deref();
+        let manifest = manifest
+            .map(|sut| conformance::manifest_for(sut, &args.select.folder))
+            .transpose()?;
         let server = runtime()?.block_on(apiserver::connect(args.apiserver.as_deref()))?;
         Ok((plans, manifest, server))
     });
@@ -45,15 +48,24 @@ pub(crate) fn list(args: &ListArgs) -> Exit {
     for plan in &plans {
         let skip = manifest.as_ref().and_then(|manifest| manifest.skips(plan));
         let skip = skip.or_else(|| server.as_ref()?.skips(plan));
-        let known = manifest
-            .as_ref()
-            .and_then(|manifest| manifest.known_failure(plan.id()));
+        let known = manifest.as_ref();
+        let known = known.and_then(|manifest| manifest.known_failures(plan.id()).next());
         let told = match (skip, known) {
             (Some(why), _) => {
                 skipped += 1;
                 format!("skip: {why}")
             }
-            (None, Some(known)) => format!("known to fail until {}: {}", known.until, known.why),
+            (None, Some(known)) => {
+                let often = known
+                    .sometimes
+                    .map(|seen| format!(" in {} of {} runs", seen.failed, seen.runs));
+                format!(
+                    "known to fail{} until {}: {}",
+                    often.unwrap_or_default(),
+                    known.until,
+                    known.why
+                )
+            }
             (None, None) => plan.title().to_owned(),
         };
         println!("{:<width$}  {}", plan.id(), paint.dim(&told));

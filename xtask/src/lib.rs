@@ -2,6 +2,7 @@
 //!
 //! Thin: what a command does lives in `suites` and `harness`.
 
+mod accept;
 mod apiserver;
 mod bench;
 mod built_in;
@@ -16,6 +17,7 @@ mod github;
 mod inspect;
 mod interrupt;
 mod keep;
+mod measure;
 mod out;
 mod report;
 mod repro;

@@ -92,7 +92,7 @@ impl Chosen {
             options: options(args.run.patience, self.manifest.as_ref(), self.defect),
             systems: self.systems,
             manifest: self.manifest,
-            turns: Turns::of(1),
+            turns: Arc::new(Turns::of(1)),
             attempts: args.run.attempts,
             keep: Some(keep),
             keep_passed,
@@ -153,6 +153,7 @@ fn attempt(args: &ReproArgs) -> Result<Exit, Exit> {
         manifest: chosen.manifest,
         defect: chosen.defect,
         record: chosen.record,
+        accept: None,
         command: args.command(),
     }))
 }

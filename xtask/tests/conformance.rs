@@ -223,7 +223,7 @@ fn a_manifest_that_makes_no_sense_is_refused_with_its_place() {
         ),
         ("name: x\nfeatures: []\nrols: {}\n", ":3:1: unknown field `rols`"),
         (
-            "name: x\nfeatures: []\nroles: {publisher: {argv: [\"true\"]}}\nknownFailures: [{case: a, why: b, issue: c, until: soon}]\n",
+            "name: x\nfeatures: []\nroles: {publisher: {argv: [\"true\"]}}\nknownFailures: [{case: a, fails: ended by itself, why: b, issue: c, until: soon}]\n",
             "`soon` is no day; write one such as 2027-06-30",
         ),
         ("name: [x\n", "sut.yaml:"),
@@ -296,7 +296,7 @@ fn a_run_stops_where_a_program_is_never_ready_unless_it_is_to_go_on() {
 #[test]
 fn a_run_that_stops_and_in_which_all_is_excused_is_incomplete() {
     let manifest = Manifest::of(
-        "name: other\nfeatures: [publisher.central]\nroles: {publisher: {argv: [sleep, \"1000\"], grace: 100ms}}\nknownFailures:\n  - {case: publisher/value, why: it is no publisher, issue: i, until: 2999-12-31}\n",
+        "name: other\nfeatures: [publisher.central]\nroles: {publisher: {argv: [sleep, \"1000\"], grace: 100ms}}\nknownFailures:\n  - {case: publisher/value, fails: was not ready, why: it is no publisher, issue: i, until: 2999-12-31}\n",
     );
     let (code, out, error) = manifest.run(&["--patience=0.1", "--jobs=3", "publisher/value"]);
     assert_eq!(code, 6, "{out}{error}");
@@ -377,7 +377,7 @@ fn a_known_failure_is_excused_until_its_day() {
 
 #[test]
 fn skips_and_known_failures_are_told_by_the_list() {
-    let text = "name: other\nfeatures: [publisher.central]\nroles: {publisher: {argv: [\"false\"]}}\nknownFailures:\n  - {case: publisher/topology/new-node-gains-object/central, why: it is no publisher, issue: i, until: 2999-12-31}\n";
+    let text = "name: other\nfeatures: [publisher.central]\nroles: {publisher: {argv: [\"false\"]}}\nknownFailures:\n  - {case: publisher/topology/new-node-gains-object/central, fails: ended by itself, why: it is no publisher, issue: i, until: 2999-12-31}\n";
     let manifest = Manifest::of(text);
     let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
         .args(["list", "publisher/topology/new-node-gains-object", "--sut"])

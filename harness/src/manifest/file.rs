@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::civil::Date;
 use serde::Deserialize;
+use serde_saphyr::Location;
 
 use super::child::Program;
+use super::known::{KnownFailure, KnownFile};
 use super::template::Template;
-use super::{DriverUnderTest, KnownFailure, Manifest, ManifestError};
+use super::{DriverUnderTest, Manifest, ManifestError};
 use crate::plan;
 use crate::scenario::{ForeignDriver, Role, ScenarioError, Spanned, read};
 use crate::system::{DriverSocket, Settings};
@@ -52,17 +53,6 @@ struct RoleFile {
     files: BTreeMap<String, Spanned<String>>,
     /// How long it may take to end after SIGTERM.
     grace: Option<Spanned<String>>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct KnownFile {
-    case: String,
-    why: String,
-    issue: String,
-    until: Spanned<String>,
-    #[serde(default)]
-    sometimes: bool,
 }
 
 /// The settings that feature names stand for, with the value that needs a mapping.
@@ -117,7 +107,9 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<Manifest, ManifestError> 
         }
         programs.push((*role, Arc::new(program)));
     }
-    let known = file.known_failures.into_iter().map(|known| reader.known(known));
+    let known = file.known_failures.into_iter();
+    let known = known.map(|known| reader.known(known, &file.version));
+    let known = known.collect::<Result<_, _>>()?;
     Ok(Manifest {
         name: file.name,
         version: file.version,
@@ -127,9 +119,11 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<Manifest, ManifestError> 
             .map(|text| reader.duration(text))
             .transpose()?,
         features: file.features.into_iter().map(|name| name.value).collect(),
-        known: known.collect::<Result<_, _>>()?,
+        known,
         driver,
         programs,
+        source: reader.source,
+        text: text.to_owned(),
     })
 }
 
@@ -148,18 +142,10 @@ impl Reader<'_> {
         plan::duration(&text.value).map_err(|message| self.error(text, message))
     }
 
-    fn known(&self, known: KnownFile) -> Result<KnownFailure, ScenarioError> {
-        let until: Date = known.until.value.parse().map_err(|_| {
-            let message = format!("`{}` is no day; write one such as 2027-06-30", known.until.value);
-            self.error(&known.until, message)
-        })?;
-        Ok(KnownFailure {
-            case: known.case,
-            why: known.why,
-            issue: known.issue,
-            until,
-            sometimes: known.sometimes,
-        })
+    fn known(&self, known: KnownFile, version: &str) -> Result<KnownFailure, ScenarioError> {
+        let place = |at: Location| format!("{}:{}:{}", self.source, at.line(), at.column());
+        let checked = known.check(version, place);
+        checked.map_err(|(at, message)| ScenarioError::at(&self.source, self.text, at, message))
     }
 
     /// What is special about the driver: it has names that cases must use, and may run already.

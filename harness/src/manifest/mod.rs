@@ -4,19 +4,20 @@
 
 mod child;
 mod file;
+mod known;
 mod template;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::civil::Date;
-
 use crate::plan::{self, Plan, lower};
 use crate::scenario::{ForeignDriver, Role, ScenarioError};
 use crate::system::{DriverSocket, System, Systems};
 use crate::text::text_of;
 use child::Program;
+
+pub use known::{ENOUGH_RUNS, KnownFailure, Sometimes, UNWRITTEN, Words, parse_version};
 
 /// Programs under test, and what is known about them.
 #[derive(Debug, Clone)]
@@ -29,10 +30,13 @@ pub struct Manifest {
     pub refresh: Option<Duration>,
     /// Names of the features that they claim.
     pub features: Vec<String>,
-    /// Failures that are known, with the date until which they are excused.
-    pub known: Vec<KnownFailure>,
+    /// Failures that are known, of this version of the programs and of others.
+    known: Vec<KnownFailure>,
     driver: Option<DriverUnderTest>,
     programs: Vec<(Role, Arc<Program>)>,
+    /// The file as it was named, and its text.
+    source: String,
+    text: String,
 }
 
 /// What is special about a driver under test.
@@ -41,21 +45,6 @@ struct DriverUnderTest {
     names: ForeignDriver,
     /// Where it runs already; none: it is one of the programs.
     socket: Option<DriverSocket>,
-}
-
-/// A failure that is known. The case still runs.
-#[derive(Debug, Clone)]
-pub struct KnownFailure {
-    /// Id of the case, or the beginning of ids up to a `/`.
-    pub case: String,
-    /// Why it fails.
-    pub why: String,
-    /// Where that is tracked.
-    pub issue: String,
-    /// The last day on which it is excused.
-    pub until: Date,
-    /// Whether it depends on chance, so that a pass is no surprise.
-    pub sometimes: bool,
 }
 
 /// A manifest can't be used.
@@ -84,13 +73,6 @@ pub enum ManifestError {
         /// What is the matter with it, and what to do.
         why: String,
     },
-}
-
-impl KnownFailure {
-    /// Whether it is still excused today.
-    pub fn is_excused(&self) -> bool {
-        self.until >= jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date()
-    }
 }
 
 impl Manifest {
@@ -178,12 +160,33 @@ impl Manifest {
         Some(format!("{missing} is not claimed: {text}"))
     }
 
-    /// The known failure that a case falls under.
-    pub fn known_failure(&self, case: &str) -> Option<&KnownFailure> {
-        let covers = |known: &&KnownFailure| {
-            let rest = case.strip_prefix(known.case.trim_end_matches('/'));
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        self.known.iter().find(covers)
+    /// The known failures of this version of the programs.
+    pub fn known(&self) -> impl Iterator<Item = &KnownFailure> {
+        self.known.iter().filter(|known| known.is_of_this_version)
+    }
+
+    /// The known failures that a case falls under.
+    pub fn known_failures(&self, case: &str) -> impl Iterator<Item = &KnownFailure> {
+        self.known().filter(move |known| known.covers(case))
+    }
+
+    /// Asks of every entry, of whichever version, whether its case is one; `wrong` says what is the matter if it is none.
+    pub fn check_cases(&self, wrong: impl Fn(&str) -> Option<String>) -> Result<(), ScenarioError> {
+        for known in &self.known {
+            if let Some(message) = wrong(&known.case) {
+                return Err(ScenarioError::at(
+                    &self.source,
+                    &self.text,
+                    known.location,
+                    message,
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the manifest has an entry for a known failure at all.
+    pub fn has_known_failures(&self) -> bool {
+        !self.known.is_empty()
     }
 }

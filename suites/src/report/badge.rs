@@ -85,7 +85,7 @@ fn badge(report: &Report) -> Badge {
         features => message.push_str(&format!(" + {features} features")),
     }
     let is_undecided = report.count("inconclusive") + report.count("error") > 0;
-    let colour = if report.bad().next().is_some() {
+    let colour = if report.bad().next().is_some() || !report.idle_entries().is_empty() {
         BAD
     } else if is_undecided || executed(report, |_| true).1 == 0 {
         UNKNOWN

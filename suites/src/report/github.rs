@@ -26,6 +26,9 @@ pub fn annotations(report: &Report) -> Vec<String> {
         .filter(|case| is_warning(case) || is_surprise(case));
     let mut lines = annotate(report, "error", &errors);
     lines.extend(annotate(report, "warning", &warnings.collect::<Vec<_>>()));
+    for wrong in report.idle_entries() {
+        lines.push(format!("::error title=known failures::{}", message(&wrong)));
+    }
     for reason in &report.partial {
         lines.push(format!("::notice title=partial::{}", message(reason)));
     }

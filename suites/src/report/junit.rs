@@ -24,6 +24,10 @@ pub(super) fn xml(report: &Report) -> String {
     for (area, cases) in areas {
         all.add_test_suite(suite(report, &area, &cases));
     }
+    let idle = report.idle_entries();
+    if !idle.is_empty() {
+        all.add_test_suite(manifest(&idle));
+    }
     // Writing to memory can't fail, and the texts are XML strings by their type.
     all.to_string().unwrap_or_default()
 }
@@ -41,6 +45,18 @@ fn suite(report: &Report, area: &str, cases: &[&CaseRecord]) -> TestSuite {
         suite.add_property((text(name), text(value)));
     }
     suite.add_test_cases(cases.iter().map(|case| test_case(case)));
+    suite
+}
+
+/// The manifest is no case, and still decides: each of its entries that excuses nothing is an error here.
+fn manifest(idle: &[String]) -> TestSuite {
+    let mut suite = TestSuite::new("manifest");
+    suite.add_test_cases(idle.iter().map(|wrong| {
+        let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+        status.set_message(text(&one_line(wrong)));
+        let place = wrong.split(": ").next().unwrap_or_default();
+        TestCase::new(text(&format!("known failure at {place}")), status)
+    }));
     suite
 }
 

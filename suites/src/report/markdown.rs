@@ -9,7 +9,8 @@ use super::{CaseRecord, Report, VERDICTS};
 pub(super) fn page(report: &Report, limit: usize) -> String {
     let mut out = String::new();
     let name = format!("{} {}", report.system.name, report.system.version);
-    let word = if report.bad().next().is_some() {
+    let idle = report.idle_entries();
+    let word = if report.bad().next().is_some() || !idle.is_empty() {
         "failed"
     } else {
         "result"
@@ -25,7 +26,10 @@ pub(super) fn page(report: &Report, limit: usize) -> String {
     for reason in &report.partial {
         put(&mut out, &format!("- partial: {}", markdown(reason)));
     }
-    if !report.partial.is_empty() {
+    for wrong in &idle {
+        put(&mut out, &format!("- wrong: {}", markdown(wrong)));
+    }
+    if !report.partial.is_empty() || !idle.is_empty() {
         out.push('\n');
     }
     areas(&mut out, report);

@@ -5,6 +5,7 @@ pub(crate) mod escape;
 pub mod github;
 mod html;
 mod junit;
+mod known;
 mod markdown;
 mod merge;
 mod schema;
@@ -17,15 +18,20 @@ use harness::scenario::Level;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::said::Said;
 use crate::session::{CaseResult, Cause, Ended};
 
 pub(crate) use html::STYLE;
+pub use known::KnownRecord;
 pub use merge::{MergeError, merge};
 pub use schema::schema;
 pub use write::{CASES, RECORD, WriteError, forget_runs, remember, write_all, write_file};
 
 /// Version of the record's format: it goes up when a reader of the old one would misread the new one.
 pub const FORMAT: u32 = 1;
+
+/// What a record says of an API server that is the harness's own.
+pub const IN_MEMORY: &str = "in memory";
 
 /// Every verdict that a record can hold, with the words that people read, in the order in which reports show them.
 pub const VERDICTS: [(&str, &str); 7] = [
@@ -62,6 +68,12 @@ pub struct Report {
     pub shards: Option<ShardsRecord>,
     /// Ids of the cases that were selected and have no verdict, because the run ended before them.
     pub unfinished: Vec<String>,
+    /// Number of cases of a whole run; 0: only some were meant.
+    #[serde(default)]
+    pub catalogue: usize,
+    /// The known failures that the manifest names for this version.
+    #[serde(default)]
+    pub known_failures: Vec<KnownRecord>,
     /// Number of cases by verdict; a verdict that no case has is left out.
     #[schemars(schema_with = "schema::counts")]
     pub counts: BTreeMap<String, usize>,
@@ -147,6 +159,12 @@ pub struct CaseRecord {
     pub repeated: u32,
     /// What kind of fact decided, where something went wrong: seen and must not be, not seen in time, or a process that ended.
     pub cause: Option<Cause>,
+    /// What a failure says, in the words that an entry for a known failure names it by.
+    #[serde(default)]
+    pub said: Option<Said>,
+    /// The entry for a known failure that excuses it, as file:line:column.
+    #[serde(default)]
+    pub known: Option<String>,
     /// The whole explanation, where something went wrong.
     pub explanation: Option<String>,
     /// Where the run is kept, with its journal and scenario. In a file: as seen from the folder of the file.
@@ -173,7 +191,7 @@ impl CaseRecord {
     pub fn new(result: &CaseResult) -> Self {
         let (plan, ended) = (&result.plan, &result.ended);
         let explained = ended.explained();
-        let summary = || explained.map(|it| it.summary.clone()).unwrap_or_default();
+        let summary = || explained.map(|it| it.said.one_line()).unwrap_or_default();
         let reason = match ended {
             Ended::Passed => String::new(),
             Ended::Surprising(known) => {
@@ -207,6 +225,11 @@ impl CaseRecord {
             seconds: result.elapsed.as_secs_f64(),
             repeated: result.repeated,
             cause: explained.map(|it| it.cause),
+            said: explained.map(|it| it.said.clone()),
+            known: match ended {
+                Ended::Known(known, _) => Some(known.place.clone()),
+                _ => None,
+            },
             explanation: explained.map(|it| anstream::adapter::strip_str(&it.text).to_string()),
             folder: result.folder.clone(),
         }

@@ -19,6 +19,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::defects::Defect;
+use crate::said::Said;
 use crate::session::explain_failure;
 
 pub use html::page as html;
@@ -203,14 +204,8 @@ fn found(outcome: &Outcome) -> Found {
 
 /// The first missing link with its note; what happened, where there is no chain because a process ended.
 fn deciding_words(outcome: &Outcome) -> String {
-    let Some(failure) = outcome.verdict.failure() else {
-        return String::new();
-    };
-    match failure.chain.first_missing() {
-        Some(link) if link.note.is_empty() => link.text.clone(),
-        Some(link) => format!("{}: {}", link.text, link.note),
-        None => failure.summary.clone(),
-    }
+    let failure = outcome.verdict.failure();
+    failure.map_or_else(String::new, |failure| Said::by(failure).deciding())
 }
 
 fn rerun(defect: Option<&Defect>, plan: &Plan) -> String {

@@ -8,15 +8,16 @@ mod folder;
 mod github;
 mod html;
 mod junit;
+mod known;
 mod markdown;
 mod schema;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use suites::Cause;
 use suites::harness::scenario::Level;
-use suites::report::{CaseRecord, FORMAT, Report, SettingsRecord, SystemRecord, write_all};
+use suites::report::{CaseRecord, FORMAT, KnownRecord, Report, SettingsRecord, SystemRecord, write_all};
+use suites::{Cause, Said};
 use tempfile::TempDir;
 
 /// Markup, commands and quotes of every language that a report is written in, and letters that none of them can hold.
@@ -26,6 +27,9 @@ const NASTY: &str = "a \"b\" 'c' <script>document.title='owned'</script> <img sr
 
 /// What of it every form can show as it is.
 const CANARY: &str = "document.title='owned'";
+
+/// Where the entry for the known failure stands.
+const PLACE: &str = "sut.yaml:9:11";
 
 /// A case with that verdict whose texts are all nasty.
 fn case(id: &str, verdict: &str) -> CaseRecord {
@@ -46,6 +50,12 @@ fn case(id: &str, verdict: &str) -> CaseRecord {
         seconds: 1.5,
         repeated: 0,
         cause: is_explained.then_some(Cause::Timeout),
+        said: is_explained.then(|| Said {
+            verdict: format!("verdict {NASTY}"),
+            link: format!("link {NASTY}"),
+            note: format!("note {NASTY}"),
+        }),
+        known: (verdict == "known-failure").then(|| PLACE.to_owned()),
         explanation: is_explained.then(|| format!("FAIL {id}\n{NASTY}\n  last line")),
         folder: None,
     }
@@ -74,6 +84,13 @@ fn report(cases: Vec<CaseRecord>) -> Report {
         partial: vec![format!("partial {NASTY}")],
         shards: None,
         unfinished: Vec::new(),
+        catalogue: 0,
+        known_failures: vec![KnownRecord {
+            place: PLACE.to_owned(),
+            case: "scheduler/filter/known".to_owned(),
+            fails: format!("words {NASTY}"),
+            sometimes: false,
+        }],
         counts: BTreeMap::new(),
         cases,
     };

@@ -91,6 +91,14 @@ fn about(report: &Report) -> String {
         }
         out.push_str("</ul>\n");
     }
+    let idle = report.idle_entries();
+    if !idle.is_empty() {
+        out.push_str("<p><strong>Entries for known failures that excuse nothing:</strong></p>\n<ul>\n");
+        for wrong in &idle {
+            out.push_str(&format!("<li>{}</li>\n", xml(wrong)));
+        }
+        out.push_str("</ul>\n");
+    }
     out.push_str(
         "<p class=\"quiet\">Each case starts a small Kubernetes control plane of its own and a CSI driver with storage pools, lets the \
          programs under test work, and watches. A pool’s free bytes go one way: the <em>driver</em> answers GetCapacity, a \

@@ -1,0 +1,263 @@
+//! Known failures of a manifest: what each one excuses, for which versions of the program, and until when.
+//!
+//! Owns their text and its checks. Which cases there are, and how one of them failed, is for whoever runs them to know.
+
+use std::fmt;
+
+use jiff::civil::Date;
+use semver::{Version, VersionReq};
+use serde::Deserialize;
+use serde_saphyr::Location;
+
+use crate::scenario::Spanned;
+
+/// A failure that is known. The case still runs.
+#[derive(Debug, Clone)]
+pub struct KnownFailure {
+    /// Id of the case, or the beginning of ids up to a `/`.
+    pub case: String,
+    /// What the failure says. Whatever else fails in the case is not excused.
+    pub fails: Words,
+    /// Why it fails.
+    pub why: String,
+    /// Where that is tracked.
+    pub issue: String,
+    /// The last day on which it is excused.
+    pub until: Date,
+    /// How often it was seen, where it depends on chance, so that a pass is no surprise; none: it fails every time.
+    pub sometimes: Option<Sometimes>,
+    /// Where the entry stands, as `file:line:column`.
+    pub place: String,
+    /// Whether it speaks of the version that the manifest names.
+    pub(super) is_of_this_version: bool,
+    pub(super) location: Location,
+}
+
+/// How often a failure was seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sometimes {
+    /// Runs of the case, apart from those that could not be decided.
+    pub runs: u32,
+    /// Of these, the runs that failed with the words of the entry.
+    pub failed: u32,
+}
+
+/// Words that a failure has to say; `*` stands for any text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Words(String);
+
+/// What stands in the place of a reason until somebody has written one. No manifest with it is accepted.
+pub const UNWRITTEN: &str = "TODO";
+
+/// Runs that tell how often something happens by chance.
+pub const ENOUGH_RUNS: u32 = 20;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct KnownFile {
+    case: Spanned<String>,
+    fails: Spanned<String>,
+    why: Spanned<String>,
+    issue: Spanned<String>,
+    until: Spanned<String>,
+    #[serde(default)]
+    versions: Vec<Spanned<String>>,
+    sometimes: Option<Spanned<Sometimes>>,
+}
+
+/// What is wrong with an entry, and where.
+pub(super) type Wrong = (Location, String);
+
+impl KnownFailure {
+    /// Whether it is still excused today.
+    pub fn is_excused(&self) -> bool {
+        self.until >= jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date()
+    }
+
+    /// Whether it is about that case.
+    pub fn covers(&self, case: &str) -> bool {
+        let rest = case.strip_prefix(self.case.trim_end_matches('/'));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+}
+
+impl Words {
+    /// Fails for words that almost any failure would say.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        /// Shorter words are in too many texts.
+        const LETTERS: usize = 8;
+        let letters = text.chars().filter(|c| c.is_alphanumeric()).count();
+        if letters < LETTERS {
+            return Err(format!(
+                "`{text}` says too little to name a failure; copy words of its first missing link or of its verdict"
+            ));
+        }
+        Ok(Words(text.trim().to_owned()))
+    }
+
+    /// Whether the text has them, the parts around each `*` in their order.
+    pub fn are_in(&self, text: &str) -> bool {
+        let mut rest = text;
+        self.0.split('*').map(str::trim).all(|part| {
+            let found = rest.find(part);
+            rest = found.map_or("", |at| &rest[at + part.len()..]);
+            found.is_some()
+        })
+    }
+}
+
+impl fmt::Display for Words {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl KnownFile {
+    /// Checks an entry of a manifest for that version of the program. `place`: how to tell where something stands.
+    pub(super) fn check(
+        self,
+        version: &str,
+        place: impl Fn(Location) -> String,
+    ) -> Result<KnownFailure, Wrong> {
+        for text in [&self.why, &self.issue] {
+            if text.value.trim().is_empty() || text.value.trim().eq_ignore_ascii_case(UNWRITTEN) {
+                let message =
+                    "nobody has written this yet; say why the case fails, and where that is tracked"
+                        .to_owned();
+                return Err((text.defined, message));
+            }
+        }
+        let until: Date = self.until.value.parse().map_err(|_| {
+            let message = format!("`{}` is no day; write one such as 2027-06-30", self.until.value);
+            (self.until.defined, message)
+        })?;
+        let fails = Words::parse(&self.fails.value).map_err(|message| (self.fails.defined, message))?;
+        let sometimes = match &self.sometimes {
+            Some(seen) => Some(seen.value.check().map_err(|message| (seen.defined, message))?),
+            None => None,
+        };
+        Ok(KnownFailure {
+            fails,
+            why: self.why.value,
+            issue: self.issue.value,
+            until,
+            sometimes,
+            place: place(self.case.defined),
+            is_of_this_version: is_one_of(version, &self.versions)?,
+            location: self.case.defined,
+            case: self.case.value,
+        })
+    }
+}
+
+impl Sometimes {
+    fn check(self) -> Result<Self, String> {
+        let Sometimes { runs, failed } = self;
+        if failed == 0 || failed >= runs {
+            return Err(format!(
+                "{failed} of {runs} runs is not sometimes; an entry without `sometimes` is for what always fails"
+            ));
+        }
+        if runs < ENOUGH_RUNS {
+            return Err(format!(
+                "{runs} runs are too few to know; count with `cargo xtask conformance --sut … --measure={ENOUGH_RUNS} CASE`"
+            ));
+        }
+        Ok(self)
+    }
+}
+
+/// Whether a version is among those; none: it is.
+fn is_one_of(version: &str, ranges: &[Spanned<String>]) -> Result<bool, Wrong> {
+    let Some(first) = ranges.first() else {
+        return Ok(true);
+    };
+    let version = parse_version(version).ok_or_else(|| {
+        let message = format!(
+            "the manifest's version is `{version}`, which `versions` can't be compared with; write one such as v1.2.3, or remove `versions`"
+        );
+        (first.defined, message)
+    })?;
+    // What was built after a release has its faults, unless somebody knows better.
+    let release = Version::new(version.major, version.minor, version.patch);
+    let mut is_one = false;
+    for range in ranges {
+        let range = parse_range(&range.value).ok_or_else(|| {
+            let message = format!(
+                "`{}` is no version; write one such as v1.2.3, or a range such as \">=1.2.0, <1.4.0\"",
+                range.value
+            );
+            (range.defined, message)
+        })?;
+        is_one |= range.matches(&version) || range.matches(&release);
+    }
+    Ok(is_one)
+}
+
+/// A version with or without its `v`; none: it is not one.
+pub fn parse_version(text: &str) -> Option<Version> {
+    let text = text.trim();
+    Version::parse(text.strip_prefix('v').unwrap_or(text)).ok()
+}
+
+/// A range; a version alone means itself, and `1.2` every version that begins so.
+fn parse_range(text: &str) -> Option<VersionReq> {
+    let comparators = text.split(',').map(|part| {
+        let part = part.trim();
+        let number = part.trim_start_matches(['<', '>', '=', '^', '~', ' ']);
+        let operator = part[..part.len() - number.len()].trim();
+        let operator = if operator.is_empty() { "=" } else { operator };
+        format!("{operator}{}", number.strip_prefix('v').unwrap_or(number))
+    });
+    VersionReq::parse(&comparators.collect::<Vec<_>>().join(", ")).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_found_with_any_text_in_their_gaps_and_in_their_order() {
+        let text = "no delete of csistoragecapacities: delete by publisher: csistoragecapacities csisc-569qx";
+        for found in [
+            "no delete of csistoragecapacities",
+            "no delete * by publisher",
+            "*delete by publisher: * csisc-*",
+        ] {
+            assert!(Words::parse(found).unwrap().are_in(text), "{found}");
+        }
+        for missing in ["no create of csistoragecapacities", "by publisher * no delete of"] {
+            assert!(!Words::parse(missing).unwrap().are_in(text), "{missing}");
+        }
+        for too_little in ["", "*", "never", "a * b * c"] {
+            assert!(Words::parse(too_little).is_err(), "{too_little}");
+        }
+    }
+
+    #[test]
+    fn a_version_is_compared_with_versions_and_ranges() {
+        let is_in = |version: &str, range: &str| {
+            let (version, range) = (parse_version(version).unwrap(), parse_range(range).unwrap());
+            range.matches(&version)
+        };
+        for (version, range) in [
+            ("v6.0.0", "6.0.0"),
+            ("6.0.0", "v6.0.0"),
+            ("v6.3.1", "6.3"),
+            ("v6.3.1", ">=v6.0.0, <v6.4.0"),
+            ("v7.0.0", "> 6"),
+        ] {
+            assert!(is_in(version, range), "{version} {range}");
+        }
+        for (version, range) in [
+            ("v6.0.1", "6.0.0"),
+            ("v5.3.0", ">=6.0.0"),
+            ("v6.4.0", ">=6.0.0, <6.4.0"),
+        ] {
+            assert!(!is_in(version, range), "{version} {range}");
+        }
+        assert!(parse_range("soon").is_none() && parse_range("").is_none());
+        assert!(parse_version("master").is_none());
+    }
+}

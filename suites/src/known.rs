@@ -1,0 +1,56 @@
+//! Known failures beside the cases: which entry excuses a failure, and which entries name no case.
+//!
+//! The entries themselves are the manifest's; what became of them in a run is the report's.
+
+use harness::manifest::{KnownFailure, Manifest};
+use harness::plan::Plan;
+use harness::scenario::ScenarioError;
+
+use crate::said::Said;
+use crate::select::{hint, is_meant};
+
+/// What is known of a case that has failed.
+pub(crate) enum Knowledge<'m> {
+    /// This entry excuses it.
+    Excused(&'m KnownFailure),
+    /// No entry does; the sentences say what those of the case are about.
+    Not(Vec<String>),
+}
+
+/// What a manifest knows of a failure.
+pub(crate) fn look_up<'m>(manifest: &'m Manifest, case: &str, said: &Said) -> Knowledge<'m> {
+    let named = || {
+        manifest
+            .known_failures(case)
+            .filter(|known| said.has(&known.fails))
+    };
+    if let Some(known) = named().find(|known| known.is_excused()) {
+        return Knowledge::Excused(known);
+    }
+    let told = manifest
+        .known_failures(case)
+        .map(|known| match said.has(&known.fails) {
+            true => format!(
+                "{} excused this until {}: {}",
+                known.place, known.until, known.why
+            ),
+            false => format!(
+                "{} excuses another failure of this case: “{}”",
+                known.place, known.fails
+            ),
+        });
+    Knowledge::Not(told.collect())
+}
+
+/// Refuses a manifest with an entry for a case that none of the catalogues has.
+pub fn check_known(manifest: &Manifest, plans: &[Plan]) -> Result<(), ScenarioError> {
+    manifest.check_cases(|name| {
+        if plans.iter().any(|plan| is_meant(name, plan.id())) {
+            return None;
+        }
+        let hint = hint(name, plans);
+        Some(format!(
+            "no case is called `{name}`{hint}; correct the entry, or remove it (`cargo xtask list` shows all cases)"
+        ))
+    })
+}

@@ -1,0 +1,184 @@
+//! What a failure says in words: the ones that catalogues of defects and of known failures name it by.
+
+use harness::judge::Failure;
+use harness::manifest::Words;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a failure says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Said {
+    /// The verdict; of a program that ended, with its last lines.
+    pub verdict: String,
+    /// The first missing link of the causal chain; empty: there is no chain, because a process ended.
+    pub link: String,
+    /// What was seen in the place of the link, or beside it.
+    pub note: String,
+}
+
+impl Said {
+    /// By that failure.
+    pub fn by(failure: &Failure) -> Self {
+        let link = failure.chain.first_missing();
+        Said {
+            verdict: failure.summary.clone(),
+            link: link.map(|link| link.text.clone()).unwrap_or_default(),
+            note: link.map(|link| link.note.clone()).unwrap_or_default(),
+        }
+    }
+
+    /// Whether these words are in it.
+    pub fn has(&self, words: &Words) -> bool {
+        words.are_in(&self.verdict) || words.are_in(&self.one_line())
+    }
+
+    /// Where the chain of causes ends, with its note; what happened, where there is no chain.
+    pub fn deciding(&self) -> String {
+        match (self.link.as_str(), self.note.as_str()) {
+            ("", _) => self.verdict.clone(),
+            (link, "") => link.to_owned(),
+            (link, note) => format!("{link}: {note}"),
+        }
+    }
+
+    /// What went wrong, and where the chain of causes ends.
+    pub fn one_line(&self) -> String {
+        let verdict = self.verdict.lines().next().unwrap_or_default();
+        match self.link.as_str() {
+            "" => verdict.to_owned(),
+            _ => format!("{verdict}; first missing: {}", self.deciding()),
+        }
+    }
+
+    /// Words by which the failure can be told again in another run: what changes from run to run is left open.
+    ///
+    /// Of a link that is its text, as the note speaks of what happened in this run: which node came first, which name was generated.
+    pub fn lasting(&self) -> String {
+        match self.link.as_str() {
+            "" => open(self.of_end().unwrap_or(&self.verdict)),
+            link => open(link),
+        }
+    }
+
+    /// Of the lines that a program said before it ended, the one that says why.
+    fn of_end(&self) -> Option<&str> {
+        let mut lines = self
+            .verdict
+            .lines()
+            .skip(1)
+            .map(|line| line.trim_start_matches([' ', '|']));
+        let is_reason = |line: &&str| {
+            let head = line.split(' ').next().unwrap_or_default();
+            ["panic:", "fatal error:", "thread '"]
+                .iter()
+                .any(|start| line.starts_with(start))
+                || (head.len() == 5 && head.starts_with('F') && head[1..].bytes().all(|b| b.is_ascii_digit()))
+        };
+        let reason = lines
+            .clone()
+            .find(is_reason)
+            .or_else(|| lines.find(|line| line.contains(".go:")));
+        let reason = reason.or_else(|| self.verdict.lines().skip(1).last())?;
+        // A line of klog's begins with day, time and thread.
+        Some(
+            reason
+                .split_once("] ")
+                .map_or(reason, |(_, text)| text)
+                .trim_start_matches([' ', '|']),
+        )
+    }
+}
+
+/// The text with a `*` for each name and figure that no other run would have.
+fn open(text: &str) -> String {
+    let mut out = String::new();
+    let line = text.lines().next().unwrap_or_default();
+    for piece in line.split_inclusive(|c: char| !(c.is_alphanumeric() || "._-".contains(c))) {
+        let word = piece.trim_end_matches(|c: char| !(c.is_alphanumeric() || "._-".contains(c)));
+        match is_of_one_run(word) {
+            true => {
+                out.push('*');
+                out.push_str(&piece[word.len()..]);
+            }
+            false => out.push_str(piece),
+        }
+    }
+    out.trim().to_owned()
+}
+
+/// Whether it is a generated name, a uid, an address or a time.
+fn is_of_one_run(word: &str) -> bool {
+    /// What the API server makes names with.
+    const LETTERS: &str = "bcdfghjklmnpqrstvwxz2456789";
+    const UID: usize = 36;
+    let generated = word
+        .rsplit_once('-')
+        .is_some_and(|(_, end)| end.len() == 5 && end.chars().all(|c| LETTERS.contains(c)));
+    let uid = word.len() >= UID && word.bytes().filter(|b| *b == b'-').count() >= 4 && {
+        let tail = &word.as_bytes()[word.len() - 12..];
+        tail.iter().all(u8::is_ascii_hexdigit)
+    };
+    let time = word
+        .strip_suffix('s')
+        .map(|number| number.trim_end_matches(['m', 'µ', 'n']));
+    let time = time.is_some_and(|number| {
+        number.starts_with(|c: char| c.is_ascii_digit()) && number.parse::<f64>().is_ok()
+    });
+    let address = word
+        .strip_prefix("0x")
+        .is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_hexdigit()));
+    /// So many figures are a port, an address or a size in bytes; status codes and counts have fewer.
+    const FIGURES: usize = 5;
+    let port = word.len() >= FIGURES && word.bytes().all(|b| b.is_ascii_digit());
+    generated || uid || time || address || port
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_changes_from_run_to_run_is_left_open() {
+        for (text, lasting) in [
+            (
+                "csistoragecapacities csisc-569qx (class fast)",
+                "csistoragecapacities * (class fast)",
+            ),
+            ("it holds pvc-0b1cd2ef-1111-2222-3333-444455556666.", "it holds *"),
+            ("not within 9.935s, 253ms late", "not within *, * late"),
+            ("at most 40 × request to update", "at most 40 × request to update"),
+            ("10Gi at n1, class fast-ssd", "10Gi at n1, class fast-ssd"),
+            (
+                "Post https://127.0.0.1:45575/apis",
+                "Post https://127.0.0.1:*/apis",
+            ),
+            ("addr=0x10 is nil", "addr=* is nil"),
+        ] {
+            assert_eq!(open(text), lasting);
+        }
+    }
+
+    #[test]
+    fn of_the_last_lines_of_a_program_the_reason_is_named() {
+        let said = |lines: &str| Said {
+            verdict: format!("publisher ended by itself: error: exit status: 2; its last lines:\n{lines}"),
+            link: String::new(),
+            note: String::new(),
+        };
+        for (lines, lasting) in [
+            (
+                "    | I1122 06:47:39 1 a.go:1] started\n    | F1122 06:47:39.671347   11629 main.go:551] unexpected error\n    | goroutine 1 [running]:",
+                "unexpected error",
+            ),
+            (
+                "    | panic: no class\n    | goroutine 1 [running]:",
+                "panic: no class",
+            ),
+            ("    | one\n    | no socket", "no socket"),
+        ] {
+            let said = said(lines);
+            assert_eq!(said.lasting(), lasting);
+            assert!(said.has(&Words::parse(lasting).unwrap()));
+        }
+    }
+}

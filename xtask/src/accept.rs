@@ -1,0 +1,152 @@
+//! `conformance --accept`: the failures of a run as entries of a manifest, for a maintainer to say why and until when.
+//!
+//! Reads the record of the run only. What an entry means is the manifest's business.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use crate::out::eprintln;
+use jiff::{ToSpan, Zoned};
+use suites::harness::manifest::{Manifest, Sometimes, UNWRITTEN, parse_version};
+use suites::report::Report;
+
+use crate::Exit;
+
+/// How long failures are excused that nobody has looked at yet, in days.
+const DAYS: i64 = 30;
+
+/// Where the entries go, and what they are for.
+pub(crate) struct Accept {
+    path: PathBuf,
+    manifest: PathBuf,
+    version: String,
+    /// Whether the manifest has its list already.
+    has_list: bool,
+}
+
+/// One entry before somebody has edited it.
+pub(crate) struct Entry<'a> {
+    pub(crate) case: &'a str,
+    pub(crate) fails: &'a str,
+    /// What else it said, for whoever looks for better words.
+    pub(crate) seen: String,
+    pub(crate) sometimes: Option<Sometimes>,
+}
+
+impl Accept {
+    /// Looks whether the file is free before anything is run; the error is told already.
+    pub(crate) fn into(path: Option<&Path>, sut: &Path, manifest: &Manifest) -> Result<Self, Exit> {
+        let path = path.map_or_else(|| sut.with_extension("accepted.yaml"), Path::to_owned);
+        if path.exists() {
+            eprintln!(
+                "error: {} is there already, and is not written over; remove it, or name another with --accept=FILE",
+                path.display()
+            );
+            return Err(Exit::Usage);
+        }
+        Ok(Accept {
+            path,
+            manifest: sut.to_owned(),
+            version: manifest.version.clone(),
+            has_list: manifest.has_known_failures(),
+        })
+    }
+
+    /// Writes an entry for every case that counts against the programs; the error is told already.
+    pub(crate) fn write(&self, report: &Report) -> Result<(), Exit> {
+        let failed = report.cases.iter().filter(|case| case.verdict == "fail");
+        let entries: Vec<(String, &str, String)> = failed
+            .filter_map(|case| {
+                Some((
+                    case.said.as_ref()?.lasting(),
+                    case.id.as_str(),
+                    case.reason.clone(),
+                ))
+            })
+            .collect();
+        if entries.is_empty() {
+            eprintln!(
+                "nothing failed that is not known, so {} is not written",
+                self.path.display()
+            );
+            return Ok(());
+        }
+        let entries = entries.iter().map(|(fails, case, seen)| Entry {
+            case,
+            fails,
+            seen: seen.clone(),
+            sometimes: None,
+        });
+        let count = entries.len();
+        let text = self.text(entries);
+        let written = std::fs::File::options()
+            .write(true)
+            .create_new(true)
+            .open(&self.path)
+            .and_then(|mut file| file.write_all(text.as_bytes()));
+        if let Err(error) = written {
+            eprintln!(
+                "error: {}: {error}; name a file that can be written with --accept=FILE",
+                self.path.display()
+            );
+            return Err(Exit::Environment);
+        }
+        let entries = if count == 1 { "entry is" } else { "entries are" };
+        eprintln!(
+            "{count} {entries} in {}: say `why` and `issue` in each, and move them into {}",
+            self.path.display(),
+            self.manifest.display()
+        );
+        Ok(())
+    }
+
+    fn text<'e>(&self, entries: impl Iterator<Item = Entry<'e>>) -> String {
+        let mut text = format!(
+            "# What failed of {}. Say `why` and `issue` in each entry, correct `fails` and `until`, and\n",
+            self.manifest.display()
+        );
+        if self.has_list {
+            text.push_str("# move the entries to those below its `knownFailures`.\n");
+        } else {
+            text.push_str("# add all this to its end.\nknownFailures:\n");
+        }
+        for entry in entries {
+            text.push_str(&entry.text(&self.version));
+        }
+        text
+    }
+}
+
+impl Entry<'_> {
+    /// The entry as YAML, indented as an item of `knownFailures`.
+    pub(crate) fn text(&self, version: &str) -> String {
+        let mut text = String::new();
+        let seen = self.seen.replace(['\n', '\r'], " ");
+        if !seen.is_empty() {
+            let _ = writeln!(text, "  # {seen}");
+        }
+        let _ = writeln!(text, "  - case: {}", self.case);
+        let _ = writeln!(text, "    fails: {}", quoted(self.fails));
+        if parse_version(version).is_some() {
+            let _ = writeln!(text, "    versions: [{version}]");
+        }
+        if let Some(Sometimes { runs, failed }) = self.sometimes {
+            let _ = writeln!(text, "    sometimes: {{runs: {runs}, failed: {failed}}}");
+        }
+        let _ = writeln!(text, "    why: {UNWRITTEN}");
+        let _ = writeln!(text, "    issue: {UNWRITTEN}");
+        let _ = writeln!(text, "    until: {}", soon());
+        text
+    }
+}
+
+/// A text that YAML reads as it is, whatever is in it: a JSON string is one.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+fn soon() -> jiff::civil::Date {
+    let today = Zoned::now().date();
+    today.checked_add(DAYS.days()).unwrap_or(today)
+}

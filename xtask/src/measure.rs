@@ -1,0 +1,133 @@
+//! `conformance --measure`: how often each case fails with which words, and the entries that say so.
+
+use std::collections::BTreeMap;
+
+use crate::out::{eprintln, println};
+use indicatif::{ProgressBar, ProgressStyle};
+use suites::harness::manifest::{ENOUGH_RUNS, Sometimes};
+use suites::harness::plan::Plan;
+use suites::{Measured, Session};
+
+use crate::Exit;
+use crate::accept::Entry;
+use crate::drive::runtime;
+use crate::interrupt::interrupted;
+
+/// Runs every case so many times, and tells what became of it.
+pub(crate) fn measure(session: &Session, plans: Vec<Plan>, times: u32, version: &str) -> Exit {
+    let runtime = match runtime() {
+        Ok(runtime) => runtime,
+        Err(exit) => return exit,
+    };
+    let bar = ProgressBar::new(plans.len() as u64 * u64::from(times));
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} runs");
+    let bar = bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let measured = runtime.block_on(async {
+        tokio::select! {
+            measured = suites::measure(session, plans, times, |_| bar.inc(1)) => Some(measured),
+            () = interrupted() => None,
+        }
+    });
+    bar.finish_and_clear();
+    let Some(measured) = measured else {
+        eprintln!("interrupted: nothing is told of the runs so far");
+        return Exit::Interrupted;
+    };
+    table(&measured, times);
+    entries(&measured, version);
+    exit(&measured)
+}
+
+/// A line for each kind of failure, and one for all that never failed.
+fn table(measured: &BTreeMap<String, Measured>, times: u32) {
+    let width = measured.keys().map(String::len).max().unwrap_or(0);
+    for (case, measured) in measured {
+        for (words, seen) in &measured.failures {
+            let known = seen
+                .known
+                .as_ref()
+                .map(|known| format!("  [known: {}]", known.place));
+            println!(
+                "{case:<width$}  failed {} of {}  “{words}”{}",
+                seen.failed,
+                measured.runs,
+                known.unwrap_or_default()
+            );
+        }
+        if measured.open > 0 {
+            println!(
+                "{case:<width$}  {} of {times} runs could not be decided",
+                measured.open
+            );
+        }
+    }
+    let count = |is_meant: &dyn Fn(&Measured) -> bool| measured.values().filter(|one| is_meant(one)).count();
+    let skipped = count(&|one| one.skipped.is_some());
+    let cases = measured.len() - skipped;
+    println!(
+        "\n{cases} {}, {times} times each: {} failed never, {} always, {} sometimes{}",
+        if cases == 1 { "case" } else { "cases" },
+        count(&|one| one.failures.is_empty() && one.skipped.is_none()),
+        count(&|one| one.runs > 0 && failed(one) == one.runs),
+        count(&|one| failed(one) > 0 && failed(one) < one.runs),
+        match skipped {
+            0 => String::new(),
+            _ => format!("; {skipped} more are skipped"),
+        }
+    );
+}
+
+fn failed(measured: &Measured) -> u32 {
+    measured.failures.values().map(|seen| seen.failed).sum()
+}
+
+/// What to write into the manifest for failures that it does not know, or knows for another frequency.
+fn entries(measured: &BTreeMap<String, Measured>, version: &str) {
+    let mut text = String::new();
+    let mut are_too_few = false;
+    for (case, measured) in measured {
+        for (words, seen) in &measured.failures {
+            let sometimes = (seen.failed < measured.runs).then_some(Sometimes {
+                runs: measured.runs,
+                failed: seen.failed,
+            });
+            let is_told = seen
+                .known
+                .as_ref()
+                .is_some_and(|known| known.sometimes.is_some() == sometimes.is_some());
+            if !is_told {
+                are_too_few |= sometimes.is_some_and(|seen| seen.runs < ENOUGH_RUNS);
+                let entry = Entry {
+                    case,
+                    fails: words,
+                    seen: String::new(),
+                    sometimes,
+                };
+                text.push_str(&entry.text(version));
+            }
+        }
+    }
+    if text.is_empty() {
+        return;
+    }
+    println!("\nEntries for `knownFailures` of the manifest; say `why` and `issue` in each:\n{text}");
+    if are_too_few {
+        println!("The manifest takes `sometimes` of {ENOUGH_RUNS} runs and more: measure as many.");
+    }
+}
+
+/// As for a run: a failure that is not known counts.
+fn exit(measured: &BTreeMap<String, Measured>) -> Exit {
+    let seen = || measured.values().flat_map(|one| one.failures.values());
+    if seen().any(|seen| seen.known.is_none()) {
+        return Exit::Failed;
+    }
+    if measured.values().all(|one| one.skipped.is_some()) {
+        eprintln!("error: every selected case is skipped, so nothing was measured");
+        return Exit::Nothing;
+    }
+    if measured.values().any(|one| one.open > 0) {
+        return Exit::Inconclusive;
+    }
+    Exit::Passed
+}
