@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use harness::journal::{Fact, ProcessEvent, What};
-use harness::judge::{Failure, Verdict};
+use harness::judge::{Failure, Finding, Verdict, findings};
 use harness::machine;
 use harness::manifest::{KnownFailure, Manifest};
 use harness::plan::Plan;
@@ -146,6 +146,8 @@ pub struct CaseResult {
     pub elapsed: Duration,
     /// How often it was run again with the machine to itself, because nothing could be told beside the others.
     pub repeated: u32,
+    /// What systems did wrong beside the point of the case.
+    pub findings: Vec<Finding>,
     /// Where the run is kept: the first one of several attempts, which is the one that is explained.
     pub folder: Option<PathBuf>,
     /// Why the run could not be kept, though it was to be.
@@ -155,6 +157,7 @@ pub struct CaseResult {
 /// One attempt at a case.
 struct Attempt {
     ended: Ended,
+    findings: Vec<Finding>,
     elapsed: Duration,
     folder: Option<PathBuf>,
     unkept: Option<String>,
@@ -165,6 +168,7 @@ impl Attempt {
     fn without_run(ended: Ended) -> Self {
         Attempt {
             ended,
+            findings: Vec::new(),
             elapsed: Duration::ZERO,
             folder: None,
             unkept: None,
@@ -213,6 +217,7 @@ impl Session {
         CaseResult {
             plan,
             ended: attempts.ended,
+            findings: attempts.findings,
             elapsed: attempts.elapsed,
             repeated,
             folder: attempts.folder,
@@ -236,6 +241,7 @@ impl Session {
         let result = CaseResult {
             plan,
             ended: attempt.ended,
+            findings: attempt.findings,
             elapsed: attempt.elapsed,
             repeated: 0,
             folder: attempt.folder,
@@ -341,6 +347,7 @@ impl Session {
         };
         Attempt {
             ended,
+            findings: findings(plan, &outcome.journal.since(0)),
             elapsed: outcome.elapsed,
             folder,
             unkept,

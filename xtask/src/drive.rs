@@ -157,6 +157,7 @@ fn header(drive: &Drive<'_>, options: RunOptions, partial: Option<String>, catal
         partial,
         shards: None,
         unfinished: Vec::new(),
+        findings: Vec::new(),
         catalogue,
         known_failures: drive
             .manifest
@@ -201,6 +202,7 @@ async fn run_all(
     let ids: Vec<String> = plans.iter().map(|plan| plan.id().to_owned()).collect();
     let bar = progress(plans.len());
     let muted = github::mute();
+    let manifest = session.manifest.clone();
     let (mut results, mut never_ready) = (Vec::new(), 0);
     let each = |result: CaseResult| {
         bar.inc(1);
@@ -223,6 +225,9 @@ async fn run_all(
     bar.finish_and_clear();
     report.seconds = started.elapsed().as_secs_f64();
     report.cases = results.iter().map(CaseRecord::new).collect();
+    for result in &results {
+        report.add_findings(result, manifest.as_ref());
+    }
     let has_ended = |id: &String| report.cases.iter().any(|case| case.id == *id);
     report.unfinished = ids.into_iter().filter(|id| !has_ended(id)).collect();
     let why = cut.as_ref().map(|cut| cut.reason(&report));
@@ -322,6 +327,11 @@ pub(crate) fn summarize(report: &Report, verbose: bool) {
     if repeated > 0 {
         println!("{repeated} ran again alone: beside the others the machine was too busy to tell");
     }
+    for finding in &report.findings {
+        let known = finding.known.as_ref().map_or("", |_| " (known)");
+        println!("finding: {} {}: {}{known}", finding.role, finding.rule, finding.text);
+        println!("         {}", finding.extent());
+    }
     for reason in &report.partial {
         println!("partial: {reason}");
     }
@@ -361,6 +371,7 @@ pub(crate) fn exit_of(results: &[CaseResult], report: &Report) -> Exit {
 pub(crate) fn exit_of_record(report: &Report) -> Exit {
     match exit_of_verdicts(&report.cases) {
         exit @ (Exit::Failed | Exit::Environment) => exit,
+        _ if report.open_findings().next().is_some() => Exit::Findings,
         _ if !report.unfinished.is_empty() => Exit::Incomplete,
         // An entry that excuses nothing makes a wrong file of the manifest, whatever else could not be decided.
         Exit::Passed | Exit::Inconclusive if !report.idle_entries().is_empty() => Exit::Usage,

@@ -19,6 +19,8 @@ pub enum Exit {
     Inconclusive,
     /// Nothing failed, but a part of the run is missing.
     Incomplete,
+    /// Nothing failed, but a system broke a rule beside the point of the cases.
+    Findings,
     /// The user interrupted the command.
     Interrupted,
 }
@@ -34,6 +36,7 @@ impl Exit {
             Exit::Nothing => 4,
             Exit::Inconclusive => 5,
             Exit::Incomplete => 6,
+            Exit::Findings => 7,
             Exit::Interrupted => 130,
         }
     }

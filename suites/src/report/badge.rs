@@ -85,7 +85,10 @@ fn badge(report: &Report) -> Badge {
         features => message.push_str(&format!(" + {features} features")),
     }
     let is_undecided = report.count("inconclusive") + report.count("error") > 0;
-    let colour = if report.bad().next().is_some() || !report.idle_entries().is_empty() {
+    let colour = if report.bad().next().is_some()
+        || !report.idle_entries().is_empty()
+        || report.open_findings().next().is_some()
+    {
         BAD
     } else if is_undecided || executed(report, |_| true).1 == 0 {
         UNKNOWN

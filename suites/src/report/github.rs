@@ -29,6 +29,10 @@ pub fn annotations(report: &Report) -> Vec<String> {
     for wrong in report.idle_entries() {
         lines.push(format!("::error title=known failures::{}", message(&wrong)));
     }
+    for finding in report.open_findings() {
+        let text = format!("{}: {} ({})", finding.role, finding.text, finding.extent());
+        lines.push(format!("::error title=finding {}::{}", finding.rule, message(&text)));
+    }
     for reason in &report.partial {
         lines.push(format!("::notice title=partial::{}", message(reason)));
     }

@@ -10,7 +10,7 @@ use harness::scenario::Level;
 use quick_junit::{FlakyOrRerun, NonSuccessKind, TestCase, TestCaseStatus, TestRerun, TestSuite, XmlString};
 
 use super::escape::plain;
-use super::{CaseRecord, Report};
+use super::{CaseRecord, FindingRecord, Report};
 use crate::Cause;
 
 /// The record as JUnit XML, in the dialect of Jenkins and Maven Surefire.
@@ -27,6 +27,10 @@ pub(super) fn xml(report: &Report) -> String {
     let idle = report.idle_entries();
     if !idle.is_empty() {
         all.add_test_suite(manifest(&idle));
+    }
+    let open: Vec<&FindingRecord> = report.open_findings().collect();
+    if !open.is_empty() {
+        all.add_test_suite(findings(&open));
     }
     // Writing to memory can't fail, and the texts are XML strings by their type.
     all.to_string().unwrap_or_default()
@@ -56,6 +60,16 @@ fn manifest(idle: &[String]) -> TestSuite {
         status.set_message(text(&one_line(wrong)));
         let place = wrong.split(": ").next().unwrap_or_default();
         TestCase::new(text(&format!("known failure at {place}")), status)
+    }));
+    suite
+}
+
+fn findings(open: &[&FindingRecord]) -> TestSuite {
+    let mut suite = TestSuite::new("findings");
+    suite.add_test_cases(open.iter().map(|finding| {
+        let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+        status.set_message(text(&format!("{} ({})", finding.text, finding.extent())));
+        TestCase::new(text(&format!("{} {}", finding.role, finding.rule)), status)
     }));
     suite
 }

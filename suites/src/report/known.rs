@@ -4,7 +4,8 @@ use harness::manifest::KnownFailure;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CaseRecord, IN_MEMORY, Report};
+use super::findings::AREA;
+use super::{CaseRecord, FindingRecord, IN_MEMORY, Report};
 use crate::select::is_meant;
 
 /// One entry of the manifest that speaks of the version that was tested.
@@ -39,6 +40,9 @@ impl KnownRecord {
             .iter()
             .filter(|case| is_meant(&self.case, &case.id))
             .collect();
+        if self.case.starts_with(AREA) {
+            return self.wrong_about_findings(report);
+        }
         let is_used = cases.iter().any(|case| case.known.as_ref() == Some(&self.place));
         if is_used || self.sometimes || cases.is_empty() || cases.iter().any(|case| is_open(case, report)) {
             return None;
@@ -55,6 +59,20 @@ impl KnownRecord {
             "{}: nothing failed with “{}”: {remedy}",
             self.place, self.fails
         ))
+    }
+}
+
+impl KnownRecord {
+    /// The same for an entry that speaks of findings.
+    fn wrong_about_findings(&self, report: &Report) -> Option<String> {
+        let is_used = |finding: &FindingRecord| finding.known.as_ref() == Some(&self.place);
+        let is_needed = self.sometimes || report.findings.iter().any(is_used);
+        (!is_needed).then(|| {
+            format!(
+                "{}: no finding says “{}”; correct `fails`, or remove the entry",
+                self.place, self.fails
+            )
+        })
     }
 }
 

@@ -10,7 +10,7 @@ pub(super) fn page(report: &Report, limit: usize) -> String {
     let mut out = String::new();
     let name = format!("{} {}", report.system.name, report.system.version);
     let idle = report.idle_entries();
-    let word = if report.bad().next().is_some() || !idle.is_empty() {
+    let word = if report.bad().next().is_some() || !idle.is_empty() || report.open_findings().next().is_some() {
         "failed"
     } else {
         "result"
@@ -23,6 +23,17 @@ pub(super) fn page(report: &Report, limit: usize) -> String {
         &mut out,
         &format!("**{}** in {:.1} s\n", report.counts_in_words(), report.seconds),
     );
+    for finding in &report.findings {
+        let known = finding.known.as_ref().map_or("", |_| " (known)");
+        let text = format!(
+            "{} {}: {} ({}){known}",
+            finding.role,
+            finding.rule,
+            finding.text,
+            finding.extent()
+        );
+        put(&mut out, &format!("- finding: {}", markdown(&text)));
+    }
     for reason in &report.partial {
         put(&mut out, &format!("- partial: {}", markdown(reason)));
     }

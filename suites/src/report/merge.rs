@@ -171,6 +171,9 @@ fn is_of_one_run(
 
 fn add(all: &mut Report, report: Report) {
     all.cases.extend(report.cases);
+    for finding in report.findings {
+        all.add_finding(finding);
+    }
     all.unfinished.extend(report.unfinished);
     all.seconds = all.seconds.max(report.seconds);
     if report.started < all.started {

@@ -2,6 +2,7 @@
 
 mod badge;
 pub(crate) mod escape;
+pub(crate) mod findings;
 pub mod github;
 mod html;
 mod junit;
@@ -21,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::said::Said;
 use crate::session::{CaseResult, Cause, Ended};
 
+pub use findings::FindingRecord;
 pub(crate) use html::STYLE;
 pub use known::KnownRecord;
 pub use merge::{MergeError, merge};
@@ -74,6 +76,9 @@ pub struct Report {
     /// The known failures that the manifest names for this version.
     #[serde(default)]
     pub known_failures: Vec<KnownRecord>,
+    /// What the systems did wrong beside the point of the cases.
+    #[serde(default)]
+    pub findings: Vec<FindingRecord>,
     /// Number of cases by verdict; a verdict that no case has is left out.
     #[schemars(schema_with = "schema::counts")]
     pub counts: BTreeMap<String, usize>,

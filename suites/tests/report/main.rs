@@ -84,6 +84,16 @@ fn report(cases: Vec<CaseRecord>) -> Report {
         partial: vec![format!("partial {NASTY}")],
         shards: None,
         unfinished: Vec::new(),
+        findings: vec![FindingRecord {
+            rule: "csi-arguments".to_owned(),
+            role: "publisher".to_owned(),
+            text: format!("finding {NASTY}"),
+            count: 3,
+            cases: 2,
+            first: "publisher/value/a".to_owned(),
+            seconds: 0.25,
+            known: Some(PLACE.to_owned()),
+        }],
         catalogue: 0,
         known_failures: vec![KnownRecord {
             place: PLACE.to_owned(),

@@ -91,6 +91,20 @@ fn about(report: &Report) -> String {
         }
         out.push_str("</ul>\n");
     }
+    if !report.findings.is_empty() {
+        out.push_str("<p><strong>Findings</strong>: what a program did wrong beside the point of the cases</p>\n<ul>\n");
+        for finding in &report.findings {
+            let known = finding.known.as_ref().map_or("", |_| " (known)");
+            out.push_str(&format!(
+                "<li>{} <code>{}</code>: {} <span class=\"quiet\">{}{known}</span></li>\n",
+                xml(&finding.role),
+                xml(&finding.rule),
+                xml(&finding.text),
+                xml(&finding.extent())
+            ));
+        }
+        out.push_str("</ul>\n");
+    }
     let idle = report.idle_entries();
     if !idle.is_empty() {
         out.push_str("<p><strong>Entries for known failures that excuse nothing:</strong></p>\n<ul>\n");

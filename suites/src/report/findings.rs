@@ -1,0 +1,106 @@
+//! Findings of a run: what a system did wrong beside the point of the cases, once per cause over all cases.
+
+use harness::judge::Finding;
+use harness::manifest::Manifest;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Report;
+use crate::known::{Knowledge, look_up};
+use crate::said::Said;
+use crate::session::CaseResult;
+
+/// How the entries of manifests name findings in the place of a case: `finding/csi-arguments`.
+pub(crate) const AREA: &str = "finding";
+
+/// One thing that a system did wrong beside the point of the cases.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FindingRecord {
+    /// The rule that it broke.
+    pub rule: String,
+    /// The role of the system.
+    pub role: String,
+    /// What was wrong.
+    pub text: String,
+    /// How often, over all cases.
+    pub count: u64,
+    /// In how many cases.
+    pub cases: usize,
+    /// The first of these cases, by id.
+    pub first: String,
+    /// When it was first seen in that case, in seconds since the case began.
+    pub seconds: f64,
+    /// The entry of the manifest that excuses it, as file:line:column.
+    pub known: Option<String>,
+}
+
+impl FindingRecord {
+    fn new(case: &str, finding: &Finding, manifest: Option<&Manifest>) -> Self {
+        let said = Said {
+            verdict: finding.text.clone(),
+            link: String::new(),
+            note: String::new(),
+        };
+        let name = format!("{AREA}/{}", finding.rule);
+        let known = manifest.and_then(|manifest| match look_up(manifest, &name, &said) {
+            Knowledge::Excused(known) => Some(known.place.clone()),
+            Knowledge::Not(_) => None,
+        });
+        FindingRecord {
+            rule: finding.rule.to_owned(),
+            role: finding.role.as_str().to_owned(),
+            text: finding.text.clone(),
+            count: finding.count,
+            cases: 1,
+            first: case.to_owned(),
+            seconds: finding.at.as_secs_f64(),
+            known,
+        }
+    }
+
+    /// How often and where, in words.
+    pub fn extent(&self) -> String {
+        let plural = |count: u64, one: &str| match count {
+            1 => format!("1 {one}"),
+            _ => format!("{count} {one}s"),
+        };
+        format!(
+            "{} in {}, first in {} at +{:.3}s",
+            plural(self.count, "time"),
+            plural(self.cases as u64, "case"),
+            self.first,
+            self.seconds
+        )
+    }
+}
+
+impl Report {
+    /// Adds what the systems did wrong in a case. Each case is added once.
+    pub fn add_findings(&mut self, result: &CaseResult, manifest: Option<&Manifest>) {
+        for finding in &result.findings {
+            self.add_finding(FindingRecord::new(result.plan.id(), finding, manifest));
+        }
+    }
+
+    /// Adds a finding to those that are known from other cases.
+    pub(super) fn add_finding(&mut self, new: FindingRecord) {
+        let key = |finding: &FindingRecord| (finding.rule.clone(), finding.role.clone(), finding.text.clone());
+        match self.findings.binary_search_by_key(&key(&new), key) {
+            Err(at) => self.findings.insert(at, new),
+            Ok(at) => {
+                let same = &mut self.findings[at];
+                same.count += new.count;
+                same.cases += new.cases;
+                if new.first < same.first {
+                    (same.first, same.seconds) = (new.first, new.seconds);
+                }
+            }
+        }
+    }
+
+    /// The findings that no entry of the manifest excuses.
+    pub fn open_findings(&self) -> impl Iterator<Item = &FindingRecord> {
+        self.findings.iter().filter(|finding| finding.known.is_none())
+    }
+}
