@@ -190,7 +190,7 @@ fn plain_words(message: String) -> String {
             },
         );
     }
-    if message.starts_with("budget breached") {
+    if message.starts_with("budget breached") || message == "recursion limit exceeded" {
         return "the file is too large, or too deeply nested, to be a case or a manifest; make several files of it".to_owned();
     }
     const WORDS: [(&str, &str); 9] = [
@@ -360,20 +360,22 @@ mod tests {
     #[test]
     fn errors_speak_no_words_of_the_yaml_library() {
         let deep = format!("{MINIMAL}cluster: {}{}\n", "[".repeat(3000), "]".repeat(3000));
+        let large = format!("{MINIMAL}cluster: {{nodes: [{}n]}}\n", "n, ".repeat(300_000));
         for (text, words) in [
             (
                 format!("{MINIMAL}title: again\n"),
                 "the key `title` is there twice; remove one of them",
             ),
             (
-                MINIMAL.replace("steps: []", "steps:"),
+                format!("{MINIMAL}cluster: {{nodes: [~]}}\n"),
                 "nothing stands here; expected",
             ),
-            (deep, "too deeply nested"),
+            (deep, "too large, or too deeply nested"),
+            (large, "too large, or too deeply nested"),
         ] {
             let error = parse("f.yaml", &text).unwrap_err().to_string();
             assert!(error.contains(words), "no “{words}” in {error}");
-            for own in ["Policy", "budget", "unit value"] {
+            for own in ["Policy", "budget", "unit value", "recursion"] {
                 assert!(!error.contains(own), "{error}");
             }
         }

@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     fn table(yaml: &str) -> Table {
-        serde_saphyr::from_str(yaml).unwrap()
+        crate::scenario::read("f.yaml", yaml).unwrap()
     }
 
     #[test]
