@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::journal::{AnswerFact, CallFact, Change, CommitFact, Fact, What};
+use crate::plan::{DRIVER_LABEL, MANAGED_LABEL};
 use crate::scenario::Role;
 
 /// Objects by name, of one resource.
@@ -66,7 +67,7 @@ pub(crate) struct World {
     refusals: BTreeMap<String, Refusal>,
     /// How often each thing was asked or attempted.
     rounds: Rounds,
-    /// uids of the capacity objects that publishers made.
+    /// uids of the capacity objects that publishers made without the labels that tell whose they are.
     made: BTreeSet<String>,
     /// What the driver told the harness, by the case's name for it, with the fact.
     answers: BTreeMap<String, (u64, AnswerFact)>,
@@ -106,14 +107,17 @@ impl World {
     }
 
     fn note_maker(&mut self, commit: &CommitFact) {
-        let is_made =
-            commit.change == Change::Added && Role::of_client(&commit.client) == Some(Role::Publisher);
+        let labels = &commit.object["metadata"]["labels"];
+        let is_made = commit.change == Change::Added
+            && Role::of_client(&commit.client) == Some(Role::Publisher)
+            // One that had them and lost them was handed over.
+            && [DRIVER_LABEL, MANAGED_LABEL].iter().any(|label| labels[label].is_null());
         // Kept after its end: the change that ends an object tells it as it was.
         self.made
             .extend(is_made.then(|| uid_of(&commit.object).to_owned()));
     }
 
-    /// Whether a publisher of this case made the object.
+    /// Whether a publisher of this case made the object, and never labelled it.
     pub(crate) fn is_made_by_publisher(&self, object: &Value) -> bool {
         self.made.contains(uid_of(object))
     }

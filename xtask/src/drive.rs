@@ -329,7 +329,10 @@ pub(crate) fn summarize(report: &Report, verbose: bool) {
     }
     for finding in &report.findings {
         let known = finding.known.as_ref().map_or("", |_| " (known)");
-        println!("finding: {} {}: {}{known}", finding.role, finding.rule, finding.text);
+        println!(
+            "finding: {} {}: {}{known}",
+            finding.role, finding.rule, finding.text
+        );
         println!("         {}", finding.extent());
     }
     for reason in &report.partial {

@@ -173,7 +173,12 @@ fn of_request(plan: &Plan, request: &RequestFact) -> Option<(&'static str, Role,
     if let (400 | 415 | 422, Some(message)) = (request.code, &request.message)
         && !message.contains("perturbed")
     {
-        let text = format!("{} {resource} is refused with {}", request.verb, request.code);
+        let text = format!(
+            "{} {resource} is refused with {}{}",
+            request.verb,
+            request.code,
+            field_of(message)
+        );
         return Some((INVALID, role, text));
     }
     let version = request.version.as_ref()?;
@@ -185,6 +190,17 @@ fn of_request(plan: &Plan, request: &RequestFact) -> Option<(&'static str, Role,
         let text = format!("{version} {plural} is asked for, which Kubernetes {release} does not serve");
         (VERSION, role, text)
     })
+}
+
+/// The field that a message of the API server names first, as ` (metadata.name)`.
+fn field_of(message: &str) -> String {
+    let field = message.split_once(" is invalid: ").and_then(|(_, rest)| {
+        let field = rest.trim_start_matches('[').split(": ").next()?;
+        field
+            .starts_with(|c: char| c.is_ascii_lowercase())
+            .then_some(field)
+    });
+    field.map(|field| format!(" ({field})")).unwrap_or_default()
 }
 
 /// Whether a publisher has made an object that does not say whose it is.

@@ -85,7 +85,8 @@ impl Report {
 
     /// Adds a finding to those that are known from other cases.
     pub(super) fn add_finding(&mut self, new: FindingRecord) {
-        let key = |finding: &FindingRecord| (finding.rule.clone(), finding.role.clone(), finding.text.clone());
+        let key =
+            |finding: &FindingRecord| (finding.rule.clone(), finding.role.clone(), finding.text.clone());
         match self.findings.binary_search_by_key(&key(&new), key) {
             Err(at) => self.findings.insert(at, new),
             Ok(at) => {

@@ -31,7 +31,11 @@ pub fn annotations(report: &Report) -> Vec<String> {
     }
     for finding in report.open_findings() {
         let text = format!("{}: {} ({})", finding.role, finding.text, finding.extent());
-        lines.push(format!("::error title=finding {}::{}", finding.rule, message(&text)));
+        lines.push(format!(
+            "::error title=finding {}::{}",
+            finding.rule,
+            message(&text)
+        ));
     }
     for reason in &report.partial {
         lines.push(format!("::notice title=partial::{}", message(reason)));

@@ -10,7 +10,8 @@ pub(super) fn page(report: &Report, limit: usize) -> String {
     let mut out = String::new();
     let name = format!("{} {}", report.system.name, report.system.version);
     let idle = report.idle_entries();
-    let word = if report.bad().next().is_some() || !idle.is_empty() || report.open_findings().next().is_some() {
+    let word = if report.bad().next().is_some() || !idle.is_empty() || report.open_findings().next().is_some()
+    {
         "failed"
     } else {
         "result"
