@@ -37,7 +37,7 @@ impl LastWords {
         }
         if self.others >= LIVES {
             self.reason.clear();
-        } else if self.reason.len() < REASON_LINES {
+        } else if self.reason.len() < REASON_LINES && !is_frame_of_go(line) {
             self.reason.push(readable(line));
         }
     }
@@ -54,6 +54,12 @@ fn is_reason(line: &str) -> bool {
     STARTS.iter().any(|start| line.starts_with(start))
         || klog_level(line) == Some('F')
         || (line.starts_with("thread '") && line.contains(" panicked at "))
+}
+
+/// Whether a line of a stack leads through Go's own way to end a program, or says no more than in which file the line above is.
+fn is_frame_of_go(line: &str) -> bool {
+    const OWN: [&str; 4] = ["panic(", "runtime.", "runtime/", "k8s.io/apimachinery/pkg/util/runtime."];
+    line.starts_with('\t') || OWN.iter().any(|own| line.starts_with(own))
 }
 
 fn is_klog(line: &str) -> bool {
