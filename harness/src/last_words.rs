@@ -58,7 +58,12 @@ fn is_reason(line: &str) -> bool {
 
 /// Whether a line of a stack leads through Go's own way to end a program, or says no more than in which file the line above is.
 fn is_frame_of_go(line: &str) -> bool {
-    const OWN: [&str; 4] = ["panic(", "runtime.", "runtime/", "k8s.io/apimachinery/pkg/util/runtime."];
+    const OWN: [&str; 4] = [
+        "panic(",
+        "runtime.",
+        "runtime/",
+        "k8s.io/apimachinery/pkg/util/runtime.",
+    ];
     line.starts_with('\t') || OWN.iter().any(|own| line.starts_with(own))
 }
 

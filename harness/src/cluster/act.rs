@@ -60,8 +60,8 @@ impl Cluster {
         let depends = |told: &String| match (resource.as_deref(), next) {
             // Events of one resource stay in order.
             (Some(resource), _) if resource == told => false,
-            // Pods come with their claims, many at once, as users make them.
-            (Some(resource), Action::Create(_)) => !(is_workload(resource) && is_workload(told)),
+            // A new claim says nothing to pods that are there.
+            (Some("persistentvolumeclaims"), Action::Create(_)) => told != "pods",
             _ => true,
         };
         if self.untold.iter().any(depends) {
@@ -217,10 +217,6 @@ impl Cluster {
             }
         }
     }
-}
-
-fn is_workload(resource: &str) -> bool {
-    matches!(resource, "pods" | "persistentvolumeclaims")
 }
 
 /// Why an action could not be done.

@@ -12,8 +12,8 @@ use serde_json::Value;
 use super::known::Known;
 use super::{DriverPlan, Plan, Step, WORKLOADS, backend, bound, expect, feature, objects};
 use crate::scenario::{
-    CapacitySpec, ClusterSpec, Mode, NodeSpec, PoolSpec, Role, Scenario, ScenarioError, Short, Spanned,
-    StepSpec,
+    ActionSpec, CapacitySpec, ClusterSpec, Mode, NodeSpec, PoolSpec, Role, Scenario, ScenarioError, Short,
+    Spanned, StepSpec,
 };
 use crate::segment::{Segment, Segments};
 
@@ -275,13 +275,20 @@ impl Lowering<'_> {
         polls: bool,
     ) -> Result<Step, ScenarioError> {
         let mut actions = Vec::new();
+        // Pods that come together come after all their claims: systems know those by then.
+        let mut pods = Vec::new();
         for action in &spec.value.actions {
-            let lowered = self
+            let mut lowered = self
                 .action(&action.value)
                 .map_err(|message| scenario.error(action.defined, message))?;
             lowered.iter().for_each(|(action, _)| self.known.action(action));
+            match &action.value {
+                ActionSpec::Pod(_) => pods.extend(lowered.pop()),
+                _ => actions.append(&mut pods),
+            }
             actions.extend(lowered);
         }
+        actions.append(&mut pods);
         let mut expectations = Vec::new();
         for item in &spec.value.expect {
             let lowered = expect::expect(&item.value, item.defined.line(), &self.segments, polls)
