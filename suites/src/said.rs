@@ -94,7 +94,8 @@ fn open(text: &str) -> String {
     let mut out = String::new();
     let line = text.lines().next().unwrap_or_default();
     for piece in line.split_inclusive(|c: char| !(c.is_alphanumeric() || "._-".contains(c))) {
-        let word = piece.trim_end_matches(|c: char| !(c.is_alphanumeric() || "._-".contains(c)));
+        // A full stop ends a sentence more often than a name.
+        let word = piece.trim_end_matches(|c: char| !(c.is_alphanumeric() || "_-".contains(c)));
         match is_of_one_run(word) {
             true => {
                 out.push('*');
@@ -144,7 +145,10 @@ mod tests {
                 "csistoragecapacities csisc-569qx (class fast)",
                 "csistoragecapacities * (class fast)",
             ),
-            ("it holds pvc-0b1cd2ef-1111-2222-3333-444455556666.", "it holds *"),
+            (
+                "it holds pvc-0b1cd2ef-1111-2222-3333-444455556666.",
+                "it holds *.",
+            ),
             ("not within 9.935s, 253ms late", "not within *, * late"),
             ("at most 40 × request to update", "at most 40 × request to update"),
             ("10Gi at n1, class fast-ssd", "10Gi at n1, class fast-ssd"),
