@@ -273,3 +273,55 @@ fn the_schema_is_printed() {
         "string"
     );
 }
+
+#[test]
+fn what_a_program_does_wrong_beside_the_point_is_told_once_and_has_an_exit_code() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let args = [
+        "e2e",
+        "publisher/objects/taken-over",
+        "--defect",
+        "publisher-appends-owner",
+        PATIENCE,
+    ];
+    let output = xtask(&[&args[..], &["--output", &place("wrong")]].concat());
+    assert_eq!(output.status.code(), Some(1), "a failure counts more");
+    let told = "finding: publisher api-invalid: update csistoragecapacities is refused with 422 (metadata.ownerReferences)\n";
+    assert_eq!(stdout(&output).matches(told).count(), 1, "{}", stdout(&output));
+    let finding = record(Path::new(&place("wrong")))["findings"][0].clone();
+    assert_eq!(finding["cases"], 2, "{finding}");
+
+    let part = |shard: &str| {
+        let home = place(&shard.replace('/', "-"));
+        let output = xtask(&[
+            "e2e",
+            "scheduler/filter/limit",
+            "--shard",
+            shard,
+            "--output",
+            &home,
+        ]);
+        assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
+        format!("{home}/report.json")
+    };
+    let parts = [part("1/2"), part("2/2")];
+    for part in &parts {
+        let text = std::fs::read_to_string(part).unwrap();
+        let mut record: serde_json::Value = serde_json::from_str(&text).unwrap();
+        record["findings"] = serde_json::json!([finding]);
+        std::fs::write(part, record.to_string()).unwrap();
+    }
+    let whole = place("whole");
+    let merged = xtask(&["report", "merge", &parts[0], &parts[1], "--output", &whole]);
+    assert_eq!(merged.status.code(), Some(7), "{}", stdout(&merged));
+    let merged = record(Path::new(&whole))["findings"].clone();
+    assert_eq!(
+        (&merged[0]["cases"], merged.as_array().unwrap().len()),
+        (&4.into(), 1)
+    );
+    for file in ["report.html", "report.md", "junit.xml"] {
+        let text = std::fs::read_to_string(Path::new(&whole).join(file)).unwrap();
+        assert!(text.contains("is refused with 422"), "{file}: {text}");
+    }
+}

@@ -16,7 +16,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use suites::harness::scenario::Level;
-use suites::report::{CaseRecord, FORMAT, KnownRecord, Report, SettingsRecord, SystemRecord, write_all};
+use suites::report::{
+    CaseRecord, FORMAT, FindingRecord, KnownRecord, Report, SettingsRecord, SystemRecord, write_all,
+};
 use suites::{Cause, Said};
 use tempfile::TempDir;
 
