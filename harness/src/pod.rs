@@ -1,4 +1,4 @@
-//! What a pod says of its volumes. Knows the Pod as the API has it, and nothing else.
+//! What a pod says of its volumes, and a claim of its class. Knows both as the API has them, and nothing else.
 
 use serde_json::Value;
 
@@ -20,4 +20,13 @@ pub(crate) fn claim_of(pod: &Value, volume: &Value) -> Option<String> {
 pub(crate) fn claims_of(pod: &Value) -> Vec<String> {
     let volumes = volumes_of(pod).iter();
     volumes.filter_map(|volume| claim_of(pod, volume)).collect()
+}
+
+/// Names the class of a claim or volume; older than `storageClassName`, and stronger where both are set.
+pub(crate) const BETA_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
+
+/// The class of a claim or volume.
+pub(crate) fn class_of(object: &Value) -> Option<&str> {
+    let annotated = object["metadata"]["annotations"][BETA_CLASS].as_str();
+    annotated.or_else(|| object["spec"]["storageClassName"].as_str())
 }

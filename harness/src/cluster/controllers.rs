@@ -14,6 +14,7 @@ use super::attach::{attach, detach};
 use crate::apiserver::Refused;
 use crate::journal::{Change, CommitFact, Journal, What};
 use crate::plan::WORKLOADS;
+use crate::pod::class_of;
 use crate::world::World;
 
 /// Client name of the controllers.
@@ -166,7 +167,7 @@ impl Controllers {
 
     /// Tells the provisioner that it is its turn, and plays it where there is none.
     async fn ask_for_volume(&self, name: &str, claim: &Value) {
-        let class = claim["spec"]["storageClassName"].as_str().unwrap_or_default();
+        let class = class_of(claim).unwrap_or_default();
         let Some(class) = self.world.object("storageclasses", None, class) else {
             return;
         };
@@ -218,7 +219,7 @@ fn provisioned(name: &str, claim: &Value, node: Option<&str>, driver: &str) -> V
         "spec": {
             "accessModes": claim["spec"]["accessModes"],
             "capacity": {"storage": claim["spec"]["resources"]["requests"]["storage"]},
-            "storageClassName": claim["spec"]["storageClassName"],
+            "storageClassName": class_of(claim),
             "persistentVolumeReclaimPolicy": "Retain",
             "volumeMode": claim["spec"]["volumeMode"],
             "claimRef": {

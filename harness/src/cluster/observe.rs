@@ -174,14 +174,14 @@ impl csi::Observer for CsiObserver {
             message,
             available,
             maximum,
-            details: CallDetails {
+            details: Box::new(CallDetails {
                 minimum,
                 capabilities: event.capabilities,
                 violations: event.violations,
                 secrets: event.secrets,
                 mutable: event.mutable_parameters,
                 copy_of: event.source,
-            },
+            }),
         }));
     }
 }

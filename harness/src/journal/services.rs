@@ -37,7 +37,7 @@ pub struct CallFact {
     pub maximum: Option<i64>,
     /// What few calls have.
     #[serde(flatten)]
-    pub details: CallDetails,
+    pub details: Box<CallDetails>,
 }
 
 /// What the driver told the harness.

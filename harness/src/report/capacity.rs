@@ -320,7 +320,7 @@ steps:
             message: None,
             available: None,
             maximum: None,
-            details: crate::journal::CallDetails::default(),
+            details: Box::default(),
         }
     }
 

@@ -164,7 +164,7 @@ mod tests {
             message: None,
             available: Some(1 << 30),
             maximum: None,
-            details: crate::journal::CallDetails::default(),
+            details: Box::default(),
         })
     }
 

@@ -8,7 +8,7 @@ use super::{Chain, Window};
 use crate::journal::{Change, CommitFact, Fact, What};
 use crate::judge::predicate::{DiffRow, Offer, node_of, row_key, spell_offer};
 use crate::plan::WORKLOADS;
-use crate::pod::claims_of;
+use crate::pod::{claims_of, class_of};
 use crate::scenario::Role;
 use crate::system::HARNESS;
 
@@ -268,7 +268,7 @@ impl<'a> Window<'a> {
             .object("persistentvolumeclaims", Some(WORKLOADS), claim)?;
         let spec = &object["spec"];
         let size = spec["resources"]["requests"]["storage"].as_str()?;
-        let class = spec["storageClassName"].as_str().unwrap_or("no class");
+        let class = class_of(object).unwrap_or("no class");
         Some((size.to_owned(), class.to_owned()))
     }
 
