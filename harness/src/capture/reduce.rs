@@ -133,7 +133,10 @@ pub(super) fn class(class: &Value, names: &mut Names) -> Result<Value, Value> {
         .into_iter()
         .flatten()
         .filter(|(key, _)| !key.to_ascii_lowercase().contains("secret"))
-        .map(|(key, value)| (key.clone(), names.text(value.as_str().unwrap_or_default()).into()))
+        .map(|(key, value)| {
+            let value = names.text(value.as_str().unwrap_or_default());
+            (names.key(key), value.into())
+        })
         .collect();
     let terms = class["allowedTopologies"]
         .as_array()
