@@ -128,6 +128,9 @@ impl Inventory {
             }
             "Pod" => {
                 let pod: Pod = read(kind, object)?;
+                if !pod.terminated {
+                    snapshot.usage.see(&pod);
+                }
                 self.pods.insert(pod.key.clone(), Arc::new(pod));
                 Ok(())
             }
