@@ -14,7 +14,7 @@ use suites::harness::capture::{CaptureError, CaptureOptions, capture};
 
 use crate::Exit;
 use crate::drive::runtime;
-use crate::out::{eprintln, print};
+use crate::out::{eprintln, print, quoted};
 use crate::snapshot::{self, BoxError, Snapshot};
 
 /// Arguments of `capture`.
@@ -80,7 +80,10 @@ pub(crate) fn run(args: &CaptureArgs) -> Exit {
                 );
                 return Exit::Environment;
             }
-            eprintln!("run it: cargo xtask repro {}", file.display());
+            eprintln!(
+                "run it: cargo xtask repro {}",
+                quoted(&file.display().to_string())
+            );
         }
     }
     Exit::Passed

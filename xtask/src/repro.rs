@@ -20,7 +20,7 @@ use crate::command::{RunArgs, default_jobs};
 use crate::drive::{Cases, Drive, announce, drive, exit_of_verdicts, options, runtime};
 use crate::interrupt::interrupted;
 use crate::keep::Keep;
-use crate::out::{eprintln, println};
+use crate::out::{self, eprintln, println};
 use crate::serve::{self, Place, Refusal};
 use crate::{Exit, conformance, e2e, side_by_side, surroundings};
 
@@ -98,11 +98,7 @@ impl Chosen {
             keep_passed,
             rerun: format!(
                 "cargo xtask {}",
-                args.command()
-                    .into_iter()
-                    .chain(args.run.words())
-                    .collect::<Vec<_>>()
-                    .join(" ")
+                out::command(args.command().iter().chain(&args.run.words()))
             ),
         }
     }

@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 
 use crate::Exit;
 use crate::interrupt::Interrupts;
-use crate::out::{eprintln, println};
+use crate::out::{eprintln, println, quoted};
 
 /// Who the kubeconfig is for.
 const ADMINISTRATOR: &str = "kubernetes-admin";
@@ -134,21 +134,10 @@ fn announce(place: &Place<'_>, url: &str, authority_pem: Option<&str>, token: &s
     }
     println!(
         "try         kubectl --kubeconfig {} get namespaces",
-        quoted(&path)
+        quoted(&path.display().to_string())
     );
     println!("ready");
     Ok(())
-}
-
-/// A path as a shell takes it.
-fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%".contains(c);
-    if text.chars().all(is_plain) {
-        text
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
-    }
 }
 
 /// Where this machine reaches a listener: one on all addresses is reached on loopback.
