@@ -26,6 +26,7 @@ pub mod standalone;
 mod standing;
 pub mod system;
 mod text;
+pub mod unattended;
 mod unserved;
 mod world;
 

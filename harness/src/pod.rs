@@ -23,7 +23,7 @@ pub(crate) fn claims_of(pod: &Value) -> Vec<String> {
 }
 
 /// Names the class of a claim or volume; older than `storageClassName`, and stronger where both are set.
-pub(crate) const BETA_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
+const BETA_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
 
 /// The class of a claim or volume.
 pub(crate) fn class_of(object: &Value) -> Option<&str> {

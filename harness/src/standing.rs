@@ -10,6 +10,7 @@ use crate::journal::Journal;
 use crate::plan::{Action, Plan};
 use crate::run::RunOptions;
 use crate::system::Systems;
+use crate::unattended::Unattended;
 
 /// Facts that are kept: the controllers read them at once, and nobody judges.
 const FACTS: usize = 100_000;
@@ -58,6 +59,11 @@ impl Standing {
             told.push((words, done));
         }
         told
+    }
+
+    /// What is created from now on and nobody acts upon.
+    pub fn unattended(&self) -> Unattended {
+        Unattended::of(self.journal.clone())
     }
 
     /// Its API server, where it is the one in memory.

@@ -93,7 +93,7 @@ pub enum SelectError {
     #[error("{0}")]
     Requirement(String),
     /// Every name is known, and nothing is left.
-    #[error("no case selected: none has all of what was asked for; `cargo xtask list` shows them all")]
+    #[error("no case matches all filters; `cargo xtask list` shows all cases")]
     Nothing,
 }
 

@@ -196,7 +196,7 @@ async fn a_claim_that_holds_is_no_problem_and_an_idle_case_is_one() {
         page.contains("1 of 1") && page.contains("a node is chosen for pod p"),
         "{page}"
     );
-    assert!(suites::selftest::markdown(&report).contains("1 of 1 defects caught as claimed"));
+    assert!(suites::selftest::markdown(&report).contains("1 of 1 defects detected as expected"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -164,7 +164,7 @@ async fn what_it_tells_wrongly_is_found() {
     other.driver.script(rule).unwrap();
     let outcome = other.run("driver/volumes/largest").await;
     let failure = outcome.verdict.failure().unwrap();
-    assert_eq!(failure.summary, "the driver has told something else");
+    assert_eq!(failure.summary, "the driver answered something else");
     let link = failure.chain.first_missing().unwrap();
     assert!(
         link.text.starts_with("made.bytes is >= before.room, 20Gi"),

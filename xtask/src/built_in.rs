@@ -1,5 +1,6 @@
 //! The references, registered as the built-in systems under test: the one place where they and the harness meet.
 
+use std::cmp::Reverse;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,9 +27,25 @@ impl Defect {
     pub fn named(name: &str) -> Result<Self, String> {
         let all = defects();
         let found = all.iter().find(|defect| defect.to_string() == name).copied();
-        let names = || all.iter().map(Defect::to_string).collect::<Vec<_>>().join(", ");
-        found.ok_or_else(|| format!("`{name}` is no defect; defects: {}", names()))
+        found.ok_or_else(|| {
+            let names: Vec<String> = all.iter().map(Defect::to_string).collect();
+            let alike = names.iter().max_by_key(|known| alike(name, known));
+            format!(
+                "unknown defect `{name}`; did you mean `{}`? defects: {}",
+                alike.map_or("", String::as_str),
+                names.join(", ")
+            )
+        })
     }
+}
+
+/// How many words two names share, how many characters of their beginning, and how short the second is.
+fn alike(left: &str, right: &str) -> (usize, usize, Reverse<usize>) {
+    let words = left
+        .split('-')
+        .filter(|word| right.split('-').any(|other| other == *word));
+    let same = left.chars().zip(right.chars()).take_while(|(l, r)| l == r);
+    (words.count(), same.count(), Reverse(right.len()))
 }
 
 impl fmt::Display for Defect {

@@ -10,11 +10,11 @@ use capacity_scheduler::inventory::Inventory;
 use capacity_scheduler::objects::ObjectKey;
 use capacity_scheduler::rules::Rules;
 use clap::Args;
-use suites::harness::capture::{CaptureOptions, capture};
+use suites::harness::capture::{CaptureError, CaptureOptions, capture};
 
 use crate::Exit;
 use crate::drive::runtime;
-use crate::out::{eprintln, print};
+use crate::out::{eprintln, print, quoted};
 use crate::snapshot::{self, BoxError, Snapshot};
 
 /// Arguments of `capture`.
@@ -26,8 +26,8 @@ pub(crate) struct CaptureArgs {
     /// The context in it; else its current one
     #[arg(long, conflicts_with = "file")]
     context: Option<String>,
-    /// What `kubectl get -o yaml` printed: nodes, csinodes, csidrivers, storageclasses, csistoragecapacities, persistentvolumes,
-    /// persistentvolumeclaims and pods; several files together are one cluster
+    /// What `kubectl get nodes,csinodes,csidrivers,storageclasses,csistoragecapacities,pvc,pv,pods -A -o yaml` printed; several files
+    /// together are one cluster. Without -A objects of other namespaces are missing
     #[arg(short, long, value_name = "FILE", num_args = 1..)]
     file: Vec<PathBuf>,
     /// The pod that it is about, as NAME or NAMESPACE/NAME; else all that wait for a volume of the driver
@@ -39,7 +39,7 @@ pub(crate) struct CaptureArgs {
     /// A publisher is to run: what the capacity objects say becomes the storage behind the driver
     #[arg(long)]
     publisher: bool,
-    /// Replace the names of everything, label values and keys by neutral ones
+    /// Replace all names, and the keys and values of labels and class parameters, by neutral ones
     #[arg(long)]
     scrub: bool,
     /// Write the scenario into that file; else to standard output
@@ -80,7 +80,10 @@ pub(crate) fn run(args: &CaptureArgs) -> Exit {
                 );
                 return Exit::Environment;
             }
-            eprintln!("run it: cargo xtask repro {}", file.display());
+            eprintln!(
+                "run it: cargo xtask repro {}",
+                quoted(&file.display().to_string())
+            );
         }
     }
     Exit::Passed
@@ -111,7 +114,11 @@ impl CaptureArgs {
             publisher: self.publisher,
             scrub: self.scrub,
         };
-        Ok(capture(&snapshot.objects, &fits, &options)?)
+        snapshot.warn();
+        capture(&snapshot.objects, &fits, &options).map_err(|error| match &error {
+            CaptureError::NoPod(namespace, _) => format!("{error}{}", snapshot.hint_at(namespace)).into(),
+            _ => error.into(),
+        })
     }
 }
 

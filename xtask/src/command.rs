@@ -43,7 +43,7 @@ enum Command {
     Explain(SelectArgs),
     /// Say why a pod or claim fits which nodes, from a cluster, files or a case
     Why(WhyArgs),
-    /// Hold the cases against the defects of the references: show that they can fail
+    /// Run the cases against deliberately broken reference implementations: show that they can fail
     Selftest(SelftestArgs),
     /// Run the cases of one file: a bug report, or a scenario of your own
     Repro(ReproArgs),

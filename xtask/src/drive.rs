@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use suites::harness::manifest::Manifest;
 use suites::harness::plan::Plan;
 use suites::harness::report::Paint;
@@ -19,7 +19,7 @@ use crate::command::{RunArgs, SelectArgs};
 use crate::inspect::selected;
 use crate::interrupt::interrupted;
 use crate::keep::Keep;
-use crate::out::{eprintln, println};
+use crate::out::{self, eprintln, println};
 use crate::{Exit, apiserver, github, surroundings};
 
 /// Which cases to run.
@@ -98,7 +98,7 @@ pub(crate) fn drive(mut drive: Drive<'_>) -> Exit {
         attempts: drive.run.attempts,
         keep: Some(keep.cases()),
         keep_passed: drive.run.keep_passed,
-        rerun: format!("cargo xtask {}", drive.command.join(" ")),
+        rerun: format!("cargo xtask {}", out::command(&drive.command)),
     });
     let told = Told {
         keep: &keep,
@@ -277,11 +277,8 @@ impl Cut {
     }
 }
 
-/// Hidden by itself where standard error is no terminal.
 fn progress(cases: usize) -> ProgressBar {
-    let bar = ProgressBar::new(cases as u64);
-    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} cases");
-    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+    out::progress(cases, "{bar:30} {pos}/{len} cases")
 }
 
 /// What is said as a case ends: everything about a failure, a line for the rest if wanted.

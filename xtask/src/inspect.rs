@@ -5,12 +5,13 @@ use std::path::Path;
 use suites::harness::judge::{Verdict, verdict};
 use suites::harness::plan::Plan;
 use suites::harness::record;
-use suites::harness::report::{Context, Paint, failure, said};
+use suites::harness::report::{Context, Paint, expectation, failure, said};
+use suites::report::{RECORD, Report};
 use suites::{Catalogue, SelectError, plans};
 
 use crate::command::{ListArgs, SelectArgs};
 use crate::drive::runtime;
-use crate::out::{eprintln, println};
+use crate::out::{eprintln, println, quoted};
 use crate::{Exit, apiserver, conformance};
 
 /// The cases that are meant; the error is told already.
@@ -118,11 +119,17 @@ fn explanation(plan: &Plan) -> String {
     }
     for (number, step) in plan.steps.iter().enumerate() {
         text.push_str(&format!("  step {} “{}”\n", number + 1, step.id));
+        let mut last = "";
         for (_, action) in &step.actions {
-            text.push_str(&format!("    do      {action}\n"));
+            // One line of a case may take several calls, which all have its words.
+            if action != last {
+                text.push_str(&format!("    do      {action}\n"));
+            }
+            last = action;
         }
-        for expect in &step.expect {
-            text.push_str(&format!("    expect  {}\n", expect.why));
+        for (at, expect) in step.expect.iter().enumerate() {
+            text.push_str(&format!("    expect  {}\n", expectation(plan, number, at)));
+            text.push_str(&format!("            because {}\n", expect.why));
         }
     }
     text.push_str(&format!("  run it: cargo xtask e2e {}", plan.id()));
@@ -158,10 +165,32 @@ pub(crate) fn judge(folder: &Path) -> Exit {
     }
 }
 
-/// A case of this repository runs by its id, and any other from its folder.
+/// A case of this repository runs by its id, and any other from its folder; with the defect that the run had.
 fn rerun(plan: &Plan, folder: &Path) -> String {
+    let defect = defect_of(folder).map_or_else(String::new, |name| format!(" --defect {name}"));
     match suites::plan(&suites::cases_folder(), plan.id()) {
-        Ok(Some(_)) => format!("cargo xtask e2e {}", plan.id()),
-        _ => format!("cargo xtask repro {}", folder.join(record::SCENARIO).display()),
+        Ok(Some(_)) => format!("cargo xtask e2e{defect} {}", plan.id()),
+        _ => {
+            let file = folder.join(record::SCENARIO);
+            format!(
+                "cargo xtask repro{defect} {}",
+                quoted(&file.display().to_string())
+            )
+        }
     }
+}
+
+/// The defect with which a run was made, as the record beside it or above it says.
+fn defect_of(folder: &Path) -> Option<String> {
+    let records = folder.ancestors().skip(1).take(2).map(|above| above.join(RECORD));
+    let report = records.filter_map(|path| Report::load(&path).ok()).next()?;
+    let mut words = report.command.into_iter();
+    while let Some(word) = words.next() {
+        match word.strip_prefix("--defect") {
+            Some("") => return words.next(),
+            Some(named) => return named.strip_prefix('=').map(str::to_owned),
+            None => {}
+        }
+    }
+    None
 }

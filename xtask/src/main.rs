@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// A panic is a fault of ours, and says so with a code of its own.
+/// A panic is an internal error, and says so with a code of its own.
 const OUR_FAULT: u8 = 70;
 
 fn main() -> ExitCode {

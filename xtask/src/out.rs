@@ -6,6 +6,8 @@
 use std::fmt::Arguments;
 use std::io::{ErrorKind, Write as _};
 
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
 /// Standard output can't be written.
 pub(crate) struct Unwritable;
 
@@ -46,4 +48,30 @@ pub(crate) fn put(text: Arguments<'_>) {
 /// Writes to standard error. Where that fails, nobody is left to be told.
 pub(crate) fn tell(text: Arguments<'_>) {
     anstream::stderr().write_fmt(text).ok();
+}
+
+/// A bar of so many steps, with a template of indicatif. Hidden where standard error is no terminal, or one that can't move its cursor.
+pub(crate) fn progress(steps: usize, template: &str) -> ProgressBar {
+    let bar = ProgressBar::new(steps as u64);
+    if std::env::var_os("TERM").is_some_and(|term| term == "dumb") {
+        bar.set_draw_target(ProgressDrawTarget::hidden());
+    }
+    bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar
+}
+
+/// Words of a command in one line, as a shell takes them.
+pub(crate) fn command<'w>(words: impl IntoIterator<Item = &'w String>) -> String {
+    let words: Vec<String> = words.into_iter().map(|word| quoted(word)).collect();
+    words.join(" ")
+}
+
+/// A word of a command as a shell takes it.
+pub(crate) fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%=:,".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
 }

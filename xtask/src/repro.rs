@@ -20,7 +20,7 @@ use crate::command::{RunArgs, default_jobs};
 use crate::drive::{Cases, Drive, announce, drive, exit_of_verdicts, options, runtime};
 use crate::interrupt::interrupted;
 use crate::keep::Keep;
-use crate::out::{eprintln, println};
+use crate::out::{self, eprintln, println};
 use crate::serve::{self, Place, Refusal};
 use crate::{Exit, conformance, e2e, side_by_side, surroundings};
 
@@ -98,11 +98,7 @@ impl Chosen {
             keep_passed,
             rerun: format!(
                 "cargo xtask {}",
-                args.command()
-                    .into_iter()
-                    .chain(args.run.words())
-                    .collect::<Vec<_>>()
-                    .join(" ")
+                out::command(args.command().iter().chain(&args.run.words()))
             ),
         }
     }
@@ -192,6 +188,7 @@ fn keep(args: &ReproArgs, plans: Vec<Plan>, chosen: Chosen) -> Result<Exit, Exit
     surroundings::temporary_files()?;
     let (runtime, keep) = (runtime()?, Keep::claim(None)?);
     let session = Arc::new(chosen.session(args, keep.cases(), false));
+    let scope = serve::scope(Some(&plan));
     runtime.block_on(async {
         let (result, standing) = tokio::select! {
             ended = session.run_and_keep(plan) => ended,
@@ -200,7 +197,7 @@ fn keep(args: &ReproArgs, plans: Vec<Plan>, chosen: Chosen) -> Result<Exit, Exit
         announce(&result, true);
         let exit = exit_of_verdicts(&[CaseRecord::new(&result)]);
         let Some(standing) = standing else { return Ok(exit) };
-        match serve_until_stopped(&args.kubeconfig, standing).await {
+        match serve_until_stopped(&args.kubeconfig, scope, standing).await {
             Ok(()) => Ok(exit),
             Err(Refusal(exit, why)) => {
                 eprintln!("error: {why}");
@@ -210,16 +207,25 @@ fn keep(args: &ReproArgs, plans: Vec<Plan>, chosen: Chosen) -> Result<Exit, Exit
     })
 }
 
-async fn serve_until_stopped(kubeconfig: &Path, standing: Standing) -> Result<(), Refusal> {
+async fn serve_until_stopped(
+    kubeconfig: &Path,
+    scope: [String; 2],
+    standing: Standing,
+) -> Result<(), Refusal> {
     standing.forget_old_facts();
     let place = Place {
         listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         kubeconfig,
         plain_http: false,
+        scope,
     };
     println!("\nThe cluster stays up as it is now, until Ctrl-C.");
+    let sockets = serve::sockets(&standing);
     let served = match standing.api() {
-        Some(api) => serve::serve(api, &serve::sockets(&standing), &place).await,
+        Some(api) => tokio::select! {
+            served = serve::serve(api, &sockets, &place) => served,
+            () = serve::tell_unattended(standing.unattended()) => Ok(()),
+        },
         // It is reachable as it is.
         None => Ok(()),
     };

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 use suites::Defects;
 use suites::harness::RunOptions;
 use suites::harness::report::Paint;
@@ -16,7 +15,7 @@ use crate::built_in::{Defect, built_in};
 use crate::command::{SelectArgs, at_least_one, patience};
 use crate::inspect::selected;
 use crate::interrupt::interrupted;
-use crate::out::{eprintln, print, println};
+use crate::out::{self, eprintln, print, println};
 use crate::{Exit, surroundings};
 
 /// Arguments of `selftest`.
@@ -30,7 +29,7 @@ pub(crate) struct SelftestArgs {
     /// Hold every defect against every case that runs what it breaks: a quarter of an hour
     #[arg(long)]
     full: bool,
-    /// Say what each defect does, what it is made after, and which case claims it, and run nothing
+    /// Say what each defect does, what it is modelled on, and which case detects it with which failure, and run nothing
     #[arg(long, conflicts_with_all = ["full", "output", "json"])]
     list: bool,
     /// Runs at the same time; most of them wait for a bound
@@ -125,9 +124,7 @@ fn build(patience: f64) -> Arc<Build> {
 
 async fn hold(selftest: Arc<Selftest>, args: &SelftestArgs) -> Exit {
     let (began, started) = (Instant::now(), jiff::Timestamp::now());
-    let bar = ProgressBar::new(selftest.size() as u64);
-    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} runs");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let bar = out::progress(selftest.size(), "{bar:30} {pos}/{len} runs");
     let trials: Vec<Trial> = selftest.run(|_| bar.inc(1)).await;
     bar.finish_and_clear();
     let mut report = SelftestReport::new(&selftest, &trials, command(args));
@@ -204,7 +201,7 @@ fn summarize(report: &SelftestReport) {
     }
     println!("\n{:.1}s, {} runs", report.seconds, report.runs);
     println!(
-        "{} of {} defects caught as claimed, {} of {} cases pass without a defect, {} problems",
+        "{} of {} defects detected as expected, {} of {} cases pass without a defect, {} problems",
         report.claims_held(),
         report
             .defects
@@ -222,10 +219,10 @@ fn list(defects: &[suites::Defect]) {
     let paint = Paint::of(&std::io::stdout());
     for defect in defects {
         println!("{}  {}", paint.strong(&defect.name), defect.text);
-        println!("    after      {}", defect.source);
+        println!("    modelled on      {}", defect.source);
         for (case, words) in &defect.claims {
-            println!("    claimed by {case}");
-            println!("    blaming    {words}");
+            println!("    detected by      {case}");
+            println!("    expected failure {words}");
         }
     }
 }

@@ -6,12 +6,14 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use suites::harness::Standing;
+use suites::harness::plan::Plan;
 use suites::harness::standalone::{ApiServer, Kubeconfig, Tls, User};
+use suites::harness::unattended::{self, Unattended};
 use tokio::net::TcpListener;
 
 use crate::Exit;
 use crate::interrupt::Interrupts;
-use crate::out::println;
+use crate::out::{eprintln, println, quoted};
 
 /// Who the kubeconfig is for.
 const ADMINISTRATOR: &str = "kubernetes-admin";
@@ -27,6 +29,33 @@ pub(crate) struct Place<'a> {
     pub(crate) kubeconfig: &'a Path,
     /// Without TLS, to everyone as administrator.
     pub(crate) plain_http: bool,
+    /// What acts in the cluster, and what does not.
+    pub(crate) scope: [String; 2],
+}
+
+/// What acts in a cluster, and what does not, a line each.
+pub(crate) fn scope(plan: Option<&Plan>) -> [String; 2] {
+    let controllers: Vec<&str> = unattended::kinds().collect();
+    let controllers = controllers.join(", ");
+    let Some(plan) = plan else {
+        return [
+            "runs        the API server alone".to_owned(),
+            format!(
+                "runs not    a scheduler, a driver, a kubelet, and every controller: pods and claims stay Pending, and {controllers} make no pods"
+            ),
+        ];
+    };
+    let roles: Vec<&str> = plan.roles.iter().map(|role| role.as_str()).collect();
+    let roles = match roles.is_empty() {
+        true => String::new(),
+        false => format!("{}, and ", roles.join(", ")),
+    };
+    [
+        format!(
+            "runs        {roles}the controllers that create claims of generic ephemeral volumes, bind claims, and attach volumes"
+        ),
+        format!("runs not    containers, and the controllers of {controllers}: create the pods yourself"),
+    ]
 }
 
 /// Where drivers listen, each with its node; none: the central one.
@@ -65,6 +94,13 @@ pub(crate) async fn serve(server: &ApiServer, sockets: &Sockets, place: &Place<'
     served.map_err(environment("the listener failed".to_owned()))
 }
 
+/// Says of each object that is created and that nobody acts upon that it is one. Never ends by itself.
+pub(crate) async fn tell_unattended(mut unattended: Unattended) {
+    loop {
+        eprintln!("note: {}", unattended.next().await);
+    }
+}
+
 /// Says where drivers listen.
 pub(crate) fn tell_sockets(sockets: &Sockets) {
     for (node, socket) in sockets {
@@ -93,23 +129,15 @@ fn announce(place: &Place<'_>, url: &str, authority_pem: Option<&str>, token: &s
     })?;
     println!("server      {url}");
     println!("kubeconfig  {}", path.display());
+    for line in &place.scope {
+        println!("{line}");
+    }
     println!(
         "try         kubectl --kubeconfig {} get namespaces",
-        quoted(&path)
+        quoted(&path.display().to_string())
     );
     println!("ready");
     Ok(())
-}
-
-/// A path as a shell takes it.
-fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%".contains(c);
-    if text.chars().all(is_plain) {
-        text
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
-    }
 }
 
 /// Where this machine reaches a listener: one on all addresses is reached on loopback.

@@ -1,14 +1,25 @@
 //! One moment of a cluster, from wherever it can be read: a cluster that runs, or what `kubectl get -o yaml` printed. Only reads.
+//!
+//! Tells what a dump seems to lack, since nobody sees that of an object which is not there. Judges nothing about pods.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use capacity_scheduler::inventory::{self, Inventory, InventoryError};
+use capacity_scheduler::objects::{Claim, Class, PodVolume};
 use kube::Client;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use serde_json::Value;
 
+use crate::out::eprintln;
+
 /// An error of any kind.
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Prints everything that decides about volumes, of all namespaces.
+pub(crate) const DUMP_COMMAND: &str =
+    "kubectl get nodes,csinodes,csidrivers,storageclasses,csistoragecapacities,pvc,pv,pods -A -o yaml";
 
 /// What there was at that moment.
 #[derive(Default)]
@@ -17,12 +28,17 @@ pub(crate) struct Snapshot {
     pub(crate) objects: Vec<Value>,
     /// The same as the scheduler's rules take it.
     pub(crate) inventory: Inventory,
+    /// It comes from files, in which objects may be missing that the cluster has.
+    pub(crate) is_dump: bool,
 }
 
 impl Snapshot {
     /// Reads these files, which together are one cluster.
     pub(crate) fn of_files(files: &[PathBuf]) -> Result<Self, BoxError> {
-        let mut snapshot = Self::default();
+        let mut snapshot = Self {
+            is_dump: true,
+            ..Self::default()
+        };
         for file in files {
             let told = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
             let text = std::fs::read_to_string(file).map_err(|error| told(&error))?;
@@ -38,6 +54,76 @@ impl Snapshot {
         let objects = inventory::objects_in(client, &["/apis/storage.k8s.io/v1/csinodes"]).await?;
         snapshot.take(objects)?;
         Ok(snapshot)
+    }
+
+    /// Whether a driver tracks capacity and there is no CSIStorageCapacity object at all.
+    pub(crate) fn lacks_capacities(&self) -> bool {
+        let snapshot = &self.inventory.snapshot;
+        let tracked = |class: &Arc<Class>| {
+            let driver = snapshot.driver(&class.provisioner);
+            class.delayed && driver.is_some_and(|driver| driver.tracks_capacity)
+        };
+        self.is_dump && snapshot.capacities.is_empty() && snapshot.classes.iter().any(tracked)
+    }
+
+    /// What a dump seems to lack, a sentence each.
+    pub(crate) fn gaps(&self) -> Vec<String> {
+        let mut gaps = Vec::new();
+        if !self.is_dump {
+            return gaps;
+        }
+        let snapshot = &self.inventory.snapshot;
+        if snapshot.nodes.is_empty() {
+            gaps.push("no Node objects: are nodes missing in the dump?".to_owned());
+        }
+        if self.lacks_capacities() {
+            let why = "no CSIStorageCapacity objects, although a CSIDriver has storageCapacity: true: was the dump made with -A?";
+            gaps.push(why.to_owned());
+        }
+        let claiming = self.inventory.pods.values().filter(|pod| {
+            let is_claimed = |volume: &PodVolume| !volume.ephemeral;
+            pod.node.is_none() && pod.volumes.iter().any(is_claimed)
+        });
+        let namespaces: BTreeSet<&str> = claiming.map(|pod| pod.key.namespace.as_str()).collect();
+        let has_claims = |namespace: &str| {
+            let mut claims = snapshot.claims.iter();
+            claims.any(|claim| claim.key.namespace == namespace)
+        };
+        for namespace in namespaces {
+            if !has_claims(namespace) {
+                gaps.push(format!(
+                    "no PersistentVolumeClaim objects in namespace {namespace}, although pods there use some: are pvc missing in the dump?"
+                ));
+            }
+        }
+        let is_bound = |claim: &Arc<Claim>| claim.volume.is_some();
+        if snapshot.volumes.iter().next().is_none() && snapshot.claims.iter().any(is_bound) {
+            gaps.push(
+                "no PersistentVolume objects, although claims are bound: are pv missing in the dump?"
+                    .to_owned(),
+            );
+        }
+        gaps
+    }
+
+    /// Tells on standard error what a dump seems to lack, and how a whole one is made.
+    pub(crate) fn warn(&self) {
+        let gaps = self.gaps();
+        for gap in &gaps {
+            eprintln!("warning: {gap}");
+        }
+        if !gaps.is_empty() {
+            eprintln!("  a whole dump is made by: {DUMP_COMMAND}");
+        }
+    }
+
+    /// What may be behind a pod that is not there.
+    pub(crate) fn hint_at(&self, namespace: &str) -> String {
+        let is_there = |object: &Value| object["metadata"]["namespace"] == namespace;
+        match self.is_dump && !self.objects.iter().any(is_there) {
+            true => format!("; the dump has no object of namespace {namespace}: was it made with -A?"),
+            false => String::new(),
+        }
     }
 
     fn take(&mut self, objects: Vec<Value>) -> Result<(), InventoryError> {

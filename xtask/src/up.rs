@@ -166,6 +166,7 @@ async fn serve(args: &UpArgs, tokens: Option<&str>, plan: Option<&Plan>) -> Resu
         listen: args.listen,
         kubeconfig: &args.kubeconfig,
         plain_http: args.plain_http,
+        scope: serve::scope(plan),
     };
     let sockets = standing.as_ref().map(serve::sockets).unwrap_or_default();
     let serving = serve::serve(&server, &sockets, &place);
@@ -178,8 +179,10 @@ async fn serve(args: &UpArgs, tokens: Option<&str>, plan: Option<&Plan>) -> Resu
                 plan: plan.clone(),
                 read: &read,
             };
+            let unattended = standing.unattended();
             tokio::select! {
                 served = serving => served,
+                () = serve::tell_unattended(unattended) => Ok(()),
                 () = followed.follow(standing) => Ok(()),
             }
         }

@@ -5,12 +5,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use capacity_scheduler::Options;
 use capacity_scheduler::explain::{self, Detail};
 use capacity_scheduler::inventory::Inventory;
+use capacity_scheduler::lint::{self, Finding};
 use capacity_scheduler::objects::ObjectKey;
 use capacity_scheduler::rules::Rules;
 use capacity_scheduler::shape::parse_points;
-use capacity_scheduler::{Options, lint};
 use clap::{Args, Subcommand};
 use suites::harness::journal::{Change, Fact, What};
 use suites::harness::plan::lower;
@@ -86,7 +87,8 @@ struct Source {
     /// The cluster of that kubeconfig's current context
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
-    /// What `kubectl get -o yaml` printed; several files together are one cluster
+    /// What `kubectl get nodes,csinodes,csidrivers,storageclasses,csistoragecapacities,pvc,pv,pods -A -o yaml` printed; several files
+    /// together are one cluster. Without -A objects of other namespaces are missing
     #[arg(short, long, value_name = "FILE", num_args = 1..)]
     file: Vec<PathBuf>,
     /// A case by its id, or a file that holds one: it is run, and its last state is explained
@@ -114,8 +116,11 @@ pub(crate) fn run_why(args: &WhyArgs) -> Exit {
         .enable_all()
         .build()
         .map_err(BoxError::from)
-        .and_then(|runtime| runtime.block_on(common.source.inventory()))
-        .and_then(|inventory| answer(&args.what, &inventory));
+        .and_then(|runtime| runtime.block_on(common.source.snapshot()))
+        .and_then(|snapshot| {
+            snapshot.warn();
+            answer(&args.what, &snapshot)
+        });
     match answered {
         Ok(text) => {
             println!("{}", text.trim_end());
@@ -128,16 +133,18 @@ pub(crate) fn run_why(args: &WhyArgs) -> Exit {
     }
 }
 
-fn answer(what: &Subject, inventory: &Inventory) -> Result<String, BoxError> {
+fn answer(what: &Subject, cluster: &Snapshot) -> Result<String, BoxError> {
+    let inventory = &cluster.inventory;
     let snapshot = &inventory.snapshot;
-    let (explanation, common) = match what {
+    let (mut explanation, common) = match what {
         Subject::Pod {
             name,
             namespace,
             common,
         } => {
             let Some(pod) = inventory.pods.get(&ObjectKey::namespaced(namespace, name)) else {
-                return Err(format!("no pod is named {namespace}/{name}; name one that exists").into());
+                let hint = cluster.hint_at(namespace);
+                return Err(no_pod(inventory, namespace, name, &hint).into());
             };
             let told = explain::pod(snapshot, &common.rules()?, pod, &common.detail())?;
             (told, common)
@@ -147,7 +154,8 @@ fn answer(what: &Subject, inventory: &Inventory) -> Result<String, BoxError> {
             (told, common)
         }
         Subject::Objects { common } => {
-            let findings = lint::lint(snapshot);
+            let mut findings = lint::lint(snapshot);
+            doubt(cluster, &mut findings);
             if common.json {
                 return Ok(serde_json::to_string_pretty(&findings)?);
             }
@@ -158,10 +166,33 @@ fn answer(what: &Subject, inventory: &Inventory) -> Result<String, BoxError> {
             return Ok(findings.iter().map(ToString::to_string).collect());
         }
     };
+    doubt(cluster, &mut explanation.findings);
     if common.json {
         return Ok(serde_json::to_string_pretty(&explanation)?);
     }
     Ok(explanation.to_string())
+}
+
+/// Where a dump has no capacity objects at all, it is the dump that has to be looked at first, not the driver.
+fn doubt(cluster: &Snapshot, findings: &mut [Finding]) {
+    if cluster.lacks_capacities() {
+        let doubtful = findings
+            .iter_mut()
+            .filter(|it| it.code == "class-without-objects");
+        doubtful.for_each(|it| it.advice = "no CSIStorageCapacity objects: was the dump made with -A?");
+    }
+}
+
+/// Names the pods that there are, where they are few.
+fn no_pod(inventory: &Inventory, namespace: &str, name: &str, hint: &str) -> String {
+    const FEW: usize = 8;
+    let pods: Vec<String> = inventory.pods.keys().map(ToString::to_string).collect();
+    let known = match pods.len() {
+        0 => "there are no pods".to_owned(),
+        1..=FEW => format!("name one of {}", pods.join(", ")),
+        _ => "name one that exists, and its namespace with -n".to_owned(),
+    };
+    format!("no pod is named {namespace}/{name}; {known}{hint}")
 }
 
 impl Common {
@@ -183,19 +214,23 @@ impl Common {
 }
 
 impl Source {
-    async fn inventory(&self) -> Result<Inventory, BoxError> {
+    async fn snapshot(&self) -> Result<Snapshot, BoxError> {
         if !self.file.is_empty() {
-            return Ok(Snapshot::of_files(&self.file)?.inventory);
+            return Snapshot::of_files(&self.file);
         }
-        if let Some(folder) = &self.run {
+        let inventory = if let Some(folder) = &self.run {
             let (_, facts) = record::load(folder)?;
-            return last_state(&facts);
-        }
-        if let Some(case) = &self.scenario {
-            return last_state(&run_case(case).await?);
-        }
-        let client = snapshot::client(self.kubeconfig.as_deref(), None).await?;
-        Ok(Inventory::list(&client).await?)
+            last_state(&facts)?
+        } else if let Some(case) = &self.scenario {
+            last_state(&run_case(case).await?)?
+        } else {
+            let client = snapshot::client(self.kubeconfig.as_deref(), None).await?;
+            Inventory::list(&client).await?
+        };
+        Ok(Snapshot {
+            inventory,
+            ..Snapshot::default()
+        })
     }
 }
 

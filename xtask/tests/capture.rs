@@ -215,3 +215,97 @@ fn wrong_use_ends_with_2_and_says_what_to_do() {
         assert!(error.contains(words), "{args:?}: {error}");
     }
 }
+
+#[test]
+fn a_refused_pod_is_to_stay_refused_and_parameters_are_scrubbed_with_their_keys() {
+    let dump = DUMP.replace(
+        "{pool: payments-ssd,",
+        "{pool: payments-ssd, acme.corp/tenant-acme-payments: \"7\",",
+    );
+    let dump = dump.replace("storage: 20Gi", "storage: 200Gi");
+    let (folder, dump) = Folder::with("dump.yaml", &dump);
+    let (text, _) = ended(0, &["capture", "--file", &dump]);
+    assert!(
+        text.contains("placement: {ledger-0: none}\n        hold: 1s\n"),
+        "{text}"
+    );
+    assert!(text.contains("acme.corp/tenant-acme-payments"), "{text}");
+    let file = folder.path("captured.yaml");
+    ended(0, &["capture", "--file", &dump, "--scrub", "-o", &file]);
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(!text.contains("tenant") && !text.contains("pool"), "{text}");
+    assert!(text.contains("example.com/key-"), "{text}");
+    let (out, _) = ended(0, &["repro", &file, "-v"]);
+    assert!(out.contains("1 passed, 0 failed"), "{out}");
+}
+
+#[test]
+fn a_dump_that_lacks_objects_is_told_of() {
+    let lines = |without: &[&str]| -> String {
+        let kept = DUMP
+            .lines()
+            .filter(|line| !without.iter().any(|kind| line.contains(kind)));
+        kept.map(|line| format!("{line}\n")).collect()
+    };
+    let (folder, whole) = Folder::with("dump.yaml", DUMP);
+    let (_, error) = ended(0, &["capture", "--file", &whole]);
+    assert!(!error.contains("warning"), "{error}");
+    let one = folder.path("one-namespace.yaml");
+    std::fs::write(&one, lines(&["CSIStorageCapacity", "PersistentVolumeClaim"])).unwrap();
+    let (_, error) = ended(0, &["capture", "--file", &one]);
+    for words in [
+        "no CSIStorageCapacity objects, although a CSIDriver has storageCapacity: true: was the dump made with -A?",
+        "no PersistentVolumeClaim objects in namespace payments, although pods there use some",
+        "kubectl get nodes,csinodes,csidrivers,storageclasses,csistoragecapacities,pvc,pv,pods -A -o yaml",
+    ] {
+        assert!(error.contains(words), "{words}: {error}");
+    }
+    let (out, error) = ended(
+        0,
+        &[
+            "why",
+            "claim",
+            "--class",
+            "acme-gold",
+            "--size",
+            "1Gi",
+            "--file",
+            &one,
+        ],
+    );
+    assert!(error.contains("was the dump made with -A?"), "{error}");
+    assert!(
+        !out.contains("storageCapacity: false"),
+        "no advice from a dump that lacks objects: {out}"
+    );
+    let (_, error) = ended(2, &["why", "pod", "x", "-n", "other", "--file", &one]);
+    assert!(
+        error.contains(
+            "name one of payments/ledger-0; the dump has no object of namespace other: was it made with -A?"
+        ),
+        "{error}"
+    );
+    let cut = folder.path("cut.yaml");
+    std::fs::write(
+        &cut,
+        "apiVersion: v1\nitems:\n- {kind: Node, metadata: {name: n1}}\n- {kind: No",
+    )
+    .unwrap();
+    ended(2, &["capture", "--file", &cut]);
+    std::fs::write(
+        &cut,
+        "apiVersion: v1\nitems:\n- {kind: Node, metadata: {name: n1}}\n",
+    )
+    .unwrap();
+    let (_, error) = ended(2, &["capture", "--file", &cut]);
+    assert!(
+        error.contains("the list has 1 items and no `kind: List` after them, so the file is cut off"),
+        "{error}"
+    );
+    std::fs::write(&cut, "{apiVersion: v1, metadata: {name: n1}}\n").unwrap();
+    let (_, error) = ended(2, &["capture", "--file", &cut]);
+    assert!(
+        error.contains("not a Kubernetes object: `kind` is missing"),
+        "{error}"
+    );
+}

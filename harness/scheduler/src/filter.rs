@@ -86,7 +86,7 @@ pub enum Refusal {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BindConflict {
     /// An earlier attempt selected this other node.
-    #[error("node {0:?} is selected for it until the provisioner gives that back")]
+    #[error("its selected-node is {0} until the provisioner clears it")]
     OtherNodeSelected(String),
     /// No volume suits, and the class has no provisioner.
     #[error("no volume suits, and the class has no provisioner")]

@@ -60,11 +60,16 @@ pub struct Inventory {
 #[derive(Debug, thiserror::Error)]
 pub enum InventoryError {
     /// The text is no YAML.
-    #[error("not YAML: {0}; give what `kubectl get … -o yaml` prints")]
+    #[error("not YAML: {0}; give all of what `kubectl get … -o yaml` prints")]
     Text(String),
     /// What the text holds is no API object.
-    #[error("{0} is no API object: it has no kind")]
+    #[error("not a Kubernetes object: `kind` is missing in {0}; give what `kubectl get … -o yaml` prints")]
     Kind(String),
+    /// kubectl writes the kind of a list last.
+    #[error(
+        "the list has {0} items and no `kind: List` after them, so the file is cut off; make the dump again"
+    )]
+    CutOff(usize),
     /// The object is not what its kind must be.
     #[error("{kind} {name}: {problem}; correct it or leave it out")]
     Object {
@@ -123,6 +128,9 @@ impl Inventory {
             }
             "Pod" => {
                 let pod: Pod = read(kind, object)?;
+                if !pod.terminated {
+                    snapshot.usage.see(&pod);
+                }
                 self.pods.insert(pod.key.clone(), Arc::new(pod));
                 Ok(())
             }
@@ -166,7 +174,10 @@ type Take<'a> = dyn FnMut(&str, Value) -> Result<(), InventoryError> + Send + 'a
 /// Hands over one object, or every object of a list.
 fn taken_apart(mut object: Value, take: &mut Take<'_>) -> Result<(), InventoryError> {
     let Some(kind) = object["kind"].as_str().map(str::to_owned) else {
-        return Err(InventoryError::Kind(shortened(&object.to_string())));
+        return Err(match object["items"].as_array() {
+            Some(items) => InventoryError::CutOff(items.len()),
+            None => InventoryError::Kind(shortened(&object.to_string())),
+        });
     };
     let Some(items) = object.get_mut("items").and_then(Value::as_array_mut) else {
         return take(&kind, object);

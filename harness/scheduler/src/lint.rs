@@ -25,6 +25,9 @@ pub struct Finding {
     pub message: String,
     /// What to do.
     pub advice: &'static str,
+    /// The claim that it is about, where it is about one.
+    #[serde(skip)]
+    pub claim: Option<ObjectKey>,
 }
 
 /// Looks at one object and tells what is wrong with it.
@@ -110,6 +113,7 @@ fn finding(code: &'static str, object: &Capacity, message: String, advice: &'sta
         class: object.class.clone(),
         message,
         advice,
+        claim: None,
     }
 }
 
@@ -299,6 +303,7 @@ fn classes_without_objects(snapshot: &Snapshot, findings: &mut Vec<Finding>) {
                     class.provisioner
                 ),
                 advice: "see whether the driver's publisher runs; until it does, set storageCapacity: false",
+                claim: None,
             });
         }
     }
@@ -319,6 +324,7 @@ fn claims_stuck(snapshot: &Snapshot, findings: &mut Vec<Finding>) {
             class: claim.class.clone(),
             message: format!("node {selected:?} is selected and does not exist, so its pod fits no other"),
             advice: "remove the annotation volume.kubernetes.io/selected-node",
+            claim: Some(claim.key.clone()),
         });
     }
 }

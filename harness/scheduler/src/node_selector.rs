@@ -48,6 +48,12 @@ impl NodeSelector {
         self.terms.iter().any(|term| term.matches(name, labels))
     }
 
+    /// What each term requires that a node with this name and these labels does not meet: the requirement, and the key of the label
+    /// that it is about, where it is about one.
+    pub fn unmet(&self, name: &str, labels: &Labels) -> Vec<Vec<(String, Option<String>)>> {
+        self.terms.iter().map(|term| term.unmet(name, labels)).collect()
+    }
+
     /// The nodes that this selector names by `metadata.name`, if every term names some.
     pub fn named_nodes(&self) -> Option<BTreeSet<&str>> {
         let mut all = BTreeSet::new();
@@ -78,6 +84,19 @@ impl Term {
         let empty = self.labels.is_empty() && self.fields.is_empty();
         let named = |field: &Requirement| field.key() == NAME_FIELD && field.matches_value(Some(name));
         !empty && self.labels.iter().all(|label| label.matches(labels)) && self.fields.iter().all(named)
+    }
+
+    fn unmet(&self, name: &str, labels: &Labels) -> Vec<(String, Option<String>)> {
+        if self.labels.is_empty() && self.fields.is_empty() {
+            return vec![("nothing, and an empty term matches no node".to_owned(), None)];
+        }
+        let by_label = self.labels.iter().filter(|label| !label.matches(labels));
+        let by_label = by_label.map(|label| (label.to_string(), Some(label.key().to_owned())));
+        let by_name = self.fields.iter();
+        let by_name = by_name.filter(|field| field.key() != NAME_FIELD || !field.matches_value(Some(name)));
+        by_label
+            .chain(by_name.map(|field| (field.to_string(), None)))
+            .collect()
     }
 
     fn named_nodes(&self) -> Option<BTreeSet<&str>> {

@@ -6,7 +6,7 @@ use serde_json::Value;
 const FIRST: [&str; 4] = ["apiVersion", "kind", "metadata", "name"];
 
 /// A value in flow style, with quotes only where they are needed.
-pub(super) fn flow(value: &Value) -> String {
+pub(crate) fn flow(value: &Value) -> String {
     match value {
         Value::Object(fields) => {
             let place = |key: &str| FIRST.iter().position(|first| *first == key);

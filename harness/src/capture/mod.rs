@@ -10,6 +10,7 @@ mod reduce;
 mod situation;
 mod text;
 
+pub(crate) use flow::flow;
 pub use situation::CaptureError;
 
 use serde_json::Value;

@@ -7,8 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use super::names::{Kind, Names};
-use super::situation::{class_of, name_of, namespace_of};
+use super::situation::{name_of, namespace_of};
 use crate::plan::{DRIVER_LABEL, MANAGED_LABEL, WORKLOADS};
+use crate::pod::class_of;
 
 const HOSTNAME: &str = "kubernetes.io/hostname";
 /// Annotations of claims that decisions look at; the value of the first is a node.
@@ -133,7 +134,10 @@ pub(super) fn class(class: &Value, names: &mut Names) -> Result<Value, Value> {
         .into_iter()
         .flatten()
         .filter(|(key, _)| !key.to_ascii_lowercase().contains("secret"))
-        .map(|(key, value)| (key.clone(), names.text(value.as_str().unwrap_or_default()).into()))
+        .map(|(key, value)| {
+            let value = names.text(value.as_str().unwrap_or_default());
+            (names.key(key), value.into())
+        })
         .collect();
     let terms = class["allowedTopologies"]
         .as_array()

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::CaptureOptions;
-use crate::pod::{claims_of, volumes_of};
+use crate::pod::{claims_of, class_of, volumes_of};
 
 /// The objects do not say what to capture.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -43,9 +43,6 @@ pub(super) struct Situation<'a> {
     pub(super) volumes: Vec<&'a Value>,
     pub(super) pods: Vec<&'a Value>,
 }
-
-/// The class of a claim or volume, where an annotation says it instead of the field.
-const BETA_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
 
 impl<'a> Situation<'a> {
     pub(super) fn find(objects: &'a [Value], options: &CaptureOptions) -> Result<Self, CaptureError> {
@@ -232,10 +229,4 @@ pub(super) fn name_of(object: &Value) -> &str {
 
 pub(super) fn namespace_of(object: &Value) -> &str {
     object["metadata"]["namespace"].as_str().unwrap_or("default")
-}
-
-/// The class of a claim or volume.
-pub(super) fn class_of(object: &Value) -> Option<&str> {
-    let annotated = object["metadata"]["annotations"][BETA_CLASS].as_str();
-    annotated.or_else(|| object["spec"]["storageClassName"].as_str())
 }

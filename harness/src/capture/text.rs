@@ -12,6 +12,13 @@ use super::reduce;
 use super::situation::{Situation, name_of, namespace_of};
 use fake_apiserver::quantity::Quantity;
 
+/// The place of a pod that no node takes.
+const NOWHERE: &str = "none";
+/// How long a pod must stay without a node: time enough for every event that could still place it.
+const REFUSED_FOR: &str = "1s";
+/// How long the published objects must stay as they are.
+const PUBLISHED_FOR: &str = "2 refreshes";
+
 /// Writes the scenario.
 pub(super) fn write(
     situation: &Situation<'_>,
@@ -177,7 +184,7 @@ fn place(pod: &Value, fits: &dyn Fn(&str, &str) -> bool, names: &mut Names) -> (
     let conditions = pod["status"]["conditions"].as_array().into_iter().flatten();
     let refused = |condition: &Value| condition["type"] == "PodScheduled" && condition["status"] == "False";
     if conditions.into_iter().any(refused) {
-        return ("none".to_owned(), "it was refused when it was captured");
+        return (NOWHERE.to_owned(), "it was refused when it was captured");
     }
     match fits(namespace_of(pod), name_of(pod)) {
         true => (
@@ -185,7 +192,7 @@ fn place(pod: &Value, fits: &dyn Fn(&str, &str) -> bool, names: &mut Names) -> (
             "no scheduler had looked at it, and there is a node for it",
         ),
         false => (
-            "none".to_owned(),
+            NOWHERE.to_owned(),
             "no scheduler had looked at it, and there is no node for it",
         ),
     }
@@ -300,13 +307,12 @@ impl Scenario {
     fn expectations(&self, out: &mut String) {
         out.push_str("    expect:\n");
         for (pod, (place, why)) in &self.places {
-            let _ = write!(
-                out,
-                "      - placement: {{{}: {}}}\n        why: {}\n",
-                scalar(pod),
-                scalar(place),
-                scalar(why)
-            );
+            let _ = writeln!(out, "      - placement: {{{}: {}}}", scalar(pod), scalar(place));
+            // A pod that is refused now may be placed a moment later; one that is placed stays where it is.
+            if place == NOWHERE {
+                let _ = writeln!(out, "        hold: {REFUSED_FOR}");
+            }
+            let _ = writeln!(out, "        why: {}", scalar(why));
         }
         if self.places.is_empty() {
             let expected = match self.published.is_null() {
@@ -314,7 +320,10 @@ impl Scenario {
                     "objects: [{{resource: csistoragecapacities, count: {}}}]",
                     self.capacities.len()
                 ),
-                false => format!("capacities: {}", flow(&self.published)),
+                false => format!(
+                    "capacities: {}\n        hold: {PUBLISHED_FOR}",
+                    flow(&self.published)
+                ),
             };
             let _ = writeln!(out, "      - {expected}\n        why: that was there");
         }

@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use super::address::at;
 use super::api::Client;
-use crate::plan::WORKLOADS;
 use crate::pod::claims_of;
 use crate::world::World;
 
@@ -69,8 +68,9 @@ fn attachment(volume: &str, node: &str) -> String {
 
 /// The CSI volumes behind the claims of a pod, each with its driver.
 fn volumes(world: &World, pod: &Value) -> Vec<(String, String)> {
+    let namespace = pod["metadata"]["namespace"].as_str();
     let volume = |claim: String| {
-        let claim = world.object("persistentvolumeclaims", Some(WORKLOADS), &claim)?;
+        let claim = world.object("persistentvolumeclaims", namespace, &claim)?;
         let volume = claim["spec"]["volumeName"].as_str()?;
         let found = world.object("persistentvolumes", None, volume)?;
         let driver = found["spec"]["csi"]["driver"].as_str()?;

@@ -1,7 +1,8 @@
 //! What kube-controller-manager does for this story: claims of generic ephemeral volumes, binding of claims and volumes,
 //! release of volumes, attachments, and, where no publisher runs, provisioning without limits.
 //!
-//! Level-triggered on the journal's commits. Knows no capacity and no driver.
+//! In every namespace: people who use a cluster that stays up have their own. Level-triggered on the journal's commits. Knows no
+//! capacity and no driver.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -13,7 +14,6 @@ use super::api::Client;
 use super::attach::{attach, detach};
 use crate::apiserver::Refused;
 use crate::journal::{Change, CommitFact, Journal, What};
-use crate::plan::WORKLOADS;
 use crate::pod::class_of;
 use crate::world::World;
 
@@ -66,18 +66,18 @@ impl Controllers {
             }
             ("pods", true) => detach(&self.world, &self.client, &commit.object).await,
             (VOLUMES, false) => self.bind_by_volume(&commit.object).await,
-            (CLAIMS, false) => self.bind(&commit.name, &commit.object).await,
+            (CLAIMS, false) => self.bind(&commit.object).await,
             (CLAIMS, true) => self.release(&commit.object).await,
             _ => {}
         }
     }
 
     async fn create_ephemeral_claims(&self, pod: &Value) {
-        let name = pod["metadata"]["name"].as_str().unwrap_or_default();
+        let (namespace, name) = place_of(pod);
         for volume in pod["spec"]["volumes"].as_array().into_iter().flatten() {
             let template = &volume["ephemeral"]["volumeClaimTemplate"];
             let claim = format!("{name}-{}", volume["name"].as_str().unwrap_or_default());
-            if template.is_null() || self.world.object(CLAIMS, Some(WORKLOADS), &claim).is_some() {
+            if template.is_null() || self.world.object(CLAIMS, Some(namespace), &claim).is_some() {
                 continue;
             }
             let owner = json!({
@@ -86,7 +86,7 @@ impl Controllers {
             });
             self.write(self.client.create(json!({
                 "apiVersion": "v1", "kind": "PersistentVolumeClaim",
-                "metadata": {"name": claim, "namespace": WORKLOADS, "ownerReferences": [owner]},
+                "metadata": {"name": claim, "namespace": namespace, "ownerReferences": [owner]},
                 "spec": template["spec"],
             })))
             .await;
@@ -105,11 +105,13 @@ impl Controllers {
             }
             return;
         };
-        let claim = self.world.object(CLAIMS, Some(WORKLOADS), claim_name);
+        let claim = self
+            .world
+            .object(CLAIMS, reserved["namespace"].as_str(), claim_name);
         let is_this =
             |claim: &&Arc<Value>| reserved["uid"].is_null() || reserved["uid"] == claim["metadata"]["uid"];
         match claim.filter(is_this) {
-            Some(claim) => self.bind(claim_name, claim).await,
+            Some(claim) => self.bind(claim).await,
             None if reserved["uid"].is_null() || phase == "Released" || phase == "Failed" => {}
             None => self.set_phase(name, "Released").await,
         }
@@ -122,22 +124,22 @@ impl Controllers {
     }
 
     /// One step towards a bound claim; the commit that it makes brings the next.
-    async fn bind(&self, name: &str, claim: &Value) {
+    async fn bind(&self, claim: &Value) {
         if claim["status"]["phase"] == "Bound" {
             return;
         }
-        let Some(volume) = self.volume_for(name, claim) else {
-            return self.ask_for_volume(name, claim).await;
+        let Some(volume) = self.volume_for(claim) else {
+            return self.ask_for_volume(claim).await;
         };
+        let (namespace, name) = place_of(claim);
+        let address = at(CLAIMS, Some(namespace), name);
         let volume_name = volume["metadata"]["name"].as_str().unwrap_or_default();
         if claim["spec"]["volumeName"] != volume["metadata"]["name"] {
             let merge = json!({
                 "metadata": {"annotations": {BIND_COMPLETED: "yes", BOUND_BY_CONTROLLER: "yes"}},
                 "spec": {"volumeName": volume_name},
             });
-            return self
-                .write(self.client.patch_merge(&at(CLAIMS, Some(WORKLOADS), name), merge))
-                .await;
+            return self.write(self.client.patch_merge(&address, merge)).await;
         }
         if volume["status"]["phase"] != "Bound" {
             self.set_phase(volume_name, "Bound").await;
@@ -145,19 +147,17 @@ impl Controllers {
         let merge = json!({"status": {
             "phase": "Bound", "accessModes": claim["spec"]["accessModes"], "capacity": volume["spec"]["capacity"],
         }});
-        self.write(
-            self.client
-                .patch_subresource(&at(CLAIMS, Some(WORKLOADS), name), "status", merge),
-        )
-        .await;
+        self.write(self.client.patch_subresource(&address, "status", merge))
+            .await;
     }
 
     /// The volume that is reserved for a claim.
-    fn volume_for(&self, name: &str, claim: &Value) -> Option<Arc<Value>> {
+    fn volume_for(&self, claim: &Value) -> Option<Arc<Value>> {
+        let (namespace, name) = place_of(claim);
         let is_reserved = |volume: &Value| {
             let reserved = &volume["spec"]["claimRef"];
             let same_uid = reserved["uid"].is_null() || reserved["uid"] == claim["metadata"]["uid"];
-            reserved["name"] == name && reserved["namespace"] == WORKLOADS && same_uid
+            reserved["name"] == name && reserved["namespace"] == namespace && same_uid
         };
         self.world
             .objects(VOLUMES)
@@ -166,7 +166,8 @@ impl Controllers {
     }
 
     /// Tells the provisioner that it is its turn, and plays it where there is none.
-    async fn ask_for_volume(&self, name: &str, claim: &Value) {
+    async fn ask_for_volume(&self, claim: &Value) {
+        let (namespace, name) = place_of(claim);
         let class = class_of(claim).unwrap_or_default();
         let Some(class) = self.world.object("storageclasses", None, class) else {
             return;
@@ -181,11 +182,11 @@ impl Controllers {
         if annotations[STORAGE_PROVISIONER] != provisioner {
             let merge = json!({"metadata": {"annotations": {STORAGE_PROVISIONER: provisioner}}});
             return self
-                .write(self.client.patch_merge(&at(CLAIMS, Some(WORKLOADS), name), merge))
+                .write(self.client.patch_merge(&at(CLAIMS, Some(namespace), name), merge))
                 .await;
         }
         if self.provision {
-            self.write(self.client.create(provisioned(name, claim, node, provisioner)))
+            self.write(self.client.create(provisioned(claim, node, provisioner)))
                 .await;
         }
     }
@@ -210,8 +211,15 @@ impl Controllers {
     }
 }
 
+/// Namespace and name of a pod or claim.
+fn place_of(object: &Value) -> (&str, &str) {
+    let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
+    (text("namespace"), text("name"))
+}
+
 /// A volume as a driver without limits would make it.
-fn provisioned(name: &str, claim: &Value, node: Option<&str>, driver: &str) -> Value {
+fn provisioned(claim: &Value, node: Option<&str>, driver: &str) -> Value {
+    let (namespace, name) = place_of(claim);
     let uid = claim["metadata"]["uid"].as_str().unwrap_or_default();
     let mut volume = json!({
         "apiVersion": "v1", "kind": "PersistentVolume",
@@ -224,7 +232,7 @@ fn provisioned(name: &str, claim: &Value, node: Option<&str>, driver: &str) -> V
             "volumeMode": claim["spec"]["volumeMode"],
             "claimRef": {
                 "apiVersion": "v1", "kind": "PersistentVolumeClaim",
-                "namespace": WORKLOADS, "name": name, "uid": uid,
+                "namespace": namespace, "name": name, "uid": uid,
             },
             "csi": {"driver": driver, "volumeHandle": uid},
         },

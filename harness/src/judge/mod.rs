@@ -345,7 +345,7 @@ impl<'p> Judge<'p> {
         Failure {
             step: self.step,
             expect: Some(at),
-            summary: summary(monitor, self.refresh),
+            summary: summary(monitor, self.refresh, self.patience),
             chain: window.chain(
                 &monitor.expect.predicate,
                 &rows,
@@ -359,14 +359,8 @@ impl<'p> Judge<'p> {
     }
 }
 
-fn summary(monitor: &Monitor<'_>, refresh: Duration) -> String {
-    let within = monitor.expect.within;
-    let late = || {
-        format!(
-            "not within {within} ({:?}, at least {FLOOR:?})",
-            within.time(refresh)
-        )
-    };
+fn summary(monitor: &Monitor<'_>, refresh: Duration, patience: f64) -> String {
+    let late = || timed_out(monitor.expect.within, refresh, patience);
     match (&monitor.phase, &monitor.expect.predicate) {
         (
             Phase::Failed(Reason::NoEvidence),
@@ -386,11 +380,11 @@ fn summary(monitor: &Monitor<'_>, refresh: Duration) -> String {
             let limit = monitor.limit.unwrap_or_default();
             let seen = spell_seen(monitor.seen);
             format!(
-                "{} was {seen}, and at most {limit} may be",
+                "{} was {seen}; at most {limit} allowed",
                 pattern::spell(&count.of)
             )
         }
-        (Phase::Failed(Reason::Told), _) => "the driver has told something else".to_owned(),
+        (Phase::Failed(Reason::Told), _) => "the driver answered something else".to_owned(),
         (Phase::Failed(Reason::Violated), _) => "not true at every moment of the step".to_owned(),
         (_, Predicate::Count(count)) => {
             let seen = spell_seen(monitor.seen);
@@ -398,13 +392,42 @@ fn summary(monitor: &Monitor<'_>, refresh: Duration) -> String {
         }
         (_, Predicate::Order(list)) => {
             format!(
-                "{}: {} of {} facts were seen in their order",
+                "{}: {} of {} events were seen in this order",
                 late(),
                 monitor.seen,
                 list.len()
             )
         }
         _ => late(),
+    }
+}
+
+/// That a bound passed: the time that it came to, and what the case says.
+fn timed_out(within: Bound, refresh: Duration, patience: f64) -> String {
+    let limit = within.time(refresh).max(FLOOR).mul_f64(patience);
+    let mut terms = Vec::new();
+    if !matches!(within, Bound::Time(_)) {
+        terms.push(within.to_string());
+    }
+    if within.time(refresh) < FLOOR {
+        terms.push(format!("at least {}", seconds(FLOOR)));
+    }
+    if patience != 1.0 {
+        terms.push(format!("times a patience of {patience}"));
+    }
+    match terms.is_empty() {
+        true => format!("timed out after {}", seconds(limit)),
+        false => format!("timed out after {} ({})", seconds(limit), terms.join(", ")),
+    }
+}
+
+/// A time as people write it, with its unit.
+fn seconds(time: Duration) -> String {
+    let milliseconds = time.as_millis();
+    match milliseconds % 1000 {
+        0 => format!("{} s", milliseconds / 1000),
+        _ if milliseconds < 1000 => format!("{milliseconds} ms"),
+        _ => format!("{:.1} s", time.as_secs_f64()),
     }
 }
 

@@ -43,7 +43,10 @@ fn device(spec: &DeviceSpec) -> Result<Device, String> {
 /// The storage in a few words, for the timeline.
 pub(super) fn note(spec: &PoolSpec) -> String {
     match (&spec.capacity, &spec.filesystem, &spec.devices) {
-        (Some(capacity), ..) => capacity.to_string(),
+        (Some(capacity), ..) => match &spec.largest {
+            Some(largest) => format!("{capacity} (largest volume {largest})"),
+            None => capacity.to_string(),
+        },
         (_, Some(filesystem), _) => format!("{} with {} in use by others", filesystem.size, filesystem.used),
         (.., Some(devices)) => {
             let list: Vec<String> = devices

@@ -329,7 +329,8 @@ impl Lowering<'_> {
                     let super::Place::On(nodes) = place else { continue };
                     if let Some(node) = nodes.iter().find(|node| !self.nodes.contains_key(*node)) {
                         return Err(format!(
-                            "node `{node}` is not defined; nodes: {}",
+                            "node `{node}` is not defined{}; nodes: {}",
+                            meant(node),
                             names(&self.nodes)
                         ));
                     }
@@ -343,6 +344,17 @@ impl Lowering<'_> {
             _ => {}
         }
         Ok(expect)
+    }
+}
+
+/// What is meant by a word for a pod without a node.
+fn meant(node: &str) -> &'static str {
+    match node.to_ascii_lowercase().as_str() {
+        "pending" | "refused" | "unschedulable" | "nowhere" | "null" => {
+            "; write `none` for a pod that the scheduler refuses, and that stays Pending"
+        }
+        "some" | "anywhere" | "placed" => "; write `any` for a pod that goes to some node",
+        _ => "",
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod capacity;
 mod compare;
+mod expected;
 mod failure;
 mod paint;
 mod said;
@@ -11,6 +12,7 @@ mod timeline;
 pub use crate::judge::spell_bytes;
 pub use capacity::{Point, Quantity, Series, series};
 pub use compare::{Comparison, Difference, Side, Turn, compare};
+pub use expected::expectation;
 pub use failure::{Context, Requirement, failure};
 pub use paint::Paint;
 pub use said::said;

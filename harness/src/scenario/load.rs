@@ -5,10 +5,11 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use serde_json::Value;
 use serde_saphyr::Location;
 
 use super::table::{self, Table};
-use super::{Scenario, ScenarioFile};
+use super::{Scenario, ScenarioFile, Spanned};
 use crate::text::text_of;
 
 /// Something is wrong with a case file: what, where, and what to do.
@@ -111,7 +112,7 @@ struct TableOnly {
 
 /// Reads all cases of a text. `source` is only used in messages.
 pub fn parse(source: &str, text: &str) -> Result<Vec<Scenario>, ScenarioError> {
-    let only: TableOnly = read(source, text)?;
+    let only: TableOnly = read(source, text).map_err(|error| ill_formed(source, text).unwrap_or(error))?;
     let Some(table) = only.table else {
         return Ok(vec![scenario(source, text.to_owned(), None)?]);
     };
@@ -121,6 +122,25 @@ pub fn parse(source: &str, text: &str) -> Result<Vec<Scenario>, ScenarioError> {
     rows.into_iter()
         .map(|row| scenario(source, row.text, Some(&row.name)))
         .collect()
+}
+
+/// What is wrong with a table that is written in another way than ours, where that is what is wrong.
+fn ill_formed(source: &str, text: &str) -> Option<ScenarioError> {
+    #[derive(Deserialize)]
+    struct AnyTable {
+        table: Spanned<Value>,
+    }
+    let table = read::<AnyTable>(source, text).ok()?.table;
+    let rows = table.value["rows"].as_array();
+    let has_maps = rows.is_some_and(|rows| rows.iter().any(Value::is_object));
+    let message = if !table.value.is_object() {
+        "a table has the keys `columns` and `rows`; write {columns: [row, size], rows: [[small, 1Gi], [large, 9Gi]]}"
+    } else if has_maps {
+        "a row of a table is a list of cells in the order of `columns`; write [small, 1Gi] instead of {row: small, size: 1Gi}"
+    } else {
+        return None;
+    };
+    Some(ScenarioError::at(source, text, table.defined, message))
 }
 
 fn scenario(source: &str, text: String, row: Option<&str>) -> Result<Scenario, ScenarioError> {

@@ -14,7 +14,7 @@ pub fn page(report: &SelftestReport) -> String {
         out.push_str(&format!("- undecided on a busy machine: {}\n", markdown(open)));
     }
     out.push_str(
-        "\n| | defect | what it does | after | claimed by | caught by |\n|---|---|---|---|---|---:|\n",
+        "\n| | defect | what it does | modelled on | to be detected by | detected by |\n|---|---|---|---|---|---:|\n",
     );
     for defect in &report.defects {
         out.push_str(&row(defect));
@@ -41,7 +41,7 @@ pub(super) fn headline(report: &SelftestReport) -> String {
         (problems, _) => format!("{problems} problems"),
     };
     format!(
-        "Self-test: {word}; {} of {} defects caught as claimed, {} of {} cases pass without one",
+        "Self-test: {word}; {} of {} defects detected as expected, {} of {} cases pass without one",
         report.claims_held(),
         report.defects.len(),
         report.healthy,

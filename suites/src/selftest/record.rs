@@ -297,7 +297,7 @@ fn misled(defect: &DefectBite) -> impl Iterator<Item = Problem> {
         defect: Some(defect.name.clone()),
         case: Some(claim.case.clone()),
         text: format!(
-            "catches {}, but blames “{}” instead of “{}”",
+            "detects {}, but fails with “{}” instead of “{}”",
             defect.name, claim.link, claim.words
         ),
     })

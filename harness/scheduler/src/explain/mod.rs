@@ -5,6 +5,7 @@
 //! verdicts come from [`crate::cycle`] and [`crate::capacity_check`].
 
 mod objects;
+mod obstacle;
 mod table;
 
 use std::borrow::Cow;
@@ -88,6 +89,8 @@ pub struct NodeView {
     pub score: Option<i64>,
     /// Why it does not fit, in the scheduler's words.
     pub reasons: Vec<String>,
+    /// What exactly stands in the way, apart from capacity: the taint, the label, the resource.
+    pub obstacles: Vec<String>,
     /// Each claim that is not bound yet.
     pub claims: Vec<NodeClaim>,
 }
@@ -113,8 +116,13 @@ pub enum ExplainError {
     #[error("no node is named {0:?}; name one of the cluster's")]
     NoNode(String),
     /// The class that was asked about does not exist.
-    #[error("no StorageClass is named {0:?}; a claim of it waits until there is one")]
-    NoClass(String),
+    #[error("no StorageClass is named {class:?}; PVCs of it stay Pending until it exists; name one of {}", known.join(", "))]
+    NoClass {
+        /// The class that was asked about.
+        class: String,
+        /// Those that exist.
+        known: Vec<String>,
+    },
     /// The size is none.
     #[error(transparent)]
     Size(#[from] ReadError),
@@ -152,17 +160,21 @@ pub fn claim(
     detail: &Detail,
 ) -> Result<Explanation, ExplainError> {
     let Some(found) = snapshot.class(class) else {
-        return Err(ExplainError::NoClass(class.to_owned()));
+        let known = snapshot.classes.iter().map(|class| class.key.name.clone());
+        return Err(ExplainError::NoClass {
+            class: class.to_owned(),
+            known: known.collect(),
+        });
     };
     let subject = format!("a claim for {size} of class {class}");
     if !found.delayed {
-        let verdict = "is provisioned at once, wherever there is room: the class binds immediately, and nothing checks capacity";
+        let verdict = "is provisioned at once, before any pod is scheduled: volumeBindingMode is Immediate, and capacity is not checked";
         return Ok(Explanation {
             subject,
             verdict: verdict.to_owned(),
             claims: Vec::new(),
             nodes: Vec::new(),
-            findings: findings(snapshot, [class]),
+            findings: findings(snapshot, [class], |_| false),
         });
     }
     let mut snapshot = snapshot.clone();
@@ -195,7 +207,7 @@ fn explain(
         verdict,
         claims,
         nodes,
-        findings: findings(snapshot, classes),
+        findings: findings(snapshot, classes, |claim| pod.uses(claim)),
     };
     if snapshot.nodes.is_empty() {
         return Ok(told(
@@ -238,6 +250,7 @@ fn explain(
         fits: true,
         score: scored.then_some(feasible.score),
         reasons: Vec::new(),
+        obstacles: Vec::new(),
         claims: node_claims(&of_claims, &feasible.node, |claim| plan_of(feasible, claim)),
     });
     let refused = assessment.refused.iter().map(|refused| NodeView {
@@ -250,6 +263,7 @@ fn explain(
             .into_iter()
             .map(Cow::into_owned)
             .collect(),
+        obstacles: obstacle::obstacles(snapshot, pod, refused),
         claims: node_claims(&of_claims, &refused.node, |claim| refusal_of(refused, claim)),
     });
     let asked = |view: &NodeView| detail.node.as_ref().is_none_or(|node| *node == view.node);
@@ -304,7 +318,7 @@ fn claim_views(rules: &Rules, claims: &PodClaims) -> Vec<ClaimView> {
     let delayed = claims.selected.iter().chain(&claims.open).map(|delayed| {
         let mut state = demand_text(delayed);
         if let Some(node) = &delayed.claim.selected_node {
-            state = format!("node {node:?} is selected, and no other is looked at; {state}");
+            state = format!("its selected-node is {node}, so no other node is considered; {state}");
         }
         view(&delayed.claim, state)
     });
@@ -402,9 +416,16 @@ fn alone(considered: &Considered<'_>, node: &Node) -> String {
     }
 }
 
-fn findings<'a>(snapshot: &Snapshot, classes: impl IntoIterator<Item = &'a str>) -> Vec<Finding> {
+/// What is wrong with the objects of these classes, and with these claims: those of others are nobody's business here.
+fn findings<'a>(
+    snapshot: &Snapshot,
+    classes: impl IntoIterator<Item = &'a str>,
+    is_own: impl Fn(&ObjectKey) -> bool,
+) -> Vec<Finding> {
     let classes: Vec<_> = classes.into_iter().collect();
     let mut findings = lint::lint(snapshot);
-    findings.retain(|finding| classes.contains(&finding.class.as_str()));
+    findings.retain(|finding| {
+        classes.contains(&finding.class.as_str()) && finding.claim.as_ref().is_none_or(&is_own)
+    });
     findings
 }

@@ -134,7 +134,7 @@ impl<'a> Considered<'a> {
         largest
             .take(self.most)
             .map(|object| {
-                let why = format!("would do, but is for class {}", object.class);
+                let why = format!("large enough, but for StorageClass {}", object.class);
                 self.spell(object, Seen::OtherClass, why)
             })
             .collect()
@@ -163,7 +163,7 @@ impl<'a> Considered<'a> {
                 let elsewhere = if object.topology.admits(&node.labels) {
                     ""
                 } else {
-                    ", and it is elsewhere"
+                    ", and it is not accessible from this node"
                 };
                 let why = format!(
                     "{field} {} is less than {}{elsewhere}",

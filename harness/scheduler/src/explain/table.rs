@@ -40,6 +40,9 @@ impl fmt::Display for NodeView {
             (false, _) => self.reasons.join(", "),
         };
         writeln!(f, "\n{}  {verdict}", self.node)?;
+        for obstacle in &self.obstacles {
+            writeln!(f, "  {obstacle}")?;
+        }
         self.claims.iter().try_for_each(|claim| claim.fmt(f))
     }
 }

@@ -85,7 +85,7 @@ fn every_object_is_told_with_what_is_wrong_with_it() {
     assert_eq!(why("driver/c1"), "maximumVolumeSize 1Gi is less than 2Gi");
     assert_eq!(why("driver/c2"), "capacity and maximumVolumeSize is unset");
     assert_eq!(why("driver/c5"), "label node is n1, not node In [n2]");
-    assert_eq!(why("driver/c6"), "would do, but is for class slow");
+    assert_eq!(why("driver/c6"), "large enough, but for StorageClass slow");
     assert_eq!(
         told.nodes[1].claims[0].outcome,
         "is provisioned: driver/c5 offers 9Gi"
@@ -171,9 +171,12 @@ fn a_claim_that_does_not_exist_is_explained_too() {
         ask("now", "30Gi", None)
             .unwrap()
             .verdict
-            .contains("binds immediately")
+            .contains("volumeBindingMode is Immediate")
     );
-    assert!(matches!(ask("gone", "1Gi", None), Err(ExplainError::NoClass(_))));
+    assert!(matches!(
+        ask("gone", "1Gi", None),
+        Err(ExplainError::NoClass { .. })
+    ));
     assert!(matches!(
         ask("fast", "1Gi", Some("n9")),
         Err(ExplainError::NoNode(_))
@@ -412,5 +415,120 @@ fn an_object_for_every_node_is_only_odd_beside_others_of_its_class() {
     assert_eq!(
         codes(&world),
         [("csistoragecapacity driver/c1".to_owned(), "topology-covers-all")]
+    );
+}
+
+/// What stands in the way on a node, of the pod `p` in these objects.
+fn obstacles(text: &str, node: &str) -> Vec<String> {
+    let mut inventory = Inventory::default();
+    inventory.add_text(text).unwrap();
+    let pod = &inventory.pods[&ObjectKey::namespaced("ns", "p")];
+    let told = explain::pod(&inventory.snapshot, &Rules::default(), pod, &Detail::default()).unwrap();
+    let view = told.nodes.iter().find(|view| view.node == node).unwrap();
+    for obstacle in &view.obstacles {
+        assert!(told.to_string().contains(obstacle), "{told}");
+    }
+    view.obstacles.clone()
+}
+
+#[test]
+fn what_refuses_a_pod_on_a_node_is_named() {
+    let node = "{kind: Node, metadata: {name: n1, labels: {zone: a, disk: hdd}}";
+    let terms = "[{matchExpressions: [{key: disk, operator: In, values: [ssd]}, {key: gpu, operator: Exists}]}, \
+                 {matchExpressions: [{key: zone, operator: NotIn, values: [a]}]}]";
+    let affinity = format!(
+        "affinity: {{nodeAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: {{nodeSelectorTerms: {terms}}}}}}}"
+    );
+    for (node_spec, pod_spec, expected) in [
+        (
+            "taints: [{key: a/b, value: x, effect: NoSchedule}, {key: c, effect: NoExecute}, {key: d, effect: PreferNoSchedule}]",
+            "containers: []",
+            vec![
+                "the pod does not tolerate taint a/b=x:NoSchedule",
+                "the pod does not tolerate taint c:NoExecute",
+            ],
+        ),
+        (
+            "unschedulable: true",
+            "containers: []",
+            vec!["the node is cordoned: spec.unschedulable is true"],
+        ),
+        (
+            "taints: []",
+            "nodeSelector: {zone: b, rack: r1, disk: hdd}",
+            vec![
+                "the pod's nodeSelector requires rack=r1; the node has no label rack",
+                "the pod's nodeSelector requires zone=b; the node has zone=a",
+            ],
+        ),
+        (
+            "taints: []",
+            &affinity,
+            vec![
+                "the pod's node affinity requires disk In [ssd] (the node has disk=hdd) and gpu Exists (the node has no label gpu), \
+                 or zone NotIn [a] (the node has zone=a)",
+            ],
+        ),
+    ] {
+        let text = format!(
+            "{node}, spec: {{{node_spec}}}}}\n---\n{{kind: Pod, metadata: {{name: p, namespace: ns}}, spec: {{{pod_spec}}}}}\n"
+        );
+        let text = match pod_spec.contains("containers") {
+            true => text,
+            false => text
+                .replace("spec: {nodeSelector", "spec: {containers: [], nodeSelector")
+                .replace("spec: {affinity", "spec: {containers: [], affinity"),
+        };
+        assert_eq!(obstacles(&text, "n1"), expected);
+    }
+}
+
+#[test]
+fn what_other_pods_take_of_a_node_counts() {
+    let text = "{kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: '2', memory: 4Gi, pods: 110}}}
+---
+{kind: Pod, metadata: {name: other, namespace: ns, uid: u1}, spec: {nodeName: n1, containers: [{name: c, resources: {requests: {cpu: 1500m}}}]}}
+---
+{kind: Pod, metadata: {name: p, namespace: ns, uid: u2}, spec: {containers: [{name: c, resources: {requests: {cpu: '1'}}}]}}
+";
+    assert_eq!(
+        obstacles(text, "n1"),
+        ["the pod requests 1000m of cpu; 500m of 2000m are left"]
+    );
+}
+
+#[test]
+fn findings_about_claims_of_other_pods_are_left_out() {
+    let claim = |name: &str| {
+        format!(
+            "{{kind: PersistentVolumeClaim, metadata: {{name: {name}, namespace: ns, annotations: {{volume.kubernetes.io/selected-node: gone}}}}, \
+             spec: {{storageClassName: fast, accessModes: [ReadWriteOnce], resources: {{requests: {{storage: 1Gi}}}}}}}}\n---\n"
+        )
+    };
+    let text = format!(
+        "{}{}{{kind: Node, metadata: {{name: n1}}}}
+---
+{{kind: StorageClass, metadata: {{name: fast}}, provisioner: d, volumeBindingMode: WaitForFirstConsumer}}
+---
+{{kind: Pod, metadata: {{name: p, namespace: ns}}, spec: {{containers: [], volumes: [{{name: v, persistentVolumeClaim: {{claimName: own}}}}]}}}}
+",
+        claim("own"),
+        claim("other")
+    );
+    let mut inventory = Inventory::default();
+    inventory.add_text(&text).unwrap();
+    assert_eq!(lint::lint(&inventory.snapshot).len(), 2);
+    let pod = &inventory.pods[&ObjectKey::namespaced("ns", "p")];
+    let told = explain::pod(&inventory.snapshot, &Rules::default(), pod, &Detail::default()).unwrap();
+    let about: Vec<_> = told
+        .findings
+        .iter()
+        .map(|finding| finding.object.as_str())
+        .collect();
+    assert_eq!(about, ["persistentvolumeclaim ns/own"]);
+    assert!(
+        told.to_string()
+            .contains("its selected-node is gone until the provisioner clears it"),
+        "{told}"
     );
 }

@@ -186,14 +186,13 @@ impl<'a> Window<'a> {
                 Some(refusal) => format!("refused: {}", refusal.text),
                 None => "the scheduler neither placed nor refused it".to_owned(),
             };
+            let note = format!("{note}{}", self.given_back(&claims, None));
             chain.missing(format!("a node is chosen for pod {pod}"), note);
             return;
         };
         if want != "any node" && !want.split(" or ").any(|node| node == decided) {
-            chain.missing(
-                format!("{want} is chosen for pod {pod}"),
-                format!("{decided} was chosen"),
-            );
+            let fate = self.fate(&decided, &claims, placed.is_some());
+            chain.missing(format!("{want} is chosen for pod {pod}"), fate);
             return;
         }
         if let Some((fact, node)) = &selected {
@@ -202,6 +201,72 @@ impl<'a> Window<'a> {
         if claims.iter().all(|claim| self.claim_links(chain, claim)) && placed.is_none() {
             chain.missing(format!("pod {pod} is bound to {decided}"), "never");
         }
+    }
+
+    /// What became of a node that was chosen and must not be, and of those before it.
+    fn fate(&self, node: &str, claims: &[String], is_placed: bool) -> String {
+        let now = match claims.iter().find(|claim| !self.is_bound(claim)) {
+            _ if is_placed => "the pod is bound there".to_owned(),
+            None => "the pod is not bound yet".to_owned(),
+            Some(claim) => match self.uid_of(claim).and_then(|uid| self.warning(&uid)) {
+                Some(warning) => {
+                    format!("claim {claim} is still to be provisioned there; the publisher says: {warning}")
+                }
+                None => format!("claim {claim} is still to be provisioned there"),
+            },
+        };
+        format!(
+            "{node} was chosen, and {now}{}",
+            self.given_back(claims, Some(node))
+        )
+    }
+
+    /// The node that was chosen for a claim in this step before the present one, if any, and why it was given back.
+    fn given_back(&self, claims: &[String], now: Option<&str>) -> String {
+        let chosen = |fact: &'a Fact| match &fact.what {
+            What::Commit(commit)
+                if &*commit.resource == "persistentvolumeclaims"
+                    && claims.contains(&commit.name)
+                    && fact.seq >= self.from =>
+            {
+                let node = commit.object["metadata"]["annotations"][SELECTED_NODE].as_str()?;
+                (Some(node) != now).then_some((&commit.name, node))
+            }
+            _ => None,
+        };
+        let Some((claim, node)) = self.facts.iter().rev().find_map(chosen) else {
+            return String::new();
+        };
+        let Some(uid) = self.uid_of(claim) else {
+            return String::new();
+        };
+        let refused = self.facts.iter().rev().find_map(|fact| match &fact.what {
+            What::Call(call) if call.method == "CreateVolume" && call.code != "OK" => {
+                let is_own = call.volume.as_ref().is_some_and(|name| name.contains(&uid));
+                is_own.then(|| call.code.clone())
+            }
+            _ => None,
+        });
+        match refused {
+            Some(code) => {
+                format!("; {node} was chosen before, and given back after CreateVolume answered {code}")
+            }
+            None => format!("; {node} was chosen before, and given back"),
+        }
+    }
+
+    fn is_bound(&self, claim: &str) -> bool {
+        let object = self
+            .world
+            .object("persistentvolumeclaims", Some(WORKLOADS), claim);
+        object.is_some_and(|claim| claim["status"]["phase"] == "Bound")
+    }
+
+    fn uid_of(&self, claim: &str) -> Option<String> {
+        let object = self
+            .world
+            .object("persistentvolumeclaims", Some(WORKLOADS), claim)?;
+        object["metadata"]["uid"].as_str().map(str::to_owned)
     }
 
     /// From the selected node to the bound claim.

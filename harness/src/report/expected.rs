@@ -1,0 +1,21 @@
+//! An expectation as its file says it, in one line. Knows the text of a case, and nothing about what was seen.
+
+use serde_json::Value;
+
+use crate::capture::flow;
+use crate::plan::Plan;
+use crate::scenario::read;
+
+/// Expectation `at` of a step, both counted from 0, with all its keys but `why`.
+pub fn expectation(plan: &Plan, step: usize, at: usize) -> String {
+    let scenario = &plan.scenario;
+    // It was read before, when the plan was made.
+    let file: Value = read(&scenario.source, &scenario.text).unwrap_or_default();
+    let mut expect = file["steps"][step]["expect"][at].clone();
+    if let Some(keys) = expect.as_object_mut() {
+        keys.remove("why");
+    }
+    let text = flow(&expect);
+    let inner = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
+    inner.unwrap_or(&text).to_owned()
+}
