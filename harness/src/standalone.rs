@@ -4,7 +4,7 @@
 
 pub use fake_apiserver::{
     ApiServer, Authorization, Event as ApiEvent, Kubeconfig, LocalClient, Observer as ApiObserver,
-    ResourceRef, ServerOptions, Tls, User,
+    Release, ResourceRef, ServerOptions, Tls, User,
 };
 pub use fake_csi::{
     DriverSpec, Effect as CsiEffect, Event as CsiEvent, FakeDriver, Method as CsiMethod,
