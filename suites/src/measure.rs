@@ -18,6 +18,8 @@ pub struct Measured {
     pub open: u32,
     /// The failures, by words that tell them again.
     pub failures: BTreeMap<String, Seen>,
+    /// Runs with a finding, by its rule and words.
+    pub findings: BTreeMap<(&'static str, String), u32>,
     /// Why the case is skipped, if it is.
     pub skipped: Option<String>,
 }
@@ -32,8 +34,8 @@ pub struct Seen {
 }
 
 impl Measured {
-    fn count(&mut self, ended: &Ended) {
-        let (explained, known) = match ended {
+    fn count(&mut self, result: &CaseResult) {
+        let (explained, known) = match &result.ended {
             Ended::Passed | Ended::Surprising(_) => (None, None),
             Ended::Failed(explained) | Ended::Flaky(_, explained) => (Some(explained), None),
             Ended::Known(known, explained) => (Some(explained), Some(known)),
@@ -47,6 +49,12 @@ impl Measured {
             }
         };
         self.runs += 1;
+        for finding in &result.findings {
+            *self
+                .findings
+                .entry((finding.rule, finding.text.clone()))
+                .or_default() += 1;
+        }
         if let Some(explained) = explained {
             let seen = self.failures.entry(explained.said.lasting()).or_default();
             seen.failed += 1;
@@ -83,7 +91,7 @@ pub async fn measure(
                 measured
                     .entry(result.plan.id().to_owned())
                     .or_default()
-                    .count(&result.ended);
+                    .count(&result);
             }
             // Ours, not a system's: those panic inside tasks of their own.
             Err(error) => std::panic::resume_unwind(error.into_panic()),

@@ -202,7 +202,7 @@ async fn a_claim_that_holds_is_no_problem_and_an_idle_case_is_one() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_missed_or_blamed_on_something_else_is_a_problem() {
     let claims = [("scheduler/filter/limit/exactly", "the moon")];
-    let report = report(&claims, &["scheduler/claims"], None).await;
+    let report = report(&claims, &["scheduler/claims/kinds"], None).await;
     assert_eq!(report.defects[0].word(), "MISLED");
     let texts = texts(&report);
     assert!(
@@ -210,7 +210,7 @@ async fn what_is_missed_or_blamed_on_something_else_is_a_problem() {
         "{texts:?}"
     );
     assert!(
-        texts[1].contains("blames “a node is chosen for pod p") && texts[1].contains("“the moon”"),
+        texts[1].contains("fails with “a node is chosen for pod p") && texts[1].contains("“the moon”"),
         "{texts:?}"
     );
     assert_eq!(texts.len(), 2, "{texts:?}");

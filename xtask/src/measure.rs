@@ -54,6 +54,12 @@ fn table(measured: &BTreeMap<String, Measured>, times: u32) {
                 known.unwrap_or_default()
             );
         }
+        for ((rule, text), runs) in &measured.findings {
+            println!(
+                "{case:<width$}  finding/{rule} in {runs} of {}  “{text}”",
+                measured.runs
+            );
+        }
         if measured.open > 0 {
             println!(
                 "{case:<width$}  {} of {times} runs could not be decided",

@@ -14,12 +14,12 @@ struct Story {
 }
 
 /// The step has been acted: a pod of 10Gi has come, and one expectation is about it.
-fn story(expect: Value) -> Story {
+fn story(expect: &Value) -> Story {
     let step = json!({"id": "a", "do": [{"pod": {"name": "app", "claims": [{"class": "fast", "size": "10Gi"}]}}], "expect": [expect]});
-    steps(json!([step]))
+    steps(&json!([step]))
 }
 
-fn steps(steps: Value) -> Story {
+fn steps(steps: &Value) -> Story {
     let text = json!({
         "id": "story/unit/test",
         "title": "a case of a test",
@@ -38,12 +38,12 @@ fn steps(steps: Value) -> Story {
     for role in ["publisher", "scheduler"] {
         story.tell(json!({"fact": "process", "client": role, "role": role, "event": "started"}));
     }
-    story.commit("harness", "added", "pods", "app", pod(None, json!({})));
+    story.commit("harness", "added", "pods", "app", &pod(None, &json!({})));
     story.tell(json!({"fact": "stepActed", "step": 0}));
     story
 }
 
-fn pod(node: Option<&str>, status: Value) -> Value {
+fn pod(node: Option<&str>, status: &Value) -> Value {
     let volume = json!({"name": "v", "persistentVolumeClaim": {"claimName": "app-0"}});
     json!({"metadata": {"name": "app"}, "spec": {"nodeName": node, "volumes": [volume]}, "status": status})
 }
@@ -61,7 +61,7 @@ impl Story {
         self.judge.observe(fact);
     }
 
-    fn commit(&mut self, client: &str, change: &str, resource: &str, name: &str, object: Value) {
+    fn commit(&mut self, client: &str, change: &str, resource: &str, name: &str, object: &Value) {
         self.tell(
             json!({"fact": "commit", "client": client, "change": change, "resource": resource,
             "namespace": (resource == "pods").then_some("default"), "name": name, "revision": self.seq, "object": object}),
@@ -70,13 +70,13 @@ impl Story {
 
     fn refuse(&mut self, text: &str) {
         let condition = json!({"type": "PodScheduled", "status": "False", "message": text});
-        let pod = pod(None, json!({"conditions": [condition]}));
-        self.commit("scheduler", "modified", "pods", "app", pod);
+        let pod = pod(None, &json!({"conditions": [condition]}));
+        self.commit("scheduler", "modified", "pods", "app", &pod);
     }
 
     fn place(&mut self) {
-        let pod = pod(Some("n1"), json!({}));
-        self.commit("scheduler", "modified", "pods", "app", pod);
+        let pod = pod(Some("n1"), &json!({}));
+        self.commit("scheduler", "modified", "pods", "app", &pod);
     }
 
     /// The publisher asks the driver so many times about the same thing.
@@ -118,6 +118,9 @@ impl Story {
     }
 }
 
+/// What decides a case.
+type Decide = fn(&mut Story, &Value);
+
 /// Every form in which a case can say that something does not happen.
 fn negatives() -> Vec<Value> {
     let placed = json!({"resource": "pods", "having": {"spec": {"nodeName": "n1"}}, "count": 0});
@@ -142,7 +145,7 @@ fn negatives() -> Vec<Value> {
 #[test]
 fn nothing_negative_is_judged_before_the_publisher_has_asked_again() {
     for form in negatives() {
-        let mut story = story(form.clone());
+        let mut story = story(&form);
         story.refuse("full");
         assert!(!story.is_done_when_quiet(), "{form}");
         story.ask(2);
@@ -158,7 +161,7 @@ fn nothing_negative_is_judged_before_the_publisher_has_asked_again() {
 #[test]
 fn nothing_negative_is_judged_before_the_scheduler_has_decided_on_what_it_was_told() {
     for form in negatives() {
-        let mut story = story(form.clone());
+        let mut story = story(&form);
         story.refuse("full");
         story.ask(3);
         story.news();
@@ -170,7 +173,7 @@ fn nothing_negative_is_judged_before_the_scheduler_has_decided_on_what_it_was_to
 
 #[test]
 fn news_that_come_with_the_silence_are_waited_for_again() {
-    let mut story = story(json!({"placement": {"app": "none"}, "why": "because"}));
+    let mut story = story(&json!({"placement": {"app": "none"}, "why": "because"}));
     story.refuse("full");
     story.ask(3);
     assert_eq!(story.judge.progress(), Progress::Running { quiet: true });
@@ -184,7 +187,7 @@ fn news_that_come_with_the_silence_are_waited_for_again() {
 
 #[test]
 fn systems_that_do_nothing_more_have_a_time_to_do_it_in() {
-    let mut story = story(json!({"placement": {"app": "none"}, "why": "because"}));
+    let mut story = story(&json!({"placement": {"app": "none"}, "why": "because"}));
     story.refuse("full");
     story.news();
     assert_eq!(story.next_bound(), BoundKind::Unasked);
@@ -197,11 +200,11 @@ fn systems_that_do_nothing_more_have_a_time_to_do_it_in() {
 fn the_time_of_a_publisher_runs_from_its_last_call_and_longer_on_a_slow_machine() {
     let expect = json!({"never": {"call": "CreateVolume"}, "why": "because"});
     let wait = |story: &Story| story.judge.next_bound().map(|(at, _)| at).unwrap_or_default();
-    let mut quick = story(expect.clone());
+    let mut quick = story(&expect);
     let first = wait(&quick);
     quick.ask(1);
     assert!(wait(&quick) > first);
-    let mut slow = story(expect);
+    let mut slow = story(&expect);
     slow.lag(500);
     assert!(wait(&slow) > first);
     slow.lag(500_000);
@@ -214,7 +217,7 @@ fn the_refusal_of_an_earlier_step_does_not_count() {
     let pod = json!({"pod": {"name": "app", "claims": [{"class": "fast", "size": "10Gi"}]}});
     let grow = json!({"backend": {"n1": "20Gi"}});
     let mut story = steps(
-        json!([{"id": "a", "do": [pod], "expect": [none]}, {"id": "b", "do": [grow], "expect": [none]}]),
+        &json!([{"id": "a", "do": [pod], "expect": [none]}, {"id": "b", "do": [grow], "expect": [none]}]),
     );
     story.refuse("full");
     story.ask(3);
@@ -229,7 +232,7 @@ fn the_refusal_of_an_earlier_step_does_not_count() {
 
 #[test]
 fn a_refusal_is_history_once_the_pod_is_placed() {
-    let mut story = story(json!({"refusal": {"app": "full"}, "why": "because"}));
+    let mut story = story(&json!({"refusal": {"app": "full"}, "why": "because"}));
     story.refuse("full");
     story.place();
     story.ask(3);
@@ -238,13 +241,13 @@ fn a_refusal_is_history_once_the_pod_is_placed() {
 
 #[test]
 fn what_is_about_others_is_no_news() {
-    let mut story = story(json!({"placement": {"app": "none"}, "why": "because"}));
+    let mut story = story(&json!({"placement": {"app": "none"}, "why": "because"}));
     story.commit(
         "publisher",
         "added",
         "persistentvolumes",
         "pv",
-        json!({"spec": {"claimRef": {"name": "other"}}}),
+        &json!({"spec": {"claimRef": {"name": "other"}}}),
     );
     story.refuse("full");
     for (resource, name) in [
@@ -264,7 +267,7 @@ fn what_is_about_others_is_no_news() {
 #[test]
 fn only_calls_count_as_refreshes() {
     let mut story = story(
-        json!({"objects": [{"resource": "pods", "name": "app"}], "hold": "1 refresh", "why": "because"}),
+        &json!({"objects": [{"resource": "pods", "name": "app"}], "hold": "1 refresh", "why": "because"}),
     );
     story.refuse("full");
     story.refuse("fuller");
@@ -281,7 +284,7 @@ fn only_calls_count_as_refreshes() {
 fn lag_between_cause_and_effect_excuses_and_other_lag_does_not() {
     let expect = json!({"placement": {"app": "n1"}, "why": "because"});
     let verdict = |lags: &[u64]| {
-        let mut story = story(expect.clone());
+        let mut story = story(&expect);
         lags.iter().for_each(|lag| story.lag(*lag));
         assert_eq!(story.next_bound(), BoundKind::Within);
         story.judge.verdict()
@@ -298,20 +301,20 @@ fn lag_between_cause_and_effect_excuses_and_other_lag_does_not() {
 fn lag_that_is_told_after_a_crash_or_a_violation_counts_as_far_as_it_came_before() {
     let ended = json!({"fact": "process", "client": "scheduler", "role": "scheduler", "event": {"exited": "exit status: 1"}});
     let never = json!({"never": {"write": "update pods"}, "why": "because"});
-    let decide: [(&str, fn(&mut Story, &Value)); 2] = [
+    let decide: [(&str, Decide); 2] = [
         ("crash", |story, ended| story.tell(ended.clone())),
         ("violation", |story, _| story.place()),
     ];
     for (what, decide) in decide {
-        let mut calm = story(never.clone());
+        let mut calm = story(&never);
         decide(&mut calm, &ended);
         assert!(matches!(calm.judge.verdict(), Verdict::Fail(_)), "{what}");
-        let mut late = story(never.clone());
+        let mut late = story(&never);
         late.at_us += 500_000;
         decide(&mut late, &ended);
         late.tell(json!({"fact": "lag", "late_us": 400_000}));
         assert!(matches!(late.judge.verdict(), Verdict::Inconclusive(_)), "{what}");
-        let mut after = story(never.clone());
+        let mut after = story(&never);
         decide(&mut after, &ended);
         after.lag(400);
         assert!(matches!(after.judge.verdict(), Verdict::Fail(_)), "{what}");
@@ -320,7 +323,7 @@ fn lag_that_is_told_after_a_crash_or_a_violation_counts_as_far_as_it_came_before
 
 #[test]
 fn no_lack_of_time_excuses_a_flood() {
-    let mut story = story(json!({"never": {"call": "CreateVolume"}, "why": "because"}));
+    let mut story = story(&json!({"never": {"call": "CreateVolume"}, "why": "because"}));
     story.lag(500);
     story.tell(json!({"fact": "process", "client": "publisher", "role": "publisher", "event": {"flooded": "too much"}}));
     assert!(matches!(story.judge.verdict(), Verdict::Fail(_)));
@@ -328,7 +331,7 @@ fn no_lack_of_time_excuses_a_flood() {
 
 #[test]
 fn what_is_wrong_beside_the_point_is_found_once_per_cause() {
-    let mut story = story(json!({"placement": {"app": "n1"}, "why": "because"}));
+    let mut story = story(&json!({"placement": {"app": "n1"}, "why": "because"}));
     let call = json!({"fact": "call", "method": "GetCapacity", "node": null, "segment": "n1", "parameters": {}, "volume": null,
         "requiredBytes": null, "code": "OK", "message": null, "available": 5, "maximum": null,
         "violations": ["a volume capability has no access_mode"]});
@@ -355,21 +358,21 @@ fn what_is_wrong_beside_the_point_is_found_once_per_cause() {
         "added",
         "csistoragecapacities",
         "good",
-        json!({"metadata": {"labels": labels}}),
+        &json!({"metadata": {"labels": labels}}),
     );
     story.commit(
         "publisher",
         "added",
         "csistoragecapacities",
         "bad",
-        json!({"metadata": {}}),
+        &json!({"metadata": {}}),
     );
     story.commit(
         "harness",
         "added",
         "csistoragecapacities",
         "by-hand",
-        json!({"metadata": {}}),
+        &json!({"metadata": {}}),
     );
     let found = findings(story.judge.plan, story.judge.facts());
     let found: Vec<(&str, u64)> = found

@@ -252,7 +252,7 @@ fn scenario(kind: Kind, args: &PlacementArgs) -> Value {
         },
         "steps": [
             {"id": "publish", "expect": [{
-                "objects": [{"resource": "csistoragecapacities", "count": args.nodes}],
+                "count": {"of": {"write": "create csistoragecapacities"}, "min": args.nodes},
                 "within": "60s", "why": "what is measured starts with everything published",
             }]},
             {"id": "place", "do": pods, "expect": [{
