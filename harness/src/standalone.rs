@@ -3,8 +3,8 @@
 //! Only passes on what their crates offer: commands reach them through here.
 
 pub use fake_apiserver::{
-    ApiServer, Authorization, Event as ApiEvent, Kubeconfig, LocalClient, Observer as ApiObserver,
-    Release, ResourceRef, ServerOptions, Tls, User,
+    ApiServer, Authorization, Event as ApiEvent, Kubeconfig, LocalClient, Observer as ApiObserver, Release,
+    ResourceRef, ServerOptions, Tls, User,
 };
 pub use fake_csi::{
     DriverSpec, Effect as CsiEffect, Event as CsiEvent, FakeDriver, Method as CsiMethod,
