@@ -41,7 +41,7 @@ pub(crate) fn scope(plan: Option<&Plan>) -> [String; 2] {
         return [
             "runs        the API server alone".to_owned(),
             format!(
-                "runs not    a scheduler, a driver, a kubelet, and every controller: pods and claims stay Pending, and {controllers} make no pods"
+                "not run     a scheduler, a driver, a kubelet, and every controller: pods and claims stay Pending, and {controllers} make no pods"
             ),
         ];
     };
@@ -54,7 +54,7 @@ pub(crate) fn scope(plan: Option<&Plan>) -> [String; 2] {
         format!(
             "runs        {roles}the controllers that create claims of generic ephemeral volumes, bind claims, and attach volumes"
         ),
-        format!("runs not    containers, and the controllers of {controllers}: create the pods yourself"),
+        format!("not run     containers, and the controllers of {controllers}: create the pods yourself"),
     ]
 }
 

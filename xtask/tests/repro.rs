@@ -113,8 +113,11 @@ fn a_failure_reads_as_everywhere_and_its_rerun_line_is_true() {
         .lines()
         .find_map(|line| line.trim().strip_prefix("rerun   cargo xtask "));
     let words: Vec<&str> = rerun.unwrap().split(' ').collect();
-    assert_eq!(words[0], "repro");
-    let (healthy, _) = ended(0, &words);
+    assert_eq!(words[..3], ["repro", "--defect", "publisher-ignores-maximum"]);
+    let (broken, _) = ended(1, &words);
+    assert!(broken.contains("0 passed, 1 failed"), "{broken}");
+    // Without the defect the stored run is healthy.
+    let (healthy, _) = ended(0, &["repro", words[3]]);
     assert!(healthy.contains("1 passed"), "{healthy}");
 }
 

@@ -327,7 +327,7 @@ fn claims_are_bound_in_every_namespace_and_what_nobody_acts_upon_is_told() {
         runs.contains("publisher, scheduler, and the controllers that create claims"),
         "{runs}"
     );
-    let not = line_of(&mut said, "runs not");
+    let not = line_of(&mut said, "not run");
     assert!(not.contains("Deployment") && not.contains("StatefulSet"), "{not}");
     line_of(&mut said, "ready");
     let claim = json!({"storageClassName": "fast", "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}});
