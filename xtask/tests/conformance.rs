@@ -89,9 +89,14 @@ fn all_fail(role: &str, feature: &str, case: &str) {
             "name: other\nfeatures: [{feature}]\nroles:\n  {role}:\n    argv: {argv}\n    grace: 100ms\n"
         ));
         let (code, out, error) = manifest.run(&["--patience=0.1", case]);
-        assert_eq!(code, 1, "{argv}:\n{out}{error}");
         assert!(out.contains(expected), "{argv} without “{expected}”:\n{out}");
-        assert!(out.contains("0 passed, 1 failed"), "{argv}:\n{out}");
+        // One that never stops to write may keep the harness from its turn, and is not to blame for the rest then.
+        let counts = match code {
+            5 => "0 passed, 0 failed, 1 undecided",
+            _ => "0 passed, 1 failed",
+        };
+        assert!(code == 1 || argv == "[\"yes\"]", "{argv}:\n{out}{error}");
+        assert!(out.contains(counts), "{argv}:\n{out}");
         assert!(out.trim_end().ends_with(case), "{argv}:\n{out}");
         assert!(
             out.chars().all(|c| c == '\n' || c == '\t' || !c.is_control()),
@@ -215,7 +220,7 @@ fn a_manifest_that_makes_no_sense_is_refused_with_its_place() {
         ),
         (
             "name: x\nfeatures: []\nroles: {publisher: {argv: [\"true\", \"{nodes}\"]}}\n",
-            "`{nodes}` stands for nothing; names: kubeconfig,",
+            "unknown placeholder `{nodes}`; write one of kubeconfig,",
         ),
         (
             "name: x\nfeatures: []\nroles: {publisher: {argv: [\"true\"], settings: {colour: {any: []}}}}\n",
@@ -356,23 +361,6 @@ fn a_program_that_ends_with_all_its_goroutines_is_shown_with_the_reason() {
         assert!(out.contains(&told), "no “{told}” in:\n{out}");
         assert!(!out.contains("goroutine 300"), "{out}");
     }
-}
-
-#[test]
-fn a_known_failure_is_excused_until_its_day() {
-    let text = |until: &str| {
-        format!(
-            "name: other\nfeatures: [publisher.central]\nroles: {{publisher: {{argv: [\"false\"]}}}}\nknownFailures:\n  - {{case: publisher/topology, why: it is no publisher, issue: https://example.com/1, until: {until}}}\n"
-        )
-    };
-    let (code, out, _) = Manifest::of(&text("2999-12-31")).run(&["-v", CASE]);
-    assert_eq!(code, 0, "{out}");
-    assert!(
-        out.contains("1 known to fail") && out.contains("it is no publisher (https://example.com/1)"),
-        "{out}"
-    );
-    let (code, out, _) = Manifest::of(&text("2020-01-01")).run(&[CASE]);
-    assert_eq!(code, 1, "{out}");
 }
 
 #[test]

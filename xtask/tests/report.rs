@@ -308,7 +308,7 @@ fn what_a_program_does_wrong_beside_the_point_is_told_once_and_has_an_exit_code(
     let parts = [part("1/2"), part("2/2")];
     for part in &parts {
         let text = std::fs::read_to_string(part).unwrap();
-        let mut record: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let mut record: Value = serde_json::from_str(&text).unwrap();
         record["findings"] = serde_json::json!([finding]);
         std::fs::write(part, record.to_string()).unwrap();
     }

@@ -10,8 +10,11 @@ use crate::journal::{Fact, ProcessEvent, What};
 /// Less than this changes no order of events.
 const NOTICEABLE: Duration = Duration::from_millis(100);
 
-/// The share of the time, as one in so many, that the harness may be kept waiting: bounds have more room than that.
+/// The share of the time, as one in so many, that the harness may be kept waiting.
 const SHARE: u32 = 4;
+
+/// The same where a bound decided, which leaves far more time than anything takes.
+const SHARE_OF_BOUND: u32 = 2;
 
 /// Whether the machine was too busy to blame a system for what decided.
 pub(super) fn excuses(facts: &[Fact], failure: &Failure) -> bool {
@@ -28,7 +31,15 @@ pub(super) fn excuses(facts: &[Fact], failure: &Failure) -> bool {
         .filter(|fact| fact.seq > first.seq)
         .map(|fact| late_before(fact, decided.at()))
         .sum::<Duration>();
-    late > NOTICEABLE.max((decided.at().saturating_sub(first.at())) / SHARE)
+    late > NOTICEABLE.max(decided.at().saturating_sub(first.at()) / share(&decided.what))
+}
+
+fn share(decided: &What) -> u32 {
+    match decided {
+        What::Bound(_) => SHARE_OF_BOUND,
+        What::Process(process) if matches!(process.event, ProcessEvent::NotReady(_)) => SHARE_OF_BOUND,
+        _ => SHARE,
+    }
 }
 
 /// How much of the lag that a fact tells fell before a moment. It is told when it is over, perhaps after that moment.

@@ -291,10 +291,10 @@ fn lag_between_cause_and_effect_excuses_and_other_lag_does_not() {
     };
     assert!(matches!(verdict(&[]), Verdict::Fail(_)));
     assert!(
-        matches!(verdict(&[800, 800, 800]), Verdict::Fail(_)),
-        "less than a quarter of ten seconds"
+        matches!(verdict(&[1000, 1000, 1000]), Verdict::Fail(_)),
+        "less than half of ten seconds"
     );
-    assert!(matches!(verdict(&[1000, 1000, 1000]), Verdict::Inconclusive(_)));
+    assert!(matches!(verdict(&[3000, 3000]), Verdict::Inconclusive(_)));
 }
 
 #[test]

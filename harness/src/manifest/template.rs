@@ -88,7 +88,7 @@ fn check(name: &str, more: &[String], with_value: bool) -> Result<(), String> {
     }
     let names: Vec<&str> = known().collect();
     Err(format!(
-        "`{{{name}}}` stands for nothing; names: {}",
+        "unknown placeholder `{{{name}}}`; write one of {}",
         names.join(", ")
     ))
 }
@@ -110,7 +110,7 @@ mod tests {
     fn what_stands_for_nothing_is_named() {
         let error = Template::parse("{nodes}", &[], false).unwrap_err();
         assert!(
-            error.starts_with("`{nodes}` stands for nothing; names: kubeconfig, "),
+            error.starts_with("unknown placeholder `{nodes}`; write one of kubeconfig, "),
             "{error}"
         );
         assert!(Template::parse("{value}", &[], false).is_err());
