@@ -7,9 +7,11 @@ use harness::manifest::{KnownFailure, Manifest};
 use harness::plan::Plan;
 use harness::scenario::ScenarioError;
 
-use crate::report::findings::AREA;
 use crate::said::Said;
 use crate::select::{hint, is_meant};
+
+/// How entries name findings in the place of a case: `finding/csi-arguments`.
+pub(crate) const FINDING: &str = "finding";
 
 /// What is known of a case that has failed.
 pub(crate) enum Knowledge<'m> {
@@ -47,7 +49,7 @@ pub(crate) fn look_up<'m>(manifest: &'m Manifest, case: &str, said: &Said) -> Kn
 /// Refuses a manifest with an entry for a case that none of the catalogues has.
 pub fn check_known(manifest: &Manifest, plans: &[Plan]) -> Result<(), ScenarioError> {
     manifest.check_cases(|name| {
-        if RULES.iter().any(|rule| name == format!("{AREA}/{}", rule.name)) {
+        if RULES.iter().any(|rule| name == format!("{FINDING}/{}", rule.name)) {
             return None;
         }
         if plans.iter().any(|plan| is_meant(name, plan.id())) {

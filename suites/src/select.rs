@@ -5,10 +5,8 @@ use std::str::FromStr;
 
 use harness::plan::Plan;
 use harness::scenario::Role;
-use ring::digest::{Context, SHA256};
 
 use crate::Catalogue;
-use crate::report::ShardsRecord;
 
 /// What the user asked for. Empty: everything.
 #[derive(Debug, Clone, Default)]
@@ -35,28 +33,15 @@ impl Shard {
         plans.into_iter().enumerate().filter_map(mine).collect()
     }
 
-    /// What a report says of it. `plans`: all cases of the run, whichever part they are in.
-    pub fn record(self, plans: &[Plan]) -> ShardsRecord {
-        ShardsRecord {
-            of: self.of,
-            parts: vec![self.part],
-            selection: digest(plans),
-        }
+    /// Its number, from 1.
+    pub fn part(self) -> usize {
+        self.part
     }
-}
 
-/// SHA-256 of ids and texts, in hexadecimal digits.
-fn digest(plans: &[Plan]) -> String {
-    let mut context = Context::new(&SHA256);
-    for plan in plans {
-        for text in [plan.id(), &plan.scenario.text] {
-            // With its length, so that no text can pass for two.
-            context.update(&(text.len() as u64).to_be_bytes());
-            context.update(text.as_bytes());
-        }
+    /// How many there are.
+    pub fn of(self) -> usize {
+        self.of
     }
-    let digest = context.finish();
-    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl fmt::Display for Shard {

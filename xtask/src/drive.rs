@@ -10,7 +10,7 @@ use suites::harness::plan::Plan;
 use suites::harness::report::Paint;
 use suites::harness::system::Systems;
 use suites::harness::{RunOptions, StartError};
-use suites::report::{CaseRecord, FORMAT, KnownRecord, Report, SettingsRecord, SystemRecord};
+use suites::report::{CaseRecord, FORMAT, KnownRecord, Report, SettingsRecord, ShardsRecord, SystemRecord};
 use suites::{CaseResult, Ended, Session, Turns};
 
 use crate::accept::Accept;
@@ -59,7 +59,7 @@ pub(crate) fn drive(mut drive: Drive<'_>) -> Exit {
             Err(exit) => return exit,
         },
     };
-    let shards = drive.run.shard.map(|shard| shard.record(&plans));
+    let shards = drive.run.shard.map(|shard| ShardsRecord::new(shard, &plans));
     // Some of the cases say nothing about entries for known failures, which may be there for the others.
     let catalogue = if partial.is_some() { 0 } else { plans.len() };
     if let Some(shard) = drive.run.shard {

@@ -6,12 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Report;
-use crate::known::{Knowledge, look_up};
+use crate::known::{FINDING, Knowledge, look_up};
 use crate::said::Said;
 use crate::session::CaseResult;
-
-/// How the entries of manifests name findings in the place of a case: `finding/csi-arguments`.
-pub(crate) const AREA: &str = "finding";
 
 /// One thing that a system did wrong beside the point of the cases.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -42,7 +39,7 @@ impl FindingRecord {
             link: String::new(),
             note: String::new(),
         };
-        let name = format!("{AREA}/{}", finding.rule);
+        let name = format!("{FINDING}/{}", finding.rule);
         let known = manifest.and_then(|manifest| match look_up(manifest, &name, &said) {
             Knowledge::Excused(known) => Some(known.place.clone()),
             Knowledge::Not(_) => None,

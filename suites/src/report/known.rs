@@ -4,8 +4,8 @@ use harness::manifest::KnownFailure;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::findings::AREA;
 use super::{CaseRecord, FindingRecord, IN_MEMORY, Report};
+use crate::known::FINDING;
 use crate::select::is_meant;
 
 /// One entry of the manifest that speaks of the version that was tested.
@@ -40,7 +40,7 @@ impl KnownRecord {
             .iter()
             .filter(|case| is_meant(&self.case, &case.id))
             .collect();
-        if self.case.starts_with(AREA) {
+        if self.case.starts_with(FINDING) {
             return self.wrong_about_findings(report);
         }
         let is_used = cases.iter().any(|case| case.known.as_ref() == Some(&self.place));

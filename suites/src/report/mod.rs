@@ -2,7 +2,7 @@
 
 mod badge;
 pub(crate) mod escape;
-pub(crate) mod findings;
+mod findings;
 pub mod github;
 mod html;
 mod junit;
@@ -10,6 +10,7 @@ mod known;
 mod markdown;
 mod merge;
 mod schema;
+mod shards;
 mod write;
 
 use std::collections::{BTreeMap, BTreeSet};

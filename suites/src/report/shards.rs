@@ -1,0 +1,32 @@
+//! Which part of a run that several machines share a record is of.
+
+use harness::plan::Plan;
+use ring::digest::{Context, SHA256};
+
+use super::ShardsRecord;
+use crate::select::Shard;
+
+impl ShardsRecord {
+    /// Of one part. `plans`: all cases of the run, whichever part they are in.
+    pub fn new(shard: Shard, plans: &[Plan]) -> Self {
+        ShardsRecord {
+            of: shard.of(),
+            parts: vec![shard.part()],
+            selection: digest(plans),
+        }
+    }
+}
+
+/// SHA-256 of ids and texts, in hexadecimal digits.
+fn digest(plans: &[Plan]) -> String {
+    let mut context = Context::new(&SHA256);
+    for plan in plans {
+        for text in [plan.id(), &plan.scenario.text] {
+            // With its length, so that no text can pass for two.
+            context.update(&(text.len() as u64).to_be_bytes());
+            context.update(text.as_bytes());
+        }
+    }
+    let digest = context.finish();
+    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}
