@@ -3,7 +3,7 @@
 //! A driver or an API server that refused such things would fail every case at its first step and hide everything else, so the
 //! harness's own go on, and the journal tells. Cases that are about strictness ask for it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use fake_apiserver::ApiServer;
@@ -86,6 +86,8 @@ pub fn findings(plan: &Plan, facts: &[Fact]) -> Vec<Finding> {
     let mut found = Found::default();
     let mut asked: BTreeMap<String, u64> = BTreeMap::new();
     let refreshes = Refreshes::of(plan, facts);
+    // What a client sends half may be the work of a fault that cuts it off, or kills it.
+    let mut cut: BTreeSet<&str> = BTreeSet::new();
     for fact in facts {
         match &fact.what {
             What::Call(call) => {
@@ -103,6 +105,8 @@ pub fn findings(plan: &Plan, facts: &[Fact]) -> Vec<Finding> {
                     found.add(CALLS, Role::Publisher, text.to_owned(), fact);
                 }
             }
+            What::Fault(fault) => cut.extend(fault.client.as_deref()),
+            What::Request(request) if request.code == 400 && cut.contains(&*request.client) => {}
             What::Request(request) => {
                 if let Some((rule, role, text)) = of_request(plan, request) {
                     found.add(rule, role, text, fact);
