@@ -198,7 +198,8 @@ impl World {
     }
 }
 
-fn call_key(call: &CallFact) -> String {
+/// What a GetCapacity call is about: calls with the same key ask for the same figure.
+pub(crate) fn call_key(call: &CallFact) -> String {
     format!("{:?} {:?} {:?}", call.node, call.segment, call.parameters)
 }
 

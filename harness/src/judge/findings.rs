@@ -6,12 +6,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use fake_apiserver::ApiServer;
+use fake_apiserver::{ApiServer, Release};
 
 use super::predicate::is_labelled;
 use crate::journal::{CallFact, Change, CommitFact, Fact, RequestFact, What};
 use crate::plan::Plan;
 use crate::scenario::Role;
+use crate::world::call_key;
 
 /// One kind of thing that a system did wrong in a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,6 +87,8 @@ pub fn findings(plan: &Plan, facts: &[Fact]) -> Vec<Finding> {
     let mut found = Found::default();
     let mut asked: BTreeMap<String, u64> = BTreeMap::new();
     let refreshes = Refreshes::of(plan, facts);
+    // Where the release is what the case is about, it judges versions itself.
+    let release = plan.has_usual_release().then_some(plan.release);
     // What a client sends half may be the work of a fault that cuts it off, or kills it.
     let mut cut: BTreeSet<&str> = BTreeSet::new();
     for fact in facts {
@@ -108,7 +111,7 @@ pub fn findings(plan: &Plan, facts: &[Fact]) -> Vec<Finding> {
             What::Fault(fault) => cut.extend(fault.client.as_deref()),
             What::Request(request) if request.code == 400 && cut.contains(&*request.client) => {}
             What::Request(request) => {
-                if let Some((rule, role, text)) = of_request(plan, request) {
+                if let Some((rule, role, text)) = of_request(release, request) {
                     found.add(rule, role, text, fact);
                 }
             }
@@ -163,15 +166,14 @@ impl Refreshes {
         let Some(refresh) = self.0.filter(|_| call.method == "GetCapacity") else {
             return false;
         };
-        let about = format!("{:?} {:?} {:?}", call.node, call.segment, call.parameters);
-        let count = asked.entry(about).or_default();
+        let count = asked.entry(call_key(call)).or_default();
         *count += 1;
         let intervals = fact.at().as_micros() / refresh.as_micros().max(1);
         u128::from(*count) > intervals * u128::from(CALLS_ALLOWED) + u128::from(CALLS_AT_ONCE)
     }
 }
 
-fn of_request(plan: &Plan, request: &RequestFact) -> Option<(&'static str, Role, String)> {
+fn of_request(release: Option<Release>, request: &RequestFact) -> Option<(&'static str, Role, String)> {
     let role = Role::of_client(&request.client)?;
     let resource = &request.resource;
     if let (400 | 415 | 422, Some(message)) = (request.code, &request.message)
@@ -188,9 +190,8 @@ fn of_request(plan: &Plan, request: &RequestFact) -> Option<(&'static str, Role,
     let version = request.version.as_ref()?;
     let (group, name) = version.rsplit_once('/').unwrap_or(("", version));
     let plural = resource.split('/').next()?;
-    let release = plan.release;
-    let is_strange = plan.has_usual_release() && !ApiServer::serves(release, group, name, plural);
-    (is_strange && request.code < 400).then(|| {
+    let release = release.filter(|_| request.code < 400)?;
+    (!ApiServer::serves(release, group, name, plural)).then(|| {
         let text = format!("{version} {plural} is asked for, which Kubernetes {release} does not serve");
         (VERSION, role, text)
     })

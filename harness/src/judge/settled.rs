@@ -20,8 +20,8 @@ use crate::world::{Rounds, World};
 /// the second refresh have been made.
 const CALLS: u64 = 3;
 
-/// Resources whose events let a scheduler try a pod again.
-const NEWS: [&str; 7] = [
+/// Resources whose events let a scheduler try a pod again; besides, pods that go.
+pub(super) const NEWS: [&str; 7] = [
     "csidrivers",
     "csinodes",
     "csistoragecapacities",

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::{Chain, Window};
 use crate::journal::{Change, CommitFact, Fact, What};
 use crate::judge::predicate::{DiffRow, Offer, node_of, row_key, spell_offer};
+use crate::judge::settled::NEWS;
 use crate::plan::WORKLOADS;
 use crate::pod::{claims_of, class_of};
 use crate::scenario::Role;
@@ -14,18 +15,6 @@ use crate::system::HARNESS;
 
 /// Objects named in one link at most.
 const OFFERS: usize = 6;
-
-/// What may let a pod that waits fit.
-const NEWS: [&str; 8] = [
-    "csistoragecapacities",
-    "nodes",
-    "csinodes",
-    "csidrivers",
-    "storageclasses",
-    "persistentvolumes",
-    "persistentvolumeclaims",
-    "pods",
-];
 
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 
@@ -150,7 +139,7 @@ impl<'a> Window<'a> {
     fn news_link(&self, chain: &mut Chain, pod: &str) -> bool {
         let news = self.last_commit(|commit| {
             &*commit.client == HARNESS
-                && NEWS.contains(&&*commit.resource)
+                && (&*commit.resource == "pods" || NEWS.contains(&&*commit.resource))
                 && !(&*commit.resource == "pods" && commit.name == pod)
         });
         let Some((_, commit)) = news.filter(|(fact, _)| fact.seq >= self.from) else {
