@@ -23,7 +23,11 @@ pub(super) const CLIENT: &str = "controllers";
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";
 const BOUND_BY_CONTROLLER: &str = "pv.kubernetes.io/bound-by-controller";
-const STORAGE_PROVISIONER: &str = "volume.kubernetes.io/storage-provisioner";
+/// Both at once, as kube-controller-manager does: provisioners of before 2022 read only the second.
+const STORAGE_PROVISIONER: [&str; 2] = [
+    "volume.kubernetes.io/storage-provisioner",
+    "volume.beta.kubernetes.io/storage-provisioner",
+];
 const CLAIMS: &str = "persistentvolumeclaims";
 const VOLUMES: &str = "persistentvolumes";
 
@@ -179,8 +183,9 @@ impl Controllers {
         if waits || provisioner == "kubernetes.io/no-provisioner" {
             return;
         }
-        if annotations[STORAGE_PROVISIONER] != provisioner {
-            let merge = json!({"metadata": {"annotations": {STORAGE_PROVISIONER: provisioner}}});
+        if STORAGE_PROVISIONER.iter().any(|key| annotations[key] != provisioner) {
+            let both = STORAGE_PROVISIONER.map(|key| (key.to_owned(), Value::from(provisioner)));
+            let merge = json!({"metadata": {"annotations": serde_json::Map::from_iter(both)}});
             return self
                 .write(self.client.patch_merge(&at(CLAIMS, Some(namespace), name), merge))
                 .await;
