@@ -11,6 +11,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("fake-csi", &["csi-proto"]),
     ("capacity-publisher", &["csi-proto"]),
     ("harness", &["fake-apiserver", "fake-csi"]),
+    // The references, compiled anew with mistakes, and the command line that runs them.
+    ("mutants", &["csi-proto", "suites", "xtask"]),
     ("suites", &["harness"]),
     ("xtask", &["capacity-publisher", "capacity-scheduler", "suites"]),
 ];
@@ -36,6 +38,7 @@ const MEMBERS: &[&str] = &[
     "fake-apiserver",
     "fake-csi",
     "harness",
+    "mutants",
     "suites",
     "xtask",
 ];

@@ -1,41 +1,61 @@
-//! The references, registered as the built-in systems under test: the one place where they and the harness meet.
+//! The systems that stand in where nobody brings any: the references, in good health or with a defect of the catalogue.
 
 use std::cmp::Reverse;
 use std::fmt;
-use std::sync::Arc;
-use std::time::Duration;
+use std::str::FromStr;
+use std::sync::LazyLock;
 
-use capacity_publisher as publisher;
-use capacity_scheduler as scheduler;
-use suites::harness::scenario::{Deviation, Mode, Role, SchedulerSpec};
-use suites::harness::system::{Access, BoxError, Run, System, Systems};
+use suites::Defects;
+use suites::harness::system::Systems;
 use suites::harness::{Defect as SurroundingsDefect, RunOptions};
 
-/// A reference that is broken on purpose.
+use crate::mutants;
+use crate::references;
+
+static CATALOGUE: LazyLock<Defects> = LazyLock::new(Defects::load);
+
+/// A defect of the catalogue, and how it comes about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Defect {
-    /// Of the publisher.
-    Publisher(publisher::Defect),
-    /// Of the scheduler.
-    Scheduler(scheduler::Defect),
-    /// Of what surrounds them: the API server and the driver.
+    /// What surrounds the references, the API server or the driver, is built otherwise.
     Surroundings(SurroundingsDefect),
+    /// The logic of a reference is wrong. The text is its name.
+    Mutant(&'static str),
 }
 
 impl Defect {
     /// Finds a defect by its name.
     pub fn named(name: &str) -> Result<Self, String> {
-        let all = defects();
-        let found = all.iter().find(|defect| defect.to_string() == name).copied();
-        found.ok_or_else(|| {
-            let names: Vec<String> = all.iter().map(Defect::to_string).collect();
+        let known = CATALOGUE.iter().find(|defect| defect.name == name);
+        let Some(known) = known else {
+            let names: Vec<&str> = CATALOGUE.iter().map(|defect| defect.name.as_str()).collect();
             let alike = names.iter().max_by_key(|known| alike(name, known));
-            format!(
+            return Err(format!(
                 "unknown defect `{name}`; did you mean `{}`? defects: {}",
-                alike.map_or("", String::as_str),
+                alike.unwrap_or(&""),
                 names.join(", ")
-            )
-        })
+            ));
+        };
+        Ok(SurroundingsDefect::from_str(name).map_or(Self::Mutant(&known.name), Self::Surroundings))
+    }
+
+    /// Its name, as the catalogue has it, if it is a mutant of a reference.
+    pub(crate) fn mutant(self) -> Option<&'static str> {
+        match self {
+            Defect::Mutant(name) => Some(name),
+            Defect::Surroundings(_) => None,
+        }
+    }
+
+    /// The same way to run, with the defect where it is one of the surroundings.
+    pub fn spoil(self, options: RunOptions) -> RunOptions {
+        match self {
+            Defect::Surroundings(defect) => RunOptions {
+                defect: Some(defect),
+                ..options
+            },
+            Defect::Mutant(_) => options,
+        }
     }
 }
 
@@ -51,242 +71,14 @@ fn alike(left: &str, right: &str) -> (usize, usize, Reverse<usize>) {
 impl fmt::Display for Defect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Defect::Publisher(defect) => defect.fmt(f),
-            Defect::Scheduler(defect) => defect.fmt(f),
             Defect::Surroundings(defect) => defect.fmt(f),
+            Defect::Mutant(name) => f.write_str(name),
         }
     }
 }
 
-/// All defects.
-pub fn defects() -> Vec<Defect> {
-    let of_publisher = publisher::Defect::ALL
-        .into_iter()
-        .map(|(defect, _)| Defect::Publisher(defect));
-    let of_scheduler = scheduler::Defect::ALL.into_iter().map(Defect::Scheduler);
-    let of_surroundings = SurroundingsDefect::all().map(Defect::Surroundings);
-    of_publisher.chain(of_scheduler).chain(of_surroundings).collect()
-}
-
-impl Defect {
-    /// The same way to run, with the defect where it is one of the surroundings.
-    pub fn spoil(self, options: RunOptions) -> RunOptions {
-        match self {
-            Defect::Surroundings(defect) => RunOptions {
-                defect: Some(defect),
-                ..options
-            },
-            Defect::Publisher(_) | Defect::Scheduler(_) => options,
-        }
-    }
-}
-
-/// The built-in systems, perhaps with a defect.
+/// The built-in systems, perhaps with a defect. A mutant is there only in the program that is built with the mutants.
 pub fn built_in(defect: Option<Defect>) -> Systems {
-    let of_publisher = match defect {
-        Some(Defect::Publisher(defect)) => Some(defect),
-        _ => None,
-    };
-    let of_scheduler = match defect {
-        Some(Defect::Scheduler(defect)) => Some(defect),
-        _ => None,
-    };
-    let run_publisher: Arc<Run> = Arc::new(move |access, stop| {
-        Box::pin(async move {
-            let client = client(&access)?;
-            publisher::run(
-                publisher_options(access, of_publisher),
-                client,
-                stop.cancelled_owned(),
-            )
-            .await?;
-            Ok(())
-        })
-    });
-    let run_scheduler: Arc<Run> = Arc::new(move |access, stop| {
-        Box::pin(async move {
-            let client = client(&access)?;
-            scheduler::run(
-                scheduler_options(&access, of_scheduler)?,
-                client,
-                stop.cancelled_owned(),
-            )
-            .await?;
-            Ok(())
-        })
-    });
-    let run_cleaner: Arc<Run> = Arc::new(move |access, stop| {
-        Box::pin(async move {
-            let client = client(&access)?;
-            publisher::run(
-                cleaner_options(access, of_publisher),
-                client,
-                stop.cancelled_owned(),
-            )
-            .await?;
-            Ok(())
-        })
-    });
-    let system = |name: &str, run| System {
-        name: name.to_owned(),
-        run,
-        is_child: false,
-    };
-    Systems {
-        by_role: [
-            (Role::Publisher, system("capacity-publisher", run_publisher)),
-            (Role::Scheduler, system("capacity-scheduler", run_scheduler)),
-            (
-                Role::Cleaner,
-                system("capacity-publisher --clean-orphans", run_cleaner),
-            ),
-        ]
-        .into(),
-        driver_socket: None,
-        api_server: None,
-    }
-}
-
-fn client(access: &Access) -> Result<kube::Client, BoxError> {
-    let mut config = kube::Config::new(access.api_url.parse()?);
-    config.auth_info.token = Some(access.token.clone().into());
-    config.default_namespace = access.namespace.clone();
-    // The references have back-off of their own, which kube would hide.
-    config.default_retry = false;
-    Ok(kube::Client::try_from(config)?)
-}
-
-/// Failures are repeated quickly: a case has no minutes to wait.
-const RETRY_START: Duration = Duration::from_millis(10);
-const RETRY_MAX: Duration = Duration::from_secs(1);
-
-/// How long a driver may be away in a case without losing its objects.
-const UNREGISTRATION_GRACE: Duration = Duration::from_secs(2);
-
-fn cleaner_options(access: Access, defect: Option<publisher::Defect>) -> publisher::Options {
-    publisher::Options {
-        namespace: Some(access.namespace),
-        kube_api_capacity_qps: 0.0,
-        retry_interval_start: RETRY_START,
-        retry_interval_max: RETRY_MAX,
-        cleaner: publisher::CleanerOptions {
-            clean_orphans: true,
-            driver_name: Some(access.settings.driver),
-            orphan_after: access.settings.orphan_after,
-        },
-        defect,
-        ..publisher::Options::default()
-    }
-}
-
-/// A short election, but not so short that a busy machine ends it.
-fn election(access: &Access) -> publisher::LeaderElectionOptions {
-    publisher::LeaderElectionOptions {
-        enabled: access.settings.election,
-        namespace: Some(access.namespace.clone()),
-        lease_duration: Duration::from_secs(4),
-        renew_deadline: Duration::from_secs(3),
-        retry_period: Duration::from_millis(100),
-        ..publisher::LeaderElectionOptions::default()
-    }
-}
-
-fn publisher_options(access: Access, defect: Option<publisher::Defect>) -> publisher::Options {
-    let election = election(&access);
-    let on_capacity_error = match access.settings.withdraw {
-        true => publisher::OnCapacityError::Withdraw,
-        false => publisher::OnCapacityError::Keep,
-    };
-    let settings = access.settings;
-    publisher::Options {
-        csi_address: access.csi_socket.unwrap_or_default(),
-        enable_capacity: settings.publish,
-        capacity_poll_interval: settings.refresh,
-        capacity_ownerref_level: settings.owner_level.map_or(-1, i32::from),
-        recognize_by: match settings.by_owner {
-            true => publisher::RecognizeBy::Owner,
-            false => publisher::RecognizeBy::Labels,
-        },
-        extra_create_metadata: settings.metadata,
-        capacity_for_immediate_binding: settings.immediate,
-        publish_zero: Some(settings.zero),
-        capacity_threads: 4,
-        // What limits a program in a cluster only makes cases slow.
-        kube_api_capacity_qps: 0.0,
-        get_capacity_qps: Some(settings.asks_per_second.map_or(0.0, f64::from)),
-        get_capacity_burst: settings.asks_per_second.unwrap_or(1),
-        unregistration_grace: Some(UNREGISTRATION_GRACE),
-        node_deployment_base_delay: Duration::from_millis(20),
-        node_deployment_max_delay: Duration::from_millis(200),
-        node_deployment: settings.mode == Mode::Distributed,
-        strict_topology: settings.strict_topology,
-        retry_interval_start: RETRY_START,
-        retry_interval_max: RETRY_MAX,
-        timeout: Duration::from_secs(2),
-        namespace: Some(access.namespace),
-        pod_name: access.pod,
-        node_name: access.node,
-        election,
-        on_capacity_error,
-        defect,
-        ..publisher::Options::default()
-    }
-}
-
-fn scheduler_options(
-    access: &Access,
-    defect: Option<scheduler::Defect>,
-) -> Result<scheduler::Options, BoxError> {
-    let settings = &access.settings.scheduler;
-    let release = match settings.release {
-        Some(release) => release.to_string().parse()?,
-        None => scheduler::Release::DEFAULT,
-    };
-    let gates = release.gates(gates(settings).iter().map(String::as_str))?;
-    let deviation = |deviation: &Deviation| deviation.as_str().parse::<scheduler::Deviation>();
-    let point = |point: &suites::harness::scenario::ShapePoint| scheduler::ShapePoint {
-        utilization: point.utilization.into(),
-        score: point.score.into(),
-    };
-    let extenders = match &access.settings.extenders {
-        Some(list) => scheduler::configuration::Extender::parse_list(list)?,
-        None => Vec::new(),
-    };
-    Ok(scheduler::Options {
-        extenders,
-        initial_backoff: RETRY_START,
-        max_backoff: RETRY_MAX,
-        capacity: gates.capacity,
-        priority: gates.priority,
-        scoring: gates.scoring,
-        shape: settings
-            .shape
-            .as_ref()
-            .map(|points| points.iter().map(point).collect()),
-        release,
-        deviations: settings
-            .bug_compatible
-            .iter()
-            .map(deviation)
-            .collect::<Result<_, _>>()?,
-        pooling: if settings.kep_text {
-            scheduler::rules::Pooling::Each
-        } else {
-            scheduler::rules::Pooling::Once
-        },
-        defect,
-        ..scheduler::Options::default()
-    })
-}
-
-/// The gates that a case sets, as a command line has them.
-fn gates(settings: &SchedulerSpec) -> Vec<String> {
-    let said = [
-        ("CSIStorageCapacity", settings.capacity),
-        ("VolumeCapacityPriority", settings.priority),
-        ("StorageCapacityScoring", settings.scoring),
-    ];
-    said.into_iter()
-        .filter_map(|(gate, on)| Some(format!("{gate}={}", on?)))
-        .collect()
+    let mutant = defect.and_then(Defect::mutant);
+    mutant.map_or_else(references::systems, mutants::systems)
 }

@@ -6,10 +6,14 @@ use crate::Exit;
 use crate::built_in::{Defect, built_in};
 use crate::command::{E2eArgs, default_jobs};
 use crate::drive::{Cases, Drive, drive};
+use crate::mutants;
 use crate::out::eprintln;
 
 /// Runs the selected cases.
 pub(crate) fn run(args: &E2eArgs) -> Exit {
+    if let Err(exit) = mutants::at_hand(args.defect) {
+        return exit;
+    }
     for time in 1..=args.repeat {
         if args.repeat > 1 {
             eprintln!("run {time} of {}", args.repeat);

@@ -18,7 +18,9 @@ mod inspect;
 mod interrupt;
 mod keep;
 mod measure;
+mod mutants;
 mod out;
+mod references;
 mod report;
 mod repro;
 mod rerun;
@@ -30,11 +32,31 @@ mod surroundings;
 mod up;
 mod why;
 
-pub use built_in::{Defect, built_in, defects};
+use std::process::ExitCode;
+
+use capacity_publisher as publisher;
+use capacity_scheduler as scheduler;
+
+pub use built_in::{Defect, built_in};
 pub use exit::Exit;
+pub use mutants::Mutants;
+
+/// A panic is an internal error, and says so with a code of its own.
+const OUR_FAULT: u8 = 70;
+
+/// The program.
+pub fn main() -> ExitCode {
+    std::panic::catch_unwind(run).map_or(ExitCode::from(OUR_FAULT), ExitCode::from)
+}
+
+/// The program, with mutants of the references.
+pub fn main_with(mutants: Mutants) -> ExitCode {
+    mutants::bring(mutants);
+    main()
+}
 
 /// Does what the arguments of the process say. A panic is ours, and goes on.
-pub fn run() -> Exit {
+fn run() -> Exit {
     std::panic::catch_unwind(command::run).unwrap_or_else(|panic| match panic.is::<out::Unwritable>() {
         // It is told already.
         true => Exit::Environment,

@@ -20,6 +20,7 @@ use crate::command::{RunArgs, default_jobs};
 use crate::drive::{Cases, Drive, announce, drive, exit_of_verdicts, options, runtime};
 use crate::interrupt::interrupted;
 use crate::keep::Keep;
+use crate::mutants;
 use crate::out::{self, eprintln, println};
 use crate::serve::{self, Place, Refusal};
 use crate::{Exit, conformance, e2e, side_by_side, surroundings};
@@ -113,6 +114,7 @@ impl ReproArgs {
     }
 
     fn chosen(&self) -> Result<Chosen, Exit> {
+        mutants::at_hand(self.defect)?;
         match &self.sut {
             Some(path) => Chosen::of_manifest(path),
             None => Ok(Chosen::built_in(self.defect)),

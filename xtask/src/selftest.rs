@@ -16,7 +16,7 @@ use crate::command::{SelectArgs, at_least_one, patience};
 use crate::inspect::selected;
 use crate::interrupt::interrupted;
 use crate::out::{self, eprintln, print, println};
-use crate::{Exit, surroundings};
+use crate::{Exit, mutants, surroundings};
 
 /// Arguments of `selftest`.
 #[derive(Args)]
@@ -64,10 +64,15 @@ pub(crate) fn run(args: &SelftestArgs) -> Exit {
         list(&defects);
         return Exit::Passed;
     }
-    let ready = selected(&args.select).and_then(|plans| {
-        surroundings::temporary_files()?;
-        Ok((plans, surroundings::jobs(args.jobs)?))
-    });
+    let needed = defects
+        .iter()
+        .filter_map(|defect| Defect::named(&defect.name).ok());
+    let ready = mutants::at_hand(needed)
+        .and_then(|()| selected(&args.select))
+        .and_then(|plans| {
+            surroundings::temporary_files()?;
+            Ok((plans, surroundings::jobs(args.jobs)?))
+        });
     let (plans, jobs) = match ready {
         Ok(ready) => ready,
         Err(exit) => return exit,

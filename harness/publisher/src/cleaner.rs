@@ -27,7 +27,7 @@ use tokio::{
 };
 
 use crate::{
-    Defect, Options,
+    Options,
     capacity::{Capacities, DRIVER_LABEL, MANAGED_BY_LABEL, ManagedBy},
     cluster::registration,
     http::Health,
@@ -47,7 +47,6 @@ const LIST_PERIOD_MAX: Duration = Duration::from_secs(60);
 struct Cleaner {
     driver: String,
     after: Duration,
-    defect: Option<Defect>,
     capacities: Capacities,
     nodes: Mutex<Nodes>,
     changed: Notify,
@@ -79,7 +78,6 @@ pub(crate) async fn run(
     let cleaner = Cleaner {
         driver: options.cleaner.driver_name.clone().unwrap_or_default(),
         after: options.cleaner.orphan_after,
-        defect: options.defect,
         capacities: Capacities::new(
             publishing.clone(),
             options.namespace.as_deref().unwrap_or_default(),
@@ -186,20 +184,17 @@ impl Cleaner {
             if let Some(instance) = object
                 .labels()
                 .get(MANAGED_BY_LABEL)
-                .filter(|name| ManagedBy::is_of_a_node(name) || self.has(Defect::CleansOthers))
+                .filter(|name| ManagedBy::is_of_a_node(name))
             {
                 by_instance.entry(instance.clone()).or_default().push(object);
             }
         }
         let alive = self.nodes.lock().instances(&self.driver);
         let absent = by_instance.keys().filter(|instance| !alive.contains(*instance));
-        let forgets = !self.has(Defect::CleansReturned);
-        absences.update(absent.cloned().collect(), forgets, Instant::now());
+        absences.update(absent.cloned().collect(), Instant::now());
         for instance in absences.due(self.after, Instant::now()) {
             let objects = by_instance.get(&instance).map(Vec::as_slice).unwrap_or_default();
-            if !objects.is_empty() && !self.has(Defect::CleansNothing) {
-                self.remove(&instance, objects).await?;
-            }
+            self.remove(&instance, objects).await?;
         }
         Ok(absences.next(self.after, Instant::now()))
     }
@@ -222,11 +217,7 @@ impl Cleaner {
 
     fn is_back(&self, instance: &str) -> bool {
         let alive = self.nodes.lock().instances(&self.driver);
-        alive.contains(instance) && !self.has(Defect::CleansReturned)
-    }
-
-    fn has(&self, defect: Defect) -> bool {
-        self.defect == Some(defect)
+        alive.contains(instance)
     }
 
     /// Deletes this very object.
@@ -256,8 +247,8 @@ impl Nodes {
 
 impl Absences {
     /// These are absent now, and all others are not; what was known of those is forgotten.
-    fn update(&mut self, absent: BTreeSet<String>, forgets: bool, now: Instant) {
-        self.0.retain(|instance, _| !forgets || absent.contains(instance));
+    fn update(&mut self, absent: BTreeSet<String>, now: Instant) {
+        self.0.retain(|instance, _| absent.contains(instance));
         for instance in absent {
             self.0.entry(instance).or_insert(now);
         }
@@ -294,8 +285,8 @@ mod tests {
     #[test]
     fn objects_go_after_the_time_and_not_before() {
         let (mut absences, begin) = (Absences::default(), Instant::now());
-        absences.update(absent(&["a"]), true, begin);
-        absences.update(absent(&["a"]), true, at(begin, 29));
+        absences.update(absent(&["a"]), begin);
+        absences.update(absent(&["a"]), at(begin, 29));
         assert_eq!(absences.due(T, at(begin, 29)), Vec::<String>::new());
         assert_eq!(absences.next(T, at(begin, 29)), Some(at(begin, 30)));
         assert_eq!(absences.due(T, at(begin, 31)), ["a"]);
@@ -304,9 +295,9 @@ mod tests {
     #[test]
     fn coming_back_begins_anew() {
         let (mut absences, begin) = (Absences::default(), Instant::now());
-        absences.update(absent(&["a", "b"]), true, begin);
-        absences.update(absent(&["b"]), true, at(begin, 20));
-        absences.update(absent(&["a", "b"]), true, at(begin, 25));
+        absences.update(absent(&["a", "b"]), begin);
+        absences.update(absent(&["b"]), at(begin, 20));
+        absences.update(absent(&["a", "b"]), at(begin, 25));
         assert_eq!(absences.due(T, at(begin, 40)), ["b"]);
         assert_eq!(absences.due(T, at(begin, 55)), ["a", "b"]);
     }
@@ -331,7 +322,6 @@ mod tests {
         Cleaner {
             driver: "d".to_owned(),
             after: T,
-            defect: None,
             capacities: Capacities::new(server.client(), "default", &Options::default()),
             nodes: Mutex::default(),
             changed: Notify::new(),

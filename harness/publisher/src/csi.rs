@@ -3,10 +3,7 @@
 use std::{
     collections::BTreeMap,
     path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -17,14 +14,12 @@ use csi_proto::v1::{
     controller_service_capability::rpc, identity_client::IdentityClient, node_client::NodeClient,
     plugin_capability, plugin_capability::service,
 };
-use hyper_util::rt::TokioIo;
-use tokio::net::UnixStream;
 use tonic::{
     Code, Response, Status,
     transport::{Channel, Endpoint},
 };
 
-use crate::{Defect, Options, metrics::Metrics, queue::Pace, topology::Segment};
+use crate::{Options, metrics::Metrics, queue::Pace, topology::Segment};
 
 /// A driver whose name and abilities are known. The connection is made again whenever it is lost.
 pub(crate) struct Driver {
@@ -88,7 +83,7 @@ impl Driver {
     /// A driver that is not there yet is waited for. Fails if it answers anything else than success.
     pub(crate) async fn connect(options: &Options, metrics: &Arc<Metrics>) -> Result<Driver, DriverError> {
         let mut line = Line {
-            channel: channel(&options.csi_address, options.has(Defect::ConnectsOnce))?,
+            channel: channel(&options.csi_address)?,
             timeout: options.timeout,
             metrics: Arc::clone(metrics),
             name: "".into(),
@@ -284,29 +279,13 @@ pub(crate) fn code_text(code: Code) -> String {
     }
 }
 
-/// The way to a socket, which need not be there yet. `once`: the defect, by which it is gone for good when it breaks.
-fn channel(socket: &Path, once: bool) -> Result<Channel, DriverError> {
+/// The way to a socket, which need not be there yet.
+fn channel(socket: &Path) -> Result<Channel, DriverError> {
     let path = socket
         .to_str()
         .map(|path| path.strip_prefix("unix://").unwrap_or(path));
     let address = path.map(|path| Endpoint::from_shared(format!("unix:{path}")));
     match address {
-        Some(Ok(endpoint)) if once => {
-            let path = path.unwrap_or_default().to_owned();
-            let connected = Arc::new(AtomicBool::new(false));
-            let connect = tower::service_fn(move |_: hyper::Uri| {
-                let (path, connected) = (path.clone(), Arc::clone(&connected));
-                async move {
-                    if connected.load(Ordering::Relaxed) {
-                        return Err(std::io::Error::other("the connection was lost"));
-                    }
-                    let stream = UnixStream::connect(path).await?;
-                    connected.store(true, Ordering::Relaxed);
-                    Ok(TokioIo::new(stream))
-                }
-            });
-            Ok(endpoint.connect_with_connector_lazy(connect))
-        }
         Some(Ok(endpoint)) => Ok(endpoint.connect_lazy()),
         _ => Err(DriverError::new(
             Code::InvalidArgument,

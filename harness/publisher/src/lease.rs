@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::{
-    Defect, Options,
+    Options,
     http::Health,
     metrics::Metrics,
     options::LeaderElectionOptions,
@@ -45,8 +45,6 @@ pub(crate) struct Election {
     metrics: Arc<Metrics>,
     health: Arc<Health>,
     seen: Mutex<Option<Seen>>,
-    /// Nobody asks who leads (a defect).
-    ignored: bool,
 }
 
 /// The Lease as it was when it last changed.
@@ -78,7 +76,6 @@ impl Election {
             metrics,
             health,
             seen: Mutex::default(),
-            ignored: options.has(Defect::IgnoresLease),
         }
     }
 
@@ -256,7 +253,7 @@ pub(crate) async fn while_leading<E: From<LostLease>>(
     election: Option<&Election>,
     work: impl Future<Output = Result<Infallible, E>>,
 ) -> Result<Infallible, E> {
-    let Some(election) = election.filter(|election| !election.ignored) else {
+    let Some(election) = election else {
         return work.await;
     };
     election.won().await;

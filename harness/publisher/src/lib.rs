@@ -4,8 +4,8 @@
 //! cleaner of what distributed instances left behind, it does not even get a socket.
 //!
 //! ```text
-//! options    what can be chosen              defect     deliberate mistakes
-//! run        puts everything together        watch      follows the objects of a kind
+//! options    what can be chosen              run        puts everything together
+//! watch      follows the objects of a kind
 //! capacity/  publishing                      provision/ claims to volumes and back
 //! topology   segments of the cluster         cluster    other objects that were told of
 //! csi        the driver                      owner      who owns published objects
@@ -21,7 +21,6 @@ mod capacity;
 mod cleaner;
 mod cluster;
 mod csi;
-mod defect;
 mod events;
 mod http;
 mod lease;
@@ -40,7 +39,6 @@ mod topology;
 mod watch;
 
 pub use csi::DriverError;
-pub use defect::{Defect, UnknownDefect};
 pub use lease::LostLease;
 pub use options::{
     CleanerOptions, FeatureGates, HttpOptions, LeaderElectionOptions, OnCapacityError, Options, OptionsError,

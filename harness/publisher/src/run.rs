@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::{
-    Defect, DriverError, LostLease, Options, OptionsError, OwnerError, RecognizeBy,
+    DriverError, LostLease, Options, OptionsError, OwnerError, RecognizeBy,
     capacity::{Capacities, ManagedBy, Publisher},
     cleaner,
     cluster::{Cluster, registration},
@@ -152,11 +152,10 @@ impl Start {
     /// The publisher, if there is anything to publish.
     async fn publisher(&self, driver: &Arc<Driver>) -> Result<Option<Arc<Publisher>>, Error> {
         let (options, client) = (&self.options, &self.client);
-        let publishes = options.enable_capacity || options.has(Defect::PublishesUnasked);
-        let Some(namespace) = options.namespace.as_deref().filter(|_| publishes) else {
+        let Some(namespace) = options.namespace.as_deref().filter(|_| options.enable_capacity) else {
             return Ok(None);
         };
-        if !driver.abilities.capacity && !options.has(Defect::AsksUnasked) {
+        if !driver.abilities.capacity {
             tracing::error!(
                 driver = &*driver.name,
                 "the driver does not advertise GET_CAPACITY: nothing is published"
@@ -164,18 +163,11 @@ impl Start {
             return Ok(None);
         }
         let pod = options.pod_name.as_deref().unwrap_or_default();
-        let level = match options.has(Defect::ForgetsOwner) {
-            true => -1,
-            false => options.capacity_ownerref_level,
-        };
-        let owner = owner::find(client, namespace, pod, level).await?;
+        let owner = owner::find(client, namespace, pod, options.capacity_ownerref_level).await?;
         let recognized = owner
             .as_ref()
             .filter(|_| options.recognize_by == RecognizeBy::Owner);
-        let mut by = ManagedBy::new(&driver.name, options.own_node()).owned_by(recognized);
-        if let Some(node) = options.own_node().filter(|_| options.has(Defect::LongLabel)) {
-            by.instance = format!("external-provisioner-{node}");
-        }
+        let by = ManagedBy::new(&driver.name, options.own_node()).owned_by(recognized);
         let capacities = Arc::new(Capacities::new(self.publishing.clone(), namespace, options));
         Ok(Some(Publisher::new(
             options.clone(),
@@ -312,12 +304,7 @@ impl Parts {
             label_selector: publisher.selector(),
             ..Default::default()
         };
-        let objects = move |change| {
-            let is_prior = matches!(change, Change::Set(_)) && !self.published.is_open();
-            if !is_prior || !self.options.has(Defect::IgnoresPrior) {
-                publisher.object_changed(change);
-            }
-        };
+        let objects = move |change| publisher.object_changed(change);
         let work = async {
             self.gate.opened().await;
             self.published.opened().await;
@@ -360,7 +347,6 @@ impl Parts {
 
     fn node_changed(&self, change: &Change<Node>) {
         let (node, labels) = match change {
-            Change::Set(node) if self.keeps_labels(node) => return,
             Change::Set(node) => (node, Some(node.labels().clone())),
             Change::Gone(node) => (node, None),
             Change::Listed => return,
@@ -369,29 +355,17 @@ impl Parts {
         self.segments_changed(change);
     }
 
-    /// With the defect, what was seen once of a node is all that is ever seen.
-    fn keeps_labels(&self, node: &Node) -> bool {
-        self.options.has(Defect::KeepsFirstLabels) && self.cluster.lock().topology.knows(&node.name_any())
-    }
-
     fn csi_node_changed(&self, change: &Change<CSINode>) {
         let (node, registration) = match change {
             Change::Set(node) => (node, registration(node, &self.driver.name)),
             Change::Gone(node) => (node, Registration::NoCsiNode),
             Change::Listed => return,
         };
-        let registration = match registration {
-            Registration::Keys(mut keys) if self.options.has(Defect::ForgetsKeys) => {
-                keys.truncate(1);
-                Registration::Keys(keys)
-            }
-            registration => registration,
-        };
         let name = node.name_any();
         let grace = self.options.unregistration_grace();
         let departs =
             registration == Registration::NotListed && self.cluster.lock().topology.is_registered(&name);
-        if departs && !grace.is_zero() && !self.options.has(Defect::DropsAtOnce) {
+        if departs && !grace.is_zero() {
             // A driver that restarts unregisters and comes back; its objects are of use meanwhile, and would only be made anew.
             return self.departures.add_at(name, Instant::now() + grace);
         }
@@ -405,8 +379,6 @@ impl Parts {
     }
 
     fn segments_changed(&self, change: topology::Change) {
-        if !self.options.has(Defect::IgnoresNewNodes) || !self.gate.is_open() {
-            tell_segments(self.publisher.as_deref(), change);
-        }
+        tell_segments(self.publisher.as_deref(), change);
     }
 }

@@ -86,11 +86,6 @@ impl Topology {
         facts.is_some_and(|facts| matches!(facts.registration, Registration::Keys(_)))
     }
 
-    /// Whether the labels of a node are known.
-    pub(crate) fn knows(&self, node: &str) -> bool {
-        self.nodes.get(node).is_some_and(|facts| facts.labels.is_some())
-    }
-
     /// All segments, in order, each once.
     pub(crate) fn segments(&self) -> impl Iterator<Item = &Segment> {
         self.segments.keys()

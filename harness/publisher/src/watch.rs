@@ -50,11 +50,6 @@ impl Gate {
         let _ = self.0.subscribe().wait_for(|missing| *missing == 0).await;
     }
 
-    /// Whether the gate is open.
-    pub(crate) fn is_open(&self) -> bool {
-        *self.0.borrow() == 0
-    }
-
     fn one_listed(&self) {
         self.0.send_modify(|missing| *missing = missing.saturating_sub(1));
     }

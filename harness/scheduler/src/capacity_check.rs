@@ -7,8 +7,7 @@ use std::cmp::Reverse;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use crate::capacity_index::{Group, OfClass};
-use crate::defect::Defect;
+use crate::capacity_index::Group;
 use crate::node_labels::NodeLabels;
 use crate::objects::{Capacity, Claim, Class, ObjectKey};
 use crate::quantity::{Arithmetic, Quantity};
@@ -39,8 +38,6 @@ pub enum Unchecked {
     NotTracked,
     /// The scheduler's gate `CSIStorageCapacity` is off.
     GateOff,
-    /// The deliberate defect of that name.
-    Defect,
 }
 
 /// Why one object does not suffice.
@@ -116,21 +113,16 @@ pub fn check(
         Demand::Unchecked(reason) => return Sufficiency::Unchecked(*reason),
         Demand::Unknown(_) => return Sufficiency::NotEnough,
     };
-    if rules.has(Defect::RefusesTracked) {
-        return Sufficiency::NotEnough;
-    }
     let Some(of_class) = snapshot.capacities.of_class(&class.key.name) else {
         return Sufficiency::NotEnough;
     };
-    if rules.has(Defect::SumsObjects) {
-        return check_sum(of_class, rules, request, labels);
-    }
     let found = if is_ranked(rules) {
-        let best = groups(of_class, rules, labels)
+        let best = of_class
+            .candidates(labels)
             .filter_map(|group| first_sufficient(group, rules, request, labels));
         preferred(rules, best)
     } else {
-        let all = groups(of_class, rules, labels).flat_map(Group::iter);
+        let all = of_class.candidates(labels).flat_map(Group::iter);
         preferred(
             rules,
             all.filter(|object| shortcoming(rules, object, request, labels).is_none()),
@@ -144,10 +136,7 @@ pub fn check(
 
 /// Whether the index keeps objects in the order in which these rules compare them.
 fn is_ranked(rules: &Rules) -> bool {
-    rules.arithmetic == Arithmetic::Exact
-        && rules.choice == Choice::Largest
-        && !rules.without_maximum
-        && !rules.has(Defect::IgnoresMaximum)
+    rules.arithmetic == Arithmetic::Exact && rules.choice == Choice::Largest && !rules.without_maximum
 }
 
 /// Objects come largest first, so after the first that is too small none suffices.
@@ -160,32 +149,15 @@ fn first_sufficient<'a>(
     group
         .iter()
         .take_while(|object| too_small(rules, object, request).is_none())
-        .find(|object| no_access(rules, object, labels).is_none())
-}
-
-fn groups<'a>(
-    of_class: &'a OfClass,
-    rules: &Rules,
-    labels: &'a NodeLabels,
-) -> impl Iterator<Item = &'a Group> {
-    let nowhere = rules
-        .has(Defect::NilTopologyEverywhere)
-        .then(|| of_class.nowhere());
-    of_class.candidates(labels).chain(nowhere)
+        .find(|object| no_access(object, labels).is_none())
 }
 
 /// The request to be satisfied, or why there is nothing to check.
 fn demanded(snapshot: &Snapshot, rules: &Rules, claim: &Claim, class: &Class) -> Result<Quantity, Unchecked> {
-    if rules.has(Defect::SkipsCapacity) {
-        return Err(Unchecked::Defect);
-    }
-    if rules.without_capacity && !rules.has(Defect::IgnoresGate) {
+    if rules.without_capacity {
         return Err(Unchecked::GateOff);
     }
     let request = claim.request.ok_or(Unchecked::NoRequest)?;
-    if rules.has(Defect::IgnoresFlag) {
-        return Ok(request);
-    }
     let driver = snapshot.driver(&class.provisioner).ok_or(Unchecked::NoDriver)?;
     if driver.tracks_capacity {
         Ok(request)
@@ -202,7 +174,7 @@ pub fn shortcoming(
     request: Quantity,
     labels: &Labels,
 ) -> Option<Shortcoming> {
-    too_small(rules, object, request).or_else(|| no_access(rules, object, labels))
+    too_small(rules, object, request).or_else(|| no_access(object, labels))
 }
 
 fn too_small(rules: &Rules, object: &Capacity, request: Quantity) -> Option<Shortcoming> {
@@ -211,15 +183,13 @@ fn too_small(rules: &Rules, object: &Capacity, request: Quantity) -> Option<Shor
     };
     let limit = limit.bytes(rules.arithmetic);
     let request = request.bytes(rules.arithmetic);
-    let margin = i128::from(rules.has(Defect::OffByOne));
-    (limit < request.saturating_add(margin)).then_some(Shortcoming::TooSmall { limit, request })
+    (limit < request).then_some(Shortcoming::TooSmall { limit, request })
 }
 
-fn no_access(rules: &Rules, object: &Capacity, labels: &Labels) -> Option<Shortcoming> {
+fn no_access(object: &Capacity, labels: &Labels) -> Option<Shortcoming> {
     match &object.topology {
         Topology::Matching(selector) if selector.matches(labels) => None,
         Topology::Matching(_) => Some(Shortcoming::OtherTopology),
-        Topology::Unset if rules.has(Defect::NilTopologyEverywhere) => None,
         Topology::Unset => Some(Shortcoming::NoTopology),
         Topology::Invalid(error) => Some(Shortcoming::InvalidTopology(error.clone())),
     }
@@ -227,26 +197,10 @@ fn no_access(rules: &Rules, object: &Capacity, labels: &Labels) -> Option<Shortc
 
 /// What requests are compared with: the maximum volume size, or the capacity where that is unset or unknown.
 pub(crate) fn limit(rules: &Rules, object: &Capacity) -> Option<Quantity> {
-    if rules.without_maximum || rules.has(Defect::IgnoresMaximum) {
+    if rules.without_maximum {
         return object.capacity;
     }
     object.limit()
-}
-
-/// The deliberate defect: objects for the same nodes are several views of one pool, so their sum means nothing.
-fn check_sum(of_class: &OfClass, rules: &Rules, request: Quantity, labels: &NodeLabels) -> Sufficiency {
-    let accessible = || {
-        let candidates = groups(of_class, rules, labels).flat_map(Group::iter);
-        candidates.filter(|object| no_access(rules, object, labels).is_none())
-    };
-    let limits = accessible().filter_map(|object| limit(rules, object));
-    let sum = limits.fold(0_i128, |sum, limit| {
-        sum.saturating_add(limit.bytes(rules.arithmetic))
-    });
-    match preferred(rules, accessible()) {
-        Some(object) if sum >= request.bytes(rules.arithmetic) => Sufficiency::Enough(Arc::clone(object)),
-        _ => Sufficiency::NotEnough,
-    }
 }
 
 fn preferred<'a>(

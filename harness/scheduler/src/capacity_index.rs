@@ -116,11 +116,6 @@ impl OfClass {
         listed.chain([&self.anywhere])
     }
 
-    /// The objects that no node can access.
-    pub fn nowhere(&self) -> &Group {
-        &self.nowhere
-    }
-
     fn is_empty(&self) -> bool {
         self.by_keys.is_empty() && self.anywhere.0.is_empty() && self.nowhere.0.is_empty()
     }

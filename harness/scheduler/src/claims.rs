@@ -5,7 +5,6 @@
 use std::sync::Arc;
 
 use crate::capacity_check::Demand;
-use crate::defect::Defect;
 use crate::objects::{Claim, Class, ObjectKey, Pod, PodVolume};
 use crate::quantity::Quantity;
 use crate::rules::Rules;
@@ -86,7 +85,7 @@ pub fn classify(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<PodClai
         .collect();
     let mut claims = PodClaims::default();
     for claim in found? {
-        if claim.is_fully_bound() && !rules.has(Defect::ChecksBound) {
+        if claim.is_fully_bound() {
             claims.bound.push(claim);
             continue;
         }
@@ -99,7 +98,7 @@ pub fn classify(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<PodClai
             suitable: Suitable::default(),
             claim,
         };
-        if delayed.claim.selected_node.is_some() && !rules.has(Defect::ForgetsSelection) {
+        if delayed.claim.selected_node.is_some() {
             claims.selected.push(delayed);
         } else {
             claims.open.push(delayed);
@@ -108,10 +107,8 @@ pub fn classify(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<PodClai
     claims
         .open
         .sort_by_key(|delayed| delayed.claim.request.map_or(0, Quantity::nanos));
-    if !rules.has(Defect::IgnoresVolumes) {
-        for Delayed { claim, suitable, .. } in &mut claims.open {
-            *suitable = Suitable::find(claim, snapshot.volumes.iter());
-        }
+    for Delayed { claim, suitable, .. } in &mut claims.open {
+        *suitable = Suitable::find(claim, snapshot.volumes.iter());
     }
     Ok(claims)
 }

@@ -11,7 +11,6 @@ use rand::seq::IndexedRandom;
 
 use crate::capacity_check::{Demand, FilterError};
 use crate::claims::{self, PodClaims, Unready};
-use crate::defect::Defect;
 use crate::filter::{self, Refusal, VolumePlan};
 use crate::message::{self, Preemption};
 use crate::node_fit::{NodeWishes, Unfit};
@@ -157,9 +156,6 @@ pub enum NoAssessment {
 /// Looks at every node, and scores the feasible ones if there are several.
 pub fn assess(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<Assessment, NoAssessment> {
     let claims = claims::classify(snapshot, rules, pod)?;
-    if rules.has(Defect::ForgetsPlainPods) && claims.is_empty() {
-        return Ok(Assessment::default());
-    }
     let wishes = NodeWishes::of(snapshot, pod);
     let mut assessment = Assessment::default();
     for node in snapshot.nodes.iter() {

@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use crate::capacity_check::{self, Sufficiency};
 use crate::claims::{Delayed, PodClaims};
-use crate::defect::Defect;
 use crate::objects::{Capacity, Claim, Class, Node, ObjectKey, Volume};
 use crate::quantity::{Arithmetic, human};
 use crate::rules::Rules;
@@ -223,7 +222,7 @@ fn check_provision(
     if !has_provisioner(class) {
         return Err(conflict(delayed, BindConflict::NoProvisioner));
     }
-    if !class.admits(&node.labels) && !rules.has(Defect::IgnoresAllowedTopologies) {
+    if !class.admits(&node.labels) {
         return Err(conflict(delayed, BindConflict::TopologyNotAllowed));
     }
     let capacity = match capacity_check::check(snapshot, rules, demand, class, &node.labels) {

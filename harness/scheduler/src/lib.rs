@@ -13,7 +13,6 @@ pub mod claims;
 pub mod configuration;
 mod control;
 pub mod cycle;
-pub mod defect;
 pub mod explain;
 pub mod filter;
 pub mod inventory;
@@ -38,7 +37,6 @@ pub mod store;
 pub mod usage;
 
 pub use self::control::{Error, run, serve_extender};
-pub use self::defect::Defect;
 pub use self::options::{Deviation, Options};
 pub use self::release::Release;
 pub use self::shape::ShapePoint;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use capacity_scheduler::configuration::{Configuration, ConfigurationError, Extender};
 use capacity_scheduler::rules::Pooling;
 use capacity_scheduler::shape::{ShapeError, parse_points};
-use capacity_scheduler::{Defect, Deviation, Options, Release, ShapePoint};
+use capacity_scheduler::{Deviation, Options, Release, ShapePoint};
 use clap::Parser;
 use futures::future::try_join_all;
 use kube::config::{KubeConfigOptions, Kubeconfig};
@@ -90,10 +90,6 @@ struct Arguments {
     /// Let the extender listen on an address that other machines reach
     #[arg(long, requires = "extender")]
     allow_remote: bool,
-
-    /// Misbehave deliberately, to see a test suite fail
-    #[arg(long, value_name = "NAME", hide = true)]
-    defect: Option<Defect>,
 }
 
 /// Parsed as a whole, because the order of the points counts.
@@ -274,7 +270,6 @@ fn options(arguments: &Arguments) -> Result<Options, Failure> {
             .clone()
             .map(|Extenders(list)| list)
             .unwrap_or_default(),
-        defect: arguments.defect,
         ..Options::default()
     })
 }

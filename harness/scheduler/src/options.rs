@@ -8,7 +8,6 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use crate::configuration::Extender;
-use crate::defect::Defect;
 use crate::quantity::Arithmetic;
 use crate::release::Release;
 use crate::rules::{Choice, Pooling, Rules};
@@ -46,8 +45,6 @@ pub struct Options {
     pub seed: Option<u64>,
     /// Who is asked beside this scheduler, in this order.
     pub extenders: Vec<Extender>,
-    /// A deliberate defect, for suites that must be seen to fail.
-    pub defect: Option<Defect>,
 }
 
 /// What kube-scheduler does otherwise than it should, in the way of the release that is emulated.
@@ -112,7 +109,6 @@ impl Default for Options {
             pooling: Pooling::Once,
             seed: None,
             extenders: Vec::new(),
-            defect: None,
         }
     }
 }
@@ -158,16 +154,11 @@ impl Options {
         if self.shape.is_some() && !self.scoring && !self.priority {
             return Err(OptionsError::ShapeWithoutScoring);
         }
-        let release = match self.defect {
-            Some(Defect::IgnoresRelease) => Release::DEFAULT,
-            _ => self.release,
-        };
+        let release = self.release;
         let has = |deviation| self.deviations.contains(&deviation);
         let scores = self.scoring || self.priority;
         Ok(Rules {
-            arithmetic: if self.defect == Some(Defect::WrapsNumbers) {
-                Arithmetic::Wrapping
-            } else if has(Deviation::Arithmetic) {
+            arithmetic: if has(Deviation::Arithmetic) {
                 release.deviant_arithmetic()
             } else {
                 Arithmetic::Exact
@@ -185,21 +176,14 @@ impl Options {
             } else {
                 Choice::Largest
             },
-            defect: self.defect,
         })
     }
 
     fn effective_shape(&self) -> Result<Shape, ShapeError> {
-        let shape = match self.shape.as_deref().unwrap_or_default() {
-            _ if self.defect == Some(Defect::IgnoresShape) => Shape::most_free(),
-            [] if !self.scoring => Shape::least_free(),
-            points => Shape::new(points)?,
-        };
-        Ok(if self.defect == Some(Defect::PrefersFullest) {
-            shape.inverted()
-        } else {
-            shape
-        })
+        match self.shape.as_deref().unwrap_or_default() {
+            [] if !self.scoring => Ok(Shape::least_free()),
+            points => Shape::new(points),
+        }
     }
 }
 
@@ -245,20 +229,6 @@ mod tests {
             assert_eq!(deviation.to_string(), name);
         }
         assert!("all".parse::<Deviation>().is_err());
-    }
-
-    #[test]
-    fn the_defect_inverts_every_shape() {
-        let point = |utilization, score| ShapePoint { utilization, score };
-        let mut options = Options {
-            scoring: true,
-            defect: Some(Defect::PrefersFullest),
-            ..Options::default()
-        };
-        assert_eq!(options.rules().unwrap().shape, Some(Shape::least_free()));
-        options.shape = Some(vec![point(0, 2), point(50, 7)]);
-        let inverted = Shape::new(&[point(0, 8), point(50, 3)]).unwrap();
-        assert_eq!(options.rules().unwrap().shape, Some(inverted));
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! The settings that a placement decision depends on.
 
-use crate::defect::Defect;
 use crate::message::Form;
 use crate::node_fit::TaintWords;
 use crate::quantity::Arithmetic;
@@ -29,8 +28,6 @@ pub struct Rules {
     pub taint_words: TaintWords,
     /// Which of several sufficient objects is recorded, and scored.
     pub choice: Choice,
-    /// The deliberate defect, if any.
-    pub defect: Option<Defect>,
 }
 
 /// Which of several sufficient capacity objects is recorded.
@@ -51,11 +48,4 @@ pub enum Pooling {
     Once,
     /// A pool each: capacities are added up, as the text of KEP-4049 has it (`+=`).
     Each,
-}
-
-impl Rules {
-    /// Whether this deliberate defect was chosen.
-    pub fn has(&self, defect: Defect) -> bool {
-        self.defect == Some(defect)
-    }
 }

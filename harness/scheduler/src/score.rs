@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::defect::Defect;
 use crate::filter::VolumePlan;
 use crate::objects::Capacity;
 use crate::quantity::{Arithmetic, Quantity};
@@ -49,7 +48,7 @@ pub fn class_use<'a>(rules: &Rules, plan: &'a VolumePlan) -> BTreeMap<&'a str, C
         class.requested = add(arithmetic, class.requested, bytes(binding.claim.request));
         class.capacity = add(arithmetic, class.capacity, bytes(binding.volume.capacity));
     }
-    let static_counts_alone = !plan.bindings.is_empty() && !rules.has(Defect::MixesStatic);
+    let static_counts_alone = !plan.bindings.is_empty();
     if static_counts_alone || rules.static_only {
         return classes;
     }
@@ -59,14 +58,11 @@ pub fn class_use<'a>(rules: &Rules, plan: &'a VolumePlan) -> BTreeMap<&'a str, C
         };
         let class = classes.entry(&provision.claim.class).or_default();
         let request = bytes(provision.claim.request);
-        class.requested = match rules.has(Defect::ForgetsClaims) {
-            true => request,
-            false => add(arithmetic, class.requested, request),
-        };
-        let capacity = bytes(scored(rules, object));
+        class.requested = add(arithmetic, class.requested, request);
+        let capacity = bytes(scored(object));
         class.capacity = match rules.pooling {
-            Pooling::Once if !rules.has(Defect::SumsPools) => capacity,
-            Pooling::Once | Pooling::Each => add(arithmetic, class.capacity, capacity),
+            Pooling::Once => capacity,
+            Pooling::Each => add(arithmetic, class.capacity, capacity),
         };
     }
     classes
@@ -74,15 +70,7 @@ pub fn class_use<'a>(rules: &Rules, plan: &'a VolumePlan) -> BTreeMap<&'a str, C
 
 /// The maximum volume size says nothing about what is left, so it only stands in where the driver reports nothing else
 /// (upstream crashes there).
-fn scored(rules: &Rules, object: &Capacity) -> Option<Quantity> {
-    if rules.has(Defect::ScoresMaximum) {
-        return object.limit();
-    }
-    assert!(
-        object.capacity.is_some() || !rules.has(Defect::CrashesOnUnset),
-        "the capacity of {} is unset",
-        object.key
-    );
+fn scored(object: &Capacity) -> Option<Quantity> {
     object.capacity.or(object.maximum)
 }
 

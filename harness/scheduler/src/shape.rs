@@ -88,18 +88,7 @@ impl Shape {
 
     /// The opposite of the default: the fuller, the better.
     pub fn least_free() -> Self {
-        Self::most_free().inverted()
-    }
-
-    /// What is best here is worst there.
-    pub(crate) fn inverted(self) -> Self {
-        let invert = |point: ShapePoint| ShapePoint {
-            score: SCORE_MAX - point.score,
-            ..point
-        };
-        Self {
-            points: self.points.into_iter().map(invert).collect(),
-        }
+        Self::line(0, SCORE_MAX)
     }
 
     /// The node score, 0 to 100, at a utilisation in percent. Divisions truncate towards zero as in Kubernetes.

@@ -15,7 +15,7 @@ mod wire {
 use std::sync::Arc;
 use std::time::Duration;
 
-use capacity_scheduler::{Defect, Deviation, Options};
+use capacity_scheduler::{Deviation, Options};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
@@ -159,17 +159,18 @@ async fn a_driver_that_stops_tracking_wakes_the_pod() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_defect_never_wakes_leaves_only_the_flush() {
+async fn what_wakes_nobody_is_noticed_by_the_flush() {
     let cluster = Cluster::new(&["n1", "n2"]);
     cluster.pod_with_claim("p", "10Gi");
     let clock = Clock::start();
+    // As upstream, a driver that stops tracking capacity wakes no pod.
     cluster.start(Options {
-        defect: Some(Defect::NeverWakes),
+        deviations: [Deviation::Flag].into(),
         ..Options::default()
     });
 
     cluster.unscheduled("p", NO_SPACE).await;
-    cluster.capacity("n1", "10Gi");
+    cluster.driver(false);
     cluster.selected("p").await;
     assert_eq!(clock.elapsed().as_secs(), FLUSH.as_secs());
 }

@@ -183,7 +183,10 @@ impl Controllers {
         if waits || provisioner == "kubernetes.io/no-provisioner" {
             return;
         }
-        if STORAGE_PROVISIONER.iter().any(|key| annotations[key] != provisioner) {
+        if STORAGE_PROVISIONER
+            .iter()
+            .any(|key| annotations[key] != provisioner)
+        {
             let both = STORAGE_PROVISIONER.map(|key| (key.to_owned(), Value::from(provisioner)));
             let merge = json!({"metadata": {"annotations": serde_json::Map::from_iter(both)}});
             return self

@@ -1,9 +1,6 @@
 //! Makes the objects of one key agree with the driver: ask, compare, and decide what to write. Provisions nothing.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, atomic::AtomicBool},
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use futures::StreamExt;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
@@ -17,7 +14,7 @@ use super::{
     served::Capacities,
 };
 use crate::{
-    Defect, OnCapacityError, Options, Profile,
+    OnCapacityError, Options, Profile,
     csi::{Driver, DriverError},
     metrics::{Metrics, Objects, Place as Labels},
     queue::Queue,
@@ -37,8 +34,6 @@ pub(crate) struct Publisher {
     asks: Throttle,
     pub(super) ledger: Mutex<Ledger>,
     pub(super) queue: Queue<Key>,
-    /// For the defect that stops there.
-    pub(super) met_immediate: AtomicBool,
 }
 
 /// Why a key does not agree yet; it is tried again.
@@ -74,7 +69,6 @@ impl Publisher {
             asks,
             ledger: Mutex::default(),
             queue,
-            met_immediate: AtomicBool::new(false),
         });
         let (measured, figures) = (Arc::downgrade(&publisher), metrics.objects.clone());
         metrics.before_reading(move || {
@@ -138,21 +132,13 @@ impl Publisher {
 
     /// Selects the objects to watch, on the server; none where it cannot.
     pub(crate) fn selector(&self) -> Option<String> {
-        let everything = [
-            Defect::DeletesManual,
-            Defect::TakesOthers,
-            Defect::WatchesEverything,
-        ];
-        let selects = !everything.into_iter().any(|defect| self.options.has(defect));
-        self.by.selector().filter(|_| selects)
+        self.by.selector()
     }
 
     async fn attempt(&self, key: &Key) {
         match self.sync(key).await {
             Ok(()) => self.queue.done(key),
             Err(error) => {
-                let ends = self.options.has(Defect::EndsAtRefusal) && matches!(error, Unfinished::Api { .. });
-                assert!(!ends, "{error}");
                 tracing::warn!(class = %key.class, place = %key.place, %error, "capacity not published");
                 self.queue.failed(key);
             }
@@ -169,10 +155,6 @@ impl Publisher {
         }
         let values = match self.ask(segment, &parameters).await {
             Ok(values) => values,
-            Err(_) if self.options.has(Defect::TakesErrorForZero) => Values {
-                capacity: 0,
-                maximum: None,
-            },
             Err(error) => {
                 self.withdraw(key).await?;
                 return Err(error);
@@ -189,9 +171,6 @@ impl Publisher {
             return Ok(());
         };
         let published = match objects.first() {
-            Some(object) if segment.is_empty() && self.options.has(Defect::FlapsWithoutTopology) => {
-                self.delete(object).await
-            }
             Some(object) if doubtful => self.verify(object).await,
             Some(object) if !self.is_published(values) => self.delete(object).await,
             Some(object) => self.update(object, values).await,
@@ -207,7 +186,6 @@ impl Publisher {
     /// The driver does not tell the figures of a key: what to do about its object is a choice.
     async fn withdraw(&self, key: &Key) -> Result<(), Unfinished> {
         match self.options.on_capacity_error {
-            _ if self.options.has(Defect::KeepsUntold) => Ok(()),
             OnCapacityError::Keep => Ok(()),
             OnCapacityError::Withdraw => self.delete_all(&self.view(key).objects).await,
         }
@@ -219,8 +197,7 @@ impl Publisher {
 
     /// KEP-1472: no object means the same as an object with zero.
     fn is_published(&self, values: Values) -> bool {
-        let shows_zero = self.options.publishes_zero() && !self.options.has(Defect::HidesZero);
-        values.capacity > 0 || shows_zero
+        values.capacity > 0 || self.options.publishes_zero()
     }
 
     async fn ask(
@@ -229,24 +206,11 @@ impl Publisher {
         parameters: &BTreeMap<String, String>,
     ) -> Result<Values, Unfinished> {
         self.asks.turn().await;
-        let repeats = if self.options.has(Defect::AsksThrice) {
-            2
-        } else {
-            0
-        };
-        for _ in 0..repeats {
-            self.driver.get_capacity(segment, parameters.clone()).await?;
-        }
         let answer = self.driver.get_capacity(segment, parameters.clone()).await?;
-        let bytes = |what, bytes: i64| match u64::try_from(bytes) {
-            Ok(bytes) if self.options.has(Defect::RoundsUp) => Ok(bytes.next_multiple_of(1 << 30)),
-            Ok(bytes) => Ok(bytes),
-            Err(_) if self.options.has(Defect::TakesNegativeForZero) => Ok(0),
-            Err(_) => Err(Unfinished::Negative { what, bytes }),
-        };
+        let bytes = |what, bytes| u64::try_from(bytes).map_err(|_| Unfinished::Negative { what, bytes });
         let maximum = answer
             .maximum_volume_size
-            .filter(|_| self.capacities.keeps_maximum() && !self.options.has(Defect::IgnoresMaximum));
+            .filter(|_| self.capacities.keeps_maximum());
         Ok(Values {
             capacity: bytes("available_capacity", answer.available_capacity)?,
             maximum: maximum

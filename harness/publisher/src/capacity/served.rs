@@ -21,7 +21,7 @@ use parking_lot::Mutex;
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::time::Instant;
 
-use crate::{Defect, Options, queue::Pace, status::is_type_missing, throttle::Throttle, watch::Retry};
+use crate::{Options, queue::Pace, status::is_type_missing, throttle::Throttle, watch::Retry};
 
 const GROUP: &str = "storage.k8s.io";
 const KIND: &str = "CSIStorageCapacity";
@@ -39,8 +39,6 @@ pub(crate) struct Capacities {
     throttle: Throttle,
     /// The version found last; none: not looked for yet, or gone.
     version: Mutex<Option<&'static str>>,
-    /// The versions that are tried, in order.
-    versions: &'static [&'static str],
     /// When the server last dropped `maximumVolumeSize`, as it does before 1.21.
     maximum_dropped: Mutex<Option<Instant>>,
 }
@@ -59,10 +57,6 @@ impl Capacities {
             namespace: namespace.to_owned(),
             throttle,
             version: Mutex::default(),
-            versions: match options.has(Defect::KnowsNewestOnly) {
-                true => &VERSIONS[..1],
-                false => &VERSIONS,
-            },
             maximum_dropped: Mutex::default(),
         }
     }
@@ -185,7 +179,7 @@ impl Capacities {
     }
 
     async fn discover(&self) -> kube::Result<&'static str> {
-        for version in self.versions.iter().copied() {
+        for version in VERSIONS {
             let found = self
                 .client
                 .list_api_group_resources(&format!("{GROUP}/{version}"))

@@ -1,19 +1,17 @@
 //! What may change the answer for a key, as keys to look at: polls, classes, segments, objects, and volumes that came or went. Asks nobody
 //! and writes nothing.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::sync::Arc;
 
 use k8s_openapi::api::storage::v1::{CSIStorageCapacity, StorageClass};
 use kube::ResourceExt;
 use tokio::time::sleep;
 
 use super::{
-    desired::{self, Key, is_publishable, parameters_for_driver},
-    ledger::Ledger,
+    desired::{Key, is_publishable, parameters_for_driver},
     publish::Publisher,
 };
 use crate::{
-    Defect,
     topology::{self, Segment, contains},
     watch::Change,
 };
@@ -23,7 +21,7 @@ impl Publisher {
     /// started together do not ask together for long.
     pub(crate) async fn poll(&self) {
         let interval = self.options.capacity_poll_interval;
-        while !self.options.has(Defect::NeverRefreshes) {
+        loop {
             let early = self.options.capacity_poll_jitter * rand::random::<f64>();
             sleep(interval.mul_f64(1.0 - early)).await;
             let wanted = self.ledger.lock().wanted();
@@ -44,29 +42,15 @@ impl Publisher {
             && is_publishable(
                 class,
                 &self.by.driver,
-                self.options.capacity_for_immediate_binding != self.options.has(Defect::SwapsImmediate),
+                self.options.capacity_for_immediate_binding,
             );
-        if exists && !wanted && class.provisioner == self.by.driver {
-            self.met_immediate.store(true, Ordering::Relaxed);
-        }
-        let parameters = || match self.options.has(Defect::PassesReservedParameters) {
-            true => class.parameters.clone().unwrap_or_default(),
-            false => parameters_for_driver(class),
-        };
-        let parameters = wanted.then(|| Arc::new(parameters()));
+        let parameters = wanted.then(|| Arc::new(parameters_for_driver(class)));
         let keys = self.ledger.lock().set_class(&class.name_any(), parameters);
         self.look_at(keys);
     }
 
     /// Segments came or went.
     pub(crate) fn segments_changed(&self, change: topology::Change) {
-        if self.options.has(Defect::MergesTopologyNil) {
-            let keys = self.ledger.lock().add_segment(&Segment::new());
-            return self.look_at(keys);
-        }
-        if self.options.has(Defect::StopsAtImmediate) && self.met_immediate.load(Ordering::Relaxed) {
-            return;
-        }
         let mut ledger = self.ledger.lock();
         let mut keys = change
             .added
@@ -86,11 +70,7 @@ impl Publisher {
     pub(crate) fn object_changed(&self, change: Change<CSIStorageCapacity>) {
         let mut ledger = self.ledger.lock();
         let keys: Vec<Key> = match change {
-            Change::Set(object) if self.is_frozen(&ledger, &object) => Vec::new(),
             Change::Set(object) if self.by.owns(&object) => ledger.seen(object).into_iter().collect(),
-            Change::Set(object) if self.is_unmanaged_prey(&object) => {
-                ledger.seen_unwanted(object).into_iter().collect()
-            }
             Change::Set(object) | Change::Gone(object) => object
                 .metadata
                 .uid
@@ -107,9 +87,6 @@ impl Publisher {
     /// Volumes came or went in these segments (none: anywhere), or could not be created for this class (`None`: any class): what is
     /// published of them may be wrong now. A term that is coarser or finer than a segment touches it too.
     pub(crate) fn refresh(&self, class: Option<&str>, terms: &[Segment]) {
-        if self.options.has(Defect::NeverRefreshes) || self.options.has(Defect::ForgetsVolumes) {
-            return;
-        }
         let touched = |segment: &Segment| {
             terms.is_empty()
                 || terms
@@ -121,20 +98,6 @@ impl Publisher {
             .lock()
             .wanted_where(|known| class.is_none_or(|class| class == known), touched);
         self.look_at(keys);
-    }
-
-    /// With the defects, objects that nobody or somebody else manages are obsolete objects.
-    fn is_unmanaged_prey(&self, object: &CSIStorageCapacity) -> bool {
-        let is_managed = object.labels().contains_key(desired::MANAGED_BY_LABEL);
-        let is_of_driver = object.labels().get(desired::DRIVER_LABEL) == Some(&self.by.driver);
-        (self.options.has(Defect::DeletesManual) && !is_managed)
-            || (self.options.has(Defect::TakesOthers) && is_managed && is_of_driver)
-    }
-
-    /// With the defect, what was seen once of an object is all that is ever seen.
-    fn is_frozen(&self, ledger: &Ledger, object: &CSIStorageCapacity) -> bool {
-        let uid = object.metadata.uid.as_deref().unwrap_or_default();
-        self.options.has(Defect::KeepsFirstVersion) && ledger.knows(uid)
     }
 
     fn look_at(&self, keys: Vec<Key>) {

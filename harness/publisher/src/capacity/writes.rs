@@ -14,7 +14,6 @@ use super::{
     publish::{Publisher, Unfinished},
 };
 use crate::{
-    Defect, quantity,
     status::{is_conflict, is_not_found},
     topology::Segment,
 };
@@ -29,10 +28,6 @@ impl Publisher {
         let object = desired::object(&self.by, &key.class, segment, values, self.owner.as_ref());
         self.ledger.lock().begin_create(key);
         let created = self.capacities.create(&object).await;
-        if self.options.has(Defect::MakesDuplicates) && created.is_ok() {
-            // Seen by the watch as well, which is enough.
-            drop(self.capacities.create(&object).await);
-        }
         let several = self.ledger.lock().end_create(key, created.as_ref().ok().cloned());
         created.map_err(|source| Unfinished::Api {
             verb: "create the object",
@@ -42,29 +37,11 @@ impl Publisher {
     }
 
     pub(super) async fn update(&self, object: &CSIStorageCapacity, values: Values) -> Result<(), Unfinished> {
-        assert!(
-            !self.options.has(Defect::CrashesOnUnset) || object.capacity.is_some(),
-            "the capacity of {} is unset",
-            object.name_any()
-        );
-        let mut current = desired::is_current(object, values, self.owner.as_ref());
-        if self.options.has(Defect::IgnoresMaximumChanges) {
-            let mut same = object.clone();
-            same.maximum_volume_size = values.maximum.map(quantity::from_bytes);
-            current = desired::is_current(&same, values, self.owner.as_ref());
-        }
-        if current && !self.options.has(Defect::RewritesUnchanged) {
+        if desired::is_current(object, values, self.owner.as_ref()) {
             return Ok(());
         }
-        let mut wanted = desired::updated(object, values, self.owner.as_ref());
-        if self.options.has(Defect::AppendsOwner) {
-            let others = object.metadata.owner_references.iter().flatten().cloned();
-            let owners = wanted.metadata.owner_references.get_or_insert_default();
-            let appended: Vec<_> = others.filter(|other| !owners.contains(other)).collect();
-            owners.extend(appended);
-        }
+        let wanted = desired::updated(object, values, self.owner.as_ref());
         match self.capacities.replace(&wanted).await {
-            Ok(_) if self.options.has(Defect::KeepsFirstVersion) => Ok(()),
             Ok(written) => {
                 self.ledger.lock().wrote(written);
                 Ok(())
@@ -109,9 +86,6 @@ impl Publisher {
     }
 
     pub(super) async fn delete_all(&self, objects: &[Arc<CSIStorageCapacity>]) -> Result<(), Unfinished> {
-        if self.options.has(Defect::KeepsObsolete) {
-            return Ok(());
-        }
         for object in objects {
             self.delete(object).await?;
         }

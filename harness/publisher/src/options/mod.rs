@@ -17,7 +17,7 @@ pub use sections::{CleanerOptions, HttpOptions, LeaderElectionOptions};
 pub use values::{OnCapacityError, Profile, RecognizeBy};
 use values::{duration, fraction, rate};
 
-use crate::{Defect, queue::Pace};
+use crate::queue::Pace;
 
 /// 3000 objects can be refreshed in each minute, which is the usual interval.
 const GET_CAPACITY_QPS: f64 = 50.0;
@@ -188,10 +188,6 @@ pub struct Options {
     /// Removing what distributed instances left behind.
     #[command(flatten)]
     pub cleaner: CleanerOptions,
-
-    /// A deliberate defect, for testing tests.
-    #[arg(long, value_name = "NAME", hide = true)]
-    pub defect: Option<Defect>,
 }
 
 impl Default for Options {
@@ -235,24 +231,16 @@ impl Default for Options {
             election: LeaderElectionOptions::default(),
             http: HttpOptions::default(),
             cleaner: CleanerOptions::default(),
-            defect: None,
         }
     }
 }
 
 impl Options {
     pub(crate) fn pace(&self) -> Pace {
-        let (start, max) = match self.defect {
-            Some(Defect::RetriesAtOnce) => (Duration::from_millis(1), Duration::from_millis(1)),
-            Some(Defect::NeverRetries) => (Duration::from_secs(3600), Duration::from_secs(3600)),
-            Some(Defect::PostponesForMinutes) => (self.retry_interval_start, Duration::from_secs(300)),
-            _ => (self.retry_interval_start, self.retry_interval_max),
-        };
-        Pace { start, max }
-    }
-
-    pub(crate) fn has(&self, defect: Defect) -> bool {
-        self.defect == Some(defect)
+        Pace {
+            start: self.retry_interval_start,
+            max: self.retry_interval_max,
+        }
     }
 
     /// Whether zero capacity is an object with "0"; otherwise there is no object then.
@@ -266,8 +254,7 @@ impl Options {
             Profile::Kep => GET_CAPACITY_QPS,
             Profile::Upstream => 0.0,
         };
-        let unlimited = self.has(Defect::IgnoresAskingLimit).then_some(0.0);
-        unlimited.or(self.get_capacity_qps).unwrap_or(by_profile)
+        self.get_capacity_qps.unwrap_or(by_profile)
     }
 
     /// How long a segment stays after the driver unregistered.
@@ -336,7 +323,6 @@ mod tests {
             "--capacity-ownerref-level=-1",
             "--timeout",
             "500ms",
-            "--defect=publisher-never-refreshes",
         ]);
         assert!(options.enable_capacity && options.strict_topology && !options.immediate_topology);
         assert_eq!(options.capacity_poll_interval, Duration::from_secs(90));
@@ -344,7 +330,6 @@ mod tests {
             (options.capacity_ownerref_level, options.timeout),
             (-1, Duration::from_millis(500))
         );
-        assert_eq!(options.defect, Some(Defect::NeverRefreshes));
     }
 
     #[test]

@@ -17,7 +17,6 @@ use super::{
     volume::Made,
 };
 use crate::{
-    Defect,
     cluster::{take, uid},
     csi::DriverError,
     events::Reason,
@@ -94,18 +93,13 @@ impl Provisioner {
     pub(super) fn job(&self, uid: &str) -> Option<Job> {
         let job = self.open_job(uid)?;
         let placed = claim::is_placed(&job.claim, &job.class, self.options.own_node());
-        let ready = placed && (!self.options.has(Defect::AwaitsNodeAlways) || job.selected().is_some());
-        ready.then_some(job)
+        placed.then_some(job)
     }
 
     /// The claim and its class, if it still needs a volume of ours.
     pub(super) fn open_job(&self, uid: &str) -> Option<Job> {
         let cluster = self.cluster.lock();
         let claim = Arc::clone(cluster.claims.get(uid)?);
-        assert!(
-            !self.options.has(Defect::CrashesOnClassless) || claim::class_name(&claim).is_some(),
-            "claim {uid} has no class"
-        );
         let class = Arc::clone(cluster.classes.get(claim::class_name(&claim)?)?);
         let name = request::volume_name(&self.options, &claim);
         let open = claim::is_open(&claim, &class, &self.driver.name) && !cluster.volumes.contains_key(&name);
@@ -149,7 +143,8 @@ impl Provisioner {
             .await;
         let began = Instant::now();
         let prepared = match undecided {
-            Some(attempt) => Ok(self.repeated(attempt)),
+            // A request whose outcome nobody knows is repeated as it was: anything else might make a second volume.
+            Some(attempt) => Ok(attempt),
             None => self.prepare(&job).await.map(Arc::new),
         };
         let ended = match prepared {
@@ -168,19 +163,6 @@ impl Provisioner {
         ended.map(drop)
     }
 
-    /// A request whose outcome nobody knows is repeated as it was: anything else might make a second volume.
-    fn repeated(&self, attempt: Arc<Attempt>) -> Arc<Attempt> {
-        if !self.options.has(Defect::RetriesElsewhere) {
-            return attempt;
-        }
-        let mut request = attempt.request.clone();
-        if let Some(terms) = &mut request.accessibility_requirements {
-            terms.preferred.reverse();
-        }
-        let job = attempt.job.clone();
-        Arc::new(Attempt { job, request })
-    }
-
     async fn prepare(&self, job: &Job) -> Result<Attempt, ProvisionError> {
         let abilities = self.driver.abilities;
         if !abilities.controller {
@@ -195,17 +177,6 @@ impl Provisioner {
             &job.class,
             abilities.single_node_multi_writer,
         )?;
-        let request = match self.options.has(Defect::RenamesVolumes) {
-            true => CreateVolumeRequest {
-                name: format!("{}-{:04x}", request.name, rand::random::<u16>()),
-                ..request
-            },
-            false => request,
-        };
-        let is_block = job.claim.spec.as_ref().is_some_and(request::is_block);
-        if is_block && self.options.has(Defect::RefusesBlock) {
-            return Err(ProvisionError::Unable("raw block"));
-        }
         let request = self.completed(job, request).await?;
         if !abilities.topology {
             return Ok(Attempt {
@@ -213,15 +184,11 @@ impl Provisioner {
                 request,
             });
         }
-        let allowed = job.class.allowed_topologies.as_deref().unwrap_or_default();
         let placement = Placement {
             node: job.node(),
             claim: &job.claim.name_any(),
-            allowed: match self.options.has(Defect::IgnoresAllowedTopologies) {
-                true => &[],
-                false => allowed,
-            },
-            strict: self.options.strict_topology && !self.options.has(Defect::IgnoresStrictTopology),
+            allowed: job.class.allowed_topologies.as_deref().unwrap_or_default(),
+            strict: self.options.strict_topology,
             immediate: self.options.immediate_topology,
         };
         let requirement = requirement(&self.cluster.lock().topology, placement)?;
@@ -237,9 +204,6 @@ impl Provisioner {
         job: &Job,
         request: CreateVolumeRequest,
     ) -> Result<CreateVolumeRequest, ProvisionError> {
-        if self.options.has(Defect::ForgetsSources) {
-            return Ok(request);
-        }
         let spec = job.claim.spec.clone().unwrap_or_default();
         Ok(CreateVolumeRequest {
             secrets: self
@@ -275,9 +239,6 @@ impl Provisioner {
         // Until it is clear what becomes of the volume, the request is remembered: the volume must not be forgotten.
         self.remember(attempt);
         let is_unwanted = too_small || not_copied || !self.is_claimed(job);
-        if is_unwanted && self.options.has(Defect::LeavesUnwanted) {
-            return Ok(Outcome::Unwanted);
-        }
         if is_unwanted {
             let secrets = request.secrets.clone();
             self.driver.delete_volume(&volume.volume_id, secrets).await?;
@@ -346,7 +307,7 @@ impl Provisioner {
         let elsewhere =
             error.code == Code::ResourceExhausted && self.driver.abilities.topology && job.node().is_some();
         let error = self.failed(job, error.into()).await;
-        if elsewhere && !self.options.has(Defect::KeepsSelectedNode) {
+        if elsewhere {
             self.give_back(job).await
         } else {
             Err(error)

@@ -14,7 +14,6 @@ use super::{
     volume::{self, Chore},
 };
 use crate::{
-    Defect,
     cluster::take,
     csi::DriverError,
     events::Reason,
@@ -62,7 +61,6 @@ impl Provisioner {
             return Ok(());
         };
         match self.chore(&volume) {
-            Some(Chore::Delete) if self.options.has(Defect::LeaksVolumes) => Ok(()),
             Some(Chore::Delete) => self.delete(&volume).await,
             Some(Chore::LetGo) => Ok(self.let_go(&volume).await?),
             None => Ok(()),

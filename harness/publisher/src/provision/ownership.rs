@@ -14,7 +14,6 @@ use super::{
     requirement::{Placement, requirement},
 };
 use crate::{
-    Defect,
     capacity::parameters_for_driver,
     status::{brief, is_conflict, is_not_found},
     topology::Located,
@@ -42,7 +41,7 @@ impl Provisioner {
             self.collisions.lock().remove(uid);
             return self.owners.done(uid);
         };
-        if !self.is_allowed_here(&job) && !self.options.has(Defect::IgnoresAllowedTopologies) {
+        if !self.is_allowed_here(&job) {
             return self.owners.done(uid);
         }
         if !self.has_room(&job).await {

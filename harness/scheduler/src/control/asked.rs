@@ -20,7 +20,6 @@ use tracing::warn;
 
 use crate::configuration::Extender;
 use crate::cycle::{Assessment, Cause, Feasible, Refused};
-use crate::defect::Defect;
 use crate::objects::Pod;
 
 /// An answer may name every node with everything in it.
@@ -33,7 +32,6 @@ pub(super) struct Extenders {
     list: Vec<Extender>,
     http: HttpClient<HttpConnector, Full<Bytes>>,
     api: Client,
-    defect: Option<Defect>,
 }
 
 /// Pod and nodes as an extender gets them.
@@ -44,16 +42,11 @@ struct Subject {
 }
 
 impl Extenders {
-    pub(super) fn new(list: &[Extender], api: Client, defect: Option<Defect>) -> Self {
-        let list = match defect {
-            Some(Defect::AsksNoExtender) => Vec::new(),
-            _ => list.to_vec(),
-        };
+    pub(super) fn new(list: &[Extender], api: Client) -> Self {
         Self {
-            list,
+            list: list.to_vec(),
             http: HttpClient::builder(TokioExecutor::new()).build_http(),
             api,
-            defect,
         }
     }
 
@@ -73,18 +66,16 @@ impl Extenders {
             if assessment.feasible.is_empty() {
                 break;
             }
-            let answer = self
-                .filter(extender, verb, &subject, names(&assessment, self.defect))
-                .await;
+            let answer = self.filter(extender, verb, &subject, names(&assessment)).await;
             match answer {
                 Ok(answer) => answer.apply(extender, &mut assessment),
-                Err(error) if self.goes_on_without(extender) => {
+                Err(error) if extender.ignorable => {
                     warn!(%error, pod = %pod.key, "going on without an extender");
                 }
                 Err(error) => return Err(error),
             }
         }
-        if assessment.feasible.len() > 1 && self.defect != Some(Defect::IgnoresExtenderScores) {
+        if assessment.feasible.len() > 1 {
             for extender in self.interested(pod) {
                 self.prioritize(extender, &subject, &mut assessment.feasible)
                     .await;
@@ -106,18 +97,8 @@ impl Extenders {
 
     fn interested<'a>(&'a self, pod: &'a Pod) -> impl Iterator<Item = &'a Extender> {
         self.list.iter().filter(|extender| {
-            self.defect == Some(Defect::AsksUnconcerned)
-                || extender.managed_resources.is_empty()
-                || !extender.managed_resources.is_disjoint(&pod.extended)
+            extender.managed_resources.is_empty() || !extender.managed_resources.is_disjoint(&pod.extended)
         })
-    }
-
-    fn goes_on_without(&self, extender: &Extender) -> bool {
-        match self.defect {
-            Some(Defect::IgnoresExtenderErrors) => true,
-            Some(Defect::NeedsEveryExtender) => false,
-            _ => extender.ignorable,
-        }
     }
 
     async fn subject(&self, pod: &Pod) -> Result<Subject, String> {
@@ -221,12 +202,8 @@ impl Extenders {
 }
 
 /// The nodes to ask about.
-fn names(assessment: &Assessment, defect: Option<Defect>) -> Vec<String> {
+fn names(assessment: &Assessment) -> Vec<String> {
     let feasible = assessment.feasible.iter().map(|it| it.node.name().to_owned());
-    if defect == Some(Defect::AsksAboutRefused) {
-        let refused = assessment.refused.iter().map(|it| it.node.name().to_owned());
-        return feasible.chain(refused).collect();
-    }
     feasible.collect()
 }
 

@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::watch::{News, Update};
-use crate::defect::Defect;
 use crate::objects::{Capacity, Claim, Class, CsiNode, Driver, Node, Object, ObjectKey, Pod, Volume};
 use crate::snapshot::{Snapshot, Unreadable};
 use crate::store::{Collection, Store};
@@ -20,7 +19,6 @@ pub(super) struct Cache {
     pods: Store<Pod>,
     csi_nodes: Store<CsiNode>,
     lists: Lists,
-    defect: Option<Defect>,
 }
 
 /// The state of each watch's list.
@@ -60,14 +58,13 @@ pub(super) enum Change {
 }
 
 impl Cache {
-    pub(super) fn new(scheduler_name: &str, defect: Option<Defect>) -> Self {
+    pub(super) fn new(scheduler_name: &str) -> Self {
         Self {
             snapshot: Snapshot::default(),
             scheduler_name: scheduler_name.to_owned(),
             pods: Store::default(),
             csi_nodes: Store::default(),
             lists: Lists::default(),
-            defect,
         }
     }
 
@@ -86,11 +83,7 @@ impl Cache {
         let all = [
             pods, nodes, claims, volumes, classes, drivers, capacities, csi_nodes,
         ];
-        let needed = match self.defect {
-            Some(Defect::AssumesAbsence) => &all[..4],
-            _ => &all[..],
-        };
-        needed.iter().all(|list| list.was_complete)
+        all.iter().all(|list| list.was_complete)
     }
 
     /// Whether this very pod still awaits a node.
@@ -102,16 +95,12 @@ impl Cache {
 
     /// Takes in news and tells what changed.
     pub(super) fn learn(&mut self, update: Update) -> Vec<Change> {
-        if self.defect == Some(Defect::ForgetsLists) && self.is_complete() && update.is_list() {
-            return Vec::new();
-        }
         let Self {
             snapshot,
             scheduler_name,
             pods,
             csi_nodes,
             lists,
-            defect: _,
         } = self;
         match update {
             Update::Pod(news) => {
@@ -265,7 +254,7 @@ mod tests {
 
     #[test]
     fn a_second_list_removes_what_it_does_not_name() {
-        let mut cache = Cache::new("ours", None);
+        let mut cache = Cache::new("ours");
         let mut tell = |news| cache.learn(Update::Pod(news));
         tell(News::ListBegins);
         tell(News::Listed(pod("a", "ours", None)));
@@ -278,7 +267,7 @@ mod tests {
 
     #[test]
     fn only_pods_that_await_this_scheduler_count() {
-        let mut cache = Cache::new("ours", None);
+        let mut cache = Cache::new("ours");
         let mut tell = |pod| cache.learn(Update::Pod(News::Changed(pod)));
         assert!(tell(pod("a", "another", None)).is_empty());
         assert!(tell(pod("a", "ours", Some("n1"))).is_empty());

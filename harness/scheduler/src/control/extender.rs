@@ -54,7 +54,7 @@ pub async fn serve_extender(
 ) -> Result<(), Error> {
     let extender = Arc::new(Extender {
         rules: options.rules()?,
-        cache: Mutex::new(Cache::new(&options.scheduler_name, options.defect)),
+        cache: Mutex::new(Cache::new(&options.scheduler_name)),
     });
     let mut news = watch::all(&client);
     let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX));

@@ -12,7 +12,6 @@ use std::sync::Arc;
 use super::cache::{Change, Delta};
 use crate::capacity_check;
 use crate::cycle::Blocker;
-use crate::defect::Defect;
 use crate::node_fit::{NodeWishes, Unfit};
 use crate::objects::{Capacity, Class, CsiNode, Driver, Node, Pod};
 use crate::rules::Rules;
@@ -45,14 +44,12 @@ impl<'a> Hint<'a> {
             // What an extender waits for is not known, except that it is no pod's condition.
             change if blockers.contains(&Blocker::Extender) && !matches!(change, Change::Pod(_)) => true,
             Change::Capacity(delta) => {
-                !self.rules.has(Defect::NeverWakes)
-                    && has_room_now(self.rules, delta, blockers)
+                has_room_now(self.rules, delta, blockers)
                     && delta
                         .new
                         .as_ref()
                         .is_some_and(|object| self.is_in_reach(object, pod))
             }
-            _ if self.rules.has(Defect::WakesForCapacityOnly) => false,
             change => wakes(self.rules, change, pod, blockers),
         }
     }
@@ -80,9 +77,6 @@ fn wakes(rules: &Rules, change: &Change, pod: &Pod, blockers: &BTreeSet<Blocker>
         .any(|blocker| matches!(blocker, Blocker::Capacity { .. }));
     let by_volumes = by_capacity || blockers.contains(&Blocker::Volumes);
     match change {
-        Change::Node(_) | Change::CsiNode(_) if rules.has(Defect::SleepsThroughNodes) => false,
-        Change::Class(_) if rules.has(Defect::SleepsThroughClasses) => false,
-        Change::Driver(_) if rules.has(Defect::SleepsThroughFlag) => false,
         Change::Node(delta) => {
             node_may_help(delta) || (blockers.contains(&Blocker::Resources) && room_grew(delta))
         }
@@ -294,25 +288,14 @@ mod tests {
     }
 
     #[test]
-    fn the_defect_sleeps_through_capacity_only() {
-        let rules = Rules {
-            defect: Some(Defect::NeverWakes),
-            ..Rules::default()
-        };
-        let new =
+    fn an_object_that_no_node_can_access_wakes_nobody() {
+        let everywhere =
             json!({"metadata": {"name": "x"}, "storageClassName": "s", "nodeTopology": {}, "capacity": "1"});
         let nowhere = json!({"metadata": {"name": "x"}, "storageClassName": "s", "capacity": "1"});
-        let blockers = [for_bytes(1)].into();
-        let capacity = Change::Capacity(delta(Value::Null, new));
-        assert!(wakes(&Rules::default(), &capacity, &pod(), &blockers));
-        let nowhere = Change::Capacity(delta(Value::Null, nowhere));
-        assert!(
-            !wakes(&Rules::default(), &nowhere, &pod(), &blockers),
-            "no node can access it"
-        );
-        assert!(!wakes(&rules, &capacity, &pod(), &blockers));
-        let volume = Change::Volume(delta(Value::Null, json!({"metadata": {"name": "x"}})));
-        assert!(wakes(&rules, &volume, &pod(), &blockers));
+        for (object, expected) in [(everywhere, true), (nowhere, false)] {
+            let change = Change::Capacity(delta(Value::Null, object));
+            assert_eq!(wakes_when(&change, for_bytes(1)), expected);
+        }
     }
 
     #[test]

@@ -8,9 +8,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use futures::StreamExt;
-use k8s_openapi::api::core::v1::Pod as ApiPod;
 use kube::Client;
-use kube::api::{Api, DeleteParams};
 use parking_lot::Mutex;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -27,9 +25,8 @@ use super::cache::{Cache, Change};
 use super::hints::Hint;
 use super::queue::{Delays, Queue};
 use super::report::{Failure, FailureReason, Reported, Reporter};
-use super::watch::{self, News, Update};
+use super::watch::{self, Update};
 use crate::cycle::{self, Assessment, Blocker, Cause, Decision, Feasible, Refused};
-use crate::defect::Defect;
 use crate::objects::Pod;
 use crate::options::{Options, OptionsError};
 use crate::rules::{Choice, Rules};
@@ -149,7 +146,7 @@ impl Scheduler {
         Ok(Self {
             rules,
             random: options.seed.map_or_else(rand::make_rng, StdRng::seed_from_u64),
-            cache: Arc::new(Mutex::new(Cache::new(&options.scheduler_name, options.defect))),
+            cache: Arc::new(Mutex::new(Cache::new(&options.scheduler_name))),
             queue: Queue::new(Delays {
                 initial_backoff: options.initial_backoff,
                 max_backoff: options.max_backoff,
@@ -162,7 +159,7 @@ impl Scheduler {
                 instance: format!("{}-{}", options.scheduler_name, hostname.trim()),
             },
             bind_timeout: options.bind_timeout,
-            extenders: Arc::new(Extenders::new(&options.extenders, client.clone(), options.defect)),
+            extenders: Arc::new(Extenders::new(&options.extenders, client.clone())),
             asking: Asking::No,
             news: signal::Sender::new(()),
         })
@@ -176,10 +173,6 @@ impl Scheduler {
     fn learn(&mut self, updates: Vec<Update>) {
         let now = Instant::now();
         for update in updates {
-            if self.overlooks(&update) {
-                continue;
-            }
-            self.remove_unready(&update);
             let changes = self.cache.lock().learn(update);
             for change in changes {
                 self.take_in(&change);
@@ -193,42 +186,6 @@ impl Scheduler {
             }
         }
         self.news.send_replace(());
-    }
-
-    /// With the defects, some news of capacity objects does not count.
-    fn overlooks(&self, update: &Update) -> bool {
-        let Update::Capacity(news) = update else {
-            return false;
-        };
-        match news {
-            News::Gone(_) => self.rules.has(Defect::KeepsGone),
-            News::Changed(object) => {
-                self.rules.has(Defect::KeepsFirstFigures)
-                    && self
-                        .cache
-                        .lock()
-                        .snapshot
-                        .capacities
-                        .iter()
-                        .any(|known| known.key == object.key)
-            }
-            _ => false,
-        }
-    }
-
-    /// With the defect, pods are taken from nodes where they do not get ready.
-    fn remove_unready(&self, update: &Update) {
-        let Update::Pod(News::Changed(pod)) = update else {
-            return;
-        };
-        let mut conditions = pod.conditions.iter();
-        let is_unready = conditions.any(|it| it.type_ == "Ready" && it.status == "False");
-        if !self.rules.has(Defect::RemovesUnready) || pod.node.is_none() || !is_unready {
-            return;
-        }
-        let pods: Api<ApiPod> = Api::namespaced(self.reporter.client.clone(), &pod.key.namespace);
-        let name = pod.key.name.clone();
-        tokio::spawn(async move { pods.delete(&name, &DeleteParams::default()).await });
     }
 
     fn take_in(&mut self, change: &Change) {
@@ -284,10 +241,6 @@ impl Scheduler {
             } => {
                 log_refusals(&pod, &refused);
                 self.queue.wait(&pod.uid, blockers, now);
-                let message = match self.rules.has(Defect::GivesNoReason) {
-                    true => "not schedulable".to_owned(),
-                    false => message,
-                };
                 let reason = FailureReason::Unschedulable;
                 self.start_report(pod, Failure { reason, message }, reported);
             }
@@ -412,11 +365,7 @@ impl Scheduler {
                 decision,
                 reported,
             } => {
-                if self.rules.has(Defect::GivesUp) {
-                    self.queue.wait(&uid, BTreeSet::new(), now);
-                } else {
-                    self.queue.back_off(&uid, now);
-                }
+                self.queue.back_off(&uid, now);
                 self.queue.job_done(&uid, reported);
                 self.queue
                     .wake(now, |pod, blockers| frees(&decision, pod, blockers));

@@ -49,28 +49,6 @@ pub(super) enum Update {
     CsiNode(News<CsiNode>),
 }
 
-impl Update {
-    /// Whether it is part of a list.
-    pub(super) fn is_list(&self) -> bool {
-        match self {
-            Self::Pod(news) => news.is_list(),
-            Self::Node(news) => news.is_list(),
-            Self::Claim(news) => news.is_list(),
-            Self::Volume(news) => news.is_list(),
-            Self::Class(news) => news.is_list(),
-            Self::Driver(news) => news.is_list(),
-            Self::Capacity(news) => news.is_list(),
-            Self::CsiNode(news) => news.is_list(),
-        }
-    }
-}
-
-impl<T> News<T> {
-    fn is_list(&self) -> bool {
-        matches!(self, Self::ListBegins | Self::Listed(_) | Self::ListEnds)
-    }
-}
-
 /// Pods that ended cannot be scheduled any more and are many.
 const NOT_TERMINATED: &str = "status.phase!=Succeeded,status.phase!=Failed";
 

@@ -343,7 +343,6 @@ fn unchecked_text(reason: Unchecked, provisioner: &str) -> String {
         Unchecked::NoDriver => format!("no CSIDriver is named {provisioner}"),
         Unchecked::NotTracked => format!("CSIDriver {provisioner} has not set storageCapacity: true"),
         Unchecked::GateOff => "the scheduler's gate CSIStorageCapacity is off".to_owned(),
-        Unchecked::Defect => "a deliberate defect skips it".to_owned(),
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use capacity_scheduler::Defect;
 use capacity_scheduler::capacity_check::{self, Shortcoming};
 use capacity_scheduler::objects::Capacity;
 use capacity_scheduler::quantity::Arithmetic;
@@ -131,57 +130,6 @@ fn wrapping_arithmetic_repeats_the_overflow_of_1_36() {
     }
 }
 
-/// Each defect gives itself away in exactly these rows.
-#[test]
-fn each_defect_changes_the_rows_that_it_is_about() {
-    let exact = [
-        "network-attached",
-        "local",
-        "maximum-alone",
-        "fraction-of-limit-counts",
-    ];
-    for (defect, expected) in [
-        (
-            Defect::IgnoresMaximum,
-            &[
-                "maximum-refuses",
-                "maximum-admits",
-                "maximum-alone",
-                "maximum-negative",
-            ][..],
-        ),
-        (Defect::NilTopologyEverywhere, &["no-topology"]),
-        (Defect::OffByOne, &exact),
-        (Defect::SumsObjects, &[]),
-        (Defect::NeverWakes, &[]),
-        (Defect::PrefersFullest, &[]),
-    ] {
-        let rules = with_defect(defect);
-        let all = rows();
-        let changed = all
-            .iter()
-            .filter(|row| fits(row, &rules, Some(json!(true))) != row.fits);
-        let changed: Vec<_> = changed.map(|row| row.name.as_str()).collect();
-        assert_eq!(changed, expected, "{defect}");
-    }
-    for row in rows() {
-        assert!(
-            fits(&row, &with_defect(Defect::SkipsCapacity), Some(json!(true))),
-            "{}",
-            row.name
-        );
-        let without_flag = fits(&row, &with_defect(Defect::IgnoresFlag), Some(json!(false)));
-        assert_eq!(without_flag, row.fits, "{}", row.name);
-    }
-}
-
-fn with_defect(defect: Defect) -> Rules {
-    Rules {
-        defect: Some(defect),
-        ..Rules::default()
-    }
-}
-
 #[test]
 fn one_sufficient_object_among_several_is_enough_but_they_do_not_add_up() {
     let mut world = World::new(&["n1"]);
@@ -192,7 +140,6 @@ fn one_sufficient_object_among_several_is_enough_but_they_do_not_add_up() {
     assert_eq!(world.verdicts(&Rules::default()), ["n1: fits"]);
     world.delayed("b", "fast", "8Gi");
     assert_eq!(world.verdicts(&Rules::default()), [format!("n1: {SPACE}")]);
-    assert_eq!(world.verdicts(&with_defect(Defect::SumsObjects)), ["n1: fits"]);
 }
 
 #[test]

@@ -133,21 +133,6 @@ impl Ledger {
             .filter(|key| !self.creating.contains(key))
     }
 
-    /// Whether an object is known.
-    pub(crate) fn knows(&self, uid: &str) -> bool {
-        self.objects.contains_key(uid)
-    }
-
-    /// An object that should be deleted whatever its topology says.
-    pub(crate) fn seen_unwanted(&mut self, object: Arc<CSIStorageCapacity>) -> Option<Key> {
-        let uid = object.metadata.uid.clone()?;
-        let key = Key {
-            class: object.storage_class_name.as_str().into(),
-            place: Place::Other(uid.clone()),
-        };
-        self.store_as(&uid, key.clone(), object, true).then_some(key)
-    }
-
     /// The watch told that an object is gone. The key that needs a look because of that.
     pub(crate) fn gone(&mut self, uid: &str) -> Option<Key> {
         let known = self.forget(uid)?;

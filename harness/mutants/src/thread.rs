@@ -1,0 +1,94 @@
+//! Runs a system on a thread of its own, with a runtime of its own, so that what the thread is told holds for all that the system does.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Arc, Once};
+use std::thread::{Builder, JoinHandle};
+
+use suites::harness::system::{Access, BoxError, Run};
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+use crate::mutant;
+
+/// Name of such threads.
+const NAME: &str = "mutant";
+
+/// How a system ended; none: it was stopped from outside.
+type Ended = std::thread::Result<Option<Result<(), BoxError>>>;
+
+/// The same system with that mistake.
+pub(crate) fn apart(number: usize, run: Arc<Run>) -> Arc<Run> {
+    hide_panics();
+    Arc::new(move |access, stop| {
+        let run = Arc::clone(&run);
+        Box::pin(async move {
+            let (tell, ended) = oneshot::channel();
+            let killed = CancellationToken::new();
+            let killer = killed.clone();
+            let thread = Builder::new().name(NAME.to_owned()).spawn(move || {
+                mutant::set(number);
+                // Nobody listens where the system was killed.
+                let _ = tell.send(on_this_thread(&run, access, stop, &killed));
+            })?;
+            let _apart = Apart {
+                killer,
+                thread: Some(thread),
+            };
+            match ended.await {
+                Ok(Ok(Some(ended))) => ended,
+                Ok(Err(panic)) => resume_unwind(panic),
+                Ok(Ok(None)) | Err(_) => std::future::pending().await,
+            }
+        })
+    })
+}
+
+fn on_this_thread(
+    run: &Arc<Run>,
+    access: Access,
+    stop: CancellationToken,
+    killed: &CancellationToken,
+) -> Ended {
+    catch_unwind(AssertUnwindSafe(|| {
+        let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+            Ok(runtime) => runtime,
+            Err(error) => return Some(Err(error.into())),
+        };
+        runtime.block_on(async {
+            tokio::select! {
+                biased;
+                () = killed.cancelled() => None,
+                ended = run(access, stop) => Some(ended),
+            }
+        })
+    }))
+}
+
+/// A system on its thread. When this is dropped, the system does nothing more.
+struct Apart {
+    killer: CancellationToken,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for Apart {
+    fn drop(&mut self) {
+        self.killer.cancel();
+        if let Some(thread) = self.thread.take() {
+            // How it ended was told by another way.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A crash that was asked for is told by the verdict, and not by a stack trace on the terminal.
+fn hide_panics() {
+    static HIDDEN: Once = Once::new();
+    HIDDEN.call_once(|| {
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if std::thread::current().name() != Some(NAME) {
+                usual(panic);
+            }
+        }));
+    });
+}

@@ -1,0 +1,69 @@
+//! The mutants of the references: programs with a mistake in their logic, which no program that ships carries.
+//!
+//! A second program has this command line and the mutants besides. A command that needs one goes on as that program, which is built
+//! from the sources at that moment.
+
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+use std::sync::OnceLock;
+
+use suites::harness::system::Systems;
+
+use crate::Exit;
+use crate::built_in::Defect;
+use crate::out::eprintln;
+
+static MUTANTS: OnceLock<Mutants> = OnceLock::new();
+
+/// Package of the program with the mutants.
+const PACKAGE: &str = "mutants";
+
+/// The mutants of a program.
+#[derive(Debug, Clone, Copy)]
+pub struct Mutants {
+    /// Their names, as the catalogue of defects has them.
+    pub names: &'static [&'static str],
+    /// The references, one of them with that mistake; none if there is no such mutant.
+    pub systems: fn(&str) -> Option<Systems>,
+}
+
+/// From now on, this program has mutants.
+pub(crate) fn bring(mutants: Mutants) {
+    // A program says so once, before anything else.
+    let _ = MUTANTS.set(mutants);
+}
+
+/// The references with that mistake.
+pub(crate) fn systems(name: &'static str) -> Systems {
+    let systems = MUTANTS.get().and_then(|mutants| (mutants.systems)(name));
+    systems.unwrap_or_else(|| panic!("no edit of harness/mutants/mutants.diff makes {name}"))
+}
+
+/// Makes sure that this program has what is needed for these defects: goes on as the other program where one is a mutant. Comes back
+/// only if nothing is missing, or with the exit code of a failure.
+pub(crate) fn at_hand(defects: impl IntoIterator<Item = Defect>) -> Result<(), Exit> {
+    let mut mutants = defects.into_iter().filter_map(Defect::mutant);
+    let Some(name) = mutants.next().filter(|_| MUTANTS.get().is_none()) else {
+        return Ok(());
+    };
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
+    if !manifest.exists() {
+        eprintln!(
+            "error: {name} is a mistake in the source code of a reference, and the sources that this program was built from are gone from {}; run `cargo xtask` in a checkout",
+            manifest.display()
+        );
+        return Err(Exit::Environment);
+    }
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut other = Command::new(cargo);
+    other
+        .args(["run", "--quiet", "--package", PACKAGE, "--manifest-path"])
+        .arg(manifest);
+    if !cfg!(debug_assertions) {
+        other.arg("--release");
+    }
+    let error = other.arg("--").args(std::env::args_os().skip(1)).exec();
+    eprintln!("error: the program with the mutants does not start: {error}; is cargo in PATH?");
+    Err(Exit::Environment)
+}
