@@ -2,10 +2,20 @@
 //!
 //! Owns how a fault reads and how several add up to one message. Does not know which field has which rule.
 
-use crate::status::Cause;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::fmt;
+
+/// One fault of an object or a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cause {
+    /// The machine readable reason, for example `FieldValueInvalid`.
+    pub reason: &'static str,
+    /// The text for people.
+    pub message: String,
+    /// Path of the field; empty where no field is at fault.
+    pub field: String,
+}
 
 /// How many faults of one object are told. One body can hold a million; the real server tells them all.
 const FAULTS_MAX: usize = 10_000;
@@ -156,6 +166,17 @@ impl Faults {
             message,
             field: field.into(),
         });
+    }
+}
+
+impl Cause {
+    /// The cause as it goes over the wire.
+    pub(crate) fn to_value(&self) -> Value {
+        let mut out = json!({"reason": self.reason, "message": self.message});
+        if !self.field.is_empty() {
+            out["field"] = self.field.as_str().into();
+        }
+        out
     }
 }
 

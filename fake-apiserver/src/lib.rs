@@ -37,10 +37,11 @@
 
 mod activity;
 mod auth;
-mod call;
 mod clock;
-mod decode;
+mod controllers;
 mod document;
+mod documents;
+mod execute;
 mod faults;
 mod http;
 mod json_patch;
@@ -52,6 +53,7 @@ mod managed;
 mod meta;
 mod metrics;
 mod names;
+mod object;
 mod observe;
 mod options;
 mod perturb;
@@ -72,17 +74,18 @@ mod verbs;
 mod yaml;
 
 pub use auth::{TokenFileError, User};
+pub use faults::Cause;
 pub use kubeconfig::Kubeconfig;
 pub use local::{Listed, LocalClient, ResourceRef};
-pub use observe::{Change, Event, Observer, ResourcePath, Verb, WatchEnd};
+pub use observe::{Change, Event, Observer, ResourcePath, RuleId, Verb, WatchEnd};
 pub use options::{Authorization, Limits, ServerOptions};
 pub use perturb::{
-    Applied, Asked, Blow, Chance, Effect, Fate, Match, Perturbation, Rule, RuleError, RuleId, Table as Rules,
+    Applied, Asked, Blow, Chance, Effect, Fate, Match, Perturbation, Rule, RuleError, Table as Rules,
     WatchFate,
 };
 pub use protobuf::json_of_protobuf;
 pub use release::{Release, UnknownRelease};
 pub use server::{ApiServer, Running};
-pub use status::{Cause, Details, Status};
+pub use status::{Details, Status};
 pub use tls::{Tls, TlsError};
 pub use usage::{Usage, minimal_roles};

@@ -4,14 +4,14 @@
 //! the same. Only encodings are skipped.
 
 use crate::auth::User;
-use crate::call::{Answer, Call, Params, Part, Patch, Payload, Reply, Target};
-use crate::kinds::{Kind, Subresource};
+use crate::execute;
+use crate::kinds::{Kind, Part, Subresource};
 use crate::meta;
 use crate::observe::Verb;
 use crate::release::{Profile, Release};
 use crate::status::Status;
 use crate::store::Store;
-use crate::verbs;
+use crate::verbs::call::{Answer, Call, Params, Patch, Payload, Reply, Target};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -278,7 +278,7 @@ impl LocalClient {
             ..target
         };
         let (user, params, began) = (self.user.clone(), Params::default(), Instant::now());
-        let Reply { outcome, .. } = verbs::execute(
+        let Reply { outcome, .. } = execute::execute(
             &self.store,
             Call {
                 user,
@@ -302,7 +302,7 @@ impl ResourceRef {
             .ok_or_else(Status::no_such_resource)?;
         if !kind.has(part) {
             return Err(Status::no_such_subresource(
-                kind,
+                kind.resource(),
                 part.as_str().unwrap_or_default(),
             ));
         }

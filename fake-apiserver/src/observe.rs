@@ -2,9 +2,6 @@
 //!
 //! Owns the event types. Does not store, filter or judge events: the observer does.
 
-use crate::http;
-use crate::perturb::RuleId;
-use crate::rbac::combined;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
@@ -103,6 +100,10 @@ pub enum Event {
         legal: bool,
     },
 }
+
+/// Names an installed rule of `perturb`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct RuleId(pub u64);
 
 /// The request verbs of Kubernetes authorization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -224,12 +225,6 @@ pub struct ResourcePath {
 }
 
 impl ResourcePath {
-    /// Reads a request line as the newest release does: what is asked for, and how. `query` is what follows the `?`. None: the path
-    /// is no resource, or no method of it.
-    pub fn of_request(method: &str, path: &str, query: &str) -> Option<(Verb, Self)> {
-        http::resource(method, path, query)
-    }
-
     /// Group and version as `apiVersion` has them: `v1`, or `storage.k8s.io/v1`.
     pub fn group_version(&self) -> String {
         match self.group.as_str() {
@@ -241,5 +236,14 @@ impl ResourcePath {
     /// The resource as RBAC spells it: `pods`, or `pods/binding`.
     pub fn combined(&self) -> String {
         combined(&self.resource, self.subresource.as_deref().unwrap_or_default())
+    }
+}
+
+/// A resource as rules name it: with its subresource, if there is one.
+pub(crate) fn combined(resource: &str, subresource: &str) -> String {
+    if subresource.is_empty() {
+        resource.to_owned()
+    } else {
+        format!("{resource}/{subresource}")
     }
 }

@@ -3,20 +3,18 @@
 //! Does not know requests: `http` and `local` carry them to `verbs`.
 
 use crate::auth::{TokenFileError, User};
-use crate::http::{self, InFlight, Listening};
+use crate::controllers;
+use crate::http::{self, Listening, Service};
 use crate::kinds::Kind;
 use crate::kubeconfig::Kubeconfig;
 use crate::local::LocalClient;
-use crate::metrics::Metrics;
 use crate::observe::Observer;
-use crate::options::{Authorization, ServerOptions};
-use crate::perturb::{Perturbation, Rule, RuleError, RuleId};
-use crate::rbac;
+use crate::observe::RuleId;
+use crate::options::ServerOptions;
+use crate::perturb::{Perturbation, Rule, RuleError};
 use crate::release::{Profile, Release};
-use crate::store::Store;
 use crate::tls::Tls;
-use crate::usage::{Usage, UsageLog};
-use crate::verbs;
+use crate::usage::Usage;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -28,14 +26,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 /// A Kubernetes API server in memory. Clones are handles of the same server.
 #[derive(Clone)]
-pub struct ApiServer(Arc<Shared>);
-
-struct Shared {
-    store: Arc<Store>,
-    metrics: Metrics,
-    usage: UsageLog,
-    in_flight: InFlight,
-}
+pub struct ApiServer(Arc<Service>);
 
 /// A server that listens on a loopback port; dropping it, or `stop`, ends that.
 pub struct Running {
@@ -48,18 +39,9 @@ pub struct Running {
 impl ApiServer {
     /// A server with what kube-apiserver makes when it starts: namespaces, priority classes and its record of tokens.
     pub fn new(options: ServerOptions, observer: Option<Arc<dyn Observer>>) -> Self {
-        let (authorization, in_flight) = (options.authorization, InFlight::new(options.limits));
-        let store = Arc::new(Store::new(options, observer));
-        verbs::create_initial(&store);
-        if authorization == Authorization::Rbac {
-            rbac::create_defaults(&store);
-        }
-        Self(Arc::new(Shared {
-            store,
-            metrics: Metrics::new(),
-            usage: UsageLog::default(),
-            in_flight,
-        }))
+        let service = Service::new(options, observer);
+        controllers::bootstrap(&service.store);
+        Self(Arc::new(service))
     }
 
     /// Makes a random bearer token for a client of that name, which is the name that events carry. Several tokens may
@@ -90,7 +72,7 @@ impl ApiServer {
         listener: TcpListener,
         shutdown: impl Future<Output = ()> + Send,
     ) -> std::io::Result<()> {
-        http::serve(self, listener, Listening::plain(None), shutdown).await
+        http::serve(&self.0, listener, Listening::plain(None), shutdown).await
     }
 
     /// Like `serve`, with TLS: HTTP/1.1 or HTTP/2, whichever the peer prefers by ALPN.
@@ -100,7 +82,7 @@ impl ApiServer {
         listener: TcpListener,
         shutdown: impl Future<Output = ()> + Send,
     ) -> std::io::Result<()> {
-        http::serve(self, listener, Listening::tls(tls), shutdown).await
+        http::serve(&self.0, listener, Listening::tls(tls), shutdown).await
     }
 
     /// Like `serve`, but requests without a token count as those of the client of that name, who may do everything.
@@ -113,7 +95,7 @@ impl ApiServer {
         listener: TcpListener,
         shutdown: impl Future<Output = ()> + Send,
     ) -> std::io::Result<()> {
-        http::serve(self, listener, Listening::plain(Some(client)), shutdown).await
+        http::serve(&self.0, listener, Listening::plain(Some(client)), shutdown).await
     }
 
     /// Binds a free port of 127.0.0.1 and serves it in a background task.
@@ -140,9 +122,9 @@ impl ApiServer {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
         let stop = CancellationToken::new();
-        let (server, stopped) = (self.clone(), stop.clone());
+        let (service, stopped) = (self.0.clone(), stop.clone());
         let task = tokio::spawn(async move {
-            http::serve(&server, listener, listening, stopped.cancelled_owned()).await
+            http::serve(&service, listener, listening, stopped.cancelled_owned()).await
         });
         Ok(Running {
             address,
@@ -176,7 +158,7 @@ impl ApiServer {
     /// served end, and requests for it are answered 404.
     pub fn set_release(&self, release: Release, gates: &BTreeMap<String, bool>) {
         self.0.store.set_profile(Profile::new(release, gates));
-        verbs::collect_garbage(&self.0.store);
+        controllers::collect_garbage(&self.0.store);
     }
 
     /// The release that is served.
@@ -214,26 +196,10 @@ impl ApiServer {
         self.0.store.perturbations()
     }
 
-    pub(crate) fn store(&self) -> &Arc<Store> {
-        &self.0.store
-    }
-
     /// Who has used which permission so far, sorted; at most some thousand different ones are remembered. Clients in
     /// the server's own process are left out: they need no permission. See also `minimal_roles`.
     pub fn usage(&self) -> Vec<Usage> {
         self.0.usage.list()
-    }
-
-    pub(crate) fn usage_log(&self) -> &UsageLog {
-        &self.0.usage
-    }
-
-    pub(crate) fn in_flight(&self) -> &InFlight {
-        &self.0.in_flight
-    }
-
-    pub(crate) fn metrics(&self) -> &Metrics {
-        &self.0.metrics
     }
 }
 

@@ -4,9 +4,8 @@
 //! Does not know HTTP: the shell turns `code` and `retry_after_seconds` into a status line and a header.
 
 use crate::document::summary;
-use crate::faults::Faults;
-use crate::kinds::Kind;
-use serde_json::{Map, Value, json};
+use crate::faults::{Cause, Faults};
+use serde_json::{Map, Value};
 
 /// A Kubernetes `Status`: a failure, or the success of a request that has no object to return.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -41,17 +40,6 @@ pub struct Details {
     pub retry_after_seconds: u32,
 }
 
-/// One fault of an object or a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cause {
-    /// The machine readable reason, for example `FieldValueInvalid`.
-    pub reason: &'static str,
-    /// The text for people.
-    pub message: String,
-    /// Path of the field; empty where no field is at fault.
-    pub field: String,
-}
-
 /// What a status is about: either the plural resource or the kind, with the group that goes with it.
 #[derive(Clone, Copy)]
 pub(crate) struct Subject<'a> {
@@ -76,24 +64,6 @@ impl<'a> Subject<'a> {
             kind: self.kind.to_owned(),
             ..Details::default()
         })
-    }
-}
-
-impl Kind {
-    /// The plural resource name as subject.
-    pub(crate) fn resource(&self) -> Subject<'static> {
-        Subject {
-            group: self.group,
-            kind: self.plural,
-        }
-    }
-
-    /// The kind as subject: validation failures and delete preconditions name it instead of the resource.
-    pub(crate) fn subject(&self) -> Subject<'static> {
-        Subject {
-            group: self.group,
-            kind: self.kind,
-        }
     }
 }
 
@@ -148,8 +118,8 @@ impl Status {
     }
 
     /// Success of a deletion that took effect at once.
-    pub(crate) fn deleted(kind: &Kind, name: &str, uid: &str) -> Self {
-        let mut details = kind.resource().details(name);
+    pub(crate) fn deleted(resource: Subject<'_>, name: &str, uid: &str) -> Self {
+        let mut details = resource.details(name);
         details.uid = uid.to_owned();
         Self {
             code: 200,
@@ -213,7 +183,7 @@ impl Status {
     }
 
     /// The answer to a subresource that is not there; what only this server lacks is named.
-    pub(crate) fn no_such_subresource(kind: &Kind, subresource: &str) -> Self {
+    pub(crate) fn no_such_subresource(resource: Subject<'_>, subresource: &str) -> Self {
         if !NOT_HERE.contains(&subresource) {
             return Self::no_such_resource();
         }
@@ -221,7 +191,7 @@ impl Status {
         Self::generic(
             404,
             "NotFound",
-            format!("{text} (this server has no {}/{subresource})", kind.plural),
+            format!("{text} (this server has no {}/{subresource})", resource.kind),
         )
     }
 
@@ -252,8 +222,7 @@ impl Status {
         Self::failure(406, "NotAcceptable", text)
     }
 
-    pub(crate) fn already_exists(kind: &Kind, name: &str) -> Self {
-        let subject = kind.resource();
+    pub(crate) fn already_exists(subject: Subject<'_>, name: &str) -> Self {
         Self {
             details: Some(subject.details(name)),
             ..Self::failure(
@@ -401,15 +370,5 @@ impl Details {
             out.insert("retryAfterSeconds".to_owned(), self.retry_after_seconds.into());
         }
         out.into()
-    }
-}
-
-impl Cause {
-    fn to_value(&self) -> Value {
-        let mut out = json!({"reason": self.reason, "message": self.message});
-        if !self.field.is_empty() {
-            out["field"] = self.field.as_str().into();
-        }
-        out
     }
 }

@@ -2,7 +2,9 @@
 //!
 //! Owns a bounded log of permissions, not of requests. Does not decide: it notes what authorization decided.
 
-use crate::rbac::{Asked, Attributes, GROUP, Rule, combined, default_rules};
+use crate::kinds::RBAC_GROUP as GROUP;
+use crate::observe::combined;
+use crate::rbac::{Asked, Attributes, Rule, default_rules};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap};

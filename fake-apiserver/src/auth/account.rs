@@ -157,7 +157,7 @@ pub(crate) const BINDABLE: [&str; 3] = ["nodes", "pods", "secrets"];
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::Object;
+    use crate::object::Object;
     use proptest::prelude::*;
     use std::sync::Arc;
 

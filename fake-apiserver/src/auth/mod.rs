@@ -8,8 +8,8 @@ mod token_file;
 pub use token_file::TokenFileError;
 
 use crate::kinds::Kind;
+use crate::object::Object;
 use crate::status::Status;
-use crate::store::Object;
 use account::AccountTokens;
 use parking_lot::RwLock;
 use rand::RngExt;

@@ -6,10 +6,10 @@ use super::Endpoint;
 use super::impersonate;
 use super::route::Route;
 use crate::auth::User;
-use crate::call::Params;
 use crate::observe::{ResourcePath, Verb};
 use crate::rbac::{Asked, Attributes, Decision};
 use crate::status::Status;
+use crate::verbs::call::Params;
 use hyper::body::Incoming;
 use hyper::header::AUTHORIZATION;
 use hyper::{Method, Request};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// The user who sends a request.
 pub(super) fn sender(endpoint: &Endpoint, request: &Request<Incoming>) -> Result<Arc<User>, Status> {
-    let store = endpoint.server.store();
+    let store = &endpoint.service.store;
     let header = request
         .headers()
         .get(AUTHORIZATION)
@@ -38,7 +38,7 @@ pub(super) fn impersonated(
     request: &Request<Incoming>,
     sender: Arc<User>,
 ) -> Result<Arc<User>, Status> {
-    impersonate::resolve(endpoint.server.store(), request.headers(), sender)
+    impersonate::resolve(&endpoint.service.store, request.headers(), sender)
 }
 
 /// What a request wants to do, in the words of authorization.
@@ -92,8 +92,8 @@ impl Wish {
     /// Lets the user through or refuses; either way it is noted who wanted what.
     pub(super) fn admit(&self, endpoint: &Endpoint, user: &User) -> Result<(), Status> {
         let attributes = self.attributes();
-        let Decision { allowed, reason } = endpoint.server.store().authorize(user, attributes);
-        endpoint.server.usage_log().note(&user.name, attributes, allowed);
+        let Decision { allowed, reason } = endpoint.service.store.authorize(user, attributes);
+        endpoint.service.usage.note(&user.name, attributes, allowed);
         if allowed {
             Ok(())
         } else {

@@ -3,9 +3,9 @@
 //! A worker of the runtime that is busy for long serves none of its connections, and may be the one that all others rely
 //! on to be told of incoming bytes. Owns what counts as long. Does not know what the work is.
 
-use crate::call::{Answer, Call};
 use crate::kinds::NAMESPACE;
 use crate::observe::Verb;
+use crate::verbs::call::{Answer, Call};
 use std::panic::resume_unwind;
 
 /// Objects that a list may be cut from on the spot: it takes a few milliseconds, selectors and tables included.

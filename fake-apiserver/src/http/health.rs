@@ -3,8 +3,8 @@
 //! Owns the checks and their texts. Does not know who may ask.
 
 use super::respond::{self, Plain};
-use crate::call::Params;
 use crate::store::Store;
+use crate::verbs::call::Params;
 use tokio_util::sync::CancellationToken;
 
 /// A check: its name, where it counts, and whether all is well.

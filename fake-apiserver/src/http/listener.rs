@@ -3,11 +3,11 @@
 //! Owns the bounds on connections. Does not know what requests ask for.
 
 use super::patience::Patient;
+use super::service::Service;
 use super::untaken::Untaken;
 use super::{Endpoint, answer};
 use crate::auth::User;
 use crate::options::Limits;
-use crate::server::ApiServer;
 use crate::tls::Tls;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -66,18 +66,18 @@ impl Listening {
 
 /// Accepts connections until `shutdown` resolves.
 pub(crate) async fn serve(
-    server: &ApiServer,
+    service: &Arc<Service>,
     listener: TcpListener,
     listening: Listening,
     shutdown: impl Future<Output = ()> + Send,
 ) -> std::io::Result<()> {
     let stop = CancellationToken::new();
     let _stop_on_drop = stop.clone().drop_guard();
-    let limits = server.store().limits();
+    let limits = service.store.limits();
     let endpoint = Endpoint {
-        server: server.clone(),
+        service: service.clone(),
         tokenless: listening.tokenless,
-        in_flight: server.in_flight().clone(),
+        in_flight: service.in_flight.clone(),
         stop: stop.clone(),
     };
     let (tasks, places) = (TaskTracker::new(), Arc::new(Semaphore::new(limits.connections)));

@@ -6,7 +6,6 @@ mod admit;
 mod aside;
 mod body;
 mod deadline;
-mod discovery;
 mod gzip;
 mod health;
 mod impersonate;
@@ -17,24 +16,26 @@ mod openapi;
 mod patience;
 mod pieces;
 mod protobuf;
+mod render;
 mod respond;
 mod route;
+mod service;
 mod special;
 mod stream;
 mod table;
 mod untaken;
+mod warnings;
 
-pub(crate) use inflight::InFlight;
 pub(crate) use listener::{Listening, serve};
+pub(crate) use service::Service;
 
 use crate::auth::User;
-use crate::call::{Answer, Call, Params, Payload, Reply, Target, WatchPlan};
+use crate::execute;
 use crate::metrics::Labels;
 use crate::observe::{ResourcePath, Verb};
 use crate::perturb::Blow;
-use crate::server::ApiServer;
 use crate::status::Status;
-use crate::verbs;
+use crate::verbs::call::{Answer, Call, Params, Payload, Reply, Target, WatchPlan};
 use admit::Wish;
 use body::Body;
 use bytes::Bytes;
@@ -42,22 +43,14 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use hyper::header::USER_AGENT;
 use hyper::{Request, Response};
-use inflight::{Hold, TooMany};
+use inflight::{Hold, InFlight, TooMany};
 use negotiate::{Accept, Form, Purpose};
 use route::Route;
 use std::sync::Arc;
 use std::time::Instant;
+use stream::WatchBody;
 use tokio_util::sync::CancellationToken;
 use untaken::Untaken;
-
-/// What a request line asks for and how, where that is a resource.
-pub(crate) fn resource(method: &str, path: &str, query: &str) -> Option<(Verb, ResourcePath)> {
-    let method = hyper::Method::from_bytes(method.as_bytes()).ok()?;
-    match Route::parse(&method, path, &Params::parse(query)) {
-        Route::Resource { verb, target } => Some((verb, target.path())),
-        _ => None,
-    }
-}
 
 /// Bytes that a request body may have, as in the real server.
 const BODY_BYTES_MAX: usize = 3 * 1024 * 1024;
@@ -65,7 +58,7 @@ const BODY_BYTES_MAX: usize = 3 * 1024 * 1024;
 /// What all requests of a listener share.
 #[derive(Clone)]
 struct Endpoint {
-    server: ApiServer,
+    service: Arc<Service>,
     /// Who sends requests without a token; nobody in particular by default.
     tokenless: Option<Arc<User>>,
     in_flight: InFlight,
@@ -101,7 +94,7 @@ impl Head {
         let user = sender
             .clone()
             .and_then(|sender| admit::impersonated(endpoint, request, sender));
-        let nobody = || endpoint.server.store().authenticator().anonymous().clone();
+        let nobody = || endpoint.service.store.authenticator().anonymous().clone();
         let accept = Accept::parse(request.headers(), route.offer());
         let misfit = accept
             .as_ref()
@@ -137,7 +130,7 @@ impl Head {
     }
 
     /// Tells the observer of an answer that the store had no part in.
-    fn report(&self, server: &ApiServer, code: u16, failure: Option<&Status>) {
+    fn report(&self, service: &Service, code: u16, failure: Option<&Status>) {
         let resource = self.resource.clone();
         let unknown = self
             .group_path
@@ -152,8 +145,8 @@ impl Head {
             }
         });
         let failure = named.as_ref().or(failure);
-        verbs::report(
-            server.store(),
+        execute::report(
+            &service.store,
             &self.user.name,
             self.verb,
             resource,
@@ -184,11 +177,11 @@ async fn answer(
     untaken: &Arc<Untaken>,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Cut> {
-    let (metrics, began) = (endpoint.server.metrics(), Instant::now());
-    let hold = Hold::new(endpoint.server.store().activity().begin(), untaken.clone());
+    let (metrics, began) = (&endpoint.service.metrics, Instant::now());
+    let hold = Hold::new(endpoint.service.store.activity().begin(), untaken.clone());
     let params = Params::parse(request.uri().query().unwrap_or_default());
     let route = Route::parse(request.method(), request.uri().path(), &params);
-    let route = route.served_by(endpoint.server.store().profile());
+    let route = route.served_by(endpoint.service.store.profile());
     let labels = route.labels(&params);
     let flight = metrics.begin(route.verb().only_reads());
     let response = in_time(endpoint, request, (route, params), labels, hold, began).await;
@@ -207,18 +200,18 @@ async fn in_time(
     hold: Hold,
     began: Instant,
 ) -> Result<Response<Body>, Cut> {
-    let server = &endpoint.server;
-    let spare = hold.spare(server.store().activity());
+    let service = &endpoint.service;
+    let spare = hold.spare(service.store.activity());
     let (head, admitted) = Head::read(endpoint, &request, &route, &params);
     let hold = match endpoint.in_flight.enter(head.verb, &head.user, hold) {
         Ok(hold) => hold,
         Err(TooMany(hold)) => {
-            head.report(server, 429, None);
+            head.report(service, 429, None);
             body::drain(request).await;
             return Ok(respond::too_many().with(hold));
         }
     };
-    let most = server.store().limits().request;
+    let most = service.store.limits().request;
     let (allotted, admitted) = match deadline::allotted(params.get("timeout"), most) {
         _ if head.verb == Verb::Watch => (None, admitted),
         Ok(allotted) => (Some(allotted), admitted),
@@ -239,7 +232,7 @@ async fn in_time(
             return answer;
         }
     }
-    head.report(server, 504, None);
+    head.report(service, 504, None);
     Ok(respond::timed_out().with(spare))
 }
 
@@ -252,7 +245,7 @@ async fn perturbed(
     mut context: Context,
 ) -> Result<Response<Body>, Cut> {
     let revision = params.get("resourceVersion");
-    let store = endpoint.server.store();
+    let store = &endpoint.service.store;
     let fate = store.meet(&head.user.name, head.verb, head.resource.as_ref(), revision);
     if !fate.delay.is_zero() {
         tokio::time::sleep(fate.delay).await;
@@ -288,8 +281,8 @@ fn expired_watch(
     status: Status,
     labels: Labels,
 ) -> Response<Body> {
-    head.report(&endpoint.server, 200, None);
-    let store = endpoint.server.store();
+    head.report(&endpoint.service, 200, None);
+    let store = &endpoint.service.store;
     let plan = WatchPlan {
         watcher: Err((store.number_watch(), status)),
         bookmarks: false,
@@ -297,15 +290,16 @@ fn expired_watch(
         timeout_seconds: None,
         revision: store.revision(),
     };
-    stream::response(
+    let body = WatchBody::new(
         store.clone(),
         target.kind,
         plan,
         head.form(String::new()),
         endpoint.stop.clone(),
         head.user.name.clone(),
-        endpoint.server.metrics().watch(labels),
-    )
+        endpoint.service.metrics.watch(labels),
+    );
+    respond::watch(body, head.accept, &[])
 }
 
 /// What goes with a request to its answer.
@@ -324,13 +318,13 @@ async fn respond_to(
     context: Context,
 ) -> Response<Body> {
     let Context { labels, stale, hold } = context;
-    let server = &endpoint.server;
+    let service = &endpoint.service;
     let answer = match route {
         Ok(Route::Resource { verb, target }) => {
             let agent = agent(&request, verb);
             match payload(request, verb, &target).await {
                 Ok(payload) => {
-                    await_revision(server, verb, &params).await;
+                    await_revision(service, verb, &params).await;
                     let call = Call {
                         user: head.user.clone(),
                         verb,
@@ -362,11 +356,11 @@ async fn respond_to(
     };
     match answer {
         Ok(answer) => {
-            head.report(server, answer.code(), None);
+            head.report(service, answer.code(), None);
             answer.with(hold)
         }
         Err(refusal) => {
-            head.report(server, refusal.code, Some(&refusal));
+            head.report(service, refusal.code, Some(&refusal));
             respond::status(&refusal, head.accept, head.pretty, &[]).with(hold)
         }
     }
@@ -381,13 +375,13 @@ fn agent(request: &Request<Incoming>, verb: Verb) -> String {
 }
 
 /// Gives a revision that a reader asks for, and that is not written yet, the time to come.
-async fn await_revision(server: &ApiServer, verb: Verb, params: &Params) {
+async fn await_revision(service: &Service, verb: Verb, params: &Params) {
     let reads = matches!(verb, Verb::Get | Verb::List) || params.flag("sendInitialEvents") == Some(true);
     if let Ok(asked) = params.get("resourceVersion").parse()
         && reads
-        && asked > server.revision()
+        && asked > service.store.revision()
     {
-        server.store().reached(asked).await;
+        service.store.reached(asked).await;
     }
 }
 
@@ -399,15 +393,15 @@ async fn carry_out(
     labels: Labels,
     hold: Hold,
 ) -> Response<Body> {
-    let store = endpoint.server.store();
+    let store = &endpoint.service.store;
     let kind = call.target.kind;
     let form = head.form(call.params.get("includeObject").to_owned());
     if let Err(status) = form.check() {
-        head.report(&endpoint.server, status.code, Some(&status));
+        head.report(&endpoint.service, status.code, Some(&status));
         return respond::status(&status, head.accept, head.pretty, &[]).with(hold);
     }
     let (executing, is_long) = (store.clone(), aside::may_take_long(&call));
-    let executed = aside::run(is_long, move || verbs::execute(&executing, call));
+    let executed = aside::run(is_long, move || execute::execute(&executing, call));
     let Reply {
         outcome,
         mut warnings,
@@ -418,17 +412,16 @@ async fn carry_out(
             respond::status(&refusal, head.accept, head.pretty, &warnings).with(hold)
         }
         Ok(Answer::Watch(plan)) => {
-            let mut response = stream::response(
+            let body = WatchBody::new(
                 store.clone(),
                 kind,
                 plan,
                 form,
                 endpoint.stop.clone(),
                 head.user.name.clone(),
-                endpoint.server.metrics().watch(labels),
+                endpoint.service.metrics.watch(labels),
             );
-            response.headers_mut().extend(respond::warning_headers(&warnings));
-            response
+            respond::watch(body, head.accept, &warnings)
         }
         Ok(_) if let Some(refusal) = &head.misfit => {
             respond::status(refusal, Accept::Json, head.pretty, &warnings).with(hold)

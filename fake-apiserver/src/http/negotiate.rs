@@ -2,12 +2,12 @@
 //!
 //! Owns the lists of what is spoken here; a new encoding is a new entry.
 
-use crate::call::{Part, Patch, Payload, Target};
 use crate::document::Document;
-use crate::kinds::{Kind, Subresource};
+use crate::kinds::{Kind, Part, Subresource};
 use crate::observe::Verb;
 use crate::protobuf::{self, MEDIA};
 use crate::status::Status;
+use crate::verbs::call::{Patch, Payload, Target};
 use crate::yaml;
 use bytes::Bytes;
 use hyper::HeaderMap;

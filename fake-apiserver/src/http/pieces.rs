@@ -2,7 +2,7 @@
 //!
 //! Owns the bound on how much of a list is in memory a second time. Does not know what a list looks like.
 
-use crate::store::Object;
+use crate::object::Object;
 use bytes::{BufMut, Bytes, BytesMut};
 use std::sync::Arc;
 use std::vec::IntoIter;

@@ -3,11 +3,11 @@
 //! Owns which message answers what. How messages look is the business of `crate::protobuf`; objects come encoded
 //! from the store, so that all readers share the bytes.
 
-use crate::call::Listing;
 use crate::kinds::Kind;
+use crate::object::Object;
 use crate::protobuf::{Encoded, Fault, encode, list};
 use crate::status::Status;
-use crate::store::Object;
+use crate::verbs::call::Listing;
 use bytes::Bytes;
 use hyper::header::HeaderValue;
 use serde_json::{Map, Value, json};

@@ -7,27 +7,23 @@ use super::gzip::Zipped;
 use super::inflight::Hold;
 use super::negotiate::{Accept, Form};
 use super::pieces::Pieces;
-use super::protobuf;
-use super::table::{columns, partial, printer, row, table};
-use crate::call::{Answer, Listing, Params};
+use super::render::{bytes, document_body, list_body, object_body, plain_list, prettier, yaml_body};
+use super::stream::WatchBody;
+use super::{protobuf, warnings};
+use crate::documents::discovery::Cached;
 use crate::kinds::Kind;
 use crate::status::Status;
-use crate::store::{Object, write_json};
+use crate::verbs::call::{Answer, Params};
 use crate::yaml;
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 use hyper::header::{
     CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, RETRY_AFTER, USER_AGENT,
-    VARY, WARNING, X_CONTENT_TYPE_OPTIONS,
+    VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::{HeaderMap, Response, StatusCode};
-use jiff::Timestamp;
-use serde_json::{Map, Value, json};
-use std::collections::HashSet;
+use serde_json::Value;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Characters that all warnings of an answer may have, and each of them where they have more.
-const WARNINGS_MAX: usize = 4 * 1024;
-const WARNING_MAX: usize = 256;
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const YAML: HeaderValue = HeaderValue::from_static(yaml::MEDIA);
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
@@ -41,12 +37,6 @@ pub(super) struct Plain {
     list: Option<Box<Pieces>>,
     /// It is compressed on its way.
     is_zipped: bool,
-}
-
-/// A discovery document with the media type that says which form it has.
-pub(super) struct Cached {
-    pub(super) media: &'static str,
-    pub(super) document: Value,
 }
 
 impl Plain {
@@ -122,7 +112,7 @@ pub(super) fn answer(kind: &'static Kind, answer: Answer, form: &Form, warnings:
         (CONTENT_TYPE, media(form.accept)),
         (CACHE_CONTROL, HeaderValue::from_static("no-cache, private")),
     ];
-    headers.extend(warning_headers(warnings));
+    headers.extend(warnings::headers(warnings));
     Plain {
         code,
         headers,
@@ -130,6 +120,21 @@ pub(super) fn answer(kind: &'static Kind, answer: Answer, form: &Form, warnings:
         list,
         is_zipped: false,
     }
+}
+
+/// The response to an accepted watch. Its headers go out at once.
+pub(super) fn watch(body: WatchBody, accept: Accept, warnings: &[String]) -> Response<Body> {
+    let media = if accept.is_protobuf() {
+        protobuf::STREAM
+    } else {
+        JSON
+    };
+    let mut response = Response::new(Body::Watch(Box::new(body)));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, media);
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
+    headers.extend(warnings::headers(warnings));
+    response
 }
 
 /// Renders a status.
@@ -147,18 +152,8 @@ pub(super) fn status(status: &Status, accept: Accept, pretty: bool, warnings: &[
     if wait > 0 {
         response.headers.push((RETRY_AFTER, HeaderValue::from(wait)));
     }
-    response.headers.extend(warning_headers(warnings));
+    response.headers.extend(warnings::headers(warnings));
     response
-}
-
-/// A document in the encoding that the client takes. Documents that this server makes itself can all be encoded,
-/// for their kinds are in the table of messages; nothing is left of one that could not.
-pub(super) fn document_body(value: &Value, accept: Accept) -> Bytes {
-    if accept.is_protobuf() {
-        protobuf::document(value).unwrap_or_default()
-    } else {
-        bytes(value)
-    }
 }
 
 /// Renders a document in protobuf if the client takes that and the document has such a form, or else in JSON.
@@ -295,136 +290,4 @@ pub(super) fn wants_pretty(params: &Params, headers: &HeaderMap) -> bool {
         .iter()
         .any(|known| agent.starts_with(known));
     params.flag("pretty").unwrap_or(person)
-}
-
-/// One object, in the form that a reader asked for.
-pub(super) fn object_body(kind: &'static Kind, object: &Object, form: &Form) -> Result<Bytes, Status> {
-    Ok(match form.accept {
-        Accept::Json | Accept::Yaml | Accept::Aggregated(_) => object.bytes().clone(),
-        Accept::Protobuf => protobuf::object(object)?,
-        Accept::ProtobufMetadata(version) => protobuf::metadata(&object.document(), version)?,
-        Accept::Metadata(version) => bytes(&partial(&object.document(), version)),
-        Accept::Table(version) => {
-            let rows = json!([row(kind, &object.document(), form, version, Timestamp::now())]);
-            let metadata = json!({"resourceVersion": object.value["metadata"]["resourceVersion"]});
-            bytes(&table(
-                &columns(printer(kind, &object.value)),
-                &rows,
-                &metadata,
-                version,
-            ))
-        }
-    })
-}
-
-fn list_body(kind: &'static Kind, listing: Listing, form: &Form) -> Result<Bytes, Status> {
-    let metadata = list_metadata(&listing);
-    Ok(match form.accept {
-        Accept::Json | Accept::Yaml | Accept::Aggregated(_) => plain_list(kind, listing).whole(),
-        Accept::Protobuf => protobuf::objects(kind, &listing, metadata)?,
-        Accept::ProtobufMetadata(version) => protobuf::metadata_list(&listing, version, metadata)?,
-        Accept::Metadata(version) => bytes(&json!({
-            "kind": "PartialObjectMetadataList",
-            "apiVersion": format!("meta.k8s.io/{version}"),
-            "metadata": metadata,
-            // A list without entries is not even an empty one here.
-            "items": Some(partials(&listing, version)).filter(|items| !items.is_empty()),
-        })),
-        Accept::Table(version) => {
-            let now = Timestamp::now();
-            let rows: Vec<Value> = listing
-                .objects
-                .iter()
-                .map(|o| row(kind, &o.document(), form, version, now))
-                .collect();
-            let rows = if rows.is_empty() && kind.printer.null_when_empty {
-                Value::Null
-            } else {
-                rows.into()
-            };
-            bytes(&table(&columns(kind.printer), &rows, &metadata.into(), version))
-        }
-    })
-}
-
-fn list_metadata(listing: &Listing) -> Map<String, Value> {
-    let mut metadata = Map::new();
-    metadata.insert("resourceVersion".to_owned(), listing.revision.to_string().into());
-    if let Some(token) = &listing.continue_token {
-        metadata.insert("continue".to_owned(), token.as_str().into());
-    }
-    if let Some(remaining) = listing.remaining {
-        metadata.insert("remainingItemCount".to_owned(), remaining.into());
-    }
-    metadata
-}
-
-/// A list whose items are the shared bytes of the objects.
-fn plain_list(kind: &Kind, listing: Listing) -> Pieces {
-    let mut head = BytesMut::with_capacity(256);
-    head.put_slice(b"{\"kind\":");
-    write_json(&mut head, &format!("{}List", kind.kind).into());
-    head.put_slice(b",\"apiVersion\":");
-    write_json(&mut head, &kind.api_version().into());
-    head.put_slice(b",\"metadata\":");
-    write_json(&mut head, &list_metadata(&listing).into());
-    head.put_slice(b",\"items\":[");
-    Pieces::new(head, listing.objects)
-}
-
-fn partials(listing: &Listing, version: &str) -> Vec<Value> {
-    let documents = listing.objects.iter().map(|object| object.document());
-    documents.map(|document| partial(&document, version)).collect()
-}
-
-/// Warnings, as headers.
-pub(super) fn warning_headers(warnings: &[String]) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
-    let quoted = |text: &String| {
-        let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
-        HeaderValue::try_from(format!("299 - \"{escaped}\"")).ok()
-    };
-    let mut seen = HashSet::new();
-    let warnings: Vec<&String> = warnings.iter().filter(|text| seen.insert(*text)).collect();
-    let total: usize = warnings.iter().map(|text| text.chars().count()).sum();
-    // Many long ones are cut, and what is beyond that is not told.
-    let most = if total > WARNINGS_MAX {
-        WARNING_MAX
-    } else {
-        usize::MAX
-    };
-    let mut written = 0;
-    let told: Vec<_> = warnings
-        .into_iter()
-        .map(|text| text.chars().take(most).collect::<String>())
-        .take_while(|text| {
-            let fits = written < WARNINGS_MAX;
-            written += text.chars().count();
-            fits
-        })
-        .filter_map(|text| quoted(&text))
-        .map(|value| (WARNING, value))
-        .collect();
-    told.into_iter()
-}
-
-pub(super) fn bytes(value: &Value) -> Bytes {
-    let mut out = BytesMut::new();
-    write_json(&mut out, value);
-    out.put_slice(b"\n");
-    out.freeze()
-}
-
-/// JSON that was rendered before, in YAML.
-fn yaml_body(body: &Bytes) -> Bytes {
-    match serde_json::from_slice(body) {
-        Ok(value) => yaml::write(&value),
-        Err(_) => body.clone(),
-    }
-}
-
-fn prettier(body: Bytes) -> Bytes {
-    match serde_json::from_slice::<Value>(&body).and_then(|value| serde_json::to_string_pretty(&value)) {
-        Ok(text) => text.into(),
-        Err(_) => body,
-    }
 }

@@ -2,14 +2,15 @@
 //!
 //! Owns the shape of Kubernetes paths. Which resources there are comes from the kind table.
 
-use super::discovery;
 use super::negotiate::Offer;
-use crate::call::{Params, Part, Target};
-use crate::kinds::{KINDS, Kind, Subresource};
+use crate::documents::discovery::DiscoveryDocument;
+use crate::documents::served;
+use crate::kinds::{KINDS, Kind, Part, Subresource};
 use crate::metrics::Labels;
 use crate::observe::{ResourcePath, Verb};
 use crate::release::Profile;
 use crate::status::Status;
+use crate::verbs::call::{Params, Target};
 use hyper::Method;
 use percent_encoding::percent_decode_str;
 
@@ -37,7 +38,7 @@ pub(super) enum Special {
     Metrics,
     Version,
     Paths,
-    Discovery(Document),
+    Discovery(DiscoveryDocument),
     /// `/openapi/v2`.
     Swagger,
     /// `/openapi/v3`, or a document below it.
@@ -46,19 +47,6 @@ pub(super) enum Special {
 
 /// The endpoints that tell how the server is.
 const HEALTH: [&str; 3] = ["healthz", "livez", "readyz"];
-
-/// A discovery document.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Document {
-    /// `/api`
-    Core,
-    /// `/apis`
-    Groups,
-    /// `/apis/GROUP`
-    Group(&'static str),
-    /// `/api/v1`, `/apis/GROUP/VERSION`
-    Resources(&'static str, &'static str),
-}
 
 impl Route {
     pub(super) fn parse(method: &Method, path: &str, params: &Params) -> Self {
@@ -87,11 +75,11 @@ impl Route {
             ["openapi", "v2"] => Self::Special(Special::Swagger),
             ["openapi", "v3"] => Self::Special(Special::OpenApi(None)),
             ["openapi", "v3", rest @ ..] => Self::Special(Special::OpenApi(Some(rest.join("/")))),
-            ["api"] => Self::Special(Special::Discovery(Document::Core)),
-            ["apis"] => Self::Special(Special::Discovery(Document::Groups)),
+            ["api"] => Self::Special(Special::Discovery(DiscoveryDocument::Core)),
+            ["apis"] => Self::Special(Special::Discovery(DiscoveryDocument::Groups)),
             ["api", version, rest @ ..] => Self::versioned(method, params, "", version, rest),
             ["apis", group] => match known_group(group) {
-                Some(group) => Self::Special(Special::Discovery(Document::Group(group))),
+                Some(group) => Self::Special(Special::Discovery(DiscoveryDocument::Group(group))),
                 None => Self::Unknown,
             },
             ["apis", group, version, rest @ ..] => Self::versioned(method, params, group, version, rest),
@@ -112,7 +100,7 @@ impl Route {
             return nothing();
         };
         match rest {
-            [] => Self::Special(Special::Discovery(Document::Resources(
+            [] => Self::Special(Special::Discovery(DiscoveryDocument::Resources(
                 sample.group,
                 sample.version,
             ))),
@@ -152,8 +140,8 @@ impl Route {
                     status: Status::no_such_resource(),
                 },
             },
-            Self::Special(Special::Discovery(Document::Resources(group, version)))
-                if !discovery::has(group, Some(version), profile) =>
+            Self::Special(Special::Discovery(DiscoveryDocument::Resources(group, version)))
+                if !served::has(group, Some(version), profile) =>
             {
                 Self::Refused {
                     verb: Verb::Get,
@@ -161,8 +149,8 @@ impl Route {
                     status: Status::no_such_resource(),
                 }
             }
-            Self::Special(Special::Discovery(Document::Group(group)))
-                if !discovery::has(group, None, profile) =>
+            Self::Special(Special::Discovery(DiscoveryDocument::Group(group)))
+                if !served::has(group, None, profile) =>
             {
                 Self::Unknown
             }
@@ -237,6 +225,18 @@ impl Route {
     }
 }
 
+impl ResourcePath {
+    /// Reads a request line as the newest release does: what is asked for, and how. `query` is what follows the `?`. None: the path
+    /// is no resource, or no method of it.
+    pub fn of_request(method: &str, path: &str, query: &str) -> Option<(Verb, Self)> {
+        let method = Method::from_bytes(method.as_bytes()).ok()?;
+        match Route::parse(&method, path, &Params::parse(query)) {
+            Route::Resource { verb, target } => Some((verb, target.path())),
+            _ => None,
+        }
+    }
+}
+
 /// The verb as the metrics of the real server spell it.
 fn metric_verb(verb: Verb) -> &'static str {
     match verb {
@@ -259,7 +259,7 @@ struct Refusal {
 
 impl Refusal {
     fn route(self, method: &Method) -> Route {
-        let status = Status::no_such_subresource(self.target.kind, &self.subresource);
+        let status = Status::no_such_subresource(self.target.kind.resource(), &self.subresource);
         refused(method, &self.target, status)
     }
 }

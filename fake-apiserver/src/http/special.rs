@@ -2,12 +2,14 @@
 //!
 //! Owns which document answers which path. Does not know who may ask.
 
+use super::negotiate::Accept;
 use super::respond::{self, Plain};
 use super::route::Special;
-use super::{Endpoint, Head, discovery, gzip, health, openapi};
-use crate::call::Params;
+use super::{Endpoint, Head, gzip, health, openapi};
+use crate::documents::{discovery, root};
 use crate::metrics;
 use crate::status::Status;
+use crate::verbs::call::Params;
 use hyper::body::Incoming;
 use hyper::header::{HOST, HeaderValue, IF_NONE_MATCH, VARY};
 use hyper::{Method, Request};
@@ -20,18 +22,18 @@ pub(super) fn answer(
     special: &Special,
     params: &Params,
 ) -> Result<Plain, Status> {
-    let profile = endpoint.server.store().profile();
+    let profile = endpoint.service.store.profile();
     if request.method() != Method::GET {
         return Err(Status::method_not_allowed());
     }
     Ok(match special {
         Special::Health(which, rest) => {
-            let (store, stop) = (endpoint.server.store(), &endpoint.stop);
+            let (store, stop) = (&endpoint.service.store, &endpoint.stop);
             health::answer(which, rest, params, store, stop).unwrap_or_else(respond::not_found_text)
         }
-        Special::Metrics => respond::typed(200, metrics::MEDIA, endpoint.server.metrics().text()),
-        Special::Version => respond::json(200, &discovery::version(profile), head.pretty),
-        Special::Paths => respond::json(200, &discovery::paths(profile), head.pretty),
+        Special::Metrics => respond::typed(200, metrics::MEDIA, endpoint.service.metrics.text()),
+        Special::Version => respond::json(200, &root::version(profile), head.pretty),
+        Special::Paths => respond::json(200, &root::paths(profile), head.pretty),
         Special::Swagger => openapi::swagger(profile, request.headers())
             .header(VARY, HeaderValue::from_static("Accept-Encoding"))
             .zipped(head.unzips, gzip::DOCUMENT_BYTES_MIN),
@@ -41,7 +43,11 @@ pub(super) fn answer(
         }
         Special::Discovery(document) => {
             let address = request.headers().get(HOST).and_then(|host| host.to_str().ok());
-            let found = discovery::document(document, head.accept, address.unwrap_or("127.0.0.1"), profile);
+            let aggregated = match head.accept {
+                Accept::Aggregated(version) => Some(version),
+                _ => None,
+            };
+            let found = discovery::document(document, aggregated, address.unwrap_or("127.0.0.1"), profile);
             respond::cached(
                 &found,
                 head.accept,

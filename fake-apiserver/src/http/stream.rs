@@ -2,12 +2,9 @@
 //!
 //! Owns timers and frames. What is sent and in which order is the watcher's business.
 
-use super::body::Body;
 use super::negotiate::{Accept, Form};
-use super::protobuf;
-use super::respond;
+use super::render::{bytes, document_body, object_body};
 use super::table;
-use crate::call::WatchPlan;
 use crate::kinds::Kind;
 use crate::metrics::Flight;
 use crate::observe::WatchEnd;
@@ -15,10 +12,9 @@ use crate::protobuf::watch_frame;
 use crate::schema::Type;
 use crate::status::Status;
 use crate::store::{Batch, Delivered, FrameForm, Store, Watcher};
+use crate::verbs::call::WatchPlan;
 use crate::verbs::shown;
 use bytes::{BufMut, Bytes, BytesMut};
-use hyper::Response;
-use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use jiff::Timestamp;
 use rand::RngExt;
 use serde_json::{Value, json};
@@ -63,50 +59,6 @@ enum Source {
     Ended,
 }
 
-/// The response to an accepted watch. Its headers go out at once.
-pub(super) fn response(
-    store: Arc<Store>,
-    kind: &'static Kind,
-    plan: WatchPlan,
-    form: Form,
-    stop: CancellationToken,
-    client: Arc<str>,
-    flight: Flight,
-) -> Response<Body> {
-    let limit = match plan.timeout_seconds {
-        Some(seconds) => Duration::from_secs(seconds),
-        None => Duration::from_secs(60 * rand::rng().random_range(DEFAULT_MINUTES)),
-    };
-    let deadline = Instant::now() + limit;
-    let media = if form.accept.is_protobuf() {
-        protobuf::STREAM
-    } else {
-        HeaderValue::from_static("application/json")
-    };
-    let body = WatchBody {
-        store,
-        kind,
-        source: match plan.watcher {
-            Ok(watcher) => Source::Open(watcher),
-            Err((id, status)) => Source::Failed(id, client, status),
-        },
-        bookmarks: plan.bookmarks,
-        marks_end: plan.marks_end,
-        form,
-        first: true,
-        deadline: Box::pin(tokio::time::sleep_until(deadline)),
-        bookmark: Box::pin(tokio::time::sleep_until(next_bookmark(deadline))),
-        stop: Box::pin(stop.cancelled_owned()),
-        _flight: flight,
-        held: None,
-    };
-    let mut response = Response::new(Body::Watch(Box::new(body)));
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, media);
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
-    response
-}
-
 /// When the next bookmark is due: in a while, or shortly before the end, or never again.
 fn next_bookmark(deadline: Instant) -> Instant {
     let now = Instant::now();
@@ -119,6 +71,40 @@ fn next_bookmark(deadline: Instant) -> Instant {
 }
 
 impl WatchBody {
+    /// The stream of an accepted watch of `client`.
+    pub(super) fn new(
+        store: Arc<Store>,
+        kind: &'static Kind,
+        plan: WatchPlan,
+        form: Form,
+        stop: CancellationToken,
+        client: Arc<str>,
+        flight: Flight,
+    ) -> Self {
+        let limit = match plan.timeout_seconds {
+            Some(seconds) => Duration::from_secs(seconds),
+            None => Duration::from_secs(60 * rand::rng().random_range(DEFAULT_MINUTES)),
+        };
+        let deadline = Instant::now() + limit;
+        Self {
+            store,
+            kind,
+            source: match plan.watcher {
+                Ok(watcher) => Source::Open(watcher),
+                Err((id, status)) => Source::Failed(id, client, status),
+            },
+            bookmarks: plan.bookmarks,
+            marks_end: plan.marks_end,
+            form,
+            first: true,
+            deadline: Box::pin(tokio::time::sleep_until(deadline)),
+            bookmark: Box::pin(tokio::time::sleep_until(next_bookmark(deadline))),
+            stop: Box::pin(stop.cancelled_owned()),
+            _flight: flight,
+            held: None,
+        }
+    }
+
     /// The next piece of the stream; `None` at its end.
     pub(super) fn poll_bytes(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let watcher = match &self.source {
@@ -198,8 +184,8 @@ impl WatchBody {
         let render = || {
             let object = shown(kind, event.object.clone());
             let body = match form.accept {
-                Accept::Table(version) => table::table_event(kind, &object, form, version, first),
-                _ => respond::object_body(kind, &object, form)?,
+                Accept::Table(version) => bytes(&table::event(kind, &object, form, version, first)),
+                _ => object_body(kind, &object, form)?,
             };
             let mut out = BytesMut::with_capacity(body.len() + 40);
             put(&mut out, form.accept, event.change.as_str(), &body);
@@ -303,7 +289,7 @@ fn joined(mut pieces: Vec<Bytes>) -> Bytes {
 /// An event that is made for this watch alone.
 fn one(event: &str, object: &Value, accept: Accept) -> Bytes {
     let mut out = BytesMut::new();
-    put(&mut out, accept, event, &respond::document_body(object, accept));
+    put(&mut out, accept, event, &document_body(object, accept));
     out.freeze()
 }
 

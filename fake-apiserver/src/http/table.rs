@@ -3,26 +3,18 @@
 //! Owns the form of both. What the cells of a kind hold is said by its printer.
 
 use super::negotiate::Form;
-use super::respond::bytes;
 use crate::kinds::Kind;
+use crate::object::Object;
 use crate::printer::{self, Column, Printer};
-use crate::store::Object;
-use bytes::Bytes;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 /// A table of one row, for a watch: only the first says what the columns are.
-pub(super) fn table_event(
-    kind: &'static Kind,
-    object: &Object,
-    form: &Form,
-    version: &str,
-    first: bool,
-) -> Bytes {
+pub(super) fn event(kind: &'static Kind, object: &Object, form: &Form, version: &str, first: bool) -> Value {
     let rows = json!([row(kind, &object.document(), form, version, Timestamp::now())]);
     let metadata = json!({"resourceVersion": object.value["metadata"]["resourceVersion"]});
     let columns = if first { columns(kind.printer) } else { Value::Null };
-    bytes(&table(&columns, &rows, &metadata, version))
+    table(&columns, &rows, &metadata, version)
 }
 
 pub(super) fn partial(object: &Value, version: &str) -> Value {

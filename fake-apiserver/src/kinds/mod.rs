@@ -26,13 +26,15 @@ mod storage;
 mod volume;
 mod workload;
 
-use crate::call::Part;
 use crate::faults::Faults;
 use crate::names::{self, Complaints};
 use crate::options::ServerOptions;
 use crate::printer::{NAME_AND_AGE, Printer};
 use crate::release::{Life, Profile};
+use crate::selector::Pointers;
+use crate::status::Subject;
 pub(crate) use config::CONFIG_MAP;
+pub(crate) use rbac::GROUP as RBAC_GROUP;
 pub(crate) use scheduling::system_classes;
 use serde_json::Value;
 
@@ -77,6 +79,17 @@ pub(crate) struct Kind {
     pub(crate) deprecation: Option<(u8, &'static str)>,
     /// The releases in which the row is served. Several rows may have the same place in the API, in different ones.
     pub(crate) life: Life,
+}
+
+/// Which part of an object is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// The object itself.
+    Main,
+    /// Its `/status`.
+    Status,
+    /// A subresource of its own.
+    Sub(Subresource),
 }
 
 /// A subresource with behaviour of its own.
@@ -159,8 +172,7 @@ pub(crate) struct Setting<'a> {
 /// A field that field selectors accept.
 pub(crate) struct Selectable {
     pub(crate) label: &'static str,
-    /// JSON pointers; the first that leads to something wins.
-    pub(crate) pointers: &'static [&'static str],
+    pub(crate) pointers: Pointers,
 }
 
 /// Conversion between a resource and the one that stores its objects.
@@ -401,6 +413,24 @@ impl Kind {
 }
 
 impl Kind {
+    /// The plural resource name as subject.
+    pub(crate) fn resource(&self) -> Subject<'static> {
+        Subject {
+            group: self.group,
+            kind: self.plural,
+        }
+    }
+
+    /// The kind as subject: validation failures and delete preconditions name it instead of the resource.
+    pub(crate) fn subject(&self) -> Subject<'static> {
+        Subject {
+            group: self.group,
+            kind: self.kind,
+        }
+    }
+}
+
+impl Kind {
     /// What whoever uses the resource is told, where there is a better one.
     pub(crate) fn advice(&self, profile: Profile) -> Option<String> {
         let (since, instead) = self.deprecation.filter(|(since, _)| profile.is_since(*since))?;
@@ -411,12 +441,40 @@ impl Kind {
         ))
     }
 
+    /// Where a field is by which objects can be selected, or the refusal to select by it.
+    pub(crate) fn select_by(&self, label: &str) -> Result<Pointers, String> {
+        let found = match label {
+            "metadata.name" => Some(&["/metadata/name"] as Pointers),
+            // Of the kinds without namespaces, those with a list of their own do not take it.
+            "metadata.namespace" if self.namespaced || self.selectable.is_empty() => {
+                Some(&["/metadata/namespace"] as Pointers)
+            }
+            label => {
+                let mut fields = self.selectable.iter();
+                fields
+                    .find(|field| field.label == label)
+                    .map(|field| field.pointers)
+            }
+        };
+        found.ok_or_else(|| (self.unknown_label)(label))
+    }
+
     /// Whether the resource has such a part.
     pub(crate) fn has(&self, part: Part) -> bool {
         match part {
             Part::Main => true,
             Part::Status => self.status,
             Part::Sub(sub) => self.subresources.contains(&sub),
+        }
+    }
+}
+
+impl Part {
+    pub(crate) fn as_str(self) -> Option<&'static str> {
+        match self {
+            Self::Main => None,
+            Self::Status => Some("status"),
+            Self::Sub(sub) => Some(sub.as_str()),
         }
     }
 }

@@ -8,8 +8,10 @@ use crate::faults::Faults;
 use crate::meta;
 use crate::names::{self, Complaints};
 use crate::printer;
-use crate::rbac::GROUP;
 use serde_json::{Value, json};
+
+/// The API group of roles and bindings.
+pub(crate) const GROUP: &str = "rbac.authorization.k8s.io";
 
 /// What the four kinds have in common.
 const OF_GROUP: Kind = Kind {

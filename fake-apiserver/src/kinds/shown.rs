@@ -3,7 +3,7 @@
 //!
 //! Owns the forms of the structs that more than one rule shows. Does not know the rules.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Members of a struct in Go's order: the name that is shown, and the name in JSON.
 type Members = &'static [(&'static str, &'static str)];
@@ -70,4 +70,21 @@ fn ordered(value: &Value, names: &[&str]) -> String {
         .map(|(name, member)| format!("{name:?}:{member}"))
         .collect();
     format!("{{{}}}", members.join(","))
+}
+
+/// A part of a spec as the real server shows it: its own types have no names of JSON, and nothing is left out.
+pub(super) fn as_internal(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => items.iter().map(as_internal).collect(),
+        Value::Object(members) if members.contains_key("operator") => json!({
+            "Key": members.get("key"), "Operator": members.get("operator"), "Values": members.get("values"),
+        }),
+        Value::Object(members) => {
+            let requirements = |name: &str| members.get(name).map(as_internal);
+            json!({
+                "MatchExpressions": requirements("matchExpressions"), "MatchFields": requirements("matchFields"),
+            })
+        }
+        other => other.clone(),
+    }
 }

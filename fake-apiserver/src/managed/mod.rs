@@ -17,12 +17,12 @@ mod merge;
 mod nature;
 mod set;
 
-use crate::call::Part;
-use crate::kinds::{Kind, Subresource};
+use crate::faults::Cause;
+use crate::kinds::{Kind, Part, Subresource};
 use crate::meta;
+use crate::object::Object;
 use crate::schema::Type;
-use crate::status::{Cause, Details, Status};
-use crate::store::Object;
+use crate::status::{Details, Status};
 use compare::{compare, fields};
 use entries::{Entries, Id, Operation};
 use nature::Nature;

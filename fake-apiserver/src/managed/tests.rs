@@ -7,11 +7,10 @@ use super::merge::merge;
 use super::nature::Nature;
 use super::set::{Element, Node, Set};
 use super::{Writer, is_reset};
-use crate::call::Part;
-use crate::kinds::{Kind, POD};
+use crate::kinds::{Kind, POD, Part};
 use crate::meta;
+use crate::object::Object;
 use crate::schema::Type;
-use crate::store::Object;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 

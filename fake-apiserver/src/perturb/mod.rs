@@ -6,9 +6,9 @@
 mod refusal;
 mod rule;
 
-pub use rule::{Chance, Effect, Match, Rule, RuleError, RuleId};
+pub use rule::{Chance, Effect, Match, Rule, RuleError};
 
-use crate::observe::{ResourcePath, Verb};
+use crate::observe::{ResourcePath, RuleId, Verb};
 use crate::status::Status;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};

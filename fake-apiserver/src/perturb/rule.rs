@@ -7,10 +7,6 @@ use crate::observe::Verb;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Names an installed rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct RuleId(pub u64);
-
 /// One perturbation: what happens to which requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -3,10 +3,11 @@
 //! Owns merging of repeated fields and zero values, which the wire and JSON treat differently. Bounded in depth and
 //! in the number of values: a few bytes on the wire can stand for a large value.
 
+use super::Fault;
+use super::envelope::{self, Envelope};
 use super::special;
 use super::table::{Empty, Field, Message, Shape, TABLE, Type};
 use super::wire::{BYTES, Reader, Tag, VARINT};
-use super::{Fault, envelope};
 use serde_json::{Map, Value};
 
 /// How deep messages may nest. The types themselves stay far below; objects inside objects need not.
@@ -164,6 +165,38 @@ fn value(
     Ok(())
 }
 
+/// Decodes an enveloped object. An object of a kind without protobuf form comes back as nothing but its type, which
+/// whoever takes it refuses.
+pub(super) fn object(
+    body: &[u8],
+    expected: Option<(&str, &str)>,
+    budget: &mut Budget,
+) -> Result<Value, Fault> {
+    let mut envelope = Envelope::read(body)?;
+    if let Some((api_version, kind)) = expected {
+        if envelope.api_version.is_empty() {
+            envelope.api_version = api_version.to_owned();
+        }
+        if envelope.kind.is_empty() {
+            envelope.kind = kind.to_owned();
+        }
+    }
+    if envelope.kind.is_empty() {
+        let text = format!(
+            "Object 'Kind' is missing in an object of version {:?}",
+            envelope.api_version
+        );
+        return Err(Fault::new(text));
+    }
+    let mut members = Map::new();
+    if let Some(message) = TABLE.wire(&envelope.api_version, &envelope.kind) {
+        merge(TABLE.message(message), envelope.raw, &mut members, budget)?;
+    }
+    members.insert("apiVersion".to_owned(), envelope.api_version.into());
+    members.insert("kind".to_owned(), envelope.kind.into());
+    Ok(members.into())
+}
+
 /// Raw JSON, or an object in an envelope of its own.
 fn raw(bytes: &[u8], budget: &mut Budget) -> Result<Value, Fault> {
     let content = special::content(bytes)?;
@@ -171,7 +204,7 @@ fn raw(bytes: &[u8], budget: &mut Budget) -> Result<Value, Fault> {
         return Ok(Value::Null);
     }
     if content.starts_with(envelope::MAGIC) {
-        return budget.enter(|budget| envelope::object(content, None, budget));
+        return budget.enter(|budget| object(content, None, budget));
     }
     serde_json::from_slice(content).map_err(|error| Fault::new(format!("raw content is not JSON: {error}")))
 }

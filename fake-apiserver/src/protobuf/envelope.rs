@@ -1,94 +1,24 @@
 //! What is around an object: the four magic bytes with type and content, and the frames of a watch.
 //!
-//! Owns `runtime.Unknown` and `WatchEvent`, and the texts with which the real server refuses bodies. Does not know
-//! what is inside.
+//! Owns `runtime.Unknown` and `WatchEvent`. Does not know what is inside.
 
-use super::decode::{Budget, merge};
-use super::table::TABLE;
 use super::wire::{BYTES, Reader, bytes_field_length, put_bytes, put_tag, put_varint};
 use super::{Fault, special};
-use crate::document::summary;
-use crate::status::Status;
 use bytes::{BufMut, BytesMut};
-use serde_json::{Map, Value};
 
 /// How every body begins.
 pub(super) const MAGIC: &[u8] = b"k8s\0";
 
 /// Type and content of a body.
 #[derive(Default)]
-struct Envelope<'a> {
-    api_version: String,
-    kind: String,
-    raw: &'a [u8],
-}
-
-/// Decodes a request body into the JSON that stands for the same object.
-///
-/// `expected` is the type that the request is about, for bodies that do not say theirs. The error is the real
-/// server's 400.
-pub(crate) fn decode(body: &[u8], expected: (&str, &str)) -> Result<Value, Status> {
-    let unrecognized = |why: &Fault| {
-        let kind = expected.1;
-        Status::bad_request(format!(
-            "the object provided is unrecognized (must be of type {kind}): {why} ({})",
-            summary(body)
-        ))
-    };
-    let envelope = Envelope::read(body).map_err(|why| unrecognized(&why))?;
-    let named = if envelope.kind.is_empty() {
-        expected.1.to_owned()
-    } else {
-        envelope.kind.clone()
-    };
-    object(body, Some(expected), &mut Budget::default()).map_err(|why| {
-        let version = envelope.api_version.rsplit('/').next().unwrap_or_default();
-        let version = if version.is_empty() {
-            expected.0.rsplit('/').next().unwrap_or_default()
-        } else {
-            version
-        };
-        let kind = if expected.1.is_empty() { &named } else { expected.1 };
-        Status::bad_request(format!(
-            "{named} in version {version:?} cannot be handled as a {kind}: {why}"
-        ))
-    })
-}
-
-/// Decodes an enveloped object. An object of a kind without protobuf form comes back as nothing but its type, which
-/// whoever takes it refuses.
-pub(super) fn object(
-    body: &[u8],
-    expected: Option<(&str, &str)>,
-    budget: &mut Budget,
-) -> Result<Value, Fault> {
-    let mut envelope = Envelope::read(body)?;
-    if let Some((api_version, kind)) = expected {
-        if envelope.api_version.is_empty() {
-            envelope.api_version = api_version.to_owned();
-        }
-        if envelope.kind.is_empty() {
-            envelope.kind = kind.to_owned();
-        }
-    }
-    if envelope.kind.is_empty() {
-        let text = format!(
-            "Object 'Kind' is missing in an object of version {:?}",
-            envelope.api_version
-        );
-        return Err(Fault::new(text));
-    }
-    let mut members = Map::new();
-    if let Some(message) = TABLE.wire(&envelope.api_version, &envelope.kind) {
-        merge(TABLE.message(message), envelope.raw, &mut members, budget)?;
-    }
-    members.insert("apiVersion".to_owned(), envelope.api_version.into());
-    members.insert("kind".to_owned(), envelope.kind.into());
-    Ok(members.into())
+pub(super) struct Envelope<'a> {
+    pub(super) api_version: String,
+    pub(super) kind: String,
+    pub(super) raw: &'a [u8],
 }
 
 impl<'a> Envelope<'a> {
-    fn read(body: &'a [u8]) -> Result<Self, Fault> {
+    pub(super) fn read(body: &'a [u8]) -> Result<Self, Fault> {
         if body.is_empty() {
             return Err(Fault::new("empty data"));
         }

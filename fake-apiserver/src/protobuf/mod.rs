@@ -3,6 +3,7 @@
 //! Owns the envelope of bodies and the errors. Everything inside is driven by the table in `fields.txt`, so requests
 //! in protobuf go the way of all others from here on. Does not know HTTP, nor what a valid object is.
 
+mod body;
 mod decode;
 mod encode;
 mod envelope;
@@ -15,8 +16,9 @@ pub(crate) mod table;
 mod tests;
 mod wire;
 
+pub(crate) use body::decode;
 pub(crate) use encode::{Encoded, encode, list};
-pub(crate) use envelope::{decode, watch_frame};
+pub(crate) use envelope::watch_frame;
 
 use crate::status::Status;
 use serde_json::Value;

@@ -2,13 +2,8 @@
 //!
 //! Owns one table of roles and one of bindings. `admin`, `edit` and `view` are aggregated, as in the real server.
 
-use super::aggregate;
-use crate::call::Part;
-use crate::kinds::{CLUSTER_ROLE, CLUSTER_ROLE_BINDING, Kind};
-use crate::managed::Writer;
-use crate::store::{Store, Txn};
+use crate::kinds::RBAC_GROUP as GROUP;
 use serde_json::{Value, json};
-use std::sync::Arc;
 
 type Words = &'static [&'static str];
 
@@ -322,56 +317,32 @@ pub(crate) fn default_rules() -> Vec<super::Rule> {
         .collect()
 }
 
-/// Creates the default roles and bindings, as the server itself.
-pub(crate) fn create_defaults(store: &Store) {
-    let client: Arc<str> = "system:apiserver".into();
-    let mut txn = store.begin(&client);
-    for (name, member_of, rules) in ROLES {
+/// A role of the cluster as it is at first: its name, the role that takes its rules over (as `aggregate-to-…`), and its
+/// content.
+pub(crate) fn roles() -> impl Iterator<Item = (&'static str, Option<&'static str>, Value)> {
+    let plain = ROLES.iter().map(|(name, member_of, rules)| {
         let rules: Vec<Value> = rules.iter().map(Rule::to_value).collect();
-        put(&mut txn, CLUSTER_ROLE, name, *member_of, &json!({"rules": rules}));
-    }
-    for (name, member_of) in AGGREGATED {
+        (*name, *member_of, json!({"rules": rules}))
+    });
+    let aggregated = AGGREGATED.into_iter().map(|(name, member_of)| {
         let label = format!("rbac.authorization.k8s.io/aggregate-to-{name}");
         let selectors = json!([{"matchLabels": {label: "true"}}]);
-        let rest = json!({"aggregationRule": {"clusterRoleSelectors": selectors}, "rules": null});
-        put(&mut txn, CLUSTER_ROLE, name, member_of, &rest);
-    }
-    for (name, kind, subjects) in BINDINGS {
-        let subject = |name: &&str| json!({"apiGroup": super::GROUP, "kind": kind, "name": name});
-        let rest = json!({
-            "roleRef": {"apiGroup": super::GROUP, "kind": "ClusterRole", "name": name},
-            "subjects": subjects.iter().map(subject).collect::<Value>(),
-        });
-        put(&mut txn, CLUSTER_ROLE_BINDING, name, None, &rest);
-    }
-    aggregate::settle(&mut txn);
+        let content = json!({"aggregationRule": {"clusterRoleSelectors": selectors}, "rules": null});
+        (name, member_of, content)
+    });
+    plain.chain(aggregated)
 }
 
-fn put(txn: &mut Txn<'_>, kind: &'static Kind, name: &str, member_of: Option<&str>, rest: &Value) {
-    let mut object = json!({
-        "apiVersion": kind.api_version(), "kind": kind.kind,
-        "metadata": {
-            "name": name,
-            "uid": uuid::Uuid::new_v4().to_string(),
-            "creationTimestamp": txn.now,
-            "annotations": {"rbac.authorization.kubernetes.io/autoupdate": "true"},
-            "labels": {"kubernetes.io/bootstrapping": "rbac-defaults"},
-        },
-    });
-    if let Some(role) = member_of {
-        object["metadata"]["labels"][format!("rbac.authorization.k8s.io/aggregate-to-{role}")] =
-            "true".into();
-    }
-    for (field, value) in rest.as_object().into_iter().flatten() {
-        object[field] = value.clone();
-    }
-    let server = Writer {
-        kind,
-        manager: "kube-apiserver",
-        part: Part::Main,
-    };
-    server.track(&txn.now, None, &mut object);
-    txn.put(kind, name, object);
+/// A binding of the cluster as it is at first: its name, and its content.
+pub(crate) fn bindings() -> impl Iterator<Item = (&'static str, Value)> {
+    BINDINGS.iter().map(|(name, kind, subjects)| {
+        let subject = |name: &&str| json!({"apiGroup": GROUP, "kind": kind, "name": name});
+        let content = json!({
+            "roleRef": {"apiGroup": GROUP, "kind": "ClusterRole", "name": name},
+            "subjects": subjects.iter().map(subject).collect::<Value>(),
+        });
+        (*name, content)
+    })
 }
 
 impl Rule {

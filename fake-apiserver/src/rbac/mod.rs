@@ -3,29 +3,24 @@
 //! Owns the decision. Does not know requests: they come here as `Attributes`. Roles and bindings are compiled into a
 //! `Policy` once per change of them, not once per request.
 
-mod aggregate;
 mod authorizer;
 mod defaults;
-mod escalation;
 mod rule;
 
-pub(crate) use aggregate::settle;
 pub(crate) use authorizer::Authorizer;
-pub(crate) use defaults::{create_defaults, default_rules};
-pub(crate) use escalation::check as check_escalation;
-pub(crate) use rule::{Rule, combined};
+pub(crate) use defaults::{bindings as default_bindings, default_rules, roles as default_roles};
+pub(crate) use rule::Rule;
 
 use crate::auth::User;
+use crate::kinds::RBAC_GROUP as GROUP;
 use crate::kinds::{CLUSTER_ROLE, CLUSTER_ROLE_BINDING, Kind, ROLE, ROLE_BINDING};
 use crate::meta;
+use crate::object::{Object, Objects};
+use crate::observe::combined;
 use crate::status::Status;
-use crate::store::{Object, Objects};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
-
-/// The API group of roles and bindings.
-pub(crate) const GROUP: &str = "rbac.authorization.k8s.io";
 
 /// What somebody wants to do.
 #[derive(Clone, Copy, Debug)]

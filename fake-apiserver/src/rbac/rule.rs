@@ -16,15 +16,6 @@ pub(crate) struct Rule {
     pub(crate) paths: Vec<String>,
 }
 
-/// A resource as rules name it: with its subresource, if there is one.
-pub(crate) fn combined(resource: &str, subresource: &str) -> String {
-    if subresource.is_empty() {
-        resource.to_owned()
-    } else {
-        format!("{resource}/{subresource}")
-    }
-}
-
 impl Rule {
     /// The rules of a role or cluster role.
     pub(crate) fn all_of(role: &Value) -> Vec<Self> {

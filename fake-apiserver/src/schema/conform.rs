@@ -17,7 +17,7 @@ const UNKNOWN_MAX: usize = 100;
 const TYPE_META: [&str; 2] = ["apiVersion", "kind"];
 
 /// Fields of a PersistentVolumeSpec that are not those of the PersistentVolumeSource in it.
-pub(crate) const VOLUME_BUT_SOURCE: [&str; 9] = [
+const VOLUME_BUT_SOURCE: [&str; 9] = [
     "accessModes",
     "capacity",
     "claimRef",

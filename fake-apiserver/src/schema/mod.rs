@@ -6,7 +6,7 @@
 mod conform;
 mod table;
 
-pub(crate) use conform::{VOLUME_BUT_SOURCE, conform, zero};
+pub(crate) use conform::{conform, zero};
 
 use crate::kinds::Kind;
 use crate::protobuf::table::TABLE;

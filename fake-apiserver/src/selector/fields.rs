@@ -1,8 +1,10 @@
 //! Field selectors: their grammar, and matching. Which fields can be selected is a matter of the kind table.
 
-use crate::kinds::Kind;
 use crate::status::Status;
 use serde_json::Value;
+
+/// JSON pointers to a field; the first that leads to something wins.
+pub(crate) type Pointers = &'static [&'static str];
 
 /// A field selector; all terms must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -10,7 +12,7 @@ pub(crate) struct FieldSelector(Vec<Term>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Term {
-    pointers: &'static [&'static str],
+    pointers: Pointers,
     equal: bool,
     value: String,
 }
@@ -19,13 +21,14 @@ struct Term {
 pub(crate) struct Unresolved(Vec<(String, bool, String)>);
 
 impl Unresolved {
-    /// The selector for a kind, if it has all those fields.
-    pub(crate) fn resolve(self, kind: &Kind) -> Result<FieldSelector, Status> {
+    /// The selector over fields that `find` knows: it leads from a label to where the field is, or says why there is none.
+    pub(crate) fn resolve(
+        self,
+        find: impl Fn(&str) -> Result<Pointers, String>,
+    ) -> Result<FieldSelector, Status> {
         let terms = self.0.into_iter().map(|(label, equal, value)| {
-            let pointers =
-                pointers(kind, &label).ok_or_else(|| Status::bad_request((kind.unknown_label)(&label)))?;
             Ok(Term {
-                pointers,
+                pointers: find(&label).map_err(Status::bad_request)?,
                 equal,
                 value,
             })
@@ -62,21 +65,6 @@ impl FieldSelector {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
-    }
-}
-
-fn pointers(kind: &Kind, label: &str) -> Option<&'static [&'static str]> {
-    match label {
-        "metadata.name" => Some(&["/metadata/name"]),
-        // Of the kinds without namespaces, those with a list of their own do not take it.
-        "metadata.namespace" if kind.namespaced || kind.selectable.is_empty() => {
-            Some(&["/metadata/namespace"])
-        }
-        label => kind
-            .selectable
-            .iter()
-            .find(|s| s.label == label)
-            .map(|s| s.pointers),
     }
 }
 

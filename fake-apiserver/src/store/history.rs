@@ -3,10 +3,9 @@
 //! Owns the bound on how much is kept. Deletions are logged like all else: a watch that starts between a list and a
 //! deletion still learns of it.
 
-use super::Objects;
-use super::object::Object;
 use crate::kinds::Kind;
 use crate::meta;
+use crate::object::{Object, Objects};
 use crate::observe::{Change, Event};
 use imbl::OrdMap;
 use serde_json::Value;

@@ -6,7 +6,6 @@
 mod expiry;
 mod frames;
 mod history;
-mod object;
 mod owners;
 mod perturbed;
 mod size;
@@ -17,10 +16,9 @@ mod watchers;
 use expiry::Expiry;
 pub(crate) use frames::{FrameForm, Frames};
 pub(crate) use history::History;
-pub(crate) use object::{Object, write_json};
 use owners::Owners;
 pub(crate) use owners::{FOREGROUND, ORPHAN, waits};
-pub(crate) use txn::Txn;
+pub(crate) use txn::{FollowUp, Txn};
 pub(crate) use watcher::{Batch, Delivered, Selection, Start, Watcher};
 use watchers::Watchers;
 
@@ -28,13 +26,13 @@ use crate::activity::Activity;
 use crate::auth::{Authenticator, User};
 use crate::clock::Clock;
 use crate::kinds::{KINDS, Kind};
+use crate::object::{Object, Objects};
 use crate::observe::{Event, Observer, WatchEnd};
 use crate::options::{Limits, ServerOptions};
 use crate::perturb::Table;
 use crate::rbac::{Attributes, Authorizer, Decision, Sources};
 use crate::release::Profile;
 use crate::status::Status;
-use imbl::OrdMap;
 use parking_lot::{Mutex, RwLock};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -46,9 +44,6 @@ use tokio::sync::Notify;
 
 /// How long a request waits for a revision that is not written yet, as in the real server.
 const FUTURE_WAIT: Duration = Duration::from_secs(3);
-
-/// Objects by storage key. Cloning is cheap: readers keep a version and writers go on.
-pub(crate) type Objects = OrdMap<Arc<str>, Arc<Object>>;
 
 /// Everything that the server holds.
 pub(crate) struct Store {
@@ -148,6 +143,10 @@ impl Store {
 
     pub(crate) fn revision(&self) -> u64 {
         self.state.lock().revision
+    }
+
+    pub(crate) fn options(&self) -> &ServerOptions {
+        &self.options
     }
 
     pub(crate) fn limits(&self) -> Limits {

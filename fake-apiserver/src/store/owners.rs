@@ -2,9 +2,9 @@
 //!
 //! Kept up to date by every commit. Decides nothing: `verbs::garbage` does.
 
-use super::object::Object;
 use crate::kinds::Kind;
 use crate::meta;
+use crate::object::Object;
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;

@@ -5,8 +5,9 @@
 
 use super::{Snapshot, State, Store, Watcher};
 use crate::kinds::{KINDS, Kind};
+use crate::observe::RuleId;
 use crate::observe::{Event, ResourcePath, Verb};
-use crate::perturb::{Applied, Asked, Effect, Fate, Match, Perturbation, Rule, RuleError, RuleId, WatchFate};
+use crate::perturb::{Applied, Asked, Effect, Fate, Match, Perturbation, Rule, RuleError, WatchFate};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;

@@ -3,9 +3,9 @@
 //! Owns the limits and their texts. Objects are measured as the real server stores them: in protobuf, without their
 //! resourceVersion.
 
-use super::object::Object;
 use crate::kinds::Kind;
 use crate::meta;
+use crate::object::Object;
 use crate::status::Status;
 
 /// Bytes that etcd takes in one request (`--max-request-bytes`), and that its client sends in one.

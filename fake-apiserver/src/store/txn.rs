@@ -5,11 +5,12 @@
 
 use super::history::{self, Gone, Logged};
 use super::watcher::{Head, Inbox, Selection, Start, Watcher};
-use super::{Frames, Object, Snapshot, State, Store, namespace_range, size};
+use super::{Frames, Snapshot, State, Store, namespace_range, size};
 use crate::auth::{Authenticated, Claim, User};
 use crate::kinds::{EVENT, KINDS, Kind};
 use crate::managed;
 use crate::meta;
+use crate::object::Object;
 use crate::observe::{Change, Event};
 use crate::options::ServerOptions;
 use crate::rbac::{self, Attributes, Decision, Rule};
@@ -18,6 +19,7 @@ use crate::status::Status;
 use parking_lot::{Mutex, MutexGuard};
 use rand::RngExt;
 use serde_json::Value;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::Instant;
@@ -37,6 +39,28 @@ pub(crate) struct Txn<'a> {
     pub(crate) dry_run: bool,
     /// Texts for `Warning` headers.
     pub(crate) warnings: Vec<String>,
+    /// What the changes leave to the controllers, in the order of the changes.
+    owed: VecDeque<FollowUp>,
+}
+
+/// What a change leaves to the controllers.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum FollowUp {
+    /// A namespace is there: it gets what every namespace has.
+    NamespaceCreated(String),
+    /// The deletion of a namespace has begun: its content goes.
+    NamespaceEnding(String),
+    /// An object has gone from a namespace, which may only have waited for that.
+    Gone { namespace: String },
+}
+
+impl FollowUp {
+    /// What an object leaves to be done that has gone.
+    pub(crate) fn gone(object: &Value) -> Self {
+        Self::Gone {
+            namespace: meta::text(object, "namespace").to_owned(),
+        }
+    }
 }
 
 /// Readers of watches that have something to send; they wake when this is dropped.
@@ -62,6 +86,7 @@ impl<'a> Txn<'a> {
             now,
             dry_run: false,
             warnings: Vec::new(),
+            owed: VecDeque::new(),
         }
     }
 }
@@ -232,6 +257,16 @@ impl Txn<'_> {
         }
     }
 
+    /// Leaves something to the controllers. Whoever holds the transaction lets them do it before it ends.
+    pub(crate) fn owe(&mut self, work: FollowUp) {
+        self.owed.push_back(work);
+    }
+
+    /// The next thing that the controllers have to do.
+    pub(crate) fn next_owed(&mut self) -> Option<FollowUp> {
+        self.owed.pop_front()
+    }
+
     /// Opens a watch. What it starts with and what comes later meet without a gap, for the lock is held.
     ///
     /// Where the log no longer reaches back far enough there is no watch, but a number for it.
@@ -276,10 +311,10 @@ impl Txn<'_> {
         Ok(watcher)
     }
 
-    /// The objects of a namespace in a resource, with their keys.
-    pub(crate) fn in_namespace(&self, kind: &'static Kind, namespace: &str) -> Vec<(Arc<str>, Arc<Object>)> {
+    /// The objects of a namespace in a resource.
+    pub(crate) fn in_namespace(&self, kind: &'static Kind, namespace: &str) -> Vec<Arc<Object>> {
         namespace_range(&self.state.shelves[kind.shelf()].objects, Some(namespace))
-            .map(|(key, object)| (key.clone(), object.clone()))
+            .map(|(_, object)| object.clone())
             .collect()
     }
 

@@ -5,13 +5,13 @@
 
 use super::frames::Frames;
 use super::history::{Log, Logged, place};
-use super::object::Object;
-use super::{Objects, namespace_range};
+use super::namespace_range;
 use crate::activity::{Activity, Busy};
 use crate::kinds::Kind;
 use crate::meta;
+use crate::object::{Object, Objects};
+use crate::observe::RuleId;
 use crate::observe::{Change, Event, WatchEnd};
-use crate::perturb::RuleId;
 use crate::selector::{FieldSelector, LabelSelector};
 use parking_lot::Mutex;
 use std::collections::VecDeque;

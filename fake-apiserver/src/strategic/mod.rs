@@ -6,6 +6,7 @@
 mod list;
 mod names;
 mod order;
+mod set_order;
 
 pub(crate) use list::go_map;
 
@@ -70,7 +71,7 @@ pub(super) fn merge(
         Some(other) => return Err(unknown_directive(&other)),
     }
     retain_keys(original, &mut patch)?;
-    order::enforce(of, original, &mut patch)?;
+    set_order::enforce(of, original, &mut patch)?;
     for (name, value) in patch {
         if let Some(list) = name.strip_prefix(DELETE_FROM_LIST) {
             list::delete_scalars(original, list, &value)?;

@@ -1,12 +1,14 @@
-//! Admission of new objects as far as it looks at other objects: Priority, ServiceAccount and
-//! DefaultStorageClass.
+//! Admission of new objects as far as it looks at other objects: NamespaceLifecycle, Priority, RuntimeClass,
+//! ServiceAccount, DefaultStorageClass and PersistentVolumeClaimResize.
 //!
 //! What admission does to an object by itself is in the kind's hooks.
 
+use super::call::Target;
 use super::token_volume;
-use crate::call::{Part, Target};
+use crate::faults::Cause;
 use crate::kinds::{
-    Kind, PERSISTENT_VOLUME_CLAIM, POD, PRIORITY_CLASS, RUNTIME_CLASS, SERVICE_ACCOUNT, STORAGE_CLASS,
+    Kind, NAMESPACE, PERSISTENT_VOLUME_CLAIM, POD, PRIORITY_CLASS, Part, RUNTIME_CLASS, SERVICE_ACCOUNT,
+    STORAGE_CLASS,
 };
 use crate::meta;
 use crate::quantity::Quantity;
@@ -20,7 +22,9 @@ const IS_DEFAULT: &str = "storageclass.kubernetes.io/is-default-class";
 /// The older way to name a claim's class.
 const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
 
+/// Admits a new object: completes it, or refuses it.
 pub(super) fn admit(txn: &mut Txn<'_>, kind: &'static Kind, object: &mut Value) -> Result<(), Status> {
+    namespace(txn, kind, object)?;
     if std::ptr::eq(kind, POD) {
         priority(txn, object)?;
         runtime_class(txn, object)?;
@@ -30,6 +34,30 @@ pub(super) fn admit(txn: &mut Txn<'_>, kind: &'static Kind, object: &mut Value) 
         default_class(txn, object);
     }
     Ok(())
+}
+
+/// NamespaceLifecycle: a new object needs a namespace that exists and stays.
+fn namespace(txn: &Txn<'_>, kind: &Kind, object: &Value) -> Result<(), Status> {
+    let namespace = meta::text(object, "namespace");
+    if namespace.is_empty() {
+        return Ok(());
+    }
+    let Some(found) = txn.get(NAMESPACE, namespace) else {
+        return Err(Status::not_found(NAMESPACE.resource(), namespace));
+    };
+    if !meta::is_deleting(&found.value) {
+        return Ok(());
+    }
+    let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
+    let mut status = Status::forbidden(kind.resource(), meta::text(object, "name"), &why);
+    if let Some(details) = &mut status.details {
+        details.causes.push(Cause {
+            reason: "NamespaceTerminating",
+            message: format!("namespace {namespace} is being terminated"),
+            field: "metadata.namespace".to_owned(),
+        });
+    }
+    Err(status)
 }
 
 /// PersistentVolumeClaimResize: a claim grows only once it is bound, and if its class lets it.

@@ -2,13 +2,16 @@
 //!
 //! Owns the order of what is checked. What is merged, and who owns it then, is for `managed`.
 
-use super::create::{insert, place};
-use super::existing;
-use super::shown;
-use super::update::{check_name, may_create, replace};
-use crate::call::{Answer, Call, Part};
-use crate::decode::{FieldValidation, Undecodable, decode};
+use super::body::{check_name, place};
+use super::call::{Answer, Call};
+use super::create::insert;
+use super::decode::{FieldValidation, Undecodable, decode};
+use super::escalation::may_create;
+use super::read::existing;
+use super::shown::shown;
+use super::write::replace;
 use crate::document::Document;
+use crate::kinds::Part;
 use crate::managed;
 use crate::meta;
 use crate::status::Status;

@@ -1,16 +1,16 @@
 //! pods/NAME/binding: assigns a pod to a node, once.
 
-use super::existing;
+use super::body::no_body;
+use super::call::{Answer, Call, Payload};
+use super::decode;
 use super::options::dry_run;
-use super::update::wrong_uid;
-use crate::call::{Answer, Call, Payload};
-use crate::decode;
+use super::read::existing;
+use super::write::wrong_uid;
 use crate::faults::Faults;
 use crate::kinds::POD;
 use crate::meta;
 use crate::status::{Status, Subject};
 use crate::store::Txn;
-use crate::verbs::create::no_body;
 use serde_json::{Value, json};
 
 const BINDING: Subject<'static> = Subject {

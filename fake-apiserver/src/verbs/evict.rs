@@ -1,16 +1,20 @@
 //! pods/NAME/eviction: deletes a pod if its disruption budget allows it (policy/v1 Eviction).
 
-use super::create::no_body;
-use super::{delete, existing};
-use crate::call::{Answer, Call, Part, Payload};
-use crate::decode::Undecodable;
-use crate::kinds::POD_DISRUPTION_BUDGET;
+use super::body::no_body;
+use super::call::{Answer, Call, Payload};
+use super::decode::Undecodable;
+use super::delete_options::DeleteOptions;
+use super::read::existing;
+use super::remove::remove;
+use crate::faults::Cause;
+use crate::kinds::{POD_DISRUPTION_BUDGET, Part};
 use crate::managed::Writer;
 use crate::meta;
+use crate::object::Object;
 use crate::schema::{Type, conform};
 use crate::selector::LabelSelector;
-use crate::status::{Cause, Details, Status};
-use crate::store::{Object, Txn};
+use crate::status::{Details, Status};
+use crate::store::Txn;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -33,13 +37,13 @@ pub(super) fn evict(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
         ));
     }
     let pod = existing(txn, call)?;
-    let options = delete::DeleteOptions::read(&call.params, &eviction["deleteOptions"])?;
+    let options = DeleteOptions::read(&call.params, &eviction["deleteOptions"])?;
     txn.dry_run = options.dry_run;
     if is_protected(&pod.value) {
         permit(txn, &pod)?;
     }
     let pod = disrupt(txn, call, &pod);
-    delete::remove(txn, &call.target, &pod, &options)?;
+    remove(txn, &call.target, &pod, &options)?;
     Ok(Answer::Status(Status::created()))
 }
 
@@ -175,7 +179,6 @@ fn budgets(txn: &Txn<'_>, pod: &Value) -> Vec<Arc<Object>> {
     };
     txn.in_namespace(POD_DISRUPTION_BUDGET, meta::text(pod, "namespace"))
         .into_iter()
-        .map(|(_, budget)| budget)
         .filter(|budget| selects(&budget.value))
         .collect()
 }

@@ -3,15 +3,16 @@
 //! Pages are cut from the state at the revision of the first one, rebuilt from the log; what is no longer in the log
 //! is answered 410.
 
-use super::shown;
-use crate::call::{Answer, Call, ListPlan, Listing, Params};
+use super::call::{Answer, Call, ListPlan, Listing, Params};
+use super::shown::shown;
 use crate::document::Document;
 use crate::faults::Faults;
 use crate::meta;
+use crate::object::{Object, Objects};
 use crate::observe::Verb;
 use crate::selector::{FieldSelector, LabelSelector};
 use crate::status::{Status, options};
-use crate::store::{Object, Objects, Selection, Snapshot, Txn, namespace_range};
+use crate::store::{Selection, Snapshot, Txn, namespace_range};
 use base64::alphabet::URL_SAFE;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use base64::{DecodeError, Engine};
@@ -192,7 +193,7 @@ pub(super) fn selection(call: &Call) -> Result<Selection, Status> {
             .filter(|_| call.target.kind.namespaced),
         name: call.target.name.clone(),
         labels,
-        fields: fields.resolve(call.target.kind)?,
+        fields: fields.resolve(|label| call.target.kind.select_by(label))?,
     })
 }
 

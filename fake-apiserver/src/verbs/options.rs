@@ -2,8 +2,8 @@
 //!
 //! Owns how they are read and the texts of what is wrong with them. What is wrong is told all at once.
 
-use crate::call::{Params, is_print};
-use crate::decode::FieldValidation;
+use super::call::{Params, is_print};
+use super::decode::FieldValidation;
 use crate::faults::Faults;
 use crate::managed::NAME_MAX;
 use crate::status::{Status, options};

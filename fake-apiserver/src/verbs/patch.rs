@@ -2,18 +2,20 @@
 //! requested resource. Server-side apply is in `apply`.
 
 use super::apply::apply;
-use super::create::{no_body, place};
+use super::body::{check_name, no_body, place};
+use super::call::{Answer, Call, Patch, Payload};
+use super::decode::{Decoded, decode, said};
 use super::options::WriteOptions;
-use super::update::{check_name, replace};
-use super::{existing, shown};
-use crate::call::{Answer, Call, Patch, Payload};
-use crate::decode::{Decoded, decode, said};
+use super::read::existing;
+use super::shown::shown;
+use super::write::replace;
 use crate::document::Document;
 use crate::json_patch::{self, Operation};
 use crate::kinds::Kind;
+use crate::object::Object;
 use crate::schema::Type;
 use crate::status::Status;
-use crate::store::{Object, Txn};
+use crate::store::Txn;
 use crate::strategic::{self, Misuse};
 use serde_json::Value;
 use std::borrow::Cow;

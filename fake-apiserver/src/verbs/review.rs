@@ -2,18 +2,19 @@
 //!
 //! Owns their rules and answers. Who a token stands for is `auth`'s business, who may do what that of `rbac`.
 
-use super::create::{no_body, place};
+use super::body::{no_body, place};
+use super::call::{Answer, Call, Payload};
+use super::decode::decode;
 use super::options::WriteOptions;
 use crate::auth::{API_AUDIENCE, User};
-use crate::call::{Answer, Call, Part, Payload};
-use crate::decode::decode;
 use crate::faults::Faults;
-use crate::kinds::Review;
+use crate::kinds::{Part, Review};
 use crate::managed::Writer;
 use crate::meta;
+use crate::object::Object;
 use crate::rbac::{Asked, Attributes, Rule};
 use crate::status::Status;
-use crate::store::{Object, Txn};
+use crate::store::Txn;
 use serde_json::{Map, Value, json};
 
 /// create of a kind that is a review.

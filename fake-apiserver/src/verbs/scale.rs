@@ -2,21 +2,23 @@
 //!
 //! Owns the conversion. The workload is written as by an update of it; nothing here makes pods.
 
-use super::create::no_body;
-use super::existing;
+use super::body::{check_name, no_body};
+use super::call::{Answer, Call, Patch, Payload, Target};
+use super::decode::{FieldValidation, said};
 use super::options::WriteOptions;
 use super::patch::Change;
-use super::update::{check_name, replace};
-use crate::call::{Answer, Call, Part, Patch, Payload, Target};
-use crate::decode::{FieldValidation, said};
+use super::read::existing;
+use super::write::replace;
 use crate::document::Document;
 use crate::faults::Faults;
+use crate::kinds::Part;
 use crate::managed;
 use crate::meta;
+use crate::object::Object;
 use crate::observe::Verb;
 use crate::schema::{Type, conform};
 use crate::status::{Status, Subject};
-use crate::store::{Object, Txn};
+use crate::store::Txn;
 use serde_json::{Value, json};
 
 const VERSION: &str = "autoscaling/v1";

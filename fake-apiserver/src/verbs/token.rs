@@ -1,17 +1,18 @@
 //! serviceaccounts/NAME/token: issues a token for a service account (`TokenRequest` of authentication.k8s.io/v1).
 
-use super::create::no_body;
-use super::existing;
+use super::body::no_body;
+use super::call::{Answer, Call, Payload};
 use super::options::dry_run;
+use super::read::existing;
 use crate::auth::{API_AUDIENCE, BINDABLE, Bound, Claim};
-use crate::call::{Answer, Call, Payload};
 use crate::faults::Faults;
 use crate::kinds::Kind;
 use crate::lifetime;
 use crate::meta;
+use crate::object::Object;
 use crate::schema::{Type, conform};
 use crate::status::{Status, Subject};
-use crate::store::{Object, Txn};
+use crate::store::Txn;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 //!
 //! Owns its name and form. Nobody fills it here: there are no kubelets.
 
-use super::create::suffix;
+use super::generate::suffix;
 use crate::meta;
 use crate::store::Txn;
 use serde_json::{Value, json};

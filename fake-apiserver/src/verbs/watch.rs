@@ -1,7 +1,7 @@
 //! watch: where a stream starts and what it promises.
 
+use super::call::{Answer, Call, WatchPlan};
 use super::list::{revision, selection};
-use crate::call::{Answer, Call, WatchPlan};
 use crate::status::Status;
 use crate::store::{Start, Txn};
 

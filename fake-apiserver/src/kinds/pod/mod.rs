@@ -13,8 +13,6 @@ mod update;
 mod volumes;
 mod warn;
 
-pub(super) use placement::as_internal as node_selector_as_internal;
-
 use super::core::not_supported;
 use super::volume::claim_spec_default;
 use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Setting, Subresource};

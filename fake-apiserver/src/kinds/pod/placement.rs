@@ -215,20 +215,3 @@ fn positive(number: &Value, field: &str, faults: &mut Faults) {
         faults.invalid(field, number, "must be greater than zero");
     }
 }
-
-/// A part of a spec as the real server shows it: its own types have no names of JSON, and nothing is left out.
-pub(in crate::kinds) fn as_internal(value: &Value) -> Value {
-    match value {
-        Value::Array(items) => items.iter().map(as_internal).collect(),
-        Value::Object(members) if members.contains_key("operator") => json!({
-            "Key": members.get("key"), "Operator": members.get("operator"), "Values": members.get("values"),
-        }),
-        Value::Object(members) => {
-            let requirements = |name: &str| members.get(name).map(as_internal);
-            json!({
-                "MatchExpressions": requirements("matchExpressions"), "MatchFields": requirements("matchFields"),
-            })
-        }
-        other => other.clone(),
-    }
-}

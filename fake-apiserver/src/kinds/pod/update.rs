@@ -1,6 +1,6 @@
 //! What may change of a pod that is there (`ValidatePodUpdate` of core/v1). Binding goes through its own subresource.
 
-use super::placement::as_internal;
+use super::super::shown::as_internal;
 use crate::faults::Faults;
 use crate::meta;
 use serde_json::Value;

@@ -4,11 +4,13 @@
 //! Most of these plugins left Kubernetes; their fields did not, and are still judged. Does not know which source a
 //! volume has.
 
-use super::source::{Rule, text};
 use crate::faults::Faults;
-use crate::meta;
+use crate::meta::{self, string as text};
 use crate::names;
 use serde_json::{Value, json};
+
+/// A rule for a source at some place.
+pub(super) type Rule = fn(&Value, &str, &mut Faults);
 
 /// A source by its field, the name that faults call it by, what it cannot do without, and its further rules.
 pub(super) struct Plugin {
@@ -47,7 +49,7 @@ pub(super) const PLUGINS: [Plugin; 19] = [
         nothing,
     ),
     plugin("storageos", "storageos", &["volumeName"], storage_os),
-    plugin("nfs", "nfs", &["server", "path"], super::source::nfs_path),
+    plugin("nfs", "nfs", &["server", "path"], nfs_path),
 ];
 
 const fn plugin(
@@ -332,4 +334,12 @@ fn storage_os(source: &Value, at: &str, faults: &mut Faults) {
         }
     }
     secret(source, at, faults);
+}
+
+/// The rule for the path of a share.
+pub(super) fn nfs_path(source: &Value, at: &str, faults: &mut Faults) {
+    let path = text(source, "path");
+    if !path.starts_with('/') {
+        faults.invalid(format!("{at}.path"), path, "must be an absolute path");
+    }
 }

@@ -2,12 +2,11 @@
 //!
 //! Those of plugins are in `plugins`.
 
-use super::super::pod::node_selector_as_internal;
-use super::plugins::PLUGINS;
+use super::super::shown::as_internal;
+use super::plugins::{PLUGINS, Rule, nfs_path};
 use crate::faults::Faults;
-use crate::meta;
+use crate::meta::{self, string as text};
 use crate::names;
-use crate::schema::VOLUME_BUT_SOURCE;
 use serde_json::{Value, json};
 
 /// In the order in which the real server looks for them.
@@ -47,15 +46,12 @@ const HOST_PATH_TYPES: [&str; 8] = [
     "Socket",
 ];
 
-/// A rule for a source at some place.
-pub(super) type Rule = fn(&Value, &str, &mut Faults);
-
 const RULES: [(&str, Rule); 3] = [("csi", csi), ("hostPath", host_path), ("local", local)];
 
 /// The source alone.
 pub(super) fn of(spec: &Value) -> Value {
     let members = spec.as_object().into_iter().flatten();
-    let source = members.filter(|(name, _)| !VOLUME_BUT_SOURCE.contains(&name.as_str()));
+    let source = members.filter(|(name, _)| SOURCES.contains(&name.as_str()));
     source
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect()
@@ -151,22 +147,11 @@ pub(in crate::kinds) fn nfs(source: &Value, at: &str, faults: &mut Faults) {
     nfs_path(source, at, faults);
 }
 
-pub(super) fn nfs_path(source: &Value, at: &str, faults: &mut Faults) {
-    let path = text(source, "path");
-    if !path.starts_with('/') {
-        faults.invalid(format!("{at}.path"), path, "must be an absolute path");
-    }
-}
-
-pub(super) fn text<'a>(object: &'a Value, field: &str) -> &'a str {
-    object[field].as_str().unwrap_or_default()
-}
-
 /// Node affinity as the real server shows it: its own types have no names of JSON.
 pub(super) fn affinity_as_internal(affinity: &Value) -> Value {
     if affinity.is_null() {
         return Value::Null;
     }
-    let terms = node_selector_as_internal(&affinity["required"]["nodeSelectorTerms"]);
+    let terms = as_internal(&affinity["required"]["nodeSelectorTerms"]);
     json!({"Required": {"NodeSelectorTerms": terms}})
 }

@@ -3,11 +3,13 @@
 //! Owns the check and its texts. It holds only where RBAC decides at all; members of `system:masters`, and whoever has the
 //! verbs `escalate` or `bind`, are free of it.
 
-use super::{Asked, Attributes, GROUP, Rule};
+use super::call::Target;
 use crate::auth::{MASTERS, User};
+use crate::kinds::RBAC_GROUP as GROUP;
 use crate::kinds::{CLUSTER_ROLE, CLUSTER_ROLE_BINDING, Kind, ROLE, ROLE_BINDING};
 use crate::meta;
 use crate::options::Authorization;
+use crate::rbac::{Asked, Attributes, Rule};
 use crate::status::{Status, Subject};
 use crate::store::Txn;
 use serde_json::Value;
@@ -18,7 +20,7 @@ use std::collections::BTreeMap;
 const PARTS_MAX: usize = 20_000;
 
 /// Checks an object before it is written.
-pub(crate) fn check(
+pub(super) fn check(
     txn: &Txn<'_>,
     kind: &'static Kind,
     old: Option<&Value>,
@@ -52,6 +54,26 @@ pub(crate) fn check(
         return writer.check_binding(new);
     }
     Ok(())
+}
+
+/// Whether the user who may change an object may also make it, where it is not there.
+pub(super) fn may_create(txn: &Txn<'_>, target: &Target) -> Result<(), Status> {
+    let Some(user) = &txn.user else { return Ok(()) };
+    let attributes = Attributes {
+        verb: "create",
+        asked: Asked::Resource {
+            group: target.kind.group,
+            resource: target.kind.plural,
+            subresource: "",
+            namespace: target.namespace.as_deref().unwrap_or_default(),
+            name: target.name(),
+        },
+    };
+    let decision = txn.authorize(user, attributes);
+    if decision.allowed {
+        return Ok(());
+    }
+    Err(attributes.forbidden(user, &decision.reason))
 }
 
 /// Who writes an object of which kind.

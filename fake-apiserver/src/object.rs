@@ -8,6 +8,7 @@
 use crate::meta;
 use crate::protobuf::{self, Encoded, Fault};
 use bytes::{BufMut, Bytes, BytesMut};
+use imbl::OrdMap;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -15,6 +16,9 @@ use std::sync::{Arc, OnceLock};
 
 /// The member of `metadata` that is kept as text.
 const MANAGED: &str = "managedFields";
+
+/// Objects by storage key. Cloning is cheap: readers keep a version and writers go on.
+pub(crate) type Objects = OrdMap<Arc<str>, Arc<Object>>;
 
 /// One state of one object.
 #[derive(Debug)]

@@ -1,103 +1,76 @@
 //! Discovery: which groups, versions and resources there are, in all forms that clients ask for.
 //!
-//! Everything is read off the kind table.
+//! Does not know HTTP, nor which form a client takes.
 
-use super::negotiate::Accept;
-use super::openapi;
-use super::respond::Cached;
-use super::route::Document;
-use crate::kinds::{KINDS, Kind};
+use super::served::{groups, of_group, parts, verbs};
+use crate::kinds::Kind;
 use crate::release::Profile;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use ring::digest::{SHA256, digest};
 use serde_json::{Map, Value, json};
 
-/// What every resource can do; resources whose collection cannot be deleted lack that.
-const VERBS: [&str; 8] = [
-    "create",
-    "delete",
-    "deletecollection",
-    "get",
-    "list",
-    "patch",
-    "update",
-    "watch",
-];
-const STATUS_VERBS: [&str; 3] = ["get", "patch", "update"];
-
-/// `/version`: what this server follows.
-pub(super) fn version(profile: Profile) -> Value {
-    let minor = profile.release.minor();
-    json!({
-        "major": "1",
-        "minor": minor.to_string(),
-        "gitVersion": format!("v1.{minor}.0"),
-        "gitCommit": "",
-        "gitTreeState": "clean",
-        "buildDate": "1970-01-01T00:00:00Z",
-        "goVersion": "",
-        "compiler": "rustc",
-        "platform": format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH),
-    })
+/// A discovery document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum DiscoveryDocument {
+    /// `/api`
+    Core,
+    /// `/apis`
+    Groups,
+    /// `/apis/GROUP`
+    Group(&'static str),
+    /// `/api/v1`, `/apis/GROUP/VERSION`
+    Resources(&'static str, &'static str),
 }
 
-/// `/`: the paths that are served.
-pub(super) fn paths(profile: Profile) -> Value {
-    let mut paths = vec!["/api".to_owned(), "/api/v1".to_owned(), "/apis".to_owned()];
-    for (group, versions) in groups(profile) {
-        paths.push(format!("/apis/{group}"));
-        paths.extend(versions.iter().map(|version| format!("/apis/{group}/{version}")));
-    }
-    paths.extend(["/healthz", "/livez", "/metrics"].map(str::to_owned));
-    paths.extend(["/openapi/v2", "/openapi/v3"].map(str::to_owned));
-    paths.extend(
-        openapi::places(profile)
-            .iter()
-            .map(|place| format!("/openapi/v3/{place}")),
-    );
-    paths.extend(["/readyz", "/version"].map(str::to_owned));
-    json!({ "paths": paths })
+/// A discovery document with the media type that says which form it has.
+pub(crate) struct Cached {
+    pub(crate) media: &'static str,
+    pub(crate) document: Value,
 }
 
-/// A discovery document in the form that the client takes.
-pub(super) fn document(which: &Document, accept: Accept, address: &str, profile: Profile) -> Cached {
-    if let Accept::Aggregated(version) = accept
-        && let Some(version) = aggregated_version(version, profile)
-    {
+/// A discovery document. `aggregated` is the version of aggregated discovery that the client takes, if any; `address` is
+/// the server's as the client knows it.
+pub(crate) fn document(
+    which: &DiscoveryDocument,
+    aggregated: Option<&'static str>,
+    address: &str,
+    profile: Profile,
+) -> Cached {
+    if let Some(version) = aggregated.and_then(|asked| aggregated_version(asked, profile)) {
         let media = if version == "v2" {
             "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
         } else {
             "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"
         };
         match which {
-            Document::Core => {
+            DiscoveryDocument::Core => {
                 return Cached {
                     media,
-                    document: aggregated(version, vec![("", vec!["v1"])], profile),
+                    document: all_in_one(version, vec![("", vec!["v1"])], profile),
                 };
             }
-            Document::Groups => {
+            DiscoveryDocument::Groups => {
                 return Cached {
                     media,
-                    document: aggregated(version, groups(profile), profile),
+                    document: all_in_one(version, groups(profile), profile),
                 };
             }
-            Document::Group(_) | Document::Resources(..) => {}
+            DiscoveryDocument::Group(_) | DiscoveryDocument::Resources(..) => {}
         }
     }
     let document = match which {
-        Document::Core => json!({
+        DiscoveryDocument::Core => json!({
             "kind": "APIVersions",
             "versions": ["v1"],
             "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": address}],
         }),
-        Document::Groups => json!({
+        DiscoveryDocument::Groups => json!({
             "kind": "APIGroupList",
             "apiVersion": "v1",
             "groups": groups(profile).iter().map(|(group, versions)| group_entry(group, versions)).collect::<Value>(),
         }),
-        Document::Group(group) => {
+        DiscoveryDocument::Group(group) => {
             let groups = groups(profile);
             let versions = groups.iter().find(|(name, _)| name == group);
             let mut document = group_entry(group, versions.map_or(&[], |(_, versions)| versions));
@@ -105,7 +78,7 @@ pub(super) fn document(which: &Document, accept: Accept, address: &str, profile:
             document["apiVersion"] = "v1".into();
             document
         }
-        Document::Resources(group, version) => resources(group, version, profile),
+        DiscoveryDocument::Resources(group, version) => resources(group, version, profile),
     };
     Cached {
         media: "application/json",
@@ -123,104 +96,10 @@ fn aggregated_version(asked: &'static str, profile: Profile) -> Option<&'static 
     }
 }
 
-/// The groups beside the core group, each with its versions, the preferred one first.
-fn groups(profile: Profile) -> Vec<(&'static str, Vec<&'static str>)> {
-    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
-    for kind in served(profile).filter(|kind| !kind.group.is_empty()) {
-        match groups.iter_mut().find(|(group, _)| *group == kind.group) {
-            None => groups.push((kind.group, vec![kind.version])),
-            Some((_, versions)) if !versions.contains(&kind.version) => versions.push(kind.version),
-            Some(_) => {}
-        }
-    }
-    groups
-}
-
 fn group_entry(group: &str, versions: &[&str]) -> Value {
     let entry = |version: &&str| json!({"groupVersion": format!("{group}/{version}"), "version": version});
     let versions: Vec<Value> = versions.iter().map(entry).collect();
     json!({"name": group, "versions": versions, "preferredVersion": versions.first()})
-}
-
-fn served(profile: Profile) -> impl Iterator<Item = &'static Kind> {
-    KINDS
-        .iter()
-        .copied()
-        .filter(move |kind| kind.life.contains(profile))
-}
-
-/// All versions of all groups, in the order of discovery.
-pub(super) fn versions(profile: Profile) -> Vec<(&'static str, &'static str)> {
-    let core = [("", vec!["v1"])];
-    let groups = core.into_iter().chain(groups(profile));
-    groups
-        .flat_map(|(group, versions)| versions.into_iter().map(move |version| (group, version)))
-        .collect()
-}
-
-pub(super) fn of_group(group: &str, version: &str, profile: Profile) -> impl Iterator<Item = &'static Kind> {
-    served(profile).filter(move |kind| kind.group == group && kind.version == version)
-}
-
-/// Whether there is anything to discover in a group, or in a version of it.
-pub(super) fn has(group: &str, version: Option<&str>, profile: Profile) -> bool {
-    served(profile).any(|kind| kind.group == group && version.is_none_or(|version| kind.version == version))
-}
-
-pub(super) fn verbs(kind: &Kind) -> Vec<&'static str> {
-    if kind.review.is_some() {
-        return vec!["create"];
-    }
-    VERBS
-        .into_iter()
-        .filter(|verb| kind.deletes_collection || *verb != "deletecollection")
-        .collect()
-}
-
-/// A subresource.
-pub(super) struct Subentry {
-    pub(super) name: &'static str,
-    /// The kind of what is sent to it and comes back.
-    pub(super) body: &'static str,
-    /// Group and version of that kind, where they are not those of the resource.
-    pub(super) home: Option<(&'static str, &'static str)>,
-    pub(super) verbs: Vec<&'static str>,
-}
-
-/// Subresources of a kind.
-pub(super) fn parts(kind: &Kind) -> Vec<Subentry> {
-    use crate::kinds::Subresource;
-    let own = |name, body, verbs| Subentry {
-        name,
-        body,
-        home: None,
-        verbs,
-    };
-    let mut parts: Vec<Subentry> = kind
-        .subresources
-        .iter()
-        .map(|sub| match sub {
-            Subresource::Approval => own(sub.as_str(), kind.kind, STATUS_VERBS.to_vec()),
-            Subresource::Binding => own(sub.as_str(), "Binding", vec!["create"]),
-            Subresource::Eviction => Subentry {
-                home: Some(("policy", "v1")),
-                ..own(sub.as_str(), "Eviction", vec!["create"])
-            },
-            Subresource::Finalize => own(sub.as_str(), kind.kind, vec!["update"]),
-            Subresource::Scale => Subentry {
-                home: Some(("autoscaling", "v1")),
-                ..own(sub.as_str(), "Scale", STATUS_VERBS.to_vec())
-            },
-            Subresource::Token => Subentry {
-                home: Some(("authentication.k8s.io", "v1")),
-                ..own(sub.as_str(), "TokenRequest", vec!["create"])
-            },
-        })
-        .collect();
-    if kind.status {
-        parts.push(own("status", kind.kind, STATUS_VERBS.to_vec()));
-    }
-    parts
 }
 
 fn resources(group: &str, version: &str, profile: Profile) -> Value {
@@ -289,7 +168,7 @@ fn add_names(entry: &mut Map<String, Value>, kind: &Kind) {
 }
 
 /// All resources of some groups in one document.
-fn aggregated(
+fn all_in_one(
     document_version: &str,
     groups: Vec<(&'static str, Vec<&'static str>)>,
     profile: Profile,

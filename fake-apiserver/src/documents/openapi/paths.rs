@@ -6,7 +6,7 @@ use super::operations::{Action, CREATE, LIST, MANY, ONE, Place, WATCH, WATCH_LIS
 use super::operations::{capitalized, group_name, operation};
 use super::parameters::parameter;
 use super::schemas::Schemas;
-use crate::http::discovery::{Subentry, parts, verbs};
+use crate::documents::served::{Subentry, parts, verbs};
 use crate::kinds::Kind;
 use crate::{protobuf, yaml};
 use serde_json::{Map, Value, json};

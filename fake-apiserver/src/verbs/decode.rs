@@ -2,7 +2,7 @@
 //!
 //! Owns the order and the texts of decoding. What a kind consists of comes from the schema.
 
-use crate::call::Patch;
+use super::call::Patch;
 use crate::document::Document;
 use crate::faults::Faults;
 use crate::kinds::Kind;

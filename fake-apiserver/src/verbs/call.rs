@@ -4,11 +4,14 @@
 
 use crate::auth::User;
 use crate::document::Document;
-use crate::kinds::{Kind, Subresource};
+use crate::kinds::{Kind, Part};
 use crate::managed::{self, Writer};
+use crate::meta;
+use crate::object::Object;
 use crate::observe::{ResourcePath, Verb};
 use crate::status::Status;
-use crate::store::{Object, Selection, Snapshot, Watcher};
+use crate::store::{Selection, Snapshot, Watcher};
+use serde_json::Value;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -34,17 +37,6 @@ pub(crate) struct Target {
     pub(crate) namespace: Option<String>,
     pub(crate) name: Option<String>,
     pub(crate) part: Part,
-}
-
-/// Which part of an object is meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
-    /// The object itself.
-    Main,
-    /// Its `/status`.
-    Status,
-    /// A subresource of its own.
-    Sub(Subresource),
 }
 
 /// The body of a request.
@@ -154,6 +146,17 @@ impl Target {
         self.name.as_deref().unwrap_or_default()
     }
 
+    /// What an object is for a request that names it.
+    pub(crate) fn of(kind: &'static Kind, object: &Value) -> Self {
+        let text = |field: &str| Some(meta::text(object, field).to_owned()).filter(|text| !text.is_empty());
+        Self {
+            kind,
+            namespace: text("namespace"),
+            name: text("name"),
+            part: Part::Main,
+        }
+    }
+
     pub(crate) fn path(&self) -> ResourcePath {
         ResourcePath {
             group: self.kind.group.to_owned(),
@@ -162,16 +165,6 @@ impl Target {
             subresource: self.part.as_str().map(str::to_owned),
             namespace: self.namespace.clone(),
             name: self.name.clone(),
-        }
-    }
-}
-
-impl Part {
-    pub(crate) fn as_str(self) -> Option<&'static str> {
-        match self {
-            Self::Main => None,
-            Self::Status => Some("status"),
-            Self::Sub(sub) => Some(sub.as_str()),
         }
     }
 }

@@ -8,22 +8,20 @@ mod operations;
 mod parameters;
 mod paths;
 mod schemas;
-mod send;
 mod texts;
 mod version2;
 
-use super::discovery;
+use super::served;
 use crate::kinds::Kind;
+use crate::object::write_json;
 use crate::protobuf::gnostic;
 use crate::release::Profile;
-use crate::store::write_json;
 use bytes::{Bytes, BytesMut};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use paths::Told;
 use ring::digest::{SHA512, digest};
 use schemas::Schemas;
-pub(super) use send::{group, index, swagger};
 use serde_json::{Map, Value, json};
 use std::collections::VecDeque;
 use std::sync::{Arc, LazyLock, OnceLock};
@@ -35,12 +33,12 @@ const KEPT_MAX: usize = 80;
 static KEPT: LazyLock<Mutex<Kept>> = LazyLock::new(Mutex::default);
 
 /// The last one that was made is first.
-type Kept = VecDeque<(Subject, Arc<Document>)>;
+type Kept = VecDeque<(Key, Arc<OpenApiDocument>)>;
 
 /// What a document depends on: the version of OpenAPI, the release, the place that it describes, and the resources there.
 #[derive(Clone, PartialEq, Eq)]
-struct Subject {
-    form: Form,
+struct Key {
+    form: OpenApiVersion,
     release: String,
     place: String,
     rows: Vec<(&'static str, &'static str)>,
@@ -48,7 +46,7 @@ struct Subject {
 
 /// A version of OpenAPI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum OpenApiVersion {
     /// `/openapi/v2`: one document for all.
     Two,
     /// `/openapi/v3`: one document for each version of a group.
@@ -56,17 +54,17 @@ enum Form {
 }
 
 /// A document as it is sent.
-struct Document {
-    json: Bytes,
+pub(crate) struct OpenApiDocument {
+    pub(crate) json: Bytes,
     /// Of the JSON form, in hexadecimal digits; the other form has the same.
-    hash: String,
-    made: Timestamp,
-    form: Form,
+    pub(crate) hash: String,
+    pub(crate) made: Timestamp,
+    form: OpenApiVersion,
     protobuf: OnceLock<Bytes>,
 }
 
-impl Document {
-    fn new(form: Form, value: &Value) -> Self {
+impl OpenApiDocument {
+    fn new(form: OpenApiVersion, value: &Value) -> Self {
         let mut out = BytesMut::new();
         write_json(&mut out, value);
         let hash = digest(&SHA512, &out);
@@ -80,12 +78,12 @@ impl Document {
     }
 
     /// The document in protobuf, made when it is first asked for.
-    fn protobuf(&self) -> Bytes {
+    pub(crate) fn protobuf(&self) -> Bytes {
         let made = self.protobuf.get_or_init(|| {
             let value = serde_json::from_slice(&self.json).unwrap_or_default();
             match self.form {
-                Form::Two => gnostic::version2(&value),
-                Form::Three => gnostic::version3(&value),
+                OpenApiVersion::Two => gnostic::version2(&value),
+                OpenApiVersion::Three => gnostic::version3(&value),
             }
         });
         made.clone()
@@ -102,9 +100,9 @@ pub(super) fn place(group: &str, version: &str) -> String {
 }
 
 /// All places of the index.
-pub(super) fn places(profile: Profile) -> Vec<String> {
+pub(crate) fn places(profile: Profile) -> Vec<String> {
     let mut places = vec!["api".to_owned(), "apis".to_owned(), "version".to_owned()];
-    for (group, version) in discovery::versions(profile) {
+    for (group, version) in served::versions(profile) {
         let of_group = format!("apis/{group}");
         if !group.is_empty() && !places.contains(&of_group) {
             places.push(of_group);
@@ -116,18 +114,20 @@ pub(super) fn places(profile: Profile) -> Vec<String> {
 }
 
 /// The document of a place, in version 3.
-fn document(place: &str, profile: Profile) -> Option<Arc<Document>> {
+pub(crate) fn document(place: &str, profile: Profile) -> Option<Arc<OpenApiDocument>> {
     places(profile).iter().any(|known| known == place).then(|| {
         let rows = rows(place, profile);
-        kept(Form::Three, place, &rows, profile, || made(place, &rows, profile))
+        kept(OpenApiVersion::Three, place, &rows, profile, || {
+            made(place, &rows, profile)
+        })
     })
 }
 
 /// The document of everything, in version 2.
-fn everything(profile: Profile) -> Arc<Document> {
+pub(crate) fn everything(profile: Profile) -> Arc<OpenApiDocument> {
     let places = places(profile);
     let rows: Vec<&Kind> = places.iter().flat_map(|place| rows(place, profile)).collect();
-    kept(Form::Two, "", &rows, profile, || {
+    kept(OpenApiVersion::Two, "", &rows, profile, || {
         let documents = places
             .iter()
             .map(|place| made(place, &self::rows(place, profile), profile));
@@ -137,44 +137,44 @@ fn everything(profile: Profile) -> Arc<Document> {
 
 /// The rows of the table that a place is about.
 fn rows(place: &str, profile: Profile) -> Vec<&'static Kind> {
-    let versions = discovery::versions(profile);
+    let versions = served::versions(profile);
     let home = versions
         .into_iter()
         .find(|(group, version)| self::place(group, version) == place);
     home.map_or(Vec::new(), |(group, version)| {
-        discovery::of_group(group, version, profile).collect()
+        served::of_group(group, version, profile).collect()
     })
 }
 
 /// A document that is there, or is made now.
 fn kept(
-    form: Form,
+    form: OpenApiVersion,
     place: &str,
     rows: &[&'static Kind],
     profile: Profile,
     make: impl FnOnce() -> Value,
-) -> Arc<Document> {
-    let subject = Subject {
+) -> Arc<OpenApiDocument> {
+    let key = Key {
         form,
         release: profile.release.to_string(),
         place: place.to_owned(),
         rows: rows.iter().map(|kind| (kind.group, kind.plural)).collect(),
     };
     let find = |kept: &Kept| {
-        let found = kept.iter().find(|(known, _)| *known == subject);
+        let found = kept.iter().find(|(known, _)| *known == key);
         found.map(|(_, document)| document.clone())
     };
     if let Some(found) = find(&KEPT.lock()) {
         return found;
     }
     // Two requests may come to make the same one; the first that is done is kept.
-    let made = Arc::new(Document::new(form, &make()));
+    let made = Arc::new(OpenApiDocument::new(form, &make()));
     let mut kept = KEPT.lock();
     if let Some(found) = find(&kept) {
         return found;
     }
     kept.truncate(KEPT_MAX - 1);
-    kept.push_front((subject, made.clone()));
+    kept.push_front((key, made.clone()));
     made
 }
 

@@ -2,11 +2,11 @@
 //!
 //! Owns media types and the headers by which documents are kept. Does not know how documents are made.
 
-use super::{Document, document, everything, places};
-use crate::call::Params;
-use crate::http::negotiate;
-use crate::http::respond::{self, Plain};
+use super::negotiate;
+use super::respond::{self, Plain};
+use crate::documents::openapi::{OpenApiDocument, document, everything, places};
 use crate::release::Profile;
+use crate::verbs::call::Params;
 use hyper::header::{
     CACHE_CONTROL, ETAG, EXPIRES, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED, LOCATION,
     VARY,
@@ -34,7 +34,7 @@ const THIRD: [&str; 2] = [
 ];
 
 /// `/openapi/v2`: everything in one document.
-pub(in crate::http) fn swagger(profile: Profile, headers: &HeaderMap) -> Plain {
+pub(super) fn swagger(profile: Profile, headers: &HeaderMap) -> Plain {
     let Some(media) = chosen(headers, SECOND) else {
         return respond::empty(StatusCode::NOT_ACCEPTABLE).header(VARY, HeaderValue::from_static("Accept"));
     };
@@ -42,7 +42,7 @@ pub(in crate::http) fn swagger(profile: Profile, headers: &HeaderMap) -> Plain {
 }
 
 /// `/openapi/v3`: where the documents are.
-pub(in crate::http) fn index(profile: Profile, headers: &HeaderMap) -> Plain {
+pub(super) fn index(profile: Profile, headers: &HeaderMap) -> Plain {
     let documents = places(profile)
         .into_iter()
         .filter_map(|place| document(&place, profile).map(|document| (place, document)));
@@ -61,12 +61,7 @@ pub(in crate::http) fn index(profile: Profile, headers: &HeaderMap) -> Plain {
 }
 
 /// `/openapi/v3/PLACE`: the document of one version of a group.
-pub(in crate::http) fn group(
-    place: &str,
-    profile: Profile,
-    params: &Params,
-    headers: &HeaderMap,
-) -> Option<Plain> {
+pub(super) fn group(place: &str, profile: Profile, params: &Params, headers: &HeaderMap) -> Option<Plain> {
     let found = document(place, profile)?;
     let Some(media) = chosen(headers, THIRD) else {
         let refused = respond::empty(StatusCode::NOT_ACCEPTABLE);
@@ -88,7 +83,7 @@ pub(in crate::http) fn group(
 }
 
 /// The document in a form, or word that the client has it.
-fn whole(document: &Document, media: &'static str, headers: &HeaderMap) -> Plain {
+fn whole(document: &OpenApiDocument, media: &'static str, headers: &HeaderMap) -> Plain {
     let tag = tag(document);
     let known = headers.get(IF_NONE_MATCH);
     let is_known = match known.and_then(|known| known.to_str().ok()) {
@@ -142,11 +137,11 @@ fn private(answer: Plain) -> Plain {
     answer.header(CACHE_CONTROL, HeaderValue::from_static("no-cache, private"))
 }
 
-fn address(place: &str, document: &Document) -> String {
+fn address(place: &str, document: &OpenApiDocument) -> String {
     format!("/openapi/v3/{place}?hash={}", document.hash)
 }
 
-fn tag(document: &Document) -> HeaderValue {
+fn tag(document: &OpenApiDocument) -> HeaderValue {
     header(format!("\"{}\"", document.hash))
 }
 

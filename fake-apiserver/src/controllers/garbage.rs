@@ -6,13 +6,15 @@
 //! object, so that others come in between. Like the real one, which sees through discovery, it leaves alone what is not
 //! served, and takes owners that are not served for present; both are looked at again when that changes.
 
-use super::namespace::CONTROLLERS;
-use super::{delete, update};
-use crate::call::{Part, Target};
-use crate::kinds::Kind;
+use super::{CONTROLLERS, follow_up};
+use crate::kinds::{Kind, Part};
 use crate::managed::Writer;
 use crate::meta;
-use crate::store::{FOREGROUND, ORPHAN, Object, Store, Txn, waits};
+use crate::object::Object;
+use crate::store::{FOREGROUND, ORPHAN, Store, Txn, waits};
+use crate::verbs::call::Target;
+use crate::verbs::remove;
+use crate::verbs::write;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -25,7 +27,13 @@ pub(crate) fn collect(store: &Arc<Store>) {
     let (store, busy) = (store.clone(), store.activity().begin());
     let work = move || {
         let client: Arc<str> = CLIENT.into();
-        while step(&mut store.begin(&client)) {}
+        loop {
+            let mut txn = store.begin(&client);
+            if !step(&mut txn) {
+                break;
+            }
+            follow_up(&mut txn);
+        }
         drop(busy);
     };
     match tokio::runtime::Handle::try_current() {
@@ -96,7 +104,7 @@ fn dependent(txn: &mut Txn<'_>, kind: &'static Kind, object: &Arc<Object>) {
         .into_iter()
         .find(|finalizer| finalizers.contains(finalizer));
     let propagation = propagation.or(blocks.then_some(FOREGROUND));
-    delete::collect(txn, &target(kind, object), object, propagation);
+    remove::collect(txn, &Target::of(kind, &object.value), object, propagation);
 }
 
 /// Whether an owner is of a kind that is not served now.
@@ -196,16 +204,10 @@ fn write(txn: &mut Txn<'_>, kind: &'static Kind, object: &Arc<Object>, field: &s
     };
     writer.track(&txn.now, Some(object), &mut changed);
     // Nothing refuses a change of metadata that was valid before.
-    drop(update::store(txn, &target(kind, object), object, changed));
-}
-
-fn target(kind: &'static Kind, object: &Object) -> Target {
-    let text =
-        |field: &str| Some(meta::text(&object.value, field).to_owned()).filter(|text| !text.is_empty());
-    Target {
-        kind,
-        namespace: text("namespace"),
-        name: text("name"),
-        part: Part::Main,
-    }
+    drop(write::store(
+        txn,
+        &Target::of(kind, &object.value),
+        object,
+        changed,
+    ));
 }

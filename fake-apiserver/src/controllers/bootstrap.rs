@@ -1,0 +1,126 @@
+//! What kube-apiserver makes when it starts: priority classes, namespaces, its record of tokens, default roles.
+
+use super::namespaces::add_account;
+use super::roles;
+use crate::kinds::{
+    CLUSTER_ROLE, CLUSTER_ROLE_BINDING, CONFIG_MAP, Generation, Kind, NAMESPACE, PRIORITY_CLASS, Part,
+    system_classes,
+};
+use crate::managed::Writer;
+use crate::meta;
+use crate::options::Authorization;
+use crate::rbac;
+use crate::store::{Store, Txn};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// The field manager of what the server writes by itself.
+const SERVER: &str = "kube-apiserver";
+/// The client that these writes are reported as.
+const CLIENT: &str = "system:apiserver";
+/// Namespaces that exist from the start.
+const INITIAL: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
+
+/// Creates everything, as the server itself.
+pub(crate) fn create(store: &Store) {
+    let client: Arc<str> = CLIENT.into();
+    for class in system_classes() {
+        create_class(&mut store.begin(&client), class);
+    }
+    for name in INITIAL {
+        create_namespace(&mut store.begin(&client), name);
+    }
+    track_tokens(&mut store.begin(&client));
+    if store.options().authorization == Authorization::Rbac {
+        create_roles(&mut store.begin(&client));
+    }
+}
+
+/// Records the server as the manager of what it writes.
+fn track(txn: &Txn<'_>, kind: &'static Kind, object: &mut Value) {
+    let writer = Writer {
+        kind,
+        manager: SERVER,
+        part: Part::Main,
+    };
+    writer.track(&txn.now, None, object);
+}
+
+fn create_class(txn: &mut Txn<'_>, mut class: Value) {
+    meta::set(&mut class, "uid", Some(uuid::Uuid::new_v4().to_string().into()));
+    meta::set(&mut class, "creationTimestamp", Some((*txn.now).into()));
+    let name = meta::text(&class, "name").to_owned();
+    track(txn, PRIORITY_CLASS, &mut class);
+    txn.put(PRIORITY_CLASS, &name, class);
+}
+
+fn create_namespace(txn: &mut Txn<'_>, name: &str) {
+    let mut object = json!({
+        "apiVersion": "v1", "kind": "Namespace",
+        "metadata": {
+            "name": name, "uid": uuid::Uuid::new_v4().to_string(), "creationTimestamp": txn.now,
+            "labels": {"kubernetes.io/metadata.name": name},
+        },
+        "spec": {},
+        "status": {"phase": "Active"},
+    });
+    debug_assert_eq!(NAMESPACE.generation, Generation::None);
+    track(txn, NAMESPACE, &mut object);
+    // The server's strategy adds it, so that nobody owns it.
+    object["spec"] = json!({"finalizers": ["kubernetes"]});
+    txn.put(NAMESPACE, name, object);
+    add_account(txn, name);
+}
+
+/// Says since when the use of service account tokens that are secrets is written down: the controller manager asks for
+/// it when it starts.
+fn track_tokens(txn: &mut Txn<'_>) {
+    let (namespace, name) = (
+        "kube-system",
+        "kube-apiserver-legacy-service-account-token-tracking",
+    );
+    let now = txn.now.clone();
+    let today = now.split('T').next().unwrap_or_default();
+    let mut object = json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {
+            "name": name, "namespace": namespace,
+            "uid": uuid::Uuid::new_v4().to_string(), "creationTimestamp": now,
+        },
+        "data": {"since": today},
+    });
+    track(txn, &CONFIG_MAP, &mut object);
+    txn.put(&CONFIG_MAP, &CONFIG_MAP.key(Some(namespace), name), object);
+}
+
+fn create_roles(txn: &mut Txn<'_>) {
+    for (name, member_of, content) in rbac::default_roles() {
+        put(txn, CLUSTER_ROLE, name, member_of, &content);
+    }
+    for (name, content) in rbac::default_bindings() {
+        put(txn, CLUSTER_ROLE_BINDING, name, None, &content);
+    }
+    roles::settle(txn);
+}
+
+fn put(txn: &mut Txn<'_>, kind: &'static Kind, name: &str, member_of: Option<&str>, rest: &Value) {
+    let mut object = json!({
+        "apiVersion": kind.api_version(), "kind": kind.kind,
+        "metadata": {
+            "name": name,
+            "uid": uuid::Uuid::new_v4().to_string(),
+            "creationTimestamp": txn.now,
+            "annotations": {"rbac.authorization.kubernetes.io/autoupdate": "true"},
+            "labels": {"kubernetes.io/bootstrapping": "rbac-defaults"},
+        },
+    });
+    if let Some(role) = member_of {
+        object["metadata"]["labels"][format!("rbac.authorization.k8s.io/aggregate-to-{role}")] =
+            "true".into();
+    }
+    for (field, value) in rest.as_object().into_iter().flatten() {
+        object[field] = value.clone();
+    }
+    track(txn, kind, &mut object);
+    txn.put(kind, name, object);
+}

@@ -1,0 +1,81 @@
+//! Namespaces: what they are born with, and their end.
+//!
+//! Plays the namespace controller and the service account controller of the controller manager.
+
+use super::CONTROLLERS;
+use crate::kinds::{KINDS, Kind, NAMESPACE, Part, SERVICE_ACCOUNT, Subresource};
+use crate::managed::Writer;
+use crate::meta;
+use crate::store::Txn;
+use crate::verbs::remove::{is_finished, remove_all};
+use serde_json::{Value, json};
+
+/// Gives a new namespace its account `default`, where that is wanted.
+pub(super) fn add_account(txn: &mut Txn<'_>, namespace: &str) {
+    let key = SERVICE_ACCOUNT.key(Some(namespace), "default");
+    if !txn.options().default_service_accounts || txn.get(SERVICE_ACCOUNT, &key).is_some() {
+        return;
+    }
+    let account = json!({
+        "apiVersion": "v1", "kind": "ServiceAccount",
+        "metadata": {
+            "name": "default", "namespace": namespace,
+            "uid": uuid::Uuid::new_v4().to_string(), "creationTimestamp": txn.now,
+        },
+    });
+    txn.put(SERVICE_ACCOUNT, &key, account);
+}
+
+/// Deletes the content of a namespace that is being deleted, and then the namespace.
+pub(super) fn empty(txn: &mut Txn<'_>, namespace: &str) {
+    let profile = txn.profile();
+    // The real controller sees through discovery, and leaves behind what is not served.
+    let served = |kind: &&&Kind| kind.namespaced && kind.view.is_none() && kind.is_reachable(profile);
+    for kind in KINDS.iter().filter(served) {
+        remove_all(txn, kind, namespace);
+    }
+    finish(txn, namespace);
+}
+
+/// After an object has gone: lets its namespace go as well, where it only waited for that.
+pub(super) fn settle(txn: &mut Txn<'_>, namespace: &str) {
+    let found = txn.get(NAMESPACE, namespace);
+    if found.is_some_and(|found| meta::is_deleting(&found.value)) {
+        finish(txn, namespace);
+    }
+}
+
+/// Takes the `kubernetes` finalizer off an empty namespace.
+fn finish(txn: &mut Txn<'_>, namespace: &str) {
+    let profile = txn.profile();
+    let content = KINDS
+        .iter()
+        .filter(|kind| kind.namespaced && kind.is_reachable(profile))
+        .any(|kind| txn.has_content(kind, namespace));
+    let Some(found) = txn.get(NAMESPACE, namespace).filter(|_| !content) else {
+        return;
+    };
+    let mut object = Value::clone(&found.value);
+    // Finalizers of others stay, and keep the namespace.
+    let mut left = object["spec"]["finalizers"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    left.retain(|finalizer| *finalizer != "kubernetes");
+    object["spec"] = if left.is_empty() {
+        json!({})
+    } else {
+        json!({"finalizers": left})
+    };
+    if is_finished(NAMESPACE, &object) {
+        txn.remove(NAMESPACE, namespace);
+    } else if object != *found.value {
+        let writer = Writer {
+            kind: NAMESPACE,
+            manager: CONTROLLERS,
+            part: Part::Sub(Subresource::Finalize),
+        };
+        writer.track(&txn.now, Some(&found), &mut object);
+        txn.put(NAMESPACE, namespace, object);
+    }
+}

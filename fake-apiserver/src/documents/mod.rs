@@ -1,0 +1,8 @@
+//! Documents about the API itself: discovery and OpenAPI.
+//!
+//! Everything follows from the kind table, the schema and the release. Does not know HTTP.
+
+pub(crate) mod discovery;
+pub(crate) mod openapi;
+pub(crate) mod root;
+pub(crate) mod served;

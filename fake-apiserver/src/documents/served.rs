@@ -1,0 +1,112 @@
+//! Which groups, versions, resources and subresources a release serves, and what can be done with them.
+//!
+//! Everything is read off the kind table. Does not know how documents tell it.
+
+use crate::kinds::{KINDS, Kind, Subresource};
+use crate::release::Profile;
+
+/// What every resource can do; resources whose collection cannot be deleted lack that.
+const VERBS: [&str; 8] = [
+    "create",
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "update",
+    "watch",
+];
+const STATUS_VERBS: [&str; 3] = ["get", "patch", "update"];
+
+/// The groups beside the core group, each with its versions, the preferred one first.
+pub(super) fn groups(profile: Profile) -> Vec<(&'static str, Vec<&'static str>)> {
+    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+    for kind in served(profile).filter(|kind| !kind.group.is_empty()) {
+        match groups.iter_mut().find(|(group, _)| *group == kind.group) {
+            None => groups.push((kind.group, vec![kind.version])),
+            Some((_, versions)) if !versions.contains(&kind.version) => versions.push(kind.version),
+            Some(_) => {}
+        }
+    }
+    groups
+}
+
+fn served(profile: Profile) -> impl Iterator<Item = &'static Kind> {
+    KINDS
+        .iter()
+        .copied()
+        .filter(move |kind| kind.life.contains(profile))
+}
+
+/// All versions of all groups, in the order of discovery.
+pub(super) fn versions(profile: Profile) -> Vec<(&'static str, &'static str)> {
+    let core = [("", vec!["v1"])];
+    let groups = core.into_iter().chain(groups(profile));
+    groups
+        .flat_map(|(group, versions)| versions.into_iter().map(move |version| (group, version)))
+        .collect()
+}
+
+pub(super) fn of_group(group: &str, version: &str, profile: Profile) -> impl Iterator<Item = &'static Kind> {
+    served(profile).filter(move |kind| kind.group == group && kind.version == version)
+}
+
+/// Whether there is anything to discover in a group, or in a version of it.
+pub(crate) fn has(group: &str, version: Option<&str>, profile: Profile) -> bool {
+    served(profile).any(|kind| kind.group == group && version.is_none_or(|version| kind.version == version))
+}
+
+pub(super) fn verbs(kind: &Kind) -> Vec<&'static str> {
+    if kind.review.is_some() {
+        return vec!["create"];
+    }
+    VERBS
+        .into_iter()
+        .filter(|verb| kind.deletes_collection || *verb != "deletecollection")
+        .collect()
+}
+
+/// A subresource.
+pub(super) struct Subentry {
+    pub(super) name: &'static str,
+    /// The kind of what is sent to it and comes back.
+    pub(super) body: &'static str,
+    /// Group and version of that kind, where they are not those of the resource.
+    pub(super) home: Option<(&'static str, &'static str)>,
+    pub(super) verbs: Vec<&'static str>,
+}
+
+/// Subresources of a kind.
+pub(super) fn parts(kind: &Kind) -> Vec<Subentry> {
+    let own = |name, body, verbs| Subentry {
+        name,
+        body,
+        home: None,
+        verbs,
+    };
+    let mut parts: Vec<Subentry> = kind
+        .subresources
+        .iter()
+        .map(|sub| match sub {
+            Subresource::Approval => own(sub.as_str(), kind.kind, STATUS_VERBS.to_vec()),
+            Subresource::Binding => own(sub.as_str(), "Binding", vec!["create"]),
+            Subresource::Eviction => Subentry {
+                home: Some(("policy", "v1")),
+                ..own(sub.as_str(), "Eviction", vec!["create"])
+            },
+            Subresource::Finalize => own(sub.as_str(), kind.kind, vec!["update"]),
+            Subresource::Scale => Subentry {
+                home: Some(("autoscaling", "v1")),
+                ..own(sub.as_str(), "Scale", STATUS_VERBS.to_vec())
+            },
+            Subresource::Token => Subentry {
+                home: Some(("authentication.k8s.io", "v1")),
+                ..own(sub.as_str(), "TokenRequest", vec!["create"])
+            },
+        })
+        .collect();
+    if kind.status {
+        parts.push(own("status", kind.kind, STATUS_VERBS.to_vec()));
+    }
+    parts
+}

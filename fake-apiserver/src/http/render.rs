@@ -1,0 +1,128 @@
+//! From objects, lists and documents to bytes, in the form that a client takes.
+//!
+//! Objects come rendered from the store. Does not know responses.
+
+use super::negotiate::{Accept, Form};
+use super::pieces::Pieces;
+use super::protobuf;
+use super::table::{columns, partial, printer, row, table};
+use crate::kinds::Kind;
+use crate::object::{Object, write_json};
+use crate::status::Status;
+use crate::verbs::call::Listing;
+use crate::yaml;
+use bytes::{BufMut, Bytes, BytesMut};
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+/// One object, in the form that a reader asked for.
+pub(super) fn object_body(kind: &'static Kind, object: &Object, form: &Form) -> Result<Bytes, Status> {
+    Ok(match form.accept {
+        Accept::Json | Accept::Yaml | Accept::Aggregated(_) => object.bytes().clone(),
+        Accept::Protobuf => protobuf::object(object)?,
+        Accept::ProtobufMetadata(version) => protobuf::metadata(&object.document(), version)?,
+        Accept::Metadata(version) => bytes(&partial(&object.document(), version)),
+        Accept::Table(version) => {
+            let rows = json!([row(kind, &object.document(), form, version, Timestamp::now())]);
+            let metadata = json!({"resourceVersion": object.value["metadata"]["resourceVersion"]});
+            bytes(&table(
+                &columns(printer(kind, &object.value)),
+                &rows,
+                &metadata,
+                version,
+            ))
+        }
+    })
+}
+
+pub(super) fn list_body(kind: &'static Kind, listing: Listing, form: &Form) -> Result<Bytes, Status> {
+    let metadata = list_metadata(&listing);
+    Ok(match form.accept {
+        Accept::Json | Accept::Yaml | Accept::Aggregated(_) => plain_list(kind, listing).whole(),
+        Accept::Protobuf => protobuf::objects(kind, &listing, metadata)?,
+        Accept::ProtobufMetadata(version) => protobuf::metadata_list(&listing, version, metadata)?,
+        Accept::Metadata(version) => bytes(&json!({
+            "kind": "PartialObjectMetadataList",
+            "apiVersion": format!("meta.k8s.io/{version}"),
+            "metadata": metadata,
+            // A list without entries is not even an empty one here.
+            "items": Some(partials(&listing, version)).filter(|items| !items.is_empty()),
+        })),
+        Accept::Table(version) => {
+            let now = Timestamp::now();
+            let rows: Vec<Value> = listing
+                .objects
+                .iter()
+                .map(|o| row(kind, &o.document(), form, version, now))
+                .collect();
+            let rows = if rows.is_empty() && kind.printer.null_when_empty {
+                Value::Null
+            } else {
+                rows.into()
+            };
+            bytes(&table(&columns(kind.printer), &rows, &metadata.into(), version))
+        }
+    })
+}
+
+fn list_metadata(listing: &Listing) -> Map<String, Value> {
+    let mut metadata = Map::new();
+    metadata.insert("resourceVersion".to_owned(), listing.revision.to_string().into());
+    if let Some(token) = &listing.continue_token {
+        metadata.insert("continue".to_owned(), token.as_str().into());
+    }
+    if let Some(remaining) = listing.remaining {
+        metadata.insert("remainingItemCount".to_owned(), remaining.into());
+    }
+    metadata
+}
+
+/// A list whose items are the shared bytes of the objects.
+pub(super) fn plain_list(kind: &Kind, listing: Listing) -> Pieces {
+    let mut head = BytesMut::with_capacity(256);
+    head.put_slice(b"{\"kind\":");
+    write_json(&mut head, &format!("{}List", kind.kind).into());
+    head.put_slice(b",\"apiVersion\":");
+    write_json(&mut head, &kind.api_version().into());
+    head.put_slice(b",\"metadata\":");
+    write_json(&mut head, &list_metadata(&listing).into());
+    head.put_slice(b",\"items\":[");
+    Pieces::new(head, listing.objects)
+}
+
+fn partials(listing: &Listing, version: &str) -> Vec<Value> {
+    let documents = listing.objects.iter().map(|object| object.document());
+    documents.map(|document| partial(&document, version)).collect()
+}
+
+/// A document in the encoding that the client takes. Documents that this server makes itself can all be encoded,
+/// for their kinds are in the table of messages; nothing is left of one that could not.
+pub(super) fn document_body(value: &Value, accept: Accept) -> Bytes {
+    if accept.is_protobuf() {
+        protobuf::document(value).unwrap_or_default()
+    } else {
+        bytes(value)
+    }
+}
+
+pub(super) fn bytes(value: &Value) -> Bytes {
+    let mut out = BytesMut::new();
+    write_json(&mut out, value);
+    out.put_slice(b"\n");
+    out.freeze()
+}
+
+/// JSON that was rendered before, in YAML.
+pub(super) fn yaml_body(body: &Bytes) -> Bytes {
+    match serde_json::from_slice(body) {
+        Ok(value) => yaml::write(&value),
+        Err(_) => body.clone(),
+    }
+}
+
+pub(super) fn prettier(body: Bytes) -> Bytes {
+    match serde_json::from_slice::<Value>(&body).and_then(|value| serde_json::to_string_pretty(&value)) {
+        Ok(text) => text.into(),
+        Err(_) => body,
+    }
+}

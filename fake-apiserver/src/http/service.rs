@@ -1,0 +1,32 @@
+//! What all listeners of a server share.
+//!
+//! Owns nothing but the parts and their beginning. Does not know sockets.
+
+use super::inflight::InFlight;
+use crate::metrics::Metrics;
+use crate::observe::Observer;
+use crate::options::ServerOptions;
+use crate::store::Store;
+use crate::usage::UsageLog;
+use std::sync::Arc;
+
+/// A server without its listeners.
+pub(crate) struct Service {
+    pub(crate) store: Arc<Store>,
+    pub(crate) metrics: Metrics,
+    /// Who has used which permission.
+    pub(crate) usage: UsageLog,
+    pub(crate) in_flight: InFlight,
+}
+
+impl Service {
+    /// A server with an empty store.
+    pub(crate) fn new(options: ServerOptions, observer: Option<Arc<dyn Observer>>) -> Self {
+        Self {
+            in_flight: InFlight::new(options.limits),
+            store: Arc::new(Store::new(options, observer)),
+            metrics: Metrics::new(),
+            usage: UsageLog::default(),
+        }
+    }
+}

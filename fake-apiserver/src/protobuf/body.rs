@@ -1,0 +1,40 @@
+//! Bodies of requests, and the texts with which the real server refuses them.
+
+use super::Fault;
+use super::decode::{Budget, object};
+use super::envelope::Envelope;
+use crate::document::summary;
+use crate::status::Status;
+use serde_json::Value;
+
+/// Decodes a request body into the JSON that stands for the same object.
+///
+/// `expected` is the type that the request is about, for bodies that do not say theirs. The error is the real
+/// server's 400.
+pub(crate) fn decode(body: &[u8], expected: (&str, &str)) -> Result<Value, Status> {
+    let unrecognized = |why: &Fault| {
+        let kind = expected.1;
+        Status::bad_request(format!(
+            "the object provided is unrecognized (must be of type {kind}): {why} ({})",
+            summary(body)
+        ))
+    };
+    let envelope = Envelope::read(body).map_err(|why| unrecognized(&why))?;
+    let named = if envelope.kind.is_empty() {
+        expected.1.to_owned()
+    } else {
+        envelope.kind.clone()
+    };
+    object(body, Some(expected), &mut Budget::default()).map_err(|why| {
+        let version = envelope.api_version.rsplit('/').next().unwrap_or_default();
+        let version = if version.is_empty() {
+            expected.0.rsplit('/').next().unwrap_or_default()
+        } else {
+            version
+        };
+        let kind = if expected.1.is_empty() { &named } else { expected.1 };
+        Status::bad_request(format!(
+            "{named} in version {version:?} cannot be handled as a {kind}: {why}"
+        ))
+    })
+}

@@ -1,0 +1,52 @@
+//! What a body must agree on with the request that brings it: that there is one, its name and its namespace.
+//!
+//! Does not decode bodies: `decode` does.
+
+use super::call::Target;
+use crate::kinds::Kind;
+use crate::meta;
+use crate::status::Status;
+use serde_json::Value;
+
+/// The refusal of a request that needs a body and has none.
+pub(super) fn no_body() -> Status {
+    Status::bad_request("the request has no body; send the object as JSON")
+}
+
+/// Fills in the namespace from the request, or checks that the object agrees with it.
+pub(super) fn place(kind: &Kind, namespace: Option<&str>, object: &mut Value) -> Result<(), Status> {
+    let requested = if kind.namespaced {
+        namespace.unwrap_or_default()
+    } else {
+        ""
+    };
+    let own = meta::text(object, "namespace");
+    if own == requested {
+        return Ok(());
+    }
+    if !kind.namespaced {
+        meta::set(object, "namespace", None);
+        return Ok(());
+    }
+    if !own.is_empty() {
+        let text = "the namespace of the provided object does not match the namespace sent on the request";
+        return Err(Status::bad_request(text));
+    }
+    meta::set(object, "namespace", Some(requested.into()));
+    Ok(())
+}
+
+/// Checks that the object has the name that the URL names.
+pub(super) fn check_name(target: &Target, object: &Value) -> Result<(), Status> {
+    let (name, requested) = (meta::text(object, "name"), target.name());
+    if name == requested {
+        return Ok(());
+    }
+    if name.is_empty() {
+        return Err(Status::bad_request(format!(
+            "the name of the object ({requested} based on URL) was undeterminable: name must be provided"
+        )));
+    }
+    let text = format!("the name of the object ({name}) does not match the name on the URL ({requested})");
+    Err(Status::bad_request(text))
+}

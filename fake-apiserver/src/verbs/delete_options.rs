@@ -1,0 +1,138 @@
+//! `DeleteOptions`: how they are read from a body or the query, what is wrong with them, and their preconditions.
+
+use super::call::Params;
+use super::options::dry_run;
+use crate::faults::Faults;
+use crate::kinds::Kind;
+use crate::meta;
+use crate::schema::{Type, conform};
+use crate::status::{Status, options};
+use crate::store::{FOREGROUND, ORPHAN};
+use serde_json::{Value, json};
+
+const DELETE_OPTIONS: &str = "DeleteOptions";
+/// Where the real server keeps the list of the types that options may have, as its texts tell.
+const SCHEME: &str = "scheme \"k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27\"";
+
+/// `DeleteOptions`, from the body and the query together.
+pub(super) struct DeleteOptions {
+    pub(super) grace_seconds: Option<i64>,
+    pub(super) propagation: Option<&'static str>,
+    pub(super) uid: Option<String>,
+    pub(super) revision: Option<String>,
+    pub(super) dry_run: bool,
+}
+
+impl DeleteOptions {
+    /// Nothing special.
+    pub(super) fn plain(dry_run: bool) -> Self {
+        Self {
+            grace_seconds: None,
+            propagation: None,
+            uid: None,
+            revision: None,
+            dry_run,
+        }
+    }
+
+    /// Reads a body of that type, or the query where there is none.
+    pub(super) fn read(params: &Params, body: &Value) -> Result<Self, Status> {
+        let body = match body {
+            Value::Null => Self::of_query(params)?,
+            body => Self::checked(body)?,
+        };
+        Self::of_body(&body)
+    }
+
+    /// The query as a body.
+    fn of_query(params: &Params) -> Result<Value, Status> {
+        let mut body = json!({});
+        if let Some(seconds) = params.number("gracePeriodSeconds")? {
+            body["gracePeriodSeconds"] = seconds.into();
+        }
+        if let Some(orphans) = params.flag("orphanDependents") {
+            body["orphanDependents"] = orphans.into();
+        }
+        body["propagationPolicy"] = params.get("propagationPolicy").into();
+        body["dryRun"] = params.all("dryRun").into();
+        // The revision counts twice where a collection is deleted: as that of the list, and as one of each object.
+        for precondition in ["uid", "resourceVersion"] {
+            body["preconditions"][precondition] = params.get(precondition).into();
+        }
+        Ok(body)
+    }
+
+    /// A body that is of that type, in its form. It may say that it is of any group.
+    fn checked(body: &Value) -> Result<Value, Status> {
+        let mut body = body.clone();
+        let text = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
+        let (kind, version) = (text("kind"), text("apiVersion"));
+        if !["", DELETE_OPTIONS].contains(&kind.as_str()) {
+            let version = if version.is_empty() {
+                "meta.k8s.io/v1"
+            } else {
+                &version
+            };
+            let text = format!("no kind {kind:?} is registered for version {version:?} in {SCHEME}");
+            return Err(Status::bad_request(text));
+        }
+        let of = Type::find("v1", DELETE_OPTIONS);
+        let of = of.ok_or_else(|| Status::internal("the type of deletion options is missing"))?;
+        conform(of, &mut body).map_err(Status::bad_request)?;
+        Ok(body)
+    }
+
+    fn of_body(body: &Value) -> Result<Self, Status> {
+        let text = |value: &Value| value.as_str().filter(|t| !t.is_empty()).map(str::to_owned);
+        let policy = text(&body["propagationPolicy"]).unwrap_or_default();
+        let orphan = body["orphanDependents"].as_bool();
+        let propagation = match (policy.as_str(), orphan) {
+            ("Foreground", None) => Some(FOREGROUND),
+            ("Orphan", None) | ("", Some(true)) => Some(ORPHAN),
+            ("Background", None) | ("", Some(false) | None) => None,
+            _ => return Err(Self::bad_propagation(&policy, orphan)),
+        };
+        Ok(Self {
+            grace_seconds: body["gracePeriodSeconds"].as_i64(),
+            propagation,
+            uid: text(&body["preconditions"]["uid"]),
+            revision: text(&body["preconditions"]["resourceVersion"]),
+            dry_run: dry_run(&meta::texts(&body["dryRun"]), DELETE_OPTIONS)?,
+        })
+    }
+
+    fn bad_propagation(policy: &str, orphan: Option<bool>) -> Status {
+        let mut faults = Faults::default();
+        if orphan.is_some() {
+            let text = "orphanDependents and deletionPropagation cannot be both set";
+            faults.invalid("propagationPolicy", policy, text);
+        } else {
+            faults.not_supported(
+                "propagationPolicy",
+                policy,
+                &["Foreground", "Background", "Orphan", "nil"],
+            );
+        }
+        Status::invalid(options("DeleteOptions"), "", faults)
+    }
+
+    pub(super) fn check(&self, kind: &Kind, name: &str, object: &Value) -> Result<(), Status> {
+        let uid = meta::text(object, "uid");
+        if let Some(wanted) = self.uid.as_deref().filter(|wanted| *wanted != uid) {
+            let why = format!(
+                "the UID in the precondition ({wanted}) does not match the UID in record ({uid}). The object might \
+                 have been deleted and then recreated"
+            );
+            return Err(Status::conflict(kind.subject(), name, &why));
+        }
+        let revision = meta::text(object, "resourceVersion");
+        if let Some(wanted) = self.revision.as_deref().filter(|wanted| *wanted != revision) {
+            let why = format!(
+                "the ResourceVersion in the precondition ({wanted}) does not match the ResourceVersion in record \
+                 ({revision}). The object might have been modified"
+            );
+            return Err(Status::conflict(kind.subject(), name, &why));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,39 @@
+//! From verb and part to what carries it out.
+
+use super::call::{Answer, Call};
+use super::{bind, create, delete, evict, finalize, list, patch, read, review, scale, token, update, watch};
+use crate::kinds::{Part, Subresource};
+use crate::observe::Verb;
+use crate::status::Status;
+use crate::store::Txn;
+
+/// Carries out a request within a transaction.
+pub(crate) fn run(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
+    // The release may have changed since the path was read.
+    if !call.target.kind.life.contains(txn.profile()) {
+        return Err(Status::no_such_resource());
+    }
+    match (call.verb, call.target.part) {
+        (Verb::Create, Part::Main) if let Some(asked) = call.target.kind.review => {
+            review::review(txn, asked, call)
+        }
+        (Verb::Create, Part::Main) => create::create(txn, call),
+        (Verb::Create, Part::Sub(Subresource::Binding)) => bind::bind(txn, &call),
+        (Verb::Create, Part::Sub(Subresource::Eviction)) => evict::evict(txn, &call),
+        (Verb::Create, Part::Sub(Subresource::Token)) => token::create(txn, &call),
+        (Verb::Update, Part::Sub(Subresource::Finalize)) => finalize::finalize(txn, &call),
+        (_, Part::Sub(Subresource::Scale)) => scale::scale(txn, &call),
+        (Verb::Get, Part::Main | Part::Status | Part::Sub(Subresource::Approval)) => read::get(txn, &call),
+        (Verb::List, Part::Main) => list::list(txn, &call),
+        (Verb::Watch, Part::Main) => watch::watch(txn, &call),
+        (Verb::Update, Part::Main | Part::Status | Part::Sub(Subresource::Approval)) => {
+            update::update(txn, call)
+        }
+        (Verb::Patch, Part::Main | Part::Status | Part::Sub(Subresource::Approval)) => {
+            patch::patch(txn, &call)
+        }
+        (Verb::Delete, Part::Main) => delete::delete(txn, &call),
+        (Verb::DeleteCollection, Part::Main) => delete::delete_collection(txn, &call),
+        _ => Err(Status::method_not_allowed()),
+    }
+}

@@ -1,0 +1,47 @@
+//! namespaces/NAME/finalize: sets `spec.finalizers`, which keep a namespace whose content is gone.
+
+use super::body::{check_name, no_body};
+use super::call::{Answer, Call, Payload};
+use super::decode::decode;
+use super::options::dry_run;
+use super::read::existing;
+use super::shown::shown;
+use super::write::{carry_over, store};
+use crate::faults::Faults;
+use crate::kinds::NAMESPACE;
+use crate::meta;
+use crate::names;
+use crate::status::Status;
+use crate::store::Txn;
+
+/// PUT namespaces/NAME/finalize: sets `spec.finalizers`.
+pub(super) fn finalize(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
+    txn.dry_run = dry_run(&call.params.all("dryRun"), "UpdateOptions")?;
+    let old = existing(txn, call)?;
+    let Payload::Object(body) = &call.payload else {
+        return Err(no_body());
+    };
+    let decoded = decode(NAMESPACE, body.clone()).map_err(|why| why.of_body(NAMESPACE))?;
+    let mut object = decoded.object;
+    check_name(&call.target, &object)?;
+    let mut faults = Faults::default();
+    for (i, finalizer) in meta::texts(&object["spec"]["finalizers"]).into_iter().enumerate() {
+        let field = format!("spec.finalizers[{i}]");
+        meta::complain(&mut faults, &field, finalizer, names::qualified(finalizer));
+        if !finalizer.contains('/') && finalizer != "kubernetes" {
+            let text = "name is neither a standard finalizer name nor is it fully qualified";
+            faults.invalid(field, finalizer, text);
+        }
+    }
+    if !faults.is_empty() {
+        return Err(Status::invalid(NAMESPACE.subject(), call.target.name(), faults));
+    }
+    meta::assign(&mut object, "status", old.value["status"].clone());
+    call.writer().track(&txn.now, Some(&old), &mut object);
+    carry_over(&mut object, &old.value);
+    let object = store(txn, &call.target, &old, object)?;
+    Ok(Answer::Object {
+        code: 200,
+        object: shown(NAMESPACE, object),
+    })
+}

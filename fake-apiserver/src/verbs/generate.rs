@@ -1,0 +1,39 @@
+//! Generated names: `metadata.generateName` and what the server itself needs a free name for.
+
+use crate::kinds::Kind;
+use crate::meta;
+use crate::store::Txn;
+use rand::RngExt;
+use serde_json::Value;
+
+/// Characters of generated names: no vowels, so that no words come out.
+const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
+/// A generated name has at most 63 characters, 5 of them random.
+const GENERATED_BASE: usize = 58;
+const GENERATED_SUFFIX: usize = 5;
+const GENERATE_ATTEMPTS: usize = 8;
+
+/// Completes `generateName`; whether the name is free is tried a few times, as the real server does.
+pub(super) fn generate_name(txn: &mut Txn<'_>, kind: &'static Kind, object: &mut Value) {
+    let base = meta::text(object, "generateName").to_owned();
+    if base.is_empty() || !meta::text(object, "name").is_empty() {
+        return;
+    }
+    let namespace = meta::text(object, "namespace").to_owned();
+    let base: String = base.chars().take(GENERATED_BASE).collect();
+    for _ in 0..GENERATE_ATTEMPTS {
+        let name = format!("{base}{}", suffix(txn));
+        let free = txn.get(kind, &kind.key(Some(&namespace), &name)).is_none();
+        meta::set(object, "name", Some(name.into()));
+        if free {
+            return;
+        }
+    }
+}
+
+/// The random end of a generated name.
+pub(super) fn suffix(txn: &mut Txn<'_>) -> String {
+    (0..GENERATED_SUFFIX)
+        .map(|_| char::from(ALPHABET[txn.random().random_range(0..ALPHABET.len())]))
+        .collect()
+}

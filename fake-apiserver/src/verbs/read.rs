@@ -1,0 +1,39 @@
+//! get, and what other verbs read first: the object that a request names, in the form in which its readers know it.
+
+use super::call::{Answer, Call};
+use super::list;
+use super::shown::shown;
+use crate::object::Object;
+use crate::status::Status;
+use crate::store::Txn;
+use std::sync::Arc;
+
+pub(super) fn get(txn: &Txn<'_>, call: &Call) -> Result<Answer, Status> {
+    let revision = list::revision(call.params.get("resourceVersion")).map_err(Status::internal)?;
+    if let Some(asked) = revision.filter(|asked| *asked > txn.revision()) {
+        return Err(Status::revision_too_large(asked, txn.revision()));
+    }
+    let object = match call.stale {
+        Some(_) => stale(txn, call)?,
+        None => existing(txn, call)?,
+    };
+    Ok(Answer::Object {
+        code: 200,
+        object: shown(call.target.kind, object),
+    })
+}
+
+/// The object that a request names, as a perturbation has it seen.
+fn stale(txn: &Txn<'_>, call: &Call) -> Result<Arc<Object>, Status> {
+    let target = &call.target;
+    let snapshot = txn.snapshot_as_of(target.kind, call.stale);
+    let found = snapshot.objects.get(target.key().as_str()).cloned();
+    found.ok_or_else(|| Status::not_found(target.kind.resource(), target.name()))
+}
+
+/// The object that a request names.
+pub(super) fn existing(txn: &Txn<'_>, call: &Call) -> Result<Arc<Object>, Status> {
+    let target = &call.target;
+    txn.get(target.kind, &target.key())
+        .ok_or_else(|| Status::not_found(target.kind.resource(), target.name()))
+}

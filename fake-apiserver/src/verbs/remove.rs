@@ -1,0 +1,188 @@
+//! The one way in which an object goes: marked first where a grace period, finalizers or content hold it, or at once.
+//!
+//! Does not know what is asked for: `delete`, `evict` and the controllers do.
+
+use super::call::{Answer, Target};
+use super::delete_options::DeleteOptions;
+use super::shown::shown;
+use crate::kinds::{Kind, NAMESPACE};
+use crate::meta;
+use crate::object::Object;
+use crate::status::Status;
+use crate::store::{FollowUp, Txn};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Objects of many that are deleted before others get their turn.
+const REMOVED_AT_ONCE: usize = 64;
+/// Deletes one object, or begins to.
+pub(super) fn remove(
+    txn: &mut Txn<'_>,
+    target: &Target,
+    old: &Arc<Object>,
+    options: &DeleteOptions,
+) -> Result<Answer, Status> {
+    let kind = target.kind;
+    options.check(kind, target.name(), &old.value)?;
+    let mut object = Value::clone(&old.value);
+    let grace = grace_seconds(txn, kind, &object, options.grace_seconds);
+    let held = hold(&mut object, options.propagation);
+    let waits = grace.is_some_and(|seconds| seconds > 0);
+    if held || waits || std::ptr::eq(kind, NAMESPACE) {
+        mark(&mut object, grace.unwrap_or_default(), &txn.now);
+        if std::ptr::eq(kind, NAMESPACE) {
+            meta::set(&mut object, "deletionGracePeriodSeconds", None);
+            object["status"]["phase"] = "Terminating".into();
+        }
+        let key = target.key();
+        let marked = if object == *old.value {
+            old.clone()
+        } else {
+            txn.put(kind, &key, object)
+        };
+        if std::ptr::eq(kind, NAMESPACE) {
+            txn.owe(FollowUp::NamespaceEnding(target.name().to_owned()));
+        }
+        return Ok(Answer::Object {
+            code: 200,
+            object: shown(kind, marked),
+        });
+    }
+    if grace.is_some() {
+        mark(&mut object, 0, &txn.now);
+    }
+    txn.remove(kind, &target.key());
+    txn.owe(FollowUp::gone(&old.value));
+    if kind.returns_deleted {
+        return Ok(Answer::Object {
+            code: 200,
+            object: old.like(object, old.revision),
+        });
+    }
+    Ok(Answer::Status(Status::deleted(
+        kind.resource(),
+        target.name(),
+        meta::text(&old.value, "uid"),
+    )))
+}
+
+/// The grace period of a kind that has one; only pods do.
+///
+/// A pod that runs nowhere, or has finished, needs none. Without kubelets none is needed at all.
+fn grace_seconds(txn: &Txn<'_>, kind: &Kind, object: &Value, asked: Option<i64>) -> Option<i64> {
+    if kind.plural != "pods" || !kind.group.is_empty() {
+        return None;
+    }
+    let spec = &object["spec"];
+    let unbound = spec["nodeName"].as_str().unwrap_or_default().is_empty();
+    let finished = ["Succeeded", "Failed"]
+        .iter()
+        .any(|phase| object["status"]["phase"] == *phase);
+    if unbound || finished || txn.options().kubelet_less {
+        return Some(0);
+    }
+    let default = spec["terminationGracePeriodSeconds"].as_i64().unwrap_or(30);
+    match asked.unwrap_or(default) {
+        // A negative one, which old clients may have stored, is as short as any.
+        ..0 => Some(1),
+        seconds => Some(seconds),
+    }
+}
+
+/// Brings the finalizers of the propagation policy in; returns whether any finalizer holds the object.
+fn hold(object: &mut Value, propagation: Option<&str>) -> bool {
+    if let Some(finalizer) = propagation
+        && !meta::finalizers(object).contains(&finalizer)
+    {
+        let list = meta::edit(object)
+            .entry("finalizers")
+            .or_insert_with(|| json!([]));
+        if let Some(list) = list.as_array_mut() {
+            list.push(finalizer.into());
+        }
+    }
+    !meta::finalizers(object).is_empty()
+}
+
+/// Marks an object as being deleted. Once it is, its grace period can only get shorter.
+fn mark(object: &mut Value, grace_seconds: i64, now: &str) {
+    let running = object["metadata"]["deletionGracePeriodSeconds"].as_i64();
+    if meta::is_deleting(object) && running.is_some_and(|running| running <= grace_seconds) {
+        return;
+    }
+    if !meta::is_deleting(object) {
+        meta::bump_generation(object);
+    }
+    let end = now
+        .parse::<Timestamp>()
+        .ok()
+        .and_then(|t| t.checked_add(SignedDuration::from_secs(grace_seconds)).ok());
+    let end = end.map_or_else(
+        || now.to_owned(),
+        |t| t.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+    );
+    meta::set(object, "deletionTimestamp", Some(end.into()));
+    meta::set(object, "deletionGracePeriodSeconds", Some(grace_seconds.into()));
+}
+
+/// Whether an object that is being deleted has nothing left that holds it.
+pub(crate) fn is_finished(kind: &Kind, object: &Value) -> bool {
+    let content = std::ptr::eq(kind, NAMESPACE) && !meta::texts(&object["spec"]["finalizers"]).is_empty();
+    meta::is_deleting(object)
+        && meta::finalizers(object).is_empty()
+        && !content
+        && object["metadata"]["deletionGracePeriodSeconds"]
+            .as_i64()
+            .unwrap_or_default()
+            == 0
+}
+
+/// Deletes an object that is garbage.
+pub(crate) fn collect(
+    txn: &mut Txn<'_>,
+    target: &Target,
+    object: &Arc<Object>,
+    propagation: Option<&'static str>,
+) {
+    let options = DeleteOptions {
+        propagation,
+        ..DeleteOptions::plain(txn.dry_run)
+    };
+    // Without preconditions nothing refuses it.
+    drop(remove(txn, target, object, &options));
+}
+
+/// Deletes many objects of a kind, as far as they are still there; what finalizers hold stays until they are gone. Others
+/// get their turn now and then: no more than in the real server need it look like one change.
+pub(super) fn remove_each(
+    txn: &mut Txn<'_>,
+    kind: &'static Kind,
+    objects: &[Arc<Object>],
+    options: &DeleteOptions,
+) -> Result<(), Status> {
+    for (number, object) in objects.iter().enumerate() {
+        if number % REMOVED_AT_ONCE == REMOVED_AT_ONCE - 1 {
+            txn.pause();
+        }
+        let target = Target::of(kind, &object.value);
+        if let Some(present) = still_there(txn, &target, object) {
+            remove(txn, &target, &present, options)?;
+        }
+    }
+    Ok(())
+}
+
+/// Deletes every object of a kind in a namespace.
+pub(crate) fn remove_all(txn: &mut Txn<'_>, kind: &'static Kind, namespace: &str) {
+    let options = DeleteOptions::plain(txn.dry_run);
+    let objects = txn.in_namespace(kind, namespace);
+    // Without preconditions nothing refuses it.
+    drop(remove_each(txn, kind, &objects, &options));
+}
+
+/// The present state of an object, unless it has gone.
+fn still_there(txn: &Txn<'_>, target: &Target, object: &Object) -> Option<Arc<Object>> {
+    let found = txn.get(target.kind, &target.key())?;
+    (meta::text(&found.value, "uid") == meta::text(&object.value, "uid")).then_some(found)
+}

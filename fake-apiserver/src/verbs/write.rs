@@ -1,0 +1,212 @@
+//! The one way in which a changed object is written: the common end of PUT, PATCH, apply and of what controllers change.
+//!
+//! Owns what a writer cannot change, the order of the checks and what counts as no change. New objects are in `create`,
+//! and those that go in `remove`.
+
+use super::call::Target;
+use super::remove::is_finished;
+use super::{admission, escalation};
+use crate::faults::Faults;
+use crate::kinds::{Generation, Kind, Part, Setting};
+use crate::managed::{self, Writer};
+use crate::meta;
+use crate::object::Object;
+use crate::release::Profile;
+use crate::status::Status;
+use crate::store::{FollowUp, Txn};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Members of `metadata` that a writer cannot set, with whether it may send other ones and is told so.
+const SYSTEM: [(&str, Sent); 6] = [
+    ("creationTimestamp", Sent::Ignored),
+    ("deletionTimestamp", Sent::IgnoredWhereSet),
+    ("deletionGracePeriodSeconds", Sent::Refused),
+    ("generation", Sent::Ignored),
+    ("resourceVersion", Sent::Ignored),
+    ("uid", Sent::Refused),
+];
+
+/// What is done with a value that only the server sets.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sent {
+    /// The old one stays.
+    Ignored,
+    /// The old one stays where there is one; otherwise validation refuses the new one.
+    IgnoredWhereSet,
+    /// Validation refuses another one than the old one.
+    Refused,
+}
+
+/// Members that say what is wanted, so that their change makes a new generation.
+const SUBSTANCE: [&str; 5] = ["spec", "endpoints", "ports", "template", "webhooks"];
+
+/// What the store says of a uid that is not that of the object.
+pub(super) fn wrong_uid(kind: &Kind, key: &str, wanted: &str, uid: &str) -> String {
+    format!(
+        "StorageError: invalid object, Code: 4, Key: /registry/{}/{key}, ResourceVersion: 0, AdditionalErrorMsg: \
+         Precondition failed: UID in precondition: {wanted}, UID in object meta: {uid}",
+        kind.plural
+    )
+}
+
+/// Puts `new` in the place of `old`: the common end of PUT and PATCH. `by` is who changes it, unless that is recorded
+/// already.
+pub(super) fn replace(
+    txn: &mut Txn<'_>,
+    target: &Target,
+    old: &Arc<Object>,
+    mut new: Value,
+    by: Option<Writer<'_>>,
+) -> Result<Arc<Object>, Status> {
+    let kind = target.kind;
+    let sent = asked_revision(&new)?;
+    if sent.is_empty() && !kind.unconditional_update {
+        let mut faults = Faults::default();
+        faults.invalid("metadata.resourceVersion", 0, "must be specified for an update");
+        return Err(Status::invalid(kind.resource(), target.name(), faults));
+    }
+    if !sent.is_empty() && sent != meta::text(&old.value, "resourceVersion") {
+        let why =
+            "the object has been modified; please apply your changes to the latest version and try again";
+        return Err(Status::conflict(kind.resource(), target.name(), why));
+    }
+    if let Some(by) = by {
+        by.track(&txn.now, Some(old), &mut new);
+    }
+    carry_over(&mut new, &old.value);
+    separate(kind, target.part, &mut new, &old.value);
+    (kind.stored().hooks.update)(&mut new, &old.value, &setting(txn));
+    count_generation(kind, &mut new, &old.value);
+    escalation::check(txn, kind, Some(&old.value), &new)?;
+    validate(kind, target, &new, &old.value, txn.profile())?;
+    admission::admit_change(txn, target, &new, &old.value)?;
+    txn.warnings.extend((kind.hooks.warn)(&new, &old.value));
+    store(txn, target, old, new)
+}
+
+/// Writes what has been validated, unless nothing changed or the last finalizer went.
+pub(crate) fn store(
+    txn: &mut Txn<'_>,
+    target: &Target,
+    old: &Arc<Object>,
+    mut new: Value,
+) -> Result<Arc<Object>, Status> {
+    let kind = target.kind;
+    let key = target.key();
+    if is_finished(kind, &new) {
+        // The answer shows the object without its finalizers at the revision that it had.
+        txn.remove(kind, &key);
+        txn.owe(FollowUp::gone(&new));
+        return Ok(Object::new(new, old.revision));
+    }
+    let managed = meta::take(&mut new, "managedFields");
+    if new == *old.value {
+        let managed = managed.as_ref().and_then(Value::as_str);
+        // Times alone are no change.
+        let same = |now: &str| now == old.managed() || managed::differ_in_times(kind, now, old.managed());
+        if managed.is_none_or(same) {
+            return Ok(old.clone());
+        }
+    }
+    meta::set(&mut new, "managedFields", managed);
+    txn.put_limited(kind, &key, new)
+}
+
+/// The revision that a writer means to replace; none where it is 0.
+fn asked_revision(object: &Value) -> Result<&str, Status> {
+    let sent = meta::text(object, "resourceVersion");
+    match sent.parse::<u64>() {
+        Ok(0) => Ok(""),
+        Err(_) if !sent.is_empty() => Err(Status::internal(format!(
+            "strconv.ParseUint: parsing {sent:?}: invalid syntax"
+        ))),
+        _ => Ok(sent),
+    }
+}
+
+/// What a client cannot change is taken from the old object.
+pub(super) fn carry_over(new: &mut Value, old: &Value) {
+    for (field, sent) in SYSTEM {
+        let before = old["metadata"].get(field).cloned();
+        let keeps = match sent {
+            Sent::Ignored => true,
+            Sent::IgnoredWhereSet => before.is_some(),
+            Sent::Refused => {
+                let sent = &new["metadata"][field];
+                sent.is_null() || *sent == ""
+            }
+        };
+        if keeps {
+            meta::set(new, field, before);
+        }
+    }
+}
+
+/// The main path leaves the status alone; `/status`, and `/approval`, which is a part of it, leave all else alone but
+/// metadata.
+fn separate(kind: &'static Kind, part: Part, new: &mut Value, old: &Value) {
+    let (Some(new), Some(old), true) = (new.as_object_mut(), old.as_object(), kind.status) else {
+        return;
+    };
+    if part != Part::Main {
+        let from_old = |name: &str| name != "status" && name != "metadata";
+        new.retain(|name, _| !from_old(name));
+        new.extend(
+            old.iter()
+                .filter(|(name, _)| from_old(name))
+                .map(|(name, value)| (name.clone(), value.clone())),
+        );
+    } else {
+        match old.get("status") {
+            Some(status) => drop(new.insert("status".to_owned(), status.clone())),
+            None => drop(new.remove("status")),
+        }
+    }
+}
+
+fn count_generation(kind: &'static Kind, new: &mut Value, old: &Value) {
+    if kind.generation == Generation::None || SUBSTANCE.iter().all(|field| new[*field] == old[*field]) {
+        return;
+    }
+    let generation = old["metadata"]["generation"].as_i64().unwrap_or_default() + 1;
+    meta::set(new, "generation", Some(generation.into()));
+}
+
+fn validate(
+    kind: &'static Kind,
+    target: &Target,
+    new: &Value,
+    old: &Value,
+    profile: Profile,
+) -> Result<(), Status> {
+    let mut faults = Faults::default();
+    // Once for all kinds, whose names any path may have, and once more with the kind's own rules.
+    meta::validate_common(new, |_| Vec::new(), &mut faults);
+    meta::validate_update(new, old, &mut faults);
+    if kind.meta_checked_twice {
+        meta::validate_update(new, old, &mut faults);
+    }
+    meta::validate(new, kind.name_rule, &mut faults);
+    if target.part == Part::Main {
+        (kind.hooks.validate)(new, &mut faults);
+        (kind.hooks.validate_update)(new, old, &mut faults);
+        (kind.hooks.validate_update_then)(new, old, profile, &mut faults);
+    } else {
+        (kind.hooks.validate_status)(new, old, &mut faults);
+    }
+    if faults.is_empty() {
+        Ok(())
+    } else {
+        Err(Status::invalid(kind.stored().subject(), target.name(), faults))
+    }
+}
+
+/// What hooks may look at during a transaction. The time is passed in because the transaction stays borrowed.
+pub(super) fn setting<'a>(txn: &'a Txn<'_>) -> Setting<'a> {
+    Setting {
+        now: &txn.now,
+        options: txn.options(),
+        profile: txn.profile(),
+    }
+}
