@@ -5,6 +5,7 @@
 //!
 //! ```text
 //! driver     FakeDriver: the handle that everything hangs on
+//! spec       what it tells about itself           state      what its handles and endpoints share
 //! backend    pools and the arithmetic of room     volumes    creating, growing, deleting
 //! published  paths where volumes are in use
 //! rule       scripted deviations                  event      what is told to the observer
@@ -37,6 +38,8 @@ mod method;
 mod node;
 mod published;
 mod rule;
+mod spec;
+mod state;
 mod version;
 mod volumes;
 
@@ -48,12 +51,13 @@ pub use backend::{
 };
 pub use caller::{Caller, Figure, Question, Reply};
 pub use connection::Peer;
-pub use driver::{DriverSpec, FakeDriver};
-pub use endpoint::{NodeIdentity, Running};
+pub use driver::FakeDriver;
+pub use endpoint::Running;
 pub use event::{Answer, Event, Failure, Observer};
 pub use forward::Forwarder;
 pub use method::{Method, code_from_name, code_name};
 pub use rule::{Effect, Rule, RuleId, RuleState, ScriptError};
+pub use spec::{DriverSpec, NodeIdentity};
 pub use tonic::Code;
 pub use version::{SpecVersion, UnknownVersion};
 
