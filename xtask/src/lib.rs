@@ -4,12 +4,13 @@
 
 mod accept;
 mod apiserver;
+mod args;
 mod bench;
 mod built_in;
 mod capture;
+mod chosen;
 mod command;
 mod conformance;
-mod drive;
 mod e2e;
 mod exit;
 mod follow;
@@ -17,17 +18,23 @@ mod github;
 mod inspect;
 mod interrupt;
 mod keep;
+mod manifest;
 mod measure;
 mod out;
 mod report;
 mod repro;
 mod rerun;
+mod runner;
+mod runtime;
+mod selected;
 mod selftest;
 mod serve;
 mod side_by_side;
 mod snapshot;
+mod summary;
 mod surroundings;
 mod up;
+mod verdicts;
 mod why;
 
 pub use built_in::{Defect, built_in, defects};
