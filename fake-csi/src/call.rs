@@ -10,7 +10,7 @@ use tonic::{Request, Response, Status};
 use crate::{
     Answer, Effect, Event, Method, NodeIdentity,
     connection::Line,
-    driver::{Books, Shared},
+    state::{DriverState, Shared},
 };
 
 /// One socket's view of the driver; the three services are implemented on it.
@@ -54,10 +54,10 @@ impl Endpoint {
     pub(crate) async fn serve<M>(
         &self,
         call: Call,
-        answer: impl FnOnce(&mut Books, &mut Event, Option<Effect>) -> Answered<M>,
+        answer: impl FnOnce(&mut DriverState, &mut Event, Option<Effect>) -> Answered<M>,
     ) -> Result<Response<M>, Status> {
         let mut flight = Flight::start(&self.shared, call.event);
-        let decision = self.shared.books.lock().script.decide(&flight.call);
+        let decision = self.shared.state.lock().script.decide(&flight.call);
         if !decision.delay.is_zero() {
             self.unless_stopped(tokio::time::sleep(decision.delay), &mut flight)
                 .await?;
@@ -68,7 +68,7 @@ impl Endpoint {
             Some(Effect::Hang) => {
                 self.unless_stopped(decision.removed.cancelled(), &mut flight)
                     .await?;
-                flight.end(|books, event| answer(books, event, None))
+                flight.end(|state, event| answer(state, event, None))
             }
             Some(Effect::Disconnect) => {
                 flight.call.lost = true;
@@ -78,11 +78,11 @@ impl Endpoint {
             }
             Some(Effect::LoseAnswer) => {
                 flight.call.lost = true;
-                let ended = flight.end(|books, event| answer(books, event, None));
+                let ended = flight.end(|state, event| answer(state, event, None));
                 cut();
                 ended
             }
-            effect => flight.end(|books, event| answer(books, event, effect)),
+            effect => flight.end(|state, event| answer(state, event, effect)),
         }
     }
 
@@ -122,17 +122,17 @@ impl Flight {
     /// Answers and tells the observer, as one step under the lock.
     fn end<M>(
         &mut self,
-        answer: impl FnOnce(&mut Books, &mut Event) -> Answered<M>,
+        answer: impl FnOnce(&mut DriverState, &mut Event) -> Answered<M>,
     ) -> Result<Response<M>, Status> {
-        let mut books = self.shared.books.lock();
-        let answered = answer(&mut books, &mut self.call);
+        let mut state = self.shared.state.lock();
+        let answered = answer(&mut state, &mut self.call);
         self.call.outcome = answered
             .as_ref()
             .map(|(_, answer)| answer.clone())
             .map_err(Into::into);
         self.ended = true;
         self.tell();
-        drop(books);
+        drop(state);
         answered.map(|(message, _)| Response::new(message))
     }
 
@@ -151,7 +151,7 @@ impl Flight {
 impl Drop for Flight {
     fn drop(&mut self) {
         if !self.ended {
-            let _order = self.shared.books.lock();
+            let _order = self.shared.state.lock();
             self.tell();
         }
         self.shared.in_flight.send_modify(|calls| *calls -= 1);

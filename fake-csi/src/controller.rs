@@ -18,7 +18,7 @@ use crate::{
     Answer, DriverSpec, Effect, Event, Method, Segment, VolumeInfo, amend, arguments,
     backend::Ask,
     call::{Answered, Endpoint},
-    driver::Books,
+    state::DriverState,
     volumes::unknown,
 };
 
@@ -33,8 +33,8 @@ impl Controller for Endpoint {
         describe_creation(&mut call.event, &request);
         let spec = &self.shared.spec;
         call.event.violations = amend::create_volume(spec, &mut request);
-        self.serve(call, |books, event, effect| {
-            create(spec, books, event, request, effect)
+        self.serve(call, |state, event, effect| {
+            create(spec, state, event, request, effect)
         })
         .await
     }
@@ -50,14 +50,14 @@ impl Controller for Endpoint {
         } = request.into_inner();
         self.describe(&mut call.event, &id);
         call.event.secrets = secrets.into_keys().collect();
-        self.serve(call, |books, _, _| {
+        self.serve(call, |state, _, _| {
             let id = arguments::required("volume_id", id)?;
-            if books.published.holds(&id) {
+            if state.published.holds(&id) {
                 return Err(Status::failed_precondition(format!(
                     "volume {id:?} is in use at a path; unpublish it first"
                 )));
             }
-            books.volumes.delete(&mut books.backend, &id);
+            state.volumes.delete(&mut state.backend, &id);
             Ok((DeleteVolumeResponse {}, Answer::Done))
         })
         .await
@@ -73,8 +73,8 @@ impl Controller for Endpoint {
         call.event.required_bytes = request.capacity_range.map(|range| range.required_bytes);
         call.event.limit_bytes = request.capacity_range.map(|range| range.limit_bytes);
         let advertised = self.shared.spec.has_expansion();
-        self.serve(call, |books, _, _| match advertised {
-            true => expand(books, request),
+        self.serve(call, |state, _, _| match advertised {
+            true => expand(state, request),
             false => Err(Status::unimplemented("the volumes of this driver do not grow")),
         })
         .await
@@ -90,13 +90,13 @@ impl Controller for Endpoint {
         call.event.mutable_parameters = request.mutable_parameters.clone();
         call.event.secrets = request.secrets.into_keys().collect();
         let spec = &self.shared.spec;
-        self.serve(call, |books, _, _| {
+        self.serve(call, |state, _, _| {
             if !spec.has_mutable_parameters() {
                 return Err(Status::unimplemented("the volumes of this driver do not change"));
             }
             let id = arguments::required("volume_id", request.volume_id)?;
             let parameters = arguments::mutable_parameters(spec, request.mutable_parameters)?;
-            books.volumes.modify(&id, parameters)?;
+            state.volumes.modify(&id, parameters)?;
             Ok((ControllerModifyVolumeResponse {}, Answer::Done))
         })
         .await
@@ -110,7 +110,7 @@ impl Controller for Endpoint {
         let request = request.into_inner();
         call.event.volume_id = Some(request.volume_id.clone());
         call.event.capabilities = request.volume_capabilities.iter().map(amend::spell).collect();
-        self.serve(call, |books, _, _| Ok((validate(books, request)?, Answer::Done)))
+        self.serve(call, |state, _, _| Ok((validate(state, request)?, Answer::Done)))
             .await
     }
 
@@ -120,7 +120,7 @@ impl Controller for Endpoint {
     ) -> Result<Response<ListVolumesResponse>, Status> {
         let call = self.call(Method::ListVolumes, &request);
         let request = request.into_inner();
-        self.serve(call, |books, _, _| Ok((list(books, &request)?, Answer::Done)))
+        self.serve(call, |state, _, _| Ok((list(state, &request)?, Answer::Done)))
             .await
     }
 
@@ -138,13 +138,13 @@ impl Controller for Endpoint {
         call.event.capabilities = request.volume_capabilities.iter().map(amend::spell).collect();
         let spec = &self.shared.spec;
         call.event.violations = amend::get_capacity(spec, &mut request);
-        self.serve(call, move |books, _, effect| match effect {
+        self.serve(call, move |state, _, effect| match effect {
             Some(Effect::Capacity {
                 available,
                 maximum,
                 minimum,
             }) => Ok(capacity(available, maximum, minimum)),
-            _ if spec.advertise_get_capacity => measured(spec, books, request),
+            _ if spec.advertise_get_capacity => measured(spec, state, request),
             _ => Err(Status::unimplemented("this driver does not tell its capacity")),
         })
         .await
@@ -178,7 +178,7 @@ impl Controller for Endpoint {
 impl Endpoint {
     /// Fills in what is known of the volume that a call names.
     pub(crate) fn describe(&self, event: &mut Event, id: &str) {
-        if let Some(volume) = self.shared.books.lock().volumes.get(id) {
+        if let Some(volume) = self.shared.state.lock().volumes.get(id) {
             event.segment = Some(volume.segment.clone());
             event.parameters = volume.parameters.clone();
             event.volume_name = Some(volume.name.clone());
@@ -220,7 +220,7 @@ fn original(source: &VolumeContentSource) -> Option<String> {
 
 fn create(
     spec: &DriverSpec,
-    books: &mut Books,
+    state: &mut DriverState,
     event: &mut Event,
     request: CreateVolumeRequest,
     effect: Option<Effect>,
@@ -232,7 +232,7 @@ fn create(
             spec.version, usage.mode
         )));
     }
-    let mut volume = message(books.volumes.create(&mut books.backend, wanted)?);
+    let mut volume = message(state.volumes.create(&mut state.backend, wanted)?);
     if let Some(Effect::Volume { bytes, topology }) = effect {
         volume.capacity_bytes = bytes.unwrap_or(volume.capacity_bytes);
         if let Some(topology) = topology {
@@ -255,7 +255,7 @@ fn create(
 }
 
 fn expand(
-    books: &mut Books,
+    state: &mut DriverState,
     request: ControllerExpandVolumeRequest,
 ) -> Answered<ControllerExpandVolumeResponse> {
     let id = arguments::required("volume_id", request.volume_id)?;
@@ -263,9 +263,9 @@ fn expand(
         return Err(Status::invalid_argument("capacity_range is missing; set it"));
     }
     let size = arguments::size(request.capacity_range)?;
-    let volume = books.volumes.get(&id).ok_or_else(|| unknown(&id))?;
+    let volume = state.volumes.get(&id).ok_or_else(|| unknown(&id))?;
     let segment = Some(volume.segment.clone()).filter(|segment| !segment.is_empty());
-    let grown = books.volumes.expand(&mut books.backend, &id, size)?;
+    let grown = state.volumes.expand(&mut state.backend, &id, size)?;
     let bytes = signed(grown.bytes);
     let message = ControllerExpandVolumeResponse {
         capacity_bytes: bytes,
@@ -274,7 +274,11 @@ fn expand(
     Ok((message, Answer::Volume { bytes, segment }))
 }
 
-fn measured(spec: &DriverSpec, books: &Books, request: GetCapacityRequest) -> Answered<GetCapacityResponse> {
+fn measured(
+    spec: &DriverSpec,
+    state: &DriverState,
+    request: GetCapacityRequest,
+) -> Answered<GetCapacityResponse> {
     let segment = arguments::segment(request.accessible_topology)?;
     let parameters = arguments::bounded("parameters", request.parameters)?;
     // None at all is no restriction; external-provisioner sends none.
@@ -289,7 +293,7 @@ fn measured(spec: &DriverSpec, books: &Books, request: GetCapacityRequest) -> An
         parameters: &parameters,
         blocks: &blocks,
     };
-    let room = books.backend.room(segment.as_ref(), ask, spec.tells_reserved);
+    let room = state.backend.room(segment.as_ref(), ask, spec.tells_reserved);
     let told = |bytes: Option<u64>| bytes.filter(|_| spec.version.has_volume_sizes()).map(signed);
     Ok(capacity(
         signed(room.available),
@@ -315,14 +319,14 @@ fn capacity(available: i64, maximum: Option<i64>, minimum: Option<i64>) -> (GetC
 }
 
 fn validate(
-    books: &Books,
+    state: &DriverState,
     request: ValidateVolumeCapabilitiesRequest,
 ) -> Result<ValidateVolumeCapabilitiesResponse, Status> {
     let id = arguments::required("volume_id", request.volume_id)?;
     let usages = arguments::usages(&request.volume_capabilities)?;
-    let volume = books.volumes.get(&id).ok_or_else(|| unknown(&id))?;
+    let volume = state.volumes.get(&id).ok_or_else(|| unknown(&id))?;
     let parameters_hold = request.parameters.is_empty() || request.parameters == volume.parameters;
-    if !parameters_hold || !books.volumes.allows(&id, &usages) {
+    if !parameters_hold || !state.volumes.allows(&id, &usages) {
         let message = "the volume was created for other uses or with other parameters".to_owned();
         return Ok(ValidateVolumeCapabilitiesResponse {
             confirmed: None,
@@ -341,10 +345,10 @@ fn validate(
     })
 }
 
-fn list(books: &Books, request: &ListVolumesRequest) -> Result<ListVolumesResponse, Status> {
+fn list(state: &DriverState, request: &ListVolumesRequest) -> Result<ListVolumesResponse, Status> {
     let longest = usize::try_from(request.max_entries)
         .map_err(|_| Status::invalid_argument("max_entries is negative; give at least 0"))?;
-    let mut volumes = books
+    let mut volumes = state
         .volumes
         .starting_at(&request.starting_token)
         .ok_or_else(|| Status::aborted("starting_token is unknown; start again without one"))?;

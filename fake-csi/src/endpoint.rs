@@ -15,22 +15,13 @@ use tokio_stream::{StreamExt, wrappers::UnixListenerStream};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tonic::transport::{Server, server::Router};
 
-use crate::{Segment, call::Endpoint, connection::Connection, driver::Shared};
+use crate::{NodeIdentity, call::Endpoint, connection::Connection, state::Shared};
 
 /// More calls at once on one connection have to wait.
 const CALLS_PER_CONNECTION_MAX: u32 = 1000;
 
 /// Longest path of a Unix socket, in bytes: the system keeps 108, with an end mark.
 const SOCKET_PATH_BYTES_MAX: usize = 107;
-
-/// What `NodeGetInfo` answers at an endpoint.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NodeIdentity {
-    /// Name of the node for the driver.
-    pub node_id: String,
-    /// The segment that the node is in; told only by drivers with topology.
-    pub segment: Segment,
-}
 
 /// A listening socket. Dropping it stops the endpoint: calls in flight fail with `UNAVAILABLE`, connections end, the file goes away.
 #[derive(Debug)]

@@ -5,11 +5,13 @@
 //!
 //! ```text
 //! driver     FakeDriver: the handle that everything hangs on
+//! spec       what it tells about itself           state      what its handles and endpoints share
 //! backend    pools and the arithmetic of room     volumes    creating, growing, deleting
 //! published  paths where volumes are in use
 //! rule       scripted deviations                  event      what is told to the observer
 //! method     calls and gRPC codes by name         version    releases of the specification
 //! forward    a recording socket before another driver    caller  asking a driver, and its answers as figures
+//! spoil      a socket that spoils the traffic of one caller
 //! endpoint   one socket: starts and stops         connection one caller, and cutting it off
 //! call       what every call has in common        arguments  what requests must look like
 //! amend      what callers get wrong, and what a lenient driver takes it for
@@ -37,6 +39,9 @@ mod method;
 mod node;
 mod published;
 mod rule;
+mod spec;
+mod spoil;
+mod state;
 mod version;
 mod volumes;
 
@@ -48,12 +53,14 @@ pub use backend::{
 };
 pub use caller::{Caller, Figure, Question, Reply};
 pub use connection::Peer;
-pub use driver::{DriverSpec, FakeDriver};
-pub use endpoint::{NodeIdentity, Running};
+pub use driver::FakeDriver;
+pub use endpoint::Running;
 pub use event::{Answer, Event, Failure, Observer};
 pub use forward::Forwarder;
 pub use method::{Method, code_from_name, code_name};
 pub use rule::{Effect, Rule, RuleId, RuleState, ScriptError};
+pub use spec::{DriverSpec, NodeIdentity};
+pub use spoil::{Spoil, Spoiler};
 pub use tonic::Code;
 pub use version::{SpecVersion, UnknownVersion};
 

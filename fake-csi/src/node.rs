@@ -9,7 +9,8 @@ use csi_proto::v1::{
 use tonic::{Request, Response, Status};
 
 use crate::{
-    Answer, Method, Segment, arguments, call::Endpoint, driver::Books, published::Target, volumes::unknown,
+    Answer, Method, Segment, arguments, call::Endpoint, published::Target, state::DriverState,
+    volumes::unknown,
 };
 
 #[tonic::async_trait]
@@ -51,8 +52,8 @@ impl Node for Endpoint {
         self.describe(&mut call.event, &request.volume_id);
         call.event.target_path = Some(request.target_path.clone());
         let here = self.node.as_ref().map(|node| &node.segment);
-        self.serve(call, |books, _, _| {
-            publish(books, request, here)?;
+        self.serve(call, |state, _, _| {
+            publish(state, request, here)?;
             Ok((NodePublishVolumeResponse {}, Answer::Done))
         })
         .await
@@ -66,10 +67,10 @@ impl Node for Endpoint {
         let request = request.into_inner();
         self.describe(&mut call.event, &request.volume_id);
         call.event.target_path = Some(request.target_path.clone());
-        self.serve(call, |books, _, _| {
+        self.serve(call, |state, _, _| {
             let volume = arguments::required("volume_id", request.volume_id)?;
             let path = arguments::path("target_path", request.target_path)?;
-            books.published.unpublish(&path, &volume)?;
+            state.published.unpublish(&path, &volume)?;
             Ok((NodeUnpublishVolumeResponse {}, Answer::Done))
         })
         .await
@@ -77,20 +78,20 @@ impl Node for Endpoint {
 }
 
 fn publish(
-    books: &mut Books,
+    state: &mut DriverState,
     request: NodePublishVolumeRequest,
     here: Option<&Segment>,
 ) -> Result<(), Status> {
     let volume = arguments::required("volume_id", request.volume_id)?;
     let path = arguments::path("target_path", request.target_path)?;
     let usage = arguments::one_usage(request.volume_capability)?;
-    let info = books.volumes.get(&volume).ok_or_else(|| unknown(&volume))?;
+    let info = state.volumes.get(&volume).ok_or_else(|| unknown(&volume))?;
     if here.is_some_and(|here| !crate::contains(here, &info.segment)) {
         return Err(Status::failed_precondition(format!(
             "volume {volume:?} is not reachable from this node; use it where its topology says"
         )));
     }
-    if !books.volumes.allows(&volume, &[usage]) {
+    if !state.volumes.allows(&volume, &[usage]) {
         return Err(Status::invalid_argument(format!(
             "volume {volume:?} was created for other uses; ask for one of those"
         )));
@@ -100,5 +101,5 @@ fn publish(
         usage,
         readonly: request.readonly,
     };
-    books.published.publish(&path, target)
+    state.published.publish(&path, target)
 }

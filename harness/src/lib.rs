@@ -4,14 +4,19 @@
 //! The harness holds no storage policy and knows no system under test: those come from outside, as [`system::Systems`].
 
 mod apiserver;
+pub mod bytes;
 pub mod capture;
+mod client_name;
 mod cluster;
+mod cluster_state;
 mod defect;
-mod flood;
+mod fact_display;
+pub mod interposer;
 pub mod journal;
 pub mod judge;
+mod killer;
 mod last_words;
-mod line;
+mod live_cluster;
 pub mod machine;
 pub mod manifest;
 pub mod plan;
@@ -20,20 +25,21 @@ mod process_log;
 pub mod record;
 pub mod report;
 mod run;
+mod run_options;
 pub mod scenario;
 pub mod segment;
 pub mod standalone;
-mod standing;
+mod start_error;
 pub mod system;
 mod text;
 pub mod unattended;
 mod unserved;
-mod world;
 
 pub use apiserver::{CASE_LABEL, ConnectError, RUN_LABEL, RealServer};
-pub use cluster::StartError;
 pub use defect::{Defect, UnknownDefect};
 pub use last_words::complaints;
-pub use run::{Outcome, RunOptions, run, run_and_keep};
-pub use standing::Standing;
+pub use live_cluster::LiveCluster;
+pub use run::{Outcome, run, run_and_keep};
+pub use run_options::RunOptions;
+pub use start_error::StartError;
 pub use text::text_of;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::journal::{self, Fact, Journal};
-use crate::plan::{Plan, lower};
+use crate::plan::{Plan, resolve};
 use crate::scenario::{self, ScenarioError};
 use crate::text::text_of;
 
@@ -100,7 +100,7 @@ pub fn load(folder: &Path) -> Result<(Plan, Vec<Fact>), RecordError> {
     let scenarios = scenario::parse(&path.display().to_string(), &text)?;
     let facts = journal::load(&folder.join(JOURNAL)).map_err(io(JOURNAL))?;
     match scenarios.as_slice() {
-        [only] => Ok((lower(only)?, facts)),
+        [only] => Ok((resolve(only)?, facts)),
         _ => Err(ScenarioError::whole(
             &path,
             "a stored run has one case without a table",

@@ -5,35 +5,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::cluster::{Cluster, StartError};
-use crate::defect::Defect;
+use crate::cluster::Cluster;
 use crate::journal::{Begin, Journal, LagFact, StepMark, What};
 use crate::judge::{Judge, Progress, Verdict};
+use crate::live_cluster::LiveCluster;
 use crate::machine;
 use crate::plan::Plan;
-use crate::standing::Standing;
+use crate::run_options::RunOptions;
+use crate::start_error::StartError;
 use crate::system::Systems;
-
-/// How to run.
-#[derive(Debug, Clone, Copy)]
-pub struct RunOptions {
-    /// The publisher's poll interval.
-    pub refresh: Duration,
-    /// Multiplies every bound.
-    pub patience: f64,
-    /// A deliberate defect of the surroundings, for testing cases.
-    pub defect: Option<Defect>,
-}
-
-impl Default for RunOptions {
-    fn default() -> Self {
-        RunOptions {
-            refresh: Duration::from_millis(100),
-            patience: 1.0,
-            defect: None,
-        }
-    }
-}
 
 /// What a run came to.
 pub struct Outcome {
@@ -69,7 +49,7 @@ pub async fn run_and_keep(
     plan: Arc<Plan>,
     systems: &Systems,
     options: RunOptions,
-) -> Result<(Outcome, Standing), StartError> {
+) -> Result<(Outcome, LiveCluster), StartError> {
     let journal = Journal::default();
     journal.append(What::Begin(Begin {
         case: plan.id().to_owned(),
@@ -96,7 +76,7 @@ pub async fn run_and_keep(
     }
     lag.abort();
     let (verdict, elapsed) = (conductor.judge.verdict(), journal.now());
-    let standing = Standing::of(cluster, journal.clone());
+    let standing = LiveCluster::of(cluster, journal.clone());
     if let Err(error) = played {
         standing.stop().await;
         return Err(error);

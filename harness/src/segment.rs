@@ -93,7 +93,7 @@ impl Segments {
     }
 
     /// Spells a segment; the inverse of [`Segments::parse`].
-    pub fn spell(&self, segment: &Segment) -> String {
+    pub fn format(&self, segment: &Segment) -> String {
         if segment.is_empty() {
             return EVERYWHERE.to_owned();
         }
@@ -118,7 +118,7 @@ impl Segments {
     }
 
     /// Spells the `nodeTopology` of a CSIStorageCapacity object: its labels, with `In` of one value read as a label.
-    pub fn spell_topology(&self, topology: Option<&Value>) -> String {
+    pub fn format_topology(&self, topology: Option<&Value>) -> String {
         let Some(topology) = topology.filter(|topology| !topology.is_null()) else {
             return "(no node)".to_owned();
         };
@@ -142,7 +142,7 @@ impl Segments {
                 }
             }
         }
-        self.spell(&segment)
+        self.format(&segment)
     }
 }
 
@@ -164,7 +164,7 @@ mod tests {
             (&two, "rack=1,region=east"),
             (&one(), "zone=a"),
         ] {
-            assert_eq!(segments.spell(&segments.parse(text).unwrap()), text);
+            assert_eq!(segments.format(&segments.parse(text).unwrap()), text);
         }
         assert!(two.parse("n1").unwrap_err().contains("needs its keys"));
     }
@@ -177,22 +177,22 @@ mod tests {
         let segment = segments.parse("n1").unwrap();
         assert_eq!(segment["zone"], "z1");
         assert_eq!(segment["host"], "host-n1.local");
-        assert_eq!(segments.spell(&segment), "n1");
+        assert_eq!(segments.format(&segment), "n1");
         let elsewhere = Segment::from(
             [("zone", "z2"), ("host", "host-n1.local")].map(|(k, v)| (k.to_owned(), v.to_owned())),
         );
-        assert_eq!(segments.spell(&elsewhere), "host=host-n1.local,zone=z2");
+        assert_eq!(segments.format(&elsewhere), "host=host-n1.local,zone=z2");
         let partial = Segment::from([("zone".to_owned(), "z1".to_owned())]);
-        assert_eq!(segments.spell(&partial), "zone=z1");
+        assert_eq!(segments.format(&partial), "zone=z1");
     }
 
     #[test]
     fn absent_empty_and_set_topology_are_three_things() {
-        let spell = |topology: Value| one().spell_topology(Some(&topology));
-        assert_eq!(one().spell_topology(None), "(no node)");
-        assert_eq!(spell(json!({})), "*");
-        assert_eq!(spell(json!({"matchLabels": {"disk/node": "n1"}})), "n1");
+        let format = |topology: Value| one().format_topology(Some(&topology));
+        assert_eq!(one().format_topology(None), "(no node)");
+        assert_eq!(format(json!({})), "*");
+        assert_eq!(format(json!({"matchLabels": {"disk/node": "n1"}})), "n1");
         let term = json!({"key": "disk/node", "operator": "In", "values": ["n1"]});
-        assert_eq!(spell(json!({"matchExpressions": [term]})), "n1");
+        assert_eq!(format(json!({"matchExpressions": [term]})), "n1");
     }
 }

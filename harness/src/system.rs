@@ -2,19 +2,19 @@
 //!
 //! Knows how to start and stop them; never what they do.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::apiserver::RealServer;
 use crate::journal::{Journal, ProcessEvent, ProcessFact, What};
+use crate::killer::Killer;
 use crate::scenario::{Mode, Role, SchedulerSpec};
 
 /// An error of any kind, as binaries use it.
@@ -163,9 +163,6 @@ impl Default for Settings {
     }
 }
 
-/// Client name of the harness itself.
-pub(crate) const HARNESS: &str = "harness";
-
 /// Runs one instance until it is cancelled. An early end, even a good one, is reported as such.
 pub type Run = dyn Fn(Access, CancellationToken) -> BoxFuture<'static, Result<(), BoxError>> + Send + Sync;
 
@@ -207,39 +204,6 @@ impl DriverSocket {
             path,
             turn: Arc::new(tokio::sync::Semaphore::new(1)),
         }
-    }
-}
-
-/// Kills whoever meets a fault that is meant to kill. The server tells of a fault before it acts, so nothing that the victim would do
-/// about it happens.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Killer(Arc<Mutex<Victims>>);
-
-#[derive(Debug, Default)]
-struct Victims {
-    /// Rules that kill.
-    rules: BTreeSet<u64>,
-    running: BTreeMap<Arc<str>, CancellationToken>,
-}
-
-impl Killer {
-    /// From now on, that rule kills.
-    pub(crate) fn arm(&self, rule: u64) {
-        self.0.lock().rules.insert(rule);
-    }
-
-    /// A client met a rule.
-    pub(crate) fn met(&self, rule: u64, client: Option<&Arc<str>>) {
-        let victims = self.0.lock();
-        if let Some(stop) = client.and_then(|client| victims.running.get(client))
-            && victims.rules.contains(&rule)
-        {
-            stop.cancel();
-        }
-    }
-
-    fn watch(&self, client: &Arc<str>, stop: &CancellationToken) {
-        self.0.lock().running.insert(client.clone(), stop.clone());
     }
 }
 
@@ -303,7 +267,7 @@ impl Fleet {
                 .catch_unwind()
                 .await;
             if !token.is_cancelled() {
-                journal.append(process(&name, role, ProcessEvent::Exited(spell_end(ended))));
+                journal.append(process(&name, role, ProcessEvent::Exited(format_end(ended))));
             }
         });
         self.running.insert(client, Instance { role, stop, task });
@@ -352,7 +316,7 @@ fn process(client: &Arc<str>, role: Role, event: ProcessEvent) -> What {
     })
 }
 
-fn spell_end(ended: Result<Result<(), BoxError>, Box<dyn std::any::Any + Send>>) -> String {
+fn format_end(ended: Result<Result<(), BoxError>, Box<dyn std::any::Any + Send>>) -> String {
     match ended {
         Ok(Ok(())) => "without an error, though nobody stopped it".to_owned(),
         Ok(Err(error)) => format!("error: {error}"),

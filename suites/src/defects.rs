@@ -5,13 +5,14 @@
 
 use std::collections::BTreeMap;
 
+use harness::interposer::WireRule;
 use harness::scenario::Role;
 use serde::Deserialize;
 
 use crate::select::is_meant;
 
 /// One way of being wrong that the cases are held against.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Defect {
     /// Its name on the command line; what comes before the first `-` is what is broken.
@@ -20,6 +21,10 @@ pub struct Defect {
     pub text: String,
     /// The report or the requirement that it is made after.
     pub source: String,
+    /// How the traffic of a correct program is spoilt to have it; none: it is a mistake in the source code, or in what surrounds the
+    /// program.
+    #[serde(default)]
+    pub wire: Vec<WireRule>,
     /// The cases that claim to catch it, each with words of the first missing link that its failure must name.
     pub claims: BTreeMap<String, String>,
     /// Cases, or beginnings of their ids, that are there to catch it.
@@ -43,7 +48,7 @@ impl Defect {
 }
 
 /// All defects, in the order of the catalogue.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(transparent)]
 pub struct Defects(Vec<Defect>);
 

@@ -17,7 +17,7 @@ mod turns;
 use std::path::{Path, PathBuf};
 
 pub use harness;
-use harness::plan::{Plan, lower};
+use harness::plan::{Plan, resolve};
 use harness::scenario::{self, Scenario, ScenarioError};
 
 pub use catalogue::Catalogue;
@@ -39,21 +39,21 @@ pub fn cases_folder() -> PathBuf {
 
 /// All cases below a folder, ready to run, in the order of their ids.
 pub fn plans(folder: &Path) -> Result<Vec<Plan>, ScenarioError> {
-    lowered(&scenario::load_tree(folder)?)
+    resolved(&scenario::load_tree(folder)?)
 }
 
 /// These cases, ready to run; they may show only what the catalogue demands.
-pub fn lowered<'s>(scenarios: impl IntoIterator<Item = &'s Scenario>) -> Result<Vec<Plan>, ScenarioError> {
+pub fn resolved<'s>(scenarios: impl IntoIterator<Item = &'s Scenario>) -> Result<Vec<Plan>, ScenarioError> {
     let catalogue = Catalogue::load();
-    let lowered = scenarios.into_iter().map(|scenario| {
-        let plan = lower(scenario)?;
+    let resolved = scenarios.into_iter().map(|scenario| {
+        let plan = resolve(scenario)?;
         catalogue.check(&plan)?;
         Ok(plan)
     });
-    lowered.collect()
+    resolved.collect()
 }
 
 /// One case by its id; reads no other file.
 pub fn plan(folder: &Path, id: &str) -> Result<Option<Plan>, ScenarioError> {
-    Ok(lowered(&scenario::load_row(folder, id)?)?.pop())
+    Ok(resolved(&scenario::load_row(folder, id)?)?.pop())
 }

@@ -12,7 +12,7 @@ use harness::manifest::{KnownFailure, Manifest};
 use harness::plan::Plan;
 use harness::report::{Context, Paint, failure, said};
 use harness::system::Systems;
-use harness::{Outcome, RunOptions, Standing, StartError, record};
+use harness::{LiveCluster, Outcome, RunOptions, StartError, record};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinSet;
@@ -226,7 +226,7 @@ impl Session {
     }
 
     /// Runs one case once and leaves its cluster up; none if it was skipped or could not be run.
-    pub async fn run_and_keep(&self, plan: Plan) -> (CaseResult, Option<Standing>) {
+    pub async fn run_and_keep(&self, plan: Plan) -> (CaseResult, Option<LiveCluster>) {
         let plan = self.adapted(plan);
         let (mut attempt, standing) = match self.skipped(&plan) {
             Some(skipped) => (skipped, None),

@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use harness::plan::lower;
+use harness::plan::resolve;
 use harness::scenario::parse;
 use harness::standalone::Release;
 
@@ -38,7 +38,7 @@ const TYPES: [(&str, &str, &str); 30] = [
     ("`capacity`, as an action", "action", "CapacityAction"),
     ("`delete`", "action", "DeleteAction"),
     ("`csi`", "action", "ScriptSpec"),
-    ("`ask`", "ask", "AskSpec"),
+    ("`ask`", "csi_call", "CsiCallSpec"),
     ("`fault`", "fault", "FaultSpec"),
     ("`release`, as an action", "server", "ReleaseSpec"),
     ("An expectation", "expect", "ExpectSpec"),
@@ -173,7 +173,7 @@ fn the_examples_are_cases() {
             )
         };
         for scenario in parse("CASES.md", &text).unwrap() {
-            lower(&scenario).unwrap();
+            resolve(&scenario).unwrap();
         }
     }
     assert_eq!((whole, parts), (2, 1));

@@ -108,7 +108,7 @@ impl fake_csi::Observer for CsiSeen {
         self.0.moves.fetch_add(1, Ordering::Relaxed);
         if event.method == Method::GetCapacity {
             let segment = event.segment.unwrap_or_default();
-            self.0.asked.lock().insert(spell(&segment, &event.parameters));
+            self.0.asked.lock().insert(format(&segment, &event.parameters));
         }
     }
 }
@@ -327,7 +327,7 @@ impl<'w> Replay<'w> {
         for segment in self.world.segments() {
             for kind in &kinds {
                 let parameters = [("kind".to_owned(), (*kind).to_owned())].into();
-                answers.entry(spell(&segment, &parameters)).or_insert(nothing);
+                answers.entry(format(&segment, &parameters)).or_insert(nothing);
             }
         }
         let mut rules: Vec<Rule> = answers.iter().map(|(key, figures)| rule(key, *figures)).collect();
@@ -463,7 +463,7 @@ fn rule(key: &str, figures: Figures) -> Rule {
 }
 
 /// `key=value,…|kind`.
-fn spell(segment: &Segment, parameters: &BTreeMap<String, String>) -> String {
+fn format(segment: &Segment, parameters: &BTreeMap<String, String>) -> String {
     let pairs: Vec<String> = segment
         .iter()
         .map(|(key, value)| format!("{key}={value}"))

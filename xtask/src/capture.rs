@@ -13,8 +13,8 @@ use clap::Args;
 use suites::harness::capture::{CaptureError, CaptureOptions, capture};
 
 use crate::Exit;
-use crate::drive::runtime;
 use crate::out::{eprintln, print, quoted};
+use crate::runtime::runtime;
 use crate::snapshot::{self, BoxError, Snapshot};
 
 /// Arguments of `capture`.

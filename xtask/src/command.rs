@@ -2,23 +2,21 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 use suites::harness::machine;
-use suites::harness::scenario::Role;
-use suites::{Selection, Shard};
 
+use crate::args::{E2eArgs, ListArgs, SelectArgs};
 use crate::bench::{self, BenchArgs};
-use crate::built_in::Defect;
 use crate::capture::{self, CaptureArgs};
+use crate::chosen::ReproArgs;
 use crate::conformance::ConformanceArgs;
 use crate::out::eprintln;
 use crate::report::{self, ReportCommand};
-use crate::repro::{self, ReproArgs};
 use crate::rerun::{self, RerunArgs};
 use crate::selftest::{self, SelftestArgs};
 use crate::up::{self, UpArgs};
 use crate::why::{self, WhyArgs};
-use crate::{Exit, conformance, e2e, inspect};
+use crate::{Exit, conformance, e2e, inspect, repro};
 
 /// Test harness and fake control plane for Kubernetes storage-capacity tracking.
 #[derive(Parser)]
@@ -65,145 +63,6 @@ enum Command {
     Report(ReportCommand),
 }
 
-/// Arguments of `e2e`.
-#[derive(Args)]
-pub(crate) struct E2eArgs {
-    #[command(flatten)]
-    pub(crate) select: SelectArgs,
-    #[command(flatten)]
-    pub(crate) run: RunArgs,
-    /// Cases at the same time [default: 16 per processor, and 4 with --apiserver; fewer where too few files may be open]
-    #[arg(long, value_parser = at_least_one)]
-    pub(crate) jobs: Option<usize>,
-    /// Run everything so many times, and stop at the first time that fails
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) repeat: u32,
-    /// Break one of the references on purpose, to see what the cases say
-    #[arg(long, value_parser = Defect::named)]
-    pub(crate) defect: Option<Defect>,
-}
-
-/// How to run, whatever is tested.
-#[derive(Args)]
-pub(crate) struct RunArgs {
-    /// One line per case instead of one per area
-    #[arg(short, long)]
-    pub(crate) verbose: bool,
-    /// Multiply every bound, for slow machines
-    #[arg(long, default_value_t = 1.0, value_parser = patience)]
-    pub(crate) patience: f64,
-    /// Run a case that fails so often in all; if it passes then it is flaky, which is no pass
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
-    pub(crate) attempts: u32,
-    /// Run only part m of n, such as 1/4
-    #[arg(long, value_name = "M/N")]
-    pub(crate) shard: Option<Shard>,
-    /// Write the reports into that folder, with the runs of the cases that did not pass
-    #[arg(long, value_name = "FOLDER")]
-    pub(crate) output: Option<PathBuf>,
-    /// A real API server in the place of the one in memory: what a kubeconfig's current context names. Everything that the run creates
-    /// there is labelled, and removed afterwards
-    #[arg(long, value_name = "KUBECONFIG")]
-    pub(crate) apiserver: Option<PathBuf>,
-    /// Write the runs of the cases that passed there too
-    #[arg(long, requires = "output")]
-    pub(crate) keep_passed: bool,
-    /// Go on where a program was never ready in three cases in a row; else the run stops there
-    #[arg(long)]
-    pub(crate) keep_going: bool,
-}
-
-/// Which cases are meant.
-#[derive(Args)]
-pub(crate) struct SelectArgs {
-    /// Ids of cases, or the beginning of ids such as `scheduler/filter`
-    cases: Vec<String>,
-    /// Only cases with that role
-    #[arg(long, value_parser = role)]
-    role: Option<Role>,
-    /// Only cases that show that requirement, such as PUB-21
-    #[arg(long)]
-    requirement: Option<String>,
-    /// Read the cases below that folder instead of this repository's
-    #[arg(long, value_name = "FOLDER", default_value_os_t = suites::cases_folder(), hide_default_value = true)]
-    pub(crate) folder: PathBuf,
-}
-
-impl RunArgs {
-    /// The options of a command that must be the same when a case is run again.
-    pub(crate) fn words(&self) -> Option<String> {
-        self.apiserver
-            .as_ref()
-            .map(|file| format!("--apiserver={}", file.display()))
-    }
-}
-
-impl SelectArgs {
-    /// Whether not all cases are meant.
-    pub(crate) fn is_narrow(&self) -> bool {
-        !self.cases.is_empty() || self.role.is_some() || self.requirement.is_some()
-    }
-
-    /// A command that means these cases' folder, without the selection in it.
-    pub(crate) fn command(&self, words: impl IntoIterator<Item = String>) -> Vec<String> {
-        let folder =
-            (self.folder != suites::cases_folder()).then(|| format!("--folder={}", self.folder.display()));
-        words.into_iter().chain(folder).collect()
-    }
-
-    pub(crate) fn selection(&self) -> Selection {
-        Selection {
-            ids: self.cases.clone(),
-            role: self.role,
-            requirement: self.requirement.clone(),
-        }
-    }
-}
-
-/// Waiting costs nothing, so there is more in flight than there are processors. A real API server and its etcd have to be waited for.
-pub(crate) fn default_jobs(run: &RunArgs) -> usize {
-    let per_core = if run.apiserver.is_some() { 4 } else { 16 };
-    std::thread::available_parallelism().map_or(4, |cores| cores.get() * per_core)
-}
-
-pub(crate) fn patience(text: &str) -> Result<f64, String> {
-    let factor: f64 = text.parse().map_err(|_| format!("`{text}` is no number"))?;
-    if (0.1..=1000.0).contains(&factor) {
-        Ok(factor)
-    } else {
-        Err("it must be from 0.1 to 1000".to_owned())
-    }
-}
-
-/// Reads how many there are to be of something that is of no use without one.
-pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(0) => Err("it must be at least 1".to_owned()),
-        Ok(number) => Ok(number),
-        Err(_) => Err("write a whole number such as 8".to_owned()),
-    }
-}
-
-fn role(text: &str) -> Result<Role, String> {
-    Role::ALL
-        .into_iter()
-        .find(|role| role.as_str() == text)
-        .ok_or_else(|| format!("`{text}` is no role; roles: publisher, scheduler, cleaner, driver"))
-}
-
-/// Arguments of `list`.
-#[derive(Args)]
-pub(crate) struct ListArgs {
-    #[command(flatten)]
-    pub(crate) select: SelectArgs,
-    /// Say of each case whether it is skipped for the programs of that manifest and why, or known to fail
-    #[arg(long, value_name = "FILE")]
-    pub(crate) sut: Option<PathBuf>,
-    /// Say of each case whether it is skipped for that real API server and why
-    #[arg(long, value_name = "KUBECONFIG")]
-    pub(crate) apiserver: Option<PathBuf>,
-}
-
 /// Parses the arguments of the process and does what they say.
 pub(crate) fn run() -> Exit {
     machine::raise_descriptor_limit();
@@ -211,7 +70,7 @@ pub(crate) fn run() -> Exit {
 }
 
 /// Does what a recorded command says, as far as it runs cases.
-pub(crate) fn again(words: &[String]) -> Exit {
+fn again(words: &[String]) -> Exit {
     let arguments = std::iter::once("cargo xtask".to_owned()).chain(words.iter().cloned());
     let runs_cases = |command: &Command| {
         matches!(
@@ -244,7 +103,7 @@ fn obey(command: Command) -> Exit {
         Command::Selftest(args) => selftest::run(&args),
         Command::Why(args) => why::run_why(&args),
         Command::Repro(args) => repro::run(&args),
-        Command::Rerun(args) => rerun::run(&args),
+        Command::Rerun(args) => rerun::words(&args).map_or_else(|exit| exit, |words| again(&words)),
         Command::Capture(args) => capture::run(&args),
         Command::Up(args) => up::run(&args),
         Command::Bench(args) => bench::run(&args),

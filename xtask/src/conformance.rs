@@ -1,24 +1,20 @@
 //! `conformance`: the cases against programs that a manifest names, judged, measured, or taken as they are.
 
 use std::num::NonZero;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use suites::harness::manifest::{Manifest, ManifestError};
-use suites::harness::plan::Plan;
-use suites::harness::scenario::ScenarioError;
-use suites::report::SystemRecord;
-use suites::{Session, Turns, cases_folder, check_known, plans};
+use suites::{Session, Turns};
 
 use crate::Exit;
 use crate::accept::Accept;
+use crate::args::{RunArgs, SelectArgs, at_least_one};
 use crate::built_in::built_in;
-use crate::command::{RunArgs, SelectArgs, at_least_one};
-use crate::drive::{Cases, Drive, drive, options};
-use crate::inspect::selected;
+use crate::manifest::{manifest_for, record};
 use crate::measure::measure;
-use crate::out::eprintln;
+use crate::runner::{Cases, Run, options, run_cases};
+use crate::selected::selected;
 
 /// Arguments of `conformance`.
 #[derive(Args)]
@@ -46,48 +42,6 @@ pub(crate) struct ConformanceArgs {
 fn default_jobs(run: &RunArgs) -> usize {
     let per_core = if run.apiserver.is_some() { 2 } else { 4 };
     std::thread::available_parallelism().map_or(8, |cores: NonZero<usize>| cores.get() * per_core)
-}
-
-/// Reads a manifest; the error is told already.
-pub(crate) fn manifest(path: &Path) -> Result<Manifest, Exit> {
-    Manifest::load(path).map_err(|error| {
-        eprintln!("error: {error}");
-        match error {
-            ManifestError::Program { .. } => Exit::Environment,
-            ManifestError::File(_) | ManifestError::Unreadable { .. } => Exit::Usage,
-        }
-    })
-}
-
-/// What reports say of the programs of a manifest.
-pub(crate) fn record(manifest: &Manifest) -> SystemRecord {
-    SystemRecord {
-        name: manifest.name.clone(),
-        version: manifest.version.clone(),
-        roles: manifest.roles().map(|role| role.as_str().to_owned()).collect(),
-        features: manifest.features.clone(),
-    }
-}
-
-/// Reads a manifest that is held against all cases of a folder; the error is told already.
-pub(crate) fn manifest_for(path: &Path, folder: &Path) -> Result<Manifest, Exit> {
-    let manifest = manifest(path)?;
-    let checked = catalogue(folder).and_then(|plans| check_known(&manifest, &plans));
-    checked.map_err(|error| {
-        eprintln!("error: {error}");
-        Exit::Usage
-    })?;
-    Ok(manifest)
-}
-
-/// The cases that an entry may name: a manifest may serve for cases of its owner's beside those of this repository.
-fn catalogue(folder: &Path) -> Result<Vec<Plan>, ScenarioError> {
-    let mut all = plans(folder)?;
-    let own = cases_folder();
-    if folder != own {
-        all.extend(plans(&own)?);
-    }
-    Ok(all)
 }
 
 /// Runs the selected cases.
@@ -120,7 +74,7 @@ fn attempt(args: &ConformanceArgs) -> Result<Exit, Exit> {
         };
         return Ok(measure(&session, selected(&args.select)?, times, &version));
     }
-    Ok(drive(Drive {
+    Ok(run_cases(Run {
         cases: Cases::Selected(&args.select),
         run: &args.run,
         jobs,

@@ -3,11 +3,12 @@
 use suites::report::SystemRecord;
 
 use crate::Exit;
-use crate::built_in::{Defect, built_in};
-use crate::command::{E2eArgs, default_jobs};
-use crate::drive::{Cases, Drive, drive};
+use crate::args::{E2eArgs, default_jobs};
+use crate::built_in::built_in;
+use crate::defect::Defect;
 use crate::mutants;
 use crate::out::eprintln;
+use crate::runner::{Cases, Run, run_cases};
 
 /// Runs the selected cases.
 pub(crate) fn run(args: &E2eArgs) -> Exit {
@@ -18,7 +19,7 @@ pub(crate) fn run(args: &E2eArgs) -> Exit {
         if args.repeat > 1 {
             eprintln!("run {time} of {}", args.repeat);
         }
-        let exit = drive(Drive {
+        let exit = run_cases(Run {
             cases: Cases::Selected(&args.select),
             run: &args.run,
             jobs: args.jobs.unwrap_or_else(|| default_jobs(&args.run)),

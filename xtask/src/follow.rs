@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use suites::harness::Standing;
+use suites::harness::LiveCluster;
 use suites::harness::plan::{Plan, edit};
 
 use crate::out::{eprintln, println};
@@ -27,7 +27,7 @@ pub(crate) struct Followed<'a> {
 
 impl Followed<'_> {
     /// Follows the file until it is dropped.
-    pub(crate) async fn follow(mut self, standing: &mut Standing) {
+    pub(crate) async fn follow(mut self, standing: &mut LiveCluster) {
         // Whatever was edited since the plan was made counts as an edit.
         let (mut seen, mut taken) = (None, None);
         let mut sockets_told = sockets(standing);
@@ -52,7 +52,7 @@ impl Followed<'_> {
         }
     }
 
-    async fn apply(&mut self, standing: &mut Standing, new: Plan, told: &mut Sockets) {
+    async fn apply(&mut self, standing: &mut LiveCluster, new: Plan, told: &mut Sockets) {
         let edit = edit(&self.plan, &new);
         for name in &edit.fixed {
             eprintln!("{name} can't change while the cluster is up; start it again for that");

@@ -2,39 +2,26 @@
 
 use std::path::Path;
 
+use suites::Catalogue;
 use suites::harness::judge::{Verdict, verdict};
 use suites::harness::plan::Plan;
 use suites::harness::record;
 use suites::harness::report::{Context, Paint, expectation, failure, said};
 use suites::report::{RECORD, Report};
-use suites::{Catalogue, SelectError, plans};
 
-use crate::command::{ListArgs, SelectArgs};
-use crate::drive::runtime;
+use crate::args::{ListArgs, SelectArgs};
+use crate::manifest::manifest_for;
 use crate::out::{eprintln, println, quoted};
-use crate::{Exit, apiserver, conformance};
-
-/// The cases that are meant; the error is told already.
-pub(crate) fn selected(args: &SelectArgs) -> Result<Vec<Plan>, Exit> {
-    let all = plans(&args.folder).map_err(|error| {
-        eprintln!("error: {error}");
-        Exit::Usage
-    })?;
-    args.selection().apply(all).map_err(|error| {
-        eprintln!("error: {error}");
-        match error {
-            SelectError::Unknown { .. } | SelectError::Requirement(_) => Exit::Usage,
-            SelectError::Nothing => Exit::Nothing,
-        }
-    })
-}
+use crate::runtime::runtime;
+use crate::selected::selected;
+use crate::{Exit, apiserver};
 
 /// One line per case: its id and its title, or what a manifest makes of it.
 pub(crate) fn list(args: &ListArgs) -> Exit {
     let listed = selected(&args.select).and_then(|plans| {
         let manifest = args.sut.as_deref();
         let manifest = manifest
-            .map(|sut| conformance::manifest_for(sut, &args.select.folder))
+            .map(|sut| manifest_for(sut, &args.select.folder))
             .transpose()?;
         let server = runtime()?.block_on(apiserver::connect(args.apiserver.as_deref()))?;
         Ok((plans, manifest, server))

@@ -4,12 +4,14 @@
 
 mod accept;
 mod apiserver;
+mod args;
 mod bench;
 mod built_in;
 mod capture;
+mod chosen;
 mod command;
 mod conformance;
-mod drive;
+mod defect;
 mod e2e;
 mod exit;
 mod follow;
@@ -17,6 +19,7 @@ mod github;
 mod inspect;
 mod interrupt;
 mod keep;
+mod manifest;
 mod measure;
 mod mutants;
 mod out;
@@ -24,12 +27,17 @@ mod references;
 mod report;
 mod repro;
 mod rerun;
+mod runner;
+mod runtime;
+mod selected;
 mod selftest;
 mod serve;
 mod side_by_side;
 mod snapshot;
+mod summary;
 mod surroundings;
 mod up;
+mod verdicts;
 mod why;
 
 use std::process::ExitCode;
@@ -37,9 +45,10 @@ use std::process::ExitCode;
 use capacity_publisher as publisher;
 use capacity_scheduler as scheduler;
 
-pub use built_in::{Defect, built_in};
+pub use built_in::built_in;
+pub use defect::Defect;
 pub use exit::Exit;
-pub use mutants::Mutants;
+pub use mutants::{Mutants, bring};
 
 /// A panic is an internal error, and says so with a code of its own.
 const OUR_FAULT: u8 = 70;
@@ -51,7 +60,7 @@ pub fn main() -> ExitCode {
 
 /// The program, with mutants of the references.
 pub fn main_with(mutants: Mutants) -> ExitCode {
-    mutants::bring(mutants);
+    bring(mutants);
     main()
 }
 

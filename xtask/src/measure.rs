@@ -10,8 +10,8 @@ use suites::{Measured, Session};
 
 use crate::Exit;
 use crate::accept::Entry;
-use crate::drive::runtime;
 use crate::interrupt::interrupted;
+use crate::runtime::runtime;
 
 /// Runs every case so many times, and tells what became of it.
 pub(crate) fn measure(session: &Session, plans: Vec<Plan>, times: u32, version: &str) -> Exit {

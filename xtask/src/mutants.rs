@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use suites::harness::system::Systems;
 
 use crate::Exit;
-use crate::built_in::Defect;
+use crate::defect::Defect;
 use crate::out::eprintln;
 
 static MUTANTS: OnceLock<Mutants> = OnceLock::new();
@@ -29,7 +29,7 @@ pub struct Mutants {
 }
 
 /// From now on, this program has mutants.
-pub(crate) fn bring(mutants: Mutants) {
+pub fn bring(mutants: Mutants) {
     // A program says so once, before anything else.
     let _ = MUTANTS.set(mutants);
 }

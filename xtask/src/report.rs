@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::Subcommand;
 use suites::report::{self, Report};
 
-use crate::drive::{exit_of_record, summarize};
 use crate::out::{eprintln, print};
+use crate::summary::summarize;
+use crate::verdicts::exit_of_record;
 use crate::{Exit, github};
 
 /// What to do.

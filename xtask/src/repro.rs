@@ -3,124 +3,25 @@
 //! Thin: reads the file and chooses the systems. Comparing two of them is `side_by_side`'s.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use clap::Args;
-use suites::harness::Standing;
-use suites::harness::manifest::Manifest;
+use suites::harness::LiveCluster;
 use suites::harness::plan::Plan;
 use suites::harness::scenario::{self, ScenarioError};
-use suites::harness::system::Systems;
-use suites::report::{CaseRecord, SystemRecord};
-use suites::{Session, Turns};
+use suites::report::CaseRecord;
 
-use crate::built_in::{Defect, built_in};
-use crate::command::{RunArgs, default_jobs};
-use crate::drive::{Cases, Drive, announce, drive, exit_of_verdicts, options, runtime};
+use crate::args::default_jobs;
+use crate::chosen::{Chosen, ReproArgs};
 use crate::interrupt::interrupted;
 use crate::keep::Keep;
-use crate::mutants;
-use crate::out::{self, eprintln, println};
+use crate::out::{eprintln, println};
+use crate::runner::{Cases, Run, run_cases};
+use crate::runtime::runtime;
 use crate::serve::{self, Place, Refusal};
-use crate::{Exit, conformance, e2e, side_by_side, surroundings};
-
-/// Arguments of `repro`.
-#[derive(Args)]
-pub(crate) struct ReproArgs {
-    /// The scenario: a case file, anywhere
-    pub(crate) file: PathBuf,
-    /// Only these cases of it: ids, or names of its table's rows
-    rows: Vec<String>,
-    /// Run it against the programs of that manifest instead of the built-in ones
-    #[arg(long, value_name = "FILE")]
-    sut: Option<PathBuf>,
-    /// Break one of the references on purpose
-    #[arg(long, value_parser = Defect::named, conflicts_with = "sut")]
-    defect: Option<Defect>,
-    /// Run it against another manifest too, and show both side by side; `built-in` means the references. Of --output only the
-    /// runs are written
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["keep", "shard", "keep_passed"])]
-    compare: Option<PathBuf>,
-    /// Leave the cluster up after the verdict, until Ctrl-C
-    #[arg(long, conflicts_with_all = ["attempts", "shard", "output", "apiserver"])]
-    keep: bool,
-    /// With --keep: where to write the kubeconfig
-    #[arg(
-        long,
-        value_name = "FILE",
-        default_value = "target/up/kubeconfig",
-        requires = "keep"
-    )]
-    kubeconfig: PathBuf,
-    #[command(flatten)]
-    pub(crate) run: RunArgs,
-}
-
-/// Systems to run against, and what is known of them.
-pub(crate) struct Chosen {
-    pub(crate) systems: Systems,
-    pub(crate) manifest: Option<Manifest>,
-    pub(crate) defect: Option<Defect>,
-    pub(crate) record: SystemRecord,
-}
-
-impl Chosen {
-    fn built_in(defect: Option<Defect>) -> Self {
-        Chosen {
-            systems: built_in(defect),
-            defect,
-            manifest: None,
-            record: e2e::record(defect),
-        }
-    }
-
-    fn of_manifest(path: &Path) -> Result<Self, Exit> {
-        let manifest = conformance::manifest(path)?;
-        let mut systems = built_in(None);
-        manifest.install(&mut systems);
-        Ok(Chosen {
-            systems,
-            defect: None,
-            record: conformance::record(&manifest),
-            manifest: Some(manifest),
-        })
-    }
-
-    /// A session that keeps its runs in that folder.
-    pub(crate) fn session(self, args: &ReproArgs, keep: PathBuf, keep_passed: bool) -> Session {
-        Session {
-            options: options(args.run.patience, self.manifest.as_ref(), self.defect),
-            systems: self.systems,
-            manifest: self.manifest,
-            turns: Arc::new(Turns::of(1)),
-            attempts: args.run.attempts,
-            keep: Some(keep),
-            keep_passed,
-            rerun: format!(
-                "cargo xtask {}",
-                out::command(args.command().iter().chain(&args.run.words()))
-            ),
-        }
-    }
-}
-
-impl ReproArgs {
-    fn command(&self) -> Vec<String> {
-        let mut words = e2e::defect_words(self.defect, "repro");
-        words.extend(self.sut.as_ref().map(|sut| format!("--sut={}", sut.display())));
-        words.push(self.file.display().to_string());
-        words
-    }
-
-    fn chosen(&self) -> Result<Chosen, Exit> {
-        mutants::at_hand(self.defect)?;
-        match &self.sut {
-            Some(path) => Chosen::of_manifest(path),
-            None => Ok(Chosen::built_in(self.defect)),
-        }
-    }
-}
+use crate::summary::announce;
+use crate::verdicts::exit_of_verdicts;
+use crate::{Exit, side_by_side, surroundings};
 
 /// Runs what is meant.
 pub(crate) fn run(args: &ReproArgs) -> Exit {
@@ -143,7 +44,7 @@ fn attempt(args: &ReproArgs) -> Result<Exit, Exit> {
     if args.keep {
         return keep(args, plans, chosen);
     }
-    Ok(drive(Drive {
+    Ok(run_cases(Run {
         cases: Cases::These(plans, format!("only the cases of {}", args.file.display())),
         run: &args.run,
         jobs: default_jobs(&args.run),
@@ -175,7 +76,7 @@ pub(crate) fn plans(file: &Path, rows: &[String]) -> Result<Vec<Plan>, String> {
     let meant = all
         .iter()
         .filter(|scenario| rows.is_empty() || rows.iter().any(|row| is_meant(&scenario.id, row)));
-    suites::lowered(meant).map_err(told)
+    suites::resolved(meant).map_err(told)
 }
 
 /// Runs one case, and serves its cluster after the verdict.
@@ -192,14 +93,14 @@ fn keep(args: &ReproArgs, plans: Vec<Plan>, chosen: Chosen) -> Result<Exit, Exit
     let session = Arc::new(chosen.session(args, keep.cases(), false));
     let scope = serve::scope(Some(&plan));
     runtime.block_on(async {
-        let (result, standing) = tokio::select! {
+        let (result, cluster) = tokio::select! {
             ended = session.run_and_keep(plan) => ended,
             () = interrupted() => return Err(Exit::Interrupted),
         };
         announce(&result, true);
         let exit = exit_of_verdicts(&[CaseRecord::new(&result)]);
-        let Some(standing) = standing else { return Ok(exit) };
-        match serve_until_stopped(&args.kubeconfig, scope, standing).await {
+        let Some(cluster) = cluster else { return Ok(exit) };
+        match serve_until_stopped(&args.kubeconfig, scope, cluster).await {
             Ok(()) => Ok(exit),
             Err(Refusal(exit, why)) => {
                 eprintln!("error: {why}");
@@ -212,9 +113,9 @@ fn keep(args: &ReproArgs, plans: Vec<Plan>, chosen: Chosen) -> Result<Exit, Exit
 async fn serve_until_stopped(
     kubeconfig: &Path,
     scope: [String; 2],
-    standing: Standing,
+    cluster: LiveCluster,
 ) -> Result<(), Refusal> {
-    standing.forget_old_facts();
+    cluster.forget_old_facts();
     let place = Place {
         listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         kubeconfig,
@@ -222,24 +123,15 @@ async fn serve_until_stopped(
         scope,
     };
     println!("\nThe cluster stays up as it is now, until Ctrl-C.");
-    let sockets = serve::sockets(&standing);
-    let served = match standing.api() {
+    let sockets = serve::sockets(&cluster);
+    let served = match cluster.api() {
         Some(api) => tokio::select! {
             served = serve::serve(api, &sockets, &place) => served,
-            () = serve::tell_unattended(standing.unattended()) => Ok(()),
+            () = serve::tell_unattended(cluster.unattended()) => Ok(()),
         },
         // It is reachable as it is.
         None => Ok(()),
     };
-    standing.stop().await;
+    cluster.stop().await;
     served
-}
-
-/// Where one of two systems keeps its runs.
-pub(crate) fn folder_of(args: &ReproArgs, keep: &Keep, number: usize) -> PathBuf {
-    let root = match &args.run.output {
-        Some(_) => keep.cases(),
-        None => keep.cases().join("compare"),
-    };
-    root.join(number.to_string())
 }

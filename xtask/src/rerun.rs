@@ -1,6 +1,6 @@
 //! `rerun`: what did not pass in a recorded run, with the options of that run.
 //!
-//! Reads the record only. The command in it is parsed as if it had been typed, and nothing but a run of cases is obeyed.
+//! Reads the record only, and runs nothing: the command that comes out is parsed as if it had been typed.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,6 @@ use clap::Args;
 use suites::report::{RECORD, Report};
 
 use crate::Exit;
-use crate::command::again;
 use crate::keep::last_record;
 use crate::out::eprintln;
 
@@ -25,19 +24,20 @@ pub(crate) struct RerunArgs {
     output: Option<PathBuf>,
 }
 
-/// Runs the cases that are open, and those that a run which was interrupted did not come to.
-pub(crate) fn run(args: &RerunArgs) -> Exit {
+/// The command that runs the cases that are open, and those that a run which was interrupted did not come to; the error is reported
+/// already.
+pub(crate) fn words(args: &RerunArgs) -> Result<Vec<String>, Exit> {
     let Some(path) = args.record.as_deref().map(in_folder).or_else(last_record) else {
         eprintln!(
             "error: nothing was run without --output yet; run `cargo xtask e2e`, or name the report.json of a run"
         );
-        return Exit::Usage;
+        return Err(Exit::Usage);
     };
     let report = match Report::load(&path) {
         Ok(report) => report,
         Err(error) => {
             eprintln!("error: {error}");
-            return Exit::Usage;
+            return Err(Exit::Usage);
         }
     };
     let open = report.cases.iter().filter(|case| case.is_open());
@@ -51,14 +51,14 @@ pub(crate) fn run(args: &RerunArgs) -> Exit {
             path.display(),
             report.counts_in_words()
         );
-        return Exit::Nothing;
+        return Err(Exit::Nothing);
     }
-    let words = words(args, &report, open);
+    let words = command(args, &report, open);
     eprintln!("cargo xtask {}", words.join(" "));
-    again(&words)
+    Ok(words)
 }
 
-fn words(args: &RerunArgs, report: &Report, open: Vec<String>) -> Vec<String> {
+fn command(args: &RerunArgs, report: &Report, open: Vec<String>) -> Vec<String> {
     let mut words = report.command.clone();
     let settings = &report.settings;
     words.push(format!("--patience={}", settings.patience));

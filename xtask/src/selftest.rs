@@ -11,11 +11,12 @@ use suites::harness::report::Paint;
 use suites::report::{WriteError, write_file};
 use suites::selftest::{self, Build, DefectBite, Reach, Selftest, SelftestReport, Trial};
 
-use crate::built_in::{Defect, built_in};
-use crate::command::{SelectArgs, at_least_one, patience};
-use crate::inspect::selected;
+use crate::args::{SelectArgs, at_least_one, patience};
+use crate::built_in::built_in;
+use crate::defect::Defect;
 use crate::interrupt::interrupted;
 use crate::out::{self, eprintln, print, println};
+use crate::selected::selected;
 use crate::{Exit, mutants, surroundings};
 
 /// Arguments of `selftest`.

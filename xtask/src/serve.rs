@@ -5,7 +5,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-use suites::harness::Standing;
+use suites::harness::LiveCluster;
 use suites::harness::plan::Plan;
 use suites::harness::standalone::{ApiServer, Kubeconfig, Tls, User};
 use suites::harness::unattended::{self, Unattended};
@@ -62,7 +62,7 @@ pub(crate) fn scope(plan: Option<&Plan>) -> [String; 2] {
 pub(crate) type Sockets = Vec<(Option<String>, PathBuf)>;
 
 /// The sockets of a scenario's driver.
-pub(crate) fn sockets(standing: &Standing) -> Sockets {
+pub(crate) fn sockets(standing: &LiveCluster) -> Sockets {
     let sockets = standing.sockets();
     sockets
         .map(|(node, socket)| (node.map(str::to_owned), socket.to_owned()))

@@ -12,11 +12,12 @@ use suites::harness::report::{Comparison, Paint, Turn, compare};
 use suites::report::CaseRecord;
 use tokio::runtime::Runtime;
 
-use crate::drive::{exit_of_verdicts, runtime};
+use crate::chosen::{Chosen, ReproArgs, folder_of};
 use crate::interrupt::interrupted;
 use crate::keep::Keep;
 use crate::out::{eprintln, println};
-use crate::repro::{Chosen, ReproArgs, folder_of};
+use crate::runtime::runtime;
+use crate::verdicts::exit_of_verdicts;
 use crate::{Exit, apiserver, surroundings};
 
 /// Rows of the final state at most; differences go first.
@@ -124,14 +125,14 @@ fn differences(out: &mut String, plan: &Plan, compared: &Comparison) {
         None => out.push_str("\n  They never differ in what is looked at.\n"),
         Some(first) => {
             let _ = writeln!(out, "\n  They first differ in {}:", first.subject);
-            let spell = |turn: &Option<Turn>| match turn {
+            let format = |turn: &Option<Turn>| match turn {
                 Some(it) => {
                     let step = plan.steps.get(it.step).map_or("", |step| &step.id);
                     format!("{}  step “{step}” {:+.3}s", it.value, it.seconds)
                 }
                 None => "(nothing more)".to_owned(),
             };
-            line(out, "~", "", &first.got.each_ref().map(spell));
+            line(out, "~", "", &first.got.each_ref().map(format));
         }
     }
     let step = plan.steps.get(compared.step).map_or("", |step| &step.id);
@@ -143,8 +144,8 @@ fn differences(out: &mut String, plan: &Plan, compared: &Comparison) {
         .map(|row| ("~", row))
         .chain(same.iter().map(|row| ("=", row)));
     for (mark, row) in shown.take(ROWS) {
-        let spell = |got: &Option<String>| got.clone().unwrap_or_else(|| "-".to_owned());
-        line(out, mark, &row.subject, &row.got.each_ref().map(spell));
+        let format = |got: &Option<String>| got.clone().unwrap_or_else(|| "-".to_owned());
+        line(out, mark, &row.subject, &row.got.each_ref().map(format));
     }
     if compared.rows.len() > ROWS {
         let _ = writeln!(out, "    … and {} more", compared.rows.len() - ROWS);

@@ -7,16 +7,16 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use suites::harness::plan::{Plan, lower};
+use suites::harness::plan::{Plan, resolve};
 use suites::harness::scenario::{self, ScenarioError};
 use suites::harness::standalone::{ApiServer, Authorization, ServerOptions};
-use suites::harness::{Standing, StartError};
+use suites::harness::{LiveCluster, StartError};
 
 use crate::Exit;
 use crate::built_in::built_in;
-use crate::drive::runtime;
 use crate::follow::Followed;
 use crate::out::eprintln;
+use crate::runtime::runtime;
 use crate::serve::{self, Place, Refusal};
 
 /// Arguments of `up`.
@@ -111,7 +111,7 @@ fn plan(args: &UpArgs) -> Result<Option<Plan>, Refusal> {
         rows.retain(|scenario| scenario.id.rsplit('/').next() == Some(row));
     }
     match rows.as_slice() {
-        [only] => lower(only).map(Some).map_err(wrong),
+        [only] => resolve(only).map(Some).map_err(wrong),
         [] => Err(usage(format!(
             "{} has no row `{}`; see `cargo xtask list`",
             file.display(),
@@ -132,7 +132,7 @@ fn plan(args: &UpArgs) -> Result<Option<Plan>, Refusal> {
 }
 
 /// The API server alone, or the one of a scenario's cluster.
-async fn start(args: &UpArgs, plan: Option<&Plan>) -> Result<(ApiServer, Option<Standing>), Refusal> {
+async fn start(args: &UpArgs, plan: Option<&Plan>) -> Result<(ApiServer, Option<LiveCluster>), Refusal> {
     let Some(plan) = plan else {
         let options = ServerOptions {
             authorization: Authorization::Rbac,
@@ -141,7 +141,7 @@ async fn start(args: &UpArgs, plan: Option<&Plan>) -> Result<(ApiServer, Option<
         };
         return Ok((ApiServer::new(options, None), None));
     };
-    let standing = Standing::start(plan, &built_in(None), args.refresh).await;
+    let standing = LiveCluster::start(plan, &built_in(None), args.refresh).await;
     let standing = standing.map_err(|error| {
         let exit = match error {
             StartError::Refused { .. } => Exit::Usage,

@@ -14,7 +14,7 @@ use capacity_scheduler::rules::Rules;
 use capacity_scheduler::shape::parse_points;
 use clap::{Args, Subcommand};
 use suites::harness::journal::{Change, Fact, What};
-use suites::harness::plan::lower;
+use suites::harness::plan::resolve;
 use suites::harness::{RunOptions, record, run, scenario};
 
 use crate::Exit;
@@ -239,7 +239,7 @@ async fn run_case(case: &str) -> Result<Vec<Fact>, BoxError> {
     let path = PathBuf::from(case);
     let plan = if path.exists() {
         match scenario::load_file(&path)?.as_slice() {
-            [only] => lower(only)?,
+            [only] => resolve(only)?,
             several => {
                 let ids: Vec<_> = several.iter().map(|scenario| scenario.id.as_str()).collect();
                 return Err(format!(

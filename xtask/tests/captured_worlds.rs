@@ -11,9 +11,9 @@ use capacity_scheduler::inventory::Inventory;
 use capacity_scheduler::objects::ObjectKey;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use suites::harness::Standing;
+use suites::harness::LiveCluster;
 use suites::harness::capture::{CaptureOptions, capture};
-use suites::harness::plan::{Plan, lower};
+use suites::harness::plan::{Plan, resolve};
 use suites::harness::scenario;
 
 const RACK: &str = "corp.example/rack";
@@ -237,7 +237,7 @@ fn told(objects: &[Value], namespace: &str, pod: &str) -> (String, Vec<(bool, Ve
 
 fn plan(text: &str) -> Plan {
     let cases = scenario::parse("captured.yaml", text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    lower(&cases[0]).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    resolve(&cases[0]).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
 fn captured(objects: &[Value], scrub: bool) -> String {
@@ -276,7 +276,7 @@ proptest! {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
         let started = runtime.block_on(async {
             let systems = xtask::built_in(None);
-            let standing = Standing::start(&plan(&text), &systems, Duration::from_millis(100)).await?;
+            let standing = LiveCluster::start(&plan(&text), &systems, Duration::from_millis(100)).await?;
             standing.stop().await;
             Ok::<_, suites::harness::StartError>(())
         });

@@ -3,6 +3,7 @@
 //! Off unless somebody opens a listener for it. Speaks to loopback only unless it is told otherwise, only to those who know the token, and
 //! bounds everything that a peer can send. Knows no paths: those are in [`route`].
 
+mod context;
 mod problem;
 mod record;
 mod route;
@@ -21,6 +22,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 pub use record::CallRecord;
 
 use crate::FakeDriver;
+use context::Context;
 
 /// More connections at once have to wait.
 const CONNECTIONS_MAX: usize = 64;
@@ -38,13 +40,6 @@ pub struct Control {
     token: String,
     stop: DropGuard,
     task: JoinHandle<()>,
-}
-
-/// What all connections share.
-pub(crate) struct Context {
-    pub(crate) driver: FakeDriver,
-    pub(crate) calls: Arc<CallRecord>,
-    pub(crate) token: String,
 }
 
 impl Control {

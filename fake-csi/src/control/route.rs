@@ -8,7 +8,7 @@ use hyper::{Method, Request, Response, StatusCode, body::Incoming, header};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Context,
+    context::Context,
     problem::{Problem, parse},
 };
 use crate::{

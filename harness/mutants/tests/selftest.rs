@@ -7,7 +7,7 @@ use std::process::Command;
 const CASE: &str = "scheduler/filter/limit/exactly";
 
 fn selftest(arguments: &[&str]) -> (i32, String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
+    let output = Command::new(env!("CARGO_BIN_EXE_mutants"))
         .arg("selftest")
         .args(arguments)
         .env("NO_COLOR", "1")

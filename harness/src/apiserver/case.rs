@@ -1,5 +1,4 @@
-//! One case before the real server: its names, its clients, its facts and its faults, and the task that follows what the server
-//! tells of its objects.
+//! What a case before the real server has: its names, its clients, its facts and its faults. Answers nothing by itself.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,26 +9,23 @@ use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
-use super::exchange::Asked;
+use super::attribution::Attribution;
 use super::faults::Faults;
-use super::hub::{Hub, News};
 use super::kinds::KINDS;
-use super::listen::Listening;
 use super::names::Names;
-use super::random;
-use super::surroundings;
+use super::random::random;
 use super::upstream::Upstream;
-use super::witness::{Key, Seen, Witness};
-use crate::journal::{Change, Journal};
-use crate::system::Killer;
+use super::watch_hub::{News, WatchHub};
+use crate::journal::Journal;
+use crate::killer::Killer;
 
 /// What a case has of the server.
 pub(crate) struct Case {
     pub(super) upstream: Upstream,
     pub(super) names: Names,
-    pub(super) witness: Witness,
+    pub(super) attribution: Attribution,
     pub(super) faults: Arc<Faults>,
-    hub: Arc<Hub>,
+    hub: Arc<WatchHub>,
     /// By token.
     clients: Mutex<BTreeMap<String, Arc<str>>>,
     /// Requests that are not answered yet, watches excepted.
@@ -39,29 +35,35 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// Begins to follow its objects.
-    pub(super) fn start(
+    /// A case that has not begun to follow its objects.
+    pub(super) fn new(
         upstream: Upstream,
-        hub: Arc<Hub>,
+        hub: Arc<WatchHub>,
         names: Names,
         journal: &Journal,
         killer: Killer,
     ) -> Arc<Self> {
-        let news = hub.join(names.case());
-        let case = Arc::new(Case {
+        Arc::new(Case {
             upstream,
             names,
-            witness: Witness::new(journal.clone()),
+            attribution: Attribution::new(journal.clone()),
             faults: Arc::new(Faults::new(journal.clone(), killer)),
             hub,
             clients: Mutex::default(),
             busy: watch::Sender::new(0),
             is_over: AtomicBool::new(false),
             following: Mutex::default(),
-        });
-        let task = tokio::spawn(case.clone().follow(news));
-        *case.following.lock() = Some(task);
-        case
+        })
+    }
+
+    /// What the server tells of its objects from now on.
+    pub(super) fn join(&self) -> mpsc::Receiver<News> {
+        self.hub.join(self.names.case())
+    }
+
+    /// Keeps the task that follows the objects; it ends with the case.
+    pub(super) fn keep_following(&self, task: JoinHandle<()>) {
+        *self.following.lock() = Some(task);
     }
 
     /// Makes a token for a client of that name.
@@ -81,14 +83,9 @@ impl Case {
         self.hub.served()
     }
 
-    /// Opens a listener before the server.
-    pub(crate) async fn listen(self: &Arc<Self>, with_tls: bool) -> std::io::Result<Listening> {
-        Listening::open(self, with_tls).await
-    }
-
     /// Installs a failure.
     pub(crate) fn perturb(&self, rule: Rule) -> Result<RuleId, RuleError> {
-        let newest = |resource: &str| (resource.to_owned(), self.witness.newest(resource));
+        let newest = |resource: &str| (resource.to_owned(), self.attribution.newest(resource));
         let newest = KINDS.iter().map(|kind| newest(kind.resource)).collect();
         self.faults.install(rule, newest)
     }
@@ -124,72 +121,6 @@ impl Case {
         let following = self.following.lock().take();
         if let Some(following) = following {
             following.abort();
-        }
-    }
-
-    async fn follow(self: Arc<Self>, mut news: mpsc::Receiver<News>) {
-        while let Some(news) = news.recv().await {
-            match news {
-                News::Change(change, resource, mut object) => {
-                    self.names.receive(&mut object);
-                    self.take(Seen {
-                        change,
-                        resource,
-                        object,
-                    })
-                    .await;
-                }
-                News::All(resource, objects) => self.catch_up(&resource, objects).await,
-            }
-        }
-    }
-
-    async fn take(self: &Arc<Self>, seen: Seen) {
-        let key = Key::of(&seen.resource, &seen.object);
-        let (change, object) = (seen.change, seen.object.clone());
-        self.witness.see(seen).await;
-        if !self.is_over() {
-            surroundings::react(self, key, change, object);
-        }
-    }
-
-    /// Makes up for events that were lost.
-    async fn catch_up(self: &Arc<Self>, resource: &Arc<str>, objects: Vec<serde_json::Value>) {
-        let mut there = Vec::new();
-        for mut object in objects {
-            self.names.receive(&mut object);
-            let key = Key::of(resource, &object);
-            let change = match self.witness.object(&key) {
-                Some(_) => Change::Modified,
-                None => Change::Added,
-            };
-            there.push(key);
-            let resource = resource.clone();
-            self.take(Seen {
-                change,
-                resource,
-                object,
-            })
-            .await;
-        }
-        for (key, object) in self.witness.objects() {
-            if key.resource == *resource && !there.contains(&key) {
-                self.take(Seen {
-                    change: Change::Deleted,
-                    resource: resource.clone(),
-                    object: (*object).clone(),
-                })
-                .await;
-            }
-        }
-    }
-
-    /// A request of the harness's own, under a client's name; faults are not for it.
-    pub(super) fn ours(client: &str) -> Asked {
-        Asked {
-            client: client.into(),
-            is_ours: true,
-            ..Asked::default()
         }
     }
 }

@@ -7,9 +7,10 @@ use hyper::Method;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use serde_json::Value;
 
+use super::attribution::Key;
 use super::case::Case;
-use super::exchange::{Reply, answer};
-use super::witness::Key;
+use super::message::{ClientRequest, Reply};
+use super::proxy::answer;
 
 pub(super) const CLAIMS: &str = "persistentvolumeclaims";
 pub(super) const VOLUMES: &str = "persistentvolumes";
@@ -51,7 +52,7 @@ pub(crate) async fn call(
     path: &str,
     body: Option<Value>,
 ) -> Result<Value, Refused> {
-    let mut asked = Case::ours(client);
+    let mut asked = ClientRequest::ours(client);
     if method == Method::PATCH {
         let media = HeaderValue::from_static("application/merge-patch+json");
         asked.headers.insert(CONTENT_TYPE, media);

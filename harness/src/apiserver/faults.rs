@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::journal::{FaultFact, Journal, What};
-use crate::system::Killer;
+use crate::killer::Killer;
 
 /// The failures of one case.
 pub(super) struct Faults {

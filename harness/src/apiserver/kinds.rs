@@ -76,6 +76,11 @@ const QUESTIONS: [&str; 6] = [
     "tokenreviews",
 ];
 
+/// The finalizer of claims.
+pub(super) const CLAIM_PROTECTION: &str = "kubernetes.io/pvc-protection";
+/// The finalizer of volumes.
+pub(super) const VOLUME_PROTECTION: &str = "kubernetes.io/pv-protection";
+
 /// The kind of that name.
 pub(super) fn followed(resource: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.resource == resource)

@@ -23,7 +23,8 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::case::Case;
-use super::exchange::{Asked, Reply, Whole, answer};
+use super::message::{ClientRequest, Reply, Whole};
+use super::proxy::answer;
 
 /// Bytes that the body of a request may have, as for the real server.
 const BODY_MAX: usize = 3 << 20;
@@ -48,7 +49,7 @@ struct Cut;
 
 impl Listening {
     /// Opens a free port of 127.0.0.1 for a case.
-    pub(super) async fn open(case: &Arc<Case>, with_tls: bool) -> std::io::Result<Self> {
+    async fn open(case: &Arc<Case>, with_tls: bool) -> std::io::Result<Self> {
         let tls = match with_tls {
             true => Some(Tls::generate(Ipv4Addr::LOCALHOST.into()).map_err(std::io::Error::other)?),
             false => None,
@@ -88,6 +89,13 @@ impl Listening {
             token,
         };
         config.write(path)
+    }
+}
+
+impl Case {
+    /// Opens a listener before the server.
+    pub(crate) async fn listen(self: &Arc<Self>, with_tls: bool) -> std::io::Result<Listening> {
+        Listening::open(self, with_tls).await
     }
 }
 
@@ -142,7 +150,7 @@ async fn serve(case: Arc<Case>, request: Request<Incoming>) -> Result<Response<B
         let text = "the request is larger than an API server takes";
         return Ok(whole(Whole::failure(413, "RequestEntityTooLarge", text)));
     };
-    let asked = Asked {
+    let asked = ClientRequest {
         client,
         is_ours: false,
         method: head.method,

@@ -6,10 +6,10 @@
 //!
 //! - `upstream`: the server itself, and whether it can be used at all.
 //! - `names`: how a case gets names of its own there, so that it collides with nothing and can touch nothing of others.
-//! - `hub`, `witness`: what happened to the case's objects, from watches of the run's own, and who did it.
-//! - `exchange`, `outcome`, `stream`, `listen`, `client`: requests and watches.
+//! - `watch_hub`, `attribution`: what happened to the case's objects, from watches of the run's own, and who did it.
+//! - `proxy`, `outcome`, `stream`, `listen`, `client`: requests and watches.
 //! - `faults`: failures on demand, before the server.
-//! - `surroundings`: what no bare API server does and cases rely on.
+//! - `controllers`: what no bare API server does and cases rely on.
 //! - `clean`: removing what a run created.
 //! - `skips`: what cases want of a server that no proxy can give.
 //!
@@ -17,42 +17,49 @@
 //! so that plan, driver, systems, journal and judge are exactly those of a run against the server in memory: a difference between
 //! two runs is then a difference between the servers.
 
+mod attribution;
 mod case;
 mod clean;
 mod client;
-mod exchange;
+mod controllers;
+mod creation;
 mod faults;
-mod hub;
+mod follow;
 mod kinds;
 mod listen;
+mod message;
 mod names;
+mod note;
 mod outcome;
+mod outgoing;
+mod proxy;
+mod random;
 mod skips;
 mod stream;
-mod surroundings;
 mod upstream;
-mod witness;
+mod watch_hub;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use hyper::Method;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::task::AbortHandle;
 
 pub(crate) use case::Case;
 pub(crate) use client::{Refused, call};
+pub(crate) use creation::finish_create;
 pub(crate) use listen::Listening;
 pub use names::{CASE_LABEL, RUN_LABEL};
 pub use upstream::ConnectError;
 
 use crate::journal::Journal;
-use crate::system::Killer;
-use hub::Hub;
+use crate::killer::Killer;
 use names::Names;
+use random::random;
 use upstream::Upstream;
+use watch_hub::WatchHub;
 
 /// A real API server that the cases of a run share. Clones are handles of the same one.
 #[derive(Clone)]
@@ -60,7 +67,7 @@ pub struct RealServer(Arc<Shared>);
 
 struct Shared {
     upstream: Upstream,
-    hub: Arc<Hub>,
+    hub: Arc<WatchHub>,
     tasks: Vec<AbortHandle>,
     /// What makes the names of this run unlike all others'.
     run: String,
@@ -81,7 +88,7 @@ impl RealServer {
         let version = upstream.check(kubeconfig).await?;
         let run = random(6);
         let (hub, tasks) =
-            Hub::start(upstream.clone(), &run)
+            WatchHub::start(upstream.clone(), &run)
                 .await
                 .map_err(|lost| ConnectError::Unreachable {
                     path: PathBuf::from(kubeconfig),
@@ -119,13 +126,14 @@ impl RealServer {
     pub(crate) async fn case(&self, journal: &Journal, killer: Killer) -> Result<Arc<Case>, String> {
         let number = self.0.cases.fetch_add(1, Ordering::Relaxed);
         let names = Names::new(&self.0.run, number);
-        let case = Case::start(
+        let case = Case::new(
             self.0.upstream.clone(),
             self.0.hub.clone(),
             names,
             journal,
             killer,
         );
+        follow::start(&case);
         {
             let mut running = self.0.running.lock();
             if self.0.is_over.load(Ordering::Acquire) {
@@ -141,7 +149,7 @@ impl RealServer {
     pub(crate) async fn end(&self, case: &Case) -> Vec<String> {
         case.end().await;
         let mut left = Vec::new();
-        let objects = case.witness.objects();
+        let objects = case.attribution.objects();
         for kind in case.kinds() {
             let own = objects.iter().filter(|(key, _)| *key.resource == *kind.resource);
             let own: Vec<Value> = own
@@ -188,39 +196,4 @@ impl Drop for Shared {
     fn drop(&mut self) {
         self.tasks.iter().for_each(AbortHandle::abort);
     }
-}
-
-/// Does to an object that was just made what controllers do at once in every cluster. `wanted`: as it was asked for.
-pub(crate) async fn furnish(case: &Arc<Case>, wanted: &Value, made: Value) -> Result<Value, Refused> {
-    let name = made["metadata"]["name"].as_str().unwrap_or_default();
-    match made["kind"].as_str() {
-        Some("Namespace") => give_account(case, name).await.map(|()| made),
-        // The server keeps pods away from a node until a controller has seen that it is ready.
-        Some("Node") if made["spec"]["taints"] != wanted["spec"]["taints"] => {
-            let taints = json!({"spec": {"taints": wanted["spec"]["taints"]}});
-            let path = format!("/api/v1/nodes/{name}");
-            call(case, crate::system::HARNESS, Method::PATCH, &path, Some(taints)).await
-        }
-        _ => Ok(made),
-    }
-}
-
-/// The account that pods of a namespace run as, without a token in them.
-async fn give_account(case: &Arc<Case>, namespace: &str) -> Result<(), Refused> {
-    let account = json!({
-        "apiVersion": "v1", "kind": "ServiceAccount", "automountServiceAccountToken": false,
-        "metadata": {"name": "default", "namespace": namespace},
-    });
-    let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts");
-    match call(case, crate::system::HARNESS, Method::POST, &path, Some(account)).await {
-        Err(refused) if refused.code != 409 => Err(refused),
-        _ => Ok(()),
-    }
-}
-
-/// Random lower-case letters and digits.
-fn random(length: usize) -> String {
-    const SIGNS: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyz";
-    let sign = |_| char::from(SIGNS[rand::random_range(0..SIGNS.len())]);
-    (0..length).map(sign).collect()
 }

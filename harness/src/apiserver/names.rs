@@ -185,7 +185,7 @@ impl Names {
         if !name.is_empty() {
             metadata.insert("name".to_owned(), self.theirs(&name).into());
         } else if verb == Verb::Create && !generate.is_empty() {
-            let name = self.theirs(&format!("{generate}{}", super::random(5)));
+            let name = self.theirs(&format!("{generate}{}", super::random::random(5)));
             metadata.insert("name".to_owned(), name.into());
         }
     }

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use fake_apiserver::Verb;
 use serde_json::Value;
 
+use super::attribution::{Key, Made, OpenWrite, Touch, revision};
 use super::case::Case;
-use super::exchange::{Wanted, Whole, passed_on};
 use super::kinds::is_question;
+use super::message::{Wanted, Whole, passed_on};
 use super::upstream::Answer;
-use super::witness::{Key, Made, OpenWrite, Touch, revision};
 
 /// Announces a write.
 pub(super) fn announce<'c>(case: &'c Case, wanted: &Wanted) -> OpenWrite<'c> {
@@ -20,7 +20,7 @@ pub(super) fn announce<'c>(case: &'c Case, wanted: &Wanted) -> OpenWrite<'c> {
         namespace: path.namespace.clone(),
         name: path.name.clone(),
     };
-    case.witness.announce(&wanted.asked.client, touch)
+    case.attribution.announce(&wanted.asked.client, touch)
 }
 
 /// Takes an answer in: what a write has made is told, and waited for.
@@ -64,7 +64,7 @@ async fn attribute(case: &Case, wanted: &Wanted, value: &Value, open: OpenWrite<
             open.made(Made::Something(key.clone()));
             drop(open);
             let is_bound = |pod: Option<&Value>| pod.is_none_or(|pod| pod["spec"]["nodeName"].is_string());
-            case.witness.seen_of(&key, is_bound).await;
+            case.attribution.seen_of(&key, is_bound).await;
         }
         (Verb::Create, Some("eviction")) => gone(case, key, open).await,
         (Verb::Create, Some(_)) => {}
@@ -78,7 +78,7 @@ async fn attribute(case: &Case, wanted: &Wanted, value: &Value, open: OpenWrite<
             keys.iter().for_each(|key| open.made(Made::Gone(key.clone())));
             drop(open);
             for key in keys {
-                case.witness.seen_of(&key, |object| object.is_none()).await;
+                case.attribution.seen_of(&key, |object| object.is_none()).await;
             }
         }
         (Verb::Update | Verb::Patch, _) if is_there && is_over(value) => gone(case, key, open).await,
@@ -86,7 +86,7 @@ async fn attribute(case: &Case, wanted: &Wanted, value: &Value, open: OpenWrite<
             let revision = revision(value);
             open.made(Made::Revision(revision));
             drop(open);
-            case.witness.seen(&resource, revision).await;
+            case.attribution.seen(&resource, revision).await;
         }
     }
 }
@@ -94,7 +94,7 @@ async fn attribute(case: &Case, wanted: &Wanted, value: &Value, open: OpenWrite<
 async fn gone(case: &Case, key: Key, open: OpenWrite<'_>) {
     open.made(Made::Gone(key.clone()));
     drop(open);
-    case.witness.seen_of(&key, |object| object.is_none()).await;
+    case.attribution.seen_of(&key, |object| object.is_none()).await;
 }
 
 /// Whether an object that was deleted waits for somebody.

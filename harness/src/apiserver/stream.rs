@@ -2,43 +2,23 @@
 
 use std::sync::Arc;
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 use fake_apiserver::ResourcePath;
 use futures::{Stream, StreamExt};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
+use super::attribution::revision;
 use super::case::Case;
-use super::exchange::{Reply, Wanted, Whole, note, request};
 use super::faults::Watched;
+use super::message::{Events, Reply, Wanted, Whole, line, only_error};
+use super::note::note;
+use super::outgoing::request;
 use super::upstream::lines;
-use super::witness::revision;
 use crate::journal::{Change, DeliveryFact, What};
 
 /// Events that a client may be behind before the server waits for it.
 const BEHIND: usize = 64;
-
-/// The events of a watch, as they are sent to the client.
-pub(super) struct Events(mpsc::Receiver<Bytes>);
-
-impl Events {
-    /// The lines to send.
-    pub(super) fn into_stream(self) -> impl Stream<Item = Bytes> {
-        futures::stream::unfold(
-            self.0,
-            |mut lines| async move { Some((lines.recv().await?, lines)) },
-        )
-    }
-}
-
-/// A watch that consists of one error.
-pub(super) fn only_error(status: &Value) -> Events {
-    let (sender, receiver) = mpsc::channel(1);
-    let event = json!({"type": "ERROR", "object": status});
-    // There is room for one, and the receiver is here.
-    let _ = sender.try_send(line(&event));
-    Events(receiver)
-}
 
 /// Begins a watch.
 pub(super) async fn begin(case: &Arc<Case>, wanted: Wanted) -> Reply {
@@ -166,24 +146,18 @@ impl Carrier {
             _ => object,
         };
         let revision = revision(object);
-        self.case.witness.seen(&self.path.resource, revision).await;
+        self.case.attribution.seen(&self.path.resource, revision).await;
         let text = |field: &str| object["metadata"][field].as_str().map(str::to_owned);
-        self.case.witness.journal().append(What::Delivery(DeliveryFact {
-            client: self.client.clone(),
-            change,
-            resource: self.path.resource.as_str().into(),
-            namespace: text("namespace"),
-            name: text("name").unwrap_or_default(),
-            revision,
-        }));
+        self.case
+            .attribution
+            .journal()
+            .append(What::Delivery(DeliveryFact {
+                client: self.client.clone(),
+                change,
+                resource: self.path.resource.as_str().into(),
+                namespace: text("namespace"),
+                name: text("name").unwrap_or_default(),
+                revision,
+            }));
     }
-}
-
-fn line(event: &Value) -> Bytes {
-    let mut line = BytesMut::new().writer();
-    // Neither writing to memory nor a value can fail.
-    let _ = serde_json::to_writer(&mut line, event);
-    let mut line = line.into_inner();
-    line.put_u8(b'\n');
-    line.freeze()
 }

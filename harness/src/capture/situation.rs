@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::CaptureOptions;
+use super::options::CaptureOptions;
 use crate::pod::{claims_of, class_of, volumes_of};
 
 /// The objects do not say what to capture.

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
-use super::CaptureOptions;
 use super::flow::{flow, scalar};
 use super::names::{Kind, Names, keys_of};
+use super::options::CaptureOptions;
 use super::reduce;
 use super::situation::{Situation, name_of, namespace_of};
 use fake_apiserver::quantity::Quantity;

@@ -7,12 +7,13 @@ use fake_apiserver::ResourceRef;
 use fake_csi::{Effect as CsiEffect, Method, Rule};
 use serde_json::{Value, json};
 
+use super::Cluster;
 use super::address::at;
-use super::{Cluster, StartError};
 use crate::apiserver::Refused;
 use crate::journal::{ActionFact, What};
 use crate::plan::{Action, Effect, Plan, Script, Target, objects};
 use crate::scenario::Role;
+use crate::start_error::StartError;
 
 const CAPACITIES: &str = "csistoragecapacities";
 
@@ -85,9 +86,9 @@ impl Cluster {
 
     /// Brings the harness's own view up to date.
     fn catch_up(&mut self) {
-        for fact in self.journal.since(self.world_seen) {
-            self.world_seen = fact.seq + 1;
-            self.world.apply(&fact);
+        for fact in self.journal.since(self.state_seen) {
+            self.state_seen = fact.seq + 1;
+            self.state.apply(&fact);
         }
     }
 
@@ -116,7 +117,7 @@ impl Cluster {
                 let merge = json!({"spec": {"drivers": drivers}});
                 self.local.patch_merge(&at("csinodes", None, node), merge).await?;
             }
-            Action::Ask(ask) => self.ask(plan, ask).await?,
+            Action::CsiCall(ask) => self.ask(plan, ask).await?,
             Action::Mount(pod) => self.mount(&plan.driver.name, pod).await?,
             Action::Script(script) => {
                 let scripted = self.driver.script(rule(script)?);
@@ -201,10 +202,10 @@ impl Cluster {
             Target::Capacity { class, segment } => {
                 let is_meant = |object: &Value| {
                     object["storageClassName"] == class.as_str()
-                        && plan.segments.spell_topology(object.get("nodeTopology")) == *segment
+                        && plan.segments.format_topology(object.get("nodeTopology")) == *segment
                 };
                 let found: Vec<_> = self
-                    .world
+                    .state
                     .objects(CAPACITIES)
                     .filter(|(_, object)| is_meant(object))
                     .map(|((namespace, name), _)| at(CAPACITIES, namespace.as_deref(), name))

@@ -8,12 +8,13 @@ use fake_apiserver::{ApiServer, LocalClient, Release, ResourceRef, Rule, RuleId,
 use hyper::Method;
 use serde_json::Value;
 
-use super::StartError;
 use super::observe::ApiObserver;
-use crate::apiserver::{Case, Listening, RealServer, Refused, call, furnish};
+use crate::apiserver::{Case, Listening, RealServer, Refused, call, finish_create};
 use crate::journal::Journal;
+use crate::killer::Killer;
 use crate::plan::Plan;
-use crate::system::{Killer, Systems};
+use crate::start_error::StartError;
+use crate::system::Systems;
 
 /// An API server.
 pub(super) enum Api {
@@ -224,7 +225,7 @@ impl Client {
                     ResourceRef::of(&object).and_then(|place| place.collection().path_in(group_version));
                 let path = place.ok_or_else(|| unknown(&object["kind"].to_string()))?;
                 let made = call(case, name, Method::POST, &path, Some(object.clone())).await?;
-                Ok(Arc::new(furnish(case, &object, made).await?))
+                Ok(Arc::new(finish_create(case, &object, made).await?))
             }
         }
     }

@@ -7,19 +7,19 @@ use serde_json::{Value, json};
 
 use super::address::at;
 use super::api::Client;
+use crate::cluster_state::ClusterState;
 use crate::pod::claims_of;
-use crate::world::World;
 
 const ATTACHMENTS: &str = "volumeattachments";
 
 /// Brings the attachments of a pod's volumes in order.
-pub(super) async fn attach(world: &World, client: &Client, pod: &Value) {
+pub(super) async fn attach(cluster: &ClusterState, client: &Client, pod: &Value) {
     let Some(node) = pod["spec"]["nodeName"].as_str() else {
         return;
     };
-    for (volume, driver) in volumes(world, pod) {
+    for (volume, driver) in volumes(cluster, pod) {
         let name = attachment(&volume, node);
-        if !needs_attachment(world, &driver) || world.object(ATTACHMENTS, None, &name).is_some() {
+        if !needs_attachment(cluster, &driver) || cluster.object(ATTACHMENTS, None, &name).is_some() {
             continue;
         }
         let created = client.create(json!({
@@ -34,19 +34,19 @@ pub(super) async fn attach(world: &World, client: &Client, pod: &Value) {
 }
 
 /// Removes the attachments that only a pod that is gone had needed.
-pub(super) async fn detach(world: &World, client: &Client, pod: &Value) {
+pub(super) async fn detach(cluster: &ClusterState, client: &Client, pod: &Value) {
     let Some(node) = pod["spec"]["nodeName"].as_str() else {
         return;
     };
-    let others: Vec<String> = world
+    let others: Vec<String> = cluster
         .objects("pods")
         .filter(|(_, other)| other["spec"]["nodeName"] == node)
-        .flat_map(|(_, other)| volumes(world, other))
+        .flat_map(|(_, other)| volumes(cluster, other))
         .map(|(volume, _)| volume)
         .collect();
-    for (volume, _) in volumes(world, pod) {
+    for (volume, _) in volumes(cluster, pod) {
         let name = attachment(&volume, node);
-        if others.contains(&volume) || world.object(ATTACHMENTS, None, &name).is_none() {
+        if others.contains(&volume) || cluster.object(ATTACHMENTS, None, &name).is_none() {
             continue;
         }
         if let Err(status) = client.delete(&at(ATTACHMENTS, None, &name)).await {
@@ -56,8 +56,8 @@ pub(super) async fn detach(world: &World, client: &Client, pod: &Value) {
 }
 
 /// CSIDriver.spec.attachRequired: without an object, and where it does not say, a volume is attached.
-fn needs_attachment(world: &World, driver: &str) -> bool {
-    let object = world.object("csidrivers", None, driver);
+fn needs_attachment(cluster: &ClusterState, driver: &str) -> bool {
+    let object = cluster.object("csidrivers", None, driver);
     object.is_none_or(|object| object["spec"]["attachRequired"] != false)
 }
 
@@ -67,12 +67,12 @@ fn attachment(volume: &str, node: &str) -> String {
 }
 
 /// The CSI volumes behind the claims of a pod, each with its driver.
-fn volumes(world: &World, pod: &Value) -> Vec<(String, String)> {
+fn volumes(cluster: &ClusterState, pod: &Value) -> Vec<(String, String)> {
     let namespace = pod["metadata"]["namespace"].as_str();
     let volume = |claim: String| {
-        let claim = world.object("persistentvolumeclaims", namespace, &claim)?;
+        let claim = cluster.object("persistentvolumeclaims", namespace, &claim)?;
         let volume = claim["spec"]["volumeName"].as_str()?;
-        let found = world.object("persistentvolumes", None, volume)?;
+        let found = cluster.object("persistentvolumes", None, volume)?;
         let driver = found["spec"]["csi"]["driver"].as_str()?;
         Some((volume.to_owned(), driver.to_owned()))
     };

@@ -13,9 +13,9 @@ use super::address::at;
 use super::api::Client;
 use super::attach::{attach, detach};
 use crate::apiserver::Refused;
+use crate::cluster_state::ClusterState;
 use crate::journal::{Change, CommitFact, Journal, What};
 use crate::pod::class_of;
-use crate::world::World;
 
 /// Client name of the controllers.
 pub(super) const CLIENT: &str = "controllers";
@@ -34,7 +34,7 @@ const VOLUMES: &str = "persistentvolumes";
 /// Runs until it is dropped.
 pub(super) async fn run(journal: Journal, client: Client, provision: bool) {
     let mut controllers = Controllers {
-        world: World::default(),
+        cluster: ClusterState::default(),
         client,
         provision,
     };
@@ -42,7 +42,7 @@ pub(super) async fn run(journal: Journal, client: Client, provision: bool) {
     loop {
         for fact in journal.since(next) {
             next = fact.seq + 1;
-            controllers.world.apply(&fact);
+            controllers.cluster.apply(&fact);
             if let What::Commit(commit) = &fact.what {
                 controllers.react(commit).await;
             }
@@ -52,7 +52,7 @@ pub(super) async fn run(journal: Journal, client: Client, provision: bool) {
 }
 
 struct Controllers {
-    world: World,
+    cluster: ClusterState,
     client: Client,
     /// Whether claims are provisioned here, because nobody else does.
     provision: bool,
@@ -66,9 +66,9 @@ impl Controllers {
         match (&*commit.resource, gone) {
             ("pods", false) => {
                 self.create_ephemeral_claims(&commit.object).await;
-                attach(&self.world, &self.client, &commit.object).await;
+                attach(&self.cluster, &self.client, &commit.object).await;
             }
-            ("pods", true) => detach(&self.world, &self.client, &commit.object).await,
+            ("pods", true) => detach(&self.cluster, &self.client, &commit.object).await,
             (VOLUMES, false) => self.bind_by_volume(&commit.object).await,
             (CLAIMS, false) => self.bind(&commit.object).await,
             (CLAIMS, true) => self.release(&commit.object).await,
@@ -81,7 +81,7 @@ impl Controllers {
         for volume in pod["spec"]["volumes"].as_array().into_iter().flatten() {
             let template = &volume["ephemeral"]["volumeClaimTemplate"];
             let claim = format!("{name}-{}", volume["name"].as_str().unwrap_or_default());
-            if template.is_null() || self.world.object(CLAIMS, Some(namespace), &claim).is_some() {
+            if template.is_null() || self.cluster.object(CLAIMS, Some(namespace), &claim).is_some() {
                 continue;
             }
             let owner = json!({
@@ -110,7 +110,7 @@ impl Controllers {
             return;
         };
         let claim = self
-            .world
+            .cluster
             .object(CLAIMS, reserved["namespace"].as_str(), claim_name);
         let is_this =
             |claim: &&Arc<Value>| reserved["uid"].is_null() || reserved["uid"] == claim["metadata"]["uid"];
@@ -163,7 +163,7 @@ impl Controllers {
             let same_uid = reserved["uid"].is_null() || reserved["uid"] == claim["metadata"]["uid"];
             reserved["name"] == name && reserved["namespace"] == namespace && same_uid
         };
-        self.world
+        self.cluster
             .objects(VOLUMES)
             .find(|(_, volume)| is_reserved(volume))
             .map(|(_, volume)| volume.clone())
@@ -173,7 +173,7 @@ impl Controllers {
     async fn ask_for_volume(&self, claim: &Value) {
         let (namespace, name) = place_of(claim);
         let class = class_of(claim).unwrap_or_default();
-        let Some(class) = self.world.object("storageclasses", None, class) else {
+        let Some(class) = self.cluster.object("storageclasses", None, class) else {
             return;
         };
         let annotations = &claim["metadata"]["annotations"];
@@ -203,7 +203,7 @@ impl Controllers {
     async fn release(&self, claim: &Value) {
         let is_of_claim = |volume: &Value| volume["spec"]["claimRef"]["uid"] == claim["metadata"]["uid"];
         for ((_, name), _) in self
-            .world
+            .cluster
             .objects(VOLUMES)
             .filter(|(_, volume)| is_of_claim(volume))
         {

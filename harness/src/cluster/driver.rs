@@ -8,14 +8,14 @@ use std::time::Duration;
 use fake_csi::{Caller, Figure, Forwarder, NodeIdentity, Question, Reply};
 use futures::future::join_all;
 use serde_json::Value;
-use tokio::sync::OwnedSemaphorePermit;
 
-use super::observe::CsiObserver;
-use super::{Cluster, Endpoint, StartError};
+use super::Cluster;
+use super::endpoint::Endpoint;
 use crate::journal::{AnswerFact, ProcessEvent, ProcessFact, What};
-use crate::plan::{Ask, AskKind, Plan};
+use crate::plan::{CsiCall, CsiCallKind, Plan};
 use crate::scenario::Role;
 use crate::segment::{Segment, Segments};
+use crate::start_error::StartError;
 
 /// How long a question of a case may take.
 pub(super) const ANSWER: Duration = Duration::from_secs(10);
@@ -25,49 +25,6 @@ const START: Duration = Duration::from_secs(30);
 
 /// Pause between two probes of a driver that starts: nothing but asking it tells when it is ready.
 const PROBE_AGAIN: Duration = Duration::from_millis(20);
-
-/// A driver of somebody else's.
-pub(super) struct Foreign {
-    observer: Arc<CsiObserver>,
-    /// Where it runs already; none: one process for each endpoint is started.
-    socket: Option<PathBuf>,
-    /// By client name: the sockets before it.
-    forwarders: BTreeMap<String, Forwarder>,
-    /// Kept for its drop: other cases wait for the same driver.
-    _turn: Option<OwnedSemaphorePermit>,
-}
-
-impl Foreign {
-    /// For a plan in which somebody else plays the driver.
-    pub(super) async fn of(
-        plan: &Plan,
-        systems: &crate::system::Systems,
-        observer: CsiObserver,
-    ) -> Option<Self> {
-        let is_played = systems.by_role.contains_key(&Role::Driver) || systems.driver_socket.is_some();
-        if !is_played || !plan.roles.contains(&Role::Driver) {
-            return None;
-        }
-        let turn = match &systems.driver_socket {
-            // It is never closed, and without a permit it would only be busier.
-            Some(socket) => socket.turn.clone().acquire_owned().await.ok(),
-            None => None,
-        };
-        Some(Foreign {
-            observer: Arc::new(observer),
-            socket: systems.driver_socket.as_ref().map(|socket| socket.path.clone()),
-            forwarders: BTreeMap::new(),
-            _turn: turn,
-        })
-    }
-
-    /// Resolves when no call is in flight.
-    pub(super) async fn quiet(&self) {
-        for forwarder in self.forwarders.values() {
-            forwarder.quiet().await;
-        }
-    }
-}
 
 impl Cluster {
     /// Opens the endpoint of a node, or the central one.
@@ -93,7 +50,7 @@ impl Cluster {
             what: "listen on the driver's socket",
             source,
         };
-        let running = if self.foreign.is_some() {
+        let running = if self.external.is_some() {
             self.forward(name.clone(), &socket).await?
         } else {
             let identity = name.clone().map(|node_id| NodeIdentity {
@@ -115,8 +72,8 @@ impl Cluster {
         let ending = join_all(running.map(fake_csi::Running::stop));
         // Together: a call that hangs ends with the process behind the socket.
         tokio::join!(ending, self.fleet.stop(Role::Driver));
-        if let Some(foreign) = &mut self.foreign {
-            foreign.forwarders.clear();
+        if let Some(external) = &mut self.external {
+            external.forwarders.clear();
         }
     }
 
@@ -140,7 +97,10 @@ impl Cluster {
             source,
         };
         let client = Role::Driver.client(node.as_deref());
-        let running = self.foreign.as_ref().and_then(|foreign| foreign.socket.clone());
+        let running = self
+            .external
+            .as_ref()
+            .and_then(|external| external.socket.clone());
         let theirs = match running {
             Some(path) => path,
             None => {
@@ -155,11 +115,11 @@ impl Cluster {
             }
         };
         self.probed(&client, &theirs).await.map_err(io)?;
-        let observer = self.foreign.as_ref().map(|it| it.observer.clone() as Arc<_>);
+        let observer = self.external.as_ref().map(|it| it.observer.clone() as Arc<_>);
         let forwarder = Forwarder::new(&theirs, node, observer).map_err(io)?;
         let listening = forwarder.listen(socket).map_err(io)?;
-        if let Some(foreign) = &mut self.foreign {
-            foreign.forwarders.insert(client, forwarder);
+        if let Some(external) = &mut self.external {
+            external.forwarders.insert(client, forwarder);
         }
         Ok(listening)
     }
@@ -200,7 +160,7 @@ impl Cluster {
     }
 
     /// Puts a question to the driver, at the endpoint of the node that it is about, and writes the answer down.
-    pub(super) async fn ask(&self, plan: &Plan, ask: &Ask) -> Result<(), StartError> {
+    pub(super) async fn ask(&self, plan: &Plan, ask: &CsiCall) -> Result<(), StartError> {
         let io = |source| StartError::Io {
             what: "ask the driver",
             source,
@@ -226,7 +186,7 @@ impl Cluster {
             name: ask.name.clone(),
             call: ask.kind.method().to_owned(),
             class: ask.class.clone(),
-            segment: ask.segment.as_ref().map(|segment| plan.segments.spell(segment)),
+            segment: ask.segment.as_ref().map(|segment| plan.segments.format(segment)),
             code: reply.code.to_owned(),
             message: reply.message,
             told: told
@@ -238,26 +198,26 @@ impl Cluster {
 
     /// The endpoint on the node of a segment, or the first one: it answers for all.
     fn socket_for(&self, segments: &Segments, segment: Option<&Segment>) -> PathBuf {
-        let node = segment.map(|segment| segments.spell(segment));
+        let node = segment.map(|segment| segments.format(segment));
         let own = self.endpoints.get(&node);
         let endpoint = own.or_else(|| self.endpoints.values().next());
         endpoint.map(|it| it.socket.clone()).unwrap_or_default()
     }
 
     /// The question with all figures filled in; the error names one that is not there.
-    fn question(&self, ask: &Ask) -> Result<Question, String> {
+    fn question(&self, ask: &CsiCall) -> Result<Question, String> {
         let segment = ask.segment.clone();
         Ok(match &ask.kind {
-            AskKind::Plain("GetPluginInfo") => Question::PluginInfo,
-            AskKind::Plain("GetPluginCapabilities") => Question::PluginCapabilities,
-            AskKind::Plain("Probe") => Question::Probe,
-            AskKind::Plain("ControllerGetCapabilities") => Question::ControllerCapabilities,
-            AskKind::Plain(_) => Question::NodeInfo,
-            AskKind::Capacity(parameters) => Question::Capacity {
+            CsiCallKind::Plain("GetPluginInfo") => Question::PluginInfo,
+            CsiCallKind::Plain("GetPluginCapabilities") => Question::PluginCapabilities,
+            CsiCallKind::Plain("Probe") => Question::Probe,
+            CsiCallKind::Plain("ControllerGetCapabilities") => Question::ControllerCapabilities,
+            CsiCallKind::Plain(_) => Question::NodeInfo,
+            CsiCallKind::Capacity(parameters) => Question::Capacity {
                 segment,
                 parameters: parameters.clone(),
             },
-            AskKind::Create {
+            CsiCallKind::Create {
                 volume,
                 size,
                 parameters,
@@ -271,7 +231,7 @@ impl Cluster {
                     parameters: parameters.clone(),
                 }
             }
-            AskKind::Delete(of) => {
+            CsiCallKind::Delete(of) => {
                 let id = self.figure(of, "id");
                 let id = id.as_ref().and_then(Value::as_str);
                 Question::Delete {
@@ -282,7 +242,7 @@ impl Cluster {
     }
 
     fn figure(&self, answer: &str, name: &str) -> Option<Value> {
-        let (_, answer) = self.world.answer(answer)?;
+        let (_, answer) = self.state.answer(answer)?;
         answer.told.get(name).cloned()
     }
 }

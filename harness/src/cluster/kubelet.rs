@@ -5,12 +5,13 @@
 use fake_csi::{Caller, Question, Reply};
 use serde_json::{Value, json};
 
+use super::Cluster;
 use super::act::Problem;
 use super::driver::ANSWER;
-use super::{Cluster, StartError};
 use crate::apiserver::Refused;
 use crate::plan::WORKLOADS;
 use crate::pod::{claim_of, volumes_of};
+use crate::start_error::StartError;
 
 /// Client name of the kubelet.
 const CLIENT: &str = "kubelet";
@@ -26,7 +27,7 @@ impl Cluster {
     /// Publishes the volumes of a pod on its node; the error says why nobody could try.
     pub(super) async fn mount(&self, driver: &str, name: &str) -> Result<(), Problem> {
         let refused = |message: String| Err(Problem::Refused(message));
-        let Some(pod) = self.world.object("pods", Some(WORKLOADS), name) else {
+        let Some(pod) = self.state.object("pods", Some(WORKLOADS), name) else {
             return refused(format!("there is no pod {name}"));
         };
         let Some(node) = pod["spec"]["nodeName"].as_str() else {
@@ -87,10 +88,10 @@ impl Cluster {
     fn handle(&self, driver: &str, pod: &Value, volume: &Value) -> Option<String> {
         let claim = claim_of(pod, volume)?;
         let claim = self
-            .world
+            .state
             .object("persistentvolumeclaims", Some(WORKLOADS), &claim)?;
         let bound = claim["spec"]["volumeName"].as_str()?;
-        let csi = &self.world.object("persistentvolumes", None, bound)?["spec"]["csi"];
+        let csi = &self.state.object("persistentvolumes", None, bound)?["spec"]["csi"];
         (csi["driver"] == driver).then(|| csi["volumeHandle"].as_str().map(str::to_owned))?
     }
 

@@ -8,7 +8,9 @@ mod api;
 mod attach;
 mod controllers;
 mod driver;
+mod endpoint;
 mod extender;
+mod external_driver;
 mod kubelet;
 mod observe;
 mod owner;
@@ -26,55 +28,22 @@ use serde_json::Value;
 use tokio::task::JoinHandle;
 
 use crate::apiserver::Refused;
+use crate::client_name::HARNESS;
+use crate::cluster_state::ClusterState;
 use crate::journal::Journal;
-use crate::machine::{self, Shortage};
+use crate::killer::Killer;
 use crate::plan::{NAMESPACE, Plan};
 use crate::record;
-use crate::run::RunOptions;
+use crate::run_options::RunOptions;
 use crate::scenario::Role;
 use crate::segment::Segment;
-use crate::system::{Access, ChildAccess, Fleet, HARNESS, Killer, Settings, Systems};
-use crate::world::World;
+use crate::start_error::StartError;
+use crate::system::{Access, ChildAccess, Fleet, Settings, Systems};
 use api::{Api, Client};
+use endpoint::Endpoint;
+use external_driver::ExternalDriver;
 use observe::CsiObserver;
 use settings::{cost_factor, driver_spec, settings};
-
-/// The environment, or a file of ours, is not as it must be; says nothing about a system under test.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// No socket or folder could be had.
-    #[error("cannot {what}: {source}; {}", machine::remedy(source, &std::env::temp_dir(), "set TMPDIR to another folder"))]
-    Io {
-        /// What was tried.
-        what: &'static str,
-        /// Why it failed.
-        source: std::io::Error,
-    },
-    /// The API server refused an object of the case.
-    #[error("{source_file}: step `{step}`: the API server refuses “{action}”: {message}")]
-    Refused {
-        /// The case file.
-        source_file: String,
-        /// The step, or `cluster`.
-        step: String,
-        /// What the harness tried.
-        action: String,
-        /// The server's words.
-        message: String,
-    },
-    /// The machine had not what the case needed, so nobody knows what its failure means.
-    #[error("the case failed, but that proves nothing: {0}")]
-    Machine(#[from] Shortage),
-    /// The real API server can't be used any more.
-    #[error("the API server: {0}")]
-    ApiServer(String),
-    /// The driver can't be set up as the case wants it.
-    #[error("the case's driver: {0}")]
-    Driver(String),
-    /// No system plays a role that the case needs.
-    #[error("{0}")]
-    NoSystem(String),
-}
 
 /// A running cluster.
 pub(crate) struct Cluster {
@@ -83,7 +52,7 @@ pub(crate) struct Cluster {
     local: Client,
     driver: FakeDriver,
     /// Somebody else's driver in its place.
-    foreign: Option<driver::Foreign>,
+    external: Option<ExternalDriver>,
     /// The first node that runs the driver.
     first_node: Option<String>,
     /// Multiplies the time that a driver has to become ready.
@@ -100,8 +69,8 @@ pub(crate) struct Cluster {
     /// Resources that the harness has written to, and whose watchers may not know yet.
     untold: BTreeSet<String>,
     /// The state as the harness's own actions see it.
-    world: World,
-    world_seen: u64,
+    state: ClusterState,
+    state_seen: u64,
     /// Roles that the case has not stopped.
     active: Vec<Role>,
     settings: Settings,
@@ -115,14 +84,6 @@ pub(crate) struct Cluster {
     faults: BTreeMap<String, RuleId>,
     /// Scripts of the driver in force, by the case's names.
     scripts: BTreeMap<String, fake_csi::RuleId>,
-}
-
-struct Endpoint {
-    socket: PathBuf,
-    /// Of the node that it is on.
-    segment: Option<Segment>,
-    /// The endpoint ends with it; none while the driver is stopped.
-    running: Option<fake_csi::Running>,
 }
 
 impl Cluster {
@@ -147,7 +108,7 @@ impl Cluster {
             journal: journal.clone(),
             segments: plan.segments.clone(),
         };
-        let foreign = driver::Foreign::of(plan, systems, observer.clone()).await;
+        let external = ExternalDriver::of(plan, systems, observer.clone()).await;
         let driver = FakeDriver::new(driver_spec(plan), Some(Arc::new(observer)));
         for cost in &plan.driver.costs {
             driver
@@ -166,7 +127,7 @@ impl Cluster {
             api,
             local,
             driver,
-            foreign,
+            external,
             patience,
             first_node: plan.driver_nodes.first().map(|(node, _)| node.clone()),
             sockets: 0,
@@ -175,8 +136,8 @@ impl Cluster {
             fleet,
             journal: journal.clone(),
             untold: BTreeSet::new(),
-            world: World::default(),
-            world_seen: 0,
+            state: ClusterState::default(),
+            state_seen: 0,
             active: Vec::new(),
             settings: Settings {
                 extenders: extenders.settings(),

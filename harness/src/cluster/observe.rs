@@ -9,8 +9,8 @@ use crate::journal::{
     CallDetails, CallFact, Change, CommitFact, DeliveryFact, FaultFact, Journal, PlacedVolume, RequestFact,
     What,
 };
+use crate::killer::Killer;
 use crate::segment::Segments;
-use crate::system::Killer;
 use crate::unserved;
 
 /// Observes the API server.
@@ -156,7 +156,7 @@ impl csi::Observer for CsiObserver {
         };
         let placed = match event.outcome {
             Ok(csi::Answer::Volume { bytes, segment }) => Some(PlacedVolume {
-                segment: segment.map(|segment| self.segments.spell(&segment)),
+                segment: segment.map(|segment| self.segments.format(&segment)),
                 bytes,
             }),
             _ => None,
@@ -164,7 +164,7 @@ impl csi::Observer for CsiObserver {
         self.journal.append(What::Call(CallFact {
             method: event.method.as_str().to_owned(),
             node: event.node,
-            segment: event.segment.map(|segment| self.segments.spell(&segment)),
+            segment: event.segment.map(|segment| self.segments.format(&segment)),
             parameters: event.parameters,
             volume: event.volume_name.or_else(|| event.volume_id.clone()),
             volume_id: event.volume_id,

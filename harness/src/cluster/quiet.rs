@@ -25,8 +25,8 @@ impl Cluster {
         loop {
             self.api.quiet().await;
             let _ = tokio::time::timeout(HANGS, self.driver.quiet()).await;
-            if let Some(foreign) = &self.foreign {
-                let _ = tokio::time::timeout(HANGS, foreign.quiet()).await;
+            if let Some(external) = &self.external {
+                let _ = tokio::time::timeout(HANGS, external.quiet()).await;
             }
             let (from, began) = (self.journal.len(), self.journal.now());
             tokio::time::sleep(settle).await;

@@ -4,34 +4,39 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::predicate::{DiffRow, Offer, RowState, is_managed, row_key, spell_bytes};
+use super::rows::{DiffRow, Offer, RowState, is_managed, row_key};
+use crate::bytes::format_bytes;
+use crate::cluster_state::ClusterState;
 use crate::journal::AnswerFact;
 use crate::plan::{PUBLISHED, Plan};
 use crate::scenario::{AnswerSpec, Comparison, Expression, Relation, Relations};
-use crate::world::World;
 
 /// A row for each figure.
-pub(super) fn rows(plan: &Plan, world: &World, wanted: &BTreeMap<String, AnswerSpec>) -> Vec<DiffRow> {
+pub(super) fn rows(
+    plan: &Plan,
+    cluster: &ClusterState,
+    wanted: &BTreeMap<String, AnswerSpec>,
+) -> Vec<DiffRow> {
     let of_answer = |(name, figures): (&String, &AnswerSpec)| {
         let rows = figures
             .iter()
-            .map(|(figure, relations)| row(plan, world, (name, figure), relations));
+            .map(|(figure, relations)| row(plan, cluster, (name, figure), relations));
         rows.collect::<Vec<_>>()
     };
     wanted.iter().flat_map(of_answer).collect()
 }
 
-fn row(plan: &Plan, world: &World, (name, figure): (&str, &str), wanted: &Relations) -> DiffRow {
-    let answer = world.answer(name).map(|(_, answer)| answer);
+fn row(plan: &Plan, cluster: &ClusterState, (name, figure): (&str, &str), wanted: &Relations) -> DiffRow {
+    let answer = cluster.answer(name).map(|(_, answer)| answer);
     let got = answer.and_then(|answer| figure_of(answer, figure));
     let text = |other: &str, figure: &str| {
-        let (_, answer) = world.answer(other)?;
+        let (_, answer) = cluster.answer(other)?;
         Some(figure_of(answer, figure)?.as_str()?.to_owned())
     };
     let lookup = |other: &str, figure: &str| match (other, answer) {
-        (PUBLISHED, Some(answer)) => published(plan, world, answer, figure),
+        (PUBLISHED, Some(answer)) => published(plan, cluster, answer, figure),
         _ => {
-            let (_, answer) = world.answer(other)?;
+            let (_, answer) = cluster.answer(other)?;
             figure_of(answer, figure)?.as_i64().map(i128::from)
         }
     };
@@ -48,13 +53,13 @@ fn row(plan: &Plan, world: &World, (name, figure): (&str, &str), wanted: &Relati
         (false, Some(_)) => RowState::Differs,
         (false, None) => RowState::Missing,
     };
-    let want: Vec<String> = wanted.any.iter().map(|it| spell(it, &lookup)).collect();
+    let want: Vec<String> = wanted.any.iter().map(|it| format(it, &lookup)).collect();
     DiffRow {
         state,
         subject: vec![name.to_owned(), figure.to_owned()],
         want: want.join(" or "),
         got: match (got, answer) {
-            (Some(value), _) => spell_value(&value),
+            (Some(value), _) => format_value(&value),
             (None, Some(answer)) if answer.code != "OK" => format!("- ({})", answer.code),
             (None, _) => "-".to_owned(),
         },
@@ -70,11 +75,11 @@ fn figure_of(answer: &AnswerFact, name: &str) -> Option<Value> {
 }
 
 /// What the object for the class and segment of an answer says, in bytes.
-fn published(plan: &Plan, world: &World, answer: &AnswerFact, figure: &str) -> Option<i128> {
+fn published(plan: &Plan, cluster: &ClusterState, answer: &AnswerFact, figure: &str) -> Option<i128> {
     let key = (answer.class.clone()?, answer.segment.clone()?);
-    let (_, object) = world
+    let (_, object) = cluster
         .objects("csistoragecapacities")
-        .find(|(_, object)| is_managed(plan, world, object) && row_key(plan, object) == key)?;
+        .find(|(_, object)| is_managed(plan, cluster, object) && row_key(plan, object) == key)?;
     let offer = Offer::of(object);
     match figure {
         "capacity" => offer.capacity,
@@ -121,14 +126,14 @@ fn is_subdomain(name: &str) -> bool {
 }
 
 /// A relation, with the value of its sum where that is not plain.
-fn spell(relation: &Relation, lookup: &impl Fn(&str, &str) -> Option<i128>) -> String {
+fn format(relation: &Relation, lookup: &impl Fn(&str, &str) -> Option<i128>) -> String {
     let sum = |right: &Expression| {
         let has_names = right.answers().next().is_some();
         has_names.then(|| right.value(lookup))
     };
     match relation {
         Relation::Compared(_, right) => match sum(right) {
-            Some(Ok(value)) => format!("{relation}, {}", spell_bytes(value)),
+            Some(Ok(value)) => format!("{relation}, {}", format_bytes(value)),
             Some(Err(why)) => format!("{relation}, and {why}"),
             None => relation.to_string(),
         },
@@ -136,9 +141,9 @@ fn spell(relation: &Relation, lookup: &impl Fn(&str, &str) -> Option<i128>) -> S
     }
 }
 
-fn spell_value(value: &Value) -> String {
+fn format_value(value: &Value) -> String {
     match (value.as_i64(), value.as_str()) {
-        (Some(number), _) => spell_bytes(number.into()),
+        (Some(number), _) => format_bytes(number.into()),
         (None, Some(text)) => text.to_owned(),
         (None, None) => value.to_string(),
     }

@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use fake_apiserver::{ApiServer, Release};
 
-use super::predicate::is_labelled;
+use super::rows::is_labelled;
+use crate::cluster_state::call_key;
 use crate::journal::{CallFact, Change, CommitFact, Fact, RequestFact, What};
 use crate::plan::Plan;
 use crate::scenario::Role;
-use crate::world::call_key;
 
 /// One kind of thing that a system did wrong in a case.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,28 +1,29 @@
 //! The judge: from a plan and facts to a verdict. A pure function, run live fact by fact and again over a stored journal.
 
 mod answers;
-mod chain;
+mod diagnosis;
 mod findings;
 mod lateness;
 mod monitor;
 mod objects;
 mod pattern;
 mod predicate;
+mod rows;
 mod settled;
 #[cfg(test)]
 mod tests;
 
 use std::time::Duration;
 
-pub use chain::{Chain, Link};
+pub use diagnosis::{Chain, Link};
 pub use findings::{Finding, RULES, Rule, findings};
 pub use monitor::Reason;
-pub use predicate::{DiffRow, RowState, spell_bytes};
-pub(crate) use predicate::{Offer, row_key, spell_offer};
+pub use rows::{DiffRow, RowState};
+pub(crate) use rows::{Offer, format_offer, row_key};
 
+use crate::cluster_state::ClusterState;
 use crate::journal::{BoundFact, BoundKind, Fact, ProcessEvent, What};
 use crate::plan::{Bound, Expect, Plan, Predicate};
-use crate::world::World;
 use monitor::{Monitor, Phase, View};
 use settled::Scene;
 
@@ -83,7 +84,7 @@ pub enum Progress {
 /// Judges the facts of one case as they come.
 pub struct Judge<'p> {
     plan: &'p Plan,
-    world: World,
+    cluster: ClusterState,
     scene: Scene,
     facts: Vec<Fact>,
     refresh: Duration,
@@ -120,7 +121,7 @@ impl<'p> Judge<'p> {
     pub fn new(plan: &'p Plan) -> Self {
         Judge {
             plan,
-            world: World::default(),
+            cluster: ClusterState::default(),
             scene: Scene::default(),
             facts: Vec::new(),
             refresh: Duration::ZERO,
@@ -136,7 +137,7 @@ impl<'p> Judge<'p> {
 
     /// Takes one fact in.
     pub fn observe(&mut self, fact: Fact) {
-        self.world.apply(&fact);
+        self.cluster.apply(&fact);
         self.scene.apply(&fact);
         if self.failure.is_none() {
             self.judge(&fact);
@@ -207,7 +208,7 @@ impl<'p> Judge<'p> {
         let since = Duration::from_micros(at_us.saturating_sub(self.started_us));
         View {
             plan: self.plan,
-            world: &self.world,
+            cluster: &self.cluster,
             scene: &self.scene,
             step_started: self.step_started,
             refreshes: since.as_secs_f64() / self.refresh.as_secs_f64().max(f64::EPSILON),
@@ -334,10 +335,10 @@ impl<'p> Judge<'p> {
 
     fn explain(&self, at: usize) -> Failure {
         let monitor = &self.monitors[at];
-        let rows = monitor.rows(self.plan, &self.world);
-        let window = chain::Window {
+        let rows = monitor.rows(self.plan, &self.cluster);
+        let window = diagnosis::Window {
             plan: self.plan,
-            world: &self.world,
+            cluster: &self.cluster,
             facts: &self.facts,
             from: self.step_started,
         };
@@ -370,25 +371,25 @@ fn summary(monitor: &Monitor<'_>, refresh: Duration, patience: f64) -> String {
         ) => {
             format!(
                 "no evidence: {} was not seen, so the window never opened",
-                pattern::spell(after)
+                pattern::format(after)
             )
         }
         (Phase::Failed(Reason::Violated), Predicate::Never { of, .. }) => {
-            format!("seen, and must not be: {}", pattern::spell(of))
+            format!("seen, and must not be: {}", pattern::format(of))
         }
         (Phase::Failed(Reason::Violated), Predicate::Count(count)) => {
             let limit = monitor.limit.unwrap_or_default();
-            let seen = spell_seen(monitor.seen);
+            let seen = format_seen(monitor.seen);
             format!(
                 "{} was {seen}; at most {limit} allowed",
-                pattern::spell(&count.of)
+                pattern::format(&count.of)
             )
         }
         (Phase::Failed(Reason::Told), _) => "the driver answered something else".to_owned(),
         (Phase::Failed(Reason::Violated), _) => "not true at every moment of the step".to_owned(),
         (_, Predicate::Count(count)) => {
-            let seen = spell_seen(monitor.seen);
-            format!("{}: {} was {seen}", late(), pattern::spell(&count.of))
+            let seen = format_seen(monitor.seen);
+            format!("{}: {} was {seen}", late(), pattern::format(&count.of))
         }
         (_, Predicate::Order(list)) => {
             format!(
@@ -431,7 +432,7 @@ fn seconds(time: Duration) -> String {
     }
 }
 
-fn spell_seen(number: u64) -> String {
+fn format_seen(number: u64) -> String {
     match number {
         0 => "never seen".to_owned(),
         1 => "seen once".to_owned(),

@@ -5,11 +5,12 @@
 use std::time::Duration;
 
 use super::pattern;
-use super::predicate::{self, DiffRow};
+use super::predicate::{self};
+use super::rows::DiffRow;
 use super::settled::Scene;
+use crate::cluster_state::{ClusterState, Rounds};
 use crate::journal::{BoundKind, Fact, What};
 use crate::plan::{Bound, Count, Expect, PUBLISHED, Pattern, Plan, Predicate, names_of};
-use crate::world::{Rounds, World};
 
 /// Where a monitor stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,7 +78,7 @@ pub(super) struct Since {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct View<'a> {
     pub(super) plan: &'a Plan,
-    pub(super) world: &'a World,
+    pub(super) cluster: &'a ClusterState,
     pub(super) scene: &'a Scene,
     pub(super) step_started: u64,
     /// Poll intervals since the step began.
@@ -103,8 +104,8 @@ impl<'p> Monitor<'p> {
         monitor
     }
 
-    pub(super) fn rows(&self, plan: &Plan, world: &World) -> Vec<DiffRow> {
-        predicate::evaluate(plan, world, &self.expect.predicate)
+    pub(super) fn rows(&self, plan: &Plan, cluster: &ClusterState) -> Vec<DiffRow> {
+        predicate::evaluate(plan, cluster, &self.expect.predicate)
     }
 
     /// Takes one fact in; the view has it already.
@@ -128,7 +129,9 @@ impl<'p> Monitor<'p> {
             Phase::Holding if matches!(fact.what, What::StepActed(_)) && self.expect.is_negative() => {
                 self.start_holding(view, fact);
             }
-            Phase::Holding if self.has_held(view.world) && self.is_settled(view) => self.phase = Phase::Ripe,
+            Phase::Holding if self.has_held(view.cluster) && self.is_settled(view) => {
+                self.phase = Phase::Ripe;
+            }
             Phase::Ripe if !self.is_settled(view) => {
                 self.phase = Phase::Holding;
                 self.since.at_us = fact.at_us;
@@ -139,8 +142,8 @@ impl<'p> Monitor<'p> {
         }
     }
 
-    fn has_held(&self, world: &World) -> bool {
-        let rounds = |since: fn(&Rounds, &Rounds) -> u64| since(world.rounds(), &self.since.before);
+    fn has_held(&self, cluster: &ClusterState) -> bool {
+        let rounds = |since: fn(&Rounds, &Rounds) -> u64| since(cluster.rounds(), &self.since.before);
         // The first of them may have begun before the state did.
         let more_than = |count: u32, seen: u64| count > 0 && seen > u64::from(count);
         self.since.held
@@ -161,12 +164,12 @@ impl<'p> Monitor<'p> {
     }
 
     fn has_asked(&self, view: View<'_>) -> bool {
-        self.since.unasked || view.scene.has_asked(view.plan, view.world, &self.since.before)
+        self.since.unasked || view.scene.has_asked(view.plan, view.cluster, &self.since.before)
     }
 
     fn has_decided(&self, view: View<'_>) -> bool {
         let predicate = &self.expect.predicate;
-        self.since.undecided || view.scene.has_decided(view.world, predicate, view.step_started)
+        self.since.undecided || view.scene.has_decided(view.cluster, predicate, view.step_started)
     }
 
     /// The bounds that end a wait for the systems, with the time since when they run; none for a monitor that waits for itself.
@@ -174,7 +177,7 @@ impl<'p> Monitor<'p> {
         let mut pending = Vec::new();
         if self.phase == Phase::Holding {
             let is_negative = self.expect.is_negative();
-            pending.extend((!self.has_held(view.world)).then_some(BoundKind::Hold));
+            pending.extend((!self.has_held(view.cluster)).then_some(BoundKind::Hold));
             pending.extend((is_negative && !self.has_asked(view)).then_some(BoundKind::Unasked));
             pending.extend((is_negative && !self.has_decided(view)).then_some(BoundKind::Undecided));
         }
@@ -256,7 +259,7 @@ impl<'p> Monitor<'p> {
         if !matches!(fact.what, What::Commit(_) | What::StepActed(_) | What::Answer(_)) {
             return;
         }
-        let holds = predicate::is_true(view.plan, view.world, &self.expect.predicate);
+        let holds = predicate::is_true(view.plan, view.cluster, &self.expect.predicate);
         match (&self.phase, holds) {
             (Phase::Waiting, true) => {
                 self.decided_by = Some(fact.seq);
@@ -285,7 +288,7 @@ impl<'p> Monitor<'p> {
     fn start_holding(&mut self, view: View<'_>, fact: &Fact) {
         self.phase = Phase::Holding;
         self.since = Since {
-            before: view.world.rounds().clone(),
+            before: view.cluster.rounds().clone(),
             at_us: fact.at_us,
             late: view.scene.late,
             held: false,

@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use super::predicate::{DiffRow, RowState};
+use super::rows::{DiffRow, RowState};
+use crate::cluster_state::ClusterState;
 use crate::plan::Objects;
-use crate::world::World;
 
 /// The objects that an expectation is about.
-fn selected<'w>(world: &'w World, want: &Objects) -> impl Iterator<Item = (&'w str, &'w Value)> {
-    world
+fn selected<'w>(cluster: &'w ClusterState, want: &Objects) -> impl Iterator<Item = (&'w str, &'w Value)> {
+    cluster
         .objects(&want.resource)
         .map(|((_, name), object)| (name.as_str(), &**object))
         .filter(|(name, object)| {
@@ -18,8 +18,8 @@ fn selected<'w>(world: &'w World, want: &Objects) -> impl Iterator<Item = (&'w s
 }
 
 /// Their names.
-pub(super) fn selected_names(world: &World, want: &Objects) -> Vec<String> {
-    selected(world, want).map(|(name, _)| name.to_owned()).collect()
+pub(super) fn selected_names(cluster: &ClusterState, want: &Objects) -> Vec<String> {
+    selected(cluster, want).map(|(name, _)| name.to_owned()).collect()
 }
 
 /// Which objects an expectation is about, in words.
@@ -46,8 +46,8 @@ fn leaves(path: &str, value: &Value, found: &mut Vec<String>) {
 }
 
 /// A row for each of them, and one where there are too few or too many.
-pub(super) fn rows(world: &World, want: &Objects) -> Vec<DiffRow> {
-    let selected: Vec<_> = selected(world, want).collect();
+pub(super) fn rows(cluster: &ClusterState, want: &Objects) -> Vec<DiffRow> {
+    let selected: Vec<_> = selected(cluster, want).collect();
     let subject = |name: &str| vec![format!("{} {name}", want.resource)];
     let enough = want
         .count

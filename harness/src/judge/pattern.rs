@@ -1,11 +1,11 @@
 //! Whether a fact is of the kind that a case names.
 
-use super::predicate::spell_bytes;
+use crate::bytes::format_bytes;
+use crate::client_name::HARNESS;
+use crate::fact_display::format_map;
 use crate::journal::{CallFact, ExtenderFact, Fact, What};
-use crate::line::spell_map;
 use crate::plan::{CallPattern, Pattern, PatternKind, Plan};
 use crate::scenario::Role;
-use crate::system::HARNESS;
 
 /// Whether the fact is of that kind.
 pub(super) fn matches(plan: &Plan, pattern: &Pattern, fact: &Fact) -> bool {
@@ -122,7 +122,7 @@ fn is_by(pattern: &Pattern, client: &str) -> bool {
 }
 
 /// The pattern in words.
-pub(super) fn spell(pattern: &Pattern) -> String {
+pub(super) fn format(pattern: &Pattern) -> String {
     let mut text = match &pattern.kind {
         PatternKind::Write(verb, resource) => format!("{verb} of {resource}"),
         PatternKind::Request {
@@ -138,7 +138,7 @@ pub(super) fn spell(pattern: &Pattern) -> String {
         }
         PatternKind::Fault(text) => format!("fault “{text}”"),
         PatternKind::Delivery(verb, resource) => format!("delivery of {verb} {resource}"),
-        PatternKind::Call(call) => spell_call(call),
+        PatternKind::Call(call) => format_call(call),
         PatternKind::Extender { verb, ok } => {
             let answer = match ok {
                 None => "",
@@ -160,13 +160,13 @@ pub(super) fn spell(pattern: &Pattern) -> String {
     text
 }
 
-fn spell_call(call: &CallPattern) -> String {
+fn format_call(call: &CallPattern) -> String {
     let parts = [
         call.segment.as_ref().map(|segment| format!(" at {segment}")),
         call.parameters
             .as_ref()
-            .map(|it| format!(" with {}", spell_map(it))),
-        call.required.map(|bytes| format!(" for {}", spell_bytes(bytes))),
+            .map(|it| format!(" with {}", format_map(it))),
+        call.required.map(|bytes| format!(" for {}", format_bytes(bytes))),
         call.capabilities
             .as_ref()
             .map(|list| format!(" with capabilities [{}]", list.join(", "))),
@@ -175,11 +175,11 @@ fn spell_call(call: &CallPattern) -> String {
             .map(|names| format!(" with secrets [{}]", names.join(", "))),
         call.mutable
             .as_ref()
-            .map(|it| format!(" with mutable {}", spell_map(it))),
+            .map(|it| format!(" with mutable {}", format_map(it))),
         call.copy
             .map(|copy| if copy { " of a copy" } else { " of an empty volume" }.to_owned()),
         call.minimum
-            .map(|bytes| format!(" with minimum {}", spell_bytes(bytes))),
+            .map(|bytes| format!(" with minimum {}", format_bytes(bytes))),
         call.code.as_ref().map(|code| format!(" answered {code}")),
     ];
     call.method.clone() + &parts.into_iter().flatten().collect::<String>()

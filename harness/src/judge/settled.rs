@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::cluster_state::{ClusterState, Rounds};
 use crate::journal::{Change, DeliveryFact, Fact, ProcessEvent, RequestFact, What};
 use crate::plan::{Place, Plan, Predicate, WORKLOADS};
 use crate::pod::claims_of;
 use crate::scenario::{ClaimState, Role};
-use crate::world::{Rounds, World};
 
 /// A call may have begun before the change, and the one after it belongs to the refresh that sees it. The third begins only when all of
 /// the second refresh have been made.
@@ -86,18 +86,23 @@ impl Scene {
     }
 
     /// Whether the publisher has asked often enough since `before`; one that does not poll has nothing to ask.
-    pub(super) fn has_asked(&self, plan: &Plan, world: &World, before: &Rounds) -> bool {
+    pub(super) fn has_asked(&self, plan: &Plan, cluster: &ClusterState, before: &Rounds) -> bool {
         let polls = plan.publisher.polls && self.runs(Role::Publisher);
-        !polls || world.rounds().calls_since(before) >= CALLS
+        !polls || cluster.rounds().calls_since(before) >= CALLS
     }
 
     /// Whether the scheduler has decided, knowing what it knows now, about each pod that the expectation speaks of.
-    pub(super) fn has_decided(&self, world: &World, predicate: &Predicate, step_started: u64) -> bool {
+    pub(super) fn has_decided(
+        &self,
+        cluster: &ClusterState,
+        predicate: &Predicate,
+        step_started: u64,
+    ) -> bool {
         if !self.runs(Role::Scheduler) {
             return true;
         }
-        let subjects = subjects(world, predicate);
-        world
+        let subjects = subjects(cluster, predicate);
+        cluster
             .objects("pods")
             .filter(|((namespace, _), pod)| namespace.as_deref() == Some(WORKLOADS) && is_undecided(pod))
             .all(|((_, name), pod)| {
@@ -107,32 +112,32 @@ impl Scene {
                     Some(_) => return true,
                     None => 0,
                 };
-                let refused = world.refusal(name).map(|refusal| refusal.seq);
-                refused.is_some_and(|at| at >= since && !self.is_news_for(world, pod, at))
+                let refused = cluster.refusal(name).map(|refusal| refusal.seq);
+                refused.is_some_and(|at| at >= since && !self.is_news_for(cluster, pod, at))
             })
     }
 
     /// Whether the scheduler was told something after a fact that could let it place the pod.
-    fn is_news_for(&self, world: &World, pod: &Value, after: u64) -> bool {
+    fn is_news_for(&self, cluster: &ClusterState, pod: &Value, after: u64) -> bool {
         let later = self.news.iter().rev().take_while(|news| news.seq > after);
         let mut later = later.peekable();
         if later.peek().is_none() {
             return false;
         }
         let claims = claims_of(pod);
-        later.any(|news| news.concerns(world, &claims))
+        later.any(|news| news.concerns(cluster, &claims))
     }
 }
 
 impl News {
-    fn concerns(&self, world: &World, claims: &[String]) -> bool {
+    fn concerns(&self, cluster: &ClusterState, claims: &[String]) -> bool {
         let (Some(name), false) = (&self.name, self.change == Change::Deleted) else {
             return true;
         };
         match &*self.resource {
             "persistentvolumeclaims" => claims.contains(name),
             "persistentvolumes" => {
-                let claim = world.object("persistentvolumes", None, name);
+                let claim = cluster.object("persistentvolumes", None, name);
                 let claim = claim.and_then(|volume| volume["spec"]["claimRef"]["name"].as_str());
                 claim.is_none_or(|claim| claims.iter().any(|own| own == claim))
             }
@@ -162,7 +167,7 @@ fn is_undecided(pod: &Value) -> bool {
 }
 
 /// The pods that an expectation speaks of; none: it may be about any.
-fn subjects(world: &World, predicate: &Predicate) -> Option<Vec<String>> {
+fn subjects(cluster: &ClusterState, predicate: &Predicate) -> Option<Vec<String>> {
     match predicate {
         Predicate::Placement(pods) => Some(
             pods.iter()
@@ -173,7 +178,7 @@ fn subjects(world: &World, predicate: &Predicate) -> Option<Vec<String>> {
         Predicate::Refusal(pods) => Some(pods.keys().cloned().collect()),
         Predicate::Claims(claims) => {
             let is_unbound = |name: &String| claims.get(name).is_some_and(|want| *want != ClaimState::Bound);
-            let pods = world.objects("pods");
+            let pods = cluster.objects("pods");
             let about = pods.filter(|(_, pod)| claims_of(pod).iter().any(is_unbound));
             Some(about.map(|((_, name), _)| name.clone()).collect())
         }

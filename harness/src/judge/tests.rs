@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::plan::lower;
+use crate::plan::resolve;
 use crate::scenario::parse;
 
 /// Facts of a case with a publisher and a scheduler, judged as they come.
@@ -27,7 +27,7 @@ fn steps(steps: &Value) -> Story {
         "steps": steps,
     });
     let scenarios = parse("test.yaml", &text.to_string()).expect("the case is well-formed");
-    let plan = lower(&scenarios[0]).expect("the case makes sense");
+    let plan = resolve(&scenarios[0]).expect("the case makes sense");
     let mut story = Story {
         judge: Judge::new(Box::leak(Box::new(plan))),
         seq: 0,

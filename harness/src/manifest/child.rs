@@ -85,7 +85,7 @@ pub(super) async fn run(
         }
     };
     drained(copies, &log).await;
-    Err(spell(ended, &log).into())
+    Err(format(ended, &log).into())
 }
 
 /// Waits until all is read that a program has said, and completes its log.
@@ -116,7 +116,7 @@ fn write_secret(path: &Path, text: &str) -> std::io::Result<()> {
     file.write_all(text.as_bytes())
 }
 
-fn spell(ended: ExitStatus, log: &ProcessLog) -> String {
+fn format(ended: ExitStatus, log: &ProcessLog) -> String {
     let (what, lines) = match log.reason() {
         Some(lines) => ("the reason that it gave", lines),
         None => ("its last lines", log.last_lines(LAST_LINES)),

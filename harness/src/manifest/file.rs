@@ -15,8 +15,9 @@ use super::known::{KnownFailure, KnownFile};
 use super::template::Template;
 use super::{DriverUnderTest, Manifest, ManifestError};
 use crate::plan;
-use crate::scenario::{ForeignDriver, Role, ScenarioError, Spanned, read};
+use crate::scenario::{ExternalDriver, Role, ScenarioError, Spanned, read};
 use crate::system::{DriverSocket, Settings};
+use crate::text::text_of;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -42,7 +43,7 @@ struct RoleFile {
     /// The driver only: its socket, where it runs already.
     socket: Option<Spanned<String>>,
     /// The driver only: what cases have to call it.
-    names: Option<Spanned<ForeignDriver>>,
+    names: Option<Spanned<ExternalDriver>>,
     #[serde(default)]
     env: BTreeMap<String, Spanned<String>>,
     /// Setting → value, or `any` → what it adds to argv.
@@ -75,7 +76,21 @@ const MAPPED: [(&str, &str); 13] = [
 /// How long a program may take to end, where the manifest does not say.
 const GRACE: Duration = Duration::from_secs(5);
 
-pub(super) fn parse(path: &Path, text: &str) -> Result<Manifest, ManifestError> {
+impl Manifest {
+    /// Reads and checks a manifest.
+    ///
+    /// Fails with file, line and column when it makes no sense, and when a program is not there.
+    pub fn load(path: &Path) -> Result<Self, ManifestError> {
+        let unreadable = |source| ManifestError::Unreadable {
+            path: path.to_owned(),
+            source,
+        };
+        let text = text_of(path).map_err(unreadable)?;
+        parse(path, &text)
+    }
+}
+
+fn parse(path: &Path, text: &str) -> Result<Manifest, ManifestError> {
     let source = path.display().to_string();
     let file: File = read(&source, text)?;
     let reader = Reader { source, text, path };

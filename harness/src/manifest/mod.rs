@@ -7,14 +7,13 @@ mod file;
 mod known;
 mod template;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::plan::{self, Plan, lower};
-use crate::scenario::{ForeignDriver, Role, ScenarioError};
+use crate::plan::{self, Plan, resolve};
+use crate::scenario::{ExternalDriver, Role, ScenarioError};
 use crate::system::{DriverSocket, System, Systems};
-use crate::text::text_of;
 use child::Program;
 
 pub use known::{ENOUGH_RUNS, KnownFailure, Sometimes, UNWRITTEN, Words, parse_version};
@@ -42,7 +41,7 @@ pub struct Manifest {
 /// What is special about a driver under test.
 #[derive(Debug, Clone)]
 struct DriverUnderTest {
-    names: ForeignDriver,
+    names: ExternalDriver,
     /// Where it runs already; none: it is one of the programs.
     socket: Option<DriverSocket>,
 }
@@ -76,18 +75,6 @@ pub enum ManifestError {
 }
 
 impl Manifest {
-    /// Reads and checks a manifest.
-    ///
-    /// Fails with file, line and column when it makes no sense, and when a program is not there.
-    pub fn load(path: &Path) -> Result<Self, ManifestError> {
-        let unreadable = |source| ManifestError::Unreadable {
-            path: path.to_owned(),
-            source,
-        };
-        let text = text_of(path).map_err(unreadable)?;
-        file::parse(path, &text)
-    }
-
     /// The roles that its programs play.
     pub fn roles(&self) -> impl Iterator<Item = Role> {
         let of_programs = self.programs.iter().map(|(role, _)| *role);
@@ -115,7 +102,7 @@ impl Manifest {
     pub fn adapt(&self, plan: &Plan) -> Result<Plan, ScenarioError> {
         match &self.driver {
             Some(driver) if plan.roles.contains(&Role::Driver) => {
-                lower(&plan.scenario.with_driver(&driver.names))
+                resolve(&plan.scenario.with_driver(&driver.names))
             }
             _ => Ok(plan.clone()),
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fake_apiserver::ResourceRef;
 use serde_json::{Value, json};
 
-use super::lower::{Lowering, names};
+use super::scope::{Scope, names};
 use super::{Action, Target, WORKLOADS, backend, fault, objects};
 use crate::scenario::{
     ActionSpec, CapacityAction, ClaimSpec, ClassAction, DeleteAction, DriverAction, FaultSpec, MergeSpec,
@@ -13,7 +13,7 @@ use crate::scenario::{
 };
 use crate::segment::Segment;
 
-impl Lowering<'_> {
+impl Scope<'_> {
     pub(super) fn action(&mut self, spec: &ActionSpec) -> Result<Vec<(Action, String)>, String> {
         match spec {
             ActionSpec::Backend(pools) => self.backend(pools),
@@ -224,8 +224,8 @@ impl Lowering<'_> {
     }
 
     fn capacity_action(&mut self, action: &CapacityAction) -> Result<Vec<(Action, String)>, String> {
-        let target = |lowering: &Self, class: &str, segment: &str| {
-            let segment = lowering.segments.spell(&lowering.segments.parse(segment)?);
+        let target = |scope: &Self, class: &str, segment: &str| {
+            let segment = scope.segments.format(&scope.segments.parse(segment)?);
             Ok::<_, String>(Target::Capacity {
                 class: class.to_owned(),
                 segment,

@@ -83,13 +83,13 @@ fn pools(old: &Plan, new: &Plan, actions: &mut Vec<(Action, String)>) {
     };
     for (segment, storage) in &new.driver.pools {
         if find(old, segment).as_ref() != Some(storage) {
-            let note = format!("storage of {} changes", new.segments.spell(segment));
+            let note = format!("storage of {} changes", new.segments.format(segment));
             actions.push((Action::Pool(segment.clone(), Some(storage.clone())), note));
         }
     }
     for (segment, _) in &old.driver.pools {
         if find(new, segment).is_none() {
-            let note = format!("storage of {} is gone", new.segments.spell(segment));
+            let note = format!("storage of {} is gone", new.segments.format(segment));
             actions.push((Action::Pool(segment.clone(), None), note));
         }
     }
@@ -187,7 +187,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::plan::lower;
+    use crate::plan::resolve;
     use crate::scenario::parse;
 
     const FILE: &str = "\
@@ -201,7 +201,7 @@ steps: [{id: s, expect: [{capacities: {fast: {n1: 1Gi}}, why: w}]}]
 ";
 
     fn plan(text: &str) -> Plan {
-        lower(&parse("f.yaml", text).unwrap()[0]).unwrap()
+        resolve(&parse("f.yaml", text).unwrap()[0]).unwrap()
     }
 
     /// What the edit does, in words.

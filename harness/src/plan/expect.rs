@@ -224,7 +224,7 @@ fn capacities(
     let mut rows = Rows::new();
     for (class, by_segment) in spec {
         for (segment, row) in by_segment {
-            let segment = segments.spell(&segments.parse(segment)?);
+            let segment = segments.format(&segments.parse(segment)?);
             let values = Row::Values {
                 capacity: row.capacity.as_ref().map(|size| size.bytes()),
                 maximum: row.maximum.as_ref().map(|size| size.bytes()),

@@ -1,20 +1,21 @@
 //! A scenario made concrete: Kubernetes objects, pools and expectations with every name resolved.
 //!
-//! Lowering is pure: it reads a [`Scenario`] and yields a [`Plan`] or an error that points into the file. Nothing here runs.
+//! Resolving is pure: it reads a [`Scenario`] and yields a [`Plan`] or an error that points into the file. Nothing here runs.
 
 mod actions;
-mod ask;
 mod backend;
 mod bound;
+mod csi_call;
 mod edit;
 mod expect;
 mod fault;
 mod features;
 mod known;
-mod lower;
 pub(crate) mod objects;
 mod pattern;
 mod reserve;
+mod resolve;
+mod scope;
 mod script;
 
 use std::collections::BTreeMap;
@@ -23,15 +24,16 @@ use fake_apiserver::{Release, ResourceRef};
 use fake_csi::{Reservation, SpecVersion, Storage};
 use serde_json::Value;
 
-pub use ask::{Ask, AskKind};
-pub(crate) use ask::{PUBLISHED, named as names_of};
 pub use bound::Bound;
 pub use bound::duration;
+pub(crate) use csi_call::named as names_of;
+pub use csi_call::{CsiCall, CsiCallKind};
 pub use edit::{Edit, edit};
 pub use expect::{Count, Expect, Objects, Place, Predicate, Row, Rows};
 pub use features::{FEATURES, Feature, feature};
-pub use lower::lower;
 pub use pattern::{CallPattern, Pattern, PatternKind};
+pub use resolve::resolve;
+pub(crate) use scope::PUBLISHED;
 
 use crate::scenario::{ExtenderSpec, Level, Mode, PublisherSpec, Role, Scenario, SchedulerSpec, Size};
 use crate::segment::{Segment, Segments};
@@ -174,7 +176,7 @@ pub enum Action {
     /// The script of that name is over.
     Unscript(String),
     /// Ask the driver.
-    Ask(Ask),
+    CsiCall(CsiCall),
     /// Publish the volumes of a pod, by its name, as the kubelet of its node does.
     Mount(String),
     /// Hold devices as an extender does.

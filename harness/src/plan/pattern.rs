@@ -84,7 +84,7 @@ pub(super) fn pattern(spec: &PatternSpec, segments: &Segments) -> Result<Pattern
     let segment = spec
         .segment
         .as_deref()
-        .map(|text| segments.parse(text).map(|it| segments.spell(&it)))
+        .map(|text| segments.parse(text).map(|it| segments.format(&it)))
         .transpose()?;
     let given = (
         &spec.write,

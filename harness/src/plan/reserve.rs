@@ -2,14 +2,14 @@
 
 use fake_csi::{Reservation, ReservedVolume};
 
-use super::lower::{Lowering, names};
+use super::scope::{Scope, names};
 use super::{Action, raw_bytes};
 use crate::scenario::{ReserveSpec, ReservedClaimSpec};
 
 /// How external-provisioner tells the driver the name of a claim (`--extra-create-metadata`).
 const CLAIM_NAME: &str = "csi.storage.k8s.io/pvc/name";
 
-impl Lowering<'_> {
+impl Scope<'_> {
     pub(super) fn reserve(&mut self, spec: &ReserveSpec) -> Result<Vec<(Action, String)>, String> {
         if !self.reservations.insert(spec.name.clone()) {
             return Err(format!(

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::lower::{Lowering, names};
+use super::scope::{Scope, names};
 use super::{Action, Effect, Script, expect};
 use crate::scenario::{CutSpec, ScriptSpec};
 
-impl Lowering<'_> {
+impl Scope<'_> {
     pub(super) fn script(&mut self, spec: &ScriptSpec) -> Result<Vec<(Action, String)>, String> {
         let parameters = match &spec.class {
             Some(class) => self.classes.get(class).cloned().ok_or_else(|| {
@@ -30,8 +30,8 @@ impl Lowering<'_> {
         }
         let note = format!(
             "the driver is told: {}{}",
-            spell(&spec.method, &effect),
-            spell_when(spec)
+            format(&spec.method, &effect),
+            format_when(spec)
         );
         let (id, method, skip, times) = (spec.id.clone(), spec.method.clone(), spec.skip, spec.times);
         Ok(vec![(
@@ -80,7 +80,7 @@ const CODES: [&str; 17] = [
     "UNAUTHENTICATED",
 ];
 
-fn spell(method: &str, effect: &Effect) -> String {
+fn format(method: &str, effect: &Effect) -> String {
     match effect {
         Effect::Code(code) => {
             let name = usize::try_from(*code).ok().and_then(|code| CODES.get(code));
@@ -104,7 +104,7 @@ fn spell(method: &str, effect: &Effect) -> String {
 }
 
 /// Which of the calls are meant.
-fn spell_when(spec: &ScriptSpec) -> String {
+fn format_when(spec: &ScriptSpec) -> String {
     let skip = match spec.skip {
         0 => String::new(),
         skip => format!(", after {skip} more"),

@@ -292,7 +292,7 @@ mod tests {
 
     use super::*;
     use crate::journal::{ActionFact, PlacedVolume, StepMark};
-    use crate::plan::lower;
+    use crate::plan::resolve;
     use crate::scenario::parse;
 
     const CASE: &str = "\
@@ -349,7 +349,7 @@ steps:
 
     /// The capacity of class fast at n1, with a second between two facts.
     fn of_n1(facts: Vec<What>) -> Series {
-        let plan = lower(&parse("a.yaml", CASE).unwrap()[0]).unwrap();
+        let plan = resolve(&parse("a.yaml", CASE).unwrap()[0]).unwrap();
         let numbered = facts.into_iter().zip(0..);
         let facts: Vec<Fact> = numbered
             .map(|(what, seq)| Fact {

@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use crate::cluster_state::ClusterState;
 use crate::journal::{Fact, What};
-use crate::judge::{Offer, spell_offer};
+use crate::judge::{Offer, format_offer};
 use crate::plan::{Plan, WORKLOADS};
-use crate::world::World;
 
 /// Two runs, compared.
 #[derive(Debug, Clone, PartialEq)]
@@ -123,10 +123,10 @@ const NOTHING: &str = "-";
 impl History {
     fn of(plan: &Plan, facts: &[Fact]) -> Self {
         let mut history = History::default();
-        let mut world = World::default();
+        let mut cluster = ClusterState::default();
         let mut began = 0.0;
         for fact in facts {
-            world.apply(fact);
+            cluster.apply(fact);
             let at = fact.at().as_secs_f64();
             match &fact.what {
                 What::StepStarted(_) => {
@@ -136,7 +136,7 @@ impl History {
                 What::Commit(commit) => {
                     let is_looked_at = LOOKED_AT.contains(&&*commit.resource);
                     if is_looked_at || &*commit.resource == "events" {
-                        history.look(values(plan, &world), at - began);
+                        history.look(values(plan, &cluster), at - began);
                     }
                     if is_looked_at && !OURS.contains(&&*commit.client) {
                         history.effort(format!("{} {}", commit.change.verb(), commit.resource));
@@ -184,12 +184,12 @@ const OURS: [&str; 2] = ["harness", "controllers"];
 const LOOKED_AT: [&str; 3] = ["csistoragecapacities", "pods", "persistentvolumeclaims"];
 
 /// The state, without names that systems make up.
-fn values(plan: &Plan, world: &World) -> BTreeMap<String, String> {
+fn values(plan: &Plan, cluster: &ClusterState) -> BTreeMap<String, String> {
     let mut values: BTreeMap<String, String> = BTreeMap::new();
-    for (_, object) in world.objects("csistoragecapacities") {
+    for (_, object) in cluster.objects("csistoragecapacities") {
         let class = object["storageClassName"].as_str().unwrap_or_default();
-        let segment = plan.segments.spell_topology(object.get("nodeTopology"));
-        let offer = spell_offer(Offer::of(object));
+        let segment = plan.segments.format_topology(object.get("nodeTopology"));
+        let offer = format_offer(Offer::of(object));
         // Several objects for one segment are told one after the other.
         let several = values.entry(format!("capacity {class} {segment}")).or_default();
         let mut offers: Vec<&str> = several.split(" and ").filter(|offer| !offer.is_empty()).collect();
@@ -197,16 +197,16 @@ fn values(plan: &Plan, world: &World) -> BTreeMap<String, String> {
         offers.sort_unstable();
         *several = offers.join(" and ");
     }
-    let mut of_namespace = |resource: &str, word: &str, spell: &dyn Fn(&str, &Value) -> String| {
-        for ((namespace, name), object) in world.objects(resource) {
+    let mut of_namespace = |resource: &str, word: &str, show: &dyn Fn(&str, &Value) -> String| {
+        for ((namespace, name), object) in cluster.objects(resource) {
             if namespace.as_deref() == Some(WORKLOADS) {
-                values.insert(format!("{word} {name}"), spell(name, object));
+                values.insert(format!("{word} {name}"), show(name, object));
             }
         }
     };
     of_namespace("pods", "pod", &|name, pod: &Value| {
         let node = pod["spec"]["nodeName"].as_str().filter(|node| !node.is_empty());
-        match (node, world.refusal(name)) {
+        match (node, cluster.refusal(name)) {
             (Some(node), _) => format!("on {node}"),
             (None, Some(_)) => "refused".to_owned(),
             (None, None) => "undecided".to_owned(),
@@ -235,7 +235,7 @@ mod tests {
     fn plan() -> Plan {
         let text = "id: a/b\ntitle: t\ncluster: {nodes: [n1], classes: [fast], backend: {n1: 1Gi}}\nsteps:\n  - id: s\n    expect: [{capacities: {fast: {n1: 1Gi}}, why: w}]\n";
         let scenarios = crate::scenario::parse("f.yaml", text).expect("it is a scenario");
-        crate::plan::lower(&scenarios[0]).expect("it makes sense")
+        crate::plan::resolve(&scenarios[0]).expect("it makes sense")
     }
 
     /// A run of one step in which a publisher writes these capacities of one object, a second apart.

@@ -9,7 +9,7 @@ mod said;
 mod scene;
 mod timeline;
 
-pub use crate::judge::spell_bytes;
+pub use crate::bytes::format_bytes;
 pub use capacity::{Point, Quantity, Series, series};
 pub use compare::{Comparison, Difference, Side, Turn, compare};
 pub use expected::expectation;

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::timeline::{choose, deciding, step_start};
+use crate::client_name::HARNESS;
+use crate::fact_display;
 use crate::journal::{CallFact, Fact, What};
 use crate::judge::Failure;
-use crate::line;
 use crate::scenario::Role;
-use crate::system::HARNESS;
 
 /// Facts at most.
 const MOMENTS: usize = 28;
@@ -75,7 +75,7 @@ pub fn scene(facts: &[Fact], failure: &Failure) -> Scene {
                 decides: deciding.contains(&fact.seq),
                 from,
                 to,
-                text: line::spell(fact),
+                text: fact_display::format(fact),
             }
         })
         .collect();

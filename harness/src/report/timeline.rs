@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use crate::fact_display;
 use crate::journal::{Fact, What};
 use crate::judge::Failure;
-use crate::line;
 
 /// Lines at most.
 const LINES: usize = 12;
@@ -24,8 +24,8 @@ pub(super) fn timeline(facts: &[Fact], failure: &Failure) -> Vec<String> {
             let offset = fact.at().as_secs_f64() - started.as_secs_f64();
             format!(
                 "{mark} {offset:+8.3}s {:<7} {}",
-                line::source(fact),
-                clip(&line::spell(fact))
+                fact_display::source(fact),
+                clip(&fact_display::format(fact))
             )
         })
         .collect()
@@ -66,7 +66,7 @@ pub(super) fn choose<'f>(
     };
     for fact in facts.iter().filter(in_step).filter(telling) {
         // Repetitions say nothing new.
-        if chosen.len() < limit && seen.insert(line::spell(fact)) {
+        if chosen.len() < limit && seen.insert(fact_display::format(fact)) {
             chosen.insert(fact.seq);
         }
     }

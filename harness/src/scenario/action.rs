@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    AskSpec, CapacitySpec, ClassSpec, CutSpec, FaultSpec, MergeSpec, NodeSpec, PoolSpec, ReleaseSpec,
+    CapacitySpec, ClassSpec, CsiCallSpec, CutSpec, FaultSpec, MergeSpec, NodeSpec, PoolSpec, ReleaseSpec,
     ReserveSpec, Role, SchedulerSpec, Short, Size,
 };
 
@@ -31,7 +31,7 @@ pub enum ActionSpec {
     /// Delete a pod, a claim, or any other object.
     Delete(DeleteAction),
     /// Ask the driver, as a publisher would, and keep the answer under a name.
-    Ask(AskSpec),
+    Ask(CsiCallSpec),
     /// The kubelet's part, once, for a pod that has a node: the driver publishes its volumes (NodePublishVolume), and the pod's status and
     /// an event say what came of it.
     Mount(String),

@@ -4,13 +4,13 @@
 //! Names are checked and turned into Kubernetes objects later, in [`crate::plan`].
 
 mod action;
-mod ask;
 mod backend;
 mod cluster;
+mod csi_call;
 mod expect;
 mod extender;
+mod external_driver;
 mod fault;
-mod foreign;
 mod load;
 mod reserve;
 mod server;
@@ -26,16 +26,16 @@ pub use action::{
     ActionSpec, CapacityAction, ClaimSpec, ClassAction, DeleteAction, DriverAction, NodeAction, PodSpec,
     ScriptSpec, VolumeMode,
 };
-pub use ask::{AnswerSpec, AskSpec, Comparison, Expression, Relation, Relations};
 pub use backend::{AccessSpec, DeviceSpec, FilesystemSpec, PoolSpec};
 pub use cluster::{
     Binding, CapacitySpec, ClassSpec, ClusterSpec, CostSpec, Deviation, DriverSpec, Mode, NodeSpec,
     PublisherSpec, SchedulerSpec, ShapePoint, VolumeSpec,
 };
+pub use csi_call::{AnswerSpec, Comparison, CsiCallSpec, Expression, Relation, Relations};
 pub use expect::{ClaimState, CountSpec, ExpectSpec, ObjectSpec, PatternSpec, PlaceSpec, RowSpec};
 pub use extender::ExtenderSpec;
+pub use external_driver::ExternalDriver;
 pub use fault::{ChanceSpec, CutSpec, FaultSpec, HoldSpec, StaleSpec};
-pub use foreign::ForeignDriver;
 pub(crate) use load::read;
 pub use load::{ScenarioError, load_file, load_row, load_tree, parse};
 pub use reserve::{ReserveSpec, ReservedClaimSpec};
@@ -91,7 +91,7 @@ pub struct ScenarioFile {
     pub cluster: ClusterSpec,
     /// A driver of somebody else's in the place of the scripted one. Runs against one write it, so that their journals can be judged
     /// again; cases leave it out.
-    pub foreign_driver: Option<ForeignDriver>,
+    pub foreign_driver: Option<ExternalDriver>,
     /// What happens, in order.
     pub steps: Vec<Spanned<StepSpec>>,
 }

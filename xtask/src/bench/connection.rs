@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 
-use super::BoxError;
+use suites::harness::system::BoxError;
 
 /// Bytes read at once.
 const READ_BYTES: usize = 64 * 1024;

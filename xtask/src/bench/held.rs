@@ -1,9 +1,9 @@
 //! Many objects and watches held at once: what they take, and that a change costs the same among few and among many.
 
-use super::BoxError;
 use super::connection::{Ask, Connection};
 use super::figure::Figure;
 use super::load::{Bench, create};
+use suites::harness::system::BoxError;
 
 /// Watches that every change is sent to meanwhile.
 const WATCHERS: usize = 10;

@@ -11,7 +11,8 @@ use tokio::task::JoinSet;
 
 use super::connection::{Ask, Connection, JSON, MERGE, Target};
 use super::figure::Figure;
-use super::{BoxError, counted};
+use crate::args::counted;
+use suites::harness::system::BoxError;
 
 /// How much load.
 #[derive(Args, Debug, Clone, Copy)]

@@ -18,6 +18,7 @@ use std::process::Command;
 
 use clap::{Args, Subcommand};
 use serde_json::json;
+use suites::harness::system::BoxError;
 
 use crate::Exit;
 use crate::out::{eprintln, println};
@@ -27,8 +28,6 @@ use placement::PlacementArgs;
 use publisher::PublisherArgs;
 use scheduler::SchedulerArgs;
 use server::Ours;
-
-type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Arguments of `bench`.
 #[derive(Args)]
@@ -62,11 +61,6 @@ struct ApiserverArgs {
     as_built: bool,
     #[command(flatten)]
     load: Load,
-}
-
-/// Reads a number of things that are measured: of none there is nothing to tell.
-fn counted<T: TryFrom<u64> + Clone + Send + Sync>() -> clap::builder::RangedU64ValueParser<T> {
-    clap::builder::RangedU64ValueParser::new().range(1..)
 }
 
 /// Measures.

@@ -10,12 +10,13 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::{Value, json};
 use suites::harness::journal::{Change, CommitFact, Fact, What};
-use suites::harness::plan::lower;
+use suites::harness::plan::resolve;
 use suites::harness::scenario::parse;
 use suites::harness::{RunOptions, run};
 
-use super::{BoxError, counted};
+use crate::args::counted;
 use crate::built_in::built_in;
+use suites::harness::system::BoxError;
 
 /// Bytes of each claim.
 const CLAIM: u64 = 1 << 30;
@@ -150,7 +151,7 @@ pub(super) async fn measure(args: &PlacementArgs) -> Result<Vec<Placed>, BoxErro
         let text = scenario(kind, args).to_string();
         let scenarios = parse("bench placement", &text)?;
         let scenario = scenarios.first().ok_or("the scenario of the bench is empty")?;
-        let plan = Arc::new(lower(scenario)?);
+        let plan = Arc::new(resolve(scenario)?);
         // Polls would only make the publisher compete with what is measured.
         let options = RunOptions {
             refresh: Duration::from_secs(5),

@@ -20,8 +20,9 @@ use suites::harness::standalone::{
 use tokio::runtime::Builder;
 use tokio::sync::{Notify, oneshot};
 
-use super::{BoxError, counted};
+use crate::args::counted;
 use crate::out::eprintln;
+use suites::harness::system::BoxError;
 
 const DRIVER: &str = "disk.example.com";
 const KEY: &str = "disk.example.com/node";

@@ -21,7 +21,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::{BoxError, counted};
+use crate::args::counted;
+use suites::harness::system::BoxError;
 
 const DRIVER: &str = "disk.example.com";
 const NODE: &str = "topology.disk.example.com/node";

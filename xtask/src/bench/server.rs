@@ -13,9 +13,9 @@ use tokio::process::{Child, Command};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 
-use super::BoxError;
 use super::connection::{Ask, Connection, Target};
 use super::load::Meter;
+use suites::harness::system::BoxError;
 
 /// Our server in a process of its own, so that what is measured is not what measures. It ends with this value.
 pub(super) struct Ours {

@@ -8,10 +8,10 @@ use memchr::{memchr_iter, memrchr_iter};
 use serde_json::Value;
 use tokio::task::JoinSet;
 
-use super::BoxError;
 use super::connection::{Ask, Connection, Target};
 use super::figure::Figure;
 use super::load::{Bench, Nth, patch};
+use suites::harness::system::BoxError;
 
 /// Bytes that a reader of a watch remembers, several times the size of an event.
 const RECENT_BYTES: usize = 64 * 1024;

@@ -6,17 +6,10 @@ use harness::judge::{DiffRow, RowState};
 
 use super::super::escape::xml;
 use super::super::{CaseRecord, VERDICTS};
+use super::anchor::anchor;
 use super::story::Story;
 use super::{diagram, plot};
 use crate::Catalogue;
-
-/// What a link to the case names.
-pub(super) fn anchor(case: &CaseRecord) -> String {
-    xml(&case.id.replace(
-        |letter: char| !letter.is_ascii_alphanumeric() && !"/-._".contains(letter),
-        "-",
-    ))
-}
 
 /// The case with all that explains it.
 pub(super) fn article(case: &CaseRecord, catalogue: &Catalogue, folder: &Path) -> String {

@@ -6,7 +6,7 @@ use harness::report::{Lane, Moment, scene};
 
 use super::super::CaseRecord;
 use super::super::escape::xml;
-use super::case::anchor;
+use super::anchor::anchor;
 use super::story::Story;
 
 /// Pixels: the times on the left, the way between two columns, the height of a line of text, and the space around a fact.

@@ -2,7 +2,7 @@
 
 use super::super::escape::xml;
 use super::super::{Report, VERDICTS};
-use super::case::anchor;
+use super::anchor::anchor;
 
 /// One row per area, one column per verdict that there is.
 pub(super) fn table(report: &Report) -> String {

@@ -3,6 +3,7 @@
 //! No script, no link to a style or a font: what is seen is in the file. Every foreign text goes through [`xml`]. The page is
 //! well-formed XML too, so that a parser can hold it to that.
 
+mod anchor;
 mod case;
 mod diagram;
 mod matrix;

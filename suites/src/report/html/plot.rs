@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use harness::journal::What;
 use harness::judge::RowState;
-use harness::report::{Point, Quantity, Series, series, spell_bytes};
+use harness::report::{Point, Quantity, Series, format_bytes, series};
 
 use super::super::CaseRecord;
 use super::super::escape::xml;
@@ -137,12 +137,12 @@ fn plot(series: &Series, want: Option<&str>, story: &Story, case: &CaseRecord) -
 
 /// The last values in words.
 fn at_the_end(series: &Series) -> String {
-    let spell = |points| last(points).map_or_else(|| "nothing".to_owned(), spell_bytes);
-    let published = spell(&series.published);
+    let format = |points| last(points).map_or_else(|| "nothing".to_owned(), format_bytes);
+    let published = format(&series.published);
     match series.truth.iter().any(|point| point.bytes.is_some()) {
         true => format!(
             "at the end the pools had {}, and {published} was published",
-            spell(&series.truth)
+            format(&series.truth)
         ),
         // Objects that a case brings along for a scheduler to read, or storage of which no more is known.
         false => format!("at the end {published} was published, and there is no pool to compare it with"),
@@ -188,7 +188,7 @@ fn frame(series: &Series, story: &Story, scale: &Scale) -> String {
              <text class=\"tick\" x=\"{}\" y=\"{:.1}\">{}</text>",
             LEFT - 6.0,
             y + 4.0,
-            spell_bytes(bytes)
+            format_bytes(bytes)
         );
     }
     let mut free_from = LEFT;

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::surroundings::{CLAIM_PROTECTION, VOLUME_PROTECTION};
+use super::kinds::{CLAIM_PROTECTION, VOLUME_PROTECTION};
 use crate::journal::{Change, CommitFact, Journal, What};
 
 /// Who made a change that no write through the proxy explains: the server itself.
@@ -70,7 +70,7 @@ pub(super) enum Made {
 }
 
 /// The facts of one case.
-pub(super) struct Witness {
+pub(super) struct Attribution {
     journal: Journal,
     state: Mutex<State>,
     /// Counts whatever others may wait for.
@@ -92,15 +92,15 @@ struct State {
 
 /// A write that is on its way.
 pub(super) struct OpenWrite<'w> {
-    witness: &'w Witness,
+    attribution: &'w Attribution,
     number: u64,
     client: Arc<str>,
     resource: Arc<str>,
 }
 
-impl Witness {
+impl Attribution {
     pub(super) fn new(journal: Journal) -> Self {
-        Witness {
+        Attribution {
             journal,
             state: Mutex::default(),
             moved: watch::Sender::new(0),
@@ -119,7 +119,7 @@ impl Witness {
         let (number, resource) = (state.last, touch.resource.clone());
         state.open.insert(number, touch);
         OpenWrite {
-            witness: self,
+            attribution: self,
             number,
             client: client.clone(),
             resource,
@@ -269,7 +269,7 @@ impl Touch {
 impl OpenWrite<'_> {
     /// Says what has come of the write.
     pub(super) fn made(&self, made: Made) {
-        let mut state = self.witness.state.lock();
+        let mut state = self.attribution.state.lock();
         match made {
             Made::Revision(revision) => {
                 // One that changed nothing has no change to explain.
@@ -287,13 +287,13 @@ impl OpenWrite<'_> {
 
 impl Drop for OpenWrite<'_> {
     fn drop(&mut self) {
-        self.witness.state.lock().open.remove(&self.number);
-        self.witness.move_on();
+        self.attribution.state.lock().open.remove(&self.number);
+        self.attribution.move_on();
     }
 }
 
 /// An object without the finalizers that the server gives to claims and volumes, so that they stay while they are used. The server in
-/// memory has none, cases do not know of them, and `surroundings` takes them away again.
+/// memory has none, cases do not know of them, and `controllers` takes them away again.
 fn without_protection(object: &Value) -> Value {
     let mut object = object.clone();
     let Some(metadata) = object["metadata"].as_object_mut() else {
@@ -346,34 +346,34 @@ mod tests {
 
     #[tokio::test]
     async fn a_change_waits_for_the_write_that_made_it() {
-        let witness = Arc::new(Witness::new(Journal::default()));
-        let write = witness.announce(&"publisher".into(), touch());
+        let attribution = Arc::new(Attribution::new(Journal::default()));
+        let write = attribution.announce(&"publisher".into(), touch());
         let seeing = tokio::spawn({
-            let witness = witness.clone();
-            async move { witness.see(pod(Change::Added, 5)).await }
+            let attribution = attribution.clone();
+            async move { attribution.see(pod(Change::Added, 5)).await }
         });
         tokio::task::yield_now().await;
-        assert!(authors(witness.journal()).is_empty());
+        assert!(authors(attribution.journal()).is_empty());
         write.made(Made::Revision(5));
         drop(write);
         seeing.await.unwrap();
-        witness.seen("pods", 5).await;
-        assert_eq!(authors(witness.journal()), ["publisher"]);
+        attribution.seen("pods", 5).await;
+        assert_eq!(authors(attribution.journal()), ["publisher"]);
     }
 
     #[tokio::test]
     async fn what_nobody_wrote_is_the_servers() {
-        let witness = Witness::new(Journal::default());
-        witness.see(pod(Change::Added, 5)).await;
+        let attribution = Attribution::new(Journal::default());
+        attribution.see(pod(Change::Added, 5)).await;
         // The same once more, as after a new list, is no change.
-        witness.see(pod(Change::Added, 5)).await;
-        let write = witness.announce(&"harness".into(), touch());
+        attribution.see(pod(Change::Added, 5)).await;
+        let write = attribution.announce(&"harness".into(), touch());
         write.made(Made::Gone(Key::of(
             &"pods".into(),
             &pod(Change::Deleted, 6).object,
         )));
         drop(write);
-        witness.see(pod(Change::Deleted, 6)).await;
-        assert_eq!(authors(witness.journal()), ["apiserver", "harness"]);
+        attribution.see(pod(Change::Deleted, 6)).await;
+        assert_eq!(authors(attribution.journal()), ["apiserver", "harness"]);
     }
 }

@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::{Chain, Window};
+use crate::client_name::HARNESS;
 use crate::journal::{Change, CommitFact, Fact, What};
-use crate::judge::predicate::{DiffRow, Offer, node_of, row_key, spell_offer};
+use crate::judge::predicate::node_of;
+use crate::judge::rows::{DiffRow, Offer, format_offer, row_key};
 use crate::judge::settled::NEWS;
 use crate::plan::WORKLOADS;
 use crate::pod::{claims_of, class_of};
 use crate::scenario::Role;
-use crate::system::HARNESS;
 
 /// Objects named in one link at most.
 const OFFERS: usize = 6;
@@ -28,7 +29,7 @@ impl<'a> Window<'a> {
         }
         self.offer_links(&mut chain, pod);
         if row.want == "refused" {
-            let note = match node_of(self.world, pod) {
+            let note = match node_of(self.cluster, pod) {
                 Some(node) => format!("it was placed on {node}"),
                 None => "it was neither refused nor placed".to_owned(),
             };
@@ -57,7 +58,7 @@ impl<'a> Window<'a> {
         let mut chain = Chain::default();
         let claim = subject(row);
         if self
-            .world
+            .cluster
             .object("persistentvolumeclaims", Some(WORKLOADS), claim)
             .is_none()
         {
@@ -94,7 +95,7 @@ impl<'a> Window<'a> {
         };
         let text = format!(
             "the newest capacity ({}) delivered to the scheduler",
-            self.spell_capacity(capacity)
+            self.format_capacity(capacity)
         );
         chain.link(text, self.delivery(Role::Scheduler, capacity), "never")
     }
@@ -113,12 +114,12 @@ impl<'a> Window<'a> {
                 &*commit.resource == "csistoragecapacities" && is_of_class(&commit.object)
             });
             let offers: Vec<String> = self
-                .world
+                .cluster
                 .objects("csistoragecapacities")
                 .filter(|(_, object)| is_of_class(object))
                 .map(|(_, object)| {
                     let (_, segment) = row_key(self.plan, object);
-                    format!("{} at {segment}", spell_offer(Offer::of(object)))
+                    format!("{} at {segment}", format_offer(Offer::of(object)))
                 })
                 .collect();
             if let (Some((fact, _)), 2..) = (newest, offers.len()) {
@@ -156,13 +157,13 @@ impl<'a> Window<'a> {
 
     fn decision_links(&self, chain: &mut Chain, pod: &str, want: &str) {
         let claims = self.claims_of(pod);
-        let placed = node_of(self.world, pod);
+        let placed = node_of(self.cluster, pod);
         let selected = claims.iter().find_map(|claim| self.selected_node(claim));
         let decided = placed
             .clone()
             .or_else(|| selected.as_ref().map(|(_, node)| node.clone()));
         let Some(decided) = decided else {
-            let note = match self.world.refusal(pod) {
+            let note = match self.cluster.refusal(pod) {
                 Some(refusal) if self.is_stale(refusal.seq) => {
                     if !self.news_link(chain, pod) {
                         return;
@@ -246,14 +247,14 @@ impl<'a> Window<'a> {
 
     fn is_bound(&self, claim: &str) -> bool {
         let object = self
-            .world
+            .cluster
             .object("persistentvolumeclaims", Some(WORKLOADS), claim);
         object.is_some_and(|claim| claim["status"]["phase"] == "Bound")
     }
 
     fn uid_of(&self, claim: &str) -> Option<String> {
         let object = self
-            .world
+            .cluster
             .object("persistentvolumeclaims", Some(WORKLOADS), claim)?;
         object["metadata"]["uid"].as_str().map(str::to_owned)
     }
@@ -261,7 +262,7 @@ impl<'a> Window<'a> {
     /// From the selected node to the bound claim.
     fn claim_links(&self, chain: &mut Chain, claim: &str) -> bool {
         let Some(object) = self
-            .world
+            .cluster
             .object("persistentvolumeclaims", Some(WORKLOADS), claim)
         else {
             chain.missing(format!("claim {claim} exists"), "it does not");
@@ -298,7 +299,7 @@ impl<'a> Window<'a> {
 
     /// Names of the claims that a pod mounts.
     fn claims_of(&self, pod: &str) -> Vec<String> {
-        let object = self.world.object("pods", Some(WORKLOADS), pod);
+        let object = self.cluster.object("pods", Some(WORKLOADS), pod);
         object.map_or_else(Vec::new, |pod| claims_of(pod))
     }
 
@@ -318,7 +319,7 @@ impl<'a> Window<'a> {
     /// What a claim wants of which class.
     fn ask(&self, claim: &str) -> Option<(String, String)> {
         let object = self
-            .world
+            .cluster
             .object("persistentvolumeclaims", Some(WORKLOADS), claim)?;
         let spec = &object["spec"];
         let size = spec["resources"]["requests"]["storage"].as_str()?;
@@ -340,9 +341,9 @@ impl<'a> Window<'a> {
     }
 
     /// What an object offered when it was last written.
-    fn spell_capacity(&self, commit: &CommitFact) -> String {
+    fn format_capacity(&self, commit: &CommitFact) -> String {
         let (class, segment) = row_key(self.plan, &commit.object);
-        let offer = spell_offer(Offer::of(&commit.object));
+        let offer = format_offer(Offer::of(&commit.object));
         match commit.change {
             Change::Deleted => format!("none any more for {class} at {segment}"),
             Change::Added | Change::Modified => format!("{offer} for {class} at {segment}"),
@@ -360,7 +361,7 @@ impl<'a> Window<'a> {
             is_choice(commit) && Role::of_client(&commit.client) == Some(Role::Scheduler)
         })?;
         let current = self
-            .world
+            .cluster
             .object("persistentvolumeclaims", Some(WORKLOADS), claim)?;
         current["metadata"]["annotations"][SELECTED_NODE].as_str()?;
         let node = commit.object["metadata"]["annotations"][SELECTED_NODE].as_str()?;

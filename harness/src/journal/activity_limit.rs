@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::journal::{ProcessEvent, ProcessFact, What};
+use super::fact::{ProcessEvent, ProcessFact, What};
 use crate::scenario::Role;
 
 /// Changes of objects by one client. The largest case needs some dozens.
@@ -17,7 +17,7 @@ const EVENTS: u64 = 100_000;
 
 /// What each client has done so far.
 #[derive(Debug, Default)]
-pub(crate) struct Flood {
+pub(super) struct ActivityLimit {
     clients: HashMap<Arc<str>, Tally>,
 }
 
@@ -27,10 +27,10 @@ struct Tally {
     events: u64,
 }
 
-impl Flood {
+impl ActivityLimit {
     /// What the journal writes down instead of something that was observed: that itself, for once that there is too much, and then
     /// nothing.
-    pub(crate) fn admit(&mut self, what: What) -> Option<What> {
+    pub(super) fn admit(&mut self, what: What) -> Option<What> {
         let Some((client, role)) = actor(&what) else {
             return Some(what);
         };
@@ -84,24 +84,24 @@ mod tests {
 
     #[test]
     fn too_much_is_told_once_and_then_nothing_and_others_are_not_meant() {
-        let mut flood = Flood::default();
+        let mut activity = ActivityLimit::default();
         for _ in 0..EVENTS {
             assert!(matches!(
-                flood.admit(request("publisher@n1")),
+                activity.admit(request("publisher@n1")),
                 Some(What::Request(_))
             ));
         }
-        let Some(What::Process(told)) = flood.admit(request("publisher@n1")) else {
+        let Some(What::Process(told)) = activity.admit(request("publisher@n1")) else {
             panic!("nothing was told");
         };
         assert_eq!((&*told.client, told.role), ("publisher@n1", Role::Publisher));
         assert!(matches!(told.event, ProcessEvent::Flooded(_)));
-        assert!(flood.admit(request("publisher@n1")).is_none());
+        assert!(activity.admit(request("publisher@n1")).is_none());
         for client in ["publisher@n2", "scheduler", "harness"] {
-            assert!(matches!(flood.admit(request(client)), Some(What::Request(_))));
+            assert!(matches!(activity.admit(request(client)), Some(What::Request(_))));
         }
         for _ in 0..=EVENTS {
-            assert!(flood.admit(request("harness")).is_some());
+            assert!(activity.admit(request("harness")).is_some());
         }
     }
 }

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Chain, Window};
+use crate::bytes::format_bytes;
 use crate::journal::{CallFact, Change, CommitFact, Fact, RequestFact, What};
-use crate::judge::predicate::{DiffRow, Offer, RowState, is_managed, row_key, spell_bytes, spell_row};
+use crate::judge::rows::{DiffRow, Offer, RowState, format_offer, format_row, is_managed, row_key};
 use crate::plan::{Row, Rows};
 use crate::scenario::Role;
 
@@ -104,7 +105,7 @@ impl<'a> Window<'a> {
             _ => None,
         });
         if let Some(request) = refused {
-            text.push_str(&format!("; {}", spell_refusal(request)));
+            text.push_str(&format!("; {}", format_refusal(request)));
             // Discovery is of no resource, and its message has the path.
             if !request.resource.is_empty() {
                 text.push_str(&format!(" of {}", request.resource));
@@ -134,7 +135,7 @@ impl<'a> Window<'a> {
         }
         let spelt = volumes
             .into_iter()
-            .map(|(name, bytes)| format!("{name} of {}", spell_bytes(bytes.into())));
+            .map(|(name, bytes)| format!("{name} of {}", format_bytes(bytes.into())));
         match Vec::from_iter(spelt) {
             none if none.is_empty() => String::new(),
             all => format!(", which holds {}", all.join(" and ")),
@@ -169,10 +170,10 @@ impl<'a> Window<'a> {
     /// From the driver's answer on.
     fn answer_links(&self, chain: &mut Chain, asked: (&Fact, &CallFact), row: (&str, &str), want: Row) {
         let (fact, call) = asked;
-        let answer = spell_answer(call);
+        let answer = format_answer(call);
         if !answers(call, want) {
             chain.missing(
-                format!("the driver answers {}", spell_row(want)),
+                format!("the driver answers {}", format_row(want)),
                 format!("it answered {answer}{}", self.volumes_at(row.1)),
             );
             return;
@@ -184,7 +185,7 @@ impl<'a> Window<'a> {
             self.last_commit(|commit| self.is_row(commit, &key) && commit.change != Change::Deleted);
         let Some((fact, commit)) = written.filter(|(written, _)| written.seq >= self.relevant_since()) else {
             let note = match self.refused_request(Role::Publisher, "csistoragecapacities") {
-                Some(request) => spell_refusal(request),
+                Some(request) => format_refusal(request),
                 None => "no write was attempted".to_owned(),
             };
             chain.missing(
@@ -196,7 +197,7 @@ impl<'a> Window<'a> {
         if Role::of_client(&commit.client) != Some(Role::Publisher) && commit.change == Change::Modified {
             chain.found(format!("{} was changed by {}", commit.name, commit.client), fact);
             let note = match self.refused_request(Role::Publisher, "csistoragecapacities") {
-                Some(request) => spell_refusal(request),
+                Some(request) => format_refusal(request),
                 None => "no write was attempted".to_owned(),
             };
             chain.missing(format!("the publisher puts {} right", commit.name), note);
@@ -214,8 +215,8 @@ impl<'a> Window<'a> {
                 "it was written as wanted, and changed or removed later",
             );
         } else {
-            let got = crate::judge::predicate::spell_offer(offer);
-            chain.missing(format!("it says {}", spell_row(want)), format!("it says {got}"));
+            let got = format_offer(offer);
+            chain.missing(format!("it says {}", format_row(want)), format!("it says {got}"));
         }
     }
 
@@ -240,7 +241,7 @@ impl<'a> Window<'a> {
                 );
                 if chain.link(text, self.delivery(Role::Publisher, cause), "never") {
                     let note = match self.refused_request(Role::Publisher, "csistoragecapacities") {
-                        Some(request) => spell_refusal(request),
+                        Some(request) => format_refusal(request),
                         None => "no delete was attempted".to_owned(),
                     };
                     chain.missing("the obsolete object is deleted", note);
@@ -257,7 +258,7 @@ impl<'a> Window<'a> {
 
     fn is_row(&self, commit: &CommitFact, key: &(String, String)) -> bool {
         &*commit.resource == "csistoragecapacities"
-            && is_managed(self.plan, self.world, &commit.object)
+            && is_managed(self.plan, self.cluster, &commit.object)
             && row_key(self.plan, &commit.object) == *key
     }
 
@@ -309,7 +310,7 @@ impl<'a> Window<'a> {
                     .map(|(key, value)| (key.clone(), value.as_str().unwrap_or_default().to_owned()))
                     .collect();
                 let of_node = self.plan.segments.of_node(&labels)?;
-                (self.plan.segments.spell(&of_node) == segment).then(|| commit.name.clone())
+                (self.plan.segments.format(&of_node) == segment).then(|| commit.name.clone())
             }
             _ => None,
         };
@@ -347,21 +348,21 @@ fn answers(call: &CallFact, want: Row) -> bool {
     }
 }
 
-fn spell_refusal(request: &RequestFact) -> String {
+fn format_refusal(request: &RequestFact) -> String {
     let message = request.message.as_deref().unwrap_or("without a message");
     format!("refused: {} {} {message}", request.verb, request.code)
 }
 
-fn spell_answer(call: &CallFact) -> String {
+fn format_answer(call: &CallFact) -> String {
     match (call.available, call.maximum) {
         (Some(available), Some(maximum)) => {
             format!(
                 "{} (maximum {})",
-                spell_bytes(available.into()),
-                spell_bytes(maximum.into())
+                format_bytes(available.into()),
+                format_bytes(maximum.into())
             )
         }
-        (Some(available), None) => spell_bytes(available.into()),
+        (Some(available), None) => format_bytes(available.into()),
         _ => format!("{} {}", call.code, call.message.as_deref().unwrap_or_default()),
     }
 }

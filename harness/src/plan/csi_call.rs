@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Action;
-use super::lower::{Lowering, names};
-use crate::scenario::{AnswerSpec, AskSpec, Expression, Relation};
+use super::scope::{Scope, names};
+use crate::scenario::{AnswerSpec, CsiCallSpec, Expression, Relation};
 use crate::segment::Segment;
 
 /// A question under a name.
 #[derive(Debug, Clone)]
-pub struct Ask {
+pub struct CsiCall {
     /// The case's name for its answer.
     pub name: String,
     /// The class that it is about.
@@ -17,12 +17,12 @@ pub struct Ask {
     /// The segment that it is about.
     pub segment: Option<Segment>,
     /// What is asked.
-    pub kind: AskKind,
+    pub kind: CsiCallKind,
 }
 
 /// What is asked. Figures of earlier answers are filled in when it runs.
 #[derive(Debug, Clone)]
-pub enum AskKind {
+pub enum CsiCallKind {
     /// A call without arguments, by its method.
     Plain(&'static str),
     /// GetCapacity with these parameters.
@@ -49,20 +49,20 @@ const PLAIN: [&str; 5] = [
     "NodeGetInfo",
 ];
 
-impl AskKind {
+impl CsiCallKind {
     /// The CSI method.
     pub fn method(&self) -> &'static str {
         match self {
-            AskKind::Plain(method) => method,
-            AskKind::Capacity(_) => "GetCapacity",
-            AskKind::Create { .. } => "CreateVolume",
-            AskKind::Delete(_) => "DeleteVolume",
+            CsiCallKind::Plain(method) => method,
+            CsiCallKind::Capacity(_) => "GetCapacity",
+            CsiCallKind::Create { .. } => "CreateVolume",
+            CsiCallKind::Delete(_) => "DeleteVolume",
         }
     }
 }
 
-impl Lowering<'_> {
-    pub(super) fn ask(&mut self, spec: &AskSpec) -> Result<Vec<(Action, String)>, String> {
+impl Scope<'_> {
+    pub(super) fn ask(&mut self, spec: &CsiCallSpec) -> Result<Vec<(Action, String)>, String> {
         let kind = self.ask_kind(spec)?;
         let segment = spec
             .segment
@@ -76,26 +76,26 @@ impl Lowering<'_> {
             ));
         }
         let note = format!("ask the driver: {} as {}", spec.call, spec.name);
-        let ask = Ask {
+        let ask = CsiCall {
             name: spec.name.clone(),
             class: spec.class.clone(),
             segment,
             kind,
         };
-        Ok(vec![(Action::Ask(ask), note)])
+        Ok(vec![(Action::CsiCall(ask), note)])
     }
 
-    fn ask_kind(&self, spec: &AskSpec) -> Result<AskKind, String> {
+    fn ask_kind(&self, spec: &CsiCallSpec) -> Result<CsiCallKind, String> {
         let needs = |what: &str| format!("{} needs `{what}`", spec.call);
         check_keys(spec)?;
         Ok(match spec.call.as_str() {
-            "GetCapacity" => AskKind::Capacity(self.parameters(spec)?),
+            "GetCapacity" => CsiCallKind::Capacity(self.parameters(spec)?),
             "CreateVolume" => {
                 let size = spec.size.as_ref().ok_or_else(|| needs("size"))?.0.clone();
                 for name in size.answers() {
                     self.known_answer(name)?;
                 }
-                AskKind::Create {
+                CsiCallKind::Create {
                     volume: spec.volume.clone().ok_or_else(|| needs("volume"))?,
                     size,
                     parameters: self.parameters(spec)?,
@@ -104,11 +104,11 @@ impl Lowering<'_> {
             "DeleteVolume" => {
                 let of = spec.of.clone().ok_or_else(|| needs("of"))?;
                 self.known_answer(&of)?;
-                AskKind::Delete(of)
+                CsiCallKind::Delete(of)
             }
             call => {
                 let plain = PLAIN.iter().find(|known| **known == call);
-                AskKind::Plain(plain.ok_or_else(|| {
+                CsiCallKind::Plain(plain.ok_or_else(|| {
                     let calls = PLAIN.join(", ");
                     format!(
                         "`{call}` can't be asked; calls: GetCapacity, CreateVolume, DeleteVolume, {calls}"
@@ -119,7 +119,7 @@ impl Lowering<'_> {
     }
 
     /// Those of the class, and more.
-    fn parameters(&self, spec: &AskSpec) -> Result<BTreeMap<String, String>, String> {
+    fn parameters(&self, spec: &CsiCallSpec) -> Result<BTreeMap<String, String>, String> {
         let mut parameters = match &spec.class {
             None => BTreeMap::new(),
             Some(class) => self.classes.get(class).cloned().ok_or_else(|| {
@@ -132,23 +132,10 @@ impl Lowering<'_> {
         parameters.extend(spec.parameters.clone());
         Ok(parameters)
     }
-
-    pub(super) fn known_answer(&self, name: &str) -> Result<(), String> {
-        match name == PUBLISHED || self.answers.contains(name) {
-            true => Ok(()),
-            false => Err(format!(
-                "`{name}` is not asked for by then; answers: {}",
-                self.answers.iter().cloned().collect::<Vec<_>>().join(", ")
-            )),
-        }
-    }
 }
 
-/// In relations: the object that is published for the class and the segment of the answer.
-pub(crate) const PUBLISHED: &str = "published";
-
 /// What a call has no use for would be ignored without a word.
-fn check_keys(spec: &AskSpec) -> Result<(), String> {
+fn check_keys(spec: &CsiCallSpec) -> Result<(), String> {
     let is_about_room = matches!(spec.call.as_str(), "GetCapacity" | "CreateVolume");
     let keys = [
         ("class", spec.class.is_some(), is_about_room),

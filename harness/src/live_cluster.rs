@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use fake_apiserver::ApiServer;
 
-use crate::cluster::{Cluster, StartError};
+use crate::cluster::Cluster;
 use crate::journal::Journal;
 use crate::plan::{Action, Plan};
-use crate::run::RunOptions;
+use crate::run_options::RunOptions;
+use crate::start_error::StartError;
 use crate::system::Systems;
 use crate::unattended::Unattended;
 
@@ -16,12 +17,12 @@ use crate::unattended::Unattended;
 const FACTS: usize = 100_000;
 
 /// A cluster that is up.
-pub struct Standing {
+pub struct LiveCluster {
     cluster: Cluster,
     journal: Journal,
 }
 
-impl Standing {
+impl LiveCluster {
     /// Starts everything that a plan has before its first step.
     pub async fn start(plan: &Plan, systems: &Systems, refresh: Duration) -> Result<Self, StartError> {
         let journal = Journal::keeping(FACTS);
@@ -33,12 +34,12 @@ impl Standing {
         for role in &plan.roles {
             cluster.start_role(*role)?;
         }
-        Ok(Standing { cluster, journal })
+        Ok(LiveCluster { cluster, journal })
     }
 
     /// The cluster of a run that has its verdict.
     pub(crate) fn of(cluster: Cluster, journal: Journal) -> Self {
-        Standing { cluster, journal }
+        LiveCluster { cluster, journal }
     }
 
     /// From now on old facts are forgotten, so that it can stay up for long. The journal of a run is to be stored before.

@@ -10,7 +10,7 @@ use crate::segment::NODE;
 /// What a case must know of a driver that it did not choose.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ForeignDriver {
+pub struct ExternalDriver {
     /// What GetPluginInfo answers; the provisioner of all classes.
     pub name: String,
     /// Keys of its topology.
@@ -23,7 +23,7 @@ pub struct ForeignDriver {
     pub parameters: BTreeMap<String, String>,
 }
 
-impl ForeignDriver {
+impl ExternalDriver {
     /// What is wrong with its topology, if anything.
     pub(crate) fn wrong_topology(&self) -> Option<String> {
         let keys = &self.topology_keys;
@@ -61,7 +61,7 @@ impl ForeignDriver {
 
 impl Scenario {
     /// The same case with a driver of somebody else's. Its text says so at the end, so that places stay the same.
-    pub fn with_driver(&self, driver: &ForeignDriver) -> Scenario {
+    pub fn with_driver(&self, driver: &ExternalDriver) -> Scenario {
         let mut scenario = self.clone();
         scenario.file.foreign_driver = Some(driver.clone());
         // JSON is YAML; plain texts can always be written so.

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use crate::bytes::format_bytes;
 use crate::journal::{
     AnswerFact, BoundKind, CallDetails, CallFact, CommitFact, ExtenderFact, Fact, ProcessEvent, RequestFact,
     What,
 };
-use crate::judge::spell_bytes;
 
 /// Who observed it: the first column of a timeline.
 pub(crate) fn source(fact: &Fact) -> &'static str {
@@ -20,7 +20,7 @@ pub(crate) fn source(fact: &Fact) -> &'static str {
 }
 
 /// What was observed.
-pub(crate) fn spell(fact: &Fact) -> String {
+pub(crate) fn format(fact: &Fact) -> String {
     match &fact.what {
         What::Begin(begin) => format!("case {} begins", begin.case),
         What::StepStarted(mark) => format!("step {} begins", mark.step + 1),
@@ -37,8 +37,8 @@ pub(crate) fn spell(fact: &Fact) -> String {
         },
         What::Lag(lag) => format!("harness stalled for {} ms", lag.late_us / 1000),
         What::Quiet => "nothing in flight, nothing moves".to_owned(),
-        What::Request(request) => spell_request(request),
-        What::Commit(commit) => spell_commit(commit),
+        What::Request(request) => format_request(request),
+        What::Commit(commit) => format_commit(commit),
         What::Delivery(delivery) => format!(
             "watch {} → {}: {:?} {}",
             delivery.resource, delivery.client, delivery.change, delivery.name
@@ -47,9 +47,9 @@ pub(crate) fn spell(fact: &Fact) -> String {
             Some(client) => format!("fault for {client}: {}", fault.what),
             None => format!("fault: {}", fault.what),
         },
-        What::Call(call) => spell_call(call),
-        What::Answer(answer) => spell_answer(answer),
-        What::Extender(question) => spell_question(question),
+        What::Call(call) => format_call(call),
+        What::Answer(answer) => format_answer(answer),
+        What::Extender(question) => format_question(question),
         What::Process(process) => match &process.event {
             ProcessEvent::Started => format!("{} started", process.client),
             ProcessEvent::Stopped => format!("{} stopped", process.client),
@@ -60,7 +60,7 @@ pub(crate) fn spell(fact: &Fact) -> String {
     }
 }
 
-fn spell_question(question: &ExtenderFact) -> String {
+fn format_question(question: &ExtenderFact) -> String {
     let ExtenderFact {
         extender, verb, pod, ..
     } = question;
@@ -75,14 +75,14 @@ fn spell_question(question: &ExtenderFact) -> String {
 }
 
 /// What was told, beside the call that told it.
-fn spell_answer(answer: &AnswerFact) -> String {
+fn format_answer(answer: &AnswerFact) -> String {
     let mut text = format!(
         "{} is the answer of {}: {}",
         answer.name, answer.call, answer.code
     );
     for (name, value) in &answer.told {
         let value = match (name.as_str(), value.as_i64()) {
-            ("available" | "maximum" | "minimum" | "bytes", Some(bytes)) => spell_bytes(bytes.into()),
+            ("available" | "maximum" | "minimum" | "bytes", Some(bytes)) => format_bytes(bytes.into()),
             ("room" | "implemented", _) => continue,
             (_, Some(number)) => number.to_string(),
             _ => value.as_str().unwrap_or_default().to_owned(),
@@ -95,7 +95,7 @@ fn spell_answer(answer: &AnswerFact) -> String {
     text
 }
 
-fn spell_request(request: &RequestFact) -> String {
+fn format_request(request: &RequestFact) -> String {
     let name = request
         .name
         .as_deref()
@@ -115,7 +115,7 @@ fn spell_request(request: &RequestFact) -> String {
     )
 }
 
-fn spell_commit(commit: &CommitFact) -> String {
+fn format_commit(commit: &CommitFact) -> String {
     let object = &commit.object;
     let detail = match &*commit.resource {
         "csistoragecapacities" => format!(
@@ -152,18 +152,18 @@ fn spell_commit(commit: &CommitFact) -> String {
 }
 
 /// `{key=value, …}`.
-pub(crate) fn spell_map(map: &BTreeMap<String, String>) -> String {
+pub(crate) fn format_map(map: &BTreeMap<String, String>) -> String {
     let pairs: Vec<String> = map.iter().map(|(key, value)| format!("{key}={value}")).collect();
     format!("{{{}}}", pairs.join(", "))
 }
 
-fn spell_details(details: &CallDetails) -> String {
+fn format_details(details: &CallDetails) -> String {
     let mut text = String::new();
     if !details.secrets.is_empty() {
         text.push_str(&format!(" with secrets [{}]", details.secrets.join(", ")));
     }
     if !details.mutable.is_empty() {
-        text.push_str(&format!(" with mutable {}", spell_map(&details.mutable)));
+        text.push_str(&format!(" with mutable {}", format_map(&details.mutable)));
     }
     if let Some(volume) = &details.copy_of {
         text.push_str(&format!(" of a copy of {volume}"));
@@ -171,25 +171,25 @@ fn spell_details(details: &CallDetails) -> String {
     text
 }
 
-fn spell_call(call: &CallFact) -> String {
+fn format_call(call: &CallFact) -> String {
     let mut text = call.method.clone();
     if let Some(segment) = &call.segment {
         text.push_str(&format!(" {segment}"));
     }
     if !call.parameters.is_empty() {
-        text.push_str(&format!(" {}", spell_map(&call.parameters)));
+        text.push_str(&format!(" {}", format_map(&call.parameters)));
     }
     if let Some(bytes) = call.required_bytes {
-        text.push_str(&format!(" {}", spell_bytes(bytes.into())));
+        text.push_str(&format!(" {}", format_bytes(bytes.into())));
     }
-    text.push_str(&spell_details(&call.details));
+    text.push_str(&format_details(&call.details));
     match (call.available, call.maximum, call.code.as_str()) {
         (Some(available), Some(maximum), _) => text.push_str(&format!(
             " → {} (maximum {})",
-            spell_bytes(available.into()),
-            spell_bytes(maximum.into())
+            format_bytes(available.into()),
+            format_bytes(maximum.into())
         )),
-        (Some(available), None, _) => text.push_str(&format!(" → {}", spell_bytes(available.into()))),
+        (Some(available), None, _) => text.push_str(&format!(" → {}", format_bytes(available.into()))),
         (None, _, "OK") => text.push_str(" → OK"),
         (None, _, code) => {
             text.push_str(&format!(

@@ -9,9 +9,10 @@ use fake_apiserver::ResourceRef;
 use hyper::Method;
 use serde_json::{Value, json};
 
+use super::attribution::Key;
 use super::case::Case;
 use super::client::{CLAIMS, VOLUMES, call, path_of};
-use super::witness::Key;
+use super::kinds::{CLAIM_PROTECTION, VOLUME_PROTECTION};
 use crate::journal::Change;
 use crate::pod::claims_of;
 
@@ -19,11 +20,6 @@ use crate::pod::claims_of;
 const GARBAGE: &str = "system:gc";
 /// Who lets protected objects go.
 const PROTECTION: &str = "controllers";
-
-/// The finalizer of claims.
-pub(super) const CLAIM_PROTECTION: &str = "kubernetes.io/pvc-protection";
-/// The finalizer of volumes.
-pub(super) const VOLUME_PROTECTION: &str = "kubernetes.io/pv-protection";
 
 /// Does what is due after a change.
 pub(super) fn react(case: &Arc<Case>, key: Key, change: Change, object: Value) {
@@ -37,7 +33,7 @@ pub(super) fn react(case: &Arc<Case>, key: Key, change: Change, object: Value) {
     tokio::spawn(async move {
         if is_gone {
             let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
-            for (dependent, value) in case.witness.objects() {
+            for (dependent, value) in case.attribution.objects() {
                 if owners(&value).any(|owner| owner["uid"] == uid) {
                     collect(&case, &dependent, &value).await;
                 }
@@ -46,7 +42,7 @@ pub(super) fn react(case: &Arc<Case>, key: Key, change: Change, object: Value) {
             collect(&case, &key, &object).await;
         }
         if is_protected {
-            let concerned = case.witness.objects();
+            let concerned = case.attribution.objects();
             for (key, value) in &concerned {
                 release(&case, key, value).await;
             }
@@ -106,7 +102,7 @@ async fn is_absent(case: &Arc<Case>, dependent: &Key, owner: &Value) -> bool {
         name: name.to_owned(),
     };
     if case
-        .witness
+        .attribution
         .object(&key)
         .is_some_and(|there| there["metadata"]["uid"] == owner["uid"])
     {
@@ -147,7 +143,7 @@ async fn release(case: &Arc<Case>, key: &Key, object: &Value) {
 
 /// Whether a pod that is on a node and not over has the claim.
 fn is_mounted(case: &Case, claim: &Key) -> bool {
-    case.witness.objects().iter().any(|(key, pod)| {
+    case.attribution.objects().iter().any(|(key, pod)| {
         let is_over = matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));
         &*key.resource == "pods"
             && key.namespace == claim.namespace

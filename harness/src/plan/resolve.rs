@@ -5,20 +5,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use fake_apiserver::Release;
 use fake_csi::{SpecVersion, Storage};
 use serde_json::Value;
 
 use super::known::Known;
+use super::scope::{Scope, names};
 use super::{DriverPlan, Plan, Step, WORKLOADS, backend, bound, expect, feature, objects};
 use crate::scenario::{
-    ActionSpec, CapacitySpec, ClusterSpec, Mode, NodeSpec, PoolSpec, Role, Scenario, ScenarioError, Short,
-    Spanned, StepSpec,
+    ActionSpec, ClusterSpec, Mode, NodeSpec, PoolSpec, Role, Scenario, ScenarioError, Short, Spanned,
+    StepSpec,
 };
 use crate::segment::{Segment, Segments};
 
 /// Resolves a scenario.
-pub fn lower(scenario: &Scenario) -> Result<Plan, ScenarioError> {
+pub fn resolve(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     let mut cluster = scenario.file.cluster.clone();
     let foreign = scenario.file.foreign_driver.as_ref();
     if let Some(foreign) = foreign {
@@ -34,7 +34,7 @@ pub fn lower(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         .topology_keys
         .clone()
         .unwrap_or_else(|| vec![format!("{driver}/node")]);
-    let mut lowering = Lowering {
+    let mut scope = Scope {
         cluster,
         segments: Segments::with_values(keys, values),
         classes: BTreeMap::new(),
@@ -49,11 +49,11 @@ pub fn lower(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     };
     let whole = |message: String| ScenarioError::whole(Path::new(&scenario.source), message);
     let roles = roles(cluster, &scenario.id);
-    let objects = lowering.initial_objects().map_err(whole)?;
-    objects.iter().for_each(|object| lowering.known.object(object));
-    let pools = lowering.pools().map_err(whole)?;
+    let objects = scope.initial_objects().map_err(whole)?;
+    objects.iter().for_each(|object| scope.known.object(object));
+    let pools = scope.pools().map_err(whole)?;
     let version = version(cluster).map_err(whole)?;
-    let driver_nodes = lowering.driver_nodes();
+    let driver_nodes = scope.driver_nodes();
     extenders(cluster).map_err(whole)?;
     let orphan_after = bound::duration(cluster.orphan_after.as_deref().unwrap_or("200ms")).map_err(whole)?;
     let mut steps = Vec::new();
@@ -64,7 +64,7 @@ pub fn lower(scenario: &Scenario) -> Result<Plan, ScenarioError> {
             let message = format!("step `{}` appears twice; step ids must be unique", spec.value.id);
             return Err(scenario.error(spec.defined, message));
         }
-        steps.push(lowering.step(spec, scenario, polls)?);
+        steps.push(scope.step(spec, scenario, polls)?);
     }
     for name in &scenario.file.features {
         feature(&name.value).map_err(|message| scenario.error(name.defined, message))?;
@@ -102,8 +102,8 @@ pub fn lower(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         },
         objects,
         driver_nodes,
-        class_parameters: lowering.classes,
-        segments: lowering.segments,
+        class_parameters: scope.classes,
+        segments: scope.segments,
         steps,
     })
 }
@@ -158,35 +158,7 @@ fn version(cluster: &ClusterSpec) -> Result<SpecVersion, String> {
         .map_or(Ok(SpecVersion::NEWEST), parse)
 }
 
-/// What is known by the step that is being lowered.
-pub(super) struct Lowering<'s> {
-    pub(super) cluster: &'s ClusterSpec,
-    pub(super) segments: Segments,
-    /// Parameters of every class seen so far.
-    pub(super) classes: BTreeMap<String, BTreeMap<String, String>>,
-    /// Labels of every node seen so far.
-    pub(super) nodes: BTreeMap<String, BTreeMap<String, String>>,
-    /// Number of objects created by hand so far, for their names.
-    pub(super) by_hand: usize,
-    /// Names of all faults so far.
-    pub(super) faults: BTreeSet<String>,
-    /// Names of all scripts of the driver so far.
-    pub(super) scripts: BTreeSet<String>,
-    /// Names of all reservations so far.
-    pub(super) reservations: BTreeSet<String>,
-    /// Names of all answers of the driver so far.
-    pub(super) answers: BTreeSet<String>,
-    /// Pods, claims and classes by then.
-    pub(super) known: Known,
-    /// The release of the API server by then.
-    pub(super) release: Release,
-}
-
-impl Lowering<'_> {
-    pub(super) fn driver(&self) -> &str {
-        &self.cluster.driver.name
-    }
-
+impl Scope<'_> {
     fn initial_objects(&mut self) -> Result<Vec<Value>, String> {
         let mut list = vec![
             objects::namespace(super::NAMESPACE),
@@ -210,42 +182,6 @@ impl Lowering<'_> {
         list.extend(self.cluster.volumes.iter().map(objects::volume));
         list.extend(self.cluster.objects.iter().cloned());
         Ok(list)
-    }
-
-    /// The Node and the CSINode.
-    pub(super) fn node(&mut self, spec: &NodeSpec) -> [Value; 2] {
-        let labels = objects::node_labels(spec, &self.segments);
-        let keys = spec.topology_keys.as_deref();
-        let keys = spec.driver.then(|| keys.unwrap_or(self.segments.keys()));
-        let list = [
-            objects::node(spec, &labels),
-            objects::csi_node(self.driver(), &spec.name, keys),
-        ];
-        self.nodes.insert(spec.name.clone(), labels);
-        list
-    }
-
-    pub(super) fn class(&mut self, spec: &crate::scenario::ClassSpec) -> Value {
-        self.classes.insert(spec.name.clone(), spec.parameters.clone());
-        objects::storage_class(spec, self.driver())
-    }
-
-    pub(super) fn capacity(&mut self, spec: &CapacitySpec) -> Result<Value, String> {
-        if spec.segment.is_some() && spec.topology.is_some() {
-            return Err("a capacity has either `segment` or `topology`; remove one".to_owned());
-        }
-        let segment = spec
-            .segment
-            .as_deref()
-            .map(|text| self.segments.parse(text))
-            .transpose()?;
-        self.by_hand += 1;
-        Ok(objects::capacity(
-            spec,
-            self.driver(),
-            segment.as_ref(),
-            self.by_hand,
-        ))
     }
 
     fn pools(&self) -> Result<Vec<(Segment, Storage)>, String> {
@@ -337,7 +273,7 @@ impl Lowering<'_> {
                 }
             }
             super::Predicate::Answers(answers) => {
-                for name in super::ask::named(answers) {
+                for name in super::csi_call::named(answers) {
                     self.known_answer(name)?;
                 }
             }
@@ -356,10 +292,6 @@ fn meant(node: &str) -> &'static str {
         "some" | "anywhere" | "placed" => "; write `any` for a pod that goes to some node",
         _ => "",
     }
-}
-
-pub(super) fn names<T>(map: &BTreeMap<String, T>) -> String {
-    map.keys().map(String::as_str).collect::<Vec<_>>().join(", ")
 }
 
 impl Plan {

@@ -61,7 +61,7 @@ fn largest(now: &BTreeMap<String, u64>, before: &BTreeMap<String, u64>) -> u64 {
 
 /// The state at one point of the journal.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct World {
+pub(crate) struct ClusterState {
     resources: BTreeMap<Arc<str>, Objects>,
     /// The latest refusal of each pod that exists.
     refusals: BTreeMap<String, Refusal>,
@@ -73,7 +73,7 @@ pub(crate) struct World {
     answers: BTreeMap<String, (u64, AnswerFact)>,
 }
 
-impl World {
+impl ClusterState {
     /// Takes one fact in.
     pub(crate) fn apply(&mut self, fact: &Fact) {
         match &fact.what {
@@ -248,10 +248,10 @@ mod tests {
 
     /// When the latest refusal was told first, and how many there were.
     fn after(facts: &[Fact]) -> (u64, u64) {
-        let mut world = World::default();
-        facts.iter().for_each(|fact| world.apply(fact));
-        let refusal = world.refusal("p").expect("it was refused");
-        (refusal.seq, world.rounds().attempts_since(&Rounds::default()))
+        let mut cluster = ClusterState::default();
+        facts.iter().for_each(|fact| cluster.apply(fact));
+        let refusal = cluster.refusal("p").expect("it was refused");
+        (refusal.seq, cluster.rounds().attempts_since(&Rounds::default()))
     }
 
     #[test]

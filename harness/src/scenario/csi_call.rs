@@ -11,7 +11,7 @@ use super::{FromShort, Short, Size};
 /// One call of the driver by the harness, through the socket that publishers use.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct AskSpec {
+pub struct CsiCallSpec {
     /// The name under which expectations and later questions find the answer.
     #[serde(rename = "as")]
     pub name: String,

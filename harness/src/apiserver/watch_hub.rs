@@ -13,10 +13,10 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
+use super::attribution::revision;
 use super::kinds::{KINDS, Kind};
 use super::names::{CASE_LABEL, RUN_LABEL};
 use super::upstream::{Lost, Upstream, lines};
-use super::witness::revision;
 use crate::journal::Change;
 
 /// Events that a case may be behind before all cases wait for it.
@@ -35,7 +35,7 @@ pub(super) enum News {
 }
 
 /// The watches of a run.
-pub(super) struct Hub {
+pub(super) struct WatchHub {
     upstream: Upstream,
     run: String,
     cases: Mutex<BTreeMap<String, mpsc::Sender<News>>>,
@@ -43,13 +43,13 @@ pub(super) struct Hub {
     served: Mutex<BTreeSet<&'static str>>,
 }
 
-impl Hub {
+impl WatchHub {
     /// Begins to watch every kind that the server has. What it returns ends with the tasks that it has started.
     pub(super) async fn start(
         upstream: Upstream,
         run: &str,
     ) -> Result<(Arc<Self>, Vec<tokio::task::AbortHandle>), Lost> {
-        let hub = Arc::new(Hub {
+        let hub = Arc::new(WatchHub {
             upstream,
             run: run.to_owned(),
             cases: Mutex::default(),

@@ -7,12 +7,12 @@
 mod capacities;
 mod placement;
 
-use super::predicate::{DiffRow, RowState};
+use super::rows::{DiffRow, RowState};
 use super::{objects, pattern};
+use crate::cluster_state::ClusterState;
 use crate::journal::{Change, CommitFact, Fact, RequestFact, What};
 use crate::plan::{CallPattern, Objects, Pattern, PatternKind, Plan, Predicate};
 use crate::scenario::Role;
-use crate::world::World;
 
 /// One link.
 #[derive(Debug, Clone)]
@@ -74,7 +74,7 @@ impl Chain {
 /// The part of a journal that a chain is about.
 pub(super) struct Window<'a> {
     pub(super) plan: &'a Plan,
-    pub(super) world: &'a World,
+    pub(super) cluster: &'a ClusterState,
     pub(super) facts: &'a [Fact],
     /// Where the step began.
     pub(super) from: u64,
@@ -98,19 +98,19 @@ impl<'a> Window<'a> {
             (Predicate::Answers(_), Some(row)) => self.answer_chain(row),
             (Predicate::Objects(list), Some(row)) => self.objects_chain(list, row),
             (Predicate::Never { of, .. }, _) => {
-                self.offence_chain(&format!("no {}", pattern::spell(of)), decided_by)
+                self.offence_chain(&format!("no {}", pattern::format(of)), decided_by)
             }
             (Predicate::Count(count), _) if limit.is_some_and(|limit| seen > limit) => {
                 let limit = limit.unwrap_or_default();
                 self.offence_chain(
-                    &format!("at most {limit} × {}", pattern::spell(&count.of)),
+                    &format!("at most {limit} × {}", pattern::format(&count.of)),
                     decided_by,
                 )
             }
             (Predicate::Count(count), _) => {
                 let mut chain = Chain::default();
-                let text = format!("{} × {}", count.min, pattern::spell(&count.of));
-                let seen = super::spell_seen(seen);
+                let text = format!("{} × {}", count.min, pattern::format(&count.of));
+                let seen = super::format_seen(seen);
                 chain.missing(text, format!("{seen}{}", self.otherwise(&count.of)));
                 chain
             }
@@ -138,7 +138,7 @@ impl<'a> Window<'a> {
             .filter(|fact| pattern::matches(self.plan, &any, fact))
             .last();
         found.map_or_else(String::new, |fact| {
-            format!("; instead: {}", crate::line::spell(fact))
+            format!("; instead: {}", crate::fact_display::format(fact))
         })
     }
 
@@ -199,7 +199,7 @@ impl<'a> Window<'a> {
         let [name, figure] = row.subject.as_slice() else {
             return chain;
         };
-        let Some((seq, answer)) = self.world.answer(name) else {
+        let Some((seq, answer)) = self.cluster.answer(name) else {
             chain.missing(format!("the driver is asked as {name}"), "never");
             return chain;
         };
@@ -219,7 +219,7 @@ impl<'a> Window<'a> {
     fn offence_chain(&self, rule: &str, decided_by: u64) -> Chain {
         let mut chain = Chain::default();
         let offender = self.facts.iter().find(|fact| fact.seq == decided_by);
-        let note = offender.map_or_else(|| "never seen".to_owned(), crate::line::spell);
+        let note = offender.map_or_else(|| "never seen".to_owned(), crate::fact_display::format);
         chain.missing(rule, note);
         chain
     }
@@ -230,7 +230,7 @@ impl<'a> Window<'a> {
         for pattern in list {
             let evidence = facts.find(|fact| pattern::matches(self.plan, pattern, fact));
             if !chain.link(
-                pattern::spell(pattern),
+                pattern::format(pattern),
                 evidence,
                 "never, after the facts before it",
             ) {
@@ -246,7 +246,7 @@ impl<'a> Window<'a> {
         let subject = row.subject.first().map(String::as_str).unwrap_or_default();
         if let [selection, _] = row.subject.as_slice() {
             let meant = list.iter().find(|want| objects::selection(want) == *selection);
-            let names = meant.map_or_else(Vec::new, |want| objects::selected_names(self.world, want));
+            let names = meant.map_or_else(Vec::new, |want| objects::selected_names(self.cluster, want));
             let note = match names.as_slice() {
                 [] => "there is none".to_owned(),
                 names => format!("there are {}: {}", names.len(), names.join(", ")),

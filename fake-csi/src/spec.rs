@@ -1,0 +1,79 @@
+//! What a driver and its nodes tell about themselves. Knows no state: nothing here changes while the driver runs.
+
+use crate::{Segment, SpecVersion};
+
+/// What the driver tells about itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DriverSpec {
+    /// Name of the plugin, the provisioner of its storage classes.
+    pub name: String,
+    /// Topology keys of its nodes. Empty: the driver knows no topology, and does not advertise `VOLUME_ACCESSIBILITY_CONSTRAINTS`.
+    pub topology_keys: Vec<String>,
+    /// Whether the controller advertises `GET_CAPACITY`; if not, the call answers `UNIMPLEMENTED`.
+    pub advertise_get_capacity: bool,
+    /// Whether the controller advertises `EXPAND_VOLUME`; if not, or before CSI 1.1, the call answers `UNIMPLEMENTED`.
+    pub advertise_expand_volume: bool,
+    /// Whether the controller advertises `CLONE_VOLUME`; if not, or before CSI 1.1, a request for a copy answers `INVALID_ARGUMENT`.
+    pub advertise_clone_volume: bool,
+    /// Names of the mutable parameters that it knows; any other, and before CSI 1.9 each, answers `INVALID_ARGUMENT`. With some, the
+    /// controller advertises `MODIFY_VOLUME`.
+    pub mutable_parameters: Vec<String>,
+    /// Whether GetCapacity still counts what is reserved: without, an extender that reserves for a pod may take the node away from it; with,
+    /// others are told room that they do not get.
+    pub tells_reserved: bool,
+    /// Whether requests that the specification does not allow are answered as if they were complete, where that can be: an incomplete
+    /// volume capability is none. The observer hears of them either way.
+    pub lenient: bool,
+    /// The release of the specification that the driver was made for: it knows nothing that came later.
+    pub version: SpecVersion,
+}
+
+impl DriverSpec {
+    /// A driver without topology that can do everything but copies and mutable parameters.
+    pub fn new(name: impl Into<String>) -> DriverSpec {
+        DriverSpec {
+            name: name.into(),
+            topology_keys: Vec::new(),
+            advertise_get_capacity: true,
+            advertise_expand_volume: true,
+            advertise_clone_volume: false,
+            mutable_parameters: Vec::new(),
+            tells_reserved: true,
+            lenient: false,
+            version: SpecVersion::NEWEST,
+        }
+    }
+
+    pub(crate) fn has_expansion(&self) -> bool {
+        self.advertise_expand_volume && self.version.has_expansion()
+    }
+
+    pub(crate) fn has_clones(&self) -> bool {
+        self.advertise_clone_volume && self.version.has_clones()
+    }
+
+    pub(crate) fn has_mutable_parameters(&self) -> bool {
+        !self.mutable_parameters.is_empty() && self.version.has_mutable_parameters()
+    }
+
+    /// Whether the access mode of that number was there already.
+    pub(crate) fn knows(&self, mode: i32) -> bool {
+        use csi_proto::v1::volume_capability::access_mode::Mode;
+        match Mode::try_from(mode) {
+            Ok(Mode::SingleNodeSingleWriter | Mode::SingleNodeMultiWriter) => {
+                self.version.has_single_node_modes()
+            }
+            Ok(_) => true,
+            Err(_) => false,
+        }
+    }
+}
+
+/// What `NodeGetInfo` answers at an endpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeIdentity {
+    /// Name of the node for the driver.
+    pub node_id: String,
+    /// The segment that the node is in; told only by drivers with topology.
+    pub segment: Segment,
+}

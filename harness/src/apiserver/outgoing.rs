@@ -1,0 +1,113 @@
+//! A request as the server gets it: in the server's names, in JSON.
+
+use fake_apiserver::{Verb, json_of_protobuf};
+use hyper::Request;
+use hyper::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
+use kube::client::Body;
+use serde_json::json;
+
+use super::case::Case;
+use super::message::{JSON, Wanted, Whole};
+
+const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+
+/// The request as the server gets it.
+pub(super) fn request(case: &Case, wanted: &Wanted) -> Result<Request<Body>, Box<Whole>> {
+    let Wanted { asked, verb, path } = wanted;
+    let accepted = accepted(asked.header(&ACCEPT)).ok_or_else(|| {
+        Whole::failure(
+            406,
+            "NotAcceptable",
+            "the harness answers in JSON alone before a real API server",
+        )
+    })?;
+    let mut uri = case.names.path(path);
+    let query = case.names.query(*verb, path, &asked.query);
+    if !query.is_empty() {
+        uri = format!("{uri}?{query}");
+    }
+    let (media, body) = body(case, wanted)?;
+    let mut request = Request::builder()
+        .method(asked.method.clone())
+        .uri(uri)
+        .header(ACCEPT, accepted);
+    if !media.is_empty() {
+        request = request.header(CONTENT_TYPE, media);
+    }
+    // The server names field managers after it.
+    if let Some(agent) = asked.headers.get(USER_AGENT) {
+        request = request.header(USER_AGENT, agent);
+    }
+    request
+        .body(Body::from(body))
+        .map_err(|error| Box::new(Whole::failure(400, "BadRequest", &error.to_string())))
+}
+
+/// What is asked of the server in place of what the client accepts: JSON in the same forms. None: it accepts no JSON.
+fn accepted(accept: &str) -> Option<String> {
+    let clauses: Vec<String> = accept
+        .split(',')
+        .map(str::trim)
+        .filter(|clause| {
+            clause.starts_with(JSON) || clause.starts_with("*/*") || clause.starts_with("application/*")
+        })
+        .map(|clause| clause.replacen("*/*", JSON, 1).replacen("application/*", JSON, 1))
+        .collect();
+    match (accept.is_empty(), clauses.is_empty()) {
+        (true, _) => Some(JSON.to_owned()),
+        (false, true) => None,
+        (false, false) => Some(clauses.join(", ")),
+    }
+}
+
+/// The body as the server gets it, with its media type.
+fn body(case: &Case, wanted: &Wanted) -> Result<(String, Vec<u8>), Box<Whole>> {
+    let Wanted { asked, verb, path } = wanted;
+    let removes = matches!(verb, Verb::Delete | Verb::DeleteCollection);
+    if asked.body.is_empty() && !removes {
+        return Ok((String::new(), Vec::new()));
+    }
+    let wrong = |why: String| Whole::failure(400, "BadRequest", &why);
+    let media = asked.header(&CONTENT_TYPE).to_owned();
+    let applies = media.contains("apply-patch");
+    let mut value = match () {
+        () if asked.body.is_empty() => json!({"apiVersion": "v1", "kind": "DeleteOptions"}),
+        () if media.starts_with(PROTOBUF) => {
+            json_of_protobuf(&asked.body).map_err(|status| Whole::json(status.code, &status.to_value()))?
+        }
+        () if media.contains("yaml") => serde_saphyr::from_slice(&asked.body)
+            .map_err(|error| wrong(format!("the body is no YAML: {error}")))?,
+        () => serde_json::from_slice(&asked.body)
+            .map_err(|error| wrong(format!("the body is no JSON: {error}")))?,
+    };
+    if removes && path.resource == "pods" {
+        // There is no kubelet to wait for.
+        value["gracePeriodSeconds"] = 0.into();
+    }
+    case.names.send(*verb, path, applies, &mut value);
+    let media = match media.as_str() {
+        patch if *verb == Verb::Patch && !patch.is_empty() => media,
+        _ => JSON.to_owned(),
+    };
+    Ok((media, value.to_string().into_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_is_asked_for_in_the_same_forms() {
+        let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
+        assert_eq!(accepted("").as_deref(), Some(JSON));
+        assert_eq!(
+            accepted("application/vnd.kubernetes.protobuf, */*").as_deref(),
+            Some(JSON)
+        );
+        assert_eq!(
+            accepted(&format!("{table},application/json")),
+            Some(format!("{table}, {JSON}"))
+        );
+        assert_eq!(accepted(PROTOBUF), None);
+    }
+}

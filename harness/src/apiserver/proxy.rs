@@ -1,0 +1,204 @@
+//! One request: in the case's names to the server, and its answer back, with everything about it written down.
+//!
+//! Knows no sockets. Watches begin here and go on in `stream`.
+
+use std::sync::Arc;
+
+use fake_apiserver::{Blow, ResourcePath, Verb};
+use hyper::header::{ACCEPT, RETRY_AFTER};
+use hyper::{Method, Request};
+use kube::client::Body;
+use serde_json::Value;
+
+use super::case::Case;
+use super::kinds::{followed, is_question};
+use super::message::{ClientRequest, Reply, Wanted, Whole, only_error, passed_on};
+use super::note::note;
+use super::outcome::{announce, settle};
+use super::outgoing::request;
+use super::stream;
+
+/// Answers a request. One that writes is carried out to its end even if the client goes away: what it does must be known.
+pub(super) async fn answer(case: &Arc<Case>, asked: ClientRequest) -> Reply {
+    let resource = ResourcePath::of_request(asked.method.as_str(), &asked.path, &asked.query);
+    let Some((verb, path)) = resource else {
+        return aside(case, asked).await;
+    };
+    let mut loses_answer = false;
+    if !asked.is_ours {
+        let version = asked.parameter("resourceVersion");
+        let fate = case.faults.meet(&asked.client, verb, Some(&path), &version);
+        if !fate.delay.is_zero() {
+            tokio::time::sleep(fate.delay).await;
+        }
+        match fate.blow {
+            Some(Blow::Refuse(status)) if verb == Verb::Watch && status.code == 410 => {
+                note(case, &asked.client, verb, &path, 200, None, &Value::Null);
+                return Reply::Events(only_error(&status.to_value()));
+            }
+            Some(Blow::Refuse(status)) => {
+                let mut whole = Whole::json(status.code, &status.to_value());
+                let wait = status
+                    .details
+                    .as_ref()
+                    .map_or(0, |details| details.retry_after_seconds);
+                if wait > 0 {
+                    whole.headers.insert(RETRY_AFTER, wait.into());
+                }
+                note(
+                    case,
+                    &asked.client,
+                    verb,
+                    &path,
+                    status.code,
+                    Some(status.message),
+                    &Value::Null,
+                );
+                return Reply::Whole(whole);
+            }
+            Some(Blow::Disconnect) => return Reply::Cut,
+            Some(Blow::LoseAnswer) => loses_answer = true,
+            // Cases that want an old state are skipped: no proxy has one.
+            Some(Blow::Stale(_)) | None => {}
+        }
+    }
+    let wanted = Wanted { asked, verb, path };
+    if verb == Verb::Watch {
+        return stream::begin(case, wanted).await;
+    }
+    let busy = case.busy();
+    let work = tokio::spawn({
+        let case = case.clone();
+        async move {
+            let whole = exchange(&case, wanted).await;
+            drop(busy);
+            whole
+        }
+    });
+    match work.await {
+        Ok(_) if loses_answer => Reply::Cut,
+        Ok(whole) => Reply::Whole(whole),
+        Err(panic) => std::panic::resume_unwind(panic.into_panic()),
+    }
+}
+
+/// Paths that are no resource: versions, health, discovery and descriptions. They are the server's own, as they are.
+async fn aside(case: &Arc<Case>, asked: ClientRequest) -> Reply {
+    let segments: Vec<&str> = asked
+        .path
+        .split('/')
+        .filter(|segment| !segment.is_empty())
+        .collect();
+    let is_open = matches!(
+        segments.as_slice(),
+        [] | ["version" | "healthz" | "livez" | "readyz" | "openapi", ..]
+            | ["api" | "apis"]
+            | ["api", _]
+            | ["apis", _]
+            | ["apis", _, _]
+    );
+    let fate = match asked.is_ours {
+        true => Default::default(),
+        false => case.faults.meet(&asked.client, Verb::Get, None, ""),
+    };
+    if !fate.delay.is_zero() {
+        tokio::time::sleep(fate.delay).await;
+    }
+    let whole = match fate.blow {
+        Some(Blow::Disconnect | Blow::LoseAnswer) => return Reply::Cut,
+        Some(Blow::Refuse(status)) => Whole::json(status.code, &status.to_value()),
+        _ if !is_open || asked.method != Method::GET => Whole::failure(
+            404,
+            "NotFound",
+            "the server could not find the requested resource: the harness passes on only kinds that it follows",
+        ),
+        _ => {
+            let _busy = case.busy();
+            let uri = match asked.query.as_str() {
+                "" => asked.path.clone(),
+                query => format!("{}?{query}", asked.path),
+            };
+            let request = Request::get(uri)
+                .header(ACCEPT, asked.header(&ACCEPT))
+                .body(Body::empty());
+            match request {
+                Ok(request) => match case.upstream.whole(request).await {
+                    Ok(answer) => passed_on(answer),
+                    Err(lost) => return lost_reply(&lost.0),
+                },
+                Err(error) => Whole::failure(400, "BadRequest", &error.to_string()),
+            }
+        }
+    };
+    let path = ResourcePath {
+        group: String::new(),
+        version: String::new(),
+        resource: String::new(),
+        subresource: None,
+        namespace: None,
+        name: None,
+    };
+    note(
+        case,
+        &asked.client,
+        Verb::Get,
+        &path,
+        whole.code,
+        None,
+        &Value::Null,
+    );
+    Reply::Whole(whole)
+}
+
+/// The server has gone away: so does the proxy.
+fn lost_reply(why: &str) -> Reply {
+    tracing::warn!(why, "the API server did not answer");
+    Reply::Cut
+}
+
+/// Carries a request out.
+async fn exchange(case: &Arc<Case>, wanted: Wanted) -> Whole {
+    let Wanted { asked, verb, path } = &wanted;
+    let whole = match refusal(case, &wanted) {
+        Some(refused) => refused,
+        None => match request(case, &wanted) {
+            Ok(request) => {
+                let open = (!is_reading(*verb)).then(|| announce(case, &wanted));
+                match case.upstream.whole(request).await {
+                    Ok(answer) => settle(case, &wanted, answer, open).await,
+                    Err(lost) => Whole::failure(
+                        503,
+                        "ServiceUnavailable",
+                        &format!("the API server did not answer: {}", lost.0),
+                    ),
+                }
+            }
+            Err(refused) => *refused,
+        },
+    };
+    let value = whole.value();
+    let message = (whole.code >= 400).then(|| value["message"].as_str().unwrap_or_default().to_owned());
+    note(case, &asked.client, *verb, path, whole.code, message, &value);
+    whole
+}
+
+/// What the harness does not pass on.
+fn refusal(case: &Case, wanted: &Wanted) -> Option<Whole> {
+    let (resource, verb) = (wanted.path.resource.as_str(), wanted.verb);
+    if is_reading(verb) || is_question(resource) {
+        return None;
+    }
+    if case.is_over() {
+        return Some(Whole::failure(503, "ServiceUnavailable", "the case is over"));
+    }
+    if followed(resource).is_none() {
+        let text =
+            format!("{resource} can't be written through the harness, which would not know how to clean up");
+        return Some(Whole::failure(403, "Forbidden", &text));
+    }
+    None
+}
+
+fn is_reading(verb: Verb) -> bool {
+    matches!(verb, Verb::Get | Verb::List | Verb::Watch)
+}

@@ -1,0 +1,99 @@
+//! Changes of JSON by pointer: fields taken out, put in, and lists cut. Knows no rule.
+
+use serde_json::{Map, Value};
+
+/// The parent of what a pointer names, and its last key.
+fn split(pointer: &str) -> Option<(&str, String)> {
+    let (parent, key) = pointer.rsplit_once('/')?;
+    Some((parent, key.replace("~1", "/").replace("~0", "~")))
+}
+
+/// Takes a field out of each place that a pointer names; `*` in it stands for every item of a list.
+pub(super) fn remove(value: &mut Value, pointer: &str) {
+    let Some((parent, key)) = split(pointer) else {
+        return;
+    };
+    each(value, parent, &mut |found| {
+        if let Value::Object(fields) = found {
+            fields.remove(&key);
+        }
+    });
+}
+
+/// Puts a field in, and what it stands in. Does nothing where something else than an object is on the way.
+pub(super) fn set(value: &mut Value, pointer: &str, new: &Value) {
+    let Some((parent, key)) = split(pointer) else {
+        return;
+    };
+    if parent.contains('*') {
+        return each(value, parent, &mut |found| {
+            if let Value::Object(fields) = found {
+                fields.insert(key.clone(), new.clone());
+            }
+        });
+    }
+    let mut place = value;
+    for step in parent.split('/').skip(1) {
+        let step = step.replace("~1", "/").replace("~0", "~");
+        let Value::Object(fields) = place else {
+            return;
+        };
+        place = fields.entry(step).or_insert_with(|| Value::Object(Map::new()));
+    }
+    if let Value::Object(fields) = place {
+        fields.insert(key, new.clone());
+    }
+}
+
+/// Cuts each list that a pointer names.
+pub(super) fn truncate(value: &mut Value, pointer: &str, length: usize) {
+    each(value, pointer, &mut |found| {
+        if let Value::Array(items) = found {
+            items.truncate(length);
+        }
+    });
+}
+
+/// Whether a pointer names something other than null.
+pub(super) fn has(value: &Value, pointer: &str) -> bool {
+    value.pointer(pointer).is_some_and(|found| !found.is_null())
+}
+
+/// Every place that a pointer names.
+fn each(value: &mut Value, pointer: &str, change: &mut dyn FnMut(&mut Value)) {
+    let Some((before, after)) = pointer.split_once("/*") else {
+        if let Some(found) = value.pointer_mut(pointer) {
+            change(found);
+        }
+        return;
+    };
+    if let Some(Value::Array(items)) = value.pointer_mut(before) {
+        for item in items {
+            each(item, after, change);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn fields_go_come_and_are_cut_where_the_pointer_says() {
+        let mut value = json!({"a": {"b/c": 1, "d": [{"e": 1, "f": [1, 2]}, {"e": 2}]}});
+        remove(&mut value, "/a/b~1c");
+        remove(&mut value, "/a/d/*/e");
+        remove(&mut value, "/nowhere/at/all");
+        set(&mut value, "/a/x/y~1z", &json!(true));
+        set(&mut value, "/a/d/*/g", &json!("h"));
+        set(&mut value, "/a/d/0", &json!("a list is no object"));
+        truncate(&mut value, "/a/d/*/f", 1);
+        assert_eq!(
+            value,
+            json!({"a": {"d": [{"f": [1], "g": "h"}, {"g": "h"}], "x": {"y/z": true}}})
+        );
+        assert!(has(&value, "/a/x") && !has(&value, "/a/b~1c"));
+    }
+}

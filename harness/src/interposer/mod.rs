@@ -1,0 +1,92 @@
+//! Stands between one system under test and its API server and driver, and spoils its traffic as rules say.
+//!
+//! What comes of it is what a program with a mistake does: the harness's own servers, and so the journal, see only what is passed on. That
+//! needs nothing of the program, so it shows of any program's gate whether it bites. Knows no names of defects.
+
+mod api;
+mod edit;
+mod rule;
+mod traffic;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use fake_apiserver::Kubeconfig;
+use fake_csi::{Running, Spoil, Spoiler};
+
+pub use self::rule::{Answer, CallRule, EventKind, ObjectRule, RequestRule, WireRule};
+use self::traffic::Traffic;
+use crate::system::{Access, BoxError, ChildAccess, System};
+
+/// What stands before the servers of one instance, until it is dropped.
+struct Interposed {
+    _api: Option<api::Proxy>,
+    _csi: Option<Running>,
+    _folder: tempfile::TempDir,
+}
+
+/// The same system with traffic that is spoilt by these rules. Each instance, and each start, is spoilt by itself.
+pub fn interpose(system: &System, rules: &[WireRule]) -> System {
+    let inner = Arc::clone(&system.run);
+    let rules: Arc<[WireRule]> = rules.into();
+    System {
+        run: Arc::new(move |access, stop| {
+            let (inner, rules) = (Arc::clone(&inner), Arc::clone(&rules));
+            Box::pin(async move {
+                let (_interposed, access) = begin(access, &rules).await?;
+                inner(access, stop).await
+            })
+        }),
+        ..system.clone()
+    }
+}
+
+async fn begin(mut access: Access, rules: &[WireRule]) -> Result<(Interposed, Access), BoxError> {
+    let folder = tempfile::Builder::new().prefix("csi-").tempdir()?;
+    let traffic = Traffic::of(rules);
+    let api = match traffic.is_spoilt() {
+        true => {
+            let proxy = api::Proxy::open(&access.api_url, traffic, access.child.is_some()).await?;
+            lead(&mut access, &proxy, folder.path().join("kubeconfig"))?;
+            Some(proxy)
+        }
+        false => None,
+    };
+    let spoils: Vec<Spoil> = rules.iter().filter_map(WireRule::spoil).collect();
+    let csi = match &access.csi_socket {
+        Some(driver) if !spoils.is_empty() => {
+            let socket = folder.path().join("csi.sock");
+            let running = Spoiler::new(driver, spoils)?.listen(&socket)?;
+            access.csi_socket = Some(socket);
+            Some(running)
+        }
+        _ => None,
+    };
+    let interposed = Interposed {
+        _api: api,
+        _csi: csi,
+        _folder: folder,
+    };
+    Ok((interposed, access))
+}
+
+/// Leads a system to the proxy.
+fn lead(access: &mut Access, proxy: &api::Proxy, kubeconfig: PathBuf) -> std::io::Result<()> {
+    let Some(child) = access.child.take() else {
+        access.api_url = proxy.url();
+        return Ok(());
+    };
+    let config = Kubeconfig {
+        server: &proxy.url(),
+        authority_pem: Some(proxy.authority_pem()),
+        token: &access.token,
+    };
+    config.write(&kubeconfig)?;
+    access.child = Some(ChildAccess {
+        kubeconfig,
+        api_url: proxy.url(),
+        authority_pem: proxy.authority_pem().to_owned(),
+        ..child
+    });
+    Ok(())
+}

@@ -1,0 +1,157 @@
+//! The rules by which traffic is spoilt, as data.
+
+use std::collections::BTreeMap;
+
+use fake_csi::Spoil;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// One way in which the traffic of a system is spoilt.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum WireRule {
+    /// What it sends to the API server.
+    Request(RequestRule),
+    /// What it gets to see of objects, in lists and watches.
+    Object(ObjectRule),
+    /// What it asks the driver, and makes of the answer.
+    Call(CallRule),
+}
+
+impl WireRule {
+    pub(super) fn spoil(&self) -> Option<Spoil> {
+        match self {
+            WireRule::Call(call) => Some(call.spoil()),
+            WireRule::Request(_) | WireRule::Object(_) => None,
+        }
+    }
+}
+
+/// Spoils requests to the API server.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RequestRule {
+    /// Verbs of the API: get, list, watch, create, update, patch, delete.
+    pub verbs: Vec<String>,
+    /// The resource in the plural, with a subresource after a slash.
+    pub resource: String,
+    /// Only in these versions of the API, such as `v1beta1`; none named: in all.
+    #[serde(default)]
+    pub versions: Vec<String>,
+    /// Only requests whose body lacks all of these, as JSON pointers.
+    #[serde(default)]
+    pub lacking: Vec<String>,
+    /// Taken out of the body, as JSON pointers.
+    #[serde(default)]
+    pub remove: Vec<String>,
+    /// Put into the body, by JSON pointer.
+    #[serde(default)]
+    pub set: BTreeMap<String, Value>,
+    /// Parameters that are taken out of the query.
+    #[serde(default)]
+    pub without: Vec<String>,
+    /// Not sent at all, but answered like this.
+    #[serde(default)]
+    pub answer: Option<Answer>,
+    /// Sent that many times more.
+    #[serde(default)]
+    pub repeat: u32,
+}
+
+/// The answer to a request that is not sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Answer {
+    /// As if it had been done.
+    Pretended,
+    /// 404.
+    NotFound,
+}
+
+/// Spoils what a system gets to see of objects.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ObjectRule {
+    /// The resource in the plural.
+    pub resource: String,
+    /// In these events of watches.
+    #[serde(default = "all_events")]
+    pub events: Vec<EventKind>,
+    /// In lists, be they lists or the beginning of a watch.
+    #[serde(default)]
+    pub listed: bool,
+    /// Not shown at all.
+    #[serde(default)]
+    pub withhold: bool,
+    /// Taken out, as JSON pointers.
+    #[serde(default)]
+    pub remove: Vec<String>,
+    /// Put in, by JSON pointer.
+    #[serde(default)]
+    pub set: BTreeMap<String, Value>,
+    /// Put in where nothing is, by JSON pointer.
+    #[serde(default)]
+    pub default: BTreeMap<String, Value>,
+    /// Lists that are cut, by JSON pointer, to so many items.
+    #[serde(default)]
+    pub truncate: BTreeMap<String, usize>,
+}
+
+/// An event of a watch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum EventKind {
+    /// ADDED.
+    Added,
+    /// MODIFIED.
+    Modified,
+    /// DELETED.
+    Deleted,
+}
+
+fn all_events() -> Vec<EventKind> {
+    vec![EventKind::Added, EventKind::Modified, EventKind::Deleted]
+}
+
+/// Spoils calls to the driver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum CallRule {
+    /// Each GetCapacity is sent that many times more.
+    CapacityRepeated(u32),
+    /// The same GetCapacity is sent once, and its answer counts for ever.
+    CapacityRemembered,
+    /// `maximum_volume_size` in an answer of GetCapacity is overlooked.
+    MaximumOverlooked,
+    /// A GetCapacity that fails counts as an answer of zero.
+    ErrorAsZero,
+    /// A negative `available_capacity` counts as zero.
+    NegativeAsZero,
+    /// `available_capacity` is rounded up to a multiple of that many bytes.
+    CapacityRoundedUp(i64),
+    /// A driver without GET_CAPACITY is taken for one with it.
+    CapacityAssumed,
+    /// CreateVolume is sent without secrets, mutable parameters and content source.
+    SourcesForgotten,
+    /// Each CreateVolume has a new name.
+    VolumesRenamed,
+    /// DeleteVolume is not sent, and counts as answered.
+    VolumesLeft,
+}
+
+impl CallRule {
+    fn spoil(self) -> Spoil {
+        match self {
+            CallRule::CapacityRepeated(times) => Spoil::CapacityRepeated(times),
+            CallRule::CapacityRemembered => Spoil::CapacityRemembered,
+            CallRule::MaximumOverlooked => Spoil::MaximumOverlooked,
+            CallRule::ErrorAsZero => Spoil::ErrorAsZero,
+            CallRule::NegativeAsZero => Spoil::NegativeAsZero,
+            CallRule::CapacityRoundedUp(unit) => Spoil::CapacityRoundedUp(unit),
+            CallRule::CapacityAssumed => Spoil::CapacityAssumed,
+            CallRule::SourcesForgotten => Spoil::SourcesForgotten,
+            CallRule::VolumesRenamed => Spoil::VolumesRenamed,
+            CallRule::VolumesLeft => Spoil::VolumesLeft,
+        }
+    }
+}

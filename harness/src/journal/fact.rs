@@ -1,0 +1,252 @@
+//! What a fact is: one kind for each thing that can be observed of a case. Knows no journal, and nobody who observes or judges.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::services::{AnswerFact, CallFact, ExtenderFact};
+use crate::scenario::Role;
+
+/// One observed thing.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Fact {
+    /// Place in the journal, from 0.
+    pub seq: u64,
+    /// Microseconds since the journal was opened.
+    pub at_us: u64,
+    /// What was observed.
+    pub what: What,
+}
+
+impl Fact {
+    /// Time since the journal was opened.
+    pub fn at(&self) -> Duration {
+        Duration::from_micros(self.at_us)
+    }
+}
+
+/// What was observed.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "fact")]
+pub enum What {
+    /// The case begins, with the settings that bounds are computed from.
+    Begin(Begin),
+    /// A step begins: its actions follow.
+    StepStarted(StepMark),
+    /// All actions of the step are done: its bounds start here.
+    StepActed(StepMark),
+    /// The harness did something.
+    Action(ActionFact),
+    /// A bound was reached: the time that an expectation had, that it had to hold, or that systems had that say nothing.
+    Bound(BoundFact),
+    /// Nothing was in flight and nothing had changed for a while.
+    Quiet,
+    /// The harness itself had to wait for its turn.
+    Lag(LagFact),
+    /// The API server answered a request.
+    Request(RequestFact),
+    /// The API server committed a change.
+    Commit(CommitFact),
+    /// The API server handed an event to a watcher.
+    Delivery(DeliveryFact),
+    /// A request or watch met a fault of the API server.
+    Fault(FaultFact),
+    /// The driver answered a call.
+    Call(CallFact),
+    /// The harness has put a question to the driver, and this is what it got.
+    Answer(AnswerFact),
+    /// An extender answered the scheduler.
+    Extender(ExtenderFact),
+    /// A system under test started or ended.
+    Process(ProcessFact),
+}
+
+/// Settings of the run.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Begin {
+    /// The case.
+    pub case: String,
+    /// The publisher's poll interval.
+    pub refresh_us: u64,
+    /// Multiplies every bound.
+    pub patience: f64,
+    /// Version of this format.
+    pub format: u32,
+}
+
+/// A step, by its place in the plan.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct StepMark {
+    /// Index into the plan's steps.
+    pub step: usize,
+}
+
+/// Something the harness did.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ActionFact {
+    /// In the case's own words.
+    pub text: String,
+}
+
+/// A bound of one expectation.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct BoundFact {
+    /// Index into the plan's steps.
+    pub step: usize,
+    /// Index into the step's expectations.
+    pub expect: usize,
+    /// Which bound.
+    pub bound: BoundKind,
+}
+
+/// The machine was too busy for the harness.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct LagFact {
+    /// Microseconds by which it was late.
+    pub late_us: u64,
+}
+
+/// Which bound of an expectation was reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum BoundKind {
+    /// The time by which it had to become true.
+    Within,
+    /// The time for which it had to stay true.
+    Hold,
+    /// The time after which a publisher that has not asked the driver is taken not to ask.
+    Unasked,
+    /// The time after which a scheduler that has not tried a pod again is taken not to try.
+    Undecided,
+}
+
+/// An answered API request; a watch is answered when it is accepted.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RequestFact {
+    /// Whose token it carried.
+    pub client: Arc<str>,
+    /// get, list, watch, create, update, patch, delete, deletecollection.
+    pub verb: String,
+    /// Plural resource name; with a subresource `pods/binding`. Empty for paths without a resource.
+    pub resource: String,
+    /// The version that it speaks, such as `storage.k8s.io/v1`; none for paths without a resource.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Namespace, where there is one.
+    pub namespace: Option<String>,
+    /// Name, where there is one.
+    pub name: Option<String>,
+    /// HTTP status.
+    pub code: u16,
+    /// Status.message of a refusal.
+    pub message: Option<String>,
+    /// resourceVersion of the answer.
+    pub revision: Option<u64>,
+}
+
+/// How an object changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Change {
+    /// It is new.
+    Added,
+    /// It was changed.
+    Modified,
+    /// It is gone.
+    Deleted,
+}
+
+impl Change {
+    /// The verb that case files use for the write.
+    pub fn verb(self) -> &'static str {
+        match self {
+            Change::Added => "create",
+            Change::Modified => "update",
+            Change::Deleted => "delete",
+        }
+    }
+}
+
+/// A committed change.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CommitFact {
+    /// Whose request it was.
+    pub client: Arc<str>,
+    /// How the object changed.
+    pub change: Change,
+    /// Plural resource name.
+    pub resource: Arc<str>,
+    /// Namespace, where there is one.
+    pub namespace: Option<String>,
+    /// Name.
+    pub name: String,
+    /// resourceVersion of the change.
+    pub revision: u64,
+    /// The object after the change; before it for a deletion.
+    pub object: Arc<Value>,
+}
+
+/// An event handed to a watcher's connection.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeliveryFact {
+    /// Whose watch it is.
+    pub client: Arc<str>,
+    /// How the object changed, as the watcher sees it.
+    pub change: Change,
+    /// Plural resource name.
+    pub resource: Arc<str>,
+    /// Namespace, where there is one.
+    pub namespace: Option<String>,
+    /// Name.
+    pub name: String,
+    /// resourceVersion of the event.
+    pub revision: u64,
+}
+
+/// A fault that was applied.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FaultFact {
+    /// Number of the rule.
+    pub rule: u64,
+    /// Whose request or watch it was; none: the server itself is concerned.
+    pub client: Option<Arc<str>>,
+    /// What happened, and to what.
+    pub what: String,
+    /// Whether a real API server may do the same.
+    pub legal: bool,
+}
+
+/// A system under test started or ended.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProcessFact {
+    /// Its client name, such as `publisher` or `publisher@n1`.
+    pub client: Arc<str>,
+    /// The role it plays.
+    pub role: Role,
+    /// What happened.
+    pub event: ProcessEvent,
+}
+
+/// What happened to a system under test.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ProcessEvent {
+    /// It was started.
+    Started,
+    /// The harness stopped it.
+    Stopped,
+    /// It ended by itself; the text says how.
+    Exited(String),
+    /// It has not asked the API server for anything in the time that it had; the text says what it did instead.
+    NotReady(String),
+    /// It does so much that nobody can judge it; the text says what. What more it does is not in the journal.
+    Flooded(String),
+}

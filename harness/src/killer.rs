@@ -1,0 +1,41 @@
+//! Stops a system under test in the middle of what it does: where it meets a fault that is meant to kill. Knows clients by their names, and
+//! no program.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio_util::sync::CancellationToken;
+
+/// Kills whoever meets a fault that is meant to kill. The server tells of a fault before it acts, so nothing that the victim would do
+/// about it happens.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Killer(Arc<Mutex<Victims>>);
+
+#[derive(Debug, Default)]
+struct Victims {
+    /// Rules that kill.
+    rules: BTreeSet<u64>,
+    running: BTreeMap<Arc<str>, CancellationToken>,
+}
+
+impl Killer {
+    /// From now on, that rule kills.
+    pub(crate) fn arm(&self, rule: u64) {
+        self.0.lock().rules.insert(rule);
+    }
+
+    /// A client met a rule.
+    pub(crate) fn met(&self, rule: u64, client: Option<&Arc<str>>) {
+        let victims = self.0.lock();
+        if let Some(stop) = client.and_then(|client| victims.running.get(client))
+            && victims.rules.contains(&rule)
+        {
+            stop.cancel();
+        }
+    }
+
+    pub(crate) fn watch(&self, client: &Arc<str>, stop: &CancellationToken) {
+        self.0.lock().running.insert(client.clone(), stop.clone());
+    }
+}

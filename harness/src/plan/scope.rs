@@ -1,0 +1,95 @@
+//! What is defined by a step of a scenario: names that later steps may use, and what they stand for. Knows no step.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fake_apiserver::Release;
+use serde_json::Value;
+
+use super::known::Known;
+use super::objects;
+use crate::scenario::{CapacitySpec, ClassSpec, ClusterSpec, NodeSpec};
+use crate::segment::Segments;
+
+/// In relations: the object that is published for the class and the segment of the answer.
+pub(crate) const PUBLISHED: &str = "published";
+
+/// What is known by the step that is being resolved.
+pub(super) struct Scope<'s> {
+    pub(super) cluster: &'s ClusterSpec,
+    pub(super) segments: Segments,
+    /// Parameters of every class seen so far.
+    pub(super) classes: BTreeMap<String, BTreeMap<String, String>>,
+    /// Labels of every node seen so far.
+    pub(super) nodes: BTreeMap<String, BTreeMap<String, String>>,
+    /// Number of objects created by hand so far, for their names.
+    pub(super) by_hand: usize,
+    /// Names of all faults so far.
+    pub(super) faults: BTreeSet<String>,
+    /// Names of all scripts of the driver so far.
+    pub(super) scripts: BTreeSet<String>,
+    /// Names of all reservations so far.
+    pub(super) reservations: BTreeSet<String>,
+    /// Names of all answers of the driver so far.
+    pub(super) answers: BTreeSet<String>,
+    /// Pods, claims and classes by then.
+    pub(super) known: Known,
+    /// The release of the API server by then.
+    pub(super) release: Release,
+}
+
+impl Scope<'_> {
+    pub(super) fn driver(&self) -> &str {
+        &self.cluster.driver.name
+    }
+
+    /// The Node and the CSINode.
+    pub(super) fn node(&mut self, spec: &NodeSpec) -> [Value; 2] {
+        let labels = objects::node_labels(spec, &self.segments);
+        let keys = spec.topology_keys.as_deref();
+        let keys = spec.driver.then(|| keys.unwrap_or(self.segments.keys()));
+        let list = [
+            objects::node(spec, &labels),
+            objects::csi_node(self.driver(), &spec.name, keys),
+        ];
+        self.nodes.insert(spec.name.clone(), labels);
+        list
+    }
+
+    pub(super) fn class(&mut self, spec: &ClassSpec) -> Value {
+        self.classes.insert(spec.name.clone(), spec.parameters.clone());
+        objects::storage_class(spec, self.driver())
+    }
+
+    pub(super) fn capacity(&mut self, spec: &CapacitySpec) -> Result<Value, String> {
+        if spec.segment.is_some() && spec.topology.is_some() {
+            return Err("a capacity has either `segment` or `topology`; remove one".to_owned());
+        }
+        let segment = spec
+            .segment
+            .as_deref()
+            .map(|text| self.segments.parse(text))
+            .transpose()?;
+        self.by_hand += 1;
+        Ok(objects::capacity(
+            spec,
+            self.driver(),
+            segment.as_ref(),
+            self.by_hand,
+        ))
+    }
+
+    pub(super) fn known_answer(&self, name: &str) -> Result<(), String> {
+        match name == PUBLISHED || self.answers.contains(name) {
+            true => Ok(()),
+            false => Err(format!(
+                "`{name}` is not asked for by then; answers: {}",
+                self.answers.iter().cloned().collect::<Vec<_>>().join(", ")
+            )),
+        }
+    }
+}
+
+/// The names of what is defined, for a message.
+pub(super) fn names<T>(map: &BTreeMap<String, T>) -> String {
+    map.keys().map(String::as_str).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,26 @@
+//! How a case is run: what a user may choose that the case does not say.
+
+use std::time::Duration;
+
+use crate::defect::Defect;
+
+/// How to run.
+#[derive(Debug, Clone, Copy)]
+pub struct RunOptions {
+    /// The publisher's poll interval.
+    pub refresh: Duration,
+    /// Multiplies every bound.
+    pub patience: f64,
+    /// A deliberate defect of the surroundings, for testing cases.
+    pub defect: Option<Defect>,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        RunOptions {
+            refresh: Duration::from_millis(100),
+            patience: 1.0,
+            defect: None,
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Why a case could not be run. Says nothing about a system under test.
+
+use crate::machine::{self, Shortage};
+
+/// The environment, or a file of ours, is not as it must be; says nothing about a system under test.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// No socket or folder could be had.
+    #[error("cannot {what}: {source}; {}", machine::remedy(source, &std::env::temp_dir(), "set TMPDIR to another folder"))]
+    Io {
+        /// What was tried.
+        what: &'static str,
+        /// Why it failed.
+        source: std::io::Error,
+    },
+    /// The API server refused an object of the case.
+    #[error("{source_file}: step `{step}`: the API server refuses “{action}”: {message}")]
+    Refused {
+        /// The case file.
+        source_file: String,
+        /// The step, or `cluster`.
+        step: String,
+        /// What the harness tried.
+        action: String,
+        /// The server's words.
+        message: String,
+    },
+    /// The machine had not what the case needed, so nobody knows what its failure means.
+    #[error("the case failed, but that proves nothing: {0}")]
+    Machine(#[from] Shortage),
+    /// The real API server can't be used any more.
+    #[error("the API server: {0}")]
+    ApiServer(String),
+    /// The driver can't be set up as the case wants it.
+    #[error("the case's driver: {0}")]
+    Driver(String),
+    /// No system plays a role that the case needs.
+    #[error("{0}")]
+    NoSystem(String),
+}

@@ -1,0 +1,127 @@
+//! What `repro` is asked to do: a scenario, and the systems that it runs against.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+use suites::harness::manifest::Manifest;
+use suites::harness::system::Systems;
+use suites::report::SystemRecord;
+use suites::{Session, Turns};
+
+use crate::args::RunArgs;
+use crate::built_in::built_in;
+use crate::defect::Defect;
+use crate::keep::Keep;
+use crate::runner::options;
+use crate::{Exit, e2e, manifest, mutants, out};
+
+/// Arguments of `repro`.
+#[derive(Args)]
+pub(crate) struct ReproArgs {
+    /// The scenario: a case file, anywhere
+    pub(crate) file: PathBuf,
+    /// Only these cases of it: ids, or names of its table's rows
+    pub(crate) rows: Vec<String>,
+    /// Run it against the programs of that manifest instead of the built-in ones
+    #[arg(long, value_name = "FILE")]
+    pub(crate) sut: Option<PathBuf>,
+    /// Break one of the references on purpose
+    #[arg(long, value_parser = Defect::named, conflicts_with = "sut")]
+    defect: Option<Defect>,
+    /// Run it against another manifest too, and show both side by side; `built-in` means the references. Of --output only the
+    /// runs are written
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["keep", "shard", "keep_passed"])]
+    pub(crate) compare: Option<PathBuf>,
+    /// Leave the cluster up after the verdict, until Ctrl-C
+    #[arg(long, conflicts_with_all = ["attempts", "shard", "output", "apiserver"])]
+    pub(crate) keep: bool,
+    /// With --keep: where to write the kubeconfig
+    #[arg(
+        long,
+        value_name = "FILE",
+        default_value = "target/up/kubeconfig",
+        requires = "keep"
+    )]
+    pub(crate) kubeconfig: PathBuf,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+/// Systems to run against, and what is known of them.
+pub(crate) struct Chosen {
+    pub(crate) systems: Systems,
+    pub(crate) manifest: Option<Manifest>,
+    pub(crate) defect: Option<Defect>,
+    pub(crate) record: SystemRecord,
+}
+
+impl Chosen {
+    /// The references.
+    pub(crate) fn built_in(defect: Option<Defect>) -> Self {
+        Chosen {
+            systems: built_in(defect),
+            defect,
+            manifest: None,
+            record: e2e::record(defect),
+        }
+    }
+
+    /// The programs of a manifest, and the references beside them.
+    pub(crate) fn of_manifest(path: &Path) -> Result<Self, Exit> {
+        let manifest = manifest::manifest(path)?;
+        let mut systems = built_in(None);
+        manifest.install(&mut systems);
+        Ok(Chosen {
+            systems,
+            defect: None,
+            record: manifest::record(&manifest),
+            manifest: Some(manifest),
+        })
+    }
+
+    /// A session that keeps its runs in that folder.
+    pub(crate) fn session(self, args: &ReproArgs, keep: PathBuf, keep_passed: bool) -> Session {
+        Session {
+            options: options(args.run.patience, self.manifest.as_ref(), self.defect),
+            systems: self.systems,
+            manifest: self.manifest,
+            turns: Arc::new(Turns::of(1)),
+            attempts: args.run.attempts,
+            keep: Some(keep),
+            keep_passed,
+            rerun: format!(
+                "cargo xtask {}",
+                out::command(args.command().iter().chain(&args.run.words()))
+            ),
+        }
+    }
+}
+
+impl ReproArgs {
+    /// The command that runs the same again.
+    pub(crate) fn command(&self) -> Vec<String> {
+        let mut words = e2e::defect_words(self.defect, "repro");
+        words.extend(self.sut.as_ref().map(|sut| format!("--sut={}", sut.display())));
+        words.push(self.file.display().to_string());
+        words
+    }
+
+    /// The systems that it names.
+    pub(crate) fn chosen(&self) -> Result<Chosen, Exit> {
+        mutants::at_hand(self.defect)?;
+        match &self.sut {
+            Some(path) => Chosen::of_manifest(path),
+            None => Ok(Chosen::built_in(self.defect)),
+        }
+    }
+}
+
+/// Where one of two systems keeps its runs.
+pub(crate) fn folder_of(args: &ReproArgs, keep: &Keep, number: usize) -> PathBuf {
+    let root = match &args.run.output {
+        Some(_) => keep.cases(),
+        None => keep.cases().join("compare"),
+    };
+    root.join(number.to_string())
+}

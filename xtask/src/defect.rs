@@ -1,0 +1,97 @@
+//! The defects of the catalogue, by name, and how each comes about.
+
+use std::cmp::Reverse;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::LazyLock;
+
+use suites::Defects;
+use suites::harness::interposer::interpose;
+use suites::harness::system::Systems;
+use suites::harness::{Defect as SurroundingsDefect, RunOptions};
+
+static CATALOGUE: LazyLock<Defects> = LazyLock::new(Defects::load);
+
+/// A defect of the catalogue, and how it comes about. The texts are names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Defect {
+    /// What surrounds the references, the API server or the driver, is built otherwise.
+    Surroundings(SurroundingsDefect),
+    /// The traffic of a correct program is spoilt, whichever program it is.
+    Wire(&'static str),
+    /// The logic of a reference is wrong.
+    Mutant(&'static str),
+}
+
+impl Defect {
+    /// Finds a defect by its name.
+    pub fn named(name: &str) -> Result<Self, String> {
+        let known = CATALOGUE.iter().find(|defect| defect.name == name);
+        let Some(known) = known else {
+            let names: Vec<&str> = CATALOGUE.iter().map(|defect| defect.name.as_str()).collect();
+            let alike = names.iter().max_by_key(|known| alike(name, known));
+            return Err(format!(
+                "unknown defect `{name}`; did you mean `{}`? defects: {}",
+                alike.unwrap_or(&""),
+                names.join(", ")
+            ));
+        };
+        if let Ok(surroundings) = SurroundingsDefect::from_str(name) {
+            return Ok(Self::Surroundings(surroundings));
+        }
+        Ok(match known.wire.is_empty() {
+            true => Self::Mutant(&known.name),
+            false => Self::Wire(&known.name),
+        })
+    }
+
+    /// Its name, as the catalogue has it, if it is a mutant of a reference.
+    pub(crate) fn mutant(self) -> Option<&'static str> {
+        match self {
+            Defect::Mutant(name) => Some(name),
+            Defect::Surroundings(_) | Defect::Wire(_) => None,
+        }
+    }
+
+    /// Spoils the traffic of the systems that play the broken role, if that is how it comes about.
+    pub fn interpose(self, systems: &mut Systems) {
+        let Defect::Wire(name) = self else {
+            return;
+        };
+        let Some(defect) = CATALOGUE.get(name) else {
+            return;
+        };
+        if let Some(system) = defect.role().and_then(|role| systems.by_role.get_mut(&role)) {
+            *system = interpose(system, &defect.wire);
+        }
+    }
+
+    /// The same way to run, with the defect where it is one of the surroundings.
+    pub fn spoil(self, options: RunOptions) -> RunOptions {
+        match self {
+            Defect::Surroundings(defect) => RunOptions {
+                defect: Some(defect),
+                ..options
+            },
+            Defect::Wire(_) | Defect::Mutant(_) => options,
+        }
+    }
+}
+
+/// How many words two names share, how many characters of their beginning, and how short the second is.
+fn alike(left: &str, right: &str) -> (usize, usize, Reverse<usize>) {
+    let words = left
+        .split('-')
+        .filter(|word| right.split('-').any(|other| other == *word));
+    let same = left.chars().zip(right.chars()).take_while(|(l, r)| l == r);
+    (words.count(), same.count(), Reverse(right.len()))
+}
+
+impl fmt::Display for Defect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Defect::Surroundings(defect) => defect.fmt(f),
+            Defect::Wire(name) | Defect::Mutant(name) => f.write_str(name),
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! The runtime that commands run on.
+
+use crate::Exit;
+use crate::out::eprintln;
+
+/// The runtime that everything runs on; the error is told already.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Exit> {
+    let built = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    built.map_err(|error| {
+        eprintln!("error: the asynchronous runtime does not start: {error}; check the limits of the process");
+        Exit::Environment
+    })
+}
