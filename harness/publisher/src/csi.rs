@@ -19,7 +19,7 @@ use tonic::{
     transport::{Channel, Endpoint},
 };
 
-use crate::{Options, metrics::Metrics, queue::Pace, topology::Segment};
+use crate::{Options, metrics::Metrics, queue::Pace, status::code_text, topology::Segment};
 
 /// A driver whose name and abilities are known. The connection is made again whenever it is lost.
 pub(crate) struct Driver {
@@ -267,15 +267,6 @@ impl From<Status> for DriverError {
             message: status.message().to_owned(),
             undecided,
         }
-    }
-}
-
-/// The code as it is written in events and logs around Kubernetes.
-pub(crate) fn code_text(code: Code) -> String {
-    match code {
-        Code::Cancelled => "Canceled".to_owned(),
-        Code::Ok => "OK".to_owned(),
-        code => format!("{code:?}"),
     }
 }
 

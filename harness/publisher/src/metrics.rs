@@ -147,7 +147,7 @@ impl Metrics {
         let labels = CallLabels {
             driver_name: driver.to_owned(),
             method_name: method,
-            grpc_status_code: crate::csi::code_text(code),
+            grpc_status_code: crate::status::code_text(code),
         };
         self.calls.get_or_create(&labels).observe(took.as_secs_f64());
     }

@@ -1,4 +1,6 @@
-//! Reading the errors of the API server: which of them mean what. Does not decide what to do about them.
+//! Reading the errors of the API server and of drivers: which of them mean what. Does not decide what to do about them.
+
+use tonic::Code;
 
 /// What went wrong, without the structure around it that the server adds.
 pub(crate) fn brief(error: &kube::Error) -> String {
@@ -31,6 +33,15 @@ pub(crate) fn is_conflict(error: &kube::Error) -> bool {
 /// An object of that name is already there.
 pub(crate) fn is_already_there(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.is_already_exists())
+}
+
+/// The code as it is written in events and logs around Kubernetes.
+pub(crate) fn code_text(code: Code) -> String {
+    match code {
+        Code::Cancelled => "Canceled".to_owned(),
+        Code::Ok => "OK".to_owned(),
+        code => format!("{code:?}"),
+    }
 }
 
 #[cfg(test)]

@@ -8,8 +8,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use crate::capacity_index::Group;
+use crate::filter_error::FilterError;
 use crate::node_labels::NodeLabels;
-use crate::objects::{Capacity, Claim, Class, ObjectKey};
+use crate::objects::{Capacity, Claim, Class};
 use crate::quantity::{Arithmetic, Quantity};
 use crate::requirement::{Labels, RequirementError};
 use crate::rules::{Choice, Rules};
@@ -69,18 +70,6 @@ pub enum Demand {
     Unchecked(Unchecked),
     /// It cannot be told, because an object that decides it cannot be read. No node may be judged without it.
     Unknown(FilterError),
-}
-
-/// The filter cannot decide, so the attempt is aborted and repeated (KEP-1472: only an absent driver skips the check).
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{resource} \"{key}\" cannot be read: {problem}")]
-pub struct FilterError {
-    /// Resource and group of the object.
-    pub resource: &'static str,
-    /// The object.
-    pub key: ObjectKey,
-    /// What is wrong with it.
-    pub problem: String,
 }
 
 impl Demand {

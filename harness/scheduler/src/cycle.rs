@@ -9,9 +9,10 @@ use std::sync::Arc;
 use rand::Rng;
 use rand::seq::IndexedRandom;
 
-use crate::capacity_check::{Demand, FilterError};
+use crate::capacity_check::Demand;
 use crate::claims::{self, PodClaims, Unready};
 use crate::filter::{self, Refusal, VolumePlan};
+use crate::filter_error::FilterError;
 use crate::message::{self, Preemption};
 use crate::node_fit::{NodeWishes, Unfit};
 use crate::objects::{Node, Pod};

@@ -14,7 +14,9 @@ pub mod configuration;
 mod control;
 pub mod cycle;
 pub mod explain;
+pub mod extender;
 pub mod filter;
+pub mod filter_error;
 pub mod inventory;
 pub mod lint;
 pub mod message;
@@ -34,6 +36,7 @@ pub mod shape;
 pub mod snapshot;
 pub mod static_match;
 pub mod store;
+pub mod taint_words;
 pub mod usage;
 
 pub use self::control::{Error, run, serve_extender};

@@ -7,7 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use crate::configuration::Extender;
+use crate::extender::Extender;
 use crate::quantity::Arithmetic;
 use crate::release::Release;
 use crate::rules::{Choice, Pooling, Rules};

@@ -7,8 +7,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::message::Form;
-use crate::node_fit::TaintWords;
 use crate::quantity::Arithmetic;
+use crate::taint_words::TaintWords;
 
 /// A Kubernetes release, 1.19 (the first with storage capacity, KEP-1472) to 1.37.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,9 +1,9 @@
 //! The settings that a placement decision depends on.
 
 use crate::message::Form;
-use crate::node_fit::TaintWords;
 use crate::quantity::Arithmetic;
 use crate::shape::Shape;
+use crate::taint_words::TaintWords;
 
 /// How to decide.
 #[derive(Clone, Debug, Default, PartialEq)]

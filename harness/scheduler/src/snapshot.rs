@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::capacity_check::FilterError;
 use crate::capacity_index::CapacityIndex;
+use crate::filter_error::FilterError;
 use crate::objects::{Claim, Class, Driver, Node, ObjectKey, Volume};
 use crate::store::Store;
 use crate::usage::Usage;

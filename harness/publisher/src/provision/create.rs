@@ -12,7 +12,8 @@ use tonic::Code;
 
 use super::{
     Provisioner, claim,
-    request::{self, Refused},
+    refused::Refused,
+    request,
     requirement::{Placement, Unplaced, requirement},
     volume::Made,
 };

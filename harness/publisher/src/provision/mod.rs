@@ -14,6 +14,7 @@ mod create;
 mod delete;
 mod original;
 mod ownership;
+mod refused;
 mod request;
 mod requirement;
 mod secret;

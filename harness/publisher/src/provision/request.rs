@@ -9,11 +9,11 @@ use k8s_openapi::api::{
     storage::v1::StorageClass,
 };
 
-use super::secret;
+use super::{
+    refused::{FSTYPE, Refused},
+    secret,
+};
 use crate::{Options, capacity::parameters_for_driver, quantity};
-
-/// Reserved parameter that names the filesystem.
-const FSTYPE: &str = "csi.storage.k8s.io/fstype";
 
 /// Prefix of parameters that are for the provisioner.
 const RESERVED_PREFIX: &str = "csi.storage.k8s.io/";
@@ -41,37 +41,6 @@ const MODES: [(&str, Mode, Mode); 4] = [
         Mode::MultiNodeReaderOnly,
     ),
 ];
-
-/// A claim or its class asks for something that cannot be done; only another claim or class helps.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Refused {
-    #[error("claim Selector is not supported")]
-    Selector,
-    #[error("a volume cannot be made from {0} by this provisioner; name a claim as dataSource, or none")]
-    DataSource(String),
-    #[error("a volume cannot be made from a claim in another namespace; name one of the same")]
-    ForeignSource,
-    #[error("volume attributes class {0} is for driver {1}; name one for the driver of the storage class")]
-    AttributesOfAnother(String, String),
-    #[error("the class must have both {0} and {1}, or none; complete them")]
-    SecretHalf(&'static str, &'static str),
-    #[error("the class names a secret by {0} and by its old name; keep the first")]
-    SecretTwice(&'static str),
-    #[error("secret template {0:?} has an unknown or open token; use those of the CSI documentation")]
-    SecretTemplate(String),
-    #[error(
-        "{0:?} is no namespace and name of a secret; correct the class, or the claim that it takes them from"
-    )]
-    SecretName(String),
-    #[error("the claim requests no valid size; set resources.requests.storage")]
-    Size,
-    #[error("access mode {0:?} is unknown; use one of the Kubernetes API")]
-    Mode(String),
-    #[error("the class names the filesystem twice; keep {FSTYPE} only")]
-    TwoFilesystems,
-    #[error("class parameter {0} is reserved and not supported by this provisioner; remove it")]
-    Reserved(String),
-}
 
 /// The request, except for its accessibility requirements.
 pub(super) fn request(

@@ -9,7 +9,7 @@ use k8s_openapi::api::{
 };
 use kube::ResourceExt;
 
-use super::request::Refused;
+use super::refused::Refused;
 
 /// What a secret is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

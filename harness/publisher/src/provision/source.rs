@@ -13,7 +13,8 @@ use kube::{Api, ResourceExt};
 use super::{
     Provisioner, claim,
     create::ProvisionError,
-    request::{self, Refused},
+    refused::Refused,
+    request,
     secret::{self, Use},
 };
 use crate::quantity;

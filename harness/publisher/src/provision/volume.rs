@@ -18,7 +18,8 @@ use kube::{Resource, ResourceExt};
 
 use super::{
     claim,
-    request::{self, Refused},
+    refused::Refused,
+    request,
     secret::{self, Use},
 };
 use crate::{Options, quantity, topology::Segment};

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::{ConfigurationError, Reader, unknown};
+use crate::extender::Extender;
 
 /// How long an extender may take where it does not say (kube-scheduler, `DefaultExtenderTimeout`).
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -25,29 +26,6 @@ const USED: [&str; 10] = [
     "managedResources",
     "ignorable",
 ];
-
-/// One extender (`KubeSchedulerConfiguration.extenders`).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Extender {
-    /// Its address, to which a verb is added: `http://host:port/path`.
-    pub url_prefix: String,
-    /// Refuses nodes; none: it is not asked to.
-    pub filter_verb: Option<String>,
-    /// Scores nodes, 0 to 10; none: it is not asked to.
-    pub prioritize_verb: Option<String>,
-    /// Binds the pod in the scheduler's place; none: the scheduler does.
-    pub bind_verb: Option<String>,
-    /// Multiplies its scores.
-    pub weight: i64,
-    /// How long it may take. A filter that takes longer fails the attempt, scores that do are left out.
-    pub timeout: Duration,
-    /// It knows the nodes, so that names are enough.
-    pub node_cache_capable: bool,
-    /// Only pods whose containers name one of these resources concern it; empty: every pod does.
-    pub managed_resources: BTreeSet<String>,
-    /// The attempt goes on without it when it fails.
-    pub ignorable: bool,
-}
 
 impl Extender {
     /// Reads a JSON or YAML list of extenders, as the configuration file has them. Errors name every mistake.

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-pub use self::extenders::Extender;
+pub use crate::extender::Extender;
 use crate::options::Options;
 use crate::release::Release;
 use crate::shape::{Shape, ShapePoint};

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::watch::{News, Update};
+use super::news::{News, Update};
 use crate::objects::{Capacity, Claim, Class, CsiNode, Driver, Node, Object, ObjectKey, Pod, Volume};
 use crate::snapshot::{Snapshot, Unreadable};
 use crate::store::{Collection, Store};

@@ -7,6 +7,7 @@ mod bind;
 mod cache;
 mod extender;
 mod hints;
+mod news;
 mod queue;
 mod report;
 mod run;

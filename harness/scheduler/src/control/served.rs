@@ -15,7 +15,7 @@ use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event};
 use tracing::{info, warn};
 
-use super::watch::{News, Retry, Update, read};
+use super::news::{News, Retry, Update, read};
 use crate::objects::{Capacity, ObjectKey};
 
 const GROUP: &str = "storage.k8s.io";
