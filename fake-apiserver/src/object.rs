@@ -5,7 +5,8 @@
 //!
 //! `metadata.managedFields` is in the bytes only: it is large, and whoever looks at objects here has no use for it.
 
-use crate::meta;
+use crate::machinery::json;
+use crate::machinery::meta;
 use crate::protobuf::{self, Encoded, Fault};
 use bytes::{BufMut, Bytes, BytesMut};
 use imbl::OrdMap;
@@ -147,12 +148,7 @@ fn write_managed(out: &mut BytesMut, managed: &str) -> Range<usize> {
 }
 
 fn write_member(out: &mut BytesMut, name: &str, value: &Value) {
-    write_json(out, &Value::from(name));
+    json::write(out, &Value::from(name));
     out.put_slice(b":");
-    write_json(out, value);
-}
-
-/// Appends compact JSON.
-pub(crate) fn write_json(out: &mut BytesMut, value: &Value) {
-    serde_json::to_writer(out.writer(), value).expect("JSON values always serialize into memory");
+    json::write(out, value);
 }

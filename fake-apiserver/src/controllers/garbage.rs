@@ -8,9 +8,9 @@
 
 use super::{CONTROLLERS, follow_up};
 use crate::kinds::{Kind, Part};
-use crate::managed::Writer;
-use crate::meta;
+use crate::machinery::meta;
 use crate::object::Object;
+use crate::patch::managed::Writer;
 use crate::store::{FOREGROUND, ORPHAN, Store, Txn, waits};
 use crate::verbs::call::Target;
 use crate::verbs::remove;

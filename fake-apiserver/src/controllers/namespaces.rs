@@ -4,8 +4,8 @@
 
 use super::CONTROLLERS;
 use crate::kinds::{KINDS, Kind, NAMESPACE, Part, SERVICE_ACCOUNT, Subresource};
-use crate::managed::Writer;
-use crate::meta;
+use crate::machinery::meta;
+use crate::patch::managed::Writer;
 use crate::store::Txn;
 use crate::verbs::remove::{is_finished, remove_all};
 use serde_json::{Value, json};

@@ -3,8 +3,8 @@
 //! Does not know HTTP, nor which form a client takes.
 
 use super::served::{groups, of_group, parts, verbs};
+use crate::config::release::Profile;
 use crate::kinds::Kind;
-use crate::release::Profile;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use ring::digest::{SHA256, digest};

@@ -2,8 +2,8 @@
 //!
 //! Everything is read off the kind table. Does not know how documents tell it.
 
+use crate::config::release::Profile;
 use crate::kinds::{KINDS, Kind, Subresource};
-use crate::release::Profile;
 
 /// What every resource can do; resources whose collection cannot be deleted lack that.
 const VERBS: [&str; 8] = [

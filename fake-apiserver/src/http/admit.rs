@@ -5,10 +5,10 @@
 use super::Endpoint;
 use super::impersonate;
 use super::route::Route;
-use crate::auth::User;
+use crate::access::auth::User;
+use crate::access::rbac::{Asked, Attributes, Decision};
+use crate::machinery::status::Status;
 use crate::observe::{ResourcePath, Verb};
-use crate::rbac::{Asked, Attributes, Decision};
-use crate::status::Status;
 use crate::verbs::call::Params;
 use hyper::body::Incoming;
 use hyper::header::AUTHORIZATION;

@@ -4,10 +4,10 @@
 //! do members of `system:masters`: whoever has to put the server in order is always let in.
 
 use super::untaken::{OnItsWay, Untaken};
-use crate::activity::{Activity, Busy};
-use crate::auth::{MASTERS, User};
+use crate::access::auth::{MASTERS, User};
+use crate::config::options::Limits;
 use crate::observe::Verb;
-use crate::options::Limits;
+use crate::store::activity::{Activity, Busy};
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 

@@ -2,13 +2,13 @@
 //!
 //! Owns the lists of what is spoken here; a new encoding is a new entry.
 
-use crate::document::Document;
 use crate::kinds::{Kind, Part, Subresource};
+use crate::machinery::document::Document;
+use crate::machinery::status::Status;
+use crate::machinery::yaml;
 use crate::observe::Verb;
 use crate::protobuf::{self, MEDIA};
-use crate::status::Status;
 use crate::verbs::call::{Patch, Payload, Target};
-use crate::yaml;
 use bytes::Bytes;
 use hyper::HeaderMap;
 use hyper::header::{ACCEPT, CONTENT_TYPE};

@@ -12,9 +12,9 @@ use super::stream::WatchBody;
 use super::{protobuf, warnings};
 use crate::documents::discovery::Cached;
 use crate::kinds::Kind;
-use crate::status::Status;
+use crate::machinery::status::Status;
+use crate::machinery::yaml;
 use crate::verbs::call::{Answer, Params};
-use crate::yaml;
 use bytes::Bytes;
 use hyper::header::{
     CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, RETRY_AFTER, USER_AGENT,

@@ -1,8 +1,8 @@
 //! admissionregistration.k8s.io: policies and webhooks, stored and shown. None of them is ever asked.
 
 use super::{Generation, Kind, PLAIN};
-use crate::printer;
-use crate::release::Life;
+use crate::config::release::Life;
+use crate::kinds::columns;
 
 const REGISTRATION: Kind = Kind {
     group: "admissionregistration.k8s.io",
@@ -18,7 +18,7 @@ pub(super) static MUTATING_ADMISSION_POLICY: Kind = Kind {
     kind: "MutatingAdmissionPolicy",
     plural: "mutatingadmissionpolicies",
     singular: "mutatingadmissionpolicy",
-    printer: &printer::MUTATING_POLICY,
+    printer: &columns::MUTATING_POLICY,
     life: Life::since(36),
     ..REGISTRATION
 };
@@ -27,7 +27,7 @@ pub(super) static MUTATING_ADMISSION_POLICY_BINDING: Kind = Kind {
     kind: "MutatingAdmissionPolicyBinding",
     plural: "mutatingadmissionpolicybindings",
     singular: "mutatingadmissionpolicybinding",
-    printer: &printer::POLICY_BINDING,
+    printer: &columns::POLICY_BINDING,
     life: Life::since(36),
     ..REGISTRATION
 };
@@ -36,7 +36,7 @@ pub(super) static MUTATING_WEBHOOK_CONFIGURATION: Kind = Kind {
     kind: "MutatingWebhookConfiguration",
     plural: "mutatingwebhookconfigurations",
     singular: "mutatingwebhookconfiguration",
-    printer: &printer::WEBHOOKS,
+    printer: &columns::WEBHOOKS,
     ..REGISTRATION
 };
 
@@ -45,7 +45,7 @@ pub(super) static VALIDATING_ADMISSION_POLICY: Kind = Kind {
     plural: "validatingadmissionpolicies",
     singular: "validatingadmissionpolicy",
     status: true,
-    printer: &printer::VALIDATING_POLICY,
+    printer: &columns::VALIDATING_POLICY,
     life: Life::since(30),
     ..REGISTRATION
 };
@@ -54,7 +54,7 @@ pub(super) static VALIDATING_ADMISSION_POLICY_BINDING: Kind = Kind {
     kind: "ValidatingAdmissionPolicyBinding",
     plural: "validatingadmissionpolicybindings",
     singular: "validatingadmissionpolicybinding",
-    printer: &printer::POLICY_BINDING,
+    printer: &columns::POLICY_BINDING,
     life: Life::since(30),
     ..REGISTRATION
 };
@@ -63,6 +63,6 @@ pub(super) static VALIDATING_WEBHOOK_CONFIGURATION: Kind = Kind {
     kind: "ValidatingWebhookConfiguration",
     plural: "validatingwebhookconfigurations",
     singular: "validatingwebhookconfiguration",
-    printer: &printer::WEBHOOKS,
+    printer: &columns::WEBHOOKS,
     ..REGISTRATION
 };

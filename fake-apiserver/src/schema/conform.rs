@@ -5,7 +5,7 @@
 //! values beyond their form.
 
 use super::{Field, Form, Presence, Type};
-use crate::quantity::{Quantity, QuantityError};
+use crate::machinery::quantity::{Quantity, QuantityError};
 use base64::Engine;
 use jiff::Timestamp;
 use serde_json::{Map, Value};

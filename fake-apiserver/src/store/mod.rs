@@ -3,6 +3,8 @@
 //! The single write path is `Txn::commit`: one lock orders revision, log, watchers and observer. Does no I/O and
 //! does not know what a valid object is; `verbs` decides that while holding a transaction.
 
+pub(crate) mod activity;
+mod clock;
 mod expiry;
 mod frames;
 mod history;
@@ -22,17 +24,17 @@ pub(crate) use txn::{FollowUp, Txn};
 pub(crate) use watcher::{Batch, Delivered, Selection, Start, Watcher};
 use watchers::Watchers;
 
-use crate::activity::Activity;
-use crate::auth::{Authenticator, User};
-use crate::clock::Clock;
+use self::activity::Activity;
+use self::clock::Clock;
+use crate::access::auth::{Authenticator, User};
+use crate::access::rbac::{Attributes, Authorizer, Decision, Sources};
+use crate::config::options::{Limits, ServerOptions};
+use crate::config::release::Profile;
 use crate::kinds::{KINDS, Kind};
+use crate::machinery::status::Status;
 use crate::object::{Object, Objects};
 use crate::observe::{Event, Observer, WatchEnd};
-use crate::options::{Limits, ServerOptions};
 use crate::perturb::Table;
-use crate::rbac::{Attributes, Authorizer, Decision, Sources};
-use crate::release::Profile;
-use crate::status::Status;
 use parking_lot::{Mutex, RwLock};
 use rand::SeedableRng;
 use rand::rngs::StdRng;

@@ -5,14 +5,15 @@
 
 use super::call::Target;
 use super::token_volume;
-use crate::faults::Cause;
 use crate::kinds::{
     Kind, NAMESPACE, PERSISTENT_VOLUME_CLAIM, POD, PRIORITY_CLASS, Part, RUNTIME_CLASS, SERVICE_ACCOUNT,
     STORAGE_CLASS,
 };
-use crate::meta;
-use crate::quantity::Quantity;
-use crate::status::Status;
+use crate::machinery::faults::Cause;
+use crate::machinery::json;
+use crate::machinery::meta;
+use crate::machinery::quantity::Quantity;
+use crate::machinery::status::Status;
 use crate::store::Txn;
 use serde_json::Value;
 use std::cmp::Reverse;
@@ -132,7 +133,7 @@ fn priority(txn: &Txn<'_>, pod: &mut Value) -> Result<(), Status> {
         );
         return Err(refuse(pod, &why));
     }
-    let spec = meta::member(pod, "spec");
+    let spec = json::member(pod, "spec");
     spec.insert("priority".to_owned(), value.into());
     if let Some(class) = class {
         spec.insert("priorityClassName".to_owned(), meta::text(class, "name").into());
@@ -169,7 +170,7 @@ fn service_account(txn: &mut Txn<'_>, pod: &mut Value) -> Result<(), Status> {
         );
         return Err(Status::forbidden(POD.resource(), meta::text(pod, "name"), &why));
     };
-    let spec = meta::member(pod, "spec");
+    let spec = json::member(pod, "spec");
     for name in ["serviceAccount", "serviceAccountName"] {
         spec.insert(name.to_owned(), meta::text(&found.value, "name").into());
     }

@@ -2,14 +2,14 @@
 //!
 //! Owns what a request is made of. Does not know how it was encoded or what it will do.
 
-use crate::auth::User;
-use crate::document::Document;
+use crate::access::auth::User;
 use crate::kinds::{Kind, Part};
-use crate::managed::{self, Writer};
-use crate::meta;
+use crate::machinery::document::Document;
+use crate::machinery::meta;
+use crate::machinery::status::Status;
 use crate::object::Object;
 use crate::observe::{ResourcePath, Verb};
-use crate::status::Status;
+use crate::patch::managed::{self, Writer};
 use crate::store::{Selection, Snapshot, Watcher};
 use serde_json::Value;
 use std::sync::Arc;

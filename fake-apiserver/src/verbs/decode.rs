@@ -3,12 +3,12 @@
 //! Owns the order and the texts of decoding. What a kind consists of comes from the schema.
 
 use super::call::Patch;
-use crate::document::Document;
-use crate::faults::Faults;
 use crate::kinds::Kind;
-use crate::meta;
+use crate::machinery::document::Document;
+use crate::machinery::faults::Faults;
+use crate::machinery::meta;
+use crate::machinery::status::{Status, Subject};
 use crate::schema::{Type, conform};
-use crate::status::{Status, Subject};
 use serde_json::{Value, json};
 
 /// A decoded object, in the form in which it is stored.

@@ -4,13 +4,13 @@
 //! verbs `escalate` or `bind`, are free of it.
 
 use super::call::Target;
-use crate::auth::{MASTERS, User};
+use crate::access::auth::{MASTERS, User};
+use crate::access::rbac::{Asked, Attributes, Rule};
+use crate::config::options::Authorization;
 use crate::kinds::RBAC_GROUP as GROUP;
 use crate::kinds::{CLUSTER_ROLE, CLUSTER_ROLE_BINDING, Kind, ROLE, ROLE_BINDING};
-use crate::meta;
-use crate::options::Authorization;
-use crate::rbac::{Asked, Attributes, Rule};
-use crate::status::{Status, Subject};
+use crate::machinery::meta;
+use crate::machinery::status::{Status, Subject};
 use crate::store::Txn;
 use serde_json::Value;
 use std::collections::BTreeMap;

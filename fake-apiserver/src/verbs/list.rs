@@ -5,13 +5,13 @@
 
 use super::call::{Answer, Call, ListPlan, Listing, Params};
 use super::shown::shown;
-use crate::document::Document;
-use crate::faults::Faults;
-use crate::meta;
+use crate::machinery::document::Document;
+use crate::machinery::faults::Faults;
+use crate::machinery::meta;
+use crate::machinery::selector::{FieldSelector, LabelSelector};
+use crate::machinery::status::{Status, options};
 use crate::object::{Object, Objects};
 use crate::observe::Verb;
-use crate::selector::{FieldSelector, LabelSelector};
-use crate::status::{Status, options};
 use crate::store::{Selection, Snapshot, Txn, namespace_range};
 use base64::alphabet::URL_SAFE;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};

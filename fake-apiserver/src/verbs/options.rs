@@ -4,9 +4,9 @@
 
 use super::call::{Params, is_print};
 use super::decode::FieldValidation;
-use crate::faults::Faults;
-use crate::managed::NAME_MAX;
-use crate::status::{Status, options};
+use crate::machinery::faults::Faults;
+use crate::machinery::status::{Status, options};
+use crate::patch::managed::NAME_MAX;
 use serde_json::Value;
 
 /// The values of `fieldValidation`; to warn is the default.

@@ -9,14 +9,14 @@ use super::options::WriteOptions;
 use super::read::existing;
 use super::shown::shown;
 use super::write::replace;
-use crate::document::Document;
-use crate::json_patch::{self, Operation};
 use crate::kinds::Kind;
+use crate::machinery::document::Document;
+use crate::machinery::status::Status;
 use crate::object::Object;
+use crate::patch::json_patch::{self, Operation};
+use crate::patch::strategic::{self, Misuse};
 use crate::schema::Type;
-use crate::status::Status;
 use crate::store::Txn;
-use crate::strategic::{self, Misuse};
 use serde_json::Value;
 use std::borrow::Cow;
 

@@ -6,9 +6,10 @@ use super::call::{Answer, Target};
 use super::delete_options::DeleteOptions;
 use super::shown::shown;
 use crate::kinds::{Kind, NAMESPACE};
-use crate::meta;
+use crate::machinery::json;
+use crate::machinery::meta;
+use crate::machinery::status::Status;
 use crate::object::Object;
-use crate::status::Status;
 use crate::store::{FollowUp, Txn};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -128,7 +129,7 @@ fn mark(object: &mut Value, grace_seconds: i64, now: &str) {
 
 /// Whether an object that is being deleted has nothing left that holds it.
 pub(crate) fn is_finished(kind: &Kind, object: &Value) -> bool {
-    let content = std::ptr::eq(kind, NAMESPACE) && !meta::texts(&object["spec"]["finalizers"]).is_empty();
+    let content = std::ptr::eq(kind, NAMESPACE) && !json::texts(&object["spec"]["finalizers"]).is_empty();
     meta::is_deleting(object)
         && meta::finalizers(object).is_empty()
         && !content

@@ -6,13 +6,13 @@
 use super::call::Target;
 use super::remove::is_finished;
 use super::{admission, escalation};
-use crate::faults::Faults;
+use crate::config::release::Profile;
 use crate::kinds::{Generation, Kind, Part, Setting};
-use crate::managed::{self, Writer};
-use crate::meta;
+use crate::machinery::faults::Faults;
+use crate::machinery::meta;
+use crate::machinery::status::Status;
 use crate::object::Object;
-use crate::release::Profile;
-use crate::status::Status;
+use crate::patch::managed::{self, Writer};
 use crate::store::{FollowUp, Txn};
 use serde_json::Value;
 use std::sync::Arc;

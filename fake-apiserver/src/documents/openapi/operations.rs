@@ -208,7 +208,10 @@ fn responses(place: &Place<'_>, action: &Action, schemas: &mut Schemas) -> Map<S
 
 /// The media types in which objects are sent.
 fn medias(kind: &Kind) -> Vec<String> {
-    let mut medias = vec!["application/json".to_owned(), crate::yaml::MEDIA.to_owned()];
+    let mut medias = vec![
+        "application/json".to_owned(),
+        crate::machinery::yaml::MEDIA.to_owned(),
+    ];
     if protobuf::is_known(&kind.api_version(), kind.kind) {
         medias.push(protobuf::MEDIA.to_owned());
     }

@@ -3,11 +3,11 @@
 use super::super::{Hooks, Kind, NO_HOOKS, PLAIN, Setting};
 use super::super::{outdated, selectors};
 use super::{access_modes, basic, claim_diff, claim_source, class_name, positive, protect, volume_mode};
-use crate::faults::Faults;
-use crate::meta;
-use crate::names;
-use crate::printer;
-use crate::quantity::Quantity;
+use crate::kinds::columns;
+use crate::machinery::faults::Faults;
+use crate::machinery::json;
+use crate::machinery::names;
+use crate::machinery::quantity::Quantity;
 use serde_json::{Value, json};
 
 pub(in crate::kinds) static PERSISTENT_VOLUME_CLAIM: Kind = Kind {
@@ -30,12 +30,12 @@ pub(in crate::kinds) static PERSISTENT_VOLUME_CLAIM: Kind = Kind {
         warn: claim_warn,
         ..NO_HOOKS
     },
-    printer: &printer::CLAIM,
+    printer: &columns::CLAIM,
     ..PLAIN
 };
 
 fn claim_default(object: &mut Value) {
-    meta::member(object, "status")
+    json::member(object, "status")
         .entry("phase")
         .or_insert_with(|| "Pending".into());
     claim_spec_default(&mut object["spec"]);
@@ -43,7 +43,7 @@ fn claim_default(object: &mut Value) {
 
 /// Defaults of a claim's spec, also inside pods.
 pub(in crate::kinds) fn claim_spec_default(spec: &mut Value) {
-    meta::default_member(spec, "volumeMode", "Filesystem");
+    json::default_member(spec, "volumeMode", "Filesystem");
 }
 
 fn claim_create(object: &mut Value, setting: &Setting<'_>) {
@@ -59,7 +59,7 @@ fn claim_validate(object: &Value, faults: &mut Faults) {
 
 /// The rules for a claim's spec, also inside pods.
 pub(in crate::kinds) fn spec_validate(spec: &Value, at: &str, faults: &mut Faults) {
-    if meta::texts(&spec["accessModes"]).is_empty() {
+    if json::texts(&spec["accessModes"]).is_empty() {
         faults.required(format!("{at}.accessModes"), "at least 1 access mode is required");
     }
     selectors::labels(&spec["selector"], &format!("{at}.selector"), faults);
@@ -110,21 +110,21 @@ fn claim_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
         ("volumeAttributesClassName", bound),
     ] {
         if open {
-            meta::assign(&mut allowed, name, spec[name].clone());
+            json::assign(&mut allowed, name, spec[name].clone());
         }
     }
     let requests = spec["resources"].get("requests");
     if let Some(resources) = allowed.get_mut("resources").filter(|_| bound) {
         match requests {
             Some(requests) if resources["requests"].is_object() => {
-                meta::assign(&mut resources["requests"], "storage", requests["storage"].clone());
+                json::assign(&mut resources["requests"], "storage", requests["storage"].clone());
             }
             // What is empty is as good as missing.
             None if resources["requests"]
                 .as_object()
                 .is_some_and(|all| all.len() == 1) =>
             {
-                meta::assign(resources, "requests", Value::Null);
+                json::assign(resources, "requests", Value::Null);
             }
             _ => {}
         }
@@ -180,18 +180,18 @@ const RESIZES: [&str; 5] = [
 /// The rules for a claim's status.
 fn claim_validate_status(new: &Value, _: &Value, faults: &mut Faults) {
     let status = &new["status"];
-    for (name, amount) in meta::pairs(&status["capacity"]) {
+    for (name, amount) in json::pairs(&status["capacity"]) {
         basic(&format!("status.capacity[{name}]"), amount, faults);
     }
     let field = "status.allocatedResourceStatuses";
-    for (name, resize) in meta::pairs(&status["allocatedResourceStatuses"]) {
+    for (name, resize) in json::pairs(&status["allocatedResourceStatuses"]) {
         resource_key(name, field, faults);
         if !RESIZES.contains(&resize) {
             faults.not_supported(field, name, &RESIZES);
         }
     }
     let field = "status.allocatedResources";
-    for (name, amount) in meta::pairs(&status["allocatedResources"]) {
+    for (name, amount) in json::pairs(&status["allocatedResources"]) {
         if resource_key(name, field, faults) {
             basic(&format!("{field}[{name}]"), amount, faults);
         }
@@ -202,7 +202,7 @@ fn claim_validate_status(new: &Value, _: &Value, faults: &mut Faults) {
 fn resource_key(name: &str, field: &str, faults: &mut Faults) -> bool {
     let complaints = names::qualified(name);
     if !complaints.is_empty() {
-        meta::complain(faults, field, name, complaints);
+        faults.complain(field, name, complaints);
         return false;
     }
     let known = name == "storage" || (name.contains('/') && !name.contains("kubernetes.io/"));

@@ -8,11 +8,12 @@ mod source;
 
 use super::selectors::{self, Values};
 use super::{Hooks, Kind, NO_HOOKS, PLAIN, Setting, outdated};
-use crate::faults::Faults;
-use crate::meta;
-use crate::names;
-use crate::printer;
-use crate::quantity::Quantity;
+use crate::kinds::columns;
+use crate::machinery::faults::Faults;
+use crate::machinery::json;
+use crate::machinery::meta;
+use crate::machinery::names;
+use crate::machinery::quantity::Quantity;
 pub(super) use claim::{
     PERSISTENT_VOLUME_CLAIM, claim_spec_default, spec_validate as claim_validate, spec_warn as claim_warn,
 };
@@ -45,16 +46,16 @@ pub(super) static PERSISTENT_VOLUME: Kind = Kind {
         warn: volume_warn,
         ..NO_HOOKS
     },
-    printer: &printer::VOLUME,
+    printer: &columns::VOLUME,
     ..PLAIN
 };
 
 fn volume_default(object: &mut Value) {
-    meta::member(object, "status")
+    json::member(object, "status")
         .entry("phase")
         .or_insert_with(|| "Pending".into());
     source_default(&mut object["spec"]);
-    let spec = meta::member(object, "spec");
+    let spec = json::member(object, "spec");
     for (name, value) in [
         ("persistentVolumeReclaimPolicy", "Retain"),
         ("volumeMode", "Filesystem"),
@@ -66,7 +67,7 @@ fn volume_default(object: &mut Value) {
 /// Fills in the source of a volume, which may be in another object.
 pub(super) fn source_default(spec: &mut Value) {
     if let Some(path) = spec.get_mut("hostPath").filter(|path| path.is_object()) {
-        meta::default_member(path, "type", "");
+        json::default_member(path, "type", "");
     }
     plugins::default(spec);
 }
@@ -80,7 +81,7 @@ fn volume_update(new: &mut Value, old: &Value, setting: &Setting<'_>) {
     if new["status"]["phase"] != old["status"]["phase"] {
         new["status"]["lastPhaseTransitionTime"] = setting.now.into();
     } else if let Some(time) = old["status"].get("lastPhaseTransitionTime") {
-        meta::member(new, "status")
+        json::member(new, "status")
             .entry("lastPhaseTransitionTime")
             .or_insert_with(|| time.clone());
     }
@@ -208,13 +209,13 @@ fn capacity(capacity: &Value, field: &str, faults: &mut Faults) {
 /// The name of a class, where there is one.
 fn class_name(spec: &Value, name: &str, at: &str, faults: &mut Faults) {
     if let Some(class) = spec[name].as_str().filter(|class| !class.is_empty()) {
-        meta::complain(faults, &format!("{at}.{name}"), class, names::subdomain(class));
+        faults.complain(&format!("{at}.{name}"), class, names::subdomain(class));
     }
 }
 
 /// A volume has a mode of access, and good ones only.
 fn some_access_modes(spec: &Value, at: &str, faults: &mut Faults) {
-    if meta::texts(&spec["accessModes"]).is_empty() {
+    if json::texts(&spec["accessModes"]).is_empty() {
         faults.required(format!("{at}.accessModes"), "");
     }
     access_modes(spec, at, faults);
@@ -222,7 +223,7 @@ fn some_access_modes(spec: &Value, at: &str, faults: &mut Faults) {
 
 /// What modes of access there are, and which go together.
 fn access_modes(spec: &Value, at: &str, faults: &mut Faults) {
-    let modes = meta::texts(&spec["accessModes"]);
+    let modes = json::texts(&spec["accessModes"]);
     let field = format!("{at}.accessModes");
     for mode in &modes {
         faults.one_of(&field, mode, &ACCESS_MODES);
@@ -266,7 +267,7 @@ fn volume_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
         && let Some(csi) = now.get_mut("csi")
     {
         // It may be added, once.
-        meta::assign(csi, "controllerExpandSecretRef", Value::Null);
+        json::assign(csi, "controllerExpandSecretRef", Value::Null);
     }
     if sources[0] != sources[1] {
         faults.forbidden(
