@@ -12,6 +12,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use imbl::OrdMap;
 use serde_json::Value;
 use std::borrow::Cow;
+use std::ops::Bound;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -151,4 +152,21 @@ fn write_member(out: &mut BytesMut, name: &str, value: &Value) {
     json::write(out, &Value::from(name));
     out.put_slice(b":");
     json::write(out, value);
+}
+
+/// The objects of one namespace, or all of them.
+pub(crate) fn namespace_range<'a>(
+    objects: &'a Objects,
+    namespace: Option<&str>,
+) -> impl Iterator<Item = (&'a Arc<str>, &'a Arc<Object>)> + use<'a> {
+    let bounds = match namespace {
+        // "0" is the character after "/".
+        Some(namespace) => (
+            Bound::Included(format!("{namespace}/")),
+            Bound::Excluded(format!("{namespace}0")),
+        ),
+        None => (Bound::Unbounded, Bound::Unbounded),
+    };
+    let bounds: (Bound<Arc<str>>, Bound<Arc<str>>) = (bounds.0.map(Arc::from), bounds.1.map(Arc::from));
+    objects.range(bounds)
 }

@@ -1,6 +1,6 @@
 //! The end of events: they are kept for a while only.
 
-use super::follow_up;
+use super::follow_up::follow_up;
 use crate::kinds::EVENT;
 use crate::store::Txn;
 use crate::verbs::call::Target;

@@ -6,7 +6,8 @@
 //! object, so that others come in between. Like the real one, which sees through discovery, it leaves alone what is not
 //! served, and takes owners that are not served for present; both are looked at again when that changes.
 
-use super::{CONTROLLERS, follow_up};
+use super::follow_up::follow_up;
+use super::namespaces::CONTROLLERS;
 use crate::kinds::{Kind, Part};
 use crate::machinery::meta;
 use crate::object::Object;

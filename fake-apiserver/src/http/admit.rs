@@ -2,7 +2,7 @@
 //!
 //! Owns the way from a route to the attributes that authorization judges. Does not know tokens or roles.
 
-use super::Endpoint;
+use super::endpoint::Endpoint;
 use super::impersonate;
 use super::route::Route;
 use crate::access::auth::User;

@@ -4,6 +4,7 @@
 
 use crate::kinds::{Kind, Part, Subresource};
 use crate::machinery::document::Document;
+use crate::machinery::go;
 use crate::machinery::status::Status;
 use crate::machinery::yaml;
 use crate::observe::Verb;
@@ -386,9 +387,8 @@ fn apply(body: &Bytes) -> Payload {
     let document = parsed.and_then(|document| match document.value {
         Value::Object(_) | Value::Null => Ok(document),
         _ => Err(format!(
-            "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {} into Go value of type \
-             map[string]interface {{}}",
-            document.form()
+            "error unmarshaling JSON: while decoding JSON: {}",
+            go::cannot_unmarshal(document.form(), "value of type map[string]interface {}")
         )),
     });
     Payload::Apply(document.map(|document| match document.duplicates.as_slice() {

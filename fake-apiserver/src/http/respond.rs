@@ -50,6 +50,12 @@ impl Plain {
         self
     }
 
+    /// The same with `Warning` headers.
+    pub(super) fn warned(mut self, warnings: &[String]) -> Self {
+        self.headers.extend(warnings::headers(warnings));
+        self
+    }
+
     /// The same compressed, if the client takes that and the body is worth it.
     pub(super) fn zipped(mut self, is_taken: bool, bytes_min: usize) -> Self {
         let length = self.list.as_ref().map_or(self.body.len(), |list| list.left());
@@ -88,7 +94,7 @@ impl Plain {
 }
 
 /// Renders a success.
-pub(super) fn answer(kind: &'static Kind, answer: Answer, form: &Form, warnings: &[String]) -> Plain {
+pub(super) fn answer(kind: &'static Kind, answer: Answer, form: &Form) -> Result<Plain, Status> {
     let is_plain = matches!(form.accept, Accept::Json | Accept::Aggregated(_)) && !form.pretty;
     let mut list = None;
     let (code, body) = match answer {
@@ -102,34 +108,31 @@ pub(super) fn answer(kind: &'static Kind, answer: Answer, form: &Form, warnings:
         // Watches are streamed; they do not come here.
         Answer::Watch(_) => (500, Ok(Bytes::new())),
     };
-    let body = match body {
-        Ok(body) if form.accept == Accept::Yaml => yaml_body(&body),
-        Ok(body) if form.pretty && !form.accept.is_protobuf() => prettier(body),
-        Ok(body) => body,
-        Err(failure) => return status(&failure, form.accept, form.pretty, warnings),
+    let body = match body? {
+        body if form.accept == Accept::Yaml => yaml_body(&body),
+        body if form.pretty && !form.accept.is_protobuf() => prettier(body),
+        body => body,
     };
-    let mut headers = vec![
-        (CONTENT_TYPE, media(form.accept)),
-        (CACHE_CONTROL, HeaderValue::from_static("no-cache, private")),
-    ];
-    headers.extend(warnings::headers(warnings));
-    Plain {
+    Ok(Plain {
         code,
-        headers,
+        headers: vec![
+            (CONTENT_TYPE, media(form.accept)),
+            (CACHE_CONTROL, HeaderValue::from_static("no-cache, private")),
+        ],
         body,
         list,
         is_zipped: false,
-    }
+    })
 }
 
 /// The response to an accepted watch. Its headers go out at once.
-pub(super) fn watch(body: WatchBody, accept: Accept, warnings: &[String]) -> Response<Body> {
+pub(super) fn watch(body: Box<WatchBody>, accept: Accept, warnings: &[String]) -> Response<Body> {
     let media = if accept.is_protobuf() {
         protobuf::STREAM
     } else {
         JSON
     };
-    let mut response = Response::new(Body::Watch(Box::new(body)));
+    let mut response = Response::new(Body::Watch(body));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, media);
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
@@ -138,7 +141,7 @@ pub(super) fn watch(body: WatchBody, accept: Accept, warnings: &[String]) -> Res
 }
 
 /// Renders a status.
-pub(super) fn status(status: &Status, accept: Accept, pretty: bool, warnings: &[String]) -> Plain {
+pub(super) fn status(status: &Status, accept: Accept, pretty: bool) -> Plain {
     // Whoever wants metadata alone has not said that a status may come in protobuf.
     let accept = match accept {
         Accept::ProtobufMetadata(_) => Accept::Json,
@@ -152,7 +155,6 @@ pub(super) fn status(status: &Status, accept: Accept, pretty: bool, warnings: &[
     if wait > 0 {
         response.headers.push((RETRY_AFTER, HeaderValue::from(wait)));
     }
-    response.headers.extend(warnings::headers(warnings));
     response
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Knows no types. The last of several equal fields counts, as in Go.
 
+use super::go;
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
@@ -52,9 +53,10 @@ impl Document {
     pub(crate) fn misfit(&self) -> Option<String> {
         if !self.value.is_object() {
             let found = self.form();
-            return Some(format!(
-                "json: cannot unmarshal {found} into Go value of type struct {{ APIVersion string \
-                 \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}"
+            return Some(go::cannot_unmarshal(
+                found,
+                "value of type struct { APIVersion string \
+                 \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }",
             ));
         }
         let member = |name| {
@@ -66,8 +68,9 @@ impl Document {
             .into_iter()
             .find_map(|name| Some((name, member(name)?)))?;
         let (name, found) = (wrong.0, form(wrong.1));
-        Some(format!(
-            "json: cannot unmarshal {found} into Go struct field .{name} of type string"
+        Some(go::cannot_unmarshal(
+            found,
+            &format!("struct field .{name} of type string"),
         ))
     }
 

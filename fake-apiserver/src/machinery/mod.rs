@@ -5,6 +5,7 @@
 
 pub(crate) mod document;
 pub(crate) mod faults;
+pub(crate) mod go;
 pub(crate) mod json;
 pub(crate) mod meta;
 pub(crate) mod names;

@@ -4,6 +4,7 @@
 //! count from the end, the first part of a path is not looked at, and a missing value is `null`. Does not know requests.
 
 use crate::machinery::document::form;
+use crate::machinery::go;
 use serde_json::{Map, Value};
 
 /// One operation; what was not sent is empty.
@@ -29,8 +30,9 @@ pub(crate) fn read(patch: &Value) -> Result<Read, String> {
         Value::Array(items) => items.as_slice(),
         other => {
             let found = form(other);
-            return Err(format!(
-                "json: cannot unmarshal {found} into Go value of type []handlers.jsonPatchOp"
+            return Err(go::cannot_unmarshal(
+                found,
+                "value of type []handlers.jsonPatchOp",
             ));
         }
     };
@@ -46,18 +48,16 @@ pub(crate) fn read(patch: &Value) -> Result<Read, String> {
 fn operation(i: usize, item: &Value, unknown: &mut Vec<String>) -> Result<Operation, String> {
     let Value::Object(members) = item else {
         let found = form(item);
-        return Err(format!(
-            "json: cannot unmarshal {found} into Go value of type handlers.jsonPatchOp"
-        ));
+        return Err(go::cannot_unmarshal(found, "value of type handlers.jsonPatchOp"));
     };
     let mut read = Operation::default();
     for (name, value) in members {
         let text = || match value {
             Value::String(text) => Ok(text.clone()),
-            other => Err(format!(
-                "json: cannot unmarshal {} into Go struct field jsonPatchOp.{name} of type string",
-                form(other)
-            )),
+            other => {
+                let into = format!("struct field jsonPatchOp.{name} of type string");
+                Err(go::cannot_unmarshal(form(other), &into))
+            }
         };
         match name.as_str() {
             "op" => read.op = text()?,

@@ -32,13 +32,12 @@ use crate::config::options::{Limits, ServerOptions};
 use crate::config::release::Profile;
 use crate::kinds::{KINDS, Kind};
 use crate::machinery::status::Status;
-use crate::object::{Object, Objects};
+use crate::object::Objects;
 use crate::observe::{Event, Observer, WatchEnd};
 use crate::perturb::Table;
 use parking_lot::{Mutex, RwLock};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
-use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -244,21 +243,4 @@ impl State {
     fn policy_sources(&self) -> Sources {
         Sources::read(|kind| self.shelves[kind.shelf()].objects.clone())
     }
-}
-
-/// The objects of one namespace, or all of them.
-pub(crate) fn namespace_range<'a>(
-    objects: &'a Objects,
-    namespace: Option<&str>,
-) -> impl Iterator<Item = (&'a Arc<str>, &'a Arc<Object>)> + use<'a> {
-    let bounds = match namespace {
-        // "0" is the character after "/".
-        Some(namespace) => (
-            Bound::Included(format!("{namespace}/")),
-            Bound::Excluded(format!("{namespace}0")),
-        ),
-        None => (Bound::Unbounded, Bound::Unbounded),
-    };
-    let bounds: (Bound<Arc<str>>, Bound<Arc<str>>) = (bounds.0.map(Arc::from), bounds.1.map(Arc::from));
-    objects.range(bounds)
 }

@@ -5,7 +5,7 @@
 
 use super::history::{self, Gone, Logged};
 use super::watcher::{Head, Inbox, Selection, Start, Watcher};
-use super::{Frames, Snapshot, State, Store, namespace_range, size};
+use super::{Frames, Snapshot, State, Store, size};
 use crate::access::auth::{Authenticated, Claim, User};
 use crate::access::rbac::{self, Attributes, Decision, Rule};
 use crate::config::options::ServerOptions;
@@ -13,7 +13,7 @@ use crate::config::release::Profile;
 use crate::kinds::{EVENT, KINDS, Kind};
 use crate::machinery::meta;
 use crate::machinery::status::Status;
-use crate::object::Object;
+use crate::object::{Object, namespace_range};
 use crate::observe::{Change, Event};
 use crate::patch::managed;
 use parking_lot::{Mutex, MutexGuard};

@@ -5,11 +5,10 @@
 
 use super::frames::Frames;
 use super::history::{Log, Logged, place};
-use super::namespace_range;
 use crate::kinds::Kind;
 use crate::machinery::meta;
 use crate::machinery::selector::{FieldSelector, LabelSelector};
-use crate::object::{Object, Objects};
+use crate::object::{Object, Objects, namespace_range};
 use crate::observe::RuleId;
 use crate::observe::{Change, Event, WatchEnd};
 use crate::store::activity::{Activity, Busy};

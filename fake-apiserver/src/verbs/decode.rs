@@ -6,6 +6,7 @@ use super::call::Patch;
 use crate::kinds::Kind;
 use crate::machinery::document::Document;
 use crate::machinery::faults::Faults;
+use crate::machinery::go;
 use crate::machinery::meta;
 use crate::machinery::status::{Status, Subject};
 use crate::schema::{Type, conform};
@@ -184,7 +185,7 @@ fn unstructured(why: &str) -> String {
     let owner = place.and_then(|(place, _)| Some((place.split('.').next()?, place.rsplit('.').next()?)));
     if owner.is_some_and(|(owner, field)| Type::has_time(owner, field)) {
         // Times read themselves.
-        return format!("json: cannot unmarshal {found} into Go value of type string");
+        return go::cannot_unmarshal(found, "value of type string");
     }
     let wanted = rest.rsplit_once("of type ").map_or(rest, |(_, wanted)| wanted);
     let (found, number) = found.split_once(' ').unwrap_or((found, ""));

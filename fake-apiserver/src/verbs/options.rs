@@ -2,9 +2,10 @@
 //!
 //! Owns how they are read and the texts of what is wrong with them. What is wrong is told all at once.
 
-use super::call::{Params, is_print};
+use super::call::Params;
 use super::decode::FieldValidation;
 use crate::machinery::faults::Faults;
+use crate::machinery::go;
 use crate::machinery::status::{Status, options};
 use crate::patch::managed::NAME_MAX;
 use serde_json::Value;
@@ -83,7 +84,7 @@ fn manager(name: &str, faults: &mut Faults) {
     if name.len() > NAME_MAX {
         faults.too_long("fieldManager", NAME_MAX);
     }
-    for (at, c) in name.char_indices().filter(|(_, c)| !is_print(*c)) {
+    for (at, c) in name.char_indices().filter(|(_, c)| !go::is_print(*c)) {
         let text = format!("invalid character U+{:04X} (at position {at})", u32::from(c));
         faults.invalid("fieldManager", name, &text);
     }

@@ -9,6 +9,7 @@ use super::{admission, escalation};
 use crate::config::release::Profile;
 use crate::kinds::{Generation, Kind, Part, Setting};
 use crate::machinery::faults::Faults;
+use crate::machinery::go;
 use crate::machinery::meta;
 use crate::machinery::status::Status;
 use crate::object::Object;
@@ -118,9 +119,7 @@ fn asked_revision(object: &Value) -> Result<&str, Status> {
     let sent = meta::text(object, "resourceVersion");
     match sent.parse::<u64>() {
         Ok(0) => Ok(""),
-        Err(_) if !sent.is_empty() => Err(Status::internal(format!(
-            "strconv.ParseUint: parsing {sent:?}: invalid syntax"
-        ))),
+        Err(_) if !sent.is_empty() => Err(Status::internal(go::no_number("ParseUint", sent))),
         _ => Ok(sent),
     }
 }

@@ -3,7 +3,7 @@
 //! Owns their form (a JWT with the claims of the real server, signed with HMAC-SHA256 by a key of this server's own) and
 //! what ends them: time, and the end of the account or of the object that they are bound to.
 
-use super::{Authenticated, Lookup, User};
+use super::user::{Authenticated, Lookup, User};
 use crate::kinds::{Kind, SERVICE_ACCOUNT};
 use crate::machinery::json;
 use crate::machinery::meta;

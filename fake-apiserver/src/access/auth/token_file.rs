@@ -2,7 +2,7 @@
 //!
 //! Owns the format. Does not know where the file comes from.
 
-use super::User;
+use super::user::User;
 
 /// What is wrong with a token file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

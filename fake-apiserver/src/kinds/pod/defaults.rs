@@ -60,7 +60,7 @@ pub(super) fn volume(volume: &mut Value) {
     if let Some(image) = volume.get_mut("image").filter(|image| image.is_object()) {
         let reference = image["reference"].as_str().unwrap_or_default().to_owned();
         if !reference.is_empty() {
-            json::default_member(image, "pullPolicy", super::pull_policy(&reference));
+            json::default_member(image, "pullPolicy", pull_policy(&reference));
         }
     }
     if let Some(path) = volume.get_mut("hostPath").filter(|path| path.is_object()) {
@@ -100,4 +100,11 @@ fn default_number(object: &mut Value, name: &str, value: i64) {
     if object[name].is_null() || object[name] == 0 {
         object[name] = value.into();
     }
+}
+
+/// Images that change under their name are pulled each time.
+pub(super) fn pull_policy(image: &str) -> &'static str {
+    let tag = image.rsplit('/').next().and_then(|last| last.split_once(':'));
+    let floats = !image.contains('@') && tag.is_none_or(|(_, tag)| tag == "latest");
+    if floats { "Always" } else { "IfNotPresent" }
 }

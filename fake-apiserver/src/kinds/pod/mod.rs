@@ -140,16 +140,9 @@ pub(super) fn template_default(object: &mut Value) {
     }
 }
 
-/// Images that change under their name are pulled each time.
-fn pull_policy(image: &str) -> &'static str {
-    let tag = image.rsplit('/').next().and_then(|last| last.split_once(':'));
-    let floats = !image.contains('@') && tag.is_none_or(|(_, tag)| tag == "latest");
-    if floats { "Always" } else { "IfNotPresent" }
-}
-
 fn container_default(container: &mut Value) {
     let image = container["image"].as_str().unwrap_or_default();
-    let policy = pull_policy(image);
+    let policy = defaults::pull_policy(image);
     let Some(container) = container.as_object_mut() else {
         return;
     };

@@ -3,7 +3,7 @@
 //! Unlike decoding, this refuses fields that are not known, and takes no value for another.
 
 use super::nature::Nature;
-use crate::patch::strategic::go_map;
+use crate::machinery::go;
 use crate::schema::{Field, Form, Ownership, Type};
 use serde_json::Value;
 use std::collections::HashSet;
@@ -45,7 +45,7 @@ impl Faults {
 
     fn members(&mut self, of: &'static Type, value: &Value) {
         let Value::Object(members) = value else {
-            return self.tell(&format!("expected map, got &{{{}}}", go_map(value)));
+            return self.tell(&format!("expected map, got &{{{}}}", go::map(value)));
         };
         for (name, member) in members {
             let Some(field) = of.field(name) else {
@@ -87,7 +87,7 @@ impl Faults {
         if value.is_null() {
             return;
         }
-        let shown = || format!("&{{{}}}", go_map(value));
+        let shown = || format!("&{{{}}}", go::map(value));
         match (form, value) {
             (Form::Raw, _) | (Form::Bool, Value::Bool(_)) => {}
             (Form::Int32 | Form::Int64, Value::Number(_)) => {}

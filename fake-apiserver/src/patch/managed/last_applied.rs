@@ -52,7 +52,7 @@ fn last_applied(kind: &'static Kind, live: &Value) -> Option<Value> {
         json::assign(&mut document, name, Value::Null);
     }
     check(Type::of(kind), &document).ok()?;
-    Some(super::to_stored(kind, document))
+    Some(kind.to_stored(document))
 }
 
 /// Brings the annotation of an object that has one up to what was applied.

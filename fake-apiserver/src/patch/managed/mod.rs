@@ -206,7 +206,7 @@ impl Writer<'_> {
             let subject = self.subject(applied);
             Status::internal(format!("failed to create typed patch object ({subject}): {why}"))
         })?;
-        Ok(to_stored(self.kind, document))
+        Ok(self.kind.to_stored(document))
     }
 
     /// What a failure says a document is: `default/name; v1, Kind=Pod`.
@@ -310,14 +310,6 @@ pub(crate) fn differ_in_times(kind: &'static Kind, one: &str, other: &str) -> bo
         (Some(one), Some(other)) => one.is_alike(&other),
         _ => false,
     }
-}
-
-/// A document without type and version in the form in which objects are stored.
-fn to_stored(kind: &'static Kind, document: Value) -> Value {
-    let Some(view) = kind.view else { return document };
-    let mut stored = (view.to_stored)(&document);
-    json::assign(&mut stored, "apiVersion", Value::Null);
-    stored
 }
 
 /// The refusal to change what managers own.

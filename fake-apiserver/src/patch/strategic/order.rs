@@ -1,8 +1,30 @@
 //! The order of merged lists: what a patch names comes as the patch has it, and what it does not name keeps its place
 //! among the rest.
 
+use super::directives::{Misuse, PATCH};
 use super::names::Places;
+use crate::machinery::go;
 use serde_json::Value;
+
+/// A patch must agree with the order that it sets.
+pub(super) fn check(change: &[Value], order: &[Value], key: Option<&str>) -> Result<(), Misuse> {
+    let (mut last, places) = (0, Places::of(order, key));
+    for item in change.iter().filter(|item| item.get(PATCH).is_none()) {
+        match places.get(item, key) {
+            Some(at) if at >= last => last = at,
+            _ => {
+                let list = |items: &[Value]| go::map(&Value::Array(items.to_vec()));
+                let text = format!(
+                    "The order in patch list:\n{}\n doesn't match $setElementOrder list:\n{}\n",
+                    list(change),
+                    list(order)
+                );
+                return Err(Misuse::Fit(text));
+            }
+        }
+    }
+    Ok(())
+}
 
 /// Sorts a merged list: entries that `order` names as it names them, the others as they were `before`.
 ///

@@ -2,7 +2,8 @@
 
 use super::super::{Hooks, Kind, NO_HOOKS, PLAIN, Setting};
 use super::super::{outdated, selectors};
-use super::{access_modes, basic, claim_diff, claim_source, class_name, positive, protect, volume_mode};
+use super::rules::{access_modes, basic, class_name, positive, protect, volume_mode};
+use super::{claim_diff, claim_source};
 use crate::kinds::columns;
 use crate::machinery::faults::Faults;
 use crate::machinery::json;
