@@ -15,6 +15,8 @@ const REGISTRATION: Kind = Kind {
 };
 
 pub(super) static MUTATING_ADMISSION_POLICY: Kind = Kind {
+    // New in 1.36, and stored so that 1.35 can still read it.
+    storage_version: Some("v1beta1"),
     kind: "MutatingAdmissionPolicy",
     plural: "mutatingadmissionpolicies",
     singular: "mutatingadmissionpolicy",
@@ -24,6 +26,8 @@ pub(super) static MUTATING_ADMISSION_POLICY: Kind = Kind {
 };
 
 pub(super) static MUTATING_ADMISSION_POLICY_BINDING: Kind = Kind {
+    // New in 1.36, and stored so that 1.35 can still read it.
+    storage_version: Some("v1beta1"),
     kind: "MutatingAdmissionPolicyBinding",
     plural: "mutatingadmissionpolicybindings",
     singular: "mutatingadmissionpolicybinding",
@@ -33,6 +37,7 @@ pub(super) static MUTATING_ADMISSION_POLICY_BINDING: Kind = Kind {
 };
 
 pub(super) static MUTATING_WEBHOOK_CONFIGURATION: Kind = Kind {
+    generation_of: &["webhooks"],
     kind: "MutatingWebhookConfiguration",
     plural: "mutatingwebhookconfigurations",
     singular: "mutatingwebhookconfiguration",
@@ -60,6 +65,7 @@ pub(super) static VALIDATING_ADMISSION_POLICY_BINDING: Kind = Kind {
 };
 
 pub(super) static VALIDATING_WEBHOOK_CONFIGURATION: Kind = Kind {
+    generation_of: &["webhooks"],
     kind: "ValidatingWebhookConfiguration",
     plural: "validatingwebhookconfigurations",
     singular: "validatingwebhookconfiguration",

@@ -171,6 +171,7 @@ pub(super) static POD_TEMPLATE: Kind = Kind {
     kind: "PodTemplate",
     plural: "podtemplates",
     singular: "podtemplate",
+    generation_of: &["template"],
     generation: Generation::FromCreation,
     returns_deleted: true,
     hooks: Hooks {

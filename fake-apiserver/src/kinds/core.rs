@@ -27,6 +27,8 @@ pub(super) static NAMESPACE: Kind = Kind {
     name_rule: names::label,
     deletes_collection: false,
     returns_deleted: true,
+    end: Some(namespace_end),
+    undeletable: &["default", "kube-public", "kube-system"],
     hooks: Hooks {
         default: namespace_default,
         create: namespace_create,
@@ -70,6 +72,11 @@ fn namespace_create(object: &mut Value, _: &Setting<'_>) {
     object["status"] = json!({"phase": "Active"});
 }
 
+fn namespace_end(object: &mut Value) {
+    meta::set(object, "deletionGracePeriodSeconds", None);
+    object["status"]["phase"] = "Terminating".into();
+}
+
 /// `spec.finalizers` changes through `/finalize` only.
 fn namespace_update(new: &mut Value, old: &Value, _: &Setting<'_>) {
     new["spec"] = old["spec"].clone();
@@ -107,6 +114,7 @@ pub(super) static NODE: Kind = Kind {
     short_names: &["no"],
     namespaced: false,
     status: true,
+    keeps_status: true,
     hooks: Hooks {
         default: node_default,
         create: node_create,

@@ -21,6 +21,7 @@ const RENAMED: [(&str, &str); 7] = [
 ];
 
 pub(super) static EVENT: Kind = Kind {
+    expires: true,
     kind: "Event",
     plural: "events",
     singular: "event",

@@ -6,7 +6,6 @@
 mod admission;
 mod batch;
 mod capacity;
-mod catalog;
 mod certificates;
 pub(crate) mod columns;
 mod config;
@@ -15,6 +14,7 @@ mod csi;
 mod event;
 mod extension;
 mod flow;
+mod lookup;
 mod network;
 mod outdated;
 mod pod;
@@ -30,13 +30,100 @@ pub(crate) mod token_lifetime;
 mod volume;
 mod workload;
 
-pub(crate) use catalog::{
-    CLUSTER_ROLE, CLUSTER_ROLE_BINDING, EVENT, KINDS, NAMESPACE, PERSISTENT_VOLUME_CLAIM, POD,
-    POD_DISRUPTION_BUDGET, PRIORITY_CLASS, ROLE, ROLE_BINDING, RUNTIME_CLASS, SERVICE_ACCOUNT, STORAGE_CLASS,
-};
 pub(crate) use config::CONFIG_MAP;
 pub(crate) use rbac::GROUP as RBAC_GROUP;
-pub(crate) use row::{Generation, Kind, Part, Review, Setting, Subresource};
+pub(crate) use row::{Admission, Generation, Grants, Kind, Part, Review, Setting, Subresource};
 pub(crate) use scheduling::system_classes;
 
 use row::{Hooks, NO_HOOKS, PLAIN, Selectable, View};
+
+/// All resources, in the order of discovery: that of the real server's groups, and of the names in them. Where a group
+/// has several versions, the preferred one is first.
+pub(crate) static KINDS: &[&Kind] = &[
+    &CONFIG_MAP,
+    &config::ENDPOINTS,
+    &event::EVENT,
+    &config::LIMIT_RANGE,
+    &core::NAMESPACE,
+    &core::NODE,
+    &volume::PERSISTENT_VOLUME_CLAIM,
+    &volume::PERSISTENT_VOLUME,
+    &pod::POD,
+    &config::POD_TEMPLATE,
+    &workload::REPLICATION_CONTROLLER,
+    &config::RESOURCE_QUOTA,
+    &config::SECRET,
+    &core::SERVICE_ACCOUNT,
+    &workload::SERVICE,
+    &extension::API_SERVICE,
+    &workload::CONTROLLER_REVISION,
+    &workload::DAEMON_SET,
+    &workload::DEPLOYMENT,
+    &workload::REPLICA_SET,
+    &workload::STATEFUL_SET,
+    &event::EVENT_VIEW,
+    &review::SELF_SUBJECT_REVIEW,
+    &review::TOKEN_REVIEW,
+    &review::LOCAL_SUBJECT_ACCESS_REVIEW,
+    &review::SELF_SUBJECT_ACCESS_REVIEW,
+    &review::SELF_SUBJECT_RULES_REVIEW,
+    &review::SUBJECT_ACCESS_REVIEW,
+    &batch::HORIZONTAL_POD_AUTOSCALER,
+    &batch::HORIZONTAL_POD_AUTOSCALER_V1,
+    &batch::CRON_JOB,
+    &batch::JOB,
+    &certificates::CERTIFICATE_SIGNING_REQUEST,
+    &network::INGRESS_CLASS,
+    &network::INGRESS,
+    &network::IP_ADDRESS,
+    &network::NETWORK_POLICY,
+    &network::SERVICE_CIDR,
+    &scheduling::POD_DISRUPTION_BUDGET,
+    &rbac::CLUSTER_ROLE_BINDING,
+    &rbac::CLUSTER_ROLE,
+    &rbac::ROLE_BINDING,
+    &rbac::ROLE,
+    &csi::CSI_DRIVER,
+    &csi::CSI_DRIVER_1_18,
+    &csi::CSI_NODE,
+    &capacity::CSI_STORAGE_CAPACITY,
+    &capacity::V1BETA1,
+    &capacity::V1ALPHA1,
+    &capacity::V1ALPHA1_FIRST,
+    &storage::STORAGE_CLASS,
+    &storage::VOLUME_ATTACHMENT,
+    &storage::VOLUME_ATTRIBUTES_CLASS,
+    &admission::MUTATING_ADMISSION_POLICY,
+    &admission::MUTATING_ADMISSION_POLICY_BINDING,
+    &admission::MUTATING_WEBHOOK_CONFIGURATION,
+    &admission::VALIDATING_ADMISSION_POLICY,
+    &admission::VALIDATING_ADMISSION_POLICY_BINDING,
+    &admission::VALIDATING_WEBHOOK_CONFIGURATION,
+    &extension::CUSTOM_RESOURCE_DEFINITION,
+    &scheduling::PRIORITY_CLASS,
+    &core::LEASE,
+    &scheduling::RUNTIME_CLASS,
+    &network::ENDPOINT_SLICE,
+    &flow::FLOW_SCHEMA,
+    &flow::PRIORITY_LEVEL_CONFIGURATION,
+    &resource::DEVICE_CLASS,
+    &resource::RESOURCE_CLAIM,
+    &resource::RESOURCE_CLAIM_TEMPLATE,
+    &resource::RESOURCE_SLICE,
+];
+
+/// The row of namespaces, which the server itself writes.
+pub(crate) static NAMESPACE: &Kind = &core::NAMESPACE;
+/// Rows that admission and eviction look at.
+pub(crate) static POD: &Kind = &pod::POD;
+pub(crate) static POD_DISRUPTION_BUDGET: &Kind = &scheduling::POD_DISRUPTION_BUDGET;
+pub(crate) static PRIORITY_CLASS: &Kind = &scheduling::PRIORITY_CLASS;
+pub(crate) static RUNTIME_CLASS: &Kind = &scheduling::RUNTIME_CLASS;
+pub(crate) static STORAGE_CLASS: &Kind = &storage::STORAGE_CLASS;
+/// The row of service accounts, which tokens are about.
+pub(crate) static SERVICE_ACCOUNT: &Kind = &core::SERVICE_ACCOUNT;
+/// The rows that decide who may do what.
+pub(crate) static CLUSTER_ROLE: &Kind = &rbac::CLUSTER_ROLE;
+pub(crate) static CLUSTER_ROLE_BINDING: &Kind = &rbac::CLUSTER_ROLE_BINDING;
+pub(crate) static ROLE: &Kind = &rbac::ROLE;
+pub(crate) static ROLE_BINDING: &Kind = &rbac::ROLE_BINDING;

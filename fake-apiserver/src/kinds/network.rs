@@ -17,6 +17,7 @@ pub(super) static ENDPOINT_SLICE: Kind = Kind {
     plural: "endpointslices",
     singular: "endpointslice",
     group: "discovery.k8s.io",
+    generation_of: &["endpoints", "ports"],
     generation: Generation::FromCreation,
     printer: &columns::ENDPOINT_SLICE,
     life: Life::since(21),

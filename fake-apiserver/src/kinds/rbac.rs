@@ -3,7 +3,7 @@
 //! Rules and texts follow kube-apiserver 1.36. Does not know how the objects decide: `rbac` does.
 
 use super::selectors;
-use super::{Hooks, Kind, NO_HOOKS, PLAIN};
+use super::{Grants, Hooks, Kind, NO_HOOKS, PLAIN};
 use crate::kinds::columns;
 use crate::machinery::faults::Faults;
 use crate::machinery::json;
@@ -25,6 +25,7 @@ pub(super) static ROLE: Kind = Kind {
     kind: "Role",
     plural: "roles",
     singular: "role",
+    grants: Some(Grants::Rules),
     hooks: Hooks {
         default: default_rules,
         validate: |role, faults| rules(role, true, faults),
@@ -39,6 +40,7 @@ pub(super) static CLUSTER_ROLE: Kind = Kind {
     plural: "clusterroles",
     singular: "clusterrole",
     namespaced: false,
+    grants: Some(Grants::Rules),
     hooks: Hooks {
         default: default_rules,
         validate: cluster_role_validate,
@@ -52,6 +54,7 @@ pub(super) static ROLE_BINDING: Kind = Kind {
     kind: "RoleBinding",
     plural: "rolebindings",
     singular: "rolebinding",
+    grants: Some(Grants::Role),
     hooks: Hooks {
         validate: |binding, faults| binding_validate(binding, &["Role", "ClusterRole"], true, faults),
         ..BINDING_HOOKS
@@ -65,6 +68,7 @@ pub(super) static CLUSTER_ROLE_BINDING: Kind = Kind {
     plural: "clusterrolebindings",
     singular: "clusterrolebinding",
     namespaced: false,
+    grants: Some(Grants::Role),
     hooks: Hooks {
         validate: |binding, faults| binding_validate(binding, &["ClusterRole"], false, faults),
         ..BINDING_HOOKS

@@ -28,6 +28,12 @@ pub(crate) struct Kind {
     pub(crate) subresources: &'static [Subresource],
     pub(crate) name_rule: fn(&str) -> Complaints,
     pub(crate) generation: Generation,
+    /// Members that say what is wanted, so that their change makes a new generation.
+    pub(crate) generation_of: &'static [&'static str],
+    /// A new object may bring a status along: nodes, which kubelets register with theirs.
+    pub(crate) keeps_status: bool,
+    /// Paths of the fields that a write to `/status` leaves alone, as `GetResetFields` of the real strategy has them.
+    pub(crate) status_resets: &'static [&'static [&'static str]],
     /// PUT without a resourceVersion replaces whatever is there.
     pub(crate) unconditional_update: bool,
     /// PUT of an object that does not exist creates it.
@@ -38,6 +44,20 @@ pub(crate) struct Kind {
     pub(crate) returns_deleted: bool,
     /// The kind's own validation checks the change of `metadata` once more, so its causes come twice.
     pub(crate) meta_checked_twice: bool,
+    /// Seconds that an object gets to end, by the object and what the request asks for; none for kinds without grace.
+    pub(crate) grace: fn(&Value, &ServerOptions, Option<i64>) -> Option<i64>,
+    /// What marks an object that is being deleted and stays until its content has gone: namespaces.
+    pub(crate) end: Option<fn(&mut Value)>,
+    /// Names of objects that every cluster needs and that cannot be deleted.
+    pub(crate) undeletable: &'static [&'static str],
+    /// Objects are kept for a while only (`ServerOptions::event_ttl`).
+    pub(crate) expires: bool,
+    /// Admission plugins that look at other objects, in the order in which they run.
+    pub(crate) admission: &'static [Admission],
+    /// What objects give to users; nobody can give what they do not have.
+    pub(crate) grants: Option<Grants>,
+    /// The version in which the real server stores objects, where it is another one.
+    pub(crate) storage_version: Option<&'static str>,
     pub(crate) hooks: Hooks,
     pub(crate) selectable: &'static [Selectable],
     /// How an unknown field label of a selector is reported.
@@ -98,6 +118,30 @@ pub(crate) enum Review {
     LocalSubjectAccess,
     /// What may I do in that namespace?
     SelfSubjectRules,
+}
+
+/// Admission by other objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Admission {
+    /// A pod has the priority of its class, or of the default one, or none.
+    Priority,
+    /// The runtime class that a pod names is there.
+    RuntimeClass,
+    /// A pod needs its service account, and gets a volume with a token of it.
+    ServiceAccount,
+    /// A claim that names no class gets the default one.
+    DefaultStorageClass,
+    /// A claim grows only once it is bound, and if its class lets it.
+    PersistentVolumeClaimResize,
+}
+
+/// What an object of rbac.authorization.k8s.io gives to users.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Grants {
+    /// The rules of a role.
+    Rules,
+    /// A role, to its subjects.
+    Role,
 }
 
 /// When `metadata.generation` is set.
@@ -187,11 +231,21 @@ pub(crate) const PLAIN: Kind = Kind {
     subresources: &[],
     name_rule: names::subdomain,
     generation: Generation::None,
+    generation_of: &["spec"],
+    keeps_status: false,
+    status_resets: &[&["spec"]],
     unconditional_update: true,
     create_on_update: false,
     deletes_collection: true,
     returns_deleted: false,
     meta_checked_twice: true,
+    grace: |_, _, _| None,
+    end: None,
+    undeletable: &[],
+    expires: false,
+    admission: &[],
+    grants: None,
+    storage_version: None,
     hooks: NO_HOOKS,
     selectable: &[],
     unknown_label: |label| {
@@ -334,6 +388,17 @@ impl Subresource {
             Self::Eviction => "eviction",
             Self::Scale => "scale",
             Self::Token => "token",
+        }
+    }
+
+    /// Group, version and kind of what is sent to it; none where that is the object itself.
+    pub(crate) fn body(self) -> Option<(&'static str, &'static str, &'static str)> {
+        match self {
+            Self::Approval | Self::Finalize => None,
+            Self::Binding => Some(("", "v1", "Binding")),
+            Self::Eviction => Some(("policy", "v1", "Eviction")),
+            Self::Scale => Some(("autoscaling", "v1", "Scale")),
+            Self::Token => Some(("authentication.k8s.io", "v1", "TokenRequest")),
         }
     }
 }

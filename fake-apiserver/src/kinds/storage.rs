@@ -151,6 +151,7 @@ pub(super) static VOLUME_ATTACHMENT: Kind = Kind {
     group: "storage.k8s.io",
     kind: "VolumeAttachment",
     plural: "volumeattachments",
+    status_resets: &[&["spec"], &["metadata"]],
     singular: "volumeattachment",
     namespaced: false,
     status: true,

@@ -55,6 +55,7 @@ pub(super) static DAEMON_SET: Kind = Kind {
 pub(super) static DEPLOYMENT: Kind = Kind {
     kind: "Deployment",
     plural: "deployments",
+    status_resets: &[&["spec"], &["metadata", "labels"]],
     singular: "deployment",
     short_names: &["deploy"],
     printer: &columns::DEPLOYMENT,

@@ -10,7 +10,7 @@ use crate::access::auth::{Authenticated, Claim, User};
 use crate::access::rbac::{self, Attributes, Decision, Rule};
 use crate::config::options::ServerOptions;
 use crate::config::release::Profile;
-use crate::kinds::{EVENT, KINDS, Kind};
+use crate::kinds::{KINDS, Kind};
 use crate::machinery::meta;
 use crate::machinery::status::Status;
 use crate::object::{Object, namespace_range};
@@ -229,10 +229,11 @@ impl Txn<'_> {
             }
         };
         let after = Some(&*shown).filter(|_| change != Change::Deleted);
-        if std::ptr::eq(kind.stored(), EVENT) {
+        if kind.stored().expires {
+            let spot = (shelf_number, key.into());
             match after {
-                Some(_) => state.expiry.wrote(key, Instant::now()),
-                None => state.expiry.removed(key),
+                Some(_) => state.expiry.wrote(spot, Instant::now()),
+                None => state.expiry.removed(&spot),
             }
         }
         state.owners.note(shelf_number, key, old.as_deref(), after);
@@ -342,9 +343,10 @@ impl Txn<'_> {
         self.state.owners.park((kind.shelf(), key.clone()));
     }
 
-    /// The key of an event whose time has come.
-    pub(crate) fn next_expired(&mut self) -> Option<Arc<str>> {
-        self.state.expiry.next(Instant::now())
+    /// The next object whose time has come, of those that are kept for a while only.
+    pub(crate) fn next_expired(&mut self) -> Option<(&'static Kind, Arc<str>)> {
+        let (shelf, key) = self.state.expiry.next(Instant::now())?;
+        Some((KINDS[shelf], key))
     }
 
     pub(crate) fn has_garbage(&self) -> bool {

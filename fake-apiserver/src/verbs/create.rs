@@ -10,7 +10,7 @@ use super::options::WriteOptions;
 use super::shown::shown;
 use super::write::setting;
 use super::{admission, escalation};
-use crate::kinds::{Generation, Kind, NAMESPACE};
+use crate::kinds::{Generation, Kind};
 use crate::machinery::faults::Faults;
 use crate::machinery::json;
 use crate::machinery::meta;
@@ -64,7 +64,7 @@ pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> R
     txn.warnings.extend((kind.hooks.warn)(&object, &Value::Null));
     txn.warnings.extend(kind.caveat.map(str::to_owned));
     let object = txn.put_limited(kind, &key, object)?;
-    if std::ptr::eq(kind, NAMESPACE) {
+    if kind.end.is_some() {
         txn.owe(FollowUp::NamespaceCreated(key));
     }
     Ok(Answer::Object {
@@ -84,8 +84,7 @@ fn prepare(txn: &mut Txn<'_>, kind: &'static Kind, object: &mut Value) -> Result
         ));
     }
     let stored = kind.stored();
-    if stored.status && stored.plural != "nodes" {
-        // Only the kubelet's registration may bring a status along.
+    if stored.status && !stored.keeps_status {
         let empty = Type::of(stored).field("status").map(|field| zero(&field.form));
         json::assign(object, "status", empty.unwrap_or_default());
     }

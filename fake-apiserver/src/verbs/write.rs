@@ -39,9 +39,6 @@ enum Sent {
     Refused,
 }
 
-/// Members that say what is wanted, so that their change makes a new generation.
-const SUBSTANCE: [&str; 5] = ["spec", "endpoints", "ports", "template", "webhooks"];
-
 /// What the store says of a uid that is not that of the object.
 pub(super) fn wrong_uid(kind: &Kind, key: &str, wanted: &str, uid: &str) -> String {
     format!(
@@ -165,7 +162,9 @@ fn separate(kind: &'static Kind, part: Part, new: &mut Value, old: &Value) {
 }
 
 fn count_generation(kind: &'static Kind, new: &mut Value, old: &Value) {
-    if kind.generation == Generation::None || SUBSTANCE.iter().all(|field| new[*field] == old[*field]) {
+    if kind.generation == Generation::None
+        || kind.generation_of.iter().all(|field| new[*field] == old[*field])
+    {
         return;
     }
     let generation = old["metadata"]["generation"].as_i64().unwrap_or_default() + 1;

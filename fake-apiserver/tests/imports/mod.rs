@@ -242,6 +242,8 @@ fn paths(text: &str) -> Vec<Module> {
     for (statement, _) in statements(text) {
         code = code.replace(&format!("use {statement};"), "");
     }
+    // `pub(in path)` says who may import, and imports nothing.
+    let code = code.replace("pub(in crate::", "pub(in ");
     let words = code.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'));
     let path = |word: &str| {
         let path: Module = word.trim_matches(':').split("::").map(str::to_owned).collect();

@@ -89,7 +89,7 @@ pub(crate) struct Sources {
 
 /// Whether objects of this kind are part of the policy.
 pub(crate) fn is_source(kind: &'static Kind) -> bool {
-    kind.group == GROUP
+    kind.grants.is_some()
 }
 
 impl Sources {

@@ -15,7 +15,8 @@ mod warn;
 
 use super::core::not_supported;
 use super::volume::claim_spec_default;
-use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Setting, Subresource};
+use super::{Admission, Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Setting, Subresource};
+use crate::config::options::ServerOptions;
 use crate::kinds::columns;
 use crate::machinery::faults::Faults;
 use crate::machinery::json;
@@ -32,6 +33,17 @@ pub(super) static POD: Kind = Kind {
     status: true,
     subresources: &[Subresource::Binding, Subresource::Eviction],
     generation: Generation::FromCreation,
+    status_resets: &[
+        &["spec"],
+        &["metadata", "deletionTimestamp"],
+        &["metadata", "ownerReferences"],
+    ],
+    grace: pod_grace,
+    admission: &[
+        Admission::Priority,
+        Admission::RuntimeClass,
+        Admission::ServiceAccount,
+    ],
     returns_deleted: true,
     hooks: Hooks {
         default: pod_default,
@@ -167,6 +179,22 @@ fn request_limits(container: &mut Value) {
 }
 
 /// What the strategy and the admission plugins ServiceAccount (name only), Priority and DefaultTolerationSeconds set.
+/// A pod that runs nowhere, or has finished, needs no grace period. Without kubelets none does.
+fn pod_grace(pod: &Value, options: &ServerOptions, asked: Option<i64>) -> Option<i64> {
+    let spec = &pod["spec"];
+    let is_unbound = json::string(spec, "nodeName").is_empty();
+    let is_finished = ["Succeeded", "Failed"].contains(&json::string(&pod["status"], "phase"));
+    if is_unbound || is_finished || options.kubelet_less {
+        return Some(0);
+    }
+    let default = spec["terminationGracePeriodSeconds"].as_i64().unwrap_or(30);
+    match asked.unwrap_or(default) {
+        // A negative one, which old clients may have stored, is as short as any.
+        ..0 => Some(1),
+        seconds => Some(seconds),
+    }
+}
+
 fn pod_create(object: &mut Value, setting: &Setting<'_>) {
     let class = quality(&object["spec"]);
     object["status"] = json!({"phase": "Pending", "qosClass": class});

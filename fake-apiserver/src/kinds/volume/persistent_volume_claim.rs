@@ -1,6 +1,6 @@
 //! Claims: what they may ask for, and what may change once they are there.
 
-use super::super::{Hooks, Kind, NO_HOOKS, PLAIN, Setting};
+use super::super::{Admission, Hooks, Kind, NO_HOOKS, PLAIN, Setting};
 use super::super::{outdated, selectors};
 use super::rules::{access_modes, basic, class_name, positive, protect, volume_mode};
 use super::{claim_diff, claim_source};
@@ -18,6 +18,10 @@ pub(in crate::kinds) static PERSISTENT_VOLUME_CLAIM: Kind = Kind {
     short_names: &["pvc"],
     status: true,
     returns_deleted: true,
+    admission: &[
+        Admission::DefaultStorageClass,
+        Admission::PersistentVolumeClaimResize,
+    ],
     hooks: Hooks {
         default: claim_default,
         create: claim_create,

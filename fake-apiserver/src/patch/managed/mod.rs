@@ -267,18 +267,11 @@ impl Writer<'_> {
 
 /// The fields that a write to a part of a kind leaves alone.
 fn untouched(kind: &Kind, part: Part) -> &'static [&'static [&'static str]] {
-    match (part, kind.plural) {
-        (_, _) if !kind.status => &[],
-        (Part::Status, "pods") => &[
-            &["spec"],
-            &["metadata", "deletionTimestamp"],
-            &["metadata", "ownerReferences"],
-        ],
-        (Part::Status, "deployments") => &[&["spec"], &["metadata", "labels"]],
-        (Part::Status, "volumeattachments") => &[&["spec"], &["metadata"]],
-        (Part::Status, _) => &[&["spec"]],
-        (Part::Main | Part::Sub(Subresource::Finalize), _) => &[&["status"]],
-        (Part::Sub(_), _) => &[],
+    match part {
+        _ if !kind.status => &[],
+        Part::Status => kind.status_resets,
+        Part::Main | Part::Sub(Subresource::Finalize) => &[&["status"]],
+        Part::Sub(_) => &[],
     }
 }
 
