@@ -4,9 +4,9 @@
 
 use crate::controllers;
 use crate::kinds::CLUSTER_ROLE;
-use crate::meta;
+use crate::machinery::meta;
+use crate::machinery::status::Status;
 use crate::observe::{Event, ResourcePath, Verb};
-use crate::status::Status;
 use crate::store::Store;
 use crate::verbs;
 use crate::verbs::call::{Answer, Call, Reply};

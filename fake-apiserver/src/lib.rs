@@ -21,71 +21,60 @@
 //!
 //! # Layout
 //!
+//! The rooms from the ground up. Each imports only rooms that stand before it; `tests/floors.rs` holds that.
+//!
+//! - `machinery`: what all kinds have in common: names, quantities, selectors, metadata, field errors, `Status`.
+//! - `config`: options, and which release of Kubernetes is served, with which gates.
+//! - `observe`: what an [`Observer`] is told.
+//! - `perturb`: failures on demand, as data.
+//! - `protobuf`: bodies in protobuf, from and to JSON, by a table of fields.
 //! - `kinds`: the table of resources. Everything that differs between kinds is there.
+//! - `object`: an object with the bytes that all its readers share.
 //! - `schema`: what the API types consist of, and how they merge.
-//! - `json_patch`, `strategic`, `managed`: patches, and field managers with server-side apply.
+//! - `access`: who sends a request, whether they may, and what they needed.
+//! - `patch`: patches, and field managers with server-side apply.
 //! - `store`: objects, the log, watchers. One lock, one write path.
 //! - `verbs`: what create, list, watch and the others do, over a transaction of the store.
-//! - `protobuf`: bodies in protobuf, from and to JSON, by a table of fields.
-//! - `release`: which release of Kubernetes is served, with which gates.
-//! - `perturb`: failures on demand, as data.
-//! - `http`: the thin shell: connections, routes, encodings, discovery.
-//! - `auth`, `rbac`, `usage`: who sends a request, whether they may, and what they needed.
-//! - `server`: the handle that owns all of it, and `local`: requests without a socket.
+//! - `documents`: discovery and OpenAPI.
+//! - `controllers`: what follows from changes: namespaces, garbage, the end of events, aggregated roles.
+//! - `execute`: the one way through for requests, however they came in.
+//! - `http`: connections, routes, encodings; and `local`: requests without a socket.
+//! - `server`: the handle that owns all of it.
 //!
-//! It does not know CSI, schedulers, controllers or any harness.
+//! It does not know CSI, schedulers, controllers of others or any harness.
 
-mod activity;
-mod auth;
-mod clock;
+mod access;
+mod config;
 mod controllers;
-mod document;
 mod documents;
 mod execute;
-mod faults;
 mod http;
-mod json_patch;
 mod kinds;
-mod kubeconfig;
-mod lifetime;
 mod local;
-mod managed;
-mod meta;
-mod metrics;
-mod names;
+mod machinery;
 mod object;
 mod observe;
-mod options;
+mod patch;
 mod perturb;
-mod printer;
 mod protobuf;
-pub mod quantity;
-mod rbac;
-mod release;
 mod schema;
-mod selector;
 mod server;
-mod status;
 mod store;
-mod strategic;
-mod tls;
-mod usage;
 mod verbs;
-mod yaml;
 
-pub use auth::{TokenFileError, User};
-pub use faults::Cause;
-pub use kubeconfig::Kubeconfig;
+pub use access::auth::{TokenFileError, User};
+pub use access::usage::{Usage, minimal_roles};
+pub use config::options::{Authorization, Limits, ServerOptions};
+pub use config::release::{Release, UnknownRelease};
+pub use http::tls::{Tls, TlsError};
 pub use local::{Listed, LocalClient, ResourceRef};
+pub use machinery::faults::Cause;
+pub use machinery::quantity;
+pub use machinery::status::{Details, Status};
 pub use observe::{Change, Event, Observer, ResourcePath, RuleId, Verb, WatchEnd};
-pub use options::{Authorization, Limits, ServerOptions};
 pub use perturb::{
     Applied, Asked, Blow, Chance, Effect, Fate, Match, Perturbation, Rule, RuleError, Table as Rules,
     WatchFate,
 };
 pub use protobuf::json_of_protobuf;
-pub use release::{Release, UnknownRelease};
-pub use server::{ApiServer, Running};
-pub use status::{Details, Status};
-pub use tls::{Tls, TlsError};
-pub use usage::{Usage, minimal_roles};
+pub use server::{ApiServer, Kubeconfig, Running};

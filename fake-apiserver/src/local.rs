@@ -3,13 +3,13 @@
 //! They go through `verbs::execute` like requests from the wire, so validation, admission, events and quiescence are
 //! the same. Only encodings are skipped.
 
-use crate::auth::User;
+use crate::access::auth::User;
+use crate::config::release::{Profile, Release};
 use crate::execute;
 use crate::kinds::{Kind, Part, Subresource};
-use crate::meta;
+use crate::machinery::meta;
+use crate::machinery::status::Status;
 use crate::observe::Verb;
-use crate::release::{Profile, Release};
-use crate::status::Status;
 use crate::store::Store;
 use crate::verbs::call::{Answer, Call, Params, Patch, Payload, Reply, Target};
 use serde_json::Value;

@@ -5,12 +5,14 @@
 //!
 //! `metadata.managedFields` is in the bytes only: it is large, and whoever looks at objects here has no use for it.
 
-use crate::meta;
+use crate::machinery::json;
+use crate::machinery::meta;
 use crate::protobuf::{self, Encoded, Fault};
 use bytes::{BufMut, Bytes, BytesMut};
 use imbl::OrdMap;
 use serde_json::Value;
 use std::borrow::Cow;
+use std::ops::Bound;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -147,12 +149,24 @@ fn write_managed(out: &mut BytesMut, managed: &str) -> Range<usize> {
 }
 
 fn write_member(out: &mut BytesMut, name: &str, value: &Value) {
-    write_json(out, &Value::from(name));
+    json::write(out, &Value::from(name));
     out.put_slice(b":");
-    write_json(out, value);
+    json::write(out, value);
 }
 
-/// Appends compact JSON.
-pub(crate) fn write_json(out: &mut BytesMut, value: &Value) {
-    serde_json::to_writer(out.writer(), value).expect("JSON values always serialize into memory");
+/// The objects of one namespace, or all of them.
+pub(crate) fn namespace_range<'a>(
+    objects: &'a Objects,
+    namespace: Option<&str>,
+) -> impl Iterator<Item = (&'a Arc<str>, &'a Arc<Object>)> + use<'a> {
+    let bounds = match namespace {
+        // "0" is the character after "/".
+        Some(namespace) => (
+            Bound::Included(format!("{namespace}/")),
+            Bound::Excluded(format!("{namespace}0")),
+        ),
+        None => (Bound::Unbounded, Bound::Unbounded),
+    };
+    let bounds: (Bound<Arc<str>>, Bound<Arc<str>>) = (bounds.0.map(Arc::from), bounds.1.map(Arc::from));
+    objects.range(bounds)
 }

@@ -2,14 +2,14 @@
 
 use super::namespaces::add_account;
 use super::roles;
+use crate::access::rbac;
+use crate::config::options::Authorization;
 use crate::kinds::{
     CLUSTER_ROLE, CLUSTER_ROLE_BINDING, CONFIG_MAP, Generation, Kind, NAMESPACE, PRIORITY_CLASS, Part,
     system_classes,
 };
-use crate::managed::Writer;
-use crate::meta;
-use crate::options::Authorization;
-use crate::rbac;
+use crate::machinery::meta;
+use crate::patch::managed::Writer;
 use crate::store::{Store, Txn};
 use serde_json::{Value, json};
 use std::sync::Arc;

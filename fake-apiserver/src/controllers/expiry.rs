@@ -1,16 +1,15 @@
-//! The end of events: they are kept for a while only.
+//! The end of what is kept for a while only: events.
 
-use super::follow_up;
-use crate::kinds::EVENT;
+use super::follow_up::follow_up;
 use crate::store::Txn;
 use crate::verbs::call::Target;
 use crate::verbs::remove;
 
-/// Removes the events whose time has come. The next request does so, whichever it is.
+/// Removes the objects whose time has come. The next request does so, whichever it is.
 pub(crate) fn expire(txn: &mut Txn<'_>) {
-    while let Some(key) = txn.next_expired() {
-        if let Some(event) = txn.get(EVENT, &key) {
-            remove::collect(txn, &Target::of(EVENT, &event.value), &event, None);
+    while let Some((kind, key)) = txn.next_expired() {
+        if let Some(object) = txn.get(kind, &key) {
+            remove::collect(txn, &Target::of(kind, &object.value), &object, None);
         }
     }
     follow_up(txn);

@@ -6,11 +6,12 @@
 //! object, so that others come in between. Like the real one, which sees through discovery, it leaves alone what is not
 //! served, and takes owners that are not served for present; both are looked at again when that changes.
 
-use super::{CONTROLLERS, follow_up};
+use super::follow_up::follow_up;
+use super::namespaces::CONTROLLERS;
 use crate::kinds::{Kind, Part};
-use crate::managed::Writer;
-use crate::meta;
+use crate::machinery::meta;
 use crate::object::Object;
+use crate::patch::managed::Writer;
 use crate::store::{FOREGROUND, ORPHAN, Store, Txn, waits};
 use crate::verbs::call::Target;
 use crate::verbs::remove;

@@ -2,13 +2,15 @@
 //!
 //! Plays the namespace controller and the service account controller of the controller manager.
 
-use super::CONTROLLERS;
 use crate::kinds::{KINDS, Kind, NAMESPACE, Part, SERVICE_ACCOUNT, Subresource};
-use crate::managed::Writer;
-use crate::meta;
+use crate::machinery::meta;
+use crate::patch::managed::Writer;
 use crate::store::Txn;
 use crate::verbs::remove::{is_finished, remove_all};
 use serde_json::{Value, json};
+
+/// The field manager of what the controller manager writes in a real cluster.
+pub(super) const CONTROLLERS: &str = "kube-controller-manager";
 
 /// Gives a new namespace its account `default`, where that is wanted.
 pub(super) fn add_account(txn: &mut Txn<'_>, namespace: &str) {

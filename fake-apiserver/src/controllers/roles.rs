@@ -3,7 +3,7 @@
 //! Plays the clusterrole-aggregation controller, for lack of a controller manager, within the request that changed a role.
 
 use crate::kinds::CLUSTER_ROLE;
-use crate::selector::LabelSelector;
+use crate::machinery::selector::LabelSelector;
 use crate::store::Txn;
 use serde_json::Value;
 

@@ -3,8 +3,8 @@
 //! Does not know HTTP, nor which form a client takes.
 
 use super::served::{groups, of_group, parts, verbs};
+use crate::config::release::Profile;
 use crate::kinds::Kind;
-use crate::release::Profile;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use ring::digest::{SHA256, digest};
@@ -149,11 +149,7 @@ fn resources(group: &str, version: &str, profile: Profile) -> Value {
 
 /// Tells whether objects are still stored in the same version: a short hash of it.
 fn storage_version(stored: &Kind) -> String {
-    // What is new in 1.36 is stored so that 1.35 can still read it.
-    let version = match stored.kind {
-        "MutatingAdmissionPolicy" | "MutatingAdmissionPolicyBinding" => "v1beta1",
-        _ => stored.version,
-    };
+    let version = stored.storage_version.unwrap_or(stored.version);
     let text = format!("{}/{version}/{}", stored.group, stored.kind);
     let hash = digest(&SHA256, text.as_bytes());
     BASE64_STANDARD.encode(&hash.as_ref()[..8])

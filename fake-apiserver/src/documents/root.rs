@@ -2,7 +2,7 @@
 
 use super::openapi;
 use super::served::groups;
-use crate::release::Profile;
+use crate::config::release::Profile;
 use serde_json::{Value, json};
 
 /// `/version`: what this server follows.

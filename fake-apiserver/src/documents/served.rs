@@ -2,8 +2,8 @@
 //!
 //! Everything is read off the kind table. Does not know how documents tell it.
 
+use crate::config::release::Profile;
 use crate::kinds::{KINDS, Kind, Subresource};
-use crate::release::Profile;
 
 /// What every resource can do; resources whose collection cannot be deleted lack that.
 const VERBS: [&str; 8] = [
@@ -78,35 +78,26 @@ pub(super) struct Subentry {
 
 /// Subresources of a kind.
 pub(super) fn parts(kind: &Kind) -> Vec<Subentry> {
-    let own = |name, body, verbs| Subentry {
-        name,
-        body,
-        home: None,
-        verbs,
-    };
-    let mut parts: Vec<Subentry> = kind
-        .subresources
-        .iter()
-        .map(|sub| match sub {
-            Subresource::Approval => own(sub.as_str(), kind.kind, STATUS_VERBS.to_vec()),
-            Subresource::Binding => own(sub.as_str(), "Binding", vec!["create"]),
-            Subresource::Eviction => Subentry {
-                home: Some(("policy", "v1")),
-                ..own(sub.as_str(), "Eviction", vec!["create"])
-            },
-            Subresource::Finalize => own(sub.as_str(), kind.kind, vec!["update"]),
-            Subresource::Scale => Subentry {
-                home: Some(("autoscaling", "v1")),
-                ..own(sub.as_str(), "Scale", STATUS_VERBS.to_vec())
-            },
-            Subresource::Token => Subentry {
-                home: Some(("authentication.k8s.io", "v1")),
-                ..own(sub.as_str(), "TokenRequest", vec!["create"])
-            },
-        })
-        .collect();
+    let part =
+        |name, body: Option<(&'static str, &'static str, &'static str)>, verbs: &[&'static str]| Subentry {
+            name,
+            body: body.map_or(kind.kind, |(_, _, kind)| kind),
+            home: body
+                .map(|(group, version, _)| (group, version))
+                .filter(|(group, _)| *group != kind.group),
+            verbs: verbs.to_vec(),
+        };
+    let own = kind.subresources.iter().map(|sub| {
+        let verbs: &[&str] = match sub {
+            Subresource::Approval | Subresource::Scale => &STATUS_VERBS,
+            Subresource::Binding | Subresource::Eviction | Subresource::Token => &["create"],
+            Subresource::Finalize => &["update"],
+        };
+        part(sub.as_str(), sub.body(), verbs)
+    });
+    let mut parts: Vec<Subentry> = own.collect();
     if kind.status {
-        parts.push(own("status", kind.kind, STATUS_VERBS.to_vec()));
+        parts.push(part("status", None, &STATUS_VERBS));
     }
     parts
 }

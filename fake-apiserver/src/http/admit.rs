@@ -2,13 +2,13 @@
 //!
 //! Owns the way from a route to the attributes that authorization judges. Does not know tokens or roles.
 
-use super::Endpoint;
+use super::endpoint::Endpoint;
 use super::impersonate;
 use super::route::Route;
-use crate::auth::User;
+use crate::access::auth::User;
+use crate::access::rbac::{Asked, Attributes, Decision};
+use crate::machinery::status::Status;
 use crate::observe::{ResourcePath, Verb};
-use crate::rbac::{Asked, Attributes, Decision};
-use crate::status::Status;
 use crate::verbs::call::Params;
 use hyper::body::Incoming;
 use hyper::header::AUTHORIZATION;

@@ -3,7 +3,6 @@
 //! A worker of the runtime that is busy for long serves none of its connections, and may be the one that all others rely
 //! on to be told of incoming bytes. Owns what counts as long. Does not know what the work is.
 
-use crate::kinds::NAMESPACE;
 use crate::observe::Verb;
 use crate::verbs::call::{Answer, Call};
 use std::panic::resume_unwind;
@@ -15,7 +14,7 @@ const OBJECTS_ON_THE_SPOT: usize = 5_000;
 pub(super) fn may_take_long(call: &Call) -> bool {
     match call.verb {
         Verb::DeleteCollection => true,
-        Verb::Delete => std::ptr::eq(call.target.kind, NAMESPACE),
+        Verb::Delete => call.target.kind.end.is_some(),
         _ => false,
     }
 }

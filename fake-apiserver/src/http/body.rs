@@ -1,41 +1,18 @@
-//! Bodies: of responses, which are bytes that are there, lists, either of them compressed, and watch streams; and of
-//! requests that nobody reads.
+//! Bodies of responses: bytes that are there, lists, either of them compressed, and watch streams.
 
 use super::gzip::Zipped;
 use super::pieces::Pieces;
 use super::stream::WatchBody;
 use super::untaken::OnItsWay;
 use bytes::Bytes;
-use http_body_util::{BodyExt, Limited};
-use hyper::Request;
-use hyper::body::{Body as _, Frame, Incoming, SizeHint};
-use hyper::header::EXPECT;
+use hyper::body::{Frame, SizeHint};
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 /// Bytes that are handed over at once: of what is longer, a peer that takes nothing keeps no more than this out of our
 /// sight.
 const PIECE_BYTES: usize = 64 * 1024;
-
-/// Bytes of a body that are read though nobody wants them, and how long they are waited for.
-const UNWANTED_BYTES: u64 = 256 * 1024;
-const UNWANTED_PATIENCE: Duration = Duration::from_secs(1);
-
-/// Reads the body of a request that is answered without it, as far as it is short: otherwise the connection could not be
-/// used again, and a client that is still sending would learn of that before it learns of the answer.
-pub(super) async fn drain(request: Request<Incoming>) {
-    // Who asks whether to send it at all is told not to, by the answer.
-    let asks = request.headers().contains_key(EXPECT);
-    let body = request.into_body();
-    if asks || body.is_end_stream() || body.size_hint().lower() > UNWANTED_BYTES {
-        return;
-    }
-    let rest = Limited::new(body, UNWANTED_BYTES as usize).collect();
-    // However it went: the answer is the same.
-    drop(tokio::time::timeout(UNWANTED_PATIENCE, rest).await);
-}
 
 /// The body of a response. The request counts as being answered until the connection has taken all of it.
 pub(super) enum Body {

@@ -2,7 +2,7 @@
 //!
 //! Owns the grammar and its complaints. Does not know what is done about a request that takes too long.
 
-use crate::status::Status;
+use crate::machinery::status::Status;
 use std::time::Duration;
 
 /// Units and their nanoseconds.

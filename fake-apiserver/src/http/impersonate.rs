@@ -2,9 +2,9 @@
 //!
 //! Owns the `Impersonate-` headers and the permissions that they need. Does not know how those are decided.
 
-use crate::auth::{ANONYMOUS, UNAUTHENTICATED, User, account_groups};
-use crate::rbac::{Asked, Attributes};
-use crate::status::Status;
+use crate::access::auth::{ANONYMOUS, UNAUTHENTICATED, User, account_groups};
+use crate::access::rbac::{Asked, Attributes};
+use crate::machinery::status::Status;
 use crate::store::Store;
 use hyper::HeaderMap;
 use percent_encoding::percent_decode_str;

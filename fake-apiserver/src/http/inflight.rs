@@ -4,10 +4,10 @@
 //! do members of `system:masters`: whoever has to put the server in order is always let in.
 
 use super::untaken::{OnItsWay, Untaken};
-use crate::activity::{Activity, Busy};
-use crate::auth::{MASTERS, User};
+use crate::access::auth::{MASTERS, User};
+use crate::config::options::Limits;
 use crate::observe::Verb;
-use crate::options::Limits;
+use crate::store::activity::Busy;
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -22,11 +22,8 @@ pub(crate) struct InFlight {
 pub(super) struct Hold {
     busy: Busy,
     untaken: Arc<Untaken>,
-    _place: Option<OwnedSemaphorePermit>,
+    place: Option<OwnedSemaphorePermit>,
 }
-
-/// There is no place left; the answer that says so holds none.
-pub(super) struct TooMany(pub(super) Hold);
 
 impl Hold {
     /// What a request holds that needs no place, or has none yet.
@@ -34,13 +31,22 @@ impl Hold {
         Self {
             busy,
             untaken,
-            _place: None,
+            place: None,
         }
     }
 
-    /// What the answer holds that is given where this request does not get to one.
-    pub(super) fn spare(&self, activity: &Activity) -> Self {
-        Self::new(activity.begin(), self.untaken.clone())
+    /// Takes a place for a request, if it needs one; whether there was one.
+    pub(super) fn enter(&mut self, in_flight: &InFlight, verb: Verb, user: &User) -> bool {
+        let places = if verb.only_reads() {
+            &in_flight.reading
+        } else {
+            &in_flight.changing
+        };
+        let Some(places) = places.as_ref().filter(|_| verb != Verb::Watch) else {
+            return true;
+        };
+        self.place = places.clone().try_acquire_owned().ok();
+        self.place.is_some() || user.is_in(MASTERS)
     }
 
     /// The answer is ready. Its place is for others now: a peer that does not take what it asked for keeps nobody out.
@@ -55,26 +61,6 @@ impl InFlight {
         Self {
             reading: places(limits.reading),
             changing: places(limits.changing),
-        }
-    }
-
-    /// Takes a place for a request, if it needs one.
-    pub(super) fn enter(&self, verb: Verb, user: &User, hold: Hold) -> Result<Hold, TooMany> {
-        let places = if verb.only_reads() {
-            &self.reading
-        } else {
-            &self.changing
-        };
-        let Some(places) = places.as_ref().filter(|_| verb != Verb::Watch) else {
-            return Ok(hold);
-        };
-        match places.clone().try_acquire_owned() {
-            Ok(place) => Ok(Hold {
-                _place: Some(place),
-                ..hold
-            }),
-            Err(_) if user.is_in(MASTERS) => Ok(hold),
-            Err(_) => Err(TooMany(hold)),
         }
     }
 }

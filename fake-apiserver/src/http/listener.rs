@@ -2,13 +2,14 @@
 //!
 //! Owns the bounds on connections. Does not know what requests ask for.
 
+use super::answer::answer;
+use super::endpoint::Endpoint;
 use super::patience::Patient;
 use super::service::Service;
 use super::untaken::Untaken;
-use super::{Endpoint, answer};
-use crate::auth::User;
-use crate::options::Limits;
-use crate::tls::Tls;
+use crate::access::auth::User;
+use crate::config::options::Limits;
+use crate::http::tls::Tls;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
@@ -77,7 +78,6 @@ pub(crate) async fn serve(
     let endpoint = Endpoint {
         service: service.clone(),
         tokenless: listening.tokenless,
-        in_flight: service.in_flight.clone(),
         stop: stop.clone(),
     };
     let (tasks, places) = (TaskTracker::new(), Arc::new(Semaphore::new(limits.connections)));

@@ -2,13 +2,14 @@
 //!
 //! Owns the lists of what is spoken here; a new encoding is a new entry.
 
-use crate::document::Document;
 use crate::kinds::{Kind, Part, Subresource};
+use crate::machinery::document::Document;
+use crate::machinery::go;
+use crate::machinery::status::Status;
+use crate::machinery::yaml;
 use crate::observe::Verb;
 use crate::protobuf::{self, MEDIA};
-use crate::status::Status;
 use crate::verbs::call::{Patch, Payload, Target};
-use crate::yaml;
 use bytes::Bytes;
 use hyper::HeaderMap;
 use hyper::header::{ACCEPT, CONTENT_TYPE};
@@ -386,9 +387,8 @@ fn apply(body: &Bytes) -> Payload {
     let document = parsed.and_then(|document| match document.value {
         Value::Object(_) | Value::Null => Ok(document),
         _ => Err(format!(
-            "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {} into Go value of type \
-             map[string]interface {{}}",
-            document.form()
+            "error unmarshaling JSON: while decoding JSON: {}",
+            go::cannot_unmarshal(document.form(), "value of type map[string]interface {}")
         )),
     });
     Payload::Apply(document.map(|document| match document.duplicates.as_slice() {

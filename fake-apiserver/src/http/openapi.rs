@@ -4,8 +4,8 @@
 
 use super::negotiate;
 use super::respond::{self, Plain};
+use crate::config::release::Profile;
 use crate::documents::openapi::{OpenApiDocument, document, everything, places};
-use crate::release::Profile;
 use crate::verbs::call::Params;
 use hyper::header::{
     CACHE_CONTROL, ETAG, EXPIRES, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED, LOCATION,

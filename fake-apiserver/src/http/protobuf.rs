@@ -4,9 +4,9 @@
 //! from the store, so that all readers share the bytes.
 
 use crate::kinds::Kind;
+use crate::machinery::status::Status;
 use crate::object::Object;
 use crate::protobuf::{Encoded, Fault, encode, list};
-use crate::status::Status;
 use crate::verbs::call::Listing;
 use bytes::Bytes;
 use hyper::header::HeaderValue;

@@ -7,10 +7,11 @@ use super::pieces::Pieces;
 use super::protobuf;
 use super::table::{columns, partial, printer, row, table};
 use crate::kinds::Kind;
-use crate::object::{Object, write_json};
-use crate::status::Status;
+use crate::machinery::json;
+use crate::machinery::status::Status;
+use crate::machinery::yaml;
+use crate::object::Object;
 use crate::verbs::call::Listing;
-use crate::yaml;
 use bytes::{BufMut, Bytes, BytesMut};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -81,11 +82,11 @@ fn list_metadata(listing: &Listing) -> Map<String, Value> {
 pub(super) fn plain_list(kind: &Kind, listing: Listing) -> Pieces {
     let mut head = BytesMut::with_capacity(256);
     head.put_slice(b"{\"kind\":");
-    write_json(&mut head, &format!("{}List", kind.kind).into());
+    json::write(&mut head, &format!("{}List", kind.kind).into());
     head.put_slice(b",\"apiVersion\":");
-    write_json(&mut head, &kind.api_version().into());
+    json::write(&mut head, &kind.api_version().into());
     head.put_slice(b",\"metadata\":");
-    write_json(&mut head, &list_metadata(&listing).into());
+    json::write(&mut head, &list_metadata(&listing).into());
     head.put_slice(b",\"items\":[");
     Pieces::new(head, listing.objects)
 }
@@ -107,7 +108,7 @@ pub(super) fn document_body(value: &Value, accept: Accept) -> Bytes {
 
 pub(super) fn bytes(value: &Value) -> Bytes {
     let mut out = BytesMut::new();
-    write_json(&mut out, value);
+    json::write(&mut out, value);
     out.put_slice(b"\n");
     out.freeze()
 }

@@ -12,9 +12,9 @@ use super::stream::WatchBody;
 use super::{protobuf, warnings};
 use crate::documents::discovery::Cached;
 use crate::kinds::Kind;
-use crate::status::Status;
+use crate::machinery::status::Status;
+use crate::machinery::yaml;
 use crate::verbs::call::{Answer, Params};
-use crate::yaml;
 use bytes::Bytes;
 use hyper::header::{
     CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, RETRY_AFTER, USER_AGENT,
@@ -47,6 +47,12 @@ impl Plain {
     /// The same with one more header.
     pub(super) fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.push((name, value));
+        self
+    }
+
+    /// The same with `Warning` headers.
+    pub(super) fn warned(mut self, warnings: &[String]) -> Self {
+        self.headers.extend(warnings::headers(warnings));
         self
     }
 
@@ -88,7 +94,7 @@ impl Plain {
 }
 
 /// Renders a success.
-pub(super) fn answer(kind: &'static Kind, answer: Answer, form: &Form, warnings: &[String]) -> Plain {
+pub(super) fn answer(kind: &'static Kind, answer: Answer, form: &Form) -> Result<Plain, Status> {
     let is_plain = matches!(form.accept, Accept::Json | Accept::Aggregated(_)) && !form.pretty;
     let mut list = None;
     let (code, body) = match answer {
@@ -102,34 +108,31 @@ pub(super) fn answer(kind: &'static Kind, answer: Answer, form: &Form, warnings:
         // Watches are streamed; they do not come here.
         Answer::Watch(_) => (500, Ok(Bytes::new())),
     };
-    let body = match body {
-        Ok(body) if form.accept == Accept::Yaml => yaml_body(&body),
-        Ok(body) if form.pretty && !form.accept.is_protobuf() => prettier(body),
-        Ok(body) => body,
-        Err(failure) => return status(&failure, form.accept, form.pretty, warnings),
+    let body = match body? {
+        body if form.accept == Accept::Yaml => yaml_body(&body),
+        body if form.pretty && !form.accept.is_protobuf() => prettier(body),
+        body => body,
     };
-    let mut headers = vec![
-        (CONTENT_TYPE, media(form.accept)),
-        (CACHE_CONTROL, HeaderValue::from_static("no-cache, private")),
-    ];
-    headers.extend(warnings::headers(warnings));
-    Plain {
+    Ok(Plain {
         code,
-        headers,
+        headers: vec![
+            (CONTENT_TYPE, media(form.accept)),
+            (CACHE_CONTROL, HeaderValue::from_static("no-cache, private")),
+        ],
         body,
         list,
         is_zipped: false,
-    }
+    })
 }
 
 /// The response to an accepted watch. Its headers go out at once.
-pub(super) fn watch(body: WatchBody, accept: Accept, warnings: &[String]) -> Response<Body> {
+pub(super) fn watch(body: Box<WatchBody>, accept: Accept, warnings: &[String]) -> Response<Body> {
     let media = if accept.is_protobuf() {
         protobuf::STREAM
     } else {
         JSON
     };
-    let mut response = Response::new(Body::Watch(Box::new(body)));
+    let mut response = Response::new(Body::Watch(body));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, media);
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
@@ -138,7 +141,7 @@ pub(super) fn watch(body: WatchBody, accept: Accept, warnings: &[String]) -> Res
 }
 
 /// Renders a status.
-pub(super) fn status(status: &Status, accept: Accept, pretty: bool, warnings: &[String]) -> Plain {
+pub(super) fn status(status: &Status, accept: Accept, pretty: bool) -> Plain {
     // Whoever wants metadata alone has not said that a status may come in protobuf.
     let accept = match accept {
         Accept::ProtobufMetadata(_) => Accept::Json,
@@ -152,7 +155,6 @@ pub(super) fn status(status: &Status, accept: Accept, pretty: bool, warnings: &[
     if wait > 0 {
         response.headers.push((RETRY_AFTER, HeaderValue::from(wait)));
     }
-    response.headers.extend(warnings::headers(warnings));
     response
 }
 

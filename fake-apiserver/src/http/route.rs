@@ -3,13 +3,13 @@
 //! Owns the shape of Kubernetes paths. Which resources there are comes from the kind table.
 
 use super::negotiate::Offer;
+use crate::config::release::Profile;
 use crate::documents::discovery::DiscoveryDocument;
 use crate::documents::served;
+use crate::http::metrics::Labels;
 use crate::kinds::{KINDS, Kind, Part, Subresource};
-use crate::metrics::Labels;
+use crate::machinery::status::Status;
 use crate::observe::{ResourcePath, Verb};
-use crate::release::Profile;
-use crate::status::Status;
 use crate::verbs::call::{Params, Target};
 use hyper::Method;
 use percent_encoding::percent_decode_str;

@@ -3,11 +3,11 @@
 //! Owns nothing but the parts and their beginning. Does not know sockets.
 
 use super::inflight::InFlight;
-use crate::metrics::Metrics;
+use crate::access::usage::UsageLog;
+use crate::config::options::ServerOptions;
+use crate::http::metrics::Metrics;
 use crate::observe::Observer;
-use crate::options::ServerOptions;
 use crate::store::Store;
-use crate::usage::UsageLog;
 use std::sync::Arc;
 
 /// A server without its listeners.

@@ -2,13 +2,15 @@
 //!
 //! Owns which document answers which path. Does not know who may ask.
 
+use super::endpoint::Endpoint;
+use super::head::Head;
 use super::negotiate::Accept;
 use super::respond::{self, Plain};
 use super::route::Special;
-use super::{Endpoint, Head, gzip, health, openapi};
+use super::{gzip, health, openapi};
 use crate::documents::{discovery, root};
-use crate::metrics;
-use crate::status::Status;
+use crate::http::metrics;
+use crate::machinery::status::Status;
 use crate::verbs::call::Params;
 use hyper::body::Incoming;
 use hyper::header::{HOST, HeaderValue, IF_NONE_MATCH, VARY};

@@ -5,12 +5,12 @@
 use super::negotiate::{Accept, Form};
 use super::render::{bytes, document_body, object_body};
 use super::table;
+use crate::http::metrics::Flight;
 use crate::kinds::Kind;
-use crate::metrics::Flight;
+use crate::machinery::status::Status;
 use crate::observe::WatchEnd;
 use crate::protobuf::watch_frame;
 use crate::schema::Type;
-use crate::status::Status;
 use crate::store::{Batch, Delivered, FrameForm, Store, Watcher};
 use crate::verbs::call::WatchPlan;
 use crate::verbs::shown;

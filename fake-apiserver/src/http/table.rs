@@ -4,8 +4,8 @@
 
 use super::negotiate::Form;
 use crate::kinds::Kind;
+use crate::kinds::columns::{self, Column, Printer};
 use crate::object::Object;
-use crate::printer::{self, Column, Printer};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -59,7 +59,7 @@ pub(super) fn table(columns: &Value, rows: &Value, metadata: &Value, version: &s
 /// What prints an object: a subresource may have a form of its own.
 pub(super) fn printer(kind: &'static Kind, object: &Value) -> &'static Printer {
     match object["kind"].as_str() {
-        Some("Scale") => &printer::SCALE,
+        Some("Scale") => &columns::SCALE,
         _ => kind.printer,
     }
 }

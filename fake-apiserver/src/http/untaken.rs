@@ -4,7 +4,7 @@
 //! over HTTP/2 a peer can keep a connection lively and take nothing from one of its streams: nothing is written then.
 //! Does not know what the answers are.
 
-use crate::activity::Busy;
+use crate::store::activity::Busy;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;

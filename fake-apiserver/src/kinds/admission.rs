@@ -1,8 +1,8 @@
 //! admissionregistration.k8s.io: policies and webhooks, stored and shown. None of them is ever asked.
 
 use super::{Generation, Kind, PLAIN};
-use crate::printer;
-use crate::release::Life;
+use crate::config::release::Life;
+use crate::kinds::columns;
 
 const REGISTRATION: Kind = Kind {
     group: "admissionregistration.k8s.io",
@@ -15,28 +15,33 @@ const REGISTRATION: Kind = Kind {
 };
 
 pub(super) static MUTATING_ADMISSION_POLICY: Kind = Kind {
+    // New in 1.36, and stored so that 1.35 can still read it.
+    storage_version: Some("v1beta1"),
     kind: "MutatingAdmissionPolicy",
     plural: "mutatingadmissionpolicies",
     singular: "mutatingadmissionpolicy",
-    printer: &printer::MUTATING_POLICY,
+    printer: &columns::MUTATING_POLICY,
     life: Life::since(36),
     ..REGISTRATION
 };
 
 pub(super) static MUTATING_ADMISSION_POLICY_BINDING: Kind = Kind {
+    // New in 1.36, and stored so that 1.35 can still read it.
+    storage_version: Some("v1beta1"),
     kind: "MutatingAdmissionPolicyBinding",
     plural: "mutatingadmissionpolicybindings",
     singular: "mutatingadmissionpolicybinding",
-    printer: &printer::POLICY_BINDING,
+    printer: &columns::POLICY_BINDING,
     life: Life::since(36),
     ..REGISTRATION
 };
 
 pub(super) static MUTATING_WEBHOOK_CONFIGURATION: Kind = Kind {
+    generation_of: &["webhooks"],
     kind: "MutatingWebhookConfiguration",
     plural: "mutatingwebhookconfigurations",
     singular: "mutatingwebhookconfiguration",
-    printer: &printer::WEBHOOKS,
+    printer: &columns::WEBHOOKS,
     ..REGISTRATION
 };
 
@@ -45,7 +50,7 @@ pub(super) static VALIDATING_ADMISSION_POLICY: Kind = Kind {
     plural: "validatingadmissionpolicies",
     singular: "validatingadmissionpolicy",
     status: true,
-    printer: &printer::VALIDATING_POLICY,
+    printer: &columns::VALIDATING_POLICY,
     life: Life::since(30),
     ..REGISTRATION
 };
@@ -54,15 +59,16 @@ pub(super) static VALIDATING_ADMISSION_POLICY_BINDING: Kind = Kind {
     kind: "ValidatingAdmissionPolicyBinding",
     plural: "validatingadmissionpolicybindings",
     singular: "validatingadmissionpolicybinding",
-    printer: &printer::POLICY_BINDING,
+    printer: &columns::POLICY_BINDING,
     life: Life::since(30),
     ..REGISTRATION
 };
 
 pub(super) static VALIDATING_WEBHOOK_CONFIGURATION: Kind = Kind {
+    generation_of: &["webhooks"],
     kind: "ValidatingWebhookConfiguration",
     plural: "validatingwebhookconfigurations",
     singular: "validatingwebhookconfiguration",
-    printer: &printer::WEBHOOKS,
+    printer: &columns::WEBHOOKS,
     ..REGISTRATION
 };

@@ -4,9 +4,10 @@
 //! the real server.
 
 use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Setting, View, pod};
-use crate::meta;
-use crate::printer;
-use crate::release::Life;
+use crate::config::release::Life;
+use crate::kinds::columns;
+use crate::machinery::json;
+use crate::machinery::meta;
 use serde_json::{Value, json};
 
 const BATCH: Kind = Kind {
@@ -26,7 +27,7 @@ pub(super) static CRON_JOB: Kind = Kind {
         default: cron_job_default,
         ..NO_HOOKS
     },
-    printer: &printer::CRON_JOB,
+    printer: &columns::CRON_JOB,
     life: Life::since(21),
     ..BATCH
 };
@@ -38,7 +39,7 @@ fn cron_job_default(object: &mut Value) {
         ("successfulJobsHistoryLimit", json!(3)),
         ("failedJobsHistoryLimit", json!(1)),
     ] {
-        meta::default_member(&mut object["spec"], name, value);
+        json::default_member(&mut object["spec"], name, value);
     }
     if let Some(template) = object.pointer_mut("/spec/jobTemplate/spec/template") {
         pod::template_default(template);
@@ -58,7 +59,7 @@ pub(super) static JOB: Kind = Kind {
         label: "status.successful",
         pointers: &["/status/succeeded"],
     }],
-    printer: &printer::JOB,
+    printer: &columns::JOB,
     ..BATCH
 };
 
@@ -66,7 +67,7 @@ fn job_default(object: &mut Value) {
     let spec = &object["spec"];
     let once = spec["completions"].is_null() && spec["parallelism"].is_null();
     if once {
-        meta::default_member(&mut object["spec"], "completions", 1);
+        json::default_member(&mut object["spec"], "completions", 1);
     }
     for (name, value) in [
         ("parallelism", json!(1)),
@@ -75,7 +76,7 @@ fn job_default(object: &mut Value) {
         ("suspend", json!(false)),
         ("podReplacementPolicy", json!("TerminatingOrFailed")),
     ] {
-        meta::default_member(&mut object["spec"], name, value);
+        json::default_member(&mut object["spec"], name, value);
     }
     if let Some(template) = object.pointer_mut("/spec/template") {
         pod::template_default(template);
@@ -90,14 +91,14 @@ fn job_create(object: &mut Value, _: &Setting<'_>) {
     if object["spec"]["manualSelector"] == true {
         return;
     }
-    meta::default_member(&mut object["spec"], "manualSelector", false);
+    json::default_member(&mut object["spec"], "manualSelector", false);
     let uid = meta::text(object, "uid").to_owned();
     let name = meta::text(object, "name").to_owned();
-    let template = meta::member(object, "spec")
+    let template = json::member(object, "spec")
         .entry("template")
         .or_insert_with(|| json!({}));
-    meta::member(template, "metadata");
-    let labels = meta::member(&mut template["metadata"], "labels");
+    json::member(template, "metadata");
+    let labels = json::member(&mut template["metadata"], "labels");
     for (label, value) in [
         (CONTROLLER, &uid),
         ("batch.kubernetes.io/job-name", &name),
@@ -108,11 +109,11 @@ fn job_create(object: &mut Value, _: &Setting<'_>) {
     }
     let labels = labels.clone();
     // A job without labels of its own bears those of its pods.
-    if meta::pairs(&object["metadata"]["labels"]).next().is_none() {
+    if json::pairs(&object["metadata"]["labels"]).next().is_none() {
         meta::set(object, "labels", Some(labels.into()));
     }
-    meta::member(&mut object["spec"], "selector");
-    meta::member(&mut object["spec"]["selector"], "matchLabels").insert(CONTROLLER.to_owned(), uid.into());
+    json::member(&mut object["spec"], "selector");
+    json::member(&mut object["spec"]["selector"], "matchLabels").insert(CONTROLLER.to_owned(), uid.into());
 }
 
 const ANY_AUTOSCALER: Kind = Kind {
@@ -123,10 +124,10 @@ const ANY_AUTOSCALER: Kind = Kind {
     short_names: &["hpa"],
     generation: Generation::None,
     hooks: Hooks {
-        default: |object| meta::default_member(&mut object["spec"], "minReplicas", 1),
+        default: |object| json::default_member(&mut object["spec"], "minReplicas", 1),
         ..NO_HOOKS
     },
-    printer: &printer::AUTOSCALER,
+    printer: &columns::AUTOSCALER,
     ..BATCH
 };
 
@@ -201,7 +202,7 @@ fn autoscaler_as_v1(stored: &Value) -> Value {
     for (part, field, annotation) in ONLY_V2 {
         let taken = object[part].as_object_mut().and_then(|part| part.remove(field));
         if let Some(taken) = taken.filter(|taken| taken.as_array().is_none_or(|list| !list.is_empty())) {
-            meta::member(&mut object["metadata"], "annotations")
+            json::member(&mut object["metadata"], "annotations")
                 .insert(annotation.to_owned(), taken.to_string().into());
         }
     }
@@ -221,7 +222,7 @@ fn autoscaler_from_v1(shown: &Value) -> Value {
             .and_then(Value::as_str)
             .and_then(|text| serde_json::from_str::<Value>(text).ok());
         if let Some(held) = held {
-            meta::member(&mut object, part).insert(field.to_owned(), held);
+            json::member(&mut object, part).insert(field.to_owned(), held);
         }
     }
     if object["metadata"]["annotations"]
@@ -238,7 +239,7 @@ fn autoscaler_from_v1(shown: &Value) -> Value {
             if side == "target" {
                 metric["resource"][side]["type"] = "Utilization".into();
             }
-            if let Some(metrics) = meta::member(&mut object, part)
+            if let Some(metrics) = json::member(&mut object, part)
                 .entry(list)
                 .or_insert_with(|| json!([]))
                 .as_array_mut()

@@ -4,12 +4,11 @@
 
 use super::{Hooks, Kind, NO_HOOKS, PLAIN, View};
 use super::{outdated, selectors, shown};
-use crate::faults::Faults;
-use crate::meta;
-use crate::names;
-use crate::printer;
-use crate::quantity::Quantity;
-use crate::release::{Gate, Life};
+use crate::config::release::{Gate, Life};
+use crate::kinds::columns;
+use crate::machinery::faults::Faults;
+use crate::machinery::names;
+use crate::machinery::quantity::Quantity;
 use serde_json::Value;
 
 /// What all versions have in common. KEP-1472: absent, empty and set `nodeTopology` are three different things.
@@ -32,7 +31,7 @@ const ALL_VERSIONS: Kind = Kind {
         warn: |new, _| outdated::label_selector(&new["nodeTopology"], "nodeTopology"),
         ..NO_HOOKS
     },
-    printer: &printer::NAME_AND_CREATION,
+    printer: &columns::NAME_AND_CREATION,
     ..PLAIN
 };
 
@@ -97,7 +96,7 @@ fn without_maximum(mut object: Value) -> Value {
 fn capacity_validate(object: &Value, faults: &mut Faults) {
     selectors::labels(&object["nodeTopology"], "nodeTopology", faults);
     let class = object["storageClassName"].as_str().unwrap_or_default();
-    meta::complain(faults, "storageClassName", class, names::subdomain(class));
+    faults.complain("storageClassName", class, names::subdomain(class));
     if let Some(text) = object["capacity"].as_str()
         && text.parse::<Quantity>().is_ok_and(|q| q.is_negative())
     {

@@ -2,9 +2,9 @@
 
 use super::core::not_supported;
 use super::{Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Subresource};
-use crate::meta;
-use crate::printer;
-use crate::release::Life;
+use crate::config::release::Life;
+use crate::kinds::columns;
+use crate::machinery::json;
 
 pub(super) static CERTIFICATE_SIGNING_REQUEST: Kind = Kind {
     kind: "CertificateSigningRequest",
@@ -24,12 +24,12 @@ pub(super) static CERTIFICATE_SIGNING_REQUEST: Kind = Kind {
         create: |object, _| {
             // Who asks is never taken from the request. Hooks do not know who does, so it stays empty.
             for field in ["username", "uid", "groups", "extra"] {
-                meta::member(object, "spec").remove(field);
+                json::member(object, "spec").remove(field);
             }
         },
         ..NO_HOOKS
     },
-    printer: &printer::SIGNING_REQUEST,
+    printer: &columns::SIGNING_REQUEST,
     life: Life::since(19),
     ..PLAIN
 };

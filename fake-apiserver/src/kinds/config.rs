@@ -1,10 +1,10 @@
 //! Kinds of the core group that configure pods and namespaces: stored and shown. Limits and quotas are not enforced.
 
 use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, pod};
-use crate::faults::Faults;
-use crate::meta;
-use crate::names;
-use crate::printer;
+use crate::kinds::columns;
+use crate::machinery::faults::Faults;
+use crate::machinery::json;
+use crate::machinery::names;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
@@ -19,7 +19,7 @@ pub(crate) static CONFIG_MAP: Kind = Kind {
         validate_update: immutable_update,
         ..NO_HOOKS
     },
-    printer: &printer::CONFIG_MAP,
+    printer: &columns::CONFIG_MAP,
     ..PLAIN
 };
 
@@ -37,18 +37,18 @@ pub(super) static SECRET: Kind = Kind {
         label: "type",
         pointers: &["/type"],
     }],
-    printer: &printer::SECRET,
+    printer: &columns::SECRET,
     ..PLAIN
 };
 
 /// `stringData` is only ever written: it goes into `data`.
 fn secret_default(object: &mut Value) {
-    meta::default_member(object, "type", "Opaque");
+    json::default_member(object, "type", "Opaque");
     let written = object
         .as_object_mut()
         .and_then(|secret| secret.remove("stringData"));
     if let Some(Value::Object(written)) = written {
-        let data = meta::member(object, "data");
+        let data = json::member(object, "data");
         for (key, text) in written {
             data.insert(key, STANDARD.encode(text.as_str().unwrap_or_default()).into());
         }
@@ -61,7 +61,7 @@ const BYTES_MAX: usize = 1024 * 1024;
 fn config_map_validate(object: &Value, faults: &mut Faults) {
     let binary = &object["binaryData"];
     let mut bytes = 0;
-    for (key, value) in meta::pairs(&object["data"]) {
+    for (key, value) in json::pairs(&object["data"]) {
         config_key("data", key, faults);
         if !binary[key].is_null() {
             faults.invalid(
@@ -72,7 +72,7 @@ fn config_map_validate(object: &Value, faults: &mut Faults) {
         }
         bytes += value.len();
     }
-    for (key, value) in meta::pairs(binary) {
+    for (key, value) in json::pairs(binary) {
         config_key("binaryData", key, faults);
         bytes += decoded(value);
     }
@@ -82,7 +82,7 @@ fn config_map_validate(object: &Value, faults: &mut Faults) {
 }
 
 fn config_key(list: &str, key: &str, faults: &mut Faults) {
-    meta::complain(faults, &format!("{list}[{key}]"), key, names::config_key(key));
+    faults.complain(&format!("{list}[{key}]"), key, names::config_key(key));
 }
 
 /// How many bytes a text in base64 stands for.
@@ -102,7 +102,7 @@ const HELD: [(&str, &[&str]); 5] = [
 fn secret_validate(object: &Value, faults: &mut Faults) {
     let data = &object["data"];
     let mut bytes = 0;
-    for (key, value) in meta::pairs(data) {
+    for (key, value) in json::pairs(data) {
         config_key("data", key, faults);
         bytes += decoded(value);
     }
@@ -152,7 +152,7 @@ pub(super) static ENDPOINTS: Kind = Kind {
     short_names: &["ep"],
     create_on_update: true,
     deprecation: Some((33, "discovery.k8s.io/v1 EndpointSlice")),
-    printer: &printer::ENDPOINTS,
+    printer: &columns::ENDPOINTS,
     ..PLAIN
 };
 
@@ -162,7 +162,7 @@ pub(super) static LIMIT_RANGE: Kind = Kind {
     singular: "limitrange",
     short_names: &["limits"],
     create_on_update: true,
-    printer: &printer::NAME_AND_CREATION,
+    printer: &columns::NAME_AND_CREATION,
     caveat: Some("limits are stored here, and not enforced"),
     ..PLAIN
 };
@@ -171,6 +171,7 @@ pub(super) static POD_TEMPLATE: Kind = Kind {
     kind: "PodTemplate",
     plural: "podtemplates",
     singular: "podtemplate",
+    generation_of: &["template"],
     generation: Generation::FromCreation,
     returns_deleted: true,
     hooks: Hooks {
@@ -181,7 +182,7 @@ pub(super) static POD_TEMPLATE: Kind = Kind {
         },
         ..NO_HOOKS
     },
-    printer: &printer::POD_TEMPLATE,
+    printer: &columns::POD_TEMPLATE,
     ..PLAIN
 };
 
@@ -192,7 +193,7 @@ pub(super) static RESOURCE_QUOTA: Kind = Kind {
     short_names: &["quota"],
     status: true,
     returns_deleted: true,
-    printer: &printer::RESOURCE_QUOTA,
+    printer: &columns::RESOURCE_QUOTA,
     caveat: Some("quotas are stored here, and not enforced"),
     ..PLAIN
 };

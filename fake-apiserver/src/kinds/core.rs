@@ -2,10 +2,11 @@
 
 use super::pod::resources;
 use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Setting, Subresource};
-use crate::faults::Faults;
-use crate::meta;
-use crate::names;
-use crate::printer;
+use crate::kinds::columns;
+use crate::machinery::faults::Faults;
+use crate::machinery::json;
+use crate::machinery::meta;
+use crate::machinery::names;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::net::IpAddr;
@@ -26,6 +27,8 @@ pub(super) static NAMESPACE: Kind = Kind {
     name_rule: names::label,
     deletes_collection: false,
     returns_deleted: true,
+    end: Some(namespace_end),
+    undeletable: &["default", "kube-public", "kube-system"],
     hooks: Hooks {
         default: namespace_default,
         create: namespace_create,
@@ -45,14 +48,14 @@ pub(super) static NAMESPACE: Kind = Kind {
         },
     ],
     unknown_label: not_supported,
-    printer: &printer::NAMESPACE,
+    printer: &columns::NAMESPACE,
     ..PLAIN
 };
 
 fn namespace_default(object: &mut Value) {
     let name = meta::text(object, "name").to_owned();
     if !name.is_empty() {
-        meta::member(&mut object["metadata"], "labels")
+        json::member(&mut object["metadata"], "labels")
             .insert("kubernetes.io/metadata.name".to_owned(), name.into());
     }
 }
@@ -69,16 +72,21 @@ fn namespace_create(object: &mut Value, _: &Setting<'_>) {
     object["status"] = json!({"phase": "Active"});
 }
 
+fn namespace_end(object: &mut Value) {
+    meta::set(object, "deletionGracePeriodSeconds", None);
+    object["status"]["phase"] = "Terminating".into();
+}
+
 /// `spec.finalizers` changes through `/finalize` only.
 fn namespace_update(new: &mut Value, old: &Value, _: &Setting<'_>) {
     new["spec"] = old["spec"].clone();
 }
 
 fn namespace_validate(object: &Value, faults: &mut Faults) {
-    for finalizer in meta::texts(&object["spec"]["finalizers"]) {
+    for finalizer in json::texts(&object["spec"]["finalizers"]) {
         let complaints = names::qualified(finalizer);
         let is_wrong = !complaints.is_empty();
-        meta::complain(faults, "spec.finalizers", finalizer, complaints);
+        faults.complain("spec.finalizers", finalizer, complaints);
         if !is_wrong && !finalizer.contains('/') && !["kubernetes", "orphan"].contains(&finalizer) {
             let text = "name is neither a standard finalizer name nor is it fully qualified";
             faults.invalid("spec.finalizers", finalizer, text);
@@ -106,6 +114,7 @@ pub(super) static NODE: Kind = Kind {
     short_names: &["no"],
     namespaced: false,
     status: true,
+    keeps_status: true,
     hooks: Hooks {
         default: node_default,
         create: node_create,
@@ -121,7 +130,7 @@ pub(super) static NODE: Kind = Kind {
         pointers: &["/spec/unschedulable"],
     }],
     unknown_label: not_supported,
-    printer: &printer::NODE,
+    printer: &columns::NODE,
     ..PLAIN
 };
 
@@ -131,31 +140,31 @@ fn node_default(object: &mut Value) {
         .as_str()
         .filter(|range| !range.is_empty());
     if let Some(range) = range.map(str::to_owned) {
-        let ranges = meta::texts(&object["spec"]["podCIDRs"]);
+        let ranges = json::texts(&object["spec"]["podCIDRs"]);
         // Where they differ, the one of old counts.
         if ranges.first().is_none_or(|first| *first != range) {
             object["spec"]["podCIDRs"] = json!([range]);
         }
-    } else if let Some(first) = meta::texts(&object["spec"]["podCIDRs"])
+    } else if let Some(first) = json::texts(&object["spec"]["podCIDRs"])
         .first()
         .map(|first| (*first).to_owned())
     {
         object["spec"]["podCIDR"] = first.into();
     }
     if let Some(capacity) = object["status"].get("capacity").cloned() {
-        meta::default_member(&mut object["status"], "allocatable", capacity);
+        json::default_member(&mut object["status"], "allocatable", capacity);
     }
 }
 
 /// TaintNodesByCondition: nothing schedules to a node before its controller has seen it ready.
 fn node_create(object: &mut Value, setting: &Setting<'_>) {
     // Kubelets are not configured through the server any more.
-    meta::assign(&mut object["spec"], "configSource", Value::Null);
-    meta::assign(&mut object["status"], "config", Value::Null);
+    json::assign(&mut object["spec"], "configSource", Value::Null);
+    json::assign(&mut object["status"], "config", Value::Null);
     if setting.options.kubelet_less {
         return;
     }
-    let taints = meta::member(object, "spec")
+    let taints = json::member(object, "spec")
         .entry("taints")
         .or_insert_with(|| json!([]));
     let key = "node.kubernetes.io/not-ready";
@@ -172,7 +181,7 @@ fn node_create(object: &mut Value, setting: &Setting<'_>) {
 fn node_update(new: &mut Value, old: &Value, _: &Setting<'_>) {
     for (part, field) in [("spec", "configSource"), ("status", "config")] {
         if old[part][field].is_null() {
-            meta::assign(&mut new[part], field, Value::Null);
+            json::assign(&mut new[part], field, Value::Null);
         }
     }
 }
@@ -188,7 +197,7 @@ fn node_warn(new: &Value, _: &Value) -> Vec<String> {
 fn node_validate(object: &Value, faults: &mut Faults) {
     node_taints(object, faults);
     node_amounts(object, faults);
-    for (i, range) in meta::texts(&object["spec"]["podCIDRs"]).into_iter().enumerate() {
+    for (i, range) in json::texts(&object["spec"]["podCIDRs"]).into_iter().enumerate() {
         if !is_range(range) {
             let text = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
             faults.invalid(format!("spec.podCIDRs[{i}]"), range, text);
@@ -197,16 +206,11 @@ fn node_validate(object: &Value, faults: &mut Faults) {
 }
 
 fn node_taints(object: &Value, faults: &mut Faults) {
-    let taints = meta::list(&object["spec"]["taints"]);
+    let taints = json::list(&object["spec"]["taints"]);
     for (i, taint) in taints.iter().enumerate() {
         let text = |field: &str| taint[field].as_str().unwrap_or_default();
         let at = format!("metadata.taints[{i}]");
-        meta::complain(
-            faults,
-            &format!("{at}.key"),
-            text("key"),
-            names::qualified(text("key")),
-        );
+        faults.complain(&format!("{at}.key"), text("key"), names::qualified(text("key")));
         let complaints = names::label_value(text("value"));
         if !complaints.is_empty() {
             faults.invalid(format!("{at}.value"), text("value"), &complaints.join(";"));
@@ -247,7 +251,7 @@ fn is_range(text: &str) -> bool {
 
 fn node_amounts(object: &Value, faults: &mut Faults) {
     for list in ["capacity", "allocatable"] {
-        for (name, amount) in meta::pairs(&object["status"][list]) {
+        for (name, amount) in json::pairs(&object["status"][list]) {
             resources::quantity(name, amount, &format!("status.{list}.{name}"), faults);
         }
     }
@@ -283,7 +287,7 @@ fn node_validate_status(new: &Value, old: &Value, faults: &mut Faults) {
 }
 
 fn node_given(new: &Value, old: &Value, faults: &mut Faults) {
-    let ranges = |spec: &Value| meta::texts(&spec["podCIDRs"]).len();
+    let ranges = |spec: &Value| json::texts(&spec["podCIDRs"]).len();
     let only = |what: &str| format!("node updates may not change {what} except from \"\" to valid");
     if ranges(old) > 0 && new["podCIDRs"] != old["podCIDRs"] {
         faults.forbidden("spec.podCIDRs", &only("podCIDR"));
@@ -319,14 +323,14 @@ pub(super) static LEASE: Kind = Kind {
         validate: lease_validate,
         ..NO_HOOKS
     },
-    printer: &printer::LEASE,
+    printer: &columns::LEASE,
     ..PLAIN
 };
 
 /// Drops the fields of coordinated leader election, which is off.
 fn drop_election(lease: &mut Value) {
     for field in ["preferredHolder", "strategy"] {
-        meta::assign(&mut lease["spec"], field, Value::Null);
+        json::assign(&mut lease["spec"], field, Value::Null);
     }
 }
 

@@ -4,12 +4,12 @@
 
 use super::volume::driver_name;
 use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Setting, View};
-use crate::faults::Faults;
-use crate::lifetime;
-use crate::meta;
-use crate::names;
-use crate::printer;
-use crate::release::{Gate, Life, Profile};
+use crate::config::release::{Gate, Life, Profile};
+use crate::kinds::columns;
+use crate::kinds::token_lifetime;
+use crate::machinery::faults::Faults;
+use crate::machinery::json;
+use crate::machinery::names;
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 
@@ -38,7 +38,7 @@ const ANY_CSI_DRIVER: Kind = Kind {
         warn: driver_warn,
         ..NO_HOOKS
     },
-    printer: &printer::CSI_DRIVER,
+    printer: &columns::CSI_DRIVER,
     ..PLAIN
 };
 
@@ -100,7 +100,7 @@ fn driver_default(object: &mut Value) {
         ("storageCapacity", json!(false)),
         ("volumeLifecycleModes", json!(["Persistent"])),
     ];
-    let spec = meta::member(object, "spec");
+    let spec = json::member(object, "spec");
     for (name, value) in defaults {
         spec.entry(name).or_insert(value);
     }
@@ -120,7 +120,7 @@ fn driver_validate(object: &Value, faults: &mut Faults) {
         let text = "serviceAccountTokenInSecrets is set but no tokenRequests are specified";
         faults.invalid("spec.serviceAccountTokenInSecrets", in_secrets.clone(), text);
     }
-    for mode in meta::texts(&spec["volumeLifecycleModes"]) {
+    for mode in json::texts(&spec["volumeLifecycleModes"]) {
         faults.one_of("spec.volumeLifecycleModes", mode, &["Persistent", "Ephemeral"]);
     }
     if let Some(period) = spec["nodeAllocatableUpdatePeriodSeconds"].as_i64()
@@ -132,7 +132,7 @@ fn driver_validate(object: &Value, faults: &mut Faults) {
 }
 
 fn token_requests(requests: &Value, faults: &mut Faults) {
-    let requests = meta::list(requests);
+    let requests = json::list(requests);
     let mut seen = HashSet::new();
     for (i, request) in requests.iter().enumerate() {
         let at = format!("spec.tokenRequests[{i}]");
@@ -143,9 +143,9 @@ fn token_requests(requests: &Value, faults: &mut Faults) {
         }
         let seconds = request["expirationSeconds"]
             .as_i64()
-            .unwrap_or(*lifetime::SECONDS.start());
+            .unwrap_or(*token_lifetime::SECONDS.start());
         let field = format!("{at}.expirationSeconds");
-        lifetime::check(&field, seconds, faults);
+        token_lifetime::check(&field, seconds, faults);
     }
 }
 
@@ -215,7 +215,7 @@ pub(super) static CSI_NODE: Kind = Kind {
         validate_update: node_validate_update,
         ..NO_HOOKS
     },
-    printer: &printer::CSI_NODE,
+    printer: &columns::CSI_NODE,
     ..PLAIN
 };
 
@@ -236,14 +236,14 @@ fn node_validate(object: &Value, faults: &mut Faults) {
             faults.duplicate(format!("{at}.name"), name);
         }
         let mut keys = HashSet::new();
-        for key in meta::texts(&driver["topologyKeys"]) {
+        for key in json::texts(&driver["topologyKeys"]) {
             if key.is_empty() {
                 faults.required(at.as_str(), "");
             }
             if !keys.insert(key) {
                 faults.duplicate(at.as_str(), key);
             }
-            meta::complain(faults, &at, key, names::qualified(key));
+            faults.complain(&at, key, names::qualified(key));
         }
     }
 }
@@ -269,5 +269,5 @@ fn node_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
 }
 
 fn drivers(object: &Value) -> &[Value] {
-    meta::list(&object["spec"]["drivers"])
+    json::list(&object["spec"]["drivers"])
 }

@@ -2,11 +2,11 @@
 
 use super::core::not_supported;
 use super::{Hooks, Kind, NO_HOOKS, PLAIN, Selectable, View, shown};
-use crate::faults::Faults;
-use crate::meta;
-use crate::names;
-use crate::printer;
-use crate::release::Life;
+use crate::config::release::Life;
+use crate::kinds::columns;
+use crate::machinery::faults::Faults;
+use crate::machinery::meta;
+use crate::machinery::names;
 use serde_json::Value;
 
 /// How fields are called in the core group and in events.k8s.io. What is not listed has one name.
@@ -21,6 +21,7 @@ const RENAMED: [(&str, &str); 7] = [
 ];
 
 pub(super) static EVENT: Kind = Kind {
+    expires: true,
     kind: "Event",
     plural: "events",
     singular: "event",
@@ -77,7 +78,7 @@ pub(super) static EVENT: Kind = Kind {
         },
     ],
     unknown_label: not_supported,
-    printer: &printer::EVENT,
+    printer: &columns::EVENT,
     ..PLAIN
 };
 
@@ -144,7 +145,7 @@ pub(super) static EVENT_VIEW: Kind = Kind {
     short_names: &["ev"],
     create_on_update: true,
     unknown_label: not_supported,
-    printer: &printer::EVENT,
+    printer: &columns::EVENT,
     life: Life::since(19),
     ..PLAIN
 };
@@ -185,7 +186,7 @@ fn validate(object: &Value, controller: &str, faults: &mut Faults) {
     if by.is_empty() {
         faults.required(controller, "");
     }
-    meta::complain(faults, controller, by, names::qualified(by));
+    faults.complain(controller, by, names::qualified(by));
     for (field, most) in LIMITS {
         if text(field).is_empty() {
             faults.required(field, "");

@@ -1,8 +1,8 @@
 //! apiextensions.k8s.io and apiregistration.k8s.io: other APIs. They are stored and shown, and never served.
 
 use super::{Generation, Kind, PLAIN};
-use crate::names::Complaints;
-use crate::printer;
+use crate::kinds::columns;
+use crate::machinery::names::Complaints;
 
 const EXTENSION: Kind = Kind {
     categories: &["api-extensions"],
@@ -24,7 +24,7 @@ pub(super) static CUSTOM_RESOURCE_DEFINITION: Kind = Kind {
     group: "apiextensions.k8s.io",
     short_names: &["crd", "crds"],
     generation: Generation::FromCreation,
-    printer: &printer::NAME_AND_CREATION,
+    printer: &columns::NAME_AND_CREATION,
     caveat: Some(
         "custom resources are not served here: the definition is stored, and will not be established",
     ),
@@ -37,7 +37,7 @@ pub(super) static API_SERVICE: Kind = Kind {
     singular: "apiservice",
     group: "apiregistration.k8s.io",
     name_rule: any_name,
-    printer: &printer::API_SERVICE,
+    printer: &columns::API_SERVICE,
     caveat: Some("aggregated APIs are not served here: the object is stored, and will not be available"),
     ..EXTENSION
 };

@@ -1,8 +1,8 @@
 //! flowcontrol.apiserver.k8s.io: stored and shown. Requests are never queued.
 
 use super::{Generation, Kind, PLAIN};
-use crate::printer;
-use crate::release::Life;
+use crate::config::release::Life;
+use crate::kinds::columns;
 
 const FLOW_CONTROL: Kind = Kind {
     group: "flowcontrol.apiserver.k8s.io",
@@ -17,7 +17,7 @@ pub(super) static FLOW_SCHEMA: Kind = Kind {
     kind: "FlowSchema",
     plural: "flowschemas",
     singular: "flowschema",
-    printer: &printer::FLOW_SCHEMA,
+    printer: &columns::FLOW_SCHEMA,
     ..FLOW_CONTROL
 };
 
@@ -25,6 +25,6 @@ pub(super) static PRIORITY_LEVEL_CONFIGURATION: Kind = Kind {
     kind: "PriorityLevelConfiguration",
     plural: "prioritylevelconfigurations",
     singular: "prioritylevelconfiguration",
-    printer: &printer::PRIORITY_LEVEL,
+    printer: &columns::PRIORITY_LEVEL,
     ..FLOW_CONTROL
 };

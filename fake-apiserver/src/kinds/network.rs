@@ -1,9 +1,9 @@
 //! networking.k8s.io and discovery.k8s.io: stored and shown; there is no network.
 
 use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN};
-use crate::names::Complaints;
-use crate::printer;
-use crate::release::Life;
+use crate::config::release::Life;
+use crate::kinds::columns;
+use crate::machinery::names::Complaints;
 use serde_json::{Value, json};
 use std::net::IpAddr;
 
@@ -17,8 +17,9 @@ pub(super) static ENDPOINT_SLICE: Kind = Kind {
     plural: "endpointslices",
     singular: "endpointslice",
     group: "discovery.k8s.io",
+    generation_of: &["endpoints", "ports"],
     generation: Generation::FromCreation,
-    printer: &printer::ENDPOINT_SLICE,
+    printer: &columns::ENDPOINT_SLICE,
     life: Life::since(21),
     ..PLAIN
 };
@@ -29,7 +30,7 @@ pub(super) static INGRESS_CLASS: Kind = Kind {
     singular: "ingressclass",
     namespaced: false,
     generation: Generation::FromCreation,
-    printer: &printer::INGRESS_CLASS,
+    printer: &columns::INGRESS_CLASS,
     life: Life::since(19),
     ..NETWORKING
 };
@@ -41,7 +42,7 @@ pub(super) static INGRESS: Kind = Kind {
     short_names: &["ing"],
     status: true,
     generation: Generation::FromCreation,
-    printer: &printer::INGRESS,
+    printer: &columns::INGRESS,
     life: Life::since(19),
     ..NETWORKING
 };
@@ -53,7 +54,7 @@ pub(super) static IP_ADDRESS: Kind = Kind {
     short_names: &["ip"],
     namespaced: false,
     name_rule: ip,
-    printer: &printer::IP_ADDRESS,
+    printer: &columns::IP_ADDRESS,
     life: Life::since(33),
     ..NETWORKING
 };
@@ -76,7 +77,7 @@ pub(super) static NETWORK_POLICY: Kind = Kind {
         default: policy_default,
         ..NO_HOOKS
     },
-    printer: &printer::NETWORK_POLICY,
+    printer: &columns::NETWORK_POLICY,
     ..NETWORKING
 };
 
@@ -99,7 +100,7 @@ pub(super) static SERVICE_CIDR: Kind = Kind {
     singular: "servicecidr",
     namespaced: false,
     status: true,
-    printer: &printer::SERVICE_CIDR,
+    printer: &columns::SERVICE_CIDR,
     life: Life::since(33),
     ..NETWORKING
 };

@@ -3,11 +3,11 @@
 //! Rules and texts follow kube-apiserver 1.36. Does not know how the objects decide: `rbac` does.
 
 use super::selectors;
-use super::{Hooks, Kind, NO_HOOKS, PLAIN};
-use crate::faults::Faults;
-use crate::meta;
-use crate::names::{self, Complaints};
-use crate::printer;
+use super::{Grants, Hooks, Kind, NO_HOOKS, PLAIN};
+use crate::kinds::columns;
+use crate::machinery::faults::Faults;
+use crate::machinery::json;
+use crate::machinery::names::{self, Complaints};
 use serde_json::{Value, json};
 
 /// The API group of roles and bindings.
@@ -25,12 +25,13 @@ pub(super) static ROLE: Kind = Kind {
     kind: "Role",
     plural: "roles",
     singular: "role",
+    grants: Some(Grants::Rules),
     hooks: Hooks {
         default: default_rules,
         validate: |role, faults| rules(role, true, faults),
         ..NO_HOOKS
     },
-    printer: &printer::NAME_AND_CREATION,
+    printer: &columns::NAME_AND_CREATION,
     ..OF_GROUP
 };
 
@@ -39,12 +40,13 @@ pub(super) static CLUSTER_ROLE: Kind = Kind {
     plural: "clusterroles",
     singular: "clusterrole",
     namespaced: false,
+    grants: Some(Grants::Rules),
     hooks: Hooks {
         default: default_rules,
         validate: cluster_role_validate,
         ..NO_HOOKS
     },
-    printer: &printer::NAME_AND_CREATION,
+    printer: &columns::NAME_AND_CREATION,
     ..OF_GROUP
 };
 
@@ -52,11 +54,12 @@ pub(super) static ROLE_BINDING: Kind = Kind {
     kind: "RoleBinding",
     plural: "rolebindings",
     singular: "rolebinding",
+    grants: Some(Grants::Role),
     hooks: Hooks {
         validate: |binding, faults| binding_validate(binding, &["Role", "ClusterRole"], true, faults),
         ..BINDING_HOOKS
     },
-    printer: &printer::BINDING,
+    printer: &columns::BINDING,
     ..OF_GROUP
 };
 
@@ -65,11 +68,12 @@ pub(super) static CLUSTER_ROLE_BINDING: Kind = Kind {
     plural: "clusterrolebindings",
     singular: "clusterrolebinding",
     namespaced: false,
+    grants: Some(Grants::Role),
     hooks: Hooks {
         validate: |binding, faults| binding_validate(binding, &["ClusterRole"], false, faults),
         ..BINDING_HOOKS
     },
-    printer: &printer::BINDING,
+    printer: &columns::BINDING,
     ..OF_GROUP
 };
 
@@ -98,26 +102,26 @@ fn segment(name: &str) -> Complaints {
 
 /// The list of rules is written even where there is none.
 fn default_rules(object: &mut Value) {
-    meta::default_member(object, "rules", Value::Null);
-    for rule in meta::entries(object, "/rules") {
-        meta::default_member(rule, "verbs", Value::Null);
+    json::default_member(object, "rules", Value::Null);
+    for rule in json::entries(object, "/rules") {
+        json::default_member(rule, "verbs", Value::Null);
     }
 }
 
 fn default_binding(object: &mut Value) {
-    let role = meta::member(object, "roleRef");
+    let role = json::member(object, "roleRef");
     for (name, value) in [("apiGroup", GROUP), ("kind", ""), ("name", "")] {
         role.entry(name).or_insert_with(|| value.into());
     }
     if role["apiGroup"] == "" {
         role.insert("apiGroup".to_owned(), GROUP.into());
     }
-    for subject in meta::entries(object, "/subjects") {
+    for subject in json::entries(object, "/subjects") {
         for name in ["kind", "name"] {
-            meta::default_member(subject, name, "");
+            json::default_member(subject, name, "");
         }
         if subject["kind"] == "User" || subject["kind"] == "Group" {
-            meta::default_member(subject, "apiGroup", GROUP);
+            json::default_member(subject, "apiGroup", GROUP);
         }
     }
 }
@@ -130,7 +134,7 @@ fn rules(role: &Value, namespaced: bool, faults: &mut Faults) {
 
 /// The rules for a policy rule (`ValidatePolicyRule`).
 fn policy_rule(rule: &Value, namespaced: bool, at: &str, faults: &mut Faults) {
-    let is_empty = |field: &str| meta::texts(&rule[field]).is_empty();
+    let is_empty = |field: &str| json::texts(&rule[field]).is_empty();
     if is_empty("verbs") {
         faults.required(format!("{at}.verbs"), "verbs must contain at least one value");
     }
@@ -192,7 +196,7 @@ fn binding_validate(binding: &Value, kinds: &[&str], namespaced: bool, faults: &
     if text("name").is_empty() {
         faults.required("roleRef.name", "");
     }
-    meta::complain(faults, "roleRef.name", text("name"), segment(text("name")));
+    faults.complain("roleRef.name", text("name"), segment(text("name")));
     for (i, subject) in binding["subjects"].as_array().into_iter().flatten().enumerate() {
         subject_validate(subject, namespaced, &format!("subjects[{i}]"), faults);
     }
@@ -208,7 +212,7 @@ fn subject_validate(subject: &Value, namespaced: bool, at: &str, faults: &mut Fa
     match text("kind") {
         "ServiceAccount" => {
             if !name.is_empty() {
-                meta::complain(faults, &name_field, name, names::subdomain(name));
+                faults.complain(&name_field, name, names::subdomain(name));
             }
             faults.one_of(&group_field, group, &[""]);
             if !namespaced && text("namespace").is_empty() {

@@ -2,8 +2,8 @@
 
 use super::core::not_supported;
 use super::{Generation, Kind, PLAIN, Selectable};
-use crate::printer;
-use crate::release::Life;
+use crate::config::release::Life;
+use crate::kinds::columns;
 
 const RESOURCE: Kind = Kind {
     group: "resource.k8s.io",
@@ -26,7 +26,7 @@ pub(super) static RESOURCE_CLAIM: Kind = Kind {
     plural: "resourceclaims",
     singular: "resourceclaim",
     status: true,
-    printer: &printer::RESOURCE_CLAIM,
+    printer: &columns::RESOURCE_CLAIM,
     ..RESOURCE
 };
 
@@ -54,6 +54,6 @@ pub(super) static RESOURCE_SLICE: Kind = Kind {
         },
     ],
     unknown_label: not_supported,
-    printer: &printer::RESOURCE_SLICE,
+    printer: &columns::RESOURCE_SLICE,
     ..RESOURCE
 };

@@ -2,10 +2,11 @@
 
 use super::selectors;
 use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN};
-use crate::faults::Faults;
-use crate::meta;
-use crate::printer;
-use crate::release::Life;
+use crate::config::release::Life;
+use crate::kinds::columns;
+use crate::machinery::faults::Faults;
+use crate::machinery::json;
+use crate::machinery::meta;
 use serde_json::{Value, json};
 
 /// The highest value that a class of users may have.
@@ -22,7 +23,7 @@ pub(super) static PRIORITY_CLASS: Kind = Kind {
     namespaced: false,
     generation: Generation::FromCreation,
     hooks: Hooks {
-        default: |object| meta::default_member(object, "preemptionPolicy", "PreemptLowerPriority"),
+        default: |object| json::default_member(object, "preemptionPolicy", "PreemptLowerPriority"),
         validate: priority_validate,
         validate_update: |new, old, faults| {
             for field in ["value", "preemptionPolicy"] {
@@ -33,7 +34,7 @@ pub(super) static PRIORITY_CLASS: Kind = Kind {
         },
         ..NO_HOOKS
     },
-    printer: &printer::PRIORITY_CLASS,
+    printer: &columns::PRIORITY_CLASS,
     ..PLAIN
 };
 
@@ -83,7 +84,7 @@ pub(super) static RUNTIME_CLASS: Kind = Kind {
     group: "node.k8s.io",
     namespaced: false,
     unconditional_update: false,
-    printer: &printer::RUNTIME_CLASS,
+    printer: &columns::RUNTIME_CLASS,
     life: Life::since(20),
     ..PLAIN
 };
@@ -101,7 +102,7 @@ pub(super) static POD_DISRUPTION_BUDGET: Kind = Kind {
         validate: budget_validate,
         ..NO_HOOKS
     },
-    printer: &printer::POD_DISRUPTION_BUDGET,
+    printer: &columns::POD_DISRUPTION_BUDGET,
     life: Life::since(21),
     ..PLAIN
 };

@@ -2,9 +2,10 @@
 //!
 //! Owns which operator takes how many values. Does not know how selectors select.
 
-use crate::faults::Faults;
-use crate::meta::{self, list, string};
-use crate::names;
+use crate::machinery::faults::Faults;
+use crate::machinery::json::{self, list, string};
+use crate::machinery::meta;
+use crate::machinery::names;
 use serde_json::Value;
 
 const NONE_GIVEN: &str = "must be specified when `operator` is 'In' or 'NotIn'";
@@ -66,7 +67,7 @@ pub(super) fn node_term(term: &Value, field: &str, values: Values, faults: &mut 
 
 /// Only the name of a node can be asked for.
 fn node_field(requirement: &Value, at: &str, faults: &mut Faults) {
-    let values = meta::texts(&requirement["values"]);
+    let values = json::texts(&requirement["values"]);
     match string(requirement, "operator") {
         "In" | "NotIn" if values.len() != 1 => {
             let text = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector";
@@ -78,12 +79,7 @@ fn node_field(requirement: &Value, at: &str, faults: &mut Faults) {
     match string(requirement, "key") {
         "metadata.name" => {
             for (i, value) in values.into_iter().enumerate() {
-                meta::complain(
-                    faults,
-                    &format!("{at}.values[{i}]"),
-                    value,
-                    names::subdomain(value),
-                );
+                faults.complain(&format!("{at}.values[{i}]"), value, names::subdomain(value));
             }
         }
         key => faults.invalid(format!("{at}.key"), key, "not a valid field selector key"),
@@ -101,16 +97,11 @@ fn count(term: &Value, at: &str, faults: &mut Faults) {
 
 fn key_and_values(term: &Value, at: &str, values: Values, faults: &mut Faults) {
     let key = string(term, "key");
-    meta::complain(faults, &format!("{at}.key"), key, names::qualified(key));
+    faults.complain(&format!("{at}.key"), key, names::qualified(key));
     if values == Values::Any {
         return;
     }
-    for (i, value) in meta::texts(&term["values"]).into_iter().enumerate() {
-        meta::complain(
-            faults,
-            &format!("{at}.values[{i}]"),
-            value,
-            names::label_value(value),
-        );
+    for (i, value) in json::texts(&term["values"]).into_iter().enumerate() {
+        faults.complain(&format!("{at}.values[{i}]"), value, names::label_value(value));
     }
 }

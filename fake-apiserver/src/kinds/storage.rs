@@ -2,11 +2,11 @@
 
 use super::volume::{driver_name, inline_validate, protect, source_default};
 use super::{Hooks, Kind, NO_HOOKS, PLAIN, Setting, outdated};
-use crate::faults::Faults;
-use crate::meta;
-use crate::names;
-use crate::printer;
-use crate::release::Life;
+use crate::config::release::Life;
+use crate::kinds::columns;
+use crate::machinery::faults::Faults;
+use crate::machinery::json;
+use crate::machinery::names;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -31,13 +31,13 @@ pub(super) static STORAGE_CLASS: Kind = Kind {
         warn: |new, _| class_warn(new),
         ..NO_HOOKS
     },
-    printer: &printer::STORAGE_CLASS,
+    printer: &columns::STORAGE_CLASS,
     ..PLAIN
 };
 
 fn class_default(object: &mut Value) {
     for (name, value) in [("reclaimPolicy", "Delete"), ("volumeBindingMode", "Immediate")] {
-        meta::default_member(object, name, value);
+        json::default_member(object, name, value);
     }
 }
 
@@ -46,8 +46,7 @@ fn class_validate(object: &Value, faults: &mut Faults) {
     if provisioner.is_empty() {
         faults.required("provisioner", "");
     } else {
-        meta::complain(
-            faults,
+        faults.complain(
             "provisioner",
             &provisioner.to_lowercase(),
             names::qualified(&provisioner.to_lowercase()),
@@ -86,15 +85,15 @@ const PARAMETERS_MAX: usize = 512;
 const PARAMETER_BYTES_MAX: usize = 256 * 1024;
 
 fn parameters(parameters: &Value, may_be_empty: bool, faults: &mut Faults) {
-    let count = meta::pairs(parameters).count();
+    let count = json::pairs(parameters).count();
     if count > PARAMETERS_MAX {
         faults.too_long("parameters", PARAMETERS_MAX);
         return;
     }
-    let bytes: usize = meta::pairs(parameters)
+    let bytes: usize = json::pairs(parameters)
         .map(|(key, value)| key.len() + value.len())
         .sum();
-    if meta::pairs(parameters).any(|(key, _)| key.is_empty()) {
+    if json::pairs(parameters).any(|(key, _)| key.is_empty()) {
         faults.invalid("parameters", "", "field can not be empty.");
     }
     if bytes > PARAMETER_BYTES_MAX {
@@ -106,7 +105,7 @@ fn parameters(parameters: &Value, may_be_empty: bool, faults: &mut Faults) {
 }
 
 fn topologies(terms: &Value, faults: &mut Faults) {
-    let terms = meta::list(terms);
+    let terms = json::list(terms);
     // The real server compares each term with as many empty ones as there are terms, too.
     let mut seen: HashMap<BTreeMap<&str, BTreeSet<&str>>, usize> = HashMap::new();
     seen.insert(BTreeMap::new(), terms.len());
@@ -120,7 +119,7 @@ fn topologies(terms: &Value, faults: &mut Faults) {
             if keys.contains_key(key) {
                 faults.duplicate(format!("{at}[{j}].key"), key);
             }
-            keys.insert(key, meta::texts(&requirement["values"]).into_iter().collect());
+            keys.insert(key, json::texts(&requirement["values"]).into_iter().collect());
         }
         let like_this = seen.entry(keys).or_default();
         for _ in 0..*like_this {
@@ -135,7 +134,7 @@ fn topologies(terms: &Value, faults: &mut Faults) {
 
 fn topology(requirement: &Value, at: &str, faults: &mut Faults) {
     let key = requirement["key"].as_str().unwrap_or_default();
-    let values = meta::texts(&requirement["values"]);
+    let values = json::texts(&requirement["values"]);
     if values.is_empty() {
         faults.required(format!("{at}.values"), "");
     }
@@ -145,13 +144,14 @@ fn topology(requirement: &Value, at: &str, faults: &mut Faults) {
             faults.duplicate(format!("{at}.values[{i}]"), *value);
         }
     }
-    meta::complain(faults, &format!("{at}.key"), key, names::qualified(key));
+    faults.complain(&format!("{at}.key"), key, names::qualified(key));
 }
 
 pub(super) static VOLUME_ATTACHMENT: Kind = Kind {
     group: "storage.k8s.io",
     kind: "VolumeAttachment",
     plural: "volumeattachments",
+    status_resets: &[&["spec"], &["metadata"]],
     singular: "volumeattachment",
     namespaced: false,
     status: true,
@@ -164,7 +164,7 @@ pub(super) static VOLUME_ATTACHMENT: Kind = Kind {
         validate_update: attachment_validate_update,
         ..NO_HOOKS
     },
-    printer: &printer::VOLUME_ATTACHMENT,
+    printer: &columns::VOLUME_ATTACHMENT,
     ..PLAIN
 };
 
@@ -198,10 +198,9 @@ fn attachment_validate(object: &Value, faults: &mut Faults) {
         _ => {}
     }
     let node = text(&spec["nodeName"]);
-    meta::complain(faults, "spec.nodeName", &node, names::subdomain(&node));
+    faults.complain("spec.nodeName", &node, names::subdomain(&node));
     if let Some(volume) = volume.as_str() {
-        meta::complain(
-            faults,
+        faults.complain(
             "spec.source.persistentVolumeName",
             volume,
             names::subdomain(volume),
@@ -243,7 +242,7 @@ pub(super) static VOLUME_ATTRIBUTES_CLASS: Kind = Kind {
         },
         ..NO_HOOKS
     },
-    printer: &printer::VOLUME_ATTRIBUTES_CLASS,
+    printer: &columns::VOLUME_ATTRIBUTES_CLASS,
     life: Life::since(34),
     ..PLAIN
 };
@@ -254,7 +253,7 @@ fn attributes_validate(object: &Value, faults: &mut Faults) {
         faults.required("driverName", "");
     } else {
         let driver = driver.to_lowercase();
-        meta::complain(faults, "driverName", &driver, names::qualified(&driver));
+        faults.complain("driverName", &driver, names::qualified(&driver));
     }
     parameters(&object["parameters"], false, faults);
 }

@@ -2,8 +2,8 @@
 
 use super::volume::claim_spec_default;
 use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Setting, Subresource, core, pod};
-use crate::meta;
-use crate::printer;
+use crate::kinds::columns;
+use crate::machinery::json;
 use serde_json::{Value, json};
 
 /// A row with a status and a generation, as all workloads have them.
@@ -32,7 +32,7 @@ pub(super) static CONTROLLER_REVISION: Kind = Kind {
         validate_update: |new, old, faults| faults.unchanged("data", &new["data"], &old["data"]),
         ..NO_HOOKS
     },
-    printer: &printer::CONTROLLER_REVISION,
+    printer: &columns::CONTROLLER_REVISION,
     ..WORKLOAD
 };
 
@@ -41,7 +41,7 @@ pub(super) static DAEMON_SET: Kind = Kind {
     plural: "daemonsets",
     singular: "daemonset",
     short_names: &["ds"],
-    printer: &printer::DAEMON_SET,
+    printer: &columns::DAEMON_SET,
     hooks: Hooks {
         default: daemon_set_default,
         blank: no_template_generation,
@@ -55,9 +55,10 @@ pub(super) static DAEMON_SET: Kind = Kind {
 pub(super) static DEPLOYMENT: Kind = Kind {
     kind: "Deployment",
     plural: "deployments",
+    status_resets: &[&["spec"], &["metadata", "labels"]],
     singular: "deployment",
     short_names: &["deploy"],
-    printer: &printer::DEPLOYMENT,
+    printer: &columns::DEPLOYMENT,
     subresources: &[Subresource::Scale],
     hooks: Hooks {
         default: deployment_default,
@@ -72,7 +73,7 @@ pub(super) static REPLICA_SET: Kind = Kind {
     plural: "replicasets",
     singular: "replicaset",
     short_names: &["rs"],
-    printer: &printer::REPLICA_SET,
+    printer: &columns::REPLICA_SET,
     subresources: &[Subresource::Scale],
     hooks: Hooks {
         default: replicated_default,
@@ -88,7 +89,7 @@ pub(super) static STATEFUL_SET: Kind = Kind {
     plural: "statefulsets",
     singular: "statefulset",
     short_names: &["sts"],
-    printer: &printer::STATEFUL_SET,
+    printer: &columns::STATEFUL_SET,
     subresources: &[Subresource::Scale],
     hooks: Hooks {
         default: stateful_set_default,
@@ -104,7 +105,7 @@ pub(super) static REPLICATION_CONTROLLER: Kind = Kind {
     plural: "replicationcontrollers",
     singular: "replicationcontroller",
     short_names: &["rc"],
-    printer: &printer::REPLICA_SET,
+    printer: &columns::REPLICA_SET,
     subresources: &[Subresource::Scale],
     hooks: Hooks {
         default: replication_controller_default,
@@ -139,7 +140,7 @@ pub(super) static SERVICE: Kind = Kind {
         },
     ],
     unknown_label: core::not_supported,
-    printer: &printer::SERVICE,
+    printer: &columns::SERVICE,
     ..PLAIN
 };
 
@@ -148,34 +149,34 @@ const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
 
 fn service_default(object: &mut Value) {
     let spec = &mut object["spec"];
-    meta::default_member(spec, "sessionAffinity", "None");
-    meta::default_member(spec, "type", "ClusterIP");
+    json::default_member(spec, "sessionAffinity", "None");
+    json::default_member(spec, "type", "ClusterIP");
     if spec["sessionAffinity"] == "ClientIP" {
         let lasting = json!({"clientIP": {"timeoutSeconds": 10_800}});
-        meta::default_member(spec, "sessionAffinityConfig", lasting);
+        json::default_member(spec, "sessionAffinityConfig", lasting);
     }
-    for port in meta::entries(spec, "/ports") {
-        meta::default_member(port, "protocol", "TCP");
+    for port in json::entries(spec, "/ports") {
+        json::default_member(port, "protocol", "TCP");
         // Nothing was said of a target that is zero or empty.
         if [json!(null), json!(0), json!("")].contains(&port["targetPort"]) {
             port["targetPort"] = port["port"].clone();
         }
     }
     if ["NodePort", "LoadBalancer"].iter().any(|of| spec["type"] == *of) {
-        meta::default_member(spec, "externalTrafficPolicy", "Cluster");
+        json::default_member(spec, "externalTrafficPolicy", "Cluster");
     }
     if spec["type"] == "LoadBalancer" {
-        meta::default_member(spec, "allocateLoadBalancerNodePorts", true);
+        json::default_member(spec, "allocateLoadBalancerNodePorts", true);
     }
     if spec["type"] != "ExternalName" {
-        meta::default_member(spec, "internalTrafficPolicy", "Cluster");
+        json::default_member(spec, "internalTrafficPolicy", "Cluster");
     }
 }
 
 /// The families of addresses, for one of which an address would be given out.
 fn service_create(object: &mut Value, _: &Setting<'_>) {
     let spec = &mut object["spec"];
-    let has_selector = meta::pairs(&spec["selector"]).next().is_some();
+    let has_selector = json::pairs(&spec["selector"]).next().is_some();
     let (families, policy) = match (spec["type"].as_str(), spec["clusterIP"].as_str()) {
         (Some("ExternalName"), _) => return,
         (_, Some("None")) if !has_selector => (json!(["IPv4", "IPv6"]), "RequireDualStack"),
@@ -183,10 +184,10 @@ fn service_create(object: &mut Value, _: &Setting<'_>) {
     };
     if let Some(address) = spec["clusterIP"].as_str().filter(|address| !address.is_empty()) {
         let addresses = json!([address]);
-        meta::default_member(spec, "clusterIPs", addresses);
+        json::default_member(spec, "clusterIPs", addresses);
     }
-    meta::default_member(spec, "ipFamilies", families);
-    meta::default_member(spec, "ipFamilyPolicy", policy);
+    json::default_member(spec, "ipFamilies", families);
+    json::default_member(spec, "ipFamilyPolicy", policy);
 }
 
 /// The number of replicas is no pointer inside the real server.
@@ -200,7 +201,7 @@ fn no_template_generation(object: &mut Value) {
 }
 
 fn set_template_generation(object: &mut Value, generation: i64) {
-    let annotations = meta::member(meta::slot(object, "metadata"), "annotations");
+    let annotations = json::member(json::slot(object, "metadata"), "annotations");
     annotations.insert(TEMPLATE_GENERATION.to_owned(), generation.to_string().into());
 }
 
@@ -215,7 +216,7 @@ fn daemon_set_update(new: &mut Value, old: &Value, _: &Setting<'_>) {
 /// Fills in members of the spec, and the template of its pods.
 fn spec_default(object: &mut Value, members: &[(&str, Value)]) {
     for (name, value) in members {
-        meta::default_member(&mut object["spec"], name, value.clone());
+        json::default_member(&mut object["spec"], name, value.clone());
     }
     if let Some(template) = object.pointer_mut("/spec/template") {
         pod::template_default(template);
@@ -224,7 +225,7 @@ fn spec_default(object: &mut Value, members: &[(&str, Value)]) {
 
 /// The template's generation is there before anybody is asked for it, as far as field managers go.
 fn daemon_set_default(object: &mut Value) {
-    let annotations = meta::member(meta::slot(object, "metadata"), "annotations");
+    let annotations = json::member(json::slot(object, "metadata"), "annotations");
     annotations
         .entry(TEMPLATE_GENERATION)
         .or_insert_with(|| "0".into());
@@ -234,13 +235,13 @@ fn daemon_set_default(object: &mut Value) {
 
 /// Fills in how pods are replaced: one after another, unless something else is said.
 fn rolling_default(object: &mut Value, rolling: &Value) {
-    let strategy = meta::member(meta::slot(object, "spec"), "updateStrategy");
+    let strategy = json::member(json::slot(object, "spec"), "updateStrategy");
     let kind = strategy.entry("type").or_insert_with(|| "RollingUpdate".into());
     if kind == "RollingUpdate" {
         let own = strategy.entry("rollingUpdate").or_insert(Value::Null);
         for (name, value) in rolling.as_object().into_iter().flatten() {
             if own.get(name).is_none() {
-                meta::slot(own, name).clone_from(value);
+                json::slot(own, name).clone_from(value);
             }
         }
     }
@@ -261,7 +262,7 @@ fn deployment_default(object: &mut Value) {
         }
         Some(_) => strategy.clone(),
     };
-    meta::assign(&mut object["spec"], "strategy", strategy);
+    json::assign(&mut object["spec"], "strategy", strategy);
     spec_default(
         object,
         &[
@@ -280,15 +281,15 @@ fn replicated_default(object: &mut Value) {
 fn replication_controller_default(object: &mut Value) {
     let labels = object["spec"]["template"]["metadata"]["labels"].clone();
     if labels.is_object() {
-        meta::default_member(&mut object["spec"], "selector", labels.clone());
-        meta::default_member(&mut object["metadata"], "labels", labels);
+        json::default_member(&mut object["spec"], "selector", labels.clone());
+        json::default_member(&mut object["metadata"], "labels", labels);
     }
     replicated_default(object);
 }
 
 fn stateful_set_default(object: &mut Value) {
     rolling_default(object, &json!({"partition": 0}));
-    for claim in meta::entries(object, "/spec/volumeClaimTemplates") {
+    for claim in json::entries(object, "/spec/volumeClaimTemplates") {
         claim["apiVersion"] = "v1".into();
         claim["kind"] = "PersistentVolumeClaim".into();
         claim["status"] = json!({"phase": "Pending"});

@@ -8,8 +8,8 @@ mod rule;
 
 pub use rule::{Chance, Effect, Match, Rule, RuleError};
 
+use crate::machinery::status::Status;
 use crate::observe::{ResourcePath, RuleId, Verb};
-use crate::status::Status;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use refusal::refusal;

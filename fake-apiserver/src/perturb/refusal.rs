@@ -2,8 +2,8 @@
 //!
 //! Does not know rules.
 
+use crate::machinery::status::{Status, Subject};
 use crate::observe::ResourcePath;
-use crate::status::{Status, Subject};
 
 /// Reasons and texts of refusals, as the real server has them. Other codes have neither.
 const REFUSALS: [(u16, &str, &str); 6] = [

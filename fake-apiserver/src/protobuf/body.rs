@@ -3,8 +3,8 @@
 use super::Fault;
 use super::decode::{Budget, object};
 use super::envelope::Envelope;
-use crate::document::summary;
-use crate::status::Status;
+use crate::machinery::document::summary;
+use crate::machinery::status::Status;
 use serde_json::Value;
 
 /// Decodes a request body into the JSON that stands for the same object.

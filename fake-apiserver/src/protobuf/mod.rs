@@ -20,7 +20,7 @@ pub(crate) use body::decode;
 pub(crate) use encode::{Encoded, encode, list};
 pub(crate) use envelope::watch_frame;
 
-use crate::status::Status;
+use crate::machinery::status::Status;
 use serde_json::Value;
 
 /// The media type of bodies.

@@ -5,7 +5,7 @@
 use super::Fault;
 use super::table::Type;
 use super::wire::{BYTES, Reader, VARINT, put_bytes, put_number};
-use crate::quantity::{Quantity, QuantityError};
+use crate::machinery::quantity::{Quantity, QuantityError};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use jiff::Timestamp;

@@ -3,7 +3,7 @@
 use super::maker::Maker;
 use super::{decode, encode, is_known, list};
 use crate::kinds::KINDS;
-use crate::status::Status;
+use crate::machinery::status::Status;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 

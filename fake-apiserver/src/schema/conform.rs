@@ -4,8 +4,9 @@
 //! what is empty vanishes or appears as its field demands; quantities and times become canonical. Knows no rule about
 //! values beyond their form.
 
-use super::{Field, Form, Presence, Type};
-use crate::quantity::{Quantity, QuantityError};
+use super::types::{Field, Form, Presence, Type};
+use crate::machinery::go;
+use crate::machinery::quantity::{Quantity, QuantityError};
 use base64::Engine;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -104,6 +105,35 @@ pub(crate) fn conform(of: &'static Type, object: &mut Value) -> Result<Vec<Strin
         members.extend(kept);
     }
     outcome.map(|()| unknown)
+}
+
+impl Type {
+    /// An object of which nothing was set.
+    pub(crate) fn nothing(&self) -> &Value {
+        self.nothing.get_or_init(|| empty(self))
+    }
+}
+
+impl Form {
+    /// The Go type, as decoding errors name it.
+    fn go_name(&self) -> String {
+        match self {
+            Self::Raw => "interface {}".to_owned(),
+            Self::Bool => "bool".to_owned(),
+            Self::Int32 => "int32".to_owned(),
+            Self::Int64 => "int64".to_owned(),
+            Self::Text(go) => (*go).to_owned(),
+            Self::Bytes => "[]uint8".to_owned(),
+            Self::Quantity => "resource.Quantity".to_owned(),
+            Self::Time => "v1.Time".to_owned(),
+            Self::MicroTime => "v1.MicroTime".to_owned(),
+            Self::IntOrString => "intstr.IntOrString".to_owned(),
+            Self::Struct(id) => id.get().go_name().to_owned(),
+            Self::List(inner) => format!("[]{}", inner.go_name()),
+            Self::Map(inner) if **inner == Self::Quantity => "v1.ResourceList".to_owned(),
+            Self::Map(inner) => format!("map[string]{}", inner.go_name()),
+        }
+    }
 }
 
 /// The value that a field of this form has when nothing was set.
@@ -308,14 +338,8 @@ fn time(text: &str, (layout, format): Layout) -> Result<String, String> {
 }
 
 fn bytes(text: &str) -> Result<(), String> {
-    use base64::DecodeError::{InvalidByte, InvalidLastSymbol};
-    match base64::engine::general_purpose::STANDARD.decode(text) {
-        Ok(_) => Ok(()),
-        Err(InvalidByte(at, _) | InvalidLastSymbol(at, _)) => {
-            Err(format!("illegal base64 data at input byte {at}"))
-        }
-        Err(_) => Err(format!("illegal base64 data at input byte {}", text.len())),
-    }
+    let decoded = base64::engine::general_purpose::STANDARD.decode(text);
+    decoded.map(drop).map_err(|error| go::no_base64(text, &error))
 }
 
 /// The struct without a name in JSON that has this field.
@@ -331,12 +355,12 @@ fn embedded(of: &Type, field: &str) -> Option<&'static str> {
 }
 
 impl Place<'_> {
-    fn mismatch(&self, value: &Value, go: &str) -> String {
+    fn mismatch(&self, value: &Value, wanted: &str) -> String {
         let found = match value {
             Value::Null => "null".to_owned(),
             Value::Bool(_) => "bool".to_owned(),
             // A number that would fit but for its value is named.
-            Value::Number(n) if go.starts_with("int") => format!("number {n}"),
+            Value::Number(n) if wanted.starts_with("int") => format!("number {n}"),
             Value::Number(_) => "number".to_owned(),
             Value::String(_) => "string".to_owned(),
             Value::Array(_) => "array".to_owned(),
@@ -354,14 +378,15 @@ impl Place<'_> {
             place = at.parent;
         }
         names.reverse();
-        match owner {
-            None => format!("json: cannot unmarshal {found} into Go value of type {go}"),
+        let into = match owner {
+            None => format!("value of type {wanted}"),
             Some(owner) => format!(
-                "json: cannot unmarshal {found} into Go struct field {}.{} of type {go}",
+                "struct field {}.{} of type {wanted}",
                 owner.short_name(),
                 names.join(".")
             ),
-        }
+        };
+        go::cannot_unmarshal(&found, &into)
     }
 
     /// The path as strict decoding reports it, with keys and indices.

@@ -7,16 +7,53 @@
 //!
 //! Both files are parts of the program, so that what cannot be read is a bug: it panics, and any test shows it.
 
-use super::{Field, Form, Ownership, Presence, Strategy, Type, TypeId};
+use super::types::{Field, Form, Ownership, Presence, Strategy, Type, TypeId};
+use crate::kinds::Kind;
 use crate::protobuf::table::{self as wire, Empty, Message, Shape, TABLE};
 use std::collections::HashMap;
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
+
+/// All types, by the numbers that they have in the table of messages.
+static TYPES: LazyLock<Vec<Type>> = LazyLock::new(read);
 
 /// Notes by type and field; those on a type itself are under no field.
 type Notes = HashMap<(&'static str, &'static str), &'static str>;
 
+impl TypeId {
+    pub(crate) fn get(self) -> &'static Type {
+        &TYPES[self.0]
+    }
+}
+
+impl Type {
+    /// The type of a kind's objects.
+    pub(crate) fn of(kind: &Kind) -> &'static Self {
+        Self::find(&kind.api_version(), kind.kind)
+            .expect("a test holds that every served kind is in the table")
+    }
+
+    /// The type of objects by what they say of themselves.
+    pub(crate) fn find(api_version: &str, kind: &str) -> Option<&'static Self> {
+        TABLE.kind(api_version, kind).map(|id| &TYPES[id])
+    }
+
+    /// Whether a Go type with this name, without its package, is a struct.
+    pub(crate) fn is_struct(short_name: &str) -> bool {
+        TYPES.iter().any(|of| of.short_name() == short_name)
+    }
+
+    /// Whether a struct with this name, without its package, has a time as the field of that name.
+    pub(crate) fn has_time(short_name: &str, field: &str) -> bool {
+        let mut named = TYPES.iter().filter(|of| of.short_name() == short_name);
+        named.any(|of| {
+            of.field(field)
+                .is_some_and(|field| matches!(field.form, Form::Time | Form::MicroTime))
+        })
+    }
+}
+
 /// All types, in the order of the messages.
-pub(super) fn read() -> Vec<Type> {
+fn read() -> Vec<Type> {
     let notes = notes(include_str!("notes.txt"));
     let mut types: Vec<Type> = Vec::with_capacity(TABLE.messages.len());
     for message in &TABLE.messages {

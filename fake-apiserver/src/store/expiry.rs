@@ -6,12 +6,15 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// An object: the number of its resource, and its key.
+pub(super) type Spot = (usize, Arc<str>);
+
 /// The last writes of objects that are kept for a while.
 pub(super) struct Expiry {
     keep: Duration,
-    written: HashMap<Arc<str>, Instant>,
+    written: HashMap<Spot, Instant>,
     /// When to look at an object again, earliest first. One that was written since is put back.
-    due: VecDeque<(Instant, Arc<str>)>,
+    due: VecDeque<(Instant, Spot)>,
 }
 
 impl Expiry {
@@ -23,30 +26,29 @@ impl Expiry {
         }
     }
 
-    pub(super) fn wrote(&mut self, key: &str, now: Instant) {
-        let key: Arc<str> = key.into();
-        if self.written.insert(key.clone(), now).is_none() {
-            self.due.push_back((now + self.keep, key));
+    pub(super) fn wrote(&mut self, spot: Spot, now: Instant) {
+        if self.written.insert(spot.clone(), now).is_none() {
+            self.due.push_back((now + self.keep, spot));
         }
     }
 
-    pub(super) fn removed(&mut self, key: &str) {
-        self.written.remove(key);
+    pub(super) fn removed(&mut self, spot: &Spot) {
+        self.written.remove(spot);
     }
 
     /// An object whose time has come.
-    pub(super) fn next(&mut self, now: Instant) -> Option<Arc<str>> {
+    pub(super) fn next(&mut self, now: Instant) -> Option<Spot> {
         while self.due.front().is_some_and(|(due, _)| *due <= now) {
-            let (_, key) = self.due.pop_front()?;
-            let Some(written) = self.written.get(&key) else {
+            let (_, spot) = self.due.pop_front()?;
+            let Some(written) = self.written.get(&spot) else {
                 continue;
             };
             let end = *written + self.keep;
             if end <= now {
-                self.written.remove(&key);
-                return Some(key);
+                self.written.remove(&spot);
+                return Some(spot);
             }
-            self.due.push_back((end, key));
+            self.due.push_back((end, spot));
         }
         None
     }
@@ -58,17 +60,18 @@ mod tests {
 
     #[test]
     fn what_is_written_again_is_kept_longer() {
+        let spot = |key: &str| (0, key.into());
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
         let mut expiry = Expiry::new(Duration::from_secs(10));
         for (key, seconds) in [("a", 0), ("b", 1), ("a", 5), ("c", 6)] {
-            expiry.wrote(key, at(seconds));
+            expiry.wrote(spot(key), at(seconds));
         }
-        expiry.removed("c");
+        expiry.removed(&spot("c"));
         assert_eq!(expiry.next(at(10)), None);
-        assert_eq!(expiry.next(at(14)).as_deref(), Some("b"));
+        assert_eq!(expiry.next(at(14)), Some(spot("b")));
         assert_eq!(expiry.next(at(14)), None);
-        assert_eq!(expiry.next(at(16)).as_deref(), Some("a"));
+        assert_eq!(expiry.next(at(16)), Some(spot("a")));
         assert_eq!(expiry.next(at(99)), None);
     }
 }

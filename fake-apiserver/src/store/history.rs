@@ -4,7 +4,7 @@
 //! deletion still learns of it.
 
 use crate::kinds::Kind;
-use crate::meta;
+use crate::machinery::meta;
 use crate::object::{Object, Objects};
 use crate::observe::{Change, Event};
 use imbl::OrdMap;

@@ -3,6 +3,8 @@
 //! The single write path is `Txn::commit`: one lock orders revision, log, watchers and observer. Does no I/O and
 //! does not know what a valid object is; `verbs` decides that while holding a transaction.
 
+pub(crate) mod activity;
+mod clock;
 mod expiry;
 mod frames;
 mod history;
@@ -22,21 +24,20 @@ pub(crate) use txn::{FollowUp, Txn};
 pub(crate) use watcher::{Batch, Delivered, Selection, Start, Watcher};
 use watchers::Watchers;
 
-use crate::activity::Activity;
-use crate::auth::{Authenticator, User};
-use crate::clock::Clock;
+use self::activity::Activity;
+use self::clock::Clock;
+use crate::access::auth::{Authenticator, User};
+use crate::access::rbac::{Attributes, Authorizer, Decision, Sources};
+use crate::config::options::{Limits, ServerOptions};
+use crate::config::release::Profile;
 use crate::kinds::{KINDS, Kind};
-use crate::object::{Object, Objects};
+use crate::machinery::status::Status;
+use crate::object::Objects;
 use crate::observe::{Event, Observer, WatchEnd};
-use crate::options::{Limits, ServerOptions};
 use crate::perturb::Table;
-use crate::rbac::{Attributes, Authorizer, Decision, Sources};
-use crate::release::Profile;
-use crate::status::Status;
 use parking_lot::{Mutex, RwLock};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
-use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -242,21 +243,4 @@ impl State {
     fn policy_sources(&self) -> Sources {
         Sources::read(|kind| self.shelves[kind.shelf()].objects.clone())
     }
-}
-
-/// The objects of one namespace, or all of them.
-pub(crate) fn namespace_range<'a>(
-    objects: &'a Objects,
-    namespace: Option<&str>,
-) -> impl Iterator<Item = (&'a Arc<str>, &'a Arc<Object>)> + use<'a> {
-    let bounds = match namespace {
-        // "0" is the character after "/".
-        Some(namespace) => (
-            Bound::Included(format!("{namespace}/")),
-            Bound::Excluded(format!("{namespace}0")),
-        ),
-        None => (Bound::Unbounded, Bound::Unbounded),
-    };
-    let bounds: (Bound<Arc<str>>, Bound<Arc<str>>) = (bounds.0.map(Arc::from), bounds.1.map(Arc::from));
-    objects.range(bounds)
 }

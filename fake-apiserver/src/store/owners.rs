@@ -3,7 +3,7 @@
 //! Kept up to date by every commit. Decides nothing: `verbs::garbage` does.
 
 use crate::kinds::Kind;
-use crate::meta;
+use crate::machinery::meta;
 use crate::object::Object;
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap, VecDeque};

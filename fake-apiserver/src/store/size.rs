@@ -4,9 +4,9 @@
 //! resourceVersion.
 
 use crate::kinds::Kind;
-use crate::meta;
+use crate::machinery::meta;
+use crate::machinery::status::Status;
 use crate::object::Object;
-use crate::status::Status;
 
 /// Bytes that etcd takes in one request (`--max-request-bytes`), and that its client sends in one.
 const TAKEN_BYTES_MAX: usize = 1536 * 1024;

@@ -5,17 +5,17 @@
 
 use super::history::{self, Gone, Logged};
 use super::watcher::{Head, Inbox, Selection, Start, Watcher};
-use super::{Frames, Snapshot, State, Store, namespace_range, size};
-use crate::auth::{Authenticated, Claim, User};
-use crate::kinds::{EVENT, KINDS, Kind};
-use crate::managed;
-use crate::meta;
-use crate::object::Object;
+use super::{Frames, Snapshot, State, Store, size};
+use crate::access::auth::{Authenticated, Claim, User};
+use crate::access::rbac::{self, Attributes, Decision, Rule};
+use crate::config::options::ServerOptions;
+use crate::config::release::Profile;
+use crate::kinds::{KINDS, Kind};
+use crate::machinery::meta;
+use crate::machinery::status::Status;
+use crate::object::{Object, namespace_range};
 use crate::observe::{Change, Event};
-use crate::options::ServerOptions;
-use crate::rbac::{self, Attributes, Decision, Rule};
-use crate::release::Profile;
-use crate::status::Status;
+use crate::patch::managed;
 use parking_lot::{Mutex, MutexGuard};
 use rand::RngExt;
 use serde_json::Value;
@@ -229,10 +229,11 @@ impl Txn<'_> {
             }
         };
         let after = Some(&*shown).filter(|_| change != Change::Deleted);
-        if std::ptr::eq(kind.stored(), EVENT) {
+        if kind.stored().expires {
+            let spot = (shelf_number, key.into());
             match after {
-                Some(_) => state.expiry.wrote(key, Instant::now()),
-                None => state.expiry.removed(key),
+                Some(_) => state.expiry.wrote(spot, Instant::now()),
+                None => state.expiry.removed(&spot),
             }
         }
         state.owners.note(shelf_number, key, old.as_deref(), after);
@@ -342,9 +343,10 @@ impl Txn<'_> {
         self.state.owners.park((kind.shelf(), key.clone()));
     }
 
-    /// The key of an event whose time has come.
-    pub(crate) fn next_expired(&mut self) -> Option<Arc<str>> {
-        self.state.expiry.next(Instant::now())
+    /// The next object whose time has come, of those that are kept for a while only.
+    pub(crate) fn next_expired(&mut self) -> Option<(&'static Kind, Arc<str>)> {
+        let (shelf, key) = self.state.expiry.next(Instant::now())?;
+        Some((KINDS[shelf], key))
     }
 
     pub(crate) fn has_garbage(&self) -> bool {

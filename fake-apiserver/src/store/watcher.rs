@@ -5,14 +5,13 @@
 
 use super::frames::Frames;
 use super::history::{Log, Logged, place};
-use super::namespace_range;
-use crate::activity::{Activity, Busy};
 use crate::kinds::Kind;
-use crate::meta;
-use crate::object::{Object, Objects};
+use crate::machinery::meta;
+use crate::machinery::selector::{FieldSelector, LabelSelector};
+use crate::object::{Object, Objects, namespace_range};
 use crate::observe::RuleId;
 use crate::observe::{Change, Event, WatchEnd};
-use crate::selector::{FieldSelector, LabelSelector};
+use crate::store::activity::{Activity, Busy};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::ops::Bound;

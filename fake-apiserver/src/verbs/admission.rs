@@ -5,14 +5,14 @@
 
 use super::call::Target;
 use super::token_volume;
-use crate::faults::Cause;
 use crate::kinds::{
-    Kind, NAMESPACE, PERSISTENT_VOLUME_CLAIM, POD, PRIORITY_CLASS, Part, RUNTIME_CLASS, SERVICE_ACCOUNT,
-    STORAGE_CLASS,
+    Admission, Kind, NAMESPACE, PRIORITY_CLASS, Part, RUNTIME_CLASS, SERVICE_ACCOUNT, STORAGE_CLASS,
 };
-use crate::meta;
-use crate::quantity::Quantity;
-use crate::status::Status;
+use crate::machinery::faults::Cause;
+use crate::machinery::json;
+use crate::machinery::meta;
+use crate::machinery::quantity::Quantity;
+use crate::machinery::status::Status;
 use crate::store::Txn;
 use serde_json::Value;
 use std::cmp::Reverse;
@@ -25,13 +25,14 @@ const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
 /// Admits a new object: completes it, or refuses it.
 pub(super) fn admit(txn: &mut Txn<'_>, kind: &'static Kind, object: &mut Value) -> Result<(), Status> {
     namespace(txn, kind, object)?;
-    if std::ptr::eq(kind, POD) {
-        priority(txn, object)?;
-        runtime_class(txn, object)?;
-        return service_account(txn, object);
-    }
-    if std::ptr::eq(kind, PERSISTENT_VOLUME_CLAIM) {
-        default_class(txn, object);
+    for plugin in kind.admission {
+        match plugin {
+            Admission::Priority => priority(txn, kind, object)?,
+            Admission::RuntimeClass => runtime_class(txn, kind, object)?,
+            Admission::ServiceAccount => service_account(txn, kind, object)?,
+            Admission::DefaultStorageClass => default_class(txn, object),
+            Admission::PersistentVolumeClaimResize => {}
+        }
     }
     Ok(())
 }
@@ -62,7 +63,11 @@ fn namespace(txn: &Txn<'_>, kind: &Kind, object: &Value) -> Result<(), Status> {
 
 /// PersistentVolumeClaimResize: a claim grows only once it is bound, and if its class lets it.
 pub(super) fn admit_change(txn: &Txn<'_>, target: &Target, new: &Value, old: &Value) -> Result<(), Status> {
-    if !std::ptr::eq(target.kind, PERSISTENT_VOLUME_CLAIM) || target.part != Part::Main {
+    let is_judged = target
+        .kind
+        .admission
+        .contains(&Admission::PersistentVolumeClaimResize);
+    if !is_judged || target.part != Part::Main {
         return Ok(());
     }
     let size = |claim: &Value| {
@@ -93,8 +98,8 @@ pub(super) fn admit_change(txn: &Txn<'_>, target: &Target, new: &Value, old: &Va
 }
 
 /// A pod has the priority of its class, or of the default one, or none.
-fn priority(txn: &Txn<'_>, pod: &mut Value) -> Result<(), Status> {
-    let refuse = |pod: &Value, why: &str| Status::forbidden(POD.resource(), meta::text(pod, "name"), why);
+fn priority(txn: &Txn<'_>, kind: &Kind, pod: &mut Value) -> Result<(), Status> {
+    let refuse = |pod: &Value, why: &str| Status::forbidden(kind.resource(), meta::text(pod, "name"), why);
     let name = pod["spec"]["priorityClassName"].as_str().unwrap_or_default();
     let class = if name.is_empty() {
         let classes = txn.snapshot(PRIORITY_CLASS).objects;
@@ -132,7 +137,7 @@ fn priority(txn: &Txn<'_>, pod: &mut Value) -> Result<(), Status> {
         );
         return Err(refuse(pod, &why));
     }
-    let spec = meta::member(pod, "spec");
+    let spec = json::member(pod, "spec");
     spec.insert("priority".to_owned(), value.into());
     if let Some(class) = class {
         spec.insert("priorityClassName".to_owned(), meta::text(class, "name").into());
@@ -143,17 +148,17 @@ fn priority(txn: &Txn<'_>, pod: &mut Value) -> Result<(), Status> {
 }
 
 /// RuntimeClass: the class that a pod names is there.
-fn runtime_class(txn: &Txn<'_>, pod: &Value) -> Result<(), Status> {
+fn runtime_class(txn: &Txn<'_>, kind: &Kind, pod: &Value) -> Result<(), Status> {
     let name = pod["spec"]["runtimeClassName"].as_str().unwrap_or_default();
     if name.is_empty() || txn.get(RUNTIME_CLASS, name).is_some() {
         return Ok(());
     }
     let why = format!("pod rejected: RuntimeClass {name:?} not found");
-    Err(Status::forbidden(POD.resource(), meta::text(pod, "name"), &why))
+    Err(Status::forbidden(kind.resource(), meta::text(pod, "name"), &why))
 }
 
 /// A pod needs its service account, and gets a volume with a token of it. Where there are no kubelets there is nobody to make accounts, nor to use them.
-fn service_account(txn: &mut Txn<'_>, pod: &mut Value) -> Result<(), Status> {
+fn service_account(txn: &mut Txn<'_>, kind: &Kind, pod: &mut Value) -> Result<(), Status> {
     if txn.options().kubelet_less {
         return Ok(());
     }
@@ -167,9 +172,9 @@ fn service_account(txn: &mut Txn<'_>, pod: &mut Value) -> Result<(), Status> {
         let why = format!(
             "error looking up service account {namespace}/{account}: serviceaccount {account:?} not found"
         );
-        return Err(Status::forbidden(POD.resource(), meta::text(pod, "name"), &why));
+        return Err(Status::forbidden(kind.resource(), meta::text(pod, "name"), &why));
     };
-    let spec = meta::member(pod, "spec");
+    let spec = json::member(pod, "spec");
     for name in ["serviceAccount", "serviceAccountName"] {
         spec.insert(name.to_owned(), meta::text(&found.value, "name").into());
     }

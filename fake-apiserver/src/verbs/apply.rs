@@ -10,11 +10,11 @@ use super::escalation::may_create;
 use super::read::existing;
 use super::shown::shown;
 use super::write::replace;
-use crate::document::Document;
 use crate::kinds::Part;
-use crate::managed;
-use crate::meta;
-use crate::status::Status;
+use crate::machinery::document::Document;
+use crate::machinery::meta;
+use crate::machinery::status::Status;
+use crate::patch::managed;
 use crate::store::Txn;
 use serde_json::Value;
 

@@ -6,10 +6,11 @@ use super::decode;
 use super::options::dry_run;
 use super::read::existing;
 use super::write::wrong_uid;
-use crate::faults::Faults;
 use crate::kinds::POD;
-use crate::meta;
-use crate::status::{Status, Subject};
+use crate::machinery::faults::Faults;
+use crate::machinery::json;
+use crate::machinery::meta;
+use crate::machinery::status::{Status, Subject};
 use crate::store::Txn;
 use serde_json::{Value, json};
 
@@ -33,8 +34,8 @@ pub(super) fn bind(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     refuse_bound(&pod, binding, node)?;
     pod["spec"]["nodeName"] = node.into();
     for field in ["annotations", "labels"] {
-        for (key, value) in meta::pairs(&binding["metadata"][field]) {
-            meta::member(&mut pod["metadata"], field).insert(key.to_owned(), value.into());
+        for (key, value) in json::pairs(&binding["metadata"][field]) {
+            json::member(&mut pod["metadata"], field).insert(key.to_owned(), value.into());
         }
     }
     scheduled(&mut pod, &txn.now);
@@ -107,7 +108,7 @@ fn refuse_bound(pod: &Value, binding: &Value, node: &str) -> Result<(), Status> 
 fn scheduled(pod: &mut Value, now: &str) {
     let condition =
         json!({"type": "PodScheduled", "status": "True", "lastProbeTime": null, "lastTransitionTime": now});
-    let list = meta::member(pod, "status")
+    let list = json::member(pod, "status")
         .entry("conditions")
         .or_insert_with(|| json!([]));
     let Some(list) = list.as_array_mut() else { return };

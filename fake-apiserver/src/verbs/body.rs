@@ -4,8 +4,8 @@
 
 use super::call::Target;
 use crate::kinds::Kind;
-use crate::meta;
-use crate::status::Status;
+use crate::machinery::meta;
+use crate::machinery::status::Status;
 use serde_json::Value;
 
 /// The refusal of a request that needs a body and has none.

@@ -2,14 +2,15 @@
 //!
 //! Owns what a request is made of. Does not know how it was encoded or what it will do.
 
-use crate::auth::User;
-use crate::document::Document;
+use crate::access::auth::User;
 use crate::kinds::{Kind, Part};
-use crate::managed::{self, Writer};
-use crate::meta;
+use crate::machinery::document::Document;
+use crate::machinery::go;
+use crate::machinery::meta;
+use crate::machinery::status::Status;
 use crate::object::Object;
 use crate::observe::{ResourcePath, Verb};
-use crate::status::Status;
+use crate::patch::managed::{self, Writer};
 use crate::store::{Selection, Snapshot, Watcher};
 use serde_json::Value;
 use std::sync::Arc;
@@ -126,14 +127,9 @@ impl Call {
     /// What the client calls itself, without its version.
     fn client(&self) -> &str {
         let name = self.agent.split('/').next().unwrap_or_default();
-        let end = name.find(|c: char| !is_print(c)).unwrap_or(name.len());
+        let end = name.find(|c: char| !go::is_print(c)).unwrap_or(name.len());
         &name[..name.floor_char_boundary(end.min(managed::NAME_MAX))]
     }
-}
-
-/// Whether Go counts a character as printable.
-pub(crate) fn is_print(c: char) -> bool {
-    c == ' ' || !(c.is_control() || c.is_whitespace() || ('\u{200b}'..='\u{200f}').contains(&c))
 }
 
 impl Target {
@@ -216,6 +212,6 @@ impl Params {
         };
         text.parse()
             .map(Some)
-            .map_err(|_| Status::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax")))
+            .map_err(|_| Status::bad_request(go::no_number("ParseInt", text)))
     }
 }

@@ -10,12 +10,13 @@ use super::options::WriteOptions;
 use super::shown::shown;
 use super::write::setting;
 use super::{admission, escalation};
-use crate::faults::Faults;
-use crate::kinds::{Generation, Kind, NAMESPACE};
-use crate::meta;
+use crate::kinds::{Generation, Kind};
+use crate::machinery::faults::Faults;
+use crate::machinery::json;
+use crate::machinery::meta;
+use crate::machinery::status::Status;
 use crate::object::Object;
 use crate::schema::{Type, zero};
-use crate::status::Status;
 use crate::store::{FollowUp, Txn};
 use rand::RngExt;
 use serde_json::Value;
@@ -63,7 +64,7 @@ pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> R
     txn.warnings.extend((kind.hooks.warn)(&object, &Value::Null));
     txn.warnings.extend(kind.caveat.map(str::to_owned));
     let object = txn.put_limited(kind, &key, object)?;
-    if std::ptr::eq(kind, NAMESPACE) {
+    if kind.end.is_some() {
         txn.owe(FollowUp::NamespaceCreated(key));
     }
     Ok(Answer::Object {
@@ -83,10 +84,9 @@ fn prepare(txn: &mut Txn<'_>, kind: &'static Kind, object: &mut Value) -> Result
         ));
     }
     let stored = kind.stored();
-    if stored.status && stored.plural != "nodes" {
-        // Only the kubelet's registration may bring a status along.
+    if stored.status && !stored.keeps_status {
         let empty = Type::of(stored).field("status").map(|field| zero(&field.form));
-        meta::assign(object, "status", empty.unwrap_or_default());
+        json::assign(object, "status", empty.unwrap_or_default());
     }
     for field in ["deletionTimestamp", "deletionGracePeriodSeconds"] {
         meta::set(object, field, None);

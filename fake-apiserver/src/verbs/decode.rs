@@ -3,12 +3,13 @@
 //! Owns the order and the texts of decoding. What a kind consists of comes from the schema.
 
 use super::call::Patch;
-use crate::document::Document;
-use crate::faults::Faults;
 use crate::kinds::Kind;
-use crate::meta;
+use crate::machinery::document::Document;
+use crate::machinery::faults::Faults;
+use crate::machinery::go;
+use crate::machinery::meta;
+use crate::machinery::status::{Status, Subject};
 use crate::schema::{Type, conform};
-use crate::status::{Status, Subject};
 use serde_json::{Value, json};
 
 /// A decoded object, in the form in which it is stored.
@@ -184,7 +185,7 @@ fn unstructured(why: &str) -> String {
     let owner = place.and_then(|(place, _)| Some((place.split('.').next()?, place.rsplit('.').next()?)));
     if owner.is_some_and(|(owner, field)| Type::has_time(owner, field)) {
         // Times read themselves.
-        return format!("json: cannot unmarshal {found} into Go value of type string");
+        return go::cannot_unmarshal(found, "value of type string");
     }
     let wanted = rest.rsplit_once("of type ").map_or(rest, |(_, wanted)| wanted);
     let (found, number) = found.split_once(' ').unwrap_or((found, ""));

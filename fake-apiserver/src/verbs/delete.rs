@@ -5,21 +5,19 @@ use super::delete_options::DeleteOptions;
 use super::list::{self, selected, selection};
 use super::read::existing;
 use super::remove::{remove, remove_each};
-use crate::kinds::NAMESPACE;
+use crate::machinery::status::Status;
 use crate::object::Object;
-use crate::status::Status;
 use crate::store::{Snapshot, Txn};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Namespaces that every cluster needs.
-const IMMORTAL: [&str; 3] = ["default", "kube-public", "kube-system"];
 pub(super) fn delete(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let options = DeleteOptions::read(&call.params, body(&call.payload))?;
     txn.dry_run = options.dry_run;
-    if std::ptr::eq(call.target.kind, NAMESPACE) && IMMORTAL.contains(&call.target.name()) {
-        let why = "this namespace may not be deleted";
-        return Err(Status::forbidden(NAMESPACE.resource(), call.target.name(), why));
+    let (kind, name) = (call.target.kind, call.target.name());
+    if kind.undeletable.contains(&name) {
+        let why = format!("this {} may not be deleted", kind.singular);
+        return Err(Status::forbidden(kind.resource(), name, &why));
     }
     let old = existing(txn, call)?;
     remove(txn, &call.target, &old, &options)

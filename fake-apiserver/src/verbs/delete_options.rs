@@ -2,11 +2,12 @@
 
 use super::call::Params;
 use super::options::dry_run;
-use crate::faults::Faults;
 use crate::kinds::Kind;
-use crate::meta;
+use crate::machinery::faults::Faults;
+use crate::machinery::json;
+use crate::machinery::meta;
+use crate::machinery::status::{Status, options};
 use crate::schema::{Type, conform};
-use crate::status::{Status, options};
 use crate::store::{FOREGROUND, ORPHAN};
 use serde_json::{Value, json};
 
@@ -97,7 +98,7 @@ impl DeleteOptions {
             propagation,
             uid: text(&body["preconditions"]["uid"]),
             revision: text(&body["preconditions"]["resourceVersion"]),
-            dry_run: dry_run(&meta::texts(&body["dryRun"]), DELETE_OPTIONS)?,
+            dry_run: dry_run(&json::texts(&body["dryRun"]), DELETE_OPTIONS)?,
         })
     }
 

@@ -3,8 +3,8 @@
 use super::call::{Answer, Call};
 use super::{bind, create, delete, evict, finalize, list, patch, read, review, scale, token, update, watch};
 use crate::kinds::{Part, Subresource};
+use crate::machinery::status::Status;
 use crate::observe::Verb;
-use crate::status::Status;
 use crate::store::Txn;
 
 /// Carries out a request within a transaction.

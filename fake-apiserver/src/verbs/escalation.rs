@@ -4,13 +4,13 @@
 //! verbs `escalate` or `bind`, are free of it.
 
 use super::call::Target;
-use crate::auth::{MASTERS, User};
+use crate::access::auth::{MASTERS, User};
+use crate::access::rbac::{Asked, Attributes, Rule};
+use crate::config::options::Authorization;
 use crate::kinds::RBAC_GROUP as GROUP;
-use crate::kinds::{CLUSTER_ROLE, CLUSTER_ROLE_BINDING, Kind, ROLE, ROLE_BINDING};
-use crate::meta;
-use crate::options::Authorization;
-use crate::rbac::{Asked, Attributes, Rule};
-use crate::status::{Status, Subject};
+use crate::kinds::{CLUSTER_ROLE, Grants, Kind, ROLE};
+use crate::machinery::meta;
+use crate::machinery::status::{Status, Subject};
 use crate::store::Txn;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -31,9 +31,9 @@ pub(super) fn check(
         return Ok(());
     };
     let is_free = txn.options().authorization != Authorization::Rbac || user.is_in(MASTERS);
-    if is_free || kind.group != GROUP {
+    let Some(grants) = kind.grants.filter(|_| !is_free) else {
         return Ok(());
-    }
+    };
     let writer = Writer {
         txn,
         user: &user,
@@ -41,19 +41,11 @@ pub(super) fn check(
     };
     let is_same =
         |fields: &[&str]| old.is_some_and(|old| fields.iter().all(|field| old[*field] == new[*field]));
-    if std::ptr::eq(kind, ROLE) || std::ptr::eq(kind, CLUSTER_ROLE) {
-        return if is_same(&["rules", "aggregationRule"]) {
-            Ok(())
-        } else {
-            writer.check_role(new)
-        };
+    match grants {
+        Grants::Rules if !is_same(&["rules", "aggregationRule"]) => writer.check_role(new),
+        Grants::Role if !is_same(&["subjects"]) => writer.check_binding(new),
+        Grants::Rules | Grants::Role => Ok(()),
     }
-    if (std::ptr::eq(kind, ROLE_BINDING) || std::ptr::eq(kind, CLUSTER_ROLE_BINDING))
-        && !is_same(&["subjects"])
-    {
-        return writer.check_binding(new);
-    }
-    Ok(())
 }
 
 /// Whether the user who may change an object may also make it, where it is not there.

@@ -6,14 +6,15 @@ use super::decode::Undecodable;
 use super::delete_options::DeleteOptions;
 use super::read::existing;
 use super::remove::remove;
-use crate::faults::Cause;
 use crate::kinds::{POD_DISRUPTION_BUDGET, Part};
-use crate::managed::Writer;
-use crate::meta;
+use crate::machinery::faults::Cause;
+use crate::machinery::json;
+use crate::machinery::meta;
+use crate::machinery::selector::LabelSelector;
+use crate::machinery::status::{Details, Status};
 use crate::object::Object;
+use crate::patch::managed::Writer;
 use crate::schema::{Type, conform};
-use crate::selector::LabelSelector;
-use crate::status::{Details, Status};
 use crate::store::Txn;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -54,7 +55,7 @@ fn disrupt(txn: &mut Txn<'_>, call: &Call, pod: &Arc<Object>) -> Arc<Object> {
         "type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI",
         "message": "Eviction API: evicting", "lastProbeTime": null, "lastTransitionTime": *txn.now,
     });
-    let list = meta::member(&mut changed, "status")
+    let list = json::member(&mut changed, "status")
         .entry("conditions")
         .or_insert(Value::Null);
     match list.as_array_mut() {
@@ -106,7 +107,7 @@ fn permit(txn: &mut Txn<'_>, pod: &Object) -> Result<(), Status> {
     }
     let name = meta::text(&pod.value, "name").to_owned();
     let now = (*txn.now).into();
-    meta::member(&mut changed["status"], "disruptedPods").insert(name, now);
+    json::member(&mut changed["status"], "disruptedPods").insert(name, now);
     let writer = Writer {
         kind: POD_DISRUPTION_BUDGET,
         manager: "kube-apiserver",

@@ -7,11 +7,11 @@ use super::options::dry_run;
 use super::read::existing;
 use super::shown::shown;
 use super::write::{carry_over, store};
-use crate::faults::Faults;
 use crate::kinds::NAMESPACE;
-use crate::meta;
-use crate::names;
-use crate::status::Status;
+use crate::machinery::faults::Faults;
+use crate::machinery::json;
+use crate::machinery::names;
+use crate::machinery::status::Status;
 use crate::store::Txn;
 
 /// PUT namespaces/NAME/finalize: sets `spec.finalizers`.
@@ -25,9 +25,9 @@ pub(super) fn finalize(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status>
     let mut object = decoded.object;
     check_name(&call.target, &object)?;
     let mut faults = Faults::default();
-    for (i, finalizer) in meta::texts(&object["spec"]["finalizers"]).into_iter().enumerate() {
+    for (i, finalizer) in json::texts(&object["spec"]["finalizers"]).into_iter().enumerate() {
         let field = format!("spec.finalizers[{i}]");
-        meta::complain(&mut faults, &field, finalizer, names::qualified(finalizer));
+        faults.complain(&field, finalizer, names::qualified(finalizer));
         if !finalizer.contains('/') && finalizer != "kubernetes" {
             let text = "name is neither a standard finalizer name nor is it fully qualified";
             faults.invalid(field, finalizer, text);
@@ -36,7 +36,7 @@ pub(super) fn finalize(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status>
     if !faults.is_empty() {
         return Err(Status::invalid(NAMESPACE.subject(), call.target.name(), faults));
     }
-    meta::assign(&mut object, "status", old.value["status"].clone());
+    json::assign(&mut object, "status", old.value["status"].clone());
     call.writer().track(&txn.now, Some(&old), &mut object);
     carry_over(&mut object, &old.value);
     let object = store(txn, &call.target, &old, object)?;

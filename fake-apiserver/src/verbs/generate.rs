@@ -1,7 +1,7 @@
 //! Generated names: `metadata.generateName` and what the server itself needs a free name for.
 
 use crate::kinds::Kind;
-use crate::meta;
+use crate::machinery::meta;
 use crate::store::Txn;
 use rand::RngExt;
 use serde_json::Value;

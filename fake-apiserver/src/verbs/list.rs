@@ -5,17 +5,19 @@
 
 use super::call::{Answer, Call, ListPlan, Listing, Params};
 use super::shown::shown;
-use crate::document::Document;
-use crate::faults::Faults;
-use crate::meta;
+use crate::machinery::document::Document;
+use crate::machinery::faults::Faults;
+use crate::machinery::go;
+use crate::machinery::meta;
+use crate::machinery::selector::{FieldSelector, LabelSelector};
+use crate::machinery::status::{Status, options};
+use crate::object::namespace_range;
 use crate::object::{Object, Objects};
 use crate::observe::Verb;
-use crate::selector::{FieldSelector, LabelSelector};
-use crate::status::{Status, options};
-use crate::store::{Selection, Snapshot, Txn, namespace_range};
+use crate::store::{Selection, Snapshot, Txn};
+use base64::Engine;
 use base64::alphabet::URL_SAFE;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use base64::{DecodeError, Engine};
 use serde::Serialize;
 use std::num::{IntErrorKind, ParseIntError};
 use std::ops::Bound;
@@ -280,15 +282,6 @@ fn judge_watch(params: &Params, faults: &mut Faults) {
     }
 }
 
-/// What Go says of a text that is no base64.
-fn illegal(text: &str, error: &DecodeError) -> String {
-    let at = match error {
-        DecodeError::InvalidByte(at, _) | DecodeError::InvalidLastSymbol(at, _) => *at,
-        DecodeError::InvalidLength(_) | DecodeError::InvalidPadding => text.len(),
-    };
-    format!("illegal base64 data at input byte {at}")
-}
-
 impl Token {
     fn new(revision: u64, last: &str) -> Self {
         let rv = i64::try_from(revision).unwrap_or(i64::MAX);
@@ -312,7 +305,7 @@ impl Token {
     }
 
     fn read(text: &str) -> Result<Self, String> {
-        let bytes = BASE64.decode(text).map_err(|error| illegal(text, &error))?;
+        let bytes = BASE64.decode(text).map_err(|error| go::no_base64(text, &error))?;
         let document = Document::parse(&bytes)?.value;
         let token = Self {
             v: document["v"].as_str().unwrap_or_default().to_owned(),

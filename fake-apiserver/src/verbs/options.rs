@@ -2,11 +2,12 @@
 //!
 //! Owns how they are read and the texts of what is wrong with them. What is wrong is told all at once.
 
-use super::call::{Params, is_print};
+use super::call::Params;
 use super::decode::FieldValidation;
-use crate::faults::Faults;
-use crate::managed::NAME_MAX;
-use crate::status::{Status, options};
+use crate::machinery::faults::Faults;
+use crate::machinery::go;
+use crate::machinery::status::{Status, options};
+use crate::patch::managed::NAME_MAX;
 use serde_json::Value;
 
 /// The values of `fieldValidation`; to warn is the default.
@@ -83,7 +84,7 @@ fn manager(name: &str, faults: &mut Faults) {
     if name.len() > NAME_MAX {
         faults.too_long("fieldManager", NAME_MAX);
     }
-    for (at, c) in name.char_indices().filter(|(_, c)| !is_print(*c)) {
+    for (at, c) in name.char_indices().filter(|(_, c)| !go::is_print(*c)) {
         let text = format!("invalid character U+{:04X} (at position {at})", u32::from(c));
         faults.invalid("fieldManager", name, &text);
     }

@@ -9,14 +9,15 @@ use super::options::WriteOptions;
 use super::read::existing;
 use super::shown::shown;
 use super::write::replace;
-use crate::document::Document;
-use crate::json_patch::{self, Operation};
 use crate::kinds::Kind;
+use crate::machinery::document::Document;
+use crate::machinery::go;
+use crate::machinery::status::Status;
 use crate::object::Object;
+use crate::patch::json_patch::{self, Operation};
+use crate::patch::strategic::{self, Misuse};
 use crate::schema::Type;
-use crate::status::Status;
 use crate::store::Txn;
-use crate::strategic::{self, Misuse};
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -39,7 +40,7 @@ pub(super) fn patch(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let mut document = present(kind, &old, change.speaks_of_managers());
     change.apply(Type::of(kind), &mut document)?;
     let subject = match change {
-        Change::Strategic(patch) => strategic::go_map(patch),
+        Change::Strategic(patch) => go::map(patch),
         Change::Json(_) | Change::Merge(_) => document.to_string(),
     };
     let decoded = decode(kind, document.into());
@@ -104,9 +105,8 @@ impl<'a> Change<'a> {
             (Patch::Merge, patch @ Value::Object(_)) => Self::Merge(patch),
             (Patch::Strategic, patch @ (Value::Object(_) | Value::Null)) => Self::Strategic(patch),
             (Patch::Merge | Patch::Strategic, _) => {
-                let found = document.form();
-                let go = "Go value of type map[string]interface {}";
-                return Err(refuse(&format!("json: cannot unmarshal {found} into {go}")));
+                let into = "value of type map[string]interface {}";
+                return Err(refuse(&go::cannot_unmarshal(document.form(), into)));
             }
         };
         Ok((change, flaws))

@@ -3,8 +3,8 @@
 use super::call::{Answer, Call};
 use super::list;
 use super::shown::shown;
+use crate::machinery::status::Status;
 use crate::object::Object;
-use crate::status::Status;
 use crate::store::Txn;
 use std::sync::Arc;
 

@@ -5,10 +5,11 @@
 use super::call::{Answer, Target};
 use super::delete_options::DeleteOptions;
 use super::shown::shown;
-use crate::kinds::{Kind, NAMESPACE};
-use crate::meta;
+use crate::kinds::Kind;
+use crate::machinery::json;
+use crate::machinery::meta;
+use crate::machinery::status::Status;
 use crate::object::Object;
-use crate::status::Status;
 use crate::store::{FollowUp, Txn};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -16,6 +17,7 @@ use std::sync::Arc;
 
 /// Objects of many that are deleted before others get their turn.
 const REMOVED_AT_ONCE: usize = 64;
+
 /// Deletes one object, or begins to.
 pub(super) fn remove(
     txn: &mut Txn<'_>,
@@ -26,14 +28,13 @@ pub(super) fn remove(
     let kind = target.kind;
     options.check(kind, target.name(), &old.value)?;
     let mut object = Value::clone(&old.value);
-    let grace = grace_seconds(txn, kind, &object, options.grace_seconds);
+    let grace = (kind.grace)(&object, txn.options(), options.grace_seconds);
     let held = hold(&mut object, options.propagation);
     let waits = grace.is_some_and(|seconds| seconds > 0);
-    if held || waits || std::ptr::eq(kind, NAMESPACE) {
+    if held || waits || kind.end.is_some() {
         mark(&mut object, grace.unwrap_or_default(), &txn.now);
-        if std::ptr::eq(kind, NAMESPACE) {
-            meta::set(&mut object, "deletionGracePeriodSeconds", None);
-            object["status"]["phase"] = "Terminating".into();
+        if let Some(end) = kind.end {
+            end(&mut object);
         }
         let key = target.key();
         let marked = if object == *old.value {
@@ -41,7 +42,7 @@ pub(super) fn remove(
         } else {
             txn.put(kind, &key, object)
         };
-        if std::ptr::eq(kind, NAMESPACE) {
+        if kind.end.is_some() {
             txn.owe(FollowUp::NamespaceEnding(target.name().to_owned()));
         }
         return Ok(Answer::Object {
@@ -65,29 +66,6 @@ pub(super) fn remove(
         target.name(),
         meta::text(&old.value, "uid"),
     )))
-}
-
-/// The grace period of a kind that has one; only pods do.
-///
-/// A pod that runs nowhere, or has finished, needs none. Without kubelets none is needed at all.
-fn grace_seconds(txn: &Txn<'_>, kind: &Kind, object: &Value, asked: Option<i64>) -> Option<i64> {
-    if kind.plural != "pods" || !kind.group.is_empty() {
-        return None;
-    }
-    let spec = &object["spec"];
-    let unbound = spec["nodeName"].as_str().unwrap_or_default().is_empty();
-    let finished = ["Succeeded", "Failed"]
-        .iter()
-        .any(|phase| object["status"]["phase"] == *phase);
-    if unbound || finished || txn.options().kubelet_less {
-        return Some(0);
-    }
-    let default = spec["terminationGracePeriodSeconds"].as_i64().unwrap_or(30);
-    match asked.unwrap_or(default) {
-        // A negative one, which old clients may have stored, is as short as any.
-        ..0 => Some(1),
-        seconds => Some(seconds),
-    }
 }
 
 /// Brings the finalizers of the propagation policy in; returns whether any finalizer holds the object.
@@ -128,7 +106,7 @@ fn mark(object: &mut Value, grace_seconds: i64, now: &str) {
 
 /// Whether an object that is being deleted has nothing left that holds it.
 pub(crate) fn is_finished(kind: &Kind, object: &Value) -> bool {
-    let content = std::ptr::eq(kind, NAMESPACE) && !meta::texts(&object["spec"]["finalizers"]).is_empty();
+    let content = kind.end.is_some() && !json::texts(&object["spec"]["finalizers"]).is_empty();
     meta::is_deleting(object)
         && meta::finalizers(object).is_empty()
         && !content

@@ -6,14 +6,15 @@ use super::body::{no_body, place};
 use super::call::{Answer, Call, Payload};
 use super::decode::decode;
 use super::options::WriteOptions;
-use crate::auth::{API_AUDIENCE, User};
-use crate::faults::Faults;
+use crate::access::auth::{API_AUDIENCE, User};
+use crate::access::rbac::{Asked, Attributes, Rule};
 use crate::kinds::{Part, Review};
-use crate::managed::Writer;
-use crate::meta;
+use crate::machinery::faults::Faults;
+use crate::machinery::json;
+use crate::machinery::meta;
+use crate::machinery::status::Status;
 use crate::object::Object;
-use crate::rbac::{Asked, Attributes, Rule};
-use crate::status::Status;
+use crate::patch::managed::Writer;
 use crate::store::Txn;
 use serde_json::{Map, Value, json};
 
@@ -90,7 +91,7 @@ fn token(txn: &Txn<'_>, object: &Value) -> Result<Value, Status> {
             "token is required for TokenReview in authentication",
         ));
     }
-    let mut audiences: Vec<String> = meta::texts(&spec["audiences"])
+    let mut audiences: Vec<String> = json::texts(&spec["audiences"])
         .into_iter()
         .map(str::to_owned)
         .collect();
@@ -109,7 +110,7 @@ fn token(txn: &Txn<'_>, object: &Value) -> Result<Value, Status> {
 
 /// The user whom a review names.
 fn subject(spec: &Value) -> User {
-    let list = |value: &Value| meta::texts(value).into_iter().map(str::to_owned).collect();
+    let list = |value: &Value| json::texts(value).into_iter().map(str::to_owned).collect();
     let extra = spec["extra"].as_object().into_iter().flatten();
     User {
         uid: spec["uid"].as_str().unwrap_or_default().to_owned(),
@@ -132,7 +133,7 @@ fn check_access(object: &Value, names_user: bool) -> Result<(), Status> {
         faults.invalid("spec.resourceAttributes", Value::Null, text);
     }
     let has_user = spec["user"].as_str().is_some_and(|user| !user.is_empty());
-    if names_user && !has_user && meta::texts(&spec["groups"]).is_empty() {
+    if names_user && !has_user && json::texts(&spec["groups"]).is_empty() {
         faults.invalid("spec.user", "", "at least one of user or group must be specified");
     }
     let mut metadata = object["metadata"].clone();
@@ -158,7 +159,7 @@ fn check_access(object: &Value, names_user: bool) -> Result<(), Status> {
         return Ok(());
     }
     // The real server has lost the kind here.
-    let subject = crate::status::Subject {
+    let subject = crate::machinery::status::Subject {
         group: "authorization.k8s.io",
         kind: "",
     };

@@ -9,15 +9,16 @@ use super::options::WriteOptions;
 use super::patch::Change;
 use super::read::existing;
 use super::write::replace;
-use crate::document::Document;
-use crate::faults::Faults;
 use crate::kinds::Part;
-use crate::managed;
-use crate::meta;
+use crate::machinery::document::Document;
+use crate::machinery::faults::Faults;
+use crate::machinery::json;
+use crate::machinery::meta;
+use crate::machinery::status::{Status, Subject};
 use crate::object::Object;
 use crate::observe::Verb;
+use crate::patch::managed;
 use crate::schema::{Type, conform};
-use crate::status::{Status, Subject};
 use crate::store::Txn;
 use serde_json::{Value, json};
 
@@ -57,7 +58,7 @@ pub(super) fn scale(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
         return Err(Status::invalid(SCALE, call.target.name(), faults));
     }
     let mut new = Value::clone(&old.value);
-    meta::member(&mut new, "spec").insert("replicas".to_owned(), replicas.into());
+    json::member(&mut new, "spec").insert("replicas".to_owned(), replicas.into());
     for precondition in ["resourceVersion", "uid"] {
         let wanted = changed["metadata"].get(precondition).cloned();
         meta::set(&mut new, precondition, wanted);
@@ -196,14 +197,14 @@ fn selector(selector: &Value) -> String {
     } else {
         labels.unwrap_or(&Value::Null)
     };
-    let equal = meta::pairs(labels).map(|(key, value)| format!("{key}={value}"));
+    let equal = json::pairs(labels).map(|(key, value)| format!("{key}={value}"));
     let rest = expressions
         .and_then(Value::as_array)
         .into_iter()
         .flatten()
         .map(|one| {
             let key = one["key"].as_str().unwrap_or_default();
-            let values = meta::texts(&one["values"]).join(",");
+            let values = json::texts(&one["values"]).join(",");
             match one["operator"].as_str() {
                 Some("In") => format!("{key} in ({values})"),
                 Some("NotIn") => format!("{key} notin ({values})"),

@@ -4,14 +4,15 @@ use super::body::no_body;
 use super::call::{Answer, Call, Payload};
 use super::options::dry_run;
 use super::read::existing;
-use crate::auth::{API_AUDIENCE, BINDABLE, Bound, Claim};
-use crate::faults::Faults;
+use crate::access::auth::{API_AUDIENCE, BINDABLE, Bound, Claim};
 use crate::kinds::Kind;
-use crate::lifetime;
-use crate::meta;
+use crate::kinds::token_lifetime;
+use crate::machinery::faults::Faults;
+use crate::machinery::json;
+use crate::machinery::meta;
+use crate::machinery::status::{Status, Subject};
 use crate::object::Object;
 use crate::schema::{Type, conform};
-use crate::status::{Status, Subject};
 use crate::store::Txn;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -32,9 +33,9 @@ pub(super) fn create(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let mut spec = request["spec"].take();
     let seconds = spec["expirationSeconds"]
         .as_i64()
-        .unwrap_or(lifetime::USUAL_SECONDS);
+        .unwrap_or(token_lifetime::USUAL_SECONDS);
     check(seconds)?;
-    if meta::texts(&spec["audiences"]).is_empty() {
+    if json::texts(&spec["audiences"]).is_empty() {
         spec["audiences"] = json!([API_AUDIENCE]);
     }
     spec["expirationSeconds"] = seconds.into();
@@ -46,7 +47,7 @@ pub(super) fn create(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
         namespace: namespace.to_owned(),
         name: call.target.name().to_owned(),
         uid: meta::text(&account.value, "uid").to_owned(),
-        audiences: meta::texts(&spec["audiences"])
+        audiences: json::texts(&spec["audiences"])
             .into_iter()
             .map(str::to_owned)
             .collect(),
@@ -115,7 +116,7 @@ fn check_name(request: &Value, account: &str) -> Result<(), Status> {
 fn check(seconds: i64) -> Result<(), Status> {
     let mut faults = Faults::default();
     let field = "spec.expirationSeconds";
-    lifetime::check(field, seconds, &mut faults);
+    token_lifetime::check(field, seconds, &mut faults);
     if faults.is_empty() {
         Ok(())
     } else {

@@ -3,7 +3,7 @@
 //! Owns its name and form. Nobody fills it here: there are no kubelets.
 
 use super::generate::suffix;
-use crate::meta;
+use crate::machinery::json;
 use crate::store::Txn;
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ pub(super) fn mount(txn: &mut Txn<'_>, pod: &mut Value) {
     };
     let mut needed = false;
     for list in ["/spec/initContainers", "/spec/containers"] {
-        for container in meta::entries(pod, list) {
+        for container in json::entries(pod, list) {
             let mounts = container["volumeMounts"].as_array().into_iter().flatten();
             if mounts.into_iter().any(|mount| mount["mountPath"] == PATH) {
                 continue;

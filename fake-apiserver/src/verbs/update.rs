@@ -10,8 +10,8 @@ use super::read::existing;
 use super::shown::shown;
 use super::write::{replace, wrong_uid};
 use crate::kinds::Part;
-use crate::meta;
-use crate::status::Status;
+use crate::machinery::meta;
+use crate::machinery::status::Status;
 use crate::store::Txn;
 use serde_json::Value;
 

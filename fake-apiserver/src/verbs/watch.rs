@@ -2,7 +2,7 @@
 
 use super::call::{Answer, Call, WatchPlan};
 use super::list::{revision, selection};
-use crate::status::Status;
+use crate::machinery::status::Status;
 use crate::store::{Start, Txn};
 
 pub(super) fn watch(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {

@@ -6,13 +6,14 @@
 use super::call::Target;
 use super::remove::is_finished;
 use super::{admission, escalation};
-use crate::faults::Faults;
+use crate::config::release::Profile;
 use crate::kinds::{Generation, Kind, Part, Setting};
-use crate::managed::{self, Writer};
-use crate::meta;
+use crate::machinery::faults::Faults;
+use crate::machinery::go;
+use crate::machinery::meta;
+use crate::machinery::status::Status;
 use crate::object::Object;
-use crate::release::Profile;
-use crate::status::Status;
+use crate::patch::managed::{self, Writer};
 use crate::store::{FollowUp, Txn};
 use serde_json::Value;
 use std::sync::Arc;
@@ -37,9 +38,6 @@ enum Sent {
     /// Validation refuses another one than the old one.
     Refused,
 }
-
-/// Members that say what is wanted, so that their change makes a new generation.
-const SUBSTANCE: [&str; 5] = ["spec", "endpoints", "ports", "template", "webhooks"];
 
 /// What the store says of a uid that is not that of the object.
 pub(super) fn wrong_uid(kind: &Kind, key: &str, wanted: &str, uid: &str) -> String {
@@ -118,9 +116,7 @@ fn asked_revision(object: &Value) -> Result<&str, Status> {
     let sent = meta::text(object, "resourceVersion");
     match sent.parse::<u64>() {
         Ok(0) => Ok(""),
-        Err(_) if !sent.is_empty() => Err(Status::internal(format!(
-            "strconv.ParseUint: parsing {sent:?}: invalid syntax"
-        ))),
+        Err(_) if !sent.is_empty() => Err(Status::internal(go::no_number("ParseUint", sent))),
         _ => Ok(sent),
     }
 }
@@ -166,7 +162,9 @@ fn separate(kind: &'static Kind, part: Part, new: &mut Value, old: &Value) {
 }
 
 fn count_generation(kind: &'static Kind, new: &mut Value, old: &Value) {
-    if kind.generation == Generation::None || SUBSTANCE.iter().all(|field| new[*field] == old[*field]) {
+    if kind.generation == Generation::None
+        || kind.generation_of.iter().all(|field| new[*field] == old[*field])
+    {
         return;
     }
     let generation = old["metadata"]["generation"].as_i64().unwrap_or_default() + 1;

@@ -12,10 +12,10 @@ mod texts;
 mod version2;
 
 use super::served;
+use crate::config::release::Profile;
 use crate::kinds::Kind;
-use crate::object::write_json;
+use crate::machinery::json;
 use crate::protobuf::gnostic;
-use crate::release::Profile;
 use bytes::{Bytes, BytesMut};
 use jiff::Timestamp;
 use parking_lot::Mutex;
@@ -66,7 +66,7 @@ pub(crate) struct OpenApiDocument {
 impl OpenApiDocument {
     fn new(form: OpenApiVersion, value: &Value) -> Self {
         let mut out = BytesMut::new();
-        write_json(&mut out, value);
+        json::write(&mut out, value);
         let hash = digest(&SHA512, &out);
         Self {
             json: out.freeze(),

@@ -208,7 +208,10 @@ fn responses(place: &Place<'_>, action: &Action, schemas: &mut Schemas) -> Map<S
 
 /// The media types in which objects are sent.
 fn medias(kind: &Kind) -> Vec<String> {
-    let mut medias = vec!["application/json".to_owned(), crate::yaml::MEDIA.to_owned()];
+    let mut medias = vec![
+        "application/json".to_owned(),
+        crate::machinery::yaml::MEDIA.to_owned(),
+    ];
     if protobuf::is_known(&kind.api_version(), kind.kind) {
         medias.push(protobuf::MEDIA.to_owned());
     }
@@ -241,7 +244,7 @@ fn request_body(place: &Place<'_>, action: &Action, schemas: &mut Schemas) -> Va
 fn content(content: Content, place: &Place<'_>, schemas: &mut Schemas) -> Value {
     let (group, version, kind) = place.body;
     // A namespace is not gone when its deletion is answered, and yet this is what the real documents say.
-    let returns_deleted = place.kind.returns_deleted && place.kind.plural != "namespaces";
+    let returns_deleted = place.kind.returns_deleted && place.kind.end.is_none();
     match content {
         Content::None => Value::Null,
         Content::Object => schemas.kind(group, version, kind),

@@ -8,7 +8,8 @@ use super::parameters::parameter;
 use super::schemas::Schemas;
 use crate::documents::served::{Subentry, parts, verbs};
 use crate::kinds::Kind;
-use crate::{protobuf, yaml};
+use crate::machinery::yaml;
+use crate::protobuf;
 use serde_json::{Map, Value, json};
 
 /// A path and what can be done there.

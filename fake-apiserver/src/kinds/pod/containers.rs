@@ -2,9 +2,9 @@
 
 use super::volumes::{Mountable, descending_path};
 use super::{environment, probes, resources, security, settings};
-use crate::faults::Faults;
-use crate::meta::{self, list, string};
-use crate::names;
+use crate::machinery::faults::Faults;
+use crate::machinery::json::{list, string};
+use crate::machinery::names;
 use serde_json::Value;
 use std::collections::HashSet;
 
@@ -70,7 +70,7 @@ fn common(container: &Value, spec: &Value, at: &str, volumes: &Mountable<'_>, fa
     if name.is_empty() {
         faults.required(field, "");
     } else {
-        meta::complain(faults, &field, name, names::label(name));
+        faults.complain(&field, name, names::label(name));
     }
     if string(container, "image").is_empty() {
         faults.required(format!("{at}.image"), "");
@@ -104,7 +104,7 @@ fn ports(container: &Value, at: &str, faults: &mut Faults) {
         let (name, protocol) = (string(port, "name"), string(port, "protocol"));
         let complaints = names::port(name);
         if !name.is_empty() && !complaints.is_empty() {
-            meta::complain(faults, &format!("{at}.name"), name, complaints);
+            faults.complain(&format!("{at}.name"), name, complaints);
         } else if !name.is_empty() && !seen.insert(name) {
             faults.duplicate(format!("{at}.name"), name);
         }

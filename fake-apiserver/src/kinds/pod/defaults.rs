@@ -2,8 +2,8 @@
 //!
 //! Owns the table of them. Defaults of the pod and of containers as such are in `pod`.
 
-use crate::lifetime;
-use crate::meta;
+use crate::kinds::token_lifetime;
+use crate::machinery::json;
 use serde_json::{Value, json};
 
 /// The handlers and probes of a container that may hold an HTTP request.
@@ -14,8 +14,8 @@ const FILE_MODE: i64 = 420;
 
 /// Fills in ports, probes, hooks and references of a container.
 pub(super) fn container(container: &mut Value) {
-    for port in meta::entries(container, "/ports") {
-        meta::default_member(port, "protocol", "TCP");
+    for port in json::entries(container, "/ports") {
+        json::default_member(port, "protocol", "TCP");
     }
     for probe in PROBES {
         if let Some(probe) = container.get_mut(probe).filter(|probe| probe.is_object()) {
@@ -29,14 +29,14 @@ pub(super) fn container(container: &mut Value) {
             }
             probe.pointer_mut("/httpGet").into_iter().for_each(http_get);
             if let Some(grpc) = probe.pointer_mut("/grpc") {
-                meta::default_member(grpc, "service", "");
+                json::default_member(grpc, "service", "");
             }
         }
     }
     for hook in HOOKS {
         container.pointer_mut(hook).into_iter().for_each(http_get);
     }
-    for variable in meta::entries(container, "/env") {
+    for variable in json::entries(container, "/env") {
         variable
             .pointer_mut("/valueFrom/fieldRef")
             .into_iter()
@@ -60,25 +60,25 @@ pub(super) fn volume(volume: &mut Value) {
     if let Some(image) = volume.get_mut("image").filter(|image| image.is_object()) {
         let reference = image["reference"].as_str().unwrap_or_default().to_owned();
         if !reference.is_empty() {
-            meta::default_member(image, "pullPolicy", super::pull_policy(&reference));
+            json::default_member(image, "pullPolicy", pull_policy(&reference));
         }
     }
     if let Some(path) = volume.get_mut("hostPath").filter(|path| path.is_object()) {
-        meta::default_member(path, "type", "");
+        json::default_member(path, "type", "");
     }
-    for item in meta::entries(volume, "/downwardAPI/items") {
+    for item in json::entries(volume, "/downwardAPI/items") {
         item.pointer_mut("/fieldRef")
             .into_iter()
             .for_each(field_reference);
     }
-    for source in meta::entries(volume, "/projected/sources") {
+    for source in json::entries(volume, "/projected/sources") {
         if let Some(token) = source
             .get_mut("serviceAccountToken")
             .filter(|token| token.is_object())
         {
-            default_number(token, "expirationSeconds", lifetime::USUAL_SECONDS);
+            default_number(token, "expirationSeconds", token_lifetime::USUAL_SECONDS);
         }
-        for item in meta::entries(source, "/downwardAPI/items") {
+        for item in json::entries(source, "/downwardAPI/items") {
             item.pointer_mut("/fieldRef")
                 .into_iter()
                 .for_each(field_reference);
@@ -87,12 +87,12 @@ pub(super) fn volume(volume: &mut Value) {
 }
 
 fn http_get(request: &mut Value) {
-    meta::default_member(request, "path", "/");
-    meta::default_member(request, "scheme", "HTTP");
+    json::default_member(request, "path", "/");
+    json::default_member(request, "scheme", "HTTP");
 }
 
 fn field_reference(reference: &mut Value) {
-    meta::default_member(reference, "apiVersion", "v1");
+    json::default_member(reference, "apiVersion", "v1");
 }
 
 /// Sets a number that is missing or zero.
@@ -100,4 +100,11 @@ fn default_number(object: &mut Value, name: &str, value: i64) {
     if object[name].is_null() || object[name] == 0 {
         object[name] = value.into();
     }
+}
+
+/// Images that change under their name are pulled each time.
+pub(super) fn pull_policy(image: &str) -> &'static str {
+    let tag = image.rsplit('/').next().and_then(|last| last.split_once(':'));
+    let floats = !image.contains('@') && tag.is_none_or(|(_, tag)| tag == "latest");
+    if floats { "Always" } else { "IfNotPresent" }
 }

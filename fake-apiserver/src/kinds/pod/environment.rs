@@ -1,8 +1,8 @@
 //! The rules for a container's environment (`ValidateEnv` of core/v1).
 
-use crate::faults::Faults;
-use crate::meta::{self, list, string};
-use crate::names;
+use crate::machinery::faults::Faults;
+use crate::machinery::json::{list, string};
+use crate::machinery::names;
 use serde_json::Value;
 
 /// What a variable may take its value from.
@@ -54,7 +54,7 @@ pub(super) fn validate(container: &Value, at: &str, faults: &mut Faults) {
         if name.is_empty() {
             faults.required(field, "");
         } else {
-            meta::complain(faults, &field, name, names::variable(name));
+            faults.complain(&field, name, names::variable(name));
         }
         if !variable["valueFrom"].is_null() {
             source(variable, &format!("{at}.valueFrom"), faults);
@@ -163,6 +163,6 @@ fn key(reference: &Value, at: &str, faults: &mut Faults) {
     if key.is_empty() {
         faults.required(field, "");
     } else {
-        meta::complain(faults, &field, key, names::config_key(key));
+        faults.complain(&field, key, names::config_key(key));
     }
 }

@@ -15,12 +15,13 @@ mod warn;
 
 use super::core::not_supported;
 use super::volume::claim_spec_default;
-use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Setting, Subresource};
-use crate::faults::Faults;
-use crate::meta;
-use crate::names;
-use crate::printer;
-use crate::quantity::Quantity;
+use super::{Admission, Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Setting, Subresource};
+use crate::config::options::ServerOptions;
+use crate::kinds::columns;
+use crate::machinery::faults::Faults;
+use crate::machinery::json;
+use crate::machinery::names;
+use crate::machinery::quantity::Quantity;
 use serde_json::{Value, json};
 
 pub(super) static POD: Kind = Kind {
@@ -32,6 +33,17 @@ pub(super) static POD: Kind = Kind {
     status: true,
     subresources: &[Subresource::Binding, Subresource::Eviction],
     generation: Generation::FromCreation,
+    status_resets: &[
+        &["spec"],
+        &["metadata", "deletionTimestamp"],
+        &["metadata", "ownerReferences"],
+    ],
+    grace: pod_grace,
+    admission: &[
+        Admission::Priority,
+        Admission::RuntimeClass,
+        Admission::ServiceAccount,
+    ],
     returns_deleted: true,
     hooks: Hooks {
         default: pod_default,
@@ -90,24 +102,24 @@ pub(super) static POD: Kind = Kind {
         },
     ],
     unknown_label: not_supported,
-    printer: &printer::POD,
+    printer: &columns::POD,
     ..PLAIN
 };
 
 fn pod_default(object: &mut Value) {
-    meta::member(object, "status")
+    json::member(object, "status")
         .entry("phase")
         .or_insert_with(|| "Pending".into());
     template_default(object);
-    meta::default_member(&mut object["spec"], "enableServiceLinks", true);
+    json::default_member(&mut object["spec"], "enableServiceLinks", true);
     for list in ["/spec/containers", "/spec/initContainers"] {
-        meta::entries(object, list).for_each(request_limits);
+        json::entries(object, list).for_each(request_limits);
     }
 }
 
 /// Fills in the spec of a pod, or of a template for pods.
 pub(super) fn template_default(object: &mut Value) {
-    let spec = meta::member(object, "spec");
+    let spec = json::member(object, "spec");
     for (name, value) in [
         ("dnsPolicy", json!("ClusterFirst")),
         ("restartPolicy", json!("Always")),
@@ -127,12 +139,12 @@ pub(super) fn template_default(object: &mut Value) {
         spec.insert("serviceAccountName".to_owned(), account);
     }
     for list in ["/spec/containers", "/spec/initContainers"] {
-        for container in meta::entries(object, list) {
+        for container in json::entries(object, list) {
             container_default(container);
             defaults::container(container);
         }
     }
-    for volume in meta::entries(object, "/spec/volumes") {
+    for volume in json::entries(object, "/spec/volumes") {
         defaults::volume(volume);
         if let Some(template) = volume.pointer_mut("/ephemeral/volumeClaimTemplate") {
             claim_spec_default(&mut template["spec"]);
@@ -140,16 +152,9 @@ pub(super) fn template_default(object: &mut Value) {
     }
 }
 
-/// Images that change under their name are pulled each time.
-fn pull_policy(image: &str) -> &'static str {
-    let tag = image.rsplit('/').next().and_then(|last| last.split_once(':'));
-    let floats = !image.contains('@') && tag.is_none_or(|(_, tag)| tag == "latest");
-    if floats { "Always" } else { "IfNotPresent" }
-}
-
 fn container_default(container: &mut Value) {
     let image = container["image"].as_str().unwrap_or_default();
-    let policy = pull_policy(image);
+    let policy = defaults::pull_policy(image);
     let Some(container) = container.as_object_mut() else {
         return;
     };
@@ -166,7 +171,7 @@ fn container_default(container: &mut Value) {
 /// What is limited but not requested is requested up to its limit. (Not so in templates.)
 fn request_limits(container: &mut Value) {
     if let Some(limits) = container["resources"]["limits"].as_object().cloned() {
-        let requests = meta::member(&mut container["resources"], "requests");
+        let requests = json::member(&mut container["resources"], "requests");
         for (name, amount) in limits {
             requests.entry(name).or_insert(amount);
         }
@@ -174,10 +179,26 @@ fn request_limits(container: &mut Value) {
 }
 
 /// What the strategy and the admission plugins ServiceAccount (name only), Priority and DefaultTolerationSeconds set.
+/// A pod that runs nowhere, or has finished, needs no grace period. Without kubelets none does.
+fn pod_grace(pod: &Value, options: &ServerOptions, asked: Option<i64>) -> Option<i64> {
+    let spec = &pod["spec"];
+    let is_unbound = json::string(spec, "nodeName").is_empty();
+    let is_finished = ["Succeeded", "Failed"].contains(&json::string(&pod["status"], "phase"));
+    if is_unbound || is_finished || options.kubelet_less {
+        return Some(0);
+    }
+    let default = spec["terminationGracePeriodSeconds"].as_i64().unwrap_or(30);
+    match asked.unwrap_or(default) {
+        // A negative one, which old clients may have stored, is as short as any.
+        ..0 => Some(1),
+        seconds => Some(seconds),
+    }
+}
+
 fn pod_create(object: &mut Value, setting: &Setting<'_>) {
     let class = quality(&object["spec"]);
     object["status"] = json!({"phase": "Pending", "qosClass": class});
-    let spec = meta::member(object, "spec");
+    let spec = json::member(object, "spec");
     for (name, value) in [
         ("preemptionPolicy", json!("PreemptLowerPriority")),
         ("priority", json!(0)),
@@ -211,15 +232,15 @@ fn pod_create(object: &mut Value, setting: &Setting<'_>) {
 fn drop_alpha(object: &mut Value, old: Option<&Value>) {
     let spec = &mut object["spec"];
     if old.is_none_or(|old| old["spec"]["schedulingGroup"].is_null()) {
-        meta::assign(spec, "schedulingGroup", Value::Null);
+        json::assign(spec, "schedulingGroup", Value::Null);
     }
     for list in ["/containers", "/initContainers", "/ephemeralContainers"] {
-        for container in meta::entries(spec, list) {
+        for container in json::entries(spec, list) {
             let Some(lifecycle) = container.get_mut("lifecycle").and_then(Value::as_object_mut) else {
                 continue;
             };
             if lifecycle.remove("stopSignal").is_some() && lifecycle.is_empty() {
-                meta::assign(container, "lifecycle", Value::Null);
+                json::assign(container, "lifecycle", Value::Null);
             }
         }
     }
@@ -227,7 +248,7 @@ fn drop_alpha(object: &mut Value, old: Option<&Value>) {
 
 /// DefaultTolerationSeconds: a pod stays for a while on a node that has gone, unless it says otherwise.
 fn tolerate(object: &mut Value) {
-    let tolerations = meta::member(object, "spec")
+    let tolerations = json::member(object, "spec")
         .entry("tolerations")
         .or_insert_with(|| json!([]));
     let Some(tolerations) = tolerations.as_array_mut() else {
@@ -250,7 +271,7 @@ fn pod_validate_status(new: &Value, old: &Value, faults: &mut Faults) {
     let (status, before) = (&new["status"], &old["status"]);
     let node = status["nominatedNodeName"].as_str().unwrap_or_default();
     if !node.is_empty() {
-        meta::complain(faults, "status.nominatedNodeName", node, names::subdomain(node));
+        faults.complain("status.nominatedNodeName", node, names::subdomain(node));
     }
     faults.unchanged("status.qosClass", &status["qosClass"], &before["qosClass"]);
 }

@@ -1,9 +1,9 @@
 //! The rules for where a pod may run: affinity, tolerations, spreading, gates (`ValidatePodSpec` of core/v1).
 
 use super::super::selectors::{self, Values};
-use crate::faults::Faults;
-use crate::meta::{self, list, string};
-use crate::names;
+use crate::machinery::faults::Faults;
+use crate::machinery::json::{self, list, string};
+use crate::machinery::names;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
@@ -52,8 +52,8 @@ fn pod_term(term: &Value, at: &str, faults: &mut Faults) {
     for selector in ["labelSelector", "namespaceSelector"] {
         selectors::labels(&term[selector], &format!("{at}.{selector}"), faults);
     }
-    for name in meta::texts(&term["namespaces"]) {
-        meta::complain(faults, &format!("{at}.namespace"), name, names::label(name));
+    for name in json::texts(&term["namespaces"]) {
+        faults.complain(&format!("{at}.namespace"), name, names::label(name));
     }
     label_keys(term, at, faults);
     let key = string(term, "topologyKey");
@@ -61,7 +61,7 @@ fn pod_term(term: &Value, at: &str, faults: &mut Faults) {
     if key.is_empty() {
         faults.required(field.as_str(), "can not be empty");
     }
-    meta::complain(faults, &field, key, names::qualified(key));
+    faults.complain(&field, key, names::qualified(key));
 }
 
 /// The rules for `matchLabelKeys` and `mismatchLabelKeys` beside a label selector.
@@ -69,17 +69,17 @@ fn label_keys(term: &Value, at: &str, faults: &mut Faults) {
     let selector = &term["labelSelector"];
     for list in ["matchLabelKeys", "mismatchLabelKeys"] {
         let field = format!("{at}.{list}");
-        let keys = meta::texts(&term[list]);
+        let keys = json::texts(&term[list]);
         if !keys.is_empty() && selector.is_null() {
             faults.forbidden(field, "must not be specified when labelSelector is not set");
             continue;
         }
         for (i, key) in keys.into_iter().enumerate() {
-            meta::complain(faults, &format!("{field}[{i}]"), key, names::qualified(key));
+            faults.complain(&format!("{field}[{i}]"), key, names::qualified(key));
         }
     }
-    let matched = meta::texts(&term["matchLabelKeys"]);
-    let mut selected: Vec<&str> = meta::pairs(&selector["matchLabels"])
+    let matched = json::texts(&term["matchLabelKeys"]);
+    let mut selected: Vec<&str> = json::pairs(&selector["matchLabels"])
         .map(|(key, _)| key)
         .collect();
     for expression in list(&selector["matchExpressions"]) {
@@ -92,7 +92,7 @@ fn label_keys(term: &Value, at: &str, faults: &mut Faults) {
         }
         selected.push(key);
     }
-    let mismatched = meta::texts(&term["mismatchLabelKeys"]);
+    let mismatched = json::texts(&term["mismatchLabelKeys"]);
     for (i, key) in matched
         .iter()
         .enumerate()
@@ -114,7 +114,7 @@ pub(super) fn tolerations(tolerations: &Value, field: &str, faults: &mut Faults)
                 "operator must be Exists when `key` is empty, which means \"match all values and all keys\"";
             faults.invalid(format!("{at}.operator"), operator, text);
         } else if !key.is_empty() {
-            meta::complain(faults, &format!("{at}.key"), key, names::qualified(key));
+            faults.complain(&format!("{at}.key"), key, names::qualified(key));
         }
         if !toleration["tolerationSeconds"].is_null() && effect != "NoExecute" {
             let text = "effect must be 'NoExecute' when `tolerationSeconds` is set";
@@ -156,7 +156,7 @@ pub(super) fn gates(gates: &Value, field: &str, faults: &mut Faults) {
     let mut seen = HashSet::new();
     for (i, gate) in gates.iter().enumerate() {
         let (name, at) = (string(gate, "name"), format!("{field}[{i}]"));
-        meta::complain(faults, &at, name, names::qualified(name));
+        faults.complain(&at, name, names::qualified(name));
         if !seen.insert(name) {
             faults.duplicate(at, name);
         }

@@ -1,8 +1,7 @@
 //! The rules for what is done to a container while it runs: probes and hooks (`validateHandler` of core/v1).
 
-use crate::faults::Faults;
-use crate::meta;
-use crate::names;
+use crate::machinery::faults::Faults;
+use crate::machinery::names;
 use serde_json::Value;
 
 const SECONDS: [&str; 5] = [
@@ -99,7 +98,7 @@ fn http_get(action: &Value, at: &str, faults: &mut Faults) {
 fn socket(action: &Value, at: &str, faults: &mut Faults) {
     let field = format!("{at}.port");
     match &action["port"] {
-        Value::String(name) => meta::complain(faults, &field, name, names::port(name)),
+        Value::String(name) => faults.complain(&field, name, names::port(name)),
         number => {
             let number = number.as_i64().unwrap_or_default();
             if !(1..=65535).contains(&number) {

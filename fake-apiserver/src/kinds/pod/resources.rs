@@ -1,9 +1,9 @@
 //! The rules for what a container asks of a node (`ValidateContainerResourceRequirements` of core/v1).
 
-use crate::faults::Faults;
-use crate::meta;
-use crate::names;
-use crate::quantity::Quantity;
+use crate::machinery::faults::Faults;
+use crate::machinery::json;
+use crate::machinery::names;
+use crate::machinery::quantity::Quantity;
 use serde_json::Value;
 
 /// Resources without a domain, and whether containers can ask for them.
@@ -25,12 +25,12 @@ const STANDARD: [(&str, bool); 12] = [
 /// The rules for `resources`.
 pub(super) fn validate(resources: &Value, at: &str, faults: &mut Faults) {
     let limits = &resources["limits"];
-    for (name, amount) in meta::pairs(limits) {
+    for (name, amount) in json::pairs(limits) {
         let field = format!("{at}.limits[{name}]");
         resource(name, &field, faults);
         quantity(name, amount, &field, faults);
     }
-    for (name, amount) in meta::pairs(&resources["requests"]) {
+    for (name, amount) in json::pairs(&resources["requests"]) {
         let field = format!("{at}.requests[{name}]");
         resource(name, &field, faults);
         quantity(name, amount, &field, faults);
@@ -78,7 +78,7 @@ fn is_overcommitted(name: &str) -> bool {
 fn resource(name: &str, field: &str, faults: &mut Faults) {
     let complaints = names::qualified(name);
     let is_well_formed = complaints.is_empty();
-    meta::complain(faults, field, name, complaints);
+    faults.complain(field, name, complaints);
     let huge = name.starts_with("hugepages-");
     let standard = STANDARD.iter().find(|(known, _)| *known == name);
     if name.contains('/') {

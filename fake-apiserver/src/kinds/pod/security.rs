@@ -3,8 +3,8 @@
 //! Owns numbers of users and groups, profiles and system controls. Does not know Windows, which no node here runs.
 
 use super::volumes::descending_path;
-use crate::faults::Faults;
-use crate::meta::list;
+use crate::machinery::faults::Faults;
+use crate::machinery::json::list;
 use serde_json::Value;
 use std::collections::HashSet;
 

@@ -3,9 +3,9 @@
 //!
 //! Owns what stands by itself. What containers mount and ask for is elsewhere.
 
-use crate::faults::Faults;
-use crate::meta::{self, list, string};
-use crate::names;
+use crate::machinery::faults::Faults;
+use crate::machinery::json::{self, list, string};
+use crate::machinery::names;
 use serde_json::Value;
 use std::collections::HashSet;
 use std::net::IpAddr;
@@ -19,8 +19,8 @@ const RULES_MAX: usize = 20;
 pub(super) fn dns(spec: &Value, at: &str, faults: &mut Faults) {
     let (config, at) = (&spec["dnsConfig"], format!("{at}.dnsConfig"));
     let (servers, searches) = (
-        meta::texts(&config["nameservers"]),
-        meta::texts(&config["searches"]),
+        json::texts(&config["nameservers"]),
+        json::texts(&config["searches"]),
     );
     if spec["dnsPolicy"] == "None" {
         if config.is_null() {
@@ -70,7 +70,7 @@ pub(super) fn claims(spec: &Value, at: &str, faults: &mut Faults) {
         } else if !seen.insert(name) {
             faults.duplicate(field, name);
         } else {
-            meta::complain(faults, &field, name, names::label(name));
+            faults.complain(&field, name, names::label(name));
         }
         let sources = ["resourceClaimName", "resourceClaimTemplateName"];
         // The value that is shown is of the server's own type.
@@ -94,7 +94,7 @@ pub(super) fn claims(spec: &Value, at: &str, faults: &mut Faults) {
         }
         for source in sources {
             if let Some(name) = claim[source].as_str() {
-                meta::complain(faults, &format!("{at}.{source}"), name, names::subdomain(name));
+                faults.complain(&format!("{at}.{source}"), name, names::subdomain(name));
             }
         }
     }

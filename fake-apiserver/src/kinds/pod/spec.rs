@@ -1,9 +1,10 @@
 //! The rules for a pod's spec as a whole (`ValidatePodSpec` of core/v1), in the order in which the real server has them.
 
 use super::{containers, placement, resources, security, settings, volumes};
-use crate::faults::Faults;
-use crate::meta::{self, string};
-use crate::names;
+use crate::machinery::faults::Faults;
+use crate::machinery::json::{self, string};
+use crate::machinery::meta;
+use crate::machinery::names;
 use serde_json::Value;
 use std::net::IpAddr;
 
@@ -49,18 +50,13 @@ pub(in crate::kinds) fn spec(spec: &Value, pod: &str, at: &str, faults: &mut Fau
     {
         let kind = string(gate, "conditionType");
         let field = format!("{at}.readinessGates[{i}].conditionType");
-        meta::complain(faults, &field, kind, names::qualified(kind));
+        faults.complain(&field, kind, names::qualified(kind));
     }
     placement::gates(&spec["schedulingGates"], &format!("{at}.schedulingGates"), faults);
     let field = format!("{at}.topologySpreadConstraints");
     placement::spread(&spec["topologySpreadConstraints"], &field, faults);
     if let Some(name) = spec["hostnameOverride"].as_str() {
-        meta::complain(
-            faults,
-            &format!("{at}.hostnameOverride"),
-            name,
-            names::subdomain(name),
-        );
+        faults.complain(&format!("{at}.hostnameOverride"), name, names::subdomain(name));
     }
     let rules: [(&str, names::Rule); 2] = [
         ("serviceAccountName", names::subdomain),
@@ -91,7 +87,7 @@ pub(in crate::kinds) fn spec(spec: &Value, pod: &str, at: &str, faults: &mut Fau
         let field = format!("{at}.preemptionPolicy");
         faults.one_of(&field, policy, &["PreemptLowerPriority", "Never"]);
     }
-    for (name, amount) in meta::pairs(&spec["overhead"]) {
+    for (name, amount) in json::pairs(&spec["overhead"]) {
         resources::quantity(name, amount, &format!("{at}.overhead.limits[{name}]"), faults);
     }
     settings::system(spec, at, faults);
@@ -135,7 +131,7 @@ fn named(spec: &Value, rules: &[(&str, names::Rule)], at: &str, faults: &mut Fau
     for (field, rule) in rules {
         let name = string(spec, field);
         if !name.is_empty() {
-            meta::complain(faults, &format!("{at}.{field}"), name, rule(name));
+            faults.complain(&format!("{at}.{field}"), name, rule(name));
         }
     }
 }
@@ -147,9 +143,9 @@ fn aliases(aliases: &Value, at: &str, faults: &mut Faults) {
             let text = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
             faults.invalid(format!("{at}[{i}].ip"), ip, text);
         }
-        for (j, name) in meta::texts(&alias["hostnames"]).into_iter().enumerate() {
+        for (j, name) in json::texts(&alias["hostnames"]).into_iter().enumerate() {
             let field = format!("{at}[{i}].hostnames[{j}]");
-            meta::complain(faults, &field, name, names::subdomain(name));
+            faults.complain(&field, name, names::subdomain(name));
         }
     }
 }

@@ -1,8 +1,8 @@
 //! What may change of a pod that is there (`ValidatePodUpdate` of core/v1). Binding goes through its own subresource.
 
 use super::super::shown::as_internal;
-use crate::faults::Faults;
-use crate::meta;
+use crate::machinery::faults::Faults;
+use crate::machinery::json;
 use serde_json::Value;
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 pub(super) fn validate(new: &Value, old: &Value, faults: &mut Faults) {
     let (new, old) = (&new["spec"], &old["spec"]);
     for list in ["containers", "initContainers"] {
-        if meta::list(&new[list]).len() != meta::list(&old[list]).len() {
+        if json::list(&new[list]).len() != json::list(&old[list]).len() {
             faults.forbidden(
                 format!("spec.{list}"),
                 "pod updates may not add or remove containers",
@@ -36,7 +36,7 @@ pub(super) fn validate(new: &Value, old: &Value, faults: &mut Faults) {
     gates(&new["schedulingGates"], &old["schedulingGates"], faults);
     let mut allowed = new.clone();
     restore(&mut allowed, old);
-    if !meta::list(&old["schedulingGates"]).is_empty() {
+    if !json::list(&old["schedulingGates"]).is_empty() {
         gated(&mut allowed, old, faults);
     }
     if allowed != *old {
@@ -45,7 +45,7 @@ pub(super) fn validate(new: &Value, old: &Value, faults: &mut Faults) {
 }
 
 fn images(list: &str, containers: &Value, faults: &mut Faults) {
-    for (i, container) in meta::list(containers).iter().enumerate() {
+    for (i, container) in json::list(containers).iter().enumerate() {
         let image = container["image"].as_str().unwrap_or_default();
         let field = format!("spec.{list}[{i}].image");
         if image.is_empty() {
@@ -84,11 +84,11 @@ fn deadline(new: &Value, old: &Value, faults: &mut Faults) -> bool {
 fn tolerations(new: &Value, old: &Value, faults: &mut Faults) {
     let lasting = |toleration: &Value| {
         let mut toleration = toleration.clone();
-        meta::assign(&mut toleration, "tolerationSeconds", Value::Null);
+        json::assign(&mut toleration, "tolerationSeconds", Value::Null);
         toleration
     };
-    let all: HashSet<Value> = meta::list(new).iter().map(lasting).collect();
-    if !meta::list(old).iter().map(lasting).all(|old| all.contains(&old)) {
+    let all: HashSet<Value> = json::list(new).iter().map(lasting).collect();
+    if !json::list(old).iter().map(lasting).all(|old| all.contains(&old)) {
         let text = "existing toleration can not be modified except its tolerationSeconds";
         faults.forbidden("spec.tolerations", text);
         return;
@@ -97,8 +97,8 @@ fn tolerations(new: &Value, old: &Value, faults: &mut Faults) {
 }
 
 fn gates(new: &Value, old: &Value, faults: &mut Faults) {
-    let known: HashSet<&Value> = meta::list(old).iter().map(|gate| &gate["name"]).collect();
-    for (i, gate) in meta::list(new).iter().enumerate() {
+    let known: HashSet<&Value> = json::list(old).iter().map(|gate| &gate["name"]).collect();
+    for (i, gate) in json::list(new).iter().enumerate() {
         if !known.contains(&gate["name"]) {
             let name = gate["name"].as_str().unwrap_or_default();
             let text = format!("only deletion is allowed, but found new scheduling gate '{name}'");
@@ -110,14 +110,14 @@ fn gates(new: &Value, old: &Value, faults: &mut Faults) {
 /// Takes what may change, and was looked at above, from the old spec.
 fn restore(allowed: &mut Value, old: &Value) {
     for list in ["containers", "initContainers"] {
-        let before = meta::list(&old[list]).iter();
+        let before = json::list(&old[list]).iter();
         let list = format!("/{list}");
-        meta::entries(allowed, &list)
+        json::entries(allowed, &list)
             .zip(before)
             .for_each(|(container, before)| container["image"] = before["image"].clone());
     }
     for name in ["activeDeadlineSeconds", "schedulingGates", "tolerations"] {
-        meta::assign(allowed, name, old[name].clone());
+        json::assign(allowed, name, old[name].clone());
     }
     let grace = "terminationGracePeriodSeconds";
     if old[grace].as_i64().is_some_and(|old| old < 0) && allowed[grace] == 1 {
@@ -129,30 +129,30 @@ fn restore(allowed: &mut Value, old: &Value) {
 fn gated(allowed: &mut Value, old: &Value, faults: &mut Faults) {
     if allowed["nodeSelector"] != old["nodeSelector"] {
         let kept = |(key, value): (&str, &str)| allowed["nodeSelector"][key] == value;
-        if !meta::pairs(&old["nodeSelector"]).all(kept) {
+        if !json::pairs(&old["nodeSelector"]).all(kept) {
             let text = "only additions to spec.nodeSelector are allowed (no mutations or deletions)";
             faults.invalid("spec.nodeSelector", allowed["nodeSelector"].clone(), text);
         }
-        meta::assign(allowed, "nodeSelector", old["nodeSelector"].clone());
+        json::assign(allowed, "nodeSelector", old["nodeSelector"].clone());
     }
     let before = &old["affinity"]["nodeAffinity"];
     if allowed["affinity"]["nodeAffinity"] == *before {
         return;
     }
     node_affinity(&allowed["affinity"]["nodeAffinity"], before, faults);
-    meta::member(allowed, "affinity");
-    meta::assign(&mut allowed["affinity"], "nodeAffinity", before.clone());
+    json::member(allowed, "affinity");
+    json::assign(&mut allowed["affinity"], "nodeAffinity", before.clone());
     if old["affinity"].is_null()
         && allowed["affinity"]
             .as_object()
             .is_some_and(serde_json::Map::is_empty)
     {
-        meta::assign(allowed, "affinity", Value::Null);
+        json::assign(allowed, "affinity", Value::Null);
     }
 }
 
 fn node_affinity(new: &Value, old: &Value, faults: &mut Faults) {
-    let terms = |affinity: &Value| meta::list(&affinity[REQUIRED]["nodeSelectorTerms"]).to_vec();
+    let terms = |affinity: &Value| json::list(&affinity[REQUIRED]["nodeSelectorTerms"]).to_vec();
     let (new, old) = (terms(new), terms(old));
     let field = format!("spec.affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms");
     if old.is_empty() {
@@ -174,7 +174,7 @@ fn node_affinity(new: &Value, old: &Value, faults: &mut Faults) {
 /// Whether a term has the requirements of the old one, and maybe more. An empty term selects nothing, and stays empty.
 fn only_adds(new: &Value, old: &Value) -> bool {
     let lists =
-        ["matchExpressions", "matchFields"].map(|list| (meta::list(&new[list]), meta::list(&old[list])));
+        ["matchExpressions", "matchFields"].map(|list| (json::list(&new[list]), json::list(&old[list])));
     let was_empty = lists.iter().all(|(_, old)| old.is_empty());
     let is_empty = lists.iter().all(|(new, _)| new.is_empty());
     (!was_empty || is_empty) && lists.iter().all(|(new, old)| new.starts_with(old))

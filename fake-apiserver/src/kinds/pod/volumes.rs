@@ -4,10 +4,11 @@
 
 use super::super::volume::{claim_validate, driver_name, host_path, nfs};
 use super::environment;
-use crate::faults::Faults;
-use crate::lifetime;
-use crate::meta::{self, string};
-use crate::names;
+use crate::kinds::token_lifetime;
+use crate::machinery::faults::Faults;
+use crate::machinery::json::{self, string};
+use crate::machinery::meta;
+use crate::machinery::names;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
@@ -53,7 +54,7 @@ pub(super) type Mountable<'a> = HashMap<&'a str, &'a Value>;
 
 /// Judges volumes, and returns those that are as they should be: others cannot be mounted.
 pub(super) fn validate<'a>(volumes: &'a Value, pod: &str, at: &str, faults: &mut Faults) -> Mountable<'a> {
-    let volumes = meta::list(volumes);
+    let volumes = json::list(volumes);
     let made = |volume: &Value| format!("{pod}-{}", string(volume, "name"));
     let made: HashSet<String> = volumes
         .iter()
@@ -69,7 +70,7 @@ pub(super) fn validate<'a>(volumes: &'a Value, pod: &str, at: &str, faults: &mut
         if name.is_empty() {
             faults.required(field.as_str(), "");
         } else {
-            meta::complain(faults, &field, name, names::label(name));
+            faults.complain(&field, name, names::label(name));
         }
         if good.contains_key(name) {
             faults.duplicate(field, name);
@@ -247,7 +248,7 @@ fn projected(source: &Value, at: &str, faults: &mut Faults) {
         }
         let seconds = token["expirationSeconds"].as_i64().unwrap_or_default();
         let field = format!("{inner}.serviceAccountToken.expirationSeconds");
-        lifetime::check(&field, seconds, faults);
+        token_lifetime::check(&field, seconds, faults);
         match string(token, "path") {
             "" => faults.required(format!("{at}.path"), ""),
             path => inner_path(path, &format!("{at}.path"), faults),
@@ -262,7 +263,7 @@ fn csi(source: &Value, at: &str, faults: &mut Faults) {
     if !secret.is_null() {
         match string(secret, "name") {
             "" => faults.required(format!("{at}.nodePublishSecretRef.name"), ""),
-            name => meta::complain(faults, &format!("{at}.name"), name, names::subdomain(name)),
+            name => faults.complain(&format!("{at}.name"), name, names::subdomain(name)),
         }
     }
 }

@@ -4,8 +4,9 @@
 
 use super::super::outdated;
 use super::super::volume::claim_warn;
-use crate::meta::{self, list, string};
-use crate::names;
+use crate::machinery::json::{self, list, string};
+use crate::machinery::meta;
+use crate::machinery::names;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -99,7 +100,7 @@ pub(in crate::kinds) fn template(object: &Value, at: &str) -> Vec<String> {
 /// Labels of nodes that have successors, and selectors that select nothing.
 fn placement(spec: &Value, at: &str) -> Vec<String> {
     let mut warnings = Vec::new();
-    for (key, _) in meta::pairs(&spec["nodeSelector"]) {
+    for (key, _) in json::pairs(&spec["nodeSelector"]) {
         warnings.extend(outdated::node_label(key).map(|text| format!("{at}.nodeSelector[{key}]: {text}")));
     }
     let (required, preferred) = (

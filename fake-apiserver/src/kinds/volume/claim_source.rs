@@ -2,15 +2,15 @@
 //!
 //! Owns how the two are kept equal. Does not know the rest of a claim.
 
-use crate::faults::Faults;
-use crate::meta::{self, string};
-use crate::names;
+use crate::machinery::faults::Faults;
+use crate::machinery::json::{self, string};
+use crate::machinery::names;
 use serde_json::{Value, json};
 
 /// Drops a reference into another namespace, which is an alpha feature, and a `dataSource` that the old field never allowed, as those who set it before the new one came expect.
 pub(super) fn restrict(spec: &mut Value) {
     if !string(&spec["dataSourceRef"], "namespace").is_empty() {
-        meta::assign(spec, "dataSourceRef", Value::Null);
+        json::assign(spec, "dataSourceRef", Value::Null);
     }
     let Some(source) = spec.get("dataSource") else {
         return;
@@ -19,7 +19,7 @@ pub(super) fn restrict(spec: &mut Value) {
         source["apiGroup"].as_str().unwrap_or_default() == group && source["kind"] == kind
     };
     if !is("", "PersistentVolumeClaim") && !is("snapshot.storage.k8s.io", "VolumeSnapshot") {
-        meta::assign(spec, "dataSource", Value::Null);
+        json::assign(spec, "dataSource", Value::Null);
     }
 }
 
@@ -28,7 +28,7 @@ pub(super) fn restrict_change(spec: &mut Value, old: &Value) {
     let has = |name: &str| !old[name].is_null();
     let across = !string(&spec["dataSourceRef"], "namespace").is_empty();
     if across && !has("dataSourceRef") {
-        meta::assign(spec, "dataSourceRef", Value::Null);
+        json::assign(spec, "dataSourceRef", Value::Null);
     }
     if !has("dataSource") && !has("dataSourceRef") && spec["dataSourceRef"].is_null() {
         restrict(spec);
@@ -77,15 +77,10 @@ fn reference(source: &Value, at: &str, faults: &mut Faults) {
         faults.invalid(at, kind, text);
     }
     if !group.is_empty() {
-        meta::complain(faults, &format!("{at}.apiGroup"), group, names::subdomain(group));
+        faults.complain(&format!("{at}.apiGroup"), group, names::subdomain(group));
     }
     let namespace = string(source, "namespace");
     if !namespace.is_empty() {
-        meta::complain(
-            faults,
-            &format!("{at}.namespace"),
-            namespace,
-            names::label(namespace),
-        );
+        faults.complain(&format!("{at}.namespace"), namespace, names::label(namespace));
     }
 }

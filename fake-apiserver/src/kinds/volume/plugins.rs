@@ -4,9 +4,9 @@
 //! Most of these plugins left Kubernetes; their fields did not, and are still judged. Does not know which source a
 //! volume has.
 
-use crate::faults::Faults;
-use crate::meta::{self, string as text};
-use crate::names;
+use crate::machinery::faults::Faults;
+use crate::machinery::json::{self, string as text};
+use crate::machinery::names;
 use serde_json::{Value, json};
 
 /// A rule for a source at some place.
@@ -96,12 +96,12 @@ pub(super) fn default(spec: &mut Value) {
     for (source, values) in DEFAULTS {
         if let Some(source) = spec.get_mut(source).filter(|source| source.is_object()) {
             for (name, value) in values {
-                meta::default_member(source, name, *value);
+                json::default_member(source, name, *value);
             }
         }
     }
     if let Some(disk) = spec.get_mut("azureDisk").filter(|disk| disk.is_object()) {
-        meta::default_member(disk, "readOnly", false);
+        json::default_member(disk, "readOnly", false);
     }
 }
 
@@ -142,7 +142,7 @@ fn glusterfs(source: &Value, at: &str, faults: &mut Faults) {
             let why = "if the endpointnamespace is set, it must be a valid namespace name";
             faults.invalid(field, "", why);
         }
-        Some(namespace) => meta::complain(faults, &field, namespace, names::label(namespace)),
+        Some(namespace) => faults.complain(&field, namespace, names::label(namespace)),
     }
 }
 
@@ -284,7 +284,7 @@ fn fibre_channel(source: &Value, at: &str, faults: &mut Faults) {
 }
 
 fn flex(source: &Value, at: &str, faults: &mut Faults) {
-    for (key, _) in meta::pairs(&source["options"]) {
+    for (key, _) in json::pairs(&source["options"]) {
         let namespace = key.split('/').next().unwrap_or_default().to_lowercase();
         let namespace = format!(".{namespace}");
         if namespace.ends_with(".kubernetes.io") || namespace.ends_with(".k8s.io") {
@@ -330,7 +330,7 @@ fn storage_os(source: &Value, at: &str, faults: &mut Faults) {
     for name in ["volumeName", "volumeNamespace"] {
         let value = text(source, name);
         if !value.is_empty() {
-            meta::complain(faults, &format!("{at}.{name}"), value, names::label(value));
+            faults.complain(&format!("{at}.{name}"), value, names::label(value));
         }
     }
     secret(source, at, faults);

@@ -4,9 +4,9 @@
 
 use super::super::shown::as_internal;
 use super::plugins::{PLUGINS, Rule, nfs_path};
-use crate::faults::Faults;
-use crate::meta::{self, string as text};
-use crate::names;
+use crate::machinery::faults::Faults;
+use crate::machinery::json::string as text;
+use crate::machinery::names;
 use serde_json::{Value, json};
 
 /// In the order in which the real server looks for them.
@@ -89,7 +89,7 @@ pub(in crate::kinds) fn driver_name(name: &str, field: &str, faults: &mut Faults
     if name.len() > 63 {
         faults.too_long(field, 63);
     }
-    meta::complain(faults, field, name, names::subdomain(&name.to_lowercase()));
+    faults.complain(field, name, names::subdomain(&name.to_lowercase()));
 }
 
 fn csi(source: &Value, at: &str, faults: &mut Faults) {
@@ -110,7 +110,7 @@ fn csi(source: &Value, at: &str, faults: &mut Faults) {
                 if name.is_empty() {
                     faults.required(field, "");
                 } else {
-                    meta::complain(faults, &field, name, rule(name));
+                    faults.complain(&field, name, rule(name));
                 }
             }
         }

@@ -1,0 +1,87 @@
+//! The tokens that stand for users, and the bearer scheme.
+
+use super::account::{API_AUDIENCE, AccountTokens, Claim};
+use super::token_file::{self, TokenFileError};
+use super::user::{ANONYMOUS, Authenticated, Lookup, UNAUTHENTICATED, User};
+use crate::machinery::status::Status;
+use parking_lot::RwLock;
+use rand::RngExt;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The tokens of a server.
+pub(crate) struct Authenticator {
+    tokens: RwLock<HashMap<String, Arc<User>>>,
+    accounts: AccountTokens,
+    anonymous: Arc<User>,
+}
+
+impl Authenticator {
+    pub(crate) fn new() -> Self {
+        Self {
+            tokens: RwLock::default(),
+            accounts: AccountTokens::new(),
+            anonymous: Arc::new(User::new(ANONYMOUS).in_group(UNAUTHENTICATED)),
+        }
+    }
+
+    /// Makes a random token for a user.
+    pub(crate) fn add(&self, user: User) -> String {
+        let token = format!("{:032x}", rand::rng().random::<u128>());
+        self.tokens.write().insert(token.clone(), user.authenticated());
+        token
+    }
+
+    /// Takes the tokens of a token file.
+    pub(crate) fn add_file(&self, text: &str) -> Result<usize, TokenFileError> {
+        let found = token_file::parse(text)?;
+        let count = found.len();
+        let entries = found
+            .into_iter()
+            .map(|(token, user)| (token, user.authenticated()));
+        self.tokens.write().extend(entries);
+        Ok(count)
+    }
+
+    /// Who sends requests without a token.
+    pub(crate) fn anonymous(&self) -> &Arc<User> {
+        &self.anonymous
+    }
+
+    /// The user that an `Authorization` header stands for; `None` where it holds no bearer token at all.
+    pub(crate) fn header(&self, header: &str, lookup: &Lookup<'_>) -> Option<Result<Arc<User>, Status>> {
+        let (scheme, token) = header.trim().split_once(' ')?;
+        let token = token.split(' ').next().unwrap_or_default();
+        if !scheme.eq_ignore_ascii_case("bearer") || token.is_empty() {
+            return None;
+        }
+        let found = self.token(token, &[API_AUDIENCE.to_owned()], lookup);
+        Some(found.map(|found| found.user).ok_or_else(Status::unauthorized))
+    }
+
+    /// The user that a token stands for, if it is good for one of the audiences.
+    pub(crate) fn token(
+        &self,
+        token: &str,
+        audiences: &[String],
+        lookup: &Lookup<'_>,
+    ) -> Option<Authenticated> {
+        let known = self.tokens.read().get(token).cloned();
+        if let Some(user) = known {
+            // Tokens of the table know no audience: they are for this server.
+            return audiences
+                .iter()
+                .any(|wanted| wanted == API_AUDIENCE)
+                .then(|| Authenticated {
+                    user,
+                    audiences: vec![API_AUDIENCE.to_owned()],
+                });
+        }
+        self.accounts.verify(token, audiences, lookup)
+    }
+
+    /// Signs a token for a service account.
+    pub(crate) fn issue(&self, claim: &Claim) -> String {
+        self.accounts.issue(claim)
+    }
+}

@@ -1,0 +1,14 @@
+//! Who sends a request: users, and the tokens that stand for them.
+//!
+//! Does not know what a user may do: `rbac` decides that.
+
+mod account;
+mod authenticator;
+mod token_file;
+mod user;
+
+pub(crate) use account::{API_AUDIENCE, BINDABLE, Bound, Claim, groups as account_groups};
+pub(crate) use authenticator::Authenticator;
+pub use token_file::TokenFileError;
+pub use user::User;
+pub(crate) use user::{ANONYMOUS, Authenticated, MASTERS, UNAUTHENTICATED};

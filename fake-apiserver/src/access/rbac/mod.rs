@@ -1,0 +1,320 @@
+//! Who may do what, by the objects of rbac.authorization.k8s.io.
+//!
+//! Owns the decision. Does not know requests: they come here as `Attributes`. Roles and bindings are compiled into a
+//! `Policy` once per change of them, not once per request.
+
+mod authorizer;
+mod defaults;
+mod rule;
+
+pub(crate) use authorizer::Authorizer;
+pub(crate) use defaults::{bindings as default_bindings, default_rules, roles as default_roles};
+pub(crate) use rule::Rule;
+
+use crate::access::auth::User;
+use crate::kinds::RBAC_GROUP as GROUP;
+use crate::kinds::{CLUSTER_ROLE, CLUSTER_ROLE_BINDING, Kind, ROLE, ROLE_BINDING};
+use crate::machinery::meta;
+use crate::machinery::status::Status;
+use crate::object::{Object, Objects};
+use crate::observe::combined;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What somebody wants to do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Attributes<'a> {
+    pub(crate) verb: &'a str,
+    pub(crate) asked: Asked<'a>,
+}
+
+/// What it is done to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Asked<'a> {
+    /// A resource; empty texts stand for what is not named.
+    Resource {
+        group: &'a str,
+        resource: &'a str,
+        subresource: &'a str,
+        namespace: &'a str,
+        name: &'a str,
+    },
+    /// A path that is no resource.
+    Path(&'a str),
+}
+
+/// What was decided, and why where there is something to say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Decision {
+    pub(crate) allowed: bool,
+    pub(crate) reason: String,
+}
+
+/// All roles and bindings, ready to decide.
+#[derive(Default)]
+pub(crate) struct Policy {
+    cluster: Vec<Binding>,
+    namespaced: HashMap<String, Vec<Binding>>,
+}
+
+struct Binding {
+    /// How the binding names itself in reasons.
+    title: String,
+    subjects: Vec<Subject>,
+    /// The rules of its role, or why there are none.
+    rules: Result<Arc<[Rule]>, String>,
+}
+
+struct Subject {
+    kind: SubjectKind,
+    name: String,
+    /// How the subject is named in reasons.
+    title: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SubjectKind {
+    User,
+    Group,
+}
+
+/// The four resources that make up a policy.
+pub(crate) struct Sources {
+    pub(crate) cluster_roles: Objects,
+    pub(crate) cluster_role_bindings: Objects,
+    pub(crate) roles: Objects,
+    pub(crate) role_bindings: Objects,
+}
+
+/// Whether objects of this kind are part of the policy.
+pub(crate) fn is_source(kind: &'static Kind) -> bool {
+    kind.grants.is_some()
+}
+
+impl Sources {
+    /// Reads the four resources through `read`.
+    pub(crate) fn read(read: impl Fn(&'static Kind) -> Objects) -> Self {
+        Self {
+            cluster_roles: read(CLUSTER_ROLE),
+            cluster_role_bindings: read(CLUSTER_ROLE_BINDING),
+            roles: read(ROLE),
+            role_bindings: read(ROLE_BINDING),
+        }
+    }
+}
+
+impl Policy {
+    /// Compiles roles and bindings.
+    pub(crate) fn compile(sources: &Sources) -> Self {
+        let cluster = rules_by_key(&sources.cluster_roles);
+        let namespaced = rules_by_key(&sources.roles);
+        let of_cluster = |name: &str| {
+            cluster
+                .get(name)
+                .cloned()
+                .ok_or_else(|| missing("clusterrole", name))
+        };
+        let of_namespace = |namespace: &str, name: &str| {
+            let found = namespaced.get(format!("{namespace}/{name}").as_str()).cloned();
+            found.ok_or_else(|| missing("role", name))
+        };
+        let mut policy = Self::default();
+        for object in sources.cluster_role_bindings.values() {
+            let name = object.value["roleRef"]["name"].as_str().unwrap_or_default();
+            policy.cluster.push(Binding::new(object, "", of_cluster(name)));
+        }
+        for object in sources.role_bindings.values() {
+            let namespace = meta::text(&object.value, "namespace");
+            let role = &object.value["roleRef"];
+            let name = role["name"].as_str().unwrap_or_default();
+            let found = if role["kind"] == "ClusterRole" {
+                of_cluster(name)
+            } else {
+                of_namespace(namespace, name)
+            };
+            let binding = Binding::new(object, namespace, found);
+            policy
+                .namespaced
+                .entry(namespace.to_owned())
+                .or_default()
+                .push(binding);
+        }
+        policy
+    }
+
+    /// Decides about one request, as the RBAC authorizer does: the first rule that matches allows it.
+    pub(crate) fn decide(&self, user: &User, attributes: Attributes<'_>) -> Decision {
+        let mut failures: Vec<&str> = Vec::new();
+        for (binding, subject) in self.bindings(user, attributes.namespace()) {
+            match &binding.rules {
+                Ok(rules) if rules.iter().any(|rule| rule.allows(attributes)) => {
+                    let reason = format!("RBAC: allowed by {} to {}", binding.title, subject.title);
+                    return Decision {
+                        allowed: true,
+                        reason,
+                    };
+                }
+                Ok(_) => {}
+                Err(why) if failures.contains(&why.as_str()) => {}
+                Err(why) => failures.push(why),
+            }
+        }
+        Decision {
+            allowed: false,
+            reason: failure_text(&failures).map_or_else(String::new, |text| format!("RBAC: {text}")),
+        }
+    }
+
+    /// All rules that hold for a user in a namespace, and what could not be resolved.
+    pub(crate) fn rules_for<'a>(
+        &'a self,
+        user: &'a User,
+        namespace: &str,
+    ) -> (Vec<&'a Rule>, Option<String>) {
+        let (mut found, mut failures) = (Vec::new(), Vec::new());
+        for (binding, _) in self.bindings(user, namespace) {
+            match &binding.rules {
+                Ok(rules) => found.extend(rules.iter()),
+                Err(why) => failures.push(why.as_str()),
+            }
+        }
+        (found, failure_text(&failures))
+    }
+
+    /// The bindings of a user that count in a namespace: those of the cluster first.
+    fn bindings<'a>(
+        &'a self,
+        user: &'a User,
+        namespace: &str,
+    ) -> impl Iterator<Item = (&'a Binding, &'a Subject)> {
+        let local = self.namespaced.get(namespace).map_or(&[][..], Vec::as_slice);
+        let all = self.cluster.iter().chain(local);
+        all.filter_map(|binding| Some((binding, binding.subjects.iter().find(|subject| subject.is(user))?)))
+    }
+}
+
+/// The rules of every role, shared by all its bindings.
+fn rules_by_key(roles: &Objects) -> HashMap<&str, Arc<[Rule]>> {
+    roles
+        .iter()
+        .map(|(key, role)| (&**key, Rule::all_of(&role.value).into()))
+        .collect()
+}
+
+fn missing(kind: &str, name: &str) -> String {
+    format!("{kind}.{GROUP} {name:?} not found")
+}
+
+fn failure_text(failures: &[&str]) -> Option<String> {
+    match failures {
+        [] => None,
+        [one] => Some((*one).to_owned()),
+        many => Some(format!("[{}]", many.join(", "))),
+    }
+}
+
+impl Binding {
+    fn new(object: &Object, namespace: &str, rules: Result<Arc<[Rule]>, String>) -> Self {
+        let (value, role) = (&object.value, &object.value["roleRef"]);
+        let text = |field: &str| role[field].as_str().unwrap_or_default();
+        let (kind, mut name) = (
+            value["kind"].as_str().unwrap_or_default(),
+            meta::text(value, "name").to_owned(),
+        );
+        if !namespace.is_empty() {
+            name = format!("{name}/{namespace}");
+        }
+        let subjects = value["subjects"].as_array().into_iter().flatten();
+        Self {
+            title: format!("{kind} {name:?} of {} {:?}", text("kind"), text("name")),
+            subjects: subjects
+                .filter_map(|subject| Subject::read(subject, namespace))
+                .collect(),
+            rules,
+        }
+    }
+}
+
+impl Subject {
+    fn read(subject: &Value, binding_namespace: &str) -> Option<Self> {
+        let text = |field: &str| subject[field].as_str().unwrap_or_default();
+        let (kind, name) = (text("kind"), text("name"));
+        let plain = |kind_of| Self {
+            kind: kind_of,
+            name: name.to_owned(),
+            title: format!("{kind} {name:?}"),
+        };
+        match kind {
+            "User" => Some(plain(SubjectKind::User)),
+            "Group" => Some(plain(SubjectKind::Group)),
+            "ServiceAccount" => {
+                let namespace = Some(text("namespace"))
+                    .filter(|own| !own.is_empty())
+                    .unwrap_or(binding_namespace);
+                (!namespace.is_empty()).then(|| Self {
+                    kind: SubjectKind::User,
+                    name: format!("system:serviceaccount:{namespace}:{name}"),
+                    title: format!("{kind} {:?}", format!("{name}/{namespace}")),
+                })
+            }
+            _ => None,
+        }
+    }
+
+    fn is(&self, user: &User) -> bool {
+        match self.kind {
+            SubjectKind::User => *user.name == *self.name,
+            SubjectKind::Group => user.is_in(&self.name),
+        }
+    }
+}
+
+impl Attributes<'_> {
+    fn namespace(&self) -> &str {
+        match self.asked {
+            Asked::Resource { namespace, .. } => namespace,
+            Asked::Path(_) => "",
+        }
+    }
+
+    /// The refusal of a user who may not do this, as the real server words it.
+    pub(crate) fn forbidden(&self, user: &User, reason: &str) -> Status {
+        let suffix = if reason.is_empty() {
+            String::new()
+        } else {
+            format!(": {reason}")
+        };
+        match self.asked {
+            Asked::Path(path) => Status::forbidden_path(&format!(
+                "User {:?} cannot {} path {path:?}{suffix}",
+                user.name, self.verb
+            )),
+            Asked::Resource {
+                group,
+                resource,
+                subresource,
+                namespace,
+                name,
+            } => {
+                let scope = match namespace {
+                    "" => "at the cluster scope".to_owned(),
+                    namespace => format!("in the namespace {namespace:?}"),
+                };
+                let combined = combined(resource, subresource);
+                let why = format!(
+                    "User {:?} cannot {} resource {combined:?} in API group {group:?} {scope}{suffix}",
+                    user.name, self.verb
+                );
+                Status::forbidden(
+                    crate::machinery::status::Subject {
+                        group,
+                        kind: resource,
+                    },
+                    name,
+                    &why,
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! One policy rule: what it matches.
+//!
+//! Owns the matching of verbs, groups, resources, names and paths. Does not know who has the rule.
+
+use super::{Asked, Attributes};
+use crate::machinery::json;
+use serde_json::{Map, Value};
+
+/// A `PolicyRule` of rbac.authorization.k8s.io/v1.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Rule {
+    pub(crate) verbs: Vec<String>,
+    pub(crate) groups: Vec<String>,
+    pub(crate) resources: Vec<String>,
+    pub(crate) names: Vec<String>,
+    pub(crate) paths: Vec<String>,
+}
+
+impl Rule {
+    /// The rules of a role or cluster role.
+    pub(crate) fn all_of(role: &Value) -> Vec<Self> {
+        role["rules"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(Self::read)
+            .collect()
+    }
+
+    /// The two rules that allow everything.
+    pub(crate) fn everything() -> [Self; 2] {
+        let all = || vec!["*".to_owned()];
+        let resources = Self {
+            verbs: all(),
+            groups: all(),
+            resources: all(),
+            ..Self::default()
+        };
+        let paths = Self {
+            verbs: all(),
+            paths: all(),
+            ..Self::default()
+        };
+        [resources, paths]
+    }
+
+    pub(crate) fn read(rule: &Value) -> Self {
+        let list = |field: &str| json::texts(&rule[field]).into_iter().map(str::to_owned).collect();
+        Self {
+            verbs: list("verbs"),
+            groups: list("apiGroups"),
+            resources: list("resources"),
+            names: list("resourceNames"),
+            paths: list("nonResourceURLs"),
+        }
+    }
+
+    /// The rule as objects have it.
+    pub(crate) fn to_value(&self) -> Value {
+        let mut out = Map::new();
+        for (field, list) in [
+            ("verbs", &self.verbs),
+            ("apiGroups", &self.groups),
+            ("resources", &self.resources),
+            ("resourceNames", &self.names),
+            ("nonResourceURLs", &self.paths),
+        ] {
+            if !list.is_empty() {
+                out.insert(field.to_owned(), list.iter().map(String::as_str).collect());
+            }
+        }
+        out.into()
+    }
+
+    pub(crate) fn allows(&self, attributes: Attributes<'_>) -> bool {
+        if !has(&self.verbs, attributes.verb) {
+            return false;
+        }
+        match attributes.asked {
+            Asked::Path(path) => self.paths.iter().any(|pattern| is_path(pattern, path)),
+            Asked::Resource {
+                group,
+                resource,
+                subresource,
+                name,
+                ..
+            } => {
+                has(&self.groups, group)
+                    && self
+                        .resources
+                        .iter()
+                        .any(|own| is_resource(own, resource, subresource))
+                    && (self.names.is_empty() || self.names.iter().any(|own| own == name))
+            }
+        }
+    }
+
+    /// Whether this rule allows all that the other one does, as far as that can be told from the two alone.
+    pub(crate) fn covers(&self, other: &Self) -> bool {
+        let resources = |own: &Self, other: &Self| {
+            other.resources.iter().all(|wanted| {
+                let (resource, subresource) = wanted.split_once('/').unwrap_or((wanted, ""));
+                own.resources
+                    .iter()
+                    .any(|pattern| is_resource(pattern, resource, subresource))
+            })
+        };
+        other.verbs.iter().all(|verb| has(&self.verbs, verb))
+            && other.groups.iter().all(|group| has(&self.groups, group))
+            && resources(self, other)
+            && (self.names.is_empty()
+                || !other.names.is_empty() && other.names.iter().all(|name| self.names.contains(name)))
+            && other
+                .paths
+                .iter()
+                .all(|path| self.paths.iter().any(|pattern| is_path(pattern, path)))
+    }
+}
+
+fn has(list: &[String], wanted: &str) -> bool {
+    list.iter().any(|own| own == "*" || own == wanted)
+}
+
+fn is_resource(pattern: &str, resource: &str, subresource: &str) -> bool {
+    if pattern == "*" {
+        return true;
+    }
+    match pattern.split_once('/') {
+        None => subresource.is_empty() && pattern == resource,
+        Some((of, sub)) => sub == subresource && (of == "*" || of == resource) && !subresource.is_empty(),
+    }
+}
+
+/// A path is matched as a whole, or up to the star that the pattern ends with.
+fn is_path(pattern: &str, path: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(_) => path.starts_with(pattern.trim_end_matches('*')),
+        None => pattern == path,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn resource<'a>(verb: &'a str, resource: &'a str, subresource: &'a str, name: &'a str) -> Attributes<'a> {
+        let asked = Asked::Resource {
+            group: "g",
+            resource,
+            subresource,
+            namespace: "",
+            name,
+        };
+        Attributes { verb, asked }
+    }
+
+    fn rule(resources: &[&str], names: &[&str]) -> Rule {
+        let own = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
+        Rule {
+            verbs: own(&["get"]),
+            groups: own(&["g"]),
+            resources: own(resources),
+            names: own(names),
+            paths: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn subresources_are_resources_of_their_own() {
+        for (pattern, asked, allowed) in [
+            ("pods", ("pods", ""), true),
+            ("pods", ("pods", "status"), false),
+            ("pods/status", ("pods", "status"), true),
+            ("pods/status", ("pods", ""), false),
+            ("*/status", ("nodes", "status"), true),
+            ("*/status", ("nodes", "scale"), false),
+            ("pods/*", ("pods", "status"), false),
+            ("*", ("pods", "status"), true),
+        ] {
+            let found = rule(&[pattern], &[]).allows(resource("get", asked.0, asked.1, "x"));
+            assert_eq!(found, allowed, "{pattern} for {asked:?}");
+        }
+    }
+
+    #[test]
+    fn names_narrow_a_rule_and_leave_out_requests_without_one() {
+        let rule = rule(&["pods"], &["a"]);
+        assert!(rule.allows(resource("get", "pods", "", "a")));
+        assert!(!rule.allows(resource("get", "pods", "", "b")));
+        assert!(!rule.allows(resource("get", "pods", "", "")));
+    }
+
+    #[test]
+    fn paths_match_whole_or_up_to_the_star() {
+        for (pattern, path, matches) in [
+            ("/healthz", "/healthz", true),
+            ("/healthz", "/healthz/ping", false),
+            ("/healthz/*", "/healthz/ping", true),
+            ("/healthz*", "/healthz", true),
+            ("*", "/anything", true),
+            ("/*/ping", "/healthz/ping", false),
+        ] {
+            assert_eq!(is_path(pattern, path), matches, "{pattern} for {path}");
+        }
+    }
+
+    proptest! {
+        /// What a covering rule allows includes all that the covered one allows.
+        #[test]
+        fn covering_is_sound(
+            wide in prop::collection::vec(prop::sample::select(vec!["a", "b", "a/s", "*/s", "*"]), 1..3),
+            narrow in prop::collection::vec(prop::sample::select(vec!["a", "b", "a/s", "b/s"]), 1..3),
+            names in prop::collection::vec(prop::sample::select(vec!["x", "y"]), 0..2),
+            own in prop::collection::vec(prop::sample::select(vec!["x", "y"]), 0..2),
+        ) {
+            let (wide, narrow) = (rule(&wide, &own), rule(&narrow, &names));
+            prop_assume!(wide.covers(&narrow));
+            for asked in ["a", "b"] {
+                for sub in ["", "s"] {
+                    for name in ["x", "y", ""] {
+                        let attributes = resource("get", asked, sub, name);
+                        prop_assert!(!narrow.allows(attributes) || wide.allows(attributes));
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! Who used which permission, and the smallest rules that would have allowed it.
+//!
+//! Owns a bounded log of permissions, not of requests. Does not decide: it notes what authorization decided.
+
+use crate::access::rbac::{Asked, Attributes, Rule, default_rules};
+use crate::kinds::RBAC_GROUP as GROUP;
+use crate::observe::combined;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+
+/// Different permissions that are remembered. A client that asks for ever new paths does not fill the memory.
+const ENTRIES_MAX: usize = 16_384;
+
+/// One permission that a client asked for, and how often it was granted or refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Usage {
+    /// The name of the user.
+    pub user: Arc<str>,
+    /// The verb of authorization; for paths that are no resources the HTTP method in lower case.
+    pub verb: String,
+    /// API group; empty for the core group.
+    pub group: String,
+    /// The resource with its subresource, for example `pods/status`; empty for a path.
+    pub resource: String,
+    /// The namespace; empty for the whole cluster.
+    pub namespace: String,
+    /// The path, where it is no resource.
+    pub path: String,
+    /// How many requests were allowed.
+    pub allowed: u64,
+    /// How many requests were refused.
+    pub denied: u64,
+}
+
+/// The log of a server: entries by the hash of what they are about, so that noting a known one copies nothing.
+#[derive(Default)]
+pub(crate) struct UsageLog {
+    hasher: RandomState,
+    entries: Mutex<Entries>,
+}
+
+#[derive(Default)]
+struct Entries {
+    by_hash: HashMap<u64, Vec<Usage>>,
+    count: usize,
+}
+
+impl UsageLog {
+    /// Notes one decision. When the log is full, only what is in it already is counted on.
+    pub(crate) fn note(&self, user: &Arc<str>, attributes: Attributes<'_>, allowed: bool) {
+        let (asked, verb) = (attributes.asked, attributes.verb);
+        let hash = match asked {
+            Asked::Resource {
+                group,
+                resource,
+                subresource,
+                namespace,
+                ..
+            } => self
+                .hasher
+                .hash_one((user, verb, group, resource, subresource, namespace)),
+            Asked::Path(path) => self.hasher.hash_one((user, verb, path)),
+        };
+        let mut entries = self.entries.lock();
+        let room = entries.count < ENTRIES_MAX;
+        let bucket = entries.by_hash.entry(hash).or_default();
+        let is_new = match bucket.iter_mut().find(|usage| usage.is_about(user, attributes)) {
+            Some(usage) => {
+                usage.count(allowed);
+                false
+            }
+            None if room => {
+                let mut usage = Usage::new(user, attributes);
+                usage.count(allowed);
+                bucket.push(usage);
+                true
+            }
+            None => false,
+        };
+        if bucket.is_empty() {
+            entries.by_hash.remove(&hash);
+        }
+        entries.count += usize::from(is_new);
+    }
+
+    /// All entries, in a fixed order.
+    pub(crate) fn list(&self) -> Vec<Usage> {
+        let mut all: Vec<Usage> = self.entries.lock().by_hash.values().flatten().cloned().collect();
+        all.sort_by(|one, other| one.key().cmp(&other.key()));
+        all
+    }
+}
+
+impl Usage {
+    fn new(user: &Arc<str>, attributes: Attributes<'_>) -> Self {
+        let mut usage = Self {
+            user: user.clone(),
+            verb: attributes.verb.to_owned(),
+            group: String::new(),
+            resource: String::new(),
+            namespace: String::new(),
+            path: String::new(),
+            allowed: 0,
+            denied: 0,
+        };
+        match attributes.asked {
+            Asked::Path(path) => path.clone_into(&mut usage.path),
+            Asked::Resource {
+                group,
+                resource,
+                subresource,
+                namespace,
+                ..
+            } => {
+                group.clone_into(&mut usage.group);
+                usage.resource = combined(resource, subresource);
+                namespace.clone_into(&mut usage.namespace);
+            }
+        }
+        usage
+    }
+
+    fn count(&mut self, allowed: bool) {
+        let counter = if allowed {
+            &mut self.allowed
+        } else {
+            &mut self.denied
+        };
+        *counter += 1;
+    }
+
+    fn is_about(&self, user: &str, attributes: Attributes<'_>) -> bool {
+        *self.user == *user
+            && self.verb == attributes.verb
+            && match attributes.asked {
+                Asked::Path(path) => self.resource.is_empty() && self.path == path,
+                Asked::Resource {
+                    group,
+                    resource,
+                    subresource,
+                    namespace,
+                    ..
+                } => {
+                    let (own, sub) = self.resource.split_once('/').unwrap_or((&self.resource, ""));
+                    self.group == group
+                        && own == resource
+                        && sub == subresource
+                        && self.namespace == namespace
+                }
+            }
+    }
+
+    fn key(&self) -> [&str; 6] {
+        [
+            &self.user,
+            &self.namespace,
+            &self.group,
+            &self.resource,
+            &self.path,
+            &self.verb,
+        ]
+    }
+}
+
+/// The smallest roles that would have allowed what a user was allowed to do, with their bindings, as Kubernetes objects:
+/// a ClusterRole for what was asked of the whole cluster, and a Role in each namespace for the rest. They all have the
+/// name `name`. What every authenticated user may do by default (discovery, self reviews) is left out.
+///
+/// Roles name no single objects: which ones a client asks for differs from run to run.
+pub fn minimal_roles(usage: &[Usage], user: &str, name: &str) -> Vec<Value> {
+    let known = default_rules();
+    let mut by_namespace: BTreeMap<&str, Vec<&Usage>> = BTreeMap::new();
+    for entry in usage
+        .iter()
+        .filter(|entry| *entry.user == *user && entry.allowed > 0)
+    {
+        let rule = entry.rule();
+        if !known.iter().any(|own| own.covers(&rule)) {
+            by_namespace.entry(&entry.namespace).or_default().push(entry);
+        }
+    }
+    let of_cluster = by_namespace
+        .remove("")
+        .map(|entries| rules(&entries))
+        .unwrap_or_default();
+    let mut objects = Vec::new();
+    if !of_cluster.is_empty() {
+        objects.extend(role(name, "", &of_cluster, user));
+    }
+    for (namespace, mut entries) in by_namespace {
+        entries.retain(|entry| !of_cluster.iter().any(|own| own.covers(&entry.rule())));
+        if !entries.is_empty() {
+            objects.extend(role(name, namespace, &rules(&entries), user));
+        }
+    }
+    objects
+}
+
+impl Usage {
+    /// The rule that allows just this.
+    fn rule(&self) -> Rule {
+        let one = |text: &str| vec![text.to_owned()];
+        if self.resource.is_empty() {
+            return Rule {
+                verbs: one(&self.verb),
+                paths: one(&self.path),
+                ..Rule::default()
+            };
+        }
+        Rule {
+            verbs: one(&self.verb),
+            groups: one(&self.group),
+            resources: one(&self.resource),
+            ..Rule::default()
+        }
+    }
+}
+
+/// As few rules as possible: resources of a group that are used in the same ways share one.
+fn rules(entries: &[&Usage]) -> Vec<Rule> {
+    let mut verbs: BTreeMap<(&str, &str, &str), BTreeSet<&str>> = BTreeMap::new();
+    for entry in entries {
+        verbs
+            .entry((&entry.group, &entry.resource, &entry.path))
+            .or_default()
+            .insert(&entry.verb);
+    }
+    let mut merged: BTreeMap<(&str, BTreeSet<&str>, bool), Vec<&str>> = BTreeMap::new();
+    for ((group, resource, path), verbs) in verbs {
+        let is_path = resource.is_empty();
+        merged
+            .entry((group, verbs, is_path))
+            .or_default()
+            .push(if is_path { path } else { resource });
+    }
+    let own = |texts: Vec<&str>| texts.into_iter().map(str::to_owned).collect();
+    let rule = |((group, verbs, is_path), named): ((&str, BTreeSet<&str>, bool), Vec<&str>)| {
+        let verbs = own(verbs.into_iter().collect());
+        if is_path {
+            return Rule {
+                verbs,
+                paths: own(named),
+                ..Rule::default()
+            };
+        }
+        Rule {
+            verbs,
+            groups: vec![group.to_owned()],
+            resources: own(named),
+            ..Rule::default()
+        }
+    };
+    merged.into_iter().map(rule).collect()
+}
+
+/// A role and its binding; of the whole cluster where there is no namespace.
+fn role(name: &str, namespace: &str, rules: &[Rule], user: &str) -> [Value; 2] {
+    let prefix = if namespace.is_empty() { "Cluster" } else { "" };
+    let mut metadata = json!({"name": name});
+    if !namespace.is_empty() {
+        metadata["namespace"] = namespace.into();
+    }
+    let head =
+        |kind: String| json!({"apiVersion": format!("{GROUP}/v1"), "kind": kind, "metadata": metadata});
+    let (mut role, mut binding) = (
+        head(format!("{prefix}Role")),
+        head(format!("{prefix}RoleBinding")),
+    );
+    role["rules"] = rules.iter().map(Rule::to_value).collect();
+    binding["roleRef"] = json!({"apiGroup": GROUP, "kind": format!("{prefix}Role"), "name": name});
+    binding["subjects"] = json!([subject(user)]);
+    [role, binding]
+}
+
+fn subject(user: &str) -> Value {
+    let account = user
+        .strip_prefix("system:serviceaccount:")
+        .and_then(|rest| rest.split_once(':'));
+    match account {
+        Some((namespace, name)) => json!({"kind": "ServiceAccount", "name": name, "namespace": namespace}),
+        None => json!({"apiGroup": GROUP, "kind": "User", "name": user}),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn note(log: &UsageLog, path: &str, allowed: bool) {
+        let attributes = Attributes {
+            verb: "get",
+            asked: Asked::Path(path),
+        };
+        log.note(&"u".into(), attributes, allowed);
+    }
+
+    #[test]
+    fn a_full_log_counts_on_and_takes_no_more() {
+        let log = UsageLog::default();
+        for number in 0..ENTRIES_MAX + 10 {
+            note(&log, &format!("/{number}"), true);
+        }
+        note(&log, "/0", false);
+        let all = log.list();
+        assert_eq!(all.len(), ENTRIES_MAX);
+        assert_eq!(
+            log.entries.lock().by_hash.len(),
+            ENTRIES_MAX,
+            "no empty places are left behind"
+        );
+        let first = all
+            .iter()
+            .find(|usage| usage.path == "/0")
+            .map(|usage| (usage.allowed, usage.denied));
+        assert_eq!(first, Some((1, 1)));
+    }
+}

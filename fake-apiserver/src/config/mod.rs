@@ -1,0 +1,4 @@
+//! What a server is set to: its options and limits, and the release that it plays.
+
+pub(crate) mod options;
+pub(crate) mod release;

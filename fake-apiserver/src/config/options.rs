@@ -1,0 +1,102 @@
+//! What may be chosen about a server. Does not know how the choices are carried out.
+
+use crate::config::release::Release;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Options of an [`ApiServer`](crate::ApiServer).
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    /// How many events are kept for watches and paged lists to go on from, over all resources. Older ones are
+    /// compacted: a watch from before gets an `410 Expired` event, a list a 410 answer.
+    pub history: usize,
+    /// How many undelivered events one watch may have before it is dropped. Writers never wait for watchers.
+    pub watch_queue: usize,
+    /// There are no kubelets: pods that are bound to a node are deleted at once instead of waiting for a grace
+    /// period to be confirmed, and new nodes do not get the `node.kubernetes.io/not-ready` taint.
+    pub kubelet_less: bool,
+    /// Put the `kubernetes.io/pvc-protection` and `kubernetes.io/pv-protection` finalizers on new claims and
+    /// volumes, as the StorageObjectInUseProtection admission plugin does. A controller has to remove them.
+    pub storage_protection: bool,
+    /// How long events are kept after they were last written.
+    pub event_ttl: Duration,
+    /// Who decides what users may do.
+    pub authorization: Authorization,
+    /// Give every namespace its service account `default`, as the controller manager does.
+    pub default_service_accounts: bool,
+    /// What peers are granted.
+    pub limits: Limits,
+    /// The release of Kubernetes whose API is served. Where KEP-1472 is not concerned, 1.36 is served whatever is set.
+    pub release: Release,
+    /// Feature gates by name. Only `CSIStorageCapacity` changes anything: it exists from 1.19, is on from 1.21, and
+    /// cannot be set any more from 1.24 on.
+    pub gates: BTreeMap<String, bool>,
+    /// Serve the versions that earlier releases served, too: for clients that are older than the server. Ends with
+    /// [`crate::ApiServer::set_release`].
+    pub removed_versions: bool,
+}
+
+/// How requests over the wire are authorized. Clients in the server's own process may always do everything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Authorization {
+    /// Everyone with a token may do everything; everyone else may read health and version.
+    #[default]
+    AlwaysAllow,
+    /// The objects of rbac.authorization.k8s.io decide. The default roles and bindings exist from the start, and
+    /// members of `system:masters` may do everything.
+    Rbac,
+}
+
+/// Bounds on what peers may take: connections and time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Connections at the same time; further ones are closed at once.
+    pub connections: usize,
+    /// Reading requests that are answered at the same time, watches excepted; further ones are answered 429. 0 is no
+    /// limit.
+    pub reading: usize,
+    /// The same for requests that change something.
+    pub changing: usize,
+    /// How long a peer may take for the TLS handshake.
+    pub handshake: Duration,
+    /// How long a peer may take to send the headers of a request, the first one included.
+    pub headers: Duration,
+    /// How long a request may take, watches excepted, from the end of its headers and with its body; it is answered 504
+    /// then. Clients can ask for less (`timeout`).
+    pub request: Duration,
+    /// How long a peer may go without reading anything of what is being sent to it, and without taking a piece of an
+    /// answer (up to twice as long); then its connection is closed.
+    pub stalled: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 4096,
+            reading: 400,
+            changing: 200,
+            handshake: Duration::from_secs(10),
+            headers: Duration::from_secs(30),
+            request: Duration::from_secs(60),
+            stalled: Duration::from_secs(60),
+        }
+    }
+}
+
+impl Default for ServerOptions {
+    fn default() -> Self {
+        Self {
+            history: 100_000,
+            watch_queue: 16_384,
+            kubelet_less: true,
+            storage_protection: false,
+            event_ttl: Duration::from_secs(60 * 60),
+            authorization: Authorization::default(),
+            default_service_accounts: false,
+            removed_versions: false,
+            limits: Limits::default(),
+            release: Release::default(),
+            gates: BTreeMap::new(),
+        }
+    }
+}

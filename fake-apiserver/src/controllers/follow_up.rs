@@ -1,0 +1,15 @@
+//! What follows from the changes of a transaction.
+
+use super::namespaces;
+use crate::store::{FollowUp, Txn};
+
+/// Does what the changes of a transaction have left to the controllers, under the same lock.
+pub(crate) fn follow_up(txn: &mut Txn<'_>) {
+    while let Some(owed) = txn.next_owed() {
+        match owed {
+            FollowUp::NamespaceCreated(name) => namespaces::add_account(txn, &name),
+            FollowUp::NamespaceEnding(name) => namespaces::empty(txn, &name),
+            FollowUp::Gone { namespace } => namespaces::settle(txn, &namespace),
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! One request from its head to its response.
+//!
+//! Owns the order of what can happen to it on the way: admission, a place in flight, its time, perturbations, its body,
+//! and at last the verb. Whatever comes of it leaves by one door: `answer` reports it, responds and counts it.
+
+use super::body::Body;
+use super::deadline;
+use super::endpoint::Endpoint;
+use super::head::Head;
+use super::inflight::Hold;
+use super::metrics::Labels;
+use super::outcome::{Outcome, Rendered};
+use super::route::Route;
+use super::stream::WatchBody;
+use super::untaken::Untaken;
+use super::{aside, gzip, payload, respond, special};
+use crate::execute;
+use crate::machinery::status::Status;
+use crate::observe::Verb;
+use crate::perturb::Blow;
+use crate::verbs::call::{Answer, Call, Params, Reply, Target, WatchPlan};
+use hyper::body::Incoming;
+use hyper::header::USER_AGENT;
+use hyper::{Request, Response};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A perturbation cuts the connection instead of answering.
+#[derive(Debug, thiserror::Error)]
+#[error("a perturbation cut the connection")]
+pub(super) struct Cut;
+
+/// A request on its way.
+struct Exchange<'a> {
+    endpoint: &'a Endpoint,
+    head: &'a Head,
+    params: Params,
+    labels: Labels,
+    /// A perturbation has it read the state at this revision.
+    stale: Option<u64>,
+}
+
+/// Answers a request, reports the answer and counts it; a perturbation may cut the connection instead.
+pub(super) async fn answer(
+    endpoint: &Endpoint,
+    untaken: &Arc<Untaken>,
+    request: Request<Incoming>,
+) -> Result<Response<Body>, Cut> {
+    let (service, began) = (&endpoint.service, Instant::now());
+    let mut hold = Hold::new(service.store.activity().begin(), untaken.clone());
+    let params = Params::parse(request.uri().query().unwrap_or_default());
+    let route = Route::parse(request.method(), request.uri().path(), &params);
+    let route = route.served_by(service.store.profile());
+    let labels = route.labels(&params);
+    let flight = service.metrics.begin(route.verb().only_reads());
+    let (head, admitted) = Head::read(endpoint, &request, &route, &params);
+    let exchange = Exchange {
+        endpoint,
+        head: &head,
+        params,
+        labels,
+        stale: None,
+    };
+    let outcome = if hold.enter(&service.in_flight, head.verb, &head.user) {
+        exchange.in_time(request, admitted.map(|()| route), began).await
+    } else {
+        payload::drain(request).await;
+        Ok(Outcome::of(&head, Ok(Rendered::Plain(respond::too_many()))))
+    };
+    let response = outcome.map(|outcome| {
+        outcome.report(&head, service);
+        outcome.respond(&head, hold)
+    });
+    drop(flight);
+    let code = response.as_ref().map_or(0, |response| response.status().as_u16());
+    service.metrics.answered(labels, code, began.elapsed());
+    response
+}
+
+impl Exchange<'_> {
+    /// Answers a request if it can be done in the time that it is allotted. Watches take the time that they take.
+    async fn in_time(
+        self,
+        request: Request<Incoming>,
+        route: Result<Route, Status>,
+        began: Instant,
+    ) -> Result<Outcome, Cut> {
+        let head = self.head;
+        let most = self.endpoint.service.store.limits().request;
+        let (allotted, route) = match deadline::allotted(self.params.get("timeout"), most) {
+            _ if head.verb == Verb::Watch => return self.perturbed(request, route).await,
+            Ok(allotted) => (allotted, route),
+            Err(refusal) => (most, Err(refusal)),
+        };
+        let answer = self.perturbed(request, route);
+        match until(began, allotted, answer).await {
+            Some(outcome) => outcome,
+            None => Ok(Outcome::of(head, Ok(Rendered::Plain(respond::timed_out())))),
+        }
+    }
+
+    /// Lets a request meet the perturbations, and answers it as far as they let it.
+    async fn perturbed(
+        mut self,
+        request: Request<Incoming>,
+        route: Result<Route, Status>,
+    ) -> Result<Outcome, Cut> {
+        let (head, service) = (self.head, &self.endpoint.service);
+        let revision = self.params.get("resourceVersion");
+        let fate = service
+            .store
+            .meet(&head.user.name, head.verb, head.resource.as_ref(), revision);
+        if !fate.delay.is_zero() {
+            tokio::time::sleep(fate.delay).await;
+        }
+        let route = match fate.blow {
+            None => route,
+            Some(Blow::Disconnect) => return Err(Cut),
+            Some(Blow::Refuse(status)) if status.code == 410 && head.verb == Verb::Watch => {
+                if let Ok(Route::Resource { target, .. }) = &route {
+                    return Ok(self.expired_watch(target, status));
+                }
+                route
+            }
+            Some(Blow::Refuse(status)) => route.and(Err(status)),
+            Some(Blow::Stale(revision)) => {
+                self.stale = Some(revision);
+                route
+            }
+            Some(Blow::LoseAnswer) => {
+                // Dropping the answer is what loses it; a watch that was accepted ends with it.
+                self.respond_to(request, route).await.report(head, service);
+                return Err(Cut);
+            }
+        };
+        Ok(self.respond_to(request, route).await)
+    }
+
+    /// A watch that a perturbation refuses: it begins, and is nothing but its failure.
+    fn expired_watch(&self, target: &Target, status: Status) -> Outcome {
+        let store = &self.endpoint.service.store;
+        let plan = WatchPlan {
+            watcher: Err((store.number_watch(), status)),
+            bookmarks: false,
+            marks_end: false,
+            timeout_seconds: None,
+            revision: store.revision(),
+        };
+        Outcome::of(self.head, Ok(self.watch(target, plan, String::new())))
+    }
+
+    /// The stream of a watch.
+    fn watch(&self, target: &Target, plan: WatchPlan, include_object: String) -> Rendered {
+        let service = &self.endpoint.service;
+        Rendered::Watch(Box::new(WatchBody::new(
+            service.store.clone(),
+            target.kind,
+            plan,
+            self.head.form(include_object),
+            self.endpoint.stop.clone(),
+            self.head.user.name.clone(),
+            service.metrics.watch(self.labels),
+        )))
+    }
+
+    async fn respond_to(self, request: Request<Incoming>, route: Result<Route, Status>) -> Outcome {
+        let head = self.head;
+        match route {
+            Ok(Route::Resource { verb, target }) => self.carry_out(request, verb, target).await,
+            Ok(Route::Special(special)) => {
+                let answer = special::answer(self.endpoint, head, &request, &special, &self.params);
+                payload::drain(request).await;
+                Outcome::of(head, answer.map(Rendered::Plain))
+            }
+            Ok(Route::Unknown) => {
+                payload::drain(request).await;
+                Outcome::of(head, Ok(Rendered::Plain(respond::not_found_text())))
+            }
+            Ok(Route::Refused { status, .. }) | Err(status) => {
+                payload::drain(request).await;
+                Outcome::of(head, Err(status))
+            }
+        }
+    }
+
+    /// Reads what a request for a resource brings, has it carried out and renders what comes of it.
+    async fn carry_out(mut self, request: Request<Incoming>, verb: Verb, target: Target) -> Outcome {
+        let (head, store) = (self.head, &self.endpoint.service.store);
+        let agent = agent(&request, verb);
+        let payload = match payload::read(request, verb, &target).await {
+            Ok(payload) => payload,
+            Err(refusal) => return Outcome::of(head, Err(refusal)),
+        };
+        self.await_revision(verb).await;
+        let include_object = self.params.get("includeObject").to_owned();
+        if let Err(refusal) = head.form(include_object.clone()).check() {
+            return Outcome::of(head, Err(refusal));
+        }
+        let call = Call {
+            user: head.user.clone(),
+            verb,
+            target: target.clone(),
+            params: std::mem::take(&mut self.params),
+            payload,
+            began: Instant::now(),
+            agent,
+            stale: self.stale,
+        };
+        let (executing, is_long) = (store.clone(), aside::may_take_long(&call));
+        let executed = aside::run(is_long, move || execute::execute(&executing, call));
+        let Reply {
+            outcome,
+            mut warnings,
+        } = executed.await;
+        warnings.splice(0..0, target.kind.advice(store.profile()));
+        let answer = match outcome {
+            Ok(Answer::Watch(plan)) => match head.accept.unstreamed() {
+                Some(refusal) => Err(refusal),
+                None => Ok(self.watch(&target, plan, include_object)),
+            },
+            Ok(_) if let Some(refusal) = &head.misfit => {
+                return Outcome::executed(head, Err(refusal.clone()), warnings).refused_in_json();
+            }
+            Ok(answer) => self.render(&target, answer, include_object).await,
+            Err(refusal) => Err(refusal),
+        };
+        Outcome::executed(head, answer, warnings)
+    }
+
+    /// Renders what a verb answers; what takes long is rendered aside.
+    async fn render(
+        &self,
+        target: &Target,
+        answer: Answer,
+        include_object: String,
+    ) -> Result<Rendered, Status> {
+        let (kind, form) = (target.kind, self.head.form(include_object));
+        let is_long = aside::is_long(&answer);
+        let plain = aside::run(is_long, move || respond::answer(kind, answer, &form)).await?;
+        let plain = plain.zipped(self.head.unzips, gzip::OBJECT_BYTES_MIN);
+        Ok(Rendered::Plain(plain))
+    }
+
+    /// Gives a revision that a reader asks for, and that is not written yet, the time to come.
+    async fn await_revision(&self, verb: Verb) {
+        let (params, store) = (&self.params, &self.endpoint.service.store);
+        let reads = matches!(verb, Verb::Get | Verb::List) || params.flag("sendInitialEvents") == Some(true);
+        if let Ok(asked) = params.get("resourceVersion").parse()
+            && reads
+            && asked > store.revision()
+        {
+            store.reached(asked).await;
+        }
+    }
+}
+
+/// Does some work unless its time, counted from `began`, is up before; then it is dropped where it is.
+async fn until<T>(began: Instant, allotted: Duration, work: impl Future<Output = T>) -> Option<T> {
+    if began.elapsed() >= allotted {
+        return None;
+    }
+    tokio::time::timeout_at((began + allotted).into(), work)
+        .await
+        .ok()
+}
+
+/// What a client that writes calls itself.
+fn agent(request: &Request<Incoming>, verb: Verb) -> String {
+    let header = request.headers().get(USER_AGENT).filter(|_| !verb.only_reads());
+    header.map_or_else(String::new, |agent| {
+        String::from_utf8_lossy(agent.as_bytes()).into_owned()
+    })
+}

@@ -1,0 +1,117 @@
+//! Everything about a request but its body: who sends it, what it asks for, and how the answer should look.
+
+use super::admit::{self, Wish};
+use super::endpoint::Endpoint;
+use super::negotiate::{Accept, Form};
+use super::route::Route;
+use super::service::Service;
+use super::{gzip, respond};
+use crate::access::auth::User;
+use crate::execute;
+use crate::machinery::status::Status;
+use crate::observe::{ResourcePath, Verb};
+use crate::verbs::call::Params;
+use hyper::Request;
+use hyper::body::Incoming;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Everything about a request but its body.
+pub(super) struct Head {
+    pub(super) user: Arc<User>,
+    pub(super) verb: Verb,
+    pub(super) resource: Option<ResourcePath>,
+    /// The path, where it is no resource and shows which version of an API was looked for.
+    pub(super) group_path: Option<String>,
+    pub(super) accept: Accept,
+    /// Why a success cannot have that form.
+    pub(super) misfit: Option<Status>,
+    pub(super) pretty: bool,
+    /// The client takes answers that are compressed.
+    pub(super) unzips: bool,
+    pub(super) began: Instant,
+}
+
+impl Head {
+    /// Reads who asks, for what, and how the answer should look; and whether that is refused already.
+    pub(super) fn read(
+        endpoint: &Endpoint,
+        request: &Request<Incoming>,
+        route: &Route,
+        params: &Params,
+    ) -> (Self, Result<(), Status>) {
+        let sender = admit::sender(endpoint, request);
+        let user = sender
+            .clone()
+            .and_then(|sender| admit::impersonated(endpoint, request, sender));
+        let nobody = || endpoint.service.store.authenticator().anonymous().clone();
+        let accept = Accept::parse(request.headers(), route.offer());
+        let misfit = accept
+            .as_ref()
+            .ok()
+            .and_then(|form| form.misfit(request.headers(), route.offer()));
+        let head = Self {
+            misfit,
+            user: user.clone().or(sender).unwrap_or_else(|_| nobody()),
+            verb: route.verb(),
+            resource: route.resource(),
+            group_path: group_path(request.uri().path()),
+            accept: accept.as_ref().map_or_else(|(form, _)| *form, |form| *form),
+            pretty: respond::wants_pretty(params, request.headers()),
+            unzips: gzip::is_accepted(request.headers()),
+            began: Instant::now(),
+        };
+        // What is not there is not there in any form.
+        let formed = match accept {
+            Err((_, status)) if !matches!(route, Route::Refused { .. }) => Err(status),
+            _ => Ok(()),
+        };
+        let admitted = user.and_then(|user| Wish::of(route, request, params).admit(endpoint, &user));
+        (head, admitted.and(formed))
+    }
+
+    /// How the answer should look.
+    pub(super) fn form(&self, include_object: String) -> Form {
+        Form {
+            accept: self.accept,
+            include_object,
+            pretty: self.pretty,
+        }
+    }
+
+    /// Reports an answer that the store had no part in.
+    pub(super) fn report(&self, service: &Service, code: u16, failure: Option<&Status>) {
+        let resource = self.resource.clone();
+        let unknown = self
+            .group_path
+            .as_ref()
+            .filter(|_| resource.is_none() && code == 404);
+        // The answer itself names no version, as those of a real server do not.
+        let named = unknown.zip(failure).map(|(path, failure)| {
+            let message = format!("{}: {path}", failure.message);
+            Status {
+                message,
+                ..failure.clone()
+            }
+        });
+        let failure = named.as_ref().or(failure);
+        execute::report(
+            &service.store,
+            &self.user.name,
+            self.verb,
+            resource,
+            (code, failure),
+            self.began,
+        );
+    }
+}
+
+/// The path of discovery for a group or version; of any other path nothing is told.
+fn group_path(path: &str) -> Option<String> {
+    /// More than names of groups and versions take.
+    const LONGEST: usize = 128;
+    let is_group = path.starts_with("/apis/")
+        && path.len() <= LONGEST
+        && path.trim_end_matches('/').split('/').count() <= 4;
+    is_group.then(|| path.to_owned())
+}

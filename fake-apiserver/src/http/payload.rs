@@ -1,0 +1,56 @@
+//! Bodies of requests: read within bounds and decoded, or taken off the connection unread.
+
+use super::negotiate::{self, Purpose};
+use crate::machinery::status::Status;
+use crate::observe::Verb;
+use crate::verbs::call::{Payload, Target};
+use bytes::Bytes;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::Request;
+use hyper::body::{Body as _, Incoming};
+use hyper::header::EXPECT;
+use std::time::Duration;
+
+/// Bytes that a request body may have, as in the real server.
+const BODY_BYTES_MAX: usize = 3 * 1024 * 1024;
+
+/// Bytes of a body that are read though nobody wants them, and how long they are waited for.
+const UNWANTED_BYTES: u64 = 256 * 1024;
+const UNWANTED_PATIENCE: Duration = Duration::from_secs(1);
+
+/// Reads and decodes the body of a request, as far as its verb has one.
+pub(super) async fn read(request: Request<Incoming>, verb: Verb, target: &Target) -> Result<Payload, Status> {
+    let media = negotiate::content_type(request.headers());
+    let reader = match negotiate::reader(verb, &media) {
+        Ok(reader) => reader,
+        Err(refusal) => {
+            drain(request).await;
+            return Err(refusal);
+        }
+    };
+    reader(Purpose { verb, target }, &collect(request).await?)
+}
+
+/// Reads the body of a request that is answered without it, as far as it is short: otherwise the connection could not be
+/// used again, and a client that is still sending would learn of that before it learns of the answer.
+pub(super) async fn drain(request: Request<Incoming>) {
+    // A client that sends `Expect` waits for an answer before it sends its body: this answer tells it not to.
+    let expects = request.headers().contains_key(EXPECT);
+    let body = request.into_body();
+    if expects || body.is_end_stream() || body.size_hint().lower() > UNWANTED_BYTES {
+        return;
+    }
+    let rest = Limited::new(body, UNWANTED_BYTES as usize).collect();
+    // However it went: the answer is the same.
+    drop(tokio::time::timeout(UNWANTED_PATIENCE, rest).await);
+}
+
+async fn collect(request: Request<Incoming>) -> Result<Bytes, Status> {
+    match Limited::new(request.into_body(), BODY_BYTES_MAX).collect().await {
+        Ok(body) => Ok(body.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(Status::too_large(BODY_BYTES_MAX)),
+        Err(error) => Err(Status::bad_request(format!(
+            "the request body could not be read: {error}"
+        ))),
+    }
+}

@@ -1,0 +1,404 @@
+//! What a row of the table of kinds is.
+//!
+//! Owns the form of a row, and what follows from one row alone. Does not know which rows there are.
+
+use super::columns::{NAME_AND_AGE, Printer};
+use crate::config::options::ServerOptions;
+use crate::config::release::{Life, Profile};
+use crate::machinery::faults::Faults;
+use crate::machinery::json;
+use crate::machinery::names::{self, Complaints};
+use crate::machinery::selector::Pointers;
+use crate::machinery::status::Subject;
+use serde_json::Value;
+
+/// One resource.
+pub(crate) struct Kind {
+    pub(crate) group: &'static str,
+    pub(crate) version: &'static str,
+    pub(crate) kind: &'static str,
+    pub(crate) plural: &'static str,
+    pub(crate) singular: &'static str,
+    pub(crate) short_names: &'static [&'static str],
+    pub(crate) categories: &'static [&'static str],
+    pub(crate) namespaced: bool,
+    /// There is a `/status`, and the main path leaves the status alone.
+    pub(crate) status: bool,
+    /// Subresources other than `status`.
+    pub(crate) subresources: &'static [Subresource],
+    pub(crate) name_rule: fn(&str) -> Complaints,
+    pub(crate) generation: Generation,
+    /// Members that say what is wanted, so that their change makes a new generation.
+    pub(crate) generation_of: &'static [&'static str],
+    /// A new object may bring a status along: nodes, which kubelets register with theirs.
+    pub(crate) keeps_status: bool,
+    /// Paths of the fields that a write to `/status` leaves alone, as `GetResetFields` of the real strategy has them.
+    pub(crate) status_resets: &'static [&'static [&'static str]],
+    /// PUT without a resourceVersion replaces whatever is there.
+    pub(crate) unconditional_update: bool,
+    /// PUT of an object that does not exist creates it.
+    pub(crate) create_on_update: bool,
+    /// DELETE of the collection is served.
+    pub(crate) deletes_collection: bool,
+    /// DELETE answers with the object instead of a Status.
+    pub(crate) returns_deleted: bool,
+    /// The kind's own validation checks the change of `metadata` once more, so its causes come twice.
+    pub(crate) meta_checked_twice: bool,
+    /// Seconds that an object gets to end, by the object and what the request asks for; none for kinds without grace.
+    pub(crate) grace: fn(&Value, &ServerOptions, Option<i64>) -> Option<i64>,
+    /// What marks an object that is being deleted and stays until its content has gone: namespaces.
+    pub(crate) end: Option<fn(&mut Value)>,
+    /// Names of objects that every cluster needs and that cannot be deleted.
+    pub(crate) undeletable: &'static [&'static str],
+    /// Objects are kept for a while only (`ServerOptions::event_ttl`).
+    pub(crate) expires: bool,
+    /// Admission plugins that look at other objects, in the order in which they run.
+    pub(crate) admission: &'static [Admission],
+    /// What objects give to users; nobody can give what they do not have.
+    pub(crate) grants: Option<Grants>,
+    /// The version in which the real server stores objects, where it is another one.
+    pub(crate) storage_version: Option<&'static str>,
+    pub(crate) hooks: Hooks,
+    pub(crate) selectable: &'static [Selectable],
+    /// How an unknown field label of a selector is reported.
+    pub(crate) unknown_label: fn(&str) -> String,
+    pub(crate) printer: &'static Printer,
+    /// Objects are not stored: to create one is to have it answered.
+    pub(crate) review: Option<Review>,
+    /// This resource shows another one's objects in its own form.
+    pub(crate) view: Option<View>,
+    /// What is told to whoever creates an object: that it does less here than in a cluster.
+    pub(crate) caveat: Option<&'static str>,
+    /// Since which minor release another kind should be used, and which.
+    pub(crate) deprecation: Option<(u8, &'static str)>,
+    /// The releases in which the row is served. Several rows may have the same place in the API, in different ones.
+    pub(crate) life: Life,
+}
+
+/// Which part of an object is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// The object itself.
+    Main,
+    /// Its `/status`.
+    Status,
+    /// A subresource of its own.
+    Sub(Subresource),
+}
+
+/// A subresource with behaviour of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Subresource {
+    /// `certificatesigningrequests/approval`: the conditions that say whether a request is granted.
+    Approval,
+    /// `pods/binding`.
+    Binding,
+    /// `pods/eviction`.
+    Eviction,
+    /// `namespaces/finalize`.
+    Finalize,
+    /// `scale` of workloads, as a `Scale` of autoscaling/v1.
+    Scale,
+    /// `serviceaccounts/token`.
+    Token,
+}
+
+/// A question that a kind's objects ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Review {
+    /// Who am I?
+    SelfSubject,
+    /// Whose token is this?
+    Token,
+    /// May I?
+    SelfSubjectAccess,
+    /// May that user?
+    SubjectAccess,
+    /// May that user, in this namespace?
+    LocalSubjectAccess,
+    /// What may I do in that namespace?
+    SelfSubjectRules,
+}
+
+/// Admission by other objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Admission {
+    /// A pod has the priority of its class, or of the default one, or none.
+    Priority,
+    /// The runtime class that a pod names is there.
+    RuntimeClass,
+    /// A pod needs its service account, and gets a volume with a token of it.
+    ServiceAccount,
+    /// A claim that names no class gets the default one.
+    DefaultStorageClass,
+    /// A claim grows only once it is bound, and if its class lets it.
+    PersistentVolumeClaimResize,
+}
+
+/// What an object of rbac.authorization.k8s.io gives to users.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Grants {
+    /// The rules of a role.
+    Rules,
+    /// A role, to its subjects.
+    Role,
+}
+
+/// When `metadata.generation` is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Generation {
+    /// Never.
+    None,
+    /// From 1 on, and bumped when the spec changes.
+    FromCreation,
+    /// Absent at first, bumped when the spec changes.
+    FromFirstChange,
+}
+
+/// What a kind does to its objects. All run with the whole object.
+pub(crate) struct Hooks {
+    /// Fills in defaults of a decoded object.
+    pub(crate) default: fn(&mut Value),
+    /// What the real server's own type of the kind leaves in an object of which nothing was set.
+    pub(crate) blank: fn(&mut Value),
+    /// Prepares a new object: what the strategy and admission set.
+    pub(crate) create: fn(&mut Value, &Setting<'_>),
+    /// Prepares a changed object; the second is the old one.
+    pub(crate) update: fn(&mut Value, &Value, &Setting<'_>),
+    /// The rules for an object as such.
+    pub(crate) validate: fn(&Value, &mut Faults),
+    /// The rules for a new object only.
+    pub(crate) validate_create: fn(&Value, &mut Faults),
+    /// The rules for a change; the second is the old one.
+    pub(crate) validate_update: fn(&Value, &Value, &mut Faults),
+    /// The rules for a change of the status; the second is the old one.
+    pub(crate) validate_status: fn(&Value, &Value, &mut Faults),
+    /// What a writer is told beside the answer; the second is the old object, or null.
+    pub(crate) warn: fn(&Value, &Value) -> Vec<String>,
+    /// The rules for a change that not all releases have.
+    pub(crate) validate_update_then: fn(&Value, &Value, Profile, &mut Faults),
+}
+
+/// What hooks may look at.
+pub(crate) struct Setting<'a> {
+    /// The time, as `metadata` writes it.
+    pub(crate) now: &'a str,
+    pub(crate) options: &'a ServerOptions,
+    pub(crate) profile: Profile,
+}
+
+/// A field that field selectors accept.
+pub(crate) struct Selectable {
+    pub(crate) label: &'static str,
+    pub(crate) pointers: Pointers,
+}
+
+/// Conversion between a resource and the one that stores its objects.
+#[derive(Clone, Copy)]
+pub(crate) struct View {
+    pub(crate) stored: &'static Kind,
+    pub(crate) from_stored: fn(&Value) -> Value,
+    pub(crate) to_stored: fn(&Value) -> Value,
+    /// Fields of the first level that are called otherwise: as they are stored, and as they are shown.
+    pub(crate) renamed: &'static [(&'static str, &'static str)],
+}
+
+/// Hooks that do nothing.
+pub(crate) const NO_HOOKS: Hooks = Hooks {
+    default: |_| {},
+    blank: |_| {},
+    create: |_, _| {},
+    update: |_, _, _| {},
+    validate: |_, _| {},
+    validate_create: |_, _| {},
+    validate_update: |_, _, _| {},
+    validate_status: |_, _, _| {},
+    warn: |_, _| Vec::new(),
+    validate_update_then: |_, _, _, _| {},
+};
+
+/// A row to start from: an object of any form in the core group.
+pub(crate) const PLAIN: Kind = Kind {
+    group: "",
+    version: "v1",
+    kind: "",
+    plural: "",
+    singular: "",
+    short_names: &[],
+    categories: &[],
+    namespaced: true,
+    status: false,
+    subresources: &[],
+    name_rule: names::subdomain,
+    generation: Generation::None,
+    generation_of: &["spec"],
+    keeps_status: false,
+    status_resets: &[&["spec"]],
+    unconditional_update: true,
+    create_on_update: false,
+    deletes_collection: true,
+    returns_deleted: false,
+    meta_checked_twice: true,
+    grace: |_, _, _| None,
+    end: None,
+    undeletable: &[],
+    expires: false,
+    admission: &[],
+    grants: None,
+    storage_version: None,
+    hooks: NO_HOOKS,
+    selectable: &[],
+    unknown_label: |label| {
+        format!("{label:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")
+    },
+    printer: &NAME_AND_AGE,
+    review: None,
+    view: None,
+    caveat: None,
+    deprecation: None,
+    life: Life::ALWAYS,
+};
+
+impl Kind {
+    /// `v1`, `storage.k8s.io/v1`.
+    pub(crate) fn api_version(&self) -> String {
+        if self.group.is_empty() {
+            self.version.to_owned()
+        } else {
+            format!("{}/{}", self.group, self.version)
+        }
+    }
+
+    /// Whether objects of that version are in this row's version.
+    pub(crate) fn has_version(&self, api_version: &str) -> bool {
+        match api_version.split_once('/') {
+            Some((group, version)) => group == self.group && version == self.version,
+            None => self.group.is_empty() && api_version == self.version,
+        }
+    }
+
+    /// The row whose objects are stored: this one, or the one that it is a view of.
+    pub(crate) fn stored(&'static self) -> &'static Kind {
+        self.view.map_or(self, |view| view.stored)
+    }
+
+    /// A document without type and version in the form in which objects are stored.
+    pub(crate) fn to_stored(&self, document: Value) -> Value {
+        let Some(view) = self.view else { return document };
+        let mut stored = (view.to_stored)(&document);
+        json::assign(&mut stored, "apiVersion", Value::Null);
+        stored
+    }
+
+    /// The storage key of an object: namespace and name, as paths order them.
+    pub(crate) fn key(&self, namespace: Option<&str>, name: &str) -> String {
+        match namespace {
+            Some(namespace) if self.namespaced => format!("{namespace}/{name}"),
+            _ => name.to_owned(),
+        }
+    }
+}
+
+impl Kind {
+    /// The plural resource name as subject.
+    pub(crate) fn resource(&self) -> Subject<'static> {
+        Subject {
+            group: self.group,
+            kind: self.plural,
+        }
+    }
+
+    /// The kind as subject: validation failures and delete preconditions name it instead of the resource.
+    pub(crate) fn subject(&self) -> Subject<'static> {
+        Subject {
+            group: self.group,
+            kind: self.kind,
+        }
+    }
+
+    /// What whoever uses the resource is told, where there is a better one.
+    pub(crate) fn advice(&self, profile: Profile) -> Option<String> {
+        let (since, instead) = self.deprecation.filter(|(since, _)| profile.is_since(*since))?;
+        let version = self.api_version();
+        Some(format!(
+            "{version} {} is deprecated in v1.{since}+; use {instead}",
+            self.kind
+        ))
+    }
+
+    /// Where a field is by which objects can be selected, or the refusal to select by it.
+    pub(crate) fn select_by(&self, label: &str) -> Result<Pointers, String> {
+        let found = match label {
+            "metadata.name" => Some(&["/metadata/name"] as Pointers),
+            // Of the kinds without namespaces, those with a list of their own do not take it.
+            "metadata.namespace" if self.namespaced || self.selectable.is_empty() => {
+                Some(&["/metadata/namespace"] as Pointers)
+            }
+            label => {
+                let mut fields = self.selectable.iter();
+                fields
+                    .find(|field| field.label == label)
+                    .map(|field| field.pointers)
+            }
+        };
+        found.ok_or_else(|| (self.unknown_label)(label))
+    }
+
+    /// Whether the resource has such a part.
+    pub(crate) fn has(&self, part: Part) -> bool {
+        match part {
+            Part::Main => true,
+            Part::Status => self.status,
+            Part::Sub(sub) => self.subresources.contains(&sub),
+        }
+    }
+}
+
+impl Part {
+    pub(crate) fn as_str(self) -> Option<&'static str> {
+        match self {
+            Self::Main => None,
+            Self::Status => Some("status"),
+            Self::Sub(sub) => Some(sub.as_str()),
+        }
+    }
+}
+
+impl Subresource {
+    const ALL: [Self; 6] = [
+        Self::Approval,
+        Self::Binding,
+        Self::Eviction,
+        Self::Finalize,
+        Self::Scale,
+        Self::Token,
+    ];
+
+    /// The subresource of that name.
+    pub(crate) fn find(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|sub| sub.as_str() == name)
+    }
+
+    /// The last segment of its path.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Approval => "approval",
+            Self::Binding => "binding",
+            Self::Finalize => "finalize",
+            Self::Eviction => "eviction",
+            Self::Scale => "scale",
+            Self::Token => "token",
+        }
+    }
+
+    /// Group, version and kind of what is sent to it; none where that is the object itself.
+    pub(crate) fn body(self) -> Option<(&'static str, &'static str, &'static str)> {
+        match self {
+            Self::Approval | Self::Finalize => None,
+            Self::Binding => Some(("", "v1", "Binding")),
+            Self::Eviction => Some(("policy", "v1", "Eviction")),
+            Self::Scale => Some(("autoscaling", "v1", "Scale")),
+            Self::Token => Some(("authentication.k8s.io", "v1", "TokenRequest")),
+        }
+    }
+}

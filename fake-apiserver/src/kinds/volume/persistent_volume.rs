@@ -1,0 +1,212 @@
+//! PersistentVolume.
+
+use super::super::selectors::{self, Values};
+use super::super::{Hooks, Kind, NO_HOOKS, PLAIN, Setting, outdated};
+use super::rules::{access_modes, basic, class_name, positive, protect, volume_mode};
+use super::{plugins, source};
+use crate::kinds::columns;
+use crate::machinery::faults::Faults;
+use crate::machinery::json;
+use serde_json::{Value, json};
+
+pub(in crate::kinds) static PERSISTENT_VOLUME: Kind = Kind {
+    kind: "PersistentVolume",
+    plural: "persistentvolumes",
+    singular: "persistentvolume",
+    short_names: &["pv"],
+    namespaced: false,
+    status: true,
+    returns_deleted: true,
+    meta_checked_twice: false,
+    hooks: Hooks {
+        default: volume_default,
+        create: volume_create,
+        update: volume_update,
+        validate: volume_validate,
+        validate_update: volume_validate_update,
+        warn: volume_warn,
+        ..NO_HOOKS
+    },
+    printer: &columns::VOLUME,
+    ..PLAIN
+};
+
+fn volume_default(object: &mut Value) {
+    json::member(object, "status")
+        .entry("phase")
+        .or_insert_with(|| "Pending".into());
+    source_default(&mut object["spec"]);
+    let spec = json::member(object, "spec");
+    for (name, value) in [
+        ("persistentVolumeReclaimPolicy", "Retain"),
+        ("volumeMode", "Filesystem"),
+    ] {
+        spec.entry(name).or_insert_with(|| value.into());
+    }
+}
+
+/// Fills in the source of a volume, which may be in another object.
+pub(in crate::kinds) fn source_default(spec: &mut Value) {
+    if let Some(path) = spec.get_mut("hostPath").filter(|path| path.is_object()) {
+        json::default_member(path, "type", "");
+    }
+    plugins::default(spec);
+}
+
+fn volume_create(object: &mut Value, setting: &Setting<'_>) {
+    object["status"] = json!({"phase": "Pending", "lastPhaseTransitionTime": setting.now});
+    protect(object, setting, "kubernetes.io/pv-protection");
+}
+
+fn volume_update(new: &mut Value, old: &Value, setting: &Setting<'_>) {
+    if new["status"]["phase"] != old["status"]["phase"] {
+        new["status"]["lastPhaseTransitionTime"] = setting.now.into();
+    } else if let Some(time) = old["status"].get("lastPhaseTransitionTime") {
+        json::member(new, "status")
+            .entry("lastPhaseTransitionTime")
+            .or_insert_with(|| time.clone());
+    }
+}
+
+fn volume_validate(object: &Value, faults: &mut Faults) {
+    volume_spec_validate(&object["spec"], "spec", faults);
+}
+
+/// Policies that nobody should use any more.
+fn volume_warn(new: &Value, _: &Value) -> Vec<String> {
+    let mut warnings = outdated::annotations(new, 2);
+    let spec = &new["spec"];
+    if spec["persistentVolumeReclaimPolicy"] == "Recycle" {
+        let text = "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the \
+            recommended approach is to use dynamic provisioning.";
+        warnings.push(text.to_owned());
+    }
+    let terms = "nodeAffinity.required.nodeSelectorTerms";
+    let required = &spec["nodeAffinity"]["required"]["nodeSelectorTerms"];
+    warnings.extend(outdated::node_selector(required, &format!("spec.{terms}")));
+    let gone = outdated::VOLUME_PLUGINS
+        .iter()
+        .filter(|(name, ..)| !spec[*name].is_null());
+    warnings.extend(gone.map(|(_, shown, text)| format!("spec.{shown}: {text}")));
+    warnings
+}
+
+/// The rules for the spec of a volume that is part of an attachment: a CSI volume, and little else.
+pub(in crate::kinds) fn inline_validate(spec: &Value, at: &str, faults: &mut Faults) {
+    let refuse = |name: &str, faults: &mut Faults| {
+        let text = "may not be specified in the context of inline volumes";
+        faults.forbidden(format!("{at}.{name}"), text);
+    };
+    let is_set = |name: &str| match &spec[name] {
+        Value::Object(members) if name == "capacity" => !members.is_empty(),
+        Value::String(text) => !text.is_empty(),
+        other => !other.is_null(),
+    };
+    for name in ["claimRef", "capacity"].into_iter().filter(|name| is_set(name)) {
+        refuse(name, faults);
+    }
+    if spec["csi"].is_null() {
+        let text = "has to be specified in the context of inline volumes";
+        faults.required(format!("{at}.csi"), text);
+    }
+    some_access_modes(spec, at, faults);
+    let policy = spec["persistentVolumeReclaimPolicy"].as_str().unwrap_or_default();
+    if !["", "Retain"].contains(&policy) {
+        let text = "may only be Retain in the context of inline volumes";
+        faults.forbidden(format!("{at}.persistentVolumeReclaimPolicy"), text);
+    }
+    if is_set("nodeAffinity") {
+        refuse("nodeAffinity", faults);
+    }
+    source::validate(spec, at, faults);
+    if is_set("storageClassName") {
+        refuse("storageClassName", faults);
+    }
+    if !spec["volumeMode"].is_null() && spec["volumeMode"] != "Filesystem" {
+        let text = "may not specify volumeMode other than Filesystem in the context of inline volumes";
+        faults.forbidden(format!("{at}.volumeMode"), text);
+    }
+}
+
+/// The rules for the spec of a volume that stands by itself.
+fn volume_spec_validate(spec: &Value, at: &str, faults: &mut Faults) {
+    some_access_modes(spec, at, faults);
+    capacity(&spec["capacity"], &format!("{at}.capacity"), faults);
+    let policy = spec["persistentVolumeReclaimPolicy"].as_str().unwrap_or_default();
+    let field = format!("{at}.persistentVolumeReclaimPolicy");
+    faults.one_of(&field, policy, &["Delete", "Recycle", "Retain"]);
+    let affinity = &spec["nodeAffinity"];
+    let field = format!("{at}.nodeAffinity.required");
+    if !affinity["required"].is_null() {
+        selectors::nodes(&affinity["required"], &field, Values::Labels, faults);
+    } else if !affinity.is_null() {
+        faults.required(field, "must specify required node constraints");
+    }
+    source::validate(spec, at, faults);
+    let root = spec["hostPath"]["path"].as_str().is_some_and(|path| {
+        !path.is_empty() && path.split('/').all(|part| ["", "."].contains(&part)) && path.starts_with('/')
+    });
+    if root && policy == "Recycle" {
+        let text = "may not be 'recycle' for a hostPath mount of '/'";
+        faults.forbidden(format!("{at}.persistentVolumeReclaimPolicy"), text);
+    }
+    class_name(spec, "storageClassName", at, faults);
+    volume_mode(spec, at, faults);
+    if spec["volumeAttributesClassName"] == "" {
+        let field = format!("{at}.volumeAttributesClassName");
+        faults.required(field, "an empty string is disallowed");
+    }
+    class_name(spec, "volumeAttributesClassName", at, faults);
+}
+
+fn capacity(capacity: &Value, field: &str, faults: &mut Faults) {
+    let amounts = capacity.as_object();
+    if amounts.is_none_or(serde_json::Map::is_empty) {
+        faults.required(field, "");
+    }
+    if amounts.is_none_or(|amounts| amounts.len() != 1 || !amounts.contains_key("storage")) {
+        faults.not_supported(field, capacity.clone(), &["storage"]);
+    }
+    for (name, amount) in amounts.into_iter().flatten() {
+        let text = amount.as_str().unwrap_or_default();
+        basic(&format!("{field}[{name}]"), text, faults);
+        positive(&format!("{field}[{name}]"), text, faults);
+    }
+}
+
+/// A volume has a mode of access, and good ones only.
+fn some_access_modes(spec: &Value, at: &str, faults: &mut Faults) {
+    if json::texts(&spec["accessModes"]).is_empty() {
+        faults.required(format!("{at}.accessModes"), "");
+    }
+    access_modes(spec, at, faults);
+}
+
+fn volume_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
+    let (new, old) = (&new["spec"], &old["spec"]);
+    let mut sources = [new, old].map(source::of);
+    let secret = "/csi/controllerExpandSecretRef";
+    if old.pointer(secret).is_none()
+        && let [now, _] = &mut sources
+        && let Some(csi) = now.get_mut("csi")
+    {
+        // It may be added, once.
+        json::assign(csi, "controllerExpandSecretRef", Value::Null);
+    }
+    if sources[0] != sources[1] {
+        faults.forbidden(
+            "spec.persistentvolumesource",
+            "spec.persistentvolumesource is immutable after creation",
+        );
+    }
+    faults.unchanged("volumeMode", &new["volumeMode"], &old["volumeMode"]);
+    let affinity = &new["nodeAffinity"];
+    if !old["nodeAffinity"].is_null() && *affinity != old["nodeAffinity"] {
+        let text = "field is immutable, except for updating from beta label to GA";
+        faults.invalid("nodeAffinity", source::affinity_as_internal(affinity), text);
+    }
+    if !old["volumeAttributesClassName"].is_null() && new["volumeAttributesClassName"].is_null() {
+        let text = "update from non-nil value to nil is forbidden";
+        faults.forbidden("spec.volumeAttributesClassName", text);
+    }
+}

@@ -1,0 +1,218 @@
+//! Claims: what they may ask for, and what may change once they are there.
+
+use super::super::{Admission, Hooks, Kind, NO_HOOKS, PLAIN, Setting};
+use super::super::{outdated, selectors};
+use super::rules::{access_modes, basic, class_name, positive, protect, volume_mode};
+use super::{claim_diff, claim_source};
+use crate::kinds::columns;
+use crate::machinery::faults::Faults;
+use crate::machinery::json;
+use crate::machinery::names;
+use crate::machinery::quantity::Quantity;
+use serde_json::{Value, json};
+
+pub(in crate::kinds) static PERSISTENT_VOLUME_CLAIM: Kind = Kind {
+    kind: "PersistentVolumeClaim",
+    plural: "persistentvolumeclaims",
+    singular: "persistentvolumeclaim",
+    short_names: &["pvc"],
+    status: true,
+    returns_deleted: true,
+    admission: &[
+        Admission::DefaultStorageClass,
+        Admission::PersistentVolumeClaimResize,
+    ],
+    hooks: Hooks {
+        default: claim_default,
+        create: claim_create,
+        update: |claim, old, _| {
+            claim_source::restrict_change(&mut claim["spec"], &old["spec"]);
+            claim_source::equalize(&mut claim["spec"]);
+        },
+        validate: claim_validate,
+        validate_update: claim_validate_update,
+        validate_status: claim_validate_status,
+        warn: claim_warn,
+        ..NO_HOOKS
+    },
+    printer: &columns::CLAIM,
+    ..PLAIN
+};
+
+fn claim_default(object: &mut Value) {
+    json::member(object, "status")
+        .entry("phase")
+        .or_insert_with(|| "Pending".into());
+    claim_spec_default(&mut object["spec"]);
+}
+
+/// Defaults of a claim's spec, also inside pods.
+pub(in crate::kinds) fn claim_spec_default(spec: &mut Value) {
+    json::default_member(spec, "volumeMode", "Filesystem");
+}
+
+fn claim_create(object: &mut Value, setting: &Setting<'_>) {
+    object["status"] = json!({"phase": "Pending"});
+    claim_source::restrict(&mut object["spec"]);
+    claim_source::equalize(&mut object["spec"]);
+    protect(object, setting, "kubernetes.io/pvc-protection");
+}
+
+fn claim_validate(object: &Value, faults: &mut Faults) {
+    spec_validate(&object["spec"], "spec", faults);
+}
+
+/// The rules for a claim's spec, also inside pods.
+pub(in crate::kinds) fn spec_validate(spec: &Value, at: &str, faults: &mut Faults) {
+    if json::texts(&spec["accessModes"]).is_empty() {
+        faults.required(format!("{at}.accessModes"), "at least 1 access mode is required");
+    }
+    selectors::labels(&spec["selector"], &format!("{at}.selector"), faults);
+    access_modes(spec, at, faults);
+    let field = format!("{at}.resources[storage]");
+    match spec["resources"]["requests"]["storage"].as_str() {
+        None => faults.required(field, ""),
+        Some(text) => positive(&field, text, faults),
+    }
+    class_name(spec, "storageClassName", at, faults);
+    volume_mode(spec, at, faults);
+    claim_source::validate(spec, at, faults);
+    class_name(spec, "volumeAttributesClassName", at, faults);
+}
+
+fn claim_warn(claim: &Value, _: &Value) -> Vec<String> {
+    let mut warnings = outdated::annotations(claim, 1);
+    warnings.extend(spec_warn(&claim["spec"], "spec"));
+    warnings
+}
+
+/// Parts of bytes are no use to anybody. In canonical form, only these suffixes make them.
+pub(in crate::kinds) fn spec_warn(spec: &Value, at: &str) -> Vec<String> {
+    let amounts = ["requests", "limits"].map(|side| (side, spec["resources"][side]["storage"].as_str()));
+    let fractional = amounts
+        .into_iter()
+        .filter_map(|(side, text)| Some((side, text.filter(|text| text.ends_with(['m', 'u', 'n']))?)));
+    let warnings = fractional.map(|(side, text)| {
+        format!(
+            "{at}.resources.{side}[storage]: fractional byte value {text:?} is invalid, must be an integer"
+        )
+    });
+    warnings.collect()
+}
+
+/// A claim's spec stays as it is, except that it may be bound once, that a class may be filled in once and that a
+/// bound claim may ask for more.
+fn claim_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
+    let (spec, before) = (&new["spec"], &old["spec"]);
+    let bound = new["status"]["phase"] == "Bound";
+    let mut allowed = before.clone();
+    for (name, open) in [
+        (
+            "volumeName",
+            before["volumeName"].as_str().unwrap_or_default().is_empty(),
+        ),
+        ("storageClassName", before["storageClassName"].is_null()),
+        ("volumeAttributesClassName", bound),
+    ] {
+        if open {
+            json::assign(&mut allowed, name, spec[name].clone());
+        }
+    }
+    let requests = spec["resources"].get("requests");
+    if let Some(resources) = allowed.get_mut("resources").filter(|_| bound) {
+        match requests {
+            Some(requests) if resources["requests"].is_object() => {
+                json::assign(&mut resources["requests"], "storage", requests["storage"].clone());
+            }
+            // What is empty is as good as missing.
+            None if resources["requests"]
+                .as_object()
+                .is_some_and(|all| all.len() == 1) =>
+            {
+                json::assign(resources, "requests", Value::Null);
+            }
+            _ => {}
+        }
+    }
+    if *spec != allowed {
+        let rule = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound \
+            claims";
+        faults.forbidden("spec", &format!("{rule}\n{}", claim_diff::diff(&allowed, spec)));
+    }
+    // What is missing counts as nothing.
+    let size = |claim: &Value, at: &str| {
+        let text = claim.pointer(at).and_then(Value::as_str).unwrap_or("0");
+        text.parse::<Quantity>().ok()
+    };
+    let asked = size(new, "/spec/resources/requests/storage");
+    let had = size(old, "/spec/resources/requests/storage");
+    let has = size(old, "/status/capacity/storage");
+    if asked < had && asked <= has {
+        let text = "field can not be less than status.capacity";
+        faults.forbidden("spec.resources.requests.storage", text);
+    }
+    faults.unchanged("volumeMode", &spec["volumeMode"], &before["volumeMode"]);
+    class_kept(new, old, faults);
+}
+
+/// Once a class of attributes was applied, there has to be one.
+fn class_kept(new: &Value, old: &Value, faults: &mut Faults) {
+    let field = "spec.volumeAttributesClassName";
+    let unset = "is forbidden when status.currentVolumeAttributesClassName is not nil";
+    let (now, before) = (
+        &new["spec"]["volumeAttributesClassName"],
+        &old["spec"]["volumeAttributesClassName"],
+    );
+    if now == before || old["status"]["currentVolumeAttributesClassName"].is_null() {
+        return;
+    }
+    if now.is_null() {
+        faults.forbidden(field, &format!("update to nil {unset}"));
+    } else if *now == "" {
+        faults.forbidden(field, &format!("update to empty string {unset}"));
+    }
+}
+
+/// In the order in which the server lists what it supports.
+const RESIZES: [&str; 5] = [
+    "ControllerResizeInProgress",
+    "ControllerResizeInfeasible",
+    "NodeResizeInProgress",
+    "NodeResizeInfeasible",
+    "NodeResizePending",
+];
+
+/// The rules for a claim's status.
+fn claim_validate_status(new: &Value, _: &Value, faults: &mut Faults) {
+    let status = &new["status"];
+    for (name, amount) in json::pairs(&status["capacity"]) {
+        basic(&format!("status.capacity[{name}]"), amount, faults);
+    }
+    let field = "status.allocatedResourceStatuses";
+    for (name, resize) in json::pairs(&status["allocatedResourceStatuses"]) {
+        resource_key(name, field, faults);
+        if !RESIZES.contains(&resize) {
+            faults.not_supported(field, name, &RESIZES);
+        }
+    }
+    let field = "status.allocatedResources";
+    for (name, amount) in json::pairs(&status["allocatedResources"]) {
+        if resource_key(name, field, faults) {
+            basic(&format!("{field}[{name}]"), amount, faults);
+        }
+    }
+}
+
+/// Storage, or a resource that others have defined. Returns whether it is one.
+fn resource_key(name: &str, field: &str, faults: &mut Faults) -> bool {
+    let complaints = names::qualified(name);
+    if !complaints.is_empty() {
+        faults.complain(field, name, complaints);
+        return false;
+    }
+    let known = name == "storage" || (name.contains('/') && !name.contains("kubernetes.io/"));
+    if !known {
+        faults.not_supported(field, name, &["storage"]);
+    }
+    known
+}

@@ -1,0 +1,74 @@
+//! Rules that volumes and claims share: modes of access, classes, amounts, protection.
+
+use crate::kinds::Setting;
+use crate::machinery::faults::Faults;
+use crate::machinery::json;
+use crate::machinery::meta;
+use crate::machinery::names;
+use crate::machinery::quantity::Quantity;
+use serde_json::{Value, json};
+
+/// In the order in which the server lists what it supports.
+const ACCESS_MODES: [&str; 4] = [
+    "ReadOnlyMany",
+    "ReadWriteMany",
+    "ReadWriteOnce",
+    "ReadWriteOncePod",
+];
+
+/// StorageObjectInUseProtection.
+pub(in crate::kinds) fn protect(object: &mut Value, setting: &Setting<'_>, finalizer: &str) {
+    if !setting.options.storage_protection || meta::finalizers(object).contains(&finalizer) {
+        return;
+    }
+    let list = meta::edit(object)
+        .entry("finalizers")
+        .or_insert_with(|| json!([]));
+    if let Some(list) = list.as_array_mut() {
+        list.push(finalizer.into());
+    }
+}
+
+/// The name of a class, where there is one.
+pub(super) fn class_name(spec: &Value, name: &str, at: &str, faults: &mut Faults) {
+    if let Some(class) = spec[name].as_str().filter(|class| !class.is_empty()) {
+        faults.complain(&format!("{at}.{name}"), class, names::subdomain(class));
+    }
+}
+
+/// What modes of access there are, and which go together.
+pub(super) fn access_modes(spec: &Value, at: &str, faults: &mut Faults) {
+    let modes = json::texts(&spec["accessModes"]);
+    let field = format!("{at}.accessModes");
+    for mode in &modes {
+        faults.one_of(&field, mode, &ACCESS_MODES);
+    }
+    let other = |mode: &&str| *mode != "ReadWriteOncePod" && ACCESS_MODES.contains(mode);
+    if modes.contains(&"ReadWriteOncePod") && modes.iter().any(other) {
+        faults.forbidden(field, "may not use ReadWriteOncePod with other access modes");
+    }
+}
+
+pub(super) fn volume_mode(spec: &Value, at: &str, faults: &mut Faults) {
+    if let Some(mode) = spec["volumeMode"].as_str() {
+        faults.one_of(&format!("{at}.volumeMode"), mode, &["Block", "Filesystem"]);
+    }
+}
+
+/// An amount that is not negative; a negative one is shown as a number.
+pub(super) fn basic(field: &str, text: &str, faults: &mut Faults) {
+    if let Ok(amount) = text.parse::<Quantity>()
+        && amount.is_negative()
+    {
+        faults.invalid(field, amount.value(), "must be a valid resource quantity");
+    }
+}
+
+pub(super) fn positive(field: &str, text: &str, faults: &mut Faults) {
+    if text
+        .parse::<Quantity>()
+        .is_ok_and(|q| q.is_zero() || q.is_negative())
+    {
+        faults.invalid(field, text, "must be greater than zero");
+    }
+}

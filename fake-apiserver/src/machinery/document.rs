@@ -1,0 +1,318 @@
+//! Bodies as JSON values: parsing that notices fields that come twice, and the words of Go's parser for what is no JSON.
+//!
+//! Knows no types. The last of several equal fields counts, as in Go.
+
+use super::go;
+use serde::Deserializer;
+use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value};
+use std::cell::RefCell;
+use std::fmt;
+
+/// How many repeated fields are reported: a peer can send millions.
+const DUPLICATES_MAX: usize = 100;
+
+/// Bytes of an unreadable body that a refusal shows.
+const SUMMARY_BYTES: usize = 30;
+
+/// A parsed body.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Document {
+    pub(crate) value: Value,
+    /// Paths of fields that came more than once.
+    pub(crate) duplicates: Vec<String>,
+}
+
+impl From<Value> for Document {
+    fn from(value: Value) -> Self {
+        Self {
+            value,
+            duplicates: Vec::new(),
+        }
+    }
+}
+
+impl Document {
+    /// Parses JSON; the error reads as Go's.
+    pub(crate) fn parse(body: &[u8]) -> Result<Self, String> {
+        let duplicates = RefCell::default();
+        let mut reader = serde_json::Deserializer::from_slice(body);
+        let value = Place::root(&duplicates)
+            .deserialize(&mut reader)
+            .and_then(|value| reader.end().map(|()| value))
+            .map_err(|error| complaint(body, &error))?;
+        Ok(Self {
+            value,
+            duplicates: duplicates.into_inner(),
+        })
+    }
+}
+
+impl Document {
+    /// What Go says of a document that should be an object with a type, if it is none.
+    pub(crate) fn misfit(&self) -> Option<String> {
+        if !self.value.is_object() {
+            let found = self.form();
+            return Some(go::cannot_unmarshal(
+                found,
+                "value of type struct { APIVersion string \
+                 \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }",
+            ));
+        }
+        let member = |name| {
+            self.value
+                .get(name)
+                .filter(|value| !value.is_null() && !value.is_string())
+        };
+        let wrong = ["apiVersion", "kind"]
+            .into_iter()
+            .find_map(|name| Some((name, member(name)?)))?;
+        let (name, found) = (wrong.0, form(wrong.1));
+        Some(go::cannot_unmarshal(
+            found,
+            &format!("struct field .{name} of type string"),
+        ))
+    }
+
+    /// The form of the document, as Go's decoder calls it.
+    pub(crate) fn form(&self) -> &'static str {
+        form(&self.value)
+    }
+}
+
+/// The form of a value, as Go's decoder calls it.
+pub(crate) fn form(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// Where a parser is; it makes the value at that place. Places live on the stack: paths are only spelled out where there is something to report.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'a> {
+    parent: Option<&'a Place<'a>>,
+    step: Step<'a>,
+    duplicates: &'a RefCell<Vec<String>>,
+}
+
+#[derive(Clone, Copy)]
+enum Step<'a> {
+    Root,
+    Key(&'a str),
+    Index(usize),
+}
+
+impl<'a> Place<'a> {
+    /// The whole document. What comes twice is added to `duplicates`.
+    pub(crate) fn root(duplicates: &'a RefCell<Vec<String>>) -> Self {
+        Self {
+            parent: None,
+            step: Step::Root,
+            duplicates,
+        }
+    }
+}
+
+impl Place<'_> {
+    fn path(&self) -> String {
+        let mut path = self.parent.map(Place::path).unwrap_or_default();
+        match self.step {
+            Step::Root => {}
+            Step::Key(key) => {
+                if !path.is_empty() {
+                    path.push('.');
+                }
+                path.push_str(key);
+            }
+            Step::Index(i) => path.push_str(&format!("[{i}]")),
+        }
+        path
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Place<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Place<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_string<E: Error>(self, value: String) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut out = Vec::new();
+        loop {
+            let here = Place {
+                parent: Some(&self),
+                step: Step::Index(out.len()),
+                duplicates: self.duplicates,
+            };
+            match items.next_element_seed(here)? {
+                Some(item) => out.push(item),
+                None => return Ok(out.into()),
+            }
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
+        let mut out = Map::new();
+        while let Some(key) = members.next_key::<String>()? {
+            let here = Place {
+                parent: Some(&self),
+                step: Step::Key(&key),
+                duplicates: self.duplicates,
+            };
+            if out.contains_key(&key) {
+                let mut duplicates = self.duplicates.borrow_mut();
+                let path = here.path();
+                if duplicates.len() < DUPLICATES_MAX && !duplicates.contains(&path) {
+                    duplicates.push(path);
+                }
+            }
+            let value = members.next_value_seed(here)?;
+            out.insert(key, value);
+        }
+        Ok(out.into())
+    }
+}
+
+/// The beginning of a body that cannot be read, as refusals show it.
+pub(crate) fn summary(body: &[u8]) -> String {
+    if body.is_empty() {
+        return "<empty>".to_owned();
+    }
+    let shown = &body[..body.len().min(SUMMARY_BYTES)];
+    let mut text = if body[0] == b'{' {
+        String::from_utf8_lossy(shown).into_owned()
+    } else {
+        shown.iter().map(|byte| format!("{byte:02x}")).collect()
+    };
+    if body.len() > SUMMARY_BYTES {
+        text.push_str(" ...");
+    }
+    text
+}
+
+/// What Go says where serde_json says something else: where it stopped, and what it was looking for.
+const COMPLAINTS: [(&str, &str); 6] = [
+    ("trailing characters", "after top-level value"),
+    (
+        "key must be a string",
+        "looking for beginning of object key string",
+    ),
+    ("expected `,` or `]`", "after array element"),
+    ("expected `,` or `}`", "after object key:value pair"),
+    ("expected `:`", "after object key"),
+    ("trailing comma", "looking for beginning of value"),
+];
+
+fn complaint(body: &[u8], error: &serde_json::Error) -> String {
+    if error.is_eof() {
+        return "unexpected end of JSON input".to_owned();
+    }
+    let text = error.to_string();
+    let line = body
+        .split(|byte| *byte == b'\n')
+        .nth(error.line().saturating_sub(1));
+    let byte = line.and_then(|line| line.get(error.column().saturating_sub(1)).or(line.last()));
+    let Some(byte) = byte else { return text };
+    let known = COMPLAINTS.iter().find(|(ours, _)| text.starts_with(ours));
+    match known {
+        Some((_, go)) => format!("invalid character {} {go}", quoted(*byte)),
+        None if text.starts_with("expected value") || text.starts_with("expected ident") => {
+            format!(
+                "invalid character {} looking for beginning of value",
+                quoted(*byte)
+            )
+        }
+        None => text,
+    }
+}
+
+/// A byte as Go quotes it.
+fn quoted(byte: u8) -> String {
+    match byte {
+        b'\'' => "'\\''".to_owned(),
+        b'"' => "'\"'".to_owned(),
+        b'\n' => "'\\n'".to_owned(),
+        b'\t' => "'\\t'".to_owned(),
+        b'\r' => "'\\r'".to_owned(),
+        0..0x20 | 0x7f => format!("'\\x{byte:02x}'"),
+        _ => format!("'{}'", char::from(byte)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_last_of_equal_fields_counts_and_is_reported() {
+        let text = br#"{"a": 1, "l": [{"b": 1}, {"b": 1, "b": 2}], "a": {"c": true, "c": null}}"#;
+        let parsed = Document::parse(text).expect("it is JSON");
+        assert_eq!(parsed.value, json!({"a": {"c": null}, "l": [{"b": 1}, {"b": 2}]}));
+        assert_eq!(parsed.duplicates, ["l[1].b", "a", "a.c"]);
+    }
+
+    #[test]
+    fn what_is_no_json_is_called_what_go_calls_it() {
+        for (text, complaint) in [
+            ("", "unexpected end of JSON input"),
+            ("{\"a\": ", "unexpected end of JSON input"),
+            ("hello", "invalid character 'h' looking for beginning of value"),
+            ("{} x", "invalid character 'x' after top-level value"),
+            (
+                "{a: 1}",
+                "invalid character 'a' looking for beginning of object key string",
+            ),
+            ("[1 2]", "invalid character '2' after array element"),
+            ("{\"a\" 1}", "invalid character '1' after object key"),
+        ] {
+            assert_eq!(
+                Document::parse(text.as_bytes()).map(|d| d.value),
+                Err(complaint.to_owned()),
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Faults of single fields, with the texts of the API machinery's field errors.
+//!
+//! Owns how a fault reads and how several add up to one message. Does not know which field has which rule.
+
+use super::names::Complaints;
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::fmt;
+
+/// One fault of an object or a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cause {
+    /// The machine readable reason, for example `FieldValueInvalid`.
+    pub reason: &'static str,
+    /// The text for people.
+    pub message: String,
+    /// Path of the field; empty where no field is at fault.
+    pub field: String,
+}
+
+/// How many faults of one object are told. One body can hold a million; the real server tells them all.
+const FAULTS_MAX: usize = 10_000;
+
+/// The faults found in one object, in the order in which the real server reports them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Faults(Vec<Cause>);
+
+impl Faults {
+    pub(crate) fn invalid(&mut self, field: impl Into<String>, value: impl Into<Value>, detail: &str) {
+        self.push(
+            "FieldValueInvalid",
+            field,
+            format!("Invalid value: {}: {detail}", value.into()),
+        );
+    }
+
+    /// The same with a value that is written already.
+    pub(crate) fn invalid_as(&mut self, field: impl Into<String>, value: &str, detail: &str) {
+        self.push(
+            "FieldValueInvalid",
+            field,
+            format!("Invalid value: {value}: {detail}"),
+        );
+    }
+
+    pub(crate) fn required(&mut self, field: impl Into<String>, detail: &str) {
+        let message = if detail.is_empty() {
+            "Required value".to_owned()
+        } else {
+            format!("Required value: {detail}")
+        };
+        self.push("FieldValueRequired", field, message);
+    }
+
+    pub(crate) fn forbidden(&mut self, field: impl Into<String>, detail: &str) {
+        self.push("FieldValueForbidden", field, format!("Forbidden: {detail}"));
+    }
+
+    pub(crate) fn duplicate(&mut self, field: impl Into<String>, value: impl Into<Value>) {
+        self.push(
+            "FieldValueDuplicate",
+            field,
+            format!("Duplicate value: {}", value.into()),
+        );
+    }
+
+    /// The same with a value that is written already.
+    pub(crate) fn duplicate_as(&mut self, field: impl Into<String>, value: &str) {
+        self.push("FieldValueDuplicate", field, format!("Duplicate value: {value}"));
+    }
+
+    /// The same with a reason.
+    pub(crate) fn duplicate_because(&mut self, field: impl Into<String>, value: &str, why: &str) {
+        self.push(
+            "FieldValueDuplicate",
+            field,
+            format!("Duplicate value: {value}: {why}"),
+        );
+    }
+
+    pub(crate) fn not_found(&mut self, field: impl Into<String>, value: &str) {
+        self.push("FieldValueNotFound", field, format!("Not found: {value:?}"));
+    }
+
+    /// The same with what it was looked for in.
+    pub(crate) fn not_found_because(&mut self, field: impl Into<String>, value: &str, why: &str) {
+        self.push(
+            "FieldValueNotFound",
+            field,
+            format!("Not found: {value:?}: {why}"),
+        );
+    }
+
+    /// How many faults there are so far.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn not_supported(
+        &mut self,
+        field: impl Into<String>,
+        value: impl Into<Value>,
+        supported: &[&str],
+    ) {
+        let list: Vec<String> = supported.iter().map(|s| format!("{s:?}")).collect();
+        let message = format!(
+            "Unsupported value: {}: supported values: {}",
+            value.into(),
+            list.join(", ")
+        );
+        self.push("FieldValueNotSupported", field, message);
+    }
+
+    pub(crate) fn too_long(&mut self, field: impl Into<String>, most: usize) {
+        self.push(
+            "FieldValueTooLong",
+            field,
+            format!("Too long: may not be more than {most} bytes"),
+        );
+    }
+
+    pub(crate) fn too_many(&mut self, field: impl Into<String>, count: usize, most: usize) {
+        let message = format!("Too many: {count}: must have at most {most} items");
+        self.push("FieldValueTooMany", field, message);
+    }
+
+    /// Reports a value that is none of those supported.
+    pub(crate) fn one_of(&mut self, field: &str, value: &str, supported: &[&str]) {
+        if !supported.contains(&value) {
+            self.not_supported(field, value, supported);
+        }
+    }
+
+    /// Reports changes of members of an object that may not change.
+    pub(crate) fn members_unchanged(&mut self, new: &Value, old: &Value, names: &[&str]) {
+        for name in names {
+            self.unchanged(name, &new[*name], &old[*name]);
+        }
+    }
+
+    /// Reports a change of a field that may not change; `null` stands for an absent value.
+    pub(crate) fn unchanged(&mut self, field: &str, new: &Value, old: &Value) {
+        if new != old {
+            self.invalid(field, new.clone(), "field is immutable");
+        }
+    }
+
+    /// Reports everything that is wrong with one value.
+    pub(crate) fn complain(&mut self, field: &str, value: &str, complaints: Complaints) {
+        for complaint in complaints {
+            self.invalid(field, value, &complaint);
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn into_causes(self) -> Vec<Cause> {
+        self.0
+    }
+
+    /// So many that no more are kept: those who judge lists by pairs can stop.
+    pub(crate) fn is_full(&self) -> bool {
+        self.0.len() >= FAULTS_MAX
+    }
+
+    fn push(&mut self, reason: &'static str, field: impl Into<String>, message: String) {
+        if self.is_full() {
+            return;
+        }
+        self.0.push(Cause {
+            reason,
+            message,
+            field: field.into(),
+        });
+    }
+}
+
+impl Cause {
+    /// The cause as it goes over the wire.
+    pub(crate) fn to_value(&self) -> Value {
+        let mut out = json!({"reason": self.reason, "message": self.message});
+        if !self.field.is_empty() {
+            out["field"] = self.field.as_str().into();
+        }
+        out
+    }
+}
+
+impl fmt::Display for Faults {
+    /// One fault as it is, several in brackets; the same text twice is said once, although both stay causes.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut said = HashSet::new();
+        let texts = self
+            .0
+            .iter()
+            .map(|cause| format!("{}: {}", cause.field, cause.message));
+        let texts: Vec<String> = texts.filter(|text| said.insert(text.clone())).collect();
+        match texts.as_slice() {
+            [one] => f.write_str(one),
+            many => write!(f, "[{}]", many.join(", ")),
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! How Go writes values and errors, where refusals show them.
+
+use base64::DecodeError;
+use serde_json::Value;
+
+/// A value as Go prints maps.
+pub(crate) fn map(value: &Value) -> String {
+    match value {
+        Value::Object(members) => {
+            let parts: Vec<String> = members.iter().map(|(k, v)| format!("{k}:{}", map(v))).collect();
+            format!("map[{}]", parts.join(" "))
+        }
+        Value::Array(items) => {
+            let parts: Vec<String> = items.iter().map(map).collect();
+            format!("[{}]", parts.join(" "))
+        }
+        Value::String(text) => text.clone(),
+        Value::Null => "<nil>".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// Whether Go counts a character as printable.
+pub(crate) fn is_print(c: char) -> bool {
+    c == ' ' || !(c.is_control() || c.is_whitespace() || ('\u{200b}'..='\u{200f}').contains(&c))
+}
+
+/// What `strconv` says of a text that is no number; `function` is `ParseInt` or `ParseUint`.
+pub(crate) fn no_number(function: &str, text: &str) -> String {
+    format!("strconv.{function}: parsing {text:?}: invalid syntax")
+}
+
+/// What `encoding/base64` says of a text that it cannot decode.
+pub(crate) fn no_base64(text: &str, error: &DecodeError) -> String {
+    let at = match error {
+        DecodeError::InvalidByte(at, _) | DecodeError::InvalidLastSymbol(at, _) => *at,
+        DecodeError::InvalidLength(_) | DecodeError::InvalidPadding => text.len(),
+    };
+    format!("illegal base64 data at input byte {at}")
+}
+
+/// What `encoding/json` says of a value that does not fit the Go value that it is decoded into.
+pub(crate) fn cannot_unmarshal(found: &str, into: &str) -> String {
+    format!("json: cannot unmarshal {found} into Go {into}")
+}

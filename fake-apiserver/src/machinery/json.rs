@@ -1,0 +1,89 @@
+//! Reading and changing JSON values where members may be missing or of another form.
+//!
+//! Indexing a value reads `null` where there is nothing, but leaves one behind where it writes: these do not.
+
+use bytes::{BufMut, BytesMut};
+use serde_json::{Map, Value};
+
+/// Sets a member of an object; `null` removes it.
+pub(crate) fn assign(object: &mut Value, name: &str, value: Value) {
+    let Some(members) = object.as_object_mut() else {
+        return;
+    };
+    if value.is_null() {
+        members.remove(name);
+    } else {
+        members.insert(name.to_owned(), value);
+    }
+}
+
+/// A member of an object as a map; it is made where it is missing or something else.
+pub(crate) fn member<'a>(object: &'a mut Value, name: &str) -> &'a mut Map<String, Value> {
+    if !object.is_object() {
+        *object = Value::Object(Map::new());
+    }
+    let slot = &mut object[name];
+    if !slot.is_object() {
+        *slot = Value::Object(Map::new());
+    }
+    slot.as_object_mut().expect("it was made an object above")
+}
+
+/// A member of an object, made as `null` where it is missing; what is no object becomes one.
+pub(crate) fn slot<'a>(object: &'a mut Value, name: &str) -> &'a mut Value {
+    if !object.is_object() {
+        *object = Value::Object(Map::new());
+    }
+    &mut object[name]
+}
+
+/// Sets a member of an object that has none of that name, or `null`.
+pub(crate) fn default_member(object: &mut Value, name: &str, value: impl Into<Value>) {
+    if let Some(members) = object.as_object_mut() {
+        let member = members.entry(name).or_insert(Value::Null);
+        if member.is_null() {
+            *member = value.into();
+        }
+    }
+}
+
+/// The entries of a list inside an object, where there is one. (Indexing would leave a `null` behind.)
+pub(crate) fn entries<'a>(object: &'a mut Value, pointer: &str) -> impl Iterator<Item = &'a mut Value> {
+    object
+        .pointer_mut(pointer)
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+}
+
+/// The entries of a list; none where there is none.
+pub(crate) fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+/// The text of a field; empty where there is none.
+pub(crate) fn string<'a>(object: &'a Value, field: &str) -> &'a str {
+    object[field].as_str().unwrap_or_default()
+}
+
+/// The strings of a list.
+pub(crate) fn texts(list: &Value) -> Vec<&str> {
+    list.as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect()
+}
+
+/// The pairs of a map of strings.
+pub(crate) fn pairs(map: &Value) -> impl Iterator<Item = (&str, &str)> {
+    map.as_object()
+        .into_iter()
+        .flatten()
+        .filter_map(|(k, v)| Some((k.as_str(), v.as_str()?)))
+}
+
+/// Appends compact JSON.
+pub(crate) fn write(out: &mut BytesMut, value: &Value) {
+    serde_json::to_writer(out.writer(), value).expect("JSON values always serialize into memory");
+}

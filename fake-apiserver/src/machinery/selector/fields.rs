@@ -1,0 +1,141 @@
+//! Field selectors: their grammar, and matching. Which fields can be selected is a matter of the kind table.
+
+use crate::machinery::status::Status;
+use serde_json::Value;
+
+/// JSON pointers to a field; the first that leads to something wins.
+pub(crate) type Pointers = &'static [&'static str];
+
+/// A field selector; all terms must hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct FieldSelector(Vec<Term>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Term {
+    pointers: Pointers,
+    equal: bool,
+    value: String,
+}
+
+/// A field selector that was read, whatever fields there are.
+pub(crate) struct Unresolved(Vec<(String, bool, String)>);
+
+impl Unresolved {
+    /// The selector over fields that `find` knows: it leads from a label to where the field is, or says why there is none.
+    pub(crate) fn resolve(
+        self,
+        find: impl Fn(&str) -> Result<Pointers, String>,
+    ) -> Result<FieldSelector, Status> {
+        let terms = self.0.into_iter().map(|(label, equal, value)| {
+            Ok(Term {
+                pointers: find(&label).map_err(Status::bad_request)?,
+                equal,
+                value,
+            })
+        });
+        terms.collect::<Result<_, _>>().map(FieldSelector)
+    }
+}
+
+impl FieldSelector {
+    /// Reads the text of a `fieldSelector` parameter.
+    pub(crate) fn read(text: &str) -> Result<Unresolved, Status> {
+        let mut read = Vec::new();
+        for part in split_terms(text).iter().filter(|part| !part.is_empty()) {
+            let (label, equal, value) = split_term(part).ok_or_else(|| {
+                Status::bad_request(format!("invalid selector: '{text}'; can't understand '{part}'"))
+            })?;
+            read.push((label.to_owned(), equal, unescape(value)?));
+        }
+        Ok(Unresolved(read))
+    }
+
+    pub(crate) fn matches(&self, object: &Value) -> bool {
+        self.0
+            .iter()
+            .all(|term| (read(object, term.pointers) == term.value) == term.equal)
+    }
+
+    /// The value that a field must have, where there is only one that it may have.
+    pub(crate) fn only(&self, pointer: &str) -> Option<&str> {
+        let mut terms = self.0.iter();
+        let exact = terms.find(|term| term.equal && *term.pointers == [pointer])?;
+        Some(&exact.value)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// The text of a field; booleans that are absent are `false` only where the real server says so, which none of
+/// ours do: an absent field reads as the empty text, except the two booleans below.
+fn read(object: &Value, pointers: &[&str]) -> String {
+    for pointer in pointers {
+        match object.pointer(pointer) {
+            Some(Value::String(text)) if text.is_empty() => {}
+            Some(Value::String(text)) => return text.clone(),
+            Some(Value::Null) | None => {}
+            Some(other) => return other.to_string(),
+        }
+    }
+    let boolean = pointers
+        .iter()
+        .any(|p| ["/spec/unschedulable", "/spec/hostNetwork"].contains(p));
+    if boolean {
+        "false".to_owned()
+    } else {
+        String::new()
+    }
+}
+
+/// Splits at commas that are not escaped.
+fn split_terms(text: &str) -> Vec<String> {
+    let mut terms = vec![String::new()];
+    let mut escaped = false;
+    for c in text.chars() {
+        if c == ',' && !escaped {
+            terms.push(String::new());
+        } else if let Some(last) = terms.last_mut() {
+            last.push(c);
+        }
+        escaped = c == '\\' && !escaped;
+    }
+    terms
+}
+
+fn split_term(term: &str) -> Option<(&str, bool, &str)> {
+    let at = term.find(['=', '!'])?;
+    let (label, rest) = term.split_at(at);
+    let operators = [("!=", false), ("==", true), ("=", true)];
+    operators
+        .iter()
+        .find_map(|(operator, equal)| Some((label, *equal, rest.strip_prefix(operator)?)))
+}
+
+fn unescape(value: &str) -> Result<String, Status> {
+    let mut out = String::new();
+    let mut chars = value.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => match chars.next() {
+                Some(c @ ('\\' | ',' | '=')) => out.push(c),
+                other => {
+                    let found = other.map(String::from).unwrap_or_default();
+                    return Err(Status::bad_request(format!(
+                        "invalid field selector: invalid escape sequence: \\{found}"
+                    )));
+                }
+            },
+            c @ '=' => {
+                let text = format!(
+                    "invalid field selector: unescaped character in value: {}",
+                    u32::from(c)
+                );
+                return Err(Status::bad_request(text));
+            }
+            c => out.push(c),
+        }
+    }
+    Ok(out)
+}

@@ -1,0 +1,123 @@
+//! YAML bodies, in and out, as the API machinery reads and writes them.
+//!
+//! Numbers with a leading zero are octal, `yes` and `on` are true, and the last of several equal fields counts: the
+//! YAML 1.1 of Go. Owns nothing but these choices; a YAML body is JSON in other words.
+
+use crate::machinery::document::{Document, Place};
+use bytes::Bytes;
+use serde::de::DeserializeSeed;
+use serde_json::Value;
+use serde_saphyr::DuplicateKeyPolicy;
+use std::cell::RefCell;
+
+/// The media type of bodies.
+pub(crate) const MEDIA: &str = "application/yaml";
+
+/// Parses a body of one document.
+pub(crate) fn parse(body: &[u8]) -> Result<Document, String> {
+    let text = std::str::from_utf8(body).map_err(|error| format!("yaml: {error}"))?;
+    let options = serde_saphyr::options! {
+        duplicate_keys: DuplicateKeyPolicy::LastWins,
+        legacy_octal_numbers: true,
+        with_snippet: false,
+    };
+    let duplicates = RefCell::default();
+    let value = serde_saphyr::with_deserializer_from_str_with_options(text, options, |reader| {
+        Place::root(&duplicates).deserialize(reader)
+    });
+    let value = value.map_err(|error| {
+        let why = complaint(text, &error);
+        format!("error converting YAML to JSON: yaml: {why}")
+    })?;
+    Ok(Document {
+        value,
+        duplicates: duplicates.into_inner(),
+    })
+}
+
+/// What Go says of a text that is no YAML, for the mistakes that are made most; the first line is not told.
+fn complaint(text: &str, error: &serde_saphyr::Error) -> String {
+    let said = error.without_snippet().to_string();
+    let line = error.location().map_or(1, |location| location.line());
+    let opens = text.trim_end().ends_with(['{', '[', ',', ':']);
+    let nested = "mapping values are not allowed in this context";
+    let unclosed = |bracket: char| said.starts_with(&format!("unclosed bracket '{bracket}'"));
+    if said.starts_with(nested) && line > 1 {
+        format!("line {line}: {nested}")
+    } else if said.starts_with(nested) {
+        nested.to_owned()
+    } else if (unclosed('{') || unclosed('[')) && opens {
+        format!("line {line}: did not find expected node content")
+    } else if unclosed('{') {
+        format!("line {line}: did not find expected ',' or '}}'")
+    } else if unclosed('[') {
+        format!("line {line}: did not find expected ',' or ']'")
+    } else {
+        said
+    }
+}
+
+/// The first field that comes twice, with its line, as Go's strict parser tells it.
+pub(crate) fn first_duplicate(body: &[u8]) -> Option<String> {
+    let options = serde_saphyr::options! {
+        duplicate_keys: DuplicateKeyPolicy::Error,
+        legacy_octal_numbers: true,
+        with_snippet: false,
+    };
+    let text = std::str::from_utf8(body).ok()?;
+    let error = serde_saphyr::from_str_with_options::<Value>(text, options).err()?;
+    match error.without_snippet() {
+        serde_saphyr::Error::DuplicateMappingKey { key, location } => Some(format!(
+            "line {}: key {:?} already set in map",
+            location.line(),
+            key.as_deref().unwrap_or_default()
+        )),
+        _ => None,
+    }
+}
+
+/// Writes a document.
+pub(crate) fn write(value: &Value) -> Bytes {
+    let options = serde_saphyr::ser_options! { compact_list_indent: true };
+    let mut text = String::new();
+    serde_saphyr::to_fmt_writer_with_options(&mut text, value, options)
+        .expect("JSON values always serialize into memory");
+    text.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    #[test]
+    fn it_is_the_yaml_of_go() {
+        let text = "a: 0644\nb: yes\nc: !!str 1\nd: [1.5, null, ~]\n\"e\": |\n  x\n  y\na: 0755\n";
+        let parsed = parse(text.as_bytes()).expect("it is YAML");
+        assert_eq!(
+            parsed.value,
+            json!({"a": 493, "b": true, "c": "1", "d": [1.5, null, null], "e": "x\ny\n"})
+        );
+        assert_eq!(parsed.duplicates, ["a"]);
+    }
+
+    #[test]
+    fn lists_are_not_indented() {
+        let text = write(&json!({"items": [{"name": "a", "port": "80"}], "of": null}));
+        assert_eq!(text, "items:\n- name: a\n  port: \"80\"\nof: null\n");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_reads_the_same(
+            keys in prop::collection::btree_map("[a-z]{1,4}|on|null", "\\PC{0,12}|[0-9]{1,5}|true|0x1f|~", 0..6)
+        ) {
+            let value = serde_json::to_value(&keys).expect("maps of strings are JSON");
+            let parsed = parse(&write(&value)).expect("what was written is YAML");
+            if !keys.is_empty() {
+                prop_assert_eq!(parsed.value, value);
+            }
+        }
+    }
+}

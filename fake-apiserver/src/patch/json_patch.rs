@@ -1,0 +1,289 @@
+//! JSON patches and merge patches, as the library of the real server applies them.
+//!
+//! It is laxer than RFC 6902: what `replace`, `copy` and `test` name need not be there in an object, negative indices
+//! count from the end, the first part of a path is not looked at, and a missing value is `null`. Does not know requests.
+
+use crate::machinery::document::form;
+use crate::machinery::go;
+use serde_json::{Map, Value};
+
+/// One operation; what was not sent is empty.
+#[derive(Debug, Default)]
+pub(crate) struct Operation {
+    op: String,
+    path: Option<String>,
+    from: Option<String>,
+    value: Value,
+}
+
+/// A patch that fits no document, or not this one. The real server does not say why.
+#[derive(Debug)]
+pub(crate) struct DoesNotApply;
+
+/// A patch as it was read, with the paths of the fields in it that mean nothing.
+pub(crate) type Read = (Vec<Operation>, Vec<String>);
+
+/// Reads a patch; the error is the text of Go's decoder.
+pub(crate) fn read(patch: &Value) -> Result<Read, String> {
+    let items = match patch {
+        Value::Null => &[],
+        Value::Array(items) => items.as_slice(),
+        other => {
+            let found = form(other);
+            return Err(go::cannot_unmarshal(
+                found,
+                "value of type []handlers.jsonPatchOp",
+            ));
+        }
+    };
+    let mut unknown = Vec::new();
+    let operations = items
+        .iter()
+        .enumerate()
+        .map(|(i, item)| operation(i, item, &mut unknown));
+    let operations = operations.collect::<Result<_, _>>()?;
+    Ok((operations, unknown))
+}
+
+fn operation(i: usize, item: &Value, unknown: &mut Vec<String>) -> Result<Operation, String> {
+    let Value::Object(members) = item else {
+        let found = form(item);
+        return Err(go::cannot_unmarshal(found, "value of type handlers.jsonPatchOp"));
+    };
+    let mut read = Operation::default();
+    for (name, value) in members {
+        let text = || match value {
+            Value::String(text) => Ok(text.clone()),
+            other => {
+                let into = format!("struct field jsonPatchOp.{name} of type string");
+                Err(go::cannot_unmarshal(form(other), &into))
+            }
+        };
+        match name.as_str() {
+            "op" => read.op = text()?,
+            "path" => read.path = Some(text()?),
+            "from" => read.from = Some(text()?),
+            "value" => read.value = value.clone(),
+            other => unknown.push(format!("[{i}].{other}")),
+        }
+    }
+    Ok(read)
+}
+
+/// Bytes that the copies of one patch may add together: each could double the document. So much are they in the real server.
+const COPIED_BYTES_MAX: usize = 3 * 1024 * 1024;
+
+/// Applies all operations; what is left of the document after a failure is of no use.
+pub(crate) fn apply(document: &mut Value, operations: &[Operation]) -> Result<(), DoesNotApply> {
+    let mut copied = 0;
+    operations
+        .iter()
+        .try_for_each(|operation| operation.apply(document, &mut copied))
+}
+
+impl Operation {
+    /// Whether the operation reads or writes what is at a path, or below or above it.
+    pub(crate) fn touches(&self, at: &str) -> bool {
+        let near = |path: &String| path.starts_with(at) || at.starts_with(path.as_str());
+        matches!(self.op.as_str(), "copy" | "test")
+            || [&self.path, &self.from].into_iter().flatten().any(near)
+    }
+
+    fn apply(&self, document: &mut Value, copied: &mut usize) -> Result<(), DoesNotApply> {
+        let path = self.path.as_deref().ok_or(DoesNotApply)?;
+        match self.op.as_str() {
+            "add" => at(document, path)?.add(self.value.clone()),
+            "remove" => at(document, path)?.remove().map(drop),
+            "replace" if path.is_empty() => match self.value {
+                Value::Object(_) | Value::Array(_) => {
+                    *document = self.value.clone();
+                    Ok(())
+                }
+                _ => Err(DoesNotApply),
+            },
+            "replace" => at(document, path)?.replace(self.value.clone()),
+            "move" => {
+                let value = at(document, self.from()?)?.remove()?;
+                at(document, path)?.add(value)
+            }
+            "copy" => {
+                let value = at(document, self.from()?)?.get()?;
+                *copied += value.to_string().len();
+                if *copied > COPIED_BYTES_MAX {
+                    return Err(DoesNotApply);
+                }
+                at(document, path)?.add(value)
+            }
+            "test" => {
+                let value = match path {
+                    "" => document.clone(),
+                    path => at(document, path)?.get()?,
+                };
+                if value == self.value {
+                    Ok(())
+                } else {
+                    Err(DoesNotApply)
+                }
+            }
+            _ => Err(DoesNotApply),
+        }
+    }
+
+    fn from(&self) -> Result<&str, DoesNotApply> {
+        self.from.as_deref().ok_or(DoesNotApply)
+    }
+}
+
+/// A place in a document: a list or an object, and a key in it.
+enum Place<'a> {
+    Member(&'a mut Map<String, Value>, String),
+    Item(&'a mut Vec<Value>, String),
+}
+
+/// The place that a path names. Everything but its last part must be there.
+fn at<'a>(document: &'a mut Value, path: &str) -> Result<Place<'a>, DoesNotApply> {
+    let parts: Vec<String> = path
+        .split('/')
+        .map(|part| part.replace("~1", "/").replace("~0", "~"))
+        .collect();
+    let [_, inner @ .., key] = parts.as_slice() else {
+        return Err(DoesNotApply);
+    };
+    let mut value = document;
+    for part in inner {
+        value = match value {
+            Value::Object(members) => members.get_mut(part).ok_or(DoesNotApply)?,
+            Value::Array(items) => {
+                let i = index(part, items.len())?;
+                items.get_mut(i).ok_or(DoesNotApply)?
+            }
+            _ => return Err(DoesNotApply),
+        };
+    }
+    match value {
+        Value::Object(members) => Ok(Place::Member(members, key.clone())),
+        Value::Array(items) => Ok(Place::Item(items, key.clone())),
+        _ => Err(DoesNotApply),
+    }
+}
+
+/// An index, which may count from the end of `length` entries.
+fn index(key: &str, length: usize) -> Result<usize, DoesNotApply> {
+    let number: i64 = key.parse().map_err(|_| DoesNotApply)?;
+    let length = i64::try_from(length).map_err(|_| DoesNotApply)?;
+    let number = if number < 0 { number + length } else { number };
+    usize::try_from(number).map_err(|_| DoesNotApply)
+}
+
+impl Place<'_> {
+    fn get(&self) -> Result<Value, DoesNotApply> {
+        match self {
+            Self::Member(members, key) => Ok(members.get(key).cloned().unwrap_or_default()),
+            Self::Item(items, key) => items.get(index(key, items.len())?).cloned().ok_or(DoesNotApply),
+        }
+    }
+
+    fn add(self, value: Value) -> Result<(), DoesNotApply> {
+        match self {
+            Self::Member(members, key) => drop(members.insert(key, value)),
+            Self::Item(items, key) if key == "-" => items.push(value),
+            Self::Item(items, key) => {
+                let i = index(&key, items.len() + 1)?;
+                if i > items.len() {
+                    return Err(DoesNotApply);
+                }
+                items.insert(i, value);
+            }
+        }
+        Ok(())
+    }
+
+    fn replace(self, value: Value) -> Result<(), DoesNotApply> {
+        match self {
+            Self::Member(members, key) => drop(members.insert(key, value)),
+            Self::Item(items, key) => {
+                let i = index(&key, items.len())?;
+                *items.get_mut(i).ok_or(DoesNotApply)? = value;
+            }
+        }
+        Ok(())
+    }
+
+    fn remove(self) -> Result<Value, DoesNotApply> {
+        match self {
+            Self::Member(members, key) => members.remove(&key).ok_or(DoesNotApply),
+            Self::Item(items, key) => {
+                let i = index(&key, items.len())?;
+                if i < items.len() {
+                    Ok(items.remove(i))
+                } else {
+                    Err(DoesNotApply)
+                }
+            }
+        }
+    }
+}
+
+/// Merges a patch into a document (RFC 7386).
+pub(crate) fn merge(document: &mut Value, patch: &Value) {
+    let Value::Object(patch) = patch else {
+        *document = patch.clone();
+        return;
+    };
+    if !document.is_object() {
+        *document = Value::Object(Map::new());
+    }
+    let Some(members) = document.as_object_mut() else {
+        return;
+    };
+    for (name, value) in patch {
+        if value.is_null() {
+            members.remove(name);
+        } else {
+            merge(members.entry(name).or_insert(Value::Null), value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! The laws of patches; what single operations do is told by the contract.
+
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn patched(mut document: Value, patch: &Value) -> Option<Value> {
+        let (operations, _) = read(patch).ok()?;
+        apply(&mut document, &operations).ok().map(|()| document)
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_added_to_a_list_can_be_taken_out_again(list in prop::collection::vec(0..9, 0..5), at in 0..5usize) {
+            let document = json!({"l": list});
+            let path = format!("/l/{at}");
+            let there_and_back = json!([{"op": "add", "path": path, "value": 7}, {"op": "remove", "path": path}]);
+            let expected = (at <= list.len()).then(|| document.clone());
+            prop_assert_eq!(patched(document, &there_and_back), expected);
+        }
+
+        #[test]
+        fn a_merge_patch_makes_what_it_says(keys in prop::collection::btree_map("[a-c]", prop::option::of(0..3), 0..4)) {
+            let patch = json!(keys);
+            let mut document = json!({"a": 1, "z": {"deep": true}});
+            merge(&mut document, &patch);
+            for (key, value) in keys {
+                prop_assert_eq!(document.get(&key).cloned(), value.map(Value::from));
+            }
+            prop_assert_eq!(&document["z"], &json!({"deep": true}));
+        }
+    }
+
+    #[test]
+    fn the_last_entry_can_be_named_from_the_end() {
+        let remove = json!([{"op": "remove", "path": "/l/-1"}]);
+        assert_eq!(patched(json!({"l": [1, 2]}), &remove), Some(json!({"l": [1]})));
+        assert_eq!(patched(json!({"l": []}), &remove), None);
+    }
+}

@@ -1,0 +1,159 @@
+//! Whether an applied document fits its type, in the words of structured-merge-diff.
+//!
+//! Unlike decoding, this refuses fields that are not known, and takes no value for another.
+
+use super::nature::Nature;
+use crate::machinery::go;
+use crate::schema::{Field, Form, Ownership, Type};
+use serde_json::Value;
+use std::collections::HashSet;
+
+/// How many faults are told: a peer can send millions.
+const FAULTS_MAX: usize = 100;
+
+/// Checks a document; the error tells all that is wrong with it.
+pub(super) fn check(of: &'static Type, document: &Value) -> Result<(), String> {
+    let mut faults = Faults::default();
+    faults.members(of, document);
+    match faults.found.as_slice() {
+        [] => Ok(()),
+        [one] => Err(one.clone()),
+        many => Err(format!("errors:\n  {}", many.join("\n  "))),
+    }
+}
+
+#[derive(Default)]
+struct Faults {
+    path: String,
+    found: Vec<String>,
+}
+
+impl Faults {
+    fn tell(&mut self, why: &str) {
+        if self.found.len() < FAULTS_MAX {
+            let separator = if self.path.is_empty() { "" } else { ": " };
+            self.found.push(format!("{}{separator}{why}", self.path));
+        }
+    }
+
+    fn below(&mut self, element: &str, look: impl FnOnce(&mut Self)) {
+        let length = self.path.len();
+        self.path.push_str(element);
+        look(self);
+        self.path.truncate(length);
+    }
+
+    fn members(&mut self, of: &'static Type, value: &Value) {
+        let Value::Object(members) = value else {
+            return self.tell(&format!("expected map, got &{{{}}}", go::map(value)));
+        };
+        for (name, member) in members {
+            let Some(field) = of.field(name) else {
+                // The first unknown field ends the look at a struct.
+                return self.below(&format!(".{name}"), |at| at.tell("field not declared in schema"));
+            };
+            self.below(&format!(".{name}"), |at| at.field(field, member));
+        }
+    }
+
+    fn field(&mut self, field: &'static Field, value: &Value) {
+        match (&field.form, value, &field.ownership) {
+            (Form::List(_), Value::Array(items), Ownership::Keyed(_) | Ownership::Set) => {
+                self.entries(Nature::of(&field.form, &field.ownership), &field.form, items);
+            }
+            _ => self.value(&field.form, value),
+        }
+    }
+
+    /// Entries that have names, each of which may come once.
+    fn entries(&mut self, nature: Nature, form: &'static Form, items: &[Value]) {
+        let mut seen = HashSet::new();
+        for (at, item) in items.iter().enumerate() {
+            let name = match nature.name(item) {
+                Ok(name) => name,
+                Err(why) => return self.tell(&format!("element {at}: {why}")),
+            };
+            let shown = name.display();
+            if !seen.insert(name) {
+                self.tell(&format!("duplicate entries for key {shown}"));
+            }
+            if let Some(element) = form.element() {
+                self.below(&shown, |at| at.value(element, item));
+            }
+        }
+    }
+
+    fn value(&mut self, form: &'static Form, value: &Value) {
+        if value.is_null() {
+            return;
+        }
+        let shown = || format!("&{{{}}}", go::map(value));
+        match (form, value) {
+            (Form::Raw, _) | (Form::Bool, Value::Bool(_)) => {}
+            (Form::Int32 | Form::Int64, Value::Number(_)) => {}
+            (Form::Text(_) | Form::Bytes | Form::Time | Form::MicroTime, Value::String(_)) => {}
+            (Form::Quantity | Form::IntOrString, Value::Bool(_) | Value::Number(_) | Value::String(_)) => {}
+            // Times are found wanting when they are read.
+            (Form::Time | Form::MicroTime, Value::Bool(_) | Value::Number(_)) => {}
+            (Form::Struct(id), _) => self.members(id.get(), value),
+            (Form::List(inner), Value::Array(items)) => {
+                for (at, item) in items.iter().enumerate() {
+                    self.below(&format!("[{at}]"), |place| place.value(inner, item));
+                }
+            }
+            (Form::Map(inner), Value::Object(members)) => {
+                for (name, member) in members {
+                    self.below(&format!(".{name}"), |at| at.value(inner, member));
+                }
+            }
+            (Form::Bool, _) => self.tell(&format!("expected boolean, got {}", shown())),
+            (Form::Int32 | Form::Int64, _) => {
+                self.tell(&format!(
+                    "expected numeric (int or float), got {}",
+                    go_type(value)
+                ));
+            }
+            (Form::Text(_) | Form::Bytes | Form::Time | Form::MicroTime, _) => {
+                let got = format!("&value.valueUnstructured{{Value:{}}}", go_syntax(value));
+                self.tell(&format!("expected string, got {got}"));
+            }
+            (Form::Quantity | Form::IntOrString, _) => {
+                self.tell(&format!("expected any scalar, got {}", shown()));
+            }
+            (Form::List(_), _) => self.tell(&format!("expected list, got {}", shown())),
+            (Form::Map(_), _) => self.tell(&format!("expected map, got {}", shown())),
+        }
+    }
+}
+
+/// The Go type that a JSON value is decoded into.
+fn go_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "<nil>",
+        Value::Bool(_) => "bool",
+        Value::Number(n) if n.is_f64() => "float64",
+        Value::Number(_) => "int64",
+        Value::String(_) => "string",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
+    }
+}
+
+/// A JSON value in Go's syntax (`%#v`).
+fn go_syntax(value: &Value) -> String {
+    match value {
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(go_syntax).collect();
+            format!("[]interface {{}}{{{}}}", items.join(", "))
+        }
+        Value::Object(members) => {
+            let members: Vec<String> = members
+                .iter()
+                .map(|(name, value)| format!("{name:?}:{}", go_syntax(value)))
+                .collect();
+            format!("map[string]interface {{}}{{{}}}", members.join(", "))
+        }
+        Value::Null => "interface {}(nil)".to_owned(),
+        scalar => scalar.to_string(),
+    }
+}

@@ -1,0 +1,76 @@
+//! The annotation of client-side apply, for the manager `kubectl`: objects that it wrote are taken over without
+//! conflicts, and the annotation is kept as it would be.
+
+use super::check::check;
+use super::compare::{compare, fields};
+use super::nature::Nature;
+use super::set::Set;
+use crate::kinds::Kind;
+use crate::machinery::json;
+use crate::machinery::meta;
+use crate::schema::Type;
+use serde_json::Value;
+
+/// The manager of `kubectl apply --server-side`.
+pub(super) const KUBECTL: &str = "kubectl";
+
+const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// What is left of conflicts when the fields are let go that client-side apply has set and nobody changed since.
+pub(super) fn reduce(
+    kind: &'static Kind,
+    live: &Value,
+    conflicts: Vec<(String, Set<'_>)>,
+) -> Vec<(String, Vec<String>)> {
+    let document = last_applied(kind, live);
+    let nature = Nature::Struct(Type::of(kind.stored()));
+    let allowed = document.as_ref().map(|document| {
+        let changes = compare(nature, document, live);
+        let changed = changes.modified.union(changes.added).union(changes.removed);
+        fields(nature, document).difference(&changed)
+    });
+    conflicts
+        .into_iter()
+        .map(|(manager, set)| {
+            (
+                manager,
+                set.difference(&allowed.clone().unwrap_or_default()).paths(),
+            )
+        })
+        .filter(|(_, paths)| !paths.is_empty())
+        .collect()
+}
+
+/// The last document of client-side apply, in the form in which objects are stored; none that does not fit.
+fn last_applied(kind: &'static Kind, live: &Value) -> Option<Value> {
+    let text = live["metadata"]["annotations"][ANNOTATION].as_str()?;
+    let mut document: Value = serde_json::from_str(text).ok()?;
+    if document["apiVersion"] != kind.api_version() {
+        return None;
+    }
+    for name in ["apiVersion", "kind"] {
+        json::assign(&mut document, name, Value::Null);
+    }
+    check(Type::of(kind), &document).ok()?;
+    Some(kind.to_stored(document))
+}
+
+/// Brings the annotation of an object that has one up to what was applied.
+pub(super) fn refresh(object: &mut Value, applied: &Value) {
+    let current = object["metadata"]["annotations"][ANNOTATION].as_str();
+    if current.is_none_or(str::is_empty) {
+        return;
+    }
+    let mut applied = applied.clone();
+    if let Some(annotations) = applied.pointer_mut("/metadata/annotations") {
+        json::assign(annotations, ANNOTATION, Value::Null);
+    }
+    let annotations = json::member(&mut object["metadata"], "annotations");
+    annotations.insert(ANNOTATION.to_owned(), format!("{applied}\n").into());
+    let bytes: usize = (annotations.iter())
+        .map(|(name, value)| name.len() + value.as_str().unwrap_or_default().len())
+        .sum();
+    if bytes > meta::ANNOTATIONS_BYTES_MAX {
+        annotations.remove(ANNOTATION);
+    }
+}

@@ -1,0 +1,340 @@
+//! Field managers: who set which field (`metadata.managedFields`), and server-side apply.
+//!
+//! Every write leaves its manager as the owner of what it changed. An apply owns what it names: it must not change
+//! what others own unless it is forced to, and what it names no longer goes with its last owner. Follows the
+//! algorithm of structured-merge-diff, which kube-apiserver uses.
+//!
+//! Objects carry their entries as JSON text: in `metadata.managedFields` of a value that is about to be written, and
+//! in the rendered bytes afterwards. That is compact, and all that most writes need of them is whether they differ.
+//! Does not know requests or storage.
+
+mod check;
+mod compare;
+mod entries;
+mod fields_v1;
+mod last_applied;
+mod merge;
+mod nature;
+mod set;
+
+use crate::kinds::{Kind, Part, Subresource};
+use crate::machinery::faults::Cause;
+use crate::machinery::json;
+use crate::machinery::meta;
+use crate::machinery::status::{Details, Status};
+use crate::object::Object;
+use crate::schema::Type;
+use compare::{compare, fields};
+use entries::{Entries, Id, Operation};
+use nature::Nature;
+use serde_json::Value;
+use set::Set;
+
+/// Bytes that the name of a manager may have.
+pub(crate) const NAME_MAX: usize = 128;
+
+/// Who owns the fields of an object that was not tracked before it was first applied to.
+const BEFORE_FIRST_APPLY: &str = "before-first-apply";
+/// The manager of requests that do not say who sends them.
+const UNKNOWN: &str = "unknown";
+
+/// Fields of `metadata` that nobody owns.
+const UNOWNED: [&str; 8] = [
+    "name",
+    "namespace",
+    "creationTimestamp",
+    "selfLink",
+    "uid",
+    "generation",
+    "managedFields",
+    "resourceVersion",
+];
+
+/// A write, as far as field managers are concerned.
+#[derive(Clone, Copy)]
+pub(crate) struct Writer<'a> {
+    /// The kind in the version that was written.
+    pub(crate) kind: &'static Kind,
+    /// Name of the manager.
+    pub(crate) manager: &'a str,
+    /// The part that was written.
+    pub(crate) part: Part,
+}
+
+impl Writer<'_> {
+    /// Records the owners of what a create, update or patch has changed; `old` is the object before.
+    ///
+    /// The value is one that a client sent: its entries, if it has any, count instead of those before.
+    pub(crate) fn track(self, now: &str, old: Option<&Object>, new: &mut Value) {
+        let sent = meta::take(new, "managedFields");
+        let before = old.map(Object::managed).unwrap_or_default();
+        let text = match &sent {
+            Some(sent) if self.part == Part::Main => self.sent(sent, before),
+            _ => before.to_owned(),
+        };
+        let entries = Entries::read(self.kind, &text).unwrap_or_else(|| Entries::none(self.kind));
+        if entries.is_empty() && old.is_some() {
+            // Whatever nobody is known to manage stays so until it is applied to.
+            return mark(new, String::new());
+        }
+        let old = old.map_or_else(|| self.of().nothing(), |old| &*old.value);
+        let written = self.update(now, entries, old, new, self.manager);
+        mark(new, written);
+    }
+
+    /// The entries that a client sent, as text, if they make sense; those before otherwise.
+    fn sent(self, sent: &Value, before: &str) -> String {
+        if is_reset(sent) {
+            return String::new();
+        }
+        let text = sent.to_string();
+        let sensible = Entries::read(self.kind, &text).is_some_and(|entries| !entries.is_empty());
+        if sensible { text } else { before.to_owned() }
+    }
+
+    /// The entries after an update.
+    fn update<'e>(
+        self,
+        now: &'e str,
+        mut entries: Entries<'e>,
+        old: &'e Value,
+        new: &'e Value,
+        manager: &'e str,
+    ) -> String {
+        let mut changes = compare(self.nature(), old, new);
+        self.reset(&mut changes.added);
+        self.reset(&mut changes.modified);
+        self.reset(&mut changes.removed);
+        let mut set = changes.added.union(changes.modified);
+        entries.give_up(None, &set, &changes.removed);
+        strip(&mut set);
+        let api_version = self.kind.api_version();
+        let id = self.id(manager, Operation::Update, &api_version);
+        let mut entries: Entries<'_> = entries;
+        entries.add(id, set, now);
+        entries.cap();
+        entries.write()
+    }
+
+    /// Applies a document, with type and version, to an object, or makes a new one of it.
+    ///
+    /// What comes of it is in the form in which objects are stored, still to be decoded; and the entries, as text.
+    pub(crate) fn apply(
+        self,
+        now: &str,
+        live: Option<&Object>,
+        applied: &Value,
+        force: bool,
+    ) -> Result<(Value, String), Status> {
+        let document = self.document(applied)?;
+        let live_value = live.map_or_else(|| self.of().nothing(), |live| &*live.value);
+        let first;
+        let mut before = live.map(Object::managed).unwrap_or_default();
+        if before.is_empty() && live.is_some() {
+            let none = Entries::none(self.kind);
+            first = self.update(now, none, self.of().nothing(), live_value, BEFORE_FIRST_APPLY);
+            before = &first;
+        }
+        let (object, mut written) = self.merge(now, live_value, before, &document, force)?;
+        let mut object = object.unwrap_or_else(|| live_value.clone());
+        if self.manager == last_applied::KUBECTL {
+            last_applied::refresh(&mut object, applied);
+        }
+        let stored = self.kind.stored();
+        object["apiVersion"] = stored.api_version().into();
+        object["kind"] = stored.kind.into();
+        written.shrink_to_fit();
+        Ok((object, written))
+    }
+
+    /// Merges a document into an object, if all owners of what it changes agree. No object: it is the same as before.
+    fn merge(
+        self,
+        now: &str,
+        live: &Value,
+        before: &str,
+        document: &Value,
+        force: bool,
+    ) -> Result<(Option<Value>, String), Status> {
+        let api_version = self.kind.api_version();
+        let id = self.id(self.manager, Operation::Apply, &api_version);
+        let mut entries = Entries::read(self.kind, before).unwrap_or_else(|| Entries::none(self.kind));
+        let mut set = fields(self.nature(), document);
+        self.reset(&mut set);
+        let last = entries.replace(id.clone(), set);
+        let mut object = live.clone();
+        merge::merge(self.nature(), &mut object, document);
+        if !last.is_empty() {
+            object = merge::prune(self.nature(), &object, &last, &entries.all());
+        }
+        let mut changes = compare(self.nature(), live, &object);
+        self.reset(&mut changes.added);
+        self.reset(&mut changes.modified);
+        self.reset(&mut changes.removed);
+        let changed = changes.added.union(changes.modified);
+        if !force {
+            self.refuse(live, entries.owned_by_others(&id, &changed))?;
+        }
+        entries.give_up(Some(&id), &changed, &changes.removed);
+        entries.edit(&id, strip);
+        let differs = object != *live;
+        if differs {
+            entries.touch(&id, now);
+        }
+        let written = entries.write();
+        Ok((differs.then_some(object), written))
+    }
+
+    /// Checks a document and brings it into the form in which objects are stored.
+    fn document(self, applied: &Value) -> Result<Value, Status> {
+        let text = |name: &str| applied[name].as_str().unwrap_or_default();
+        let (version, kind) = (text("apiVersion"), text("kind"));
+        if !self.kind.has_version(version) || kind != self.kind.kind {
+            let (group, version) = version.split_once('/').unwrap_or(("", version));
+            return Err(Status::bad_request(format!(
+                "invalid object type: {group}/{version}, Kind={kind}"
+            )));
+        }
+        if applied["metadata"]["managedFields"].is_array() {
+            return Err(Status::bad_request("metadata.managedFields must be nil"));
+        }
+        let mut document = applied.clone();
+        for name in ["apiVersion", "kind"] {
+            json::assign(&mut document, name, Value::Null);
+        }
+        check::check(Type::of(self.kind), &document).map_err(|why| {
+            let subject = self.subject(applied);
+            Status::internal(format!("failed to create typed patch object ({subject}): {why}"))
+        })?;
+        Ok(self.kind.to_stored(document))
+    }
+
+    /// What a failure says a document is: `default/name; v1, Kind=Pod`.
+    pub(crate) fn subject(self, applied: &Value) -> String {
+        let (namespace, name) = (meta::text(applied, "namespace"), meta::text(applied, "name"));
+        format!("{namespace}/{name}; {}", self.version_and_kind())
+    }
+
+    /// `storage.k8s.io/v1, Kind=CSIDriver`, `/v1, Kind=Pod`.
+    pub(crate) fn version_and_kind(self) -> String {
+        let Kind {
+            group, version, kind, ..
+        } = self.kind;
+        format!("{group}/{version}, Kind={kind}")
+    }
+
+    /// Refuses to change what others own.
+    fn refuse(self, live: &Value, conflicts: Vec<(String, Set<'_>)>) -> Result<(), Status> {
+        if conflicts.is_empty() {
+            return Ok(());
+        }
+        let conflicts = if self.manager == last_applied::KUBECTL {
+            last_applied::reduce(self.kind, live, conflicts)
+        } else {
+            let paths = |(manager, set): (String, Set<'_>)| (manager, set.paths());
+            conflicts.into_iter().map(paths).collect()
+        };
+        if conflicts.is_empty() {
+            return Ok(());
+        }
+        Err(conflict(&conflicts))
+    }
+
+    fn of(self) -> &'static Type {
+        Type::of(self.kind.stored())
+    }
+
+    fn nature(self) -> Nature {
+        Nature::Struct(self.of())
+    }
+
+    fn id<'e>(self, manager: &'e str, operation: Operation, api_version: &'e str) -> Id<'e> {
+        Id {
+            manager: if manager.is_empty() { UNKNOWN } else { manager }.into(),
+            operation,
+            api_version: api_version.into(),
+            subresource: self.part.as_str().unwrap_or_default().into(),
+        }
+    }
+
+    /// Takes out the fields that this path leaves alone, as `GetResetFields` of the kind's strategy has them.
+    fn reset(self, set: &mut Set<'_>) {
+        for path in untouched(self.kind.stored(), self.part) {
+            set.drop_all(path);
+        }
+    }
+}
+
+/// The fields that a write to a part of a kind leaves alone.
+fn untouched(kind: &Kind, part: Part) -> &'static [&'static [&'static str]] {
+    match part {
+        _ if !kind.status => &[],
+        Part::Status => kind.status_resets,
+        Part::Main | Part::Sub(Subresource::Finalize) => &[&["status"]],
+        Part::Sub(_) => &[],
+    }
+}
+
+/// Takes out what nobody owns.
+fn strip(set: &mut Set<'_>) {
+    for name in UNOWNED {
+        set.drop_member(&["metadata", name]);
+    }
+    set.drop_member(&["metadata"]);
+}
+
+/// A client takes all entries away by sending an empty one.
+fn is_reset(sent: &Value) -> bool {
+    match sent.as_array().map(Vec::as_slice) {
+        Some([]) => true,
+        Some([Value::Object(entry)]) => entry.is_empty(),
+        _ => false,
+    }
+}
+
+/// Gives a value that is about to be written its entries.
+pub(crate) fn mark(value: &mut Value, written: String) {
+    meta::set(value, "managedFields", Some(written.into()));
+}
+
+/// Whether two texts of entries differ in times only.
+pub(crate) fn differ_in_times(kind: &'static Kind, one: &str, other: &str) -> bool {
+    match (Entries::read(kind, one), Entries::read(kind, other)) {
+        (Some(one), Some(other)) => one.is_alike(&other),
+        _ => false,
+    }
+}
+
+/// The refusal to change what managers own.
+fn conflict(found: &[(String, Vec<String>)]) -> Status {
+    let causes: Vec<Cause> = found
+        .iter()
+        .flat_map(|(manager, paths)| {
+            paths.iter().map(move |path| Cause {
+                reason: "FieldManagerConflict",
+                message: format!("conflict with {manager}"),
+                field: path.clone(),
+            })
+        })
+        .collect();
+    let message = match causes.as_slice() {
+        [one] => format!("Apply failed with 1 conflict: {}: {}", one.message, one.field),
+        many => {
+            let parts: Vec<String> = found
+                .iter()
+                .map(|(manager, paths)| format!("conflicts with {manager}:\n- {}", paths.join("\n- ")))
+                .collect();
+            format!("Apply failed with {} conflicts: {}", many.len(), parts.join("\n"))
+        }
+    };
+    Status {
+        details: Some(Box::new(Details {
+            causes,
+            ..Details::default()
+        })),
+        ..Status::failure(409, "Conflict", message)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,342 @@
+//! The algebra of sets, and what applies and updates do whatever they are about.
+
+use super::compare::{compare, fields};
+use super::entries::Entries;
+use super::fields_v1;
+use super::merge::merge;
+use super::nature::Nature;
+use super::set::{Element, Node, Set};
+use super::{Writer, is_reset};
+use crate::kinds::{Kind, POD, Part};
+use crate::machinery::json;
+use crate::object::Object;
+use crate::schema::Type;
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+const NOW: &str = "2026-11-21T12:00:00Z";
+
+fn pods(manager: &str) -> Writer<'_> {
+    Writer {
+        kind: POD,
+        manager,
+        part: Part::Main,
+    }
+}
+
+fn config_maps(manager: &str) -> Writer<'_> {
+    let kind = Kind::find("", "v1", "configmaps").expect("config maps are in the table");
+    Writer {
+        kind,
+        manager,
+        part: Part::Main,
+    }
+}
+
+fn config_map(data: &Value) -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": data})
+}
+
+/// The object after an apply.
+fn applied(by: Writer<'_>, live: Option<&Object>, document: &Value, force: bool) -> std::sync::Arc<Object> {
+    let (mut object, owners) = by.apply(NOW, live, document, force).expect("nobody objects");
+    super::mark(&mut object, owners);
+    Object::new(object, 1)
+}
+
+/// What a manager owns, as FieldsV1.
+fn owned(object: &Object, manager: &str) -> Value {
+    let entries: Value = serde_json::from_str(object.managed()).unwrap_or_default();
+    let mine = entries.as_array().into_iter().flatten();
+    mine.filter(|entry| entry["manager"] == manager)
+        .map(|entry| entry["fieldsV1"].clone())
+        .next()
+        .unwrap_or_default()
+}
+
+fn text(set: &Set<'_>) -> String {
+    let mut out = Vec::new();
+    fields_v1::write(set, false, &mut out);
+    String::from_utf8(out).expect("it is text")
+}
+
+fn parsed(text: &str) -> Option<Set<'_>> {
+    let mut reader = serde_json::Deserializer::from_str(text);
+    fields_v1::read(&mut reader).ok()
+}
+
+/// Any set of a few levels.
+fn any_set() -> impl Strategy<Value = Set<'static>> {
+    let element = prop_oneof![
+        "[a-c]".prop_map(|name| Element::Field(name.into())),
+        "[a-c]".prop_map(|name| Element::Key(json!({"name": name}).to_string().into())),
+        "[a-c\"]".prop_map(|value| Element::Value(Value::from(value).to_string().into())),
+    ];
+    let leaf = Just(Set::default());
+    leaf.prop_recursive(3, 24, 4, move |inner| {
+        prop::collection::vec((element.clone(), any::<bool>(), inner), 0..4).prop_map(|nodes| {
+            Set::new(
+                nodes
+                    .into_iter()
+                    .map(|(element, member, inner)| Node {
+                        element,
+                        member,
+                        inner,
+                    })
+                    .collect(),
+            )
+        })
+    })
+}
+
+fn any_data() -> impl Strategy<Value = Value> {
+    prop::collection::btree_map("[a-e]", "[x-z]", 0..5)
+        .prop_map(|map| Value::Object(map.into_iter().map(|(k, v)| (k, v.into())).collect::<Map<_, _>>()))
+}
+
+fn names() -> impl Strategy<Value = Vec<String>> {
+    Just(vec!["a", "b", "c", "d", "e", "f"])
+        .prop_shuffle()
+        .prop_flat_map(|names| {
+            (0..=names.len()).prop_map(move |n| names[..n].iter().map(|n| (*n).to_owned()).collect())
+        })
+}
+
+fn finalizers(names: &[String]) -> Value {
+    json!({"metadata": {"finalizers": names}})
+}
+
+#[test]
+fn sets_are_written_as_the_real_server_writes_them() {
+    let written = concat!(
+        r#"{"f:metadata":{"f:finalizers":{".":{},"v:\"x/y\"":{}}},"#,
+        r#""f:spec":{"f:containers":{"k:{\"name\":\"a\"}":{".":{},"f:image":{}}}}}"#
+    );
+    let set = parsed(written).expect("it is a set");
+    assert_eq!(text(&set), written);
+    assert_eq!(
+        set.paths(),
+        [
+            ".metadata.finalizers",
+            ".metadata.finalizers[=\"x/y\"]",
+            ".spec.containers[name=\"a\"]",
+            ".spec.containers[name=\"a\"].image"
+        ]
+    );
+}
+
+#[test]
+fn what_is_no_set_is_refused() {
+    for text in [
+        r#"{"spec":{}}"#,
+        r#"{"f:a":1}"#,
+        r#"{"f:a":{"b":{}}}"#,
+        r#"{"k:x":{}}"#,
+        "[]",
+    ] {
+        assert_eq!(parsed(text), None, "{text}");
+    }
+    let deep = format!(
+        "{}{}",
+        r#"{"f:a":"#.repeat(100),
+        "{}".to_owned() + &"}".repeat(100)
+    );
+    assert_eq!(parsed(&deep), None, "nobody nests that deep");
+}
+
+#[test]
+fn a_list_keeps_entries_that_are_not_applied_before_the_next_shared_one() {
+    for (live, apply, after) in [
+        (vec!["a", "b"], vec!["c"], vec!["a", "b", "c"]),
+        (vec!["a", "b", "c"], vec!["c", "a"], vec!["b", "c", "a"]),
+        (vec!["a", "b", "c"], vec!["x", "b"], vec!["a", "x", "b", "c"]),
+        (vec![], vec!["b", "a"], vec!["b", "a"]),
+        (vec!["a"], vec![], vec!["a"]),
+    ] {
+        let of = |names: &[&str]| finalizers(&names.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>());
+        let mut object = of(&live);
+        merge(Nature::Struct(Type::of(POD)), &mut object, &of(&apply));
+        assert_eq!(object, of(&after), "{live:?} and {apply:?}");
+    }
+}
+
+#[test]
+fn ports_are_told_apart_by_number_and_protocol() {
+    let container = |ports: Value| json!({"spec": {"containers": [{"name": "a", "ports": ports}]}});
+    let document = container(json!([{"containerPort": 80}, {"containerPort": 80, "protocol": "UDP"}]));
+    let set = fields(Nature::Struct(Type::of(POD)), &document);
+    assert_eq!(
+        set.paths()[1..3],
+        [
+            ".spec.containers[name=\"a\"].name",
+            ".spec.containers[name=\"a\"].ports[containerPort=80,protocol=\"TCP\"]"
+        ]
+    );
+}
+
+#[test]
+fn entries_that_come_twice_are_one_field() {
+    let pod = |env: Value| json!({"spec": {"containers": [{"name": "a", "env": env}]}});
+    let twice = pod(json!([{"name": "x", "value": "1"}, {"name": "x", "value": "2"}]));
+    let other = pod(json!([{"name": "x", "value": "1"}, {"name": "x", "value": "3"}]));
+    let nature = Nature::Struct(Type::of(POD));
+    let path = ".spec.containers[name=\"a\"].env[name=\"x\"]";
+    assert_eq!(compare(nature, &twice, &other).modified.paths(), [path]);
+    assert!(compare(nature, &twice, &twice).modified.is_empty());
+    let once = pod(json!([{"name": "x", "value": "1"}]));
+    let changes = compare(nature, &twice, &once);
+    assert_eq!(changes.removed.paths(), [path]);
+    assert!(changes.added.paths().contains(&path.to_owned()));
+}
+
+#[test]
+fn an_empty_list_or_entry_takes_everything_away() {
+    assert!(is_reset(&json!([])) && is_reset(&json!([{}])));
+    assert!(!is_reset(&json!([{"manager": "a"}])) && !is_reset(&Value::Null));
+}
+
+#[test]
+fn a_pod_is_owned_down_to_its_containers() {
+    let mut pod = json!({"metadata": {"name": "p", "labels": {"a": "1"}}, "spec": {
+        "containers": [{"name": "c", "image": "i", "resources": {}}]}, "status": {"phase": "Running"}});
+    pods("m").track(NOW, None, &mut pod);
+    let object = Object::new(pod, 1);
+    assert_eq!(
+        owned(&object, "m"),
+        json!({
+            "f:metadata": {"f:labels": {".": {}, "f:a": {}}},
+            "f:spec": {"f:containers": {"k:{\"name\":\"c\"}": {
+                ".": {}, "f:name": {}, "f:image": {}, "f:resources": {}}}}})
+    );
+}
+
+#[test]
+fn the_oldest_of_too_many_updaters_become_one() {
+    let mut object = Object::new(config_map(&json!({})), 1);
+    for n in 0..14 {
+        let now = format!("2026-11-21T12:00:{n:02}Z");
+        let mut next = Value::clone(&object.value);
+        next["data"][format!("k{n}")] = "v".into();
+        let old = (n > 0).then_some(&*object);
+        config_maps(&format!("m{n}")).track(&now, old, &mut next);
+        object = Object::new(next, n + 2);
+    }
+    let entries: Value = serde_json::from_str(object.managed()).expect("it is JSON");
+    let managers: Vec<&str> = (entries.as_array().into_iter().flatten())
+        .filter_map(|entry| entry["manager"].as_str())
+        .collect();
+    assert_eq!(managers.len(), 10);
+    assert_eq!(managers[..2], ["ancient-changes", "m5"]);
+    let ancient = owned(&object, "ancient-changes");
+    assert_eq!(
+        ancient["f:data"].as_object().map(Map::len),
+        Some(6),
+        "five keys and the map: {ancient}"
+    );
+}
+
+proptest! {
+    #[test]
+    fn the_algebra_is_that_of_sets(a in any_set(), b in any_set(), c in any_set()) {
+        prop_assert_eq!(a.clone().difference(&b).union(a.intersection(&b)), a.clone());
+        prop_assert_eq!(a.clone().union(b.clone()), b.clone().union(a.clone()));
+        prop_assert_eq!(a.clone().union(b.clone()).union(c.clone()), a.clone().union(b.clone().union(c.clone())));
+        prop_assert!(a.clone().difference(&a).is_empty());
+        prop_assert!(a.clone().difference(&b).intersection(&b).is_empty());
+        prop_assert_eq!(a.clone().difference(&b).difference(&c), a.clone().difference(&b.clone().union(c)));
+    }
+
+    #[test]
+    fn what_is_written_reads_the_same(set in any_set()) {
+        let text = text(&set);
+        prop_assert_eq!(parsed(&text), Some(set));
+    }
+
+    /// Whatever is sent as entries is refused or read; what was read is written so that it reads the same.
+    #[test]
+    fn entries_survive_anything(text in r#"\[?(\{|\}|"|:|,|\.|[a-z]|f:|FieldsV1|Apply|manager)*\]?"#) {
+        if let Some(entries) = Entries::read(POD, &text) {
+            let written = entries.write();
+            prop_assert!(Entries::read(POD, &written).is_some());
+        }
+    }
+
+    #[test]
+    fn to_apply_twice_is_to_apply_once(live in any_data(), data in any_data()) {
+        let live = applied(config_maps("other"), None, &config_map(&live), true);
+        let once = applied(config_maps("me"), Some(&live), &config_map(&data), true);
+        let twice = applied(config_maps("me"), Some(&once), &config_map(&data), false);
+        prop_assert_eq!(&twice.value, &once.value);
+        prop_assert_eq!(twice.managed(), once.managed());
+    }
+
+    #[test]
+    fn what_is_dropped_goes_and_what_others_want_stays(mine in any_data(), theirs in any_data()) {
+        let live = applied(config_maps("other"), None, &config_map(&theirs), true);
+        let both = applied(config_maps("me"), Some(&live), &config_map(&mine), true);
+        let after = applied(config_maps("me"), Some(&both), &config_map(&json!({})), false);
+        for (key, value) in theirs.as_object().into_iter().flatten() {
+            let taken = mine.get(key).is_some_and(|mine| mine != value);
+            let left = after.value["data"].get(key);
+            prop_assert_eq!(left.is_none(), taken, "{}", key);
+        }
+        for key in mine.as_object().into_iter().flatten().map(|(key, _)| key) {
+            prop_assert!(theirs.get(key).is_some() || after.value["data"].get(key).is_none(), "{}", key);
+        }
+    }
+
+    #[test]
+    fn appliers_that_want_different_things_come_in_any_order(data in any_data(), split in 0..6usize) {
+        let members: Vec<(String, Value)> = data.as_object().expect("a map").clone().into_iter().collect();
+        let (a, b) = members.split_at(split.min(members.len()));
+        let of = |part: &[(String, Value)]| config_map(&Value::Object(part.iter().cloned().collect()));
+        let (a, b) = (of(a), of(b));
+        let one = applied(config_maps("a"), None, &a, false);
+        let one = applied(config_maps("b"), Some(&one), &b, false);
+        let other = applied(config_maps("b"), None, &b, false);
+        let other = applied(config_maps("a"), Some(&other), &a, false);
+        let bare = |object: &Object| {
+            let mut value = Value::clone(&object.value);
+            if value["data"] == json!({}) {
+                json::assign(&mut value, "data", Value::Null);
+            }
+            value
+        };
+        prop_assert_eq!(bare(&one), bare(&other));
+        for manager in ["a", "b"] {
+            prop_assert_eq!(owned(&one, manager), owned(&other, manager));
+        }
+    }
+
+    /// What is applied is there once, in the order in which it is applied; the rest keeps its own.
+    #[test]
+    fn merged_lists_keep_both_orders(live in names(), apply in names()) {
+        let mut object = finalizers(&live);
+        merge(Nature::Struct(Type::of(POD)), &mut object, &finalizers(&apply));
+        let after: Vec<String> = serde_json::from_value(object["metadata"]["finalizers"].take()).expect("a list");
+        let of = |list: &[String], among: bool| -> Vec<String> {
+            list.iter().filter(|name| apply.contains(name) == among).cloned().collect()
+        };
+        prop_assert_eq!(of(&after, true), apply.clone());
+        prop_assert_eq!(of(&after, false), of(&live, false));
+    }
+
+    /// An update leaves its manager with what it changed, and takes that from the others.
+    #[test]
+    fn updates_move_ownership(before in any_data(), after in any_data()) {
+        let mut first = config_map(&before);
+        config_maps("first").track(NOW, None, &mut first);
+        let first = Object::new(first, 1);
+        let mut second = config_map(&after);
+        config_maps("second").track(NOW, Some(&first), &mut second);
+        let second = Object::new(second, 2);
+        for key in after.as_object().into_iter().flatten().map(|(key, _)| key) {
+            let owner = if before.get(key) == after.get(key) { "first" } else { "second" };
+            for manager in ["first", "second"] {
+                let has = owned(&second, manager)["f:data"].get(format!("f:{key}")).is_some();
+                let tracked = !first.managed().is_empty();
+                prop_assert_eq!(has, tracked && manager == owner, "{} of {}", key, manager);
+            }
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! How objects change in part: JSON patches, merge patches, strategic merge patches, and field managers.
+//!
+//! Works on values and types. Does not know requests or storage.
+
+pub(crate) mod json_patch;
+pub(crate) mod managed;
+pub(crate) mod strategic;

@@ -1,0 +1,191 @@
+//! Merging: objects member by member, lists by a key where their entries are structs, and as sets where they are scalars.
+//!
+//! Objects and lists are within each other, so that both are here.
+
+use super::directives::{
+    DELETE_FROM_LIST, Misuse, PATCH, SET_ORDER, bare, delete_scalars, directives, entry_key, retain_keys,
+    unknown_directive,
+};
+use super::members::Members;
+use super::order;
+use serde_json::{Map, Value};
+use std::collections::{HashMap, HashSet};
+
+/// Merges a patch into the members of an object.
+pub(super) fn merge(
+    of: Members,
+    original: &mut Map<String, Value>,
+    mut patch: Map<String, Value>,
+) -> Result<(), Misuse> {
+    match patch.remove(PATCH) {
+        None => {}
+        Some(Value::String(directive)) if directive == "replace" => {
+            *original = patch;
+            return Ok(());
+        }
+        Some(Value::String(directive)) if directive == "delete" => {
+            original.clear();
+            return Ok(());
+        }
+        Some(other) => return Err(unknown_directive(&other)),
+    }
+    retain_keys(original, &mut patch)?;
+    enforce_orders(of, original, &mut patch)?;
+    for (name, value) in patch {
+        if let Some(list) = name.strip_prefix(DELETE_FROM_LIST) {
+            delete_scalars(original, list, &value)?;
+        } else {
+            member(of, original, name, value)?;
+        }
+    }
+    Ok(())
+}
+
+fn member(
+    of: Members,
+    original: &mut Map<String, Value>,
+    name: String,
+    mut value: Value,
+) -> Result<(), Misuse> {
+    if value.is_null() {
+        original.remove(&name);
+        return Ok(());
+    }
+    let (inner, strategy) = of.member(&name);
+    match (original.get_mut(&name), value) {
+        (Some(Value::Object(old)), Value::Object(new)) => merge(inner, old, new)?,
+        (Some(Value::Array(old)), Value::Array(new)) if strategy.merge => {
+            merge_list(inner, strategy.key, old, new)?;
+        }
+        (_, new) => {
+            value = new;
+            bare(&mut value);
+            original.insert(name, value);
+        }
+    }
+    Ok(())
+}
+
+/// Merges a list into another and puts the entries in order: those of the patch as the patch has them.
+fn merge_list(
+    of: Members,
+    key: Option<&'static str>,
+    original: &mut Vec<Value>,
+    patch: Vec<Value>,
+) -> Result<(), Misuse> {
+    let before = original.clone();
+    let wanted: Vec<Value> = patch
+        .iter()
+        .filter(|item| item.get(PATCH).is_none())
+        .cloned()
+        .collect();
+    combine(of, key, original, patch)?;
+    order::arrange(original, &wanted, &before, key);
+    Ok(())
+}
+
+/// Merges a list into another. New entries come last.
+fn combine(
+    of: Members,
+    key: Option<&'static str>,
+    original: &mut Vec<Value>,
+    patch: Vec<Value>,
+) -> Result<(), Misuse> {
+    if patch.is_empty() {
+        return Ok(());
+    }
+    let structs = patch
+        .iter()
+        .chain(original.iter())
+        .filter(|item| item.is_object())
+        .count();
+    match structs {
+        0 => unite(original, patch),
+        all if all == patch.len() + original.len() => {
+            let key = key.ok_or_else(|| Misuse::Fit("cannot merge lists without merge key".to_owned()))?;
+            let patch = directives(key, original, patch)?;
+            merge_entries(of, key, original, patch)?;
+        }
+        _ => return Err(Misuse::Fit("list element types are not identical".to_owned())),
+    }
+    Ok(())
+}
+
+fn unite(original: &mut Vec<Value>, patch: Vec<Value>) {
+    let mut known: HashSet<Value> = original.iter().cloned().collect();
+    original.extend(patch.into_iter().filter(|item| known.insert(item.clone())));
+}
+
+fn merge_entries(of: Members, key: &str, original: &mut Vec<Value>, patch: Vec<Value>) -> Result<(), Misuse> {
+    let mut places: HashMap<Value, usize> = HashMap::new();
+    for (at, old) in original.iter().enumerate() {
+        if let Some(value) = old.get(key) {
+            places.entry(value.clone()).or_insert(at);
+        }
+    }
+    for mut item in patch {
+        let value = entry_key(&item, key)?;
+        let found = places.get(&value).and_then(|at| original.get_mut(*at));
+        match (found.and_then(Value::as_object_mut), &mut item) {
+            (Some(old), Value::Object(new)) => merge(of, old, std::mem::take(new))?,
+            _ => {
+                bare(&mut item);
+                places.insert(value, original.len());
+                original.push(item);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Carries out every `$setElementOrder/x`, together with the change of the list that it orders.
+fn enforce_orders(
+    of: Members,
+    original: &mut Map<String, Value>,
+    patch: &mut Map<String, Value>,
+) -> Result<(), Misuse> {
+    let names: Vec<String> = patch
+        .keys()
+        .filter_map(|name| name.strip_prefix(SET_ORDER))
+        .map(str::to_owned)
+        .collect();
+    for name in names {
+        let Some(order) = patch.remove(&format!("{SET_ORDER}{name}")) else {
+            continue;
+        };
+        let bad = || Misuse::Form("invalid patch format of setElementOrder list".to_owned());
+        let Value::Array(order) = order else {
+            return Err(bad());
+        };
+        let (inner, strategy) = of.member(&name);
+        // A patch that removes the list, or replaces it by something else, needs no order.
+        let change = match patch.get(&name) {
+            None => Vec::new(),
+            Some(Value::Array(_)) => patch.remove(&name).and_then(as_list).unwrap_or_default(),
+            Some(_) => continue,
+        };
+        order::check(&change, &order, strategy.key)?;
+        let slot = match original.get_mut(&name) {
+            Some(Value::Array(list)) => list,
+            _ if change.is_empty() => continue,
+            _ => {
+                original.insert(name.clone(), Value::Array(Vec::new()));
+                match original.get_mut(&name) {
+                    Some(Value::Array(list)) => list,
+                    _ => continue,
+                }
+            }
+        };
+        let before = slot.clone();
+        combine(inner, strategy.key, slot, change)?;
+        order::arrange(slot, &order, &before, strategy.key);
+    }
+    Ok(())
+}
+
+fn as_list(value: Value) -> Option<Vec<Value>> {
+    match value {
+        Value::Array(items) => Some(items),
+        _ => None,
+    }
+}

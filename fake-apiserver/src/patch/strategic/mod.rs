@@ -1,0 +1,34 @@
+//! Strategic merge patches: merge patches that know which lists merge, by what key, and in what order.
+//!
+//! Which lists merge comes from the schema. Does not know requests.
+
+mod directives;
+mod members;
+mod merge;
+mod names;
+mod order;
+
+pub(crate) use directives::Misuse;
+
+use crate::schema::Type;
+use members::Members;
+use serde_json::Value;
+
+/// Applies a patch to an object of that type.
+pub(crate) fn apply(of: &'static Type, object: &mut Value, patch: &Value) -> Result<(), Misuse> {
+    let Value::Object(patch) = patch else {
+        return Err(Misuse::Form(
+            "a strategic merge patch is a JSON object".to_owned(),
+        ));
+    };
+    let original = std::mem::take(object);
+    let Value::Object(mut members) = original else {
+        return Err(Misuse::Fit("the patched document is no JSON object".to_owned()));
+    };
+    merge::merge(Members::Struct(of), &mut members, patch.clone())?;
+    *object = members.into();
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
