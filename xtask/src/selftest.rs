@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use clap::Args;
 use suites::Defects;
-use suites::harness::RunOptions;
+use suites::harness::manifest::Manifest;
+use suites::harness::plan::Plan;
 use suites::harness::report::Paint;
 use suites::report::{WriteError, write_file};
 use suites::selftest::{self, Build, DefectBite, Reach, Selftest, SelftestReport, Trial};
@@ -15,7 +16,10 @@ use crate::args::{SelectArgs, at_least_one, patience};
 use crate::built_in::built_in;
 use crate::defect::Defect;
 use crate::interrupt::interrupted;
+use crate::manifest::manifest_for;
 use crate::out::{self, eprintln, print, println};
+use crate::runner::options;
+use crate::runtime::runtime;
 use crate::selected::selected;
 use crate::{Exit, mutants, surroundings};
 
@@ -24,6 +28,9 @@ use crate::{Exit, mutants, surroundings};
 pub(crate) struct SelftestArgs {
     #[command(flatten)]
     select: SelectArgs,
+    /// Break the programs of that manifest instead of the references: their traffic is spoilt, which needs none of their source code
+    #[arg(long, value_name = "FILE", conflicts_with = "full")]
+    sut: Option<PathBuf>,
     /// Only that defect; may be given several times
     #[arg(long, value_name = "NAME", value_parser = Defect::named)]
     defect: Vec<Defect>,
@@ -33,9 +40,9 @@ pub(crate) struct SelftestArgs {
     /// Say what each defect does, what it is modelled on, and which case detects it with which failure, and run nothing
     #[arg(long, conflicts_with_all = ["full", "output", "json"])]
     list: bool,
-    /// Runs at the same time; most of them wait for a bound
-    #[arg(long, default_value_t = default_jobs(), value_parser = at_least_one)]
-    jobs: usize,
+    /// Runs at the same time; most of them wait for a bound [default: 32 per processor, and 4 with --sut]
+    #[arg(long, value_parser = at_least_one)]
+    jobs: Option<usize>,
     /// Multiply every bound, for slow machines
     #[arg(long, default_value_t = 1.0, value_parser = patience)]
     patience: f64,
@@ -48,60 +55,96 @@ pub(crate) struct SelftestArgs {
 }
 
 /// Nearly all runs wait for a bound to pass, but they poll meanwhile.
-fn default_jobs() -> usize {
-    std::thread::available_parallelism().map_or(64, |cores| cores.get() * 32)
+fn default_jobs(args: &SelftestArgs) -> usize {
+    // Processes of somebody else have work to do at their start.
+    let per_core = if args.sut.is_some() { 4 } else { 32 };
+    std::thread::available_parallelism().map_or(64, |cores| cores.get() * per_core)
 }
 
 /// Holds the selected cases against the selected defects.
 pub(crate) fn run(args: &SelftestArgs) -> Exit {
-    let catalogue = Defects::load();
-    let is_meant = |name: &str| args.defect.is_empty() || args.defect.iter().any(|it| it.to_string() == name);
-    let defects: Vec<_> = catalogue
+    attempt(args).unwrap_or_else(|exit| exit)
+}
+
+/// The defects that are meant. A mutant is a change of the references' source code, so it is none of other programs.
+fn defects(args: &SelftestArgs, manifest: Option<&Manifest>) -> Result<Vec<suites::Defect>, Exit> {
+    let mut defects: Vec<suites::Defect> = Defects::load().iter().cloned().collect();
+    defects.retain(|defect| {
+        args.defect.is_empty() || args.defect.iter().any(|it| it.to_string() == defect.name)
+    });
+    let Some(manifest) = manifest else {
+        return Ok(defects);
+    };
+    let is_played = |defect: &suites::Defect| manifest.roles().any(|role| defect.role() == Some(role));
+    let (fit, others): (Vec<_>, Vec<_>) = defects
+        .into_iter()
+        .partition(|defect| !defect.wire.is_empty() && is_played(defect));
+    if let Some(other) = others.first().filter(|_| !args.defect.is_empty()) {
+        eprintln!(
+            "error: {} can't be shown of the programs of this manifest: {}; `cargo xtask selftest --list` says which can",
+            other.name,
+            match is_played(other) {
+                true => "it is a mistake in source code that they do not share",
+                false => "none of them plays that role",
+            }
+        );
+        return Err(Exit::Usage);
+    }
+    Ok(fit)
+}
+
+/// The cases that such programs can be held against: those that they run, and do not fail already.
+fn plans_of(plans: Vec<Plan>, manifest: Option<&Manifest>) -> Result<Vec<Arc<Plan>>, Exit> {
+    let Some(manifest) = manifest else {
+        return Ok(plans.into_iter().map(Arc::new).collect());
+    };
+    let is_fit =
+        |plan: &Plan| manifest.skips(plan).is_none() && manifest.known_failures(plan.id()).next().is_none();
+    let adapted = plans
         .iter()
-        .filter(|defect| is_meant(&defect.name))
-        .cloned()
-        .collect();
+        .filter(|plan| is_fit(plan))
+        .map(|plan| manifest.adapt(plan).map(Arc::new));
+    adapted.collect::<Result<_, _>>().map_err(|error| {
+        eprintln!("error: {error}");
+        Exit::Usage
+    })
+}
+
+fn attempt(args: &SelftestArgs) -> Result<Exit, Exit> {
+    let manifest = args
+        .sut
+        .as_deref()
+        .map(|path| manifest_for(path, &args.select.folder))
+        .transpose()?;
+    let defects = defects(args, manifest.as_ref())?;
     if args.list {
         list(&defects);
-        return Exit::Passed;
+        return Ok(Exit::Passed);
     }
-    let needed = defects
-        .iter()
-        .filter_map(|defect| Defect::named(&defect.name).ok());
-    let ready = mutants::at_hand(needed)
-        .and_then(|()| selected(&args.select))
-        .and_then(|plans| {
-            surroundings::temporary_files()?;
-            Ok((plans, surroundings::jobs(args.jobs)?))
-        });
-    let (plans, jobs) = match ready {
-        Ok(ready) => ready,
-        Err(exit) => return exit,
-    };
+    mutants::at_hand(
+        defects
+            .iter()
+            .filter_map(|defect| Defect::named(&defect.name).ok()),
+    )?;
+    let plans = plans_of(selected(&args.select)?, manifest.as_ref())?;
+    surroundings::temporary_files()?;
+    let jobs = surroundings::jobs(args.jobs.unwrap_or_else(|| default_jobs(args)))?;
     let selftest = Arc::new(Selftest {
         defects,
-        plans: plans.into_iter().map(Arc::new).collect(),
-        is_whole: args.defect.is_empty() && !args.select.is_narrow(),
+        plans,
+        is_whole: manifest.is_none() && args.defect.is_empty() && !args.select.is_narrow(),
         reach: if args.full { Reach::Full } else { Reach::Named },
         jobs,
-        build: build(args.patience),
+        build: build(args.patience, manifest),
+        sut: args.sut.as_ref().map(|path| path.display().to_string()),
     });
     if selftest.size() == 0 {
         eprintln!(
             "error: none of these cases is there for that defect; `--full` holds them against it all the same"
         );
-        return Exit::Nothing;
+        return Ok(Exit::Nothing);
     }
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
-        Ok(runtime) => runtime,
-        Err(error) => {
-            eprintln!(
-                "error: the asynchronous runtime does not start: {error}; check the limits of the process"
-            );
-            return Exit::Environment;
-        }
-    };
-    runtime.block_on(async {
+    Ok(runtime()?.block_on(async {
         tokio::select! {
             exit = hold(selftest, args) => exit,
             () = interrupted() => {
@@ -109,22 +152,24 @@ pub(crate) fn run(args: &SelftestArgs) -> Exit {
                 Exit::Interrupted
             }
         }
-    })
+    }))
 }
 
-/// The references, broken as asked.
-fn build(patience: f64) -> Arc<Build> {
+/// The references or the programs of a manifest, broken as asked.
+fn build(patience: f64, manifest: Option<Manifest>) -> Arc<Build> {
     Arc::new(move |name| {
-        let options = RunOptions {
-            patience,
-            ..RunOptions::default()
-        };
         // The catalogue knows no other names, which a test makes sure of.
         let defect = name.and_then(|name| Defect::named(name).ok());
-        (
-            built_in(defect),
-            defect.map_or(options, |defect| defect.spoil(options)),
-        )
+        let options = options(patience, manifest.as_ref(), defect);
+        let Some(manifest) = &manifest else {
+            return (built_in(defect), options);
+        };
+        let mut systems = built_in(None);
+        manifest.install(&mut systems);
+        if let Some(defect) = defect {
+            defect.interpose(&mut systems);
+        }
+        (systems, options)
     })
 }
 
@@ -156,6 +201,7 @@ async fn hold(selftest: Arc<Selftest>, args: &SelftestArgs) -> Exit {
 
 fn command(args: &SelftestArgs) -> Vec<String> {
     let mut command = vec!["selftest".to_owned()];
+    command.extend(args.sut.as_ref().map(|path| format!("--sut={}", path.display())));
     command.extend(args.full.then(|| "--full".to_owned()));
     command.extend(args.defect.iter().map(|defect| format!("--defect={defect}")));
     command.extend(args.select.selection().ids);

@@ -186,6 +186,7 @@ async fn report(claims: &[(&str, &str)], named: &[&str], healthy: Option<xtask::
         defects: vec![defect],
         plans: CASES.map(load).to_vec(),
         is_whole: true,
+        sut: None,
         reach: Reach::Named,
         jobs: 8,
         build: Arc::new(move |name| {

@@ -88,7 +88,7 @@ pub(super) fn rows(cluster: &ClusterState, want: &Objects) -> Vec<DiffRow> {
 }
 
 /// The first place where `got` does not contain `want`: (wanted, got). `null` wants absence; lists want equal lengths.
-fn first_difference(want: &Value, got: &Value) -> Option<(String, String)> {
+pub(super) fn first_difference(want: &Value, got: &Value) -> Option<(String, String)> {
     difference("", want, got)
 }
 

@@ -1,5 +1,6 @@
 //! Whether a fact is of the kind that a case names.
 
+use super::objects::first_difference;
 use crate::bytes::format_bytes;
 use crate::client_name::HARNESS;
 use crate::fact_display::format_map;
@@ -13,6 +14,7 @@ pub(super) fn matches(plan: &Plan, pattern: &Pattern, fact: &Fact) -> bool {
         (PatternKind::Write(verb, resource), What::Commit(commit)) => {
             commit.change.verb() == verb
                 && *commit.resource == **resource
+                && first_difference(&pattern.having, &commit.object).is_none()
                 && is_named(pattern, Some(&commit.name))
                 && is_by(pattern, &commit.client)
         }
@@ -150,6 +152,9 @@ pub(super) fn format(pattern: &Pattern) -> String {
     };
     if let Some(name) = &pattern.name {
         text.push_str(&format!(" named {name}"));
+    }
+    if !pattern.having.is_null() {
+        text.push_str(&format!(" with {}", pattern.having));
     }
     if let Some(node) = &pattern.node {
         text.push_str(&format!(" on {node}"));

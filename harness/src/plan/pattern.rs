@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
+
 use crate::scenario::{PatternSpec, Role, Size};
 use crate::segment::Segments;
 
@@ -12,6 +14,8 @@ pub struct Pattern {
     pub kind: PatternKind,
     /// Only about the object of that name.
     pub name: Option<String>,
+    /// Only writes of objects that contain this; null: of any.
+    pub having: Value,
     /// Only the instance on that node.
     pub node: Option<String>,
     /// Only by that role; none: by any system under test.
@@ -121,8 +125,12 @@ pub(super) fn pattern(spec: &PatternSpec, segments: &Segments) -> Result<Pattern
             return Err(format!("a fact is exactly one of {one_of}"));
         }
     };
+    if !spec.having.is_null() && !matches!(kind, PatternKind::Write(..)) {
+        return Err("`having` belongs to `write`; remove it here".to_owned());
+    }
     Ok(Pattern {
         kind,
+        having: spec.having.clone(),
         name: spec.name.clone(),
         node: spec.node.clone(),
         by: spec.by,

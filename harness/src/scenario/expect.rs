@@ -157,6 +157,9 @@ pub struct PatternSpec {
     pub fault: Option<String>,
     /// metadata.name of the object; of the pod, for an extender.
     pub name: Option<String>,
+    /// Writes only: of objects that contain this.
+    #[serde(default)]
+    pub having: Value,
     /// Only by that role. Unset: by any system under test, not by the harness.
     pub by: Option<Role>,
     /// Only by, or to, the instance on that node; an extender: asked about that node.

@@ -50,8 +50,11 @@ pub struct Selftest {
     pub reach: Reach,
     /// Runs at the same time; most of them wait.
     pub jobs: usize,
-    /// How the references are built.
+    /// How the systems are built.
     pub build: Arc<Build>,
+    /// The manifest of the programs that play the broken role, if they are not the references. Such a program may meet a case in a way
+    /// that nobody has foreseen, so one case has to catch a defect, with whatever words.
+    pub sut: Option<String>,
 }
 
 /// Runs that are made again have so few others beside them.
@@ -66,7 +69,7 @@ impl Selftest {
         let mut trials = self.run_pairs(self.pairs(), self.jobs, &mut each).await;
         let is_open = |trial: &Trial| match trial.found {
             Found::Undecided => true,
-            Found::Passed => self.is_named(trial),
+            Found::Passed => self.sut.is_none() && self.is_named(trial),
             Found::Failed | Found::Broken => false,
         };
         let again: Vec<Pair> = trials
@@ -177,12 +180,29 @@ impl Selftest {
                 }
                 // The others would only make the record large.
                 if defect.is_none_or(|defect| defect.claims.contains_key(plan.id())) {
-                    let text = explain_failure(plan, &outcome, rerun(defect, plan), Vec::new());
+                    let text = explain_failure(plan, &outcome, self.rerun(defect, plan), Vec::new());
                     trial.explanation = text.map(|text| anstream::adapter::strip_str(&text).to_string());
                 }
             }
         }
         trial
+    }
+}
+
+impl Selftest {
+    fn rerun(&self, defect: Option<&Defect>, plan: &Plan) -> String {
+        match (&self.sut, defect) {
+            (None, Some(defect)) => format!("cargo xtask e2e --defect={} {}", defect.name, plan.id()),
+            (None, None) => format!("cargo xtask e2e {}", plan.id()),
+            (Some(sut), Some(defect)) => {
+                format!(
+                    "cargo xtask selftest --sut={sut} --defect={} {}",
+                    defect.name,
+                    plan.id()
+                )
+            }
+            (Some(sut), None) => format!("cargo xtask conformance --sut={sut} {}", plan.id()),
+        }
     }
 }
 
@@ -206,13 +226,6 @@ fn found(outcome: &Outcome) -> Found {
 fn deciding_words(outcome: &Outcome) -> String {
     let failure = outcome.verdict.failure();
     failure.map_or_else(String::new, |failure| Said::by(failure).deciding())
-}
-
-fn rerun(defect: Option<&Defect>, plan: &Plan) -> String {
-    match defect {
-        Some(defect) => format!("cargo xtask e2e --defect={} {}", defect.name, plan.id()),
-        None => format!("cargo xtask e2e {}", plan.id()),
-    }
 }
 
 fn seconds(time: Duration) -> f64 {

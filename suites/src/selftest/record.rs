@@ -151,7 +151,10 @@ impl SelftestReport {
             defects: selftest
                 .defects
                 .iter()
-                .map(|defect| bite(defect, trials))
+                .map(|defect| match selftest.sut {
+                    None => bite(defect, trials),
+                    Some(_) => bite_of_any(defect, trials),
+                })
                 .collect(),
             cases: Vec::new(),
         };
@@ -231,6 +234,25 @@ fn bite(defect: &Defect, trials: &[Trial]) -> DefectBite {
     }
 }
 
+/// What became of a defect that any case may catch, with any words.
+fn bite_of_any(defect: &Defect, trials: &[Trial]) -> DefectBite {
+    let mut of_defect = trials
+        .iter()
+        .filter(|trial| trial.defect.as_ref() == Some(&defect.name));
+    let caught = of_defect.clone().find(|trial| trial.found == Found::Failed);
+    let shown = caught.or_else(|| of_defect.next()).map(|trial| Claim {
+        case: trial.case.clone(),
+        words: String::new(),
+        found: trial.found,
+        link: trial.link.clone(),
+        explanation: trial.explanation.clone(),
+    });
+    DefectBite {
+        claims: shown.into_iter().collect(),
+        ..bite(defect, trials)
+    }
+}
+
 fn cases(selftest: &Selftest, trials: &[Trial]) -> Vec<CaseBite> {
     let mut caught: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for trial in trials.iter().filter(|trial| trial.found == Found::Failed) {
@@ -269,7 +291,9 @@ fn problems(selftest: &Selftest, trials: &[Trial], report: &SelftestReport) -> V
         let text = match (&trial.defect, trial.found) {
             (None, Found::Failed) => format!("fails without any defect: {}", trial.link),
             (None, Found::Broken) => format!("cannot be run: {}", trial.link),
-            (Some(name), found @ (Found::Passed | Found::Broken)) if selftest.is_named(trial) => {
+            (Some(name), found @ (Found::Passed | Found::Broken))
+                if selftest.sut.is_none() && selftest.is_named(trial) =>
+            {
                 match found {
                     Found::Passed => format!("is named for {name}, and passes with it"),
                     _ => format!("is named for {name}, and cannot be run with it: {}", trial.link),
@@ -283,11 +307,28 @@ fn problems(selftest: &Selftest, trials: &[Trial], report: &SelftestReport) -> V
             text,
         });
     }
-    problems.extend(report.defects.iter().flat_map(misled));
+    match selftest.sut {
+        None => problems.extend(report.defects.iter().flat_map(misled)),
+        Some(_) => problems.extend(report.defects.iter().filter_map(missed)),
+    }
     if selftest.is_whole {
         problems.extend(idle(report));
     }
     problems
+}
+
+/// A defect that no case catches.
+fn missed(defect: &DefectBite) -> Option<Problem> {
+    let is_missed = defect.caught_by.is_empty() && !defect.missed_by.is_empty();
+    is_missed.then(|| Problem {
+        defect: Some(defect.name.clone()),
+        case: None,
+        text: format!(
+            "{} is caught by none of {}",
+            defect.name,
+            defect.missed_by.join(", ")
+        ),
+    })
 }
 
 /// Claims that fail for another reason than the one they name.
