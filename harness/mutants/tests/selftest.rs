@@ -73,3 +73,52 @@ fn a_defect_that_nothing_selected_is_there_for_is_nothing_to_do_and_a_wrong_name
     assert_eq!(code, 2, "{error}");
     assert!(error.contains("unknown defect `scheduler-sleeps`"), "{error}");
 }
+
+/// A manifest of a publisher that is no publisher.
+fn manifest(folder: &tempfile::TempDir) -> String {
+    let path = folder.path().join("sut.yaml");
+    let text = "name: idle\nfeatures: [publisher.central]\nroles: {publisher: {argv: [sleep, \"1000\"]}}\n";
+    std::fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn programs_of_others_are_held_against_what_needs_none_of_their_source_code() {
+    let folder = tempfile::tempdir().unwrap();
+    let sut = manifest(&folder);
+    let (code, out, error) = selftest(&["--sut", &sut, "--list"]);
+    assert_eq!(code, 0, "{error}");
+    assert!(out.contains("publisher-ignores-maximum  "), "{out}");
+    for other in [
+        "publisher-retries-at-once",
+        "scheduler-ignores-maximum",
+        "driver-understates",
+    ] {
+        assert!(!out.contains(other), "{other} in:\n{out}");
+    }
+    for (defect, why) in [
+        ("--defect=publisher-retries-at-once", "a mistake in source code"),
+        (
+            "--defect=scheduler-ignores-maximum",
+            "none of them plays that role",
+        ),
+    ] {
+        let (code, _, error) = selftest(&["--sut", &sut, defect]);
+        assert_eq!(code, 2, "{error}");
+        assert!(error.contains(why), "{error}");
+    }
+}
+
+#[test]
+fn a_program_that_fails_in_good_health_shows_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let case = "publisher/value/maximum";
+    let defect = "--defect=publisher-ignores-maximum";
+    let (code, out, error) = selftest(&["--sut", &manifest(&folder), defect, case]);
+    assert_eq!(code, 1, "{out}{error}");
+    assert!(
+        out.contains(&format!("PROBLEM  {case}  fails without any defect")),
+        "{out}"
+    );
+    assert!(out.contains("0 of 1 cases pass without a defect"), "{out}");
+}
