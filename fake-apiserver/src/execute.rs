@@ -2,14 +2,13 @@
 //!
 //! Takes the lock, runs the verb and the controllers, and reports the answer before it lets go. Does not know encodings.
 
-use crate::controllers;
 use crate::kinds::CLUSTER_ROLE;
 use crate::machinery::meta;
 use crate::machinery::status::Status;
 use crate::observe::{Event, ResourcePath, Verb};
 use crate::store::Store;
-use crate::verbs;
 use crate::verbs::call::{Answer, Call, Reply};
+use crate::{controllers, verbs};
 use std::sync::Arc;
 use std::time::Instant;
 

@@ -5,15 +5,13 @@
 //!
 //! `metadata.managedFields` is in the bytes only: it is large, and whoever looks at objects here has no use for it.
 
-use crate::machinery::json;
-use crate::machinery::meta;
+use crate::machinery::{json, meta};
 use crate::protobuf::{self, Encoded, Fault};
 use bytes::{BufMut, Bytes, BytesMut};
 use imbl::OrdMap;
 use serde_json::Value;
 use std::borrow::Cow;
-use std::ops::Bound;
-use std::ops::Range;
+use std::ops::{Bound, Range};
 use std::sync::{Arc, OnceLock};
 
 /// The member of `metadata` that is kept as text.

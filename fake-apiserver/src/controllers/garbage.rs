@@ -14,8 +14,7 @@ use crate::object::Object;
 use crate::patch::managed::Writer;
 use crate::store::{FOREGROUND, ORPHAN, Store, Txn, waits};
 use crate::verbs::call::Target;
-use crate::verbs::remove;
-use crate::verbs::write;
+use crate::verbs::{remove, write};
 use serde_json::Value;
 use std::sync::Arc;
 

@@ -4,7 +4,6 @@
 //! and at last the verb. Whatever comes of it leaves by one door: `answer` reports it, responds and counts it.
 
 use super::body::Body;
-use super::deadline;
 use super::endpoint::Endpoint;
 use super::head::Head;
 use super::inflight::Hold;
@@ -13,7 +12,7 @@ use super::outcome::{Outcome, Rendered};
 use super::route::Route;
 use super::stream::WatchBody;
 use super::untaken::Untaken;
-use super::{aside, gzip, payload, respond, special};
+use super::{aside, deadline, gzip, payload, respond, special};
 use crate::execute;
 use crate::machinery::status::Status;
 use crate::observe::Verb;

@@ -4,9 +4,8 @@
 
 use crate::kinds::{Kind, Part, Subresource};
 use crate::machinery::document::Document;
-use crate::machinery::go;
 use crate::machinery::status::Status;
-use crate::machinery::yaml;
+use crate::machinery::{go, yaml};
 use crate::observe::Verb;
 use crate::protobuf::{self, MEDIA};
 use crate::verbs::call::{Patch, Payload, Target};

@@ -6,7 +6,7 @@ use super::negotiate::{Accept, Form};
 use super::render::{bytes, document_body, object_body};
 use super::table;
 use crate::http::metrics::Flight;
-use crate::kinds::Kind;
+use crate::kinds::{Kind, columns};
 use crate::machinery::status::Status;
 use crate::observe::WatchEnd;
 use crate::protobuf::watch_frame;
@@ -221,7 +221,7 @@ impl WatchBody {
                 "kind": "Table", "apiVersion": format!("meta.k8s.io/{version}"),
                 "metadata": {"resourceVersion": revision.to_string()},
                 "columnDefinitions": null,
-                "rows": [{"cells": (self.kind.printer.row)(&nothing(), Timestamp::now()), "object": {
+                "rows": [{"cells": columns::row(self.kind.columns, &nothing(), Timestamp::now()), "object": {
                     "kind": "PartialObjectMetadata", "apiVersion": format!("meta.k8s.io/{version}"), "metadata": metadata,
                 }}],
             }),

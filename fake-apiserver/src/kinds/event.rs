@@ -1,12 +1,13 @@
 //! Events: stored once in the form of the core group, shown in that of events.k8s.io as well.
 
-use super::core::not_supported;
+use super::row::not_supported;
 use super::{Hooks, Kind, NO_HOOKS, PLAIN, Selectable, View, shown};
 use crate::config::release::Life;
-use crate::kinds::columns;
+use crate::kinds::columns::Cell::{At, Of, Text};
+use crate::kinds::columns::{Column, NAME, since, text, wide};
 use crate::machinery::faults::Faults;
-use crate::machinery::meta;
-use crate::machinery::names;
+use crate::machinery::{json, meta, names};
+use jiff::Timestamp;
 use serde_json::Value;
 
 /// How fields are called in the core group and in events.k8s.io. What is not listed has one name.
@@ -78,7 +79,7 @@ pub(super) static EVENT: Kind = Kind {
         },
     ],
     unknown_label: not_supported,
-    printer: &columns::EVENT,
+    columns: EVENT_COLUMNS,
     ..PLAIN
 };
 
@@ -145,7 +146,7 @@ pub(super) static EVENT_VIEW: Kind = Kind {
     short_names: &["ev"],
     create_on_update: true,
     unknown_label: not_supported,
-    printer: &columns::EVENT,
+    columns: EVENT_COLUMNS,
     life: Life::since(19),
     ..PLAIN
 };
@@ -309,4 +310,62 @@ fn renamed(object: &Value, rename: impl Fn(&str) -> Option<&'static str>) -> Val
     members
         .map(|(name, value)| (rename(name).unwrap_or(name).to_owned(), value.clone()))
         .collect()
+}
+
+static EVENT_COLUMNS: &[Column] = &[
+    text(
+        "Last Seen",
+        At(|o, now| {
+            event_time(
+                o,
+                &["/series/lastObservedTime", "/lastTimestamp", "/eventTime"],
+                now,
+            )
+        }),
+    ),
+    text("Type", Text("/type")),
+    text("Reason", Text("/reason")),
+    text("Object", Of(event_object)),
+    wide("Subobject", Text("/involvedObject/fieldPath")),
+    wide("Source", Of(event_source)),
+    text("Message", Of(|o| json::string(o, "message").trim().into())),
+    wide(
+        "First Seen",
+        At(|o, now| event_time(o, &["/firstTimestamp", "/eventTime"], now)),
+    ),
+    wide("Count", Of(event_count)),
+    Column { priority: 1, ..NAME },
+];
+
+/// The time since the first of some fields that is set.
+fn event_time(event: &Value, pointers: &[&str], now: Timestamp) -> Value {
+    let mut times = pointers
+        .iter()
+        .filter_map(|pointer| event.pointer(pointer)?.as_str());
+    times
+        .next()
+        .map_or_else(|| "<unknown>".into(), |time| since(time, now).into())
+}
+
+fn event_object(event: &Value) -> Value {
+    let of = &event["involvedObject"];
+    format!(
+        "{}/{}",
+        json::string(of, "kind").to_lowercase(),
+        json::string(of, "name")
+    )
+    .into()
+}
+
+fn event_source(event: &Value) -> Value {
+    let component = event["source"]["component"].as_str();
+    component
+        .or(event["reportingComponent"].as_str())
+        .unwrap_or_default()
+        .into()
+}
+
+fn event_count(event: &Value) -> Value {
+    let count = event["series"]["count"].as_i64().or(event["count"].as_i64());
+    count.unwrap_or(1).max(1).to_string().into()
 }

@@ -2,7 +2,7 @@
 //!
 //! Owns the form of a row, and what follows from one row alone. Does not know which rows there are.
 
-use super::columns::{NAME_AND_AGE, Printer};
+use super::columns::{Column, NAME_AND_AGE};
 use crate::config::options::ServerOptions;
 use crate::config::release::{Life, Profile};
 use crate::machinery::faults::Faults;
@@ -62,7 +62,8 @@ pub(crate) struct Kind {
     pub(crate) selectable: &'static [Selectable],
     /// How an unknown field label of a selector is reported.
     pub(crate) unknown_label: fn(&str) -> String,
-    pub(crate) printer: &'static Printer,
+    /// What `kubectl get` shows.
+    pub(crate) columns: &'static [Column],
     /// Objects are not stored: to create one is to have it answered.
     pub(crate) review: Option<Review>,
     /// This resource shows another one's objects in its own form.
@@ -251,13 +252,18 @@ pub(crate) const PLAIN: Kind = Kind {
     unknown_label: |label| {
         format!("{label:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")
     },
-    printer: &NAME_AND_AGE,
+    columns: NAME_AND_AGE,
     review: None,
     view: None,
     caveat: None,
     deprecation: None,
     life: Life::ALWAYS,
 };
+
+/// Labels that the core kinds with a selector table of their own refuse.
+pub(super) fn not_supported(label: &str) -> String {
+    format!("field label not supported: {label}")
+}
 
 impl Kind {
     /// `v1`, `storage.k8s.io/v1`.

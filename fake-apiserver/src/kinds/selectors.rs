@@ -4,8 +4,7 @@
 
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{self, list, string};
-use crate::machinery::meta;
-use crate::machinery::names;
+use crate::machinery::{meta, names};
 use serde_json::Value;
 
 const NONE_GIVEN: &str = "must be specified when `operator` is 'In' or 'NotIn'";

@@ -1,8 +1,10 @@
 //! Owners of pods and their companions: stored and shown, with their defaults but without rules; nothing runs them.
 
+use super::row::not_supported;
 use super::volume::claim_spec_default;
-use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Setting, Subresource, core, pod};
-use crate::kinds::columns;
+use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Setting, Subresource, pod};
+use crate::kinds::columns::Cell::{Digits, Join, Labels, Number, Of, TextOr};
+use crate::kinds::columns::{AGE, Column, NAME, containers, integer, or, text, wide};
 use crate::machinery::json;
 use serde_json::{Value, json};
 
@@ -32,7 +34,12 @@ pub(super) static CONTROLLER_REVISION: Kind = Kind {
         validate_update: |new, old, faults| faults.unchanged("data", &new["data"], &old["data"]),
         ..NO_HOOKS
     },
-    printer: &columns::CONTROLLER_REVISION,
+    columns: &[
+        NAME,
+        text("Controller", Of(controller)),
+        text("Revision", Digits("/revision", "0")),
+        AGE,
+    ],
     ..WORKLOAD
 };
 
@@ -41,7 +48,19 @@ pub(super) static DAEMON_SET: Kind = Kind {
     plural: "daemonsets",
     singular: "daemonset",
     short_names: &["ds"],
-    printer: &columns::DAEMON_SET,
+    columns: &[
+        NAME,
+        integer("Desired", Number("/status/desiredNumberScheduled")),
+        integer("Current", Number("/status/currentNumberScheduled")),
+        integer("Ready", Number("/status/numberReady")),
+        integer("Up-to-date", Number("/status/updatedNumberScheduled")),
+        integer("Available", Number("/status/numberAvailable")),
+        text("Node Selector", Labels("/spec/template/spec/nodeSelector")),
+        AGE,
+        CONTAINERS,
+        IMAGES,
+        SELECTOR,
+    ],
     hooks: Hooks {
         default: daemon_set_default,
         blank: no_template_generation,
@@ -58,7 +77,16 @@ pub(super) static DEPLOYMENT: Kind = Kind {
     status_resets: &[&["spec"], &["metadata", "labels"]],
     singular: "deployment",
     short_names: &["deploy"],
-    printer: &columns::DEPLOYMENT,
+    columns: &[
+        NAME,
+        text("Ready", Of(ready)),
+        text("Up-to-date", Number("/status/updatedReplicas")),
+        text("Available", Number("/status/availableReplicas")),
+        AGE,
+        CONTAINERS,
+        IMAGES,
+        SELECTOR,
+    ],
     subresources: &[Subresource::Scale],
     hooks: Hooks {
         default: deployment_default,
@@ -73,7 +101,7 @@ pub(super) static REPLICA_SET: Kind = Kind {
     plural: "replicasets",
     singular: "replicaset",
     short_names: &["rs"],
-    printer: &columns::REPLICA_SET,
+    columns: REPLICA_COLUMNS,
     subresources: &[Subresource::Scale],
     hooks: Hooks {
         default: replicated_default,
@@ -89,7 +117,7 @@ pub(super) static STATEFUL_SET: Kind = Kind {
     plural: "statefulsets",
     singular: "statefulset",
     short_names: &["sts"],
-    printer: &columns::STATEFUL_SET,
+    columns: &[NAME, text("Ready", Of(ready)), AGE, CONTAINERS, IMAGES],
     subresources: &[Subresource::Scale],
     hooks: Hooks {
         default: stateful_set_default,
@@ -105,7 +133,7 @@ pub(super) static REPLICATION_CONTROLLER: Kind = Kind {
     plural: "replicationcontrollers",
     singular: "replicationcontroller",
     short_names: &["rc"],
-    printer: &columns::REPLICA_SET,
+    columns: REPLICA_COLUMNS,
     subresources: &[Subresource::Scale],
     hooks: Hooks {
         default: replication_controller_default,
@@ -139,8 +167,16 @@ pub(super) static SERVICE: Kind = Kind {
             pointers: &["/spec/type"],
         },
     ],
-    unknown_label: core::not_supported,
-    printer: &columns::SERVICE,
+    unknown_label: not_supported,
+    columns: &[
+        NAME,
+        text("Type", TextOr("/spec/type", "ClusterIP")),
+        text("Cluster-IP", TextOr("/spec/clusterIP", "<none>")),
+        text("External-IP", Join("/spec/externalIPs", "<none>")),
+        text("Port(s)", Of(ports)),
+        AGE,
+        SELECTOR,
+    ],
     ..PLAIN
 };
 
@@ -305,4 +341,58 @@ fn stateful_set_default(object: &mut Value) {
             ("persistentVolumeClaimRetentionPolicy", keep),
         ],
     );
+}
+
+fn controller(object: &Value) -> Value {
+    let mut owners = json::list(&object["metadata"]["ownerReferences"]).iter();
+    let Some(owner) = owners.find(|owner| owner["controller"] == true) else {
+        return "<none>".into();
+    };
+    let group = json::string(owner, "apiVersion")
+        .split_once('/')
+        .map(|(group, _)| format!(".{group}"));
+    let kind = json::string(owner, "kind").to_lowercase();
+    format!(
+        "{kind}{}/{}",
+        group.unwrap_or_default(),
+        json::string(owner, "name")
+    )
+    .into()
+}
+
+/// The containers of the template of a workload.
+fn template_containers(workload: &Value, field: &str) -> Value {
+    containers(&workload["spec"]["template"]["spec"]["containers"], field)
+}
+
+pub(super) const CONTAINERS: Column = wide("Containers", Of(|o| template_containers(o, "name")));
+pub(super) const IMAGES: Column = wide("Images", Of(|o| template_containers(o, "image")));
+pub(super) const SELECTOR: Column = wide("Selector", Labels("/spec/selector"));
+
+/// The columns of replica sets, and of what was there before them.
+static REPLICA_COLUMNS: &[Column] = &[
+    NAME,
+    integer("Desired", Number("/spec/replicas")),
+    integer("Current", Number("/status/replicas")),
+    integer("Ready", Number("/status/readyReplicas")),
+    AGE,
+    CONTAINERS,
+    IMAGES,
+    SELECTOR,
+];
+
+/// How many of the wanted pods are ready.
+fn ready(workload: &Value) -> Value {
+    let ready = workload["status"]["readyReplicas"].as_i64().unwrap_or_default();
+    let wanted = workload["spec"]["replicas"].as_i64().unwrap_or_default();
+    format!("{ready}/{wanted}").into()
+}
+
+/// The ports of a service, with their protocols.
+fn ports(service: &Value) -> Value {
+    let ports = json::list(&service["spec"]["ports"]).iter().map(|port| {
+        let number = port["port"].as_i64().unwrap_or_default();
+        format!("{number}/{}", port["protocol"].as_str().unwrap_or("TCP"))
+    });
+    or(&ports.collect::<Vec<_>>().join(","), "<none>")
 }

@@ -3,11 +3,10 @@
 //! Owns merging of repeated fields and zero values, which the wire and JSON treat differently. Bounded in depth and
 //! in the number of values: a few bytes on the wire can stand for a large value.
 
-use super::Fault;
 use super::envelope::{self, Envelope};
-use super::special;
 use super::table::{Empty, Field, Message, Shape, TABLE, Type};
 use super::wire::{BYTES, Reader, Tag, VARINT};
+use super::{Fault, special};
 use serde_json::{Map, Value};
 
 /// How deep messages may nest. The types themselves stay far below; objects inside objects need not.

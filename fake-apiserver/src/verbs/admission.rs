@@ -9,10 +9,9 @@ use crate::kinds::{
     Admission, Kind, NAMESPACE, PRIORITY_CLASS, Part, RUNTIME_CLASS, SERVICE_ACCOUNT, STORAGE_CLASS,
 };
 use crate::machinery::faults::Cause;
-use crate::machinery::json;
-use crate::machinery::meta;
 use crate::machinery::quantity::Quantity;
 use crate::machinery::status::Status;
+use crate::machinery::{json, meta};
 use crate::store::Txn;
 use serde_json::Value;
 use std::cmp::Reverse;

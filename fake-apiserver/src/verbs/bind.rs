@@ -8,9 +8,8 @@ use super::read::existing;
 use super::write::wrong_uid;
 use crate::kinds::POD;
 use crate::machinery::faults::Faults;
-use crate::machinery::json;
-use crate::machinery::meta;
 use crate::machinery::status::{Status, Subject};
+use crate::machinery::{json, meta};
 use crate::store::Txn;
 use serde_json::{Value, json};
 

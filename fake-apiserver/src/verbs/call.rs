@@ -5,9 +5,8 @@
 use crate::access::auth::User;
 use crate::kinds::{Kind, Part};
 use crate::machinery::document::Document;
-use crate::machinery::go;
-use crate::machinery::meta;
 use crate::machinery::status::Status;
+use crate::machinery::{go, meta};
 use crate::object::Object;
 use crate::observe::{ResourcePath, Verb};
 use crate::patch::managed::{self, Writer};

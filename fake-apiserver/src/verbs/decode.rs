@@ -6,9 +6,8 @@ use super::call::Patch;
 use crate::kinds::Kind;
 use crate::machinery::document::Document;
 use crate::machinery::faults::Faults;
-use crate::machinery::go;
-use crate::machinery::meta;
 use crate::machinery::status::{Status, Subject};
+use crate::machinery::{go, meta};
 use crate::schema::{Type, conform};
 use serde_json::{Value, json};
 

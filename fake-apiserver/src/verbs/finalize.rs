@@ -9,9 +9,8 @@ use super::shown::shown;
 use super::write::{carry_over, store};
 use crate::kinds::NAMESPACE;
 use crate::machinery::faults::Faults;
-use crate::machinery::json;
-use crate::machinery::names;
 use crate::machinery::status::Status;
+use crate::machinery::{json, names};
 use crate::store::Txn;
 
 /// PUT namespaces/NAME/finalize: sets `spec.finalizers`.

@@ -5,8 +5,7 @@
 
 use super::user::{Authenticated, Lookup, User};
 use crate::kinds::{Kind, SERVICE_ACCOUNT};
-use crate::machinery::json;
-use crate::machinery::meta;
+use crate::machinery::{json, meta};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;

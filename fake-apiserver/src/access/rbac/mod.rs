@@ -12,8 +12,7 @@ pub(crate) use defaults::{bindings as default_bindings, default_rules, roles as 
 pub(crate) use rule::Rule;
 
 use crate::access::auth::User;
-use crate::kinds::RBAC_GROUP as GROUP;
-use crate::kinds::{CLUSTER_ROLE, CLUSTER_ROLE_BINDING, Kind, ROLE, ROLE_BINDING};
+use crate::kinds::{CLUSTER_ROLE, CLUSTER_ROLE_BINDING, Kind, RBAC_GROUP as GROUP, ROLE, ROLE_BINDING};
 use crate::machinery::meta;
 use crate::machinery::status::Status;
 use crate::object::{Object, Objects};

@@ -2,8 +2,9 @@
 //!
 //! Owns which paths there are. Does not know what an operation looks like.
 
-use super::operations::{Action, CREATE, LIST, MANY, ONE, Place, WATCH, WATCH_LIST};
-use super::operations::{capitalized, group_name, operation};
+use super::operations::{
+    Action, CREATE, LIST, MANY, ONE, Place, WATCH, WATCH_LIST, capitalized, group_name, operation,
+};
 use super::parameters::parameter;
 use super::schemas::Schemas;
 use crate::documents::served::{Subentry, parts, verbs};

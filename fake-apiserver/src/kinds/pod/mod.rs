@@ -1,5 +1,6 @@
 //! Pods: the defaults and rules that a scheduler's tests meet.
 
+mod cells;
 mod containers;
 mod defaults;
 mod environment;
@@ -13,15 +14,15 @@ mod update;
 mod volumes;
 mod warn;
 
-use super::core::not_supported;
+use super::row::not_supported;
 use super::volume::claim_spec_default;
 use super::{Admission, Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Setting, Subresource};
 use crate::config::options::ServerOptions;
-use crate::kinds::columns;
+use crate::kinds::columns::Cell::{Of, TextOr};
+use crate::kinds::columns::{AGE, NAME, text, wide};
 use crate::machinery::faults::Faults;
-use crate::machinery::json;
-use crate::machinery::names;
 use crate::machinery::quantity::Quantity;
+use crate::machinery::{json, names};
 use serde_json::{Value, json};
 
 pub(super) static POD: Kind = Kind {
@@ -102,7 +103,17 @@ pub(super) static POD: Kind = Kind {
         },
     ],
     unknown_label: not_supported,
-    printer: &columns::POD,
+    columns: &[
+        NAME,
+        text("Ready", Of(cells::ready)),
+        text("Status", Of(cells::status)),
+        text("Restarts", Of(cells::restarts)),
+        AGE,
+        wide("IP", TextOr("/status/podIP", "<none>")),
+        wide("Node", TextOr("/spec/nodeName", "<none>")),
+        wide("Nominated Node", TextOr("/status/nominatedNodeName", "<none>")),
+        wide("Readiness Gates", Of(|_| json!("<none>"))),
+    ],
     ..PLAIN
 };
 

@@ -3,8 +3,7 @@
 use super::{containers, placement, resources, security, settings, volumes};
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{self, string};
-use crate::machinery::meta;
-use crate::machinery::names;
+use crate::machinery::{meta, names};
 use serde_json::Value;
 use std::net::IpAddr;
 

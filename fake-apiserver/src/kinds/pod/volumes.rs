@@ -7,8 +7,7 @@ use super::environment;
 use crate::kinds::token_lifetime;
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{self, string};
-use crate::machinery::meta;
-use crate::machinery::names;
+use crate::machinery::{meta, names};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 

@@ -5,8 +5,7 @@
 use super::super::outdated;
 use super::super::volume::claim_warn;
 use crate::machinery::json::{self, list, string};
-use crate::machinery::meta;
-use crate::machinery::names;
+use crate::machinery::{meta, names};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap, HashSet};
 

@@ -2,10 +2,8 @@
 
 use crate::kinds::Setting;
 use crate::machinery::faults::Faults;
-use crate::machinery::json;
-use crate::machinery::meta;
-use crate::machinery::names;
 use crate::machinery::quantity::Quantity;
+use crate::machinery::{json, meta, names};
 use serde_json::{Value, json};
 
 /// In the order in which the server lists what it supports.
@@ -71,4 +69,28 @@ pub(super) fn positive(field: &str, text: &str, faults: &mut Faults) {
     {
         faults.invalid(field, text, "must be greater than zero");
     }
+}
+
+/// The phase that volumes and claims show.
+pub(super) fn phase(object: &Value) -> Value {
+    match meta::is_deleting(object) {
+        true => "Terminating".into(),
+        false => json::string(&object["status"], "phase").into(),
+    }
+}
+
+/// Short names of access modes.
+pub(super) fn modes(list: &Value) -> Value {
+    let short = [
+        ("ReadWriteOnce", "RWO"),
+        ("ReadOnlyMany", "ROX"),
+        ("ReadWriteMany", "RWX"),
+        ("ReadWriteOncePod", "RWOP"),
+    ];
+    let modes = json::texts(list);
+    let short = short
+        .iter()
+        .filter(|(long, _)| modes.contains(long))
+        .map(|(_, short)| *short);
+    short.collect::<Vec<_>>().join(",").into()
 }

@@ -6,8 +6,7 @@ use super::compare::{compare, fields};
 use super::nature::Nature;
 use super::set::Set;
 use crate::kinds::Kind;
-use crate::machinery::json;
-use crate::machinery::meta;
+use crate::machinery::{json, meta};
 use crate::schema::Type;
 use serde_json::Value;
 

@@ -19,9 +19,8 @@ mod set;
 
 use crate::kinds::{Kind, Part, Subresource};
 use crate::machinery::faults::Cause;
-use crate::machinery::json;
-use crate::machinery::meta;
 use crate::machinery::status::{Details, Status};
+use crate::machinery::{json, meta};
 use crate::object::Object;
 use crate::schema::Type;
 use compare::{compare, fields};

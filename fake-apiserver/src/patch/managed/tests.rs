@@ -2,11 +2,10 @@
 
 use super::compare::{compare, fields};
 use super::entries::Entries;
-use super::fields_v1;
 use super::merge::merge;
 use super::nature::Nature;
 use super::set::{Element, Node, Set};
-use super::{Writer, is_reset};
+use super::{Writer, fields_v1, is_reset};
 use crate::kinds::{Kind, POD, Part};
 use crate::machinery::json;
 use crate::object::Object;
