@@ -27,7 +27,8 @@
 //! - `config`: options, and which release of Kubernetes is served, with which gates.
 //! - `observe`: what an [`Observer`] is told.
 //! - `perturb`: failures on demand, as data.
-//! - `protobuf`: bodies in protobuf, from and to JSON, by a table of fields.
+//! - `types`: the table of what the API types consist of.
+//! - `protobuf`: bodies in protobuf, from and to JSON, by that table.
 //! - `kinds`: the table of resources. Everything that differs between kinds is there.
 //! - `object`: an object with the bytes that all its readers share.
 //! - `schema`: what the API types consist of, and how they merge.
@@ -60,6 +61,7 @@ mod protobuf;
 mod schema;
 mod server;
 mod store;
+mod types;
 mod verbs;
 
 pub use access::auth::{TokenFileError, User};

@@ -1,6 +1,6 @@
 //! Kubernetes protobuf: bodies from and to JSON values.
 //!
-//! Owns the envelope of bodies and the errors. Everything inside is driven by the table in `fields.txt`, so requests
+//! Owns the envelope of bodies and the errors. Everything inside is driven by the table of types, so requests
 //! in protobuf go the way of all others from here on. Does not know HTTP, nor what a valid object is.
 
 mod body;

@@ -1,13 +1,14 @@
 //! The table of messages: which field of the wire is which member of the JSON object.
 //!
-//! Owns reading `fields.txt`, once, when the first protobuf body comes or goes. Does not know bytes or values.
+//! Read off the table of types, once, when the first protobuf body comes or goes. Does not know bytes or values.
 
+use crate::types::{Block, Line, TYPES};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 /// The table of this crate.
 pub(crate) static TABLE: LazyLock<Table> =
-    LazyLock::new(|| Table::parse(include_str!("fields.txt")).expect("the embedded table is well formed"));
+    LazyLock::new(|| Table::of(&TYPES).expect("the embedded table is well formed"));
 
 /// Kinds that live in `meta/v1`, whatever group a body says that they are of.
 const META_KINDS: [&str; 8] = [
@@ -94,7 +95,7 @@ pub(crate) enum Type {
 }
 
 /// Types that are no messages of the table.
-const TYPES: [(&str, Type); 11] = [
+const SCALARS: [(&str, Type); 11] = [
     ("string", Type::String),
     ("int32", Type::Int32),
     ("int64", Type::Int64),
@@ -131,33 +132,26 @@ impl Table {
         &self.messages[number]
     }
 
-    fn parse(text: &'static str) -> Result<Self, String> {
-        let lines = || {
-            text.lines()
-                .filter(|line| !line.is_empty() && !line.starts_with('#'))
-        };
-        let names: HashMap<&str, usize> = lines()
-            .filter(|line| !line.starts_with(' '))
+    fn of(blocks: &'static [Block]) -> Result<Self, String> {
+        let names: HashMap<&str, usize> = blocks
+            .iter()
             .enumerate()
-            .map(|(number, name)| (name, number))
+            .map(|(number, block)| (block.name, number))
             .collect();
-        let mut messages: Vec<Message> = Vec::with_capacity(names.len());
-        for line in lines() {
-            match line.strip_prefix(' ') {
-                None => messages.push(Message {
-                    name: line,
-                    fields: Vec::new(),
-                }),
-                Some(rest) => {
-                    let message = messages.last_mut().ok_or("a field precedes all messages")?;
-                    let field = Field::parse(rest, message.name, &names);
-                    message
-                        .fields
-                        .push(field.ok_or_else(|| format!("{}: bad field {rest:?}", message.name))?);
-                }
-            }
-        }
-        Ok(Self { messages, names })
+        let messages = blocks.iter().map(|block| {
+            let field = |line| {
+                let field = Field::parse(line, block.name, &names);
+                field.ok_or_else(|| format!("{}: {} has no known type", block.name, line.member))
+            };
+            Ok(Message {
+                name: block.name,
+                fields: block.fields.iter().map(field).collect::<Result<_, String>>()?,
+            })
+        });
+        Ok(Self {
+            messages: messages.collect::<Result<_, String>>()?,
+            names,
+        })
     }
 }
 
@@ -175,9 +169,10 @@ impl Message {
 }
 
 impl Field {
-    fn parse(line: &'static str, message: &str, names: &HashMap<&str, usize>) -> Option<Self> {
-        let mut words = line.split(' ');
-        let (number, member, of) = (words.next()?, words.next()?, words.next()?);
+    fn parse(line: &Line, message: &str, names: &HashMap<&str, usize>) -> Option<Self> {
+        let Line {
+            number, member, of, ..
+        } = *line;
         let (member, empty) = match (member.strip_suffix("??"), member.strip_suffix('?')) {
             (Some(member), _) => (member, Empty::OmittedStruct),
             (None, Some(member)) => (member, Empty::Omitted),
@@ -193,7 +188,7 @@ impl Field {
             .iter()
             .find_map(|(mark, shape)| Some((of.strip_prefix(mark)?, *shape)))?;
         let package = message.rsplit_once('.')?.0;
-        let known = TYPES.iter().find(|(name, _)| *name == of);
+        let known = SCALARS.iter().find(|(name, _)| *name == of);
         let of = match known {
             Some((_, of)) => *of,
             None => {
@@ -204,7 +199,7 @@ impl Field {
             }
         };
         Some(Self {
-            number: number.parse().ok()?,
+            number,
             member: (member != "-").then_some(member),
             shape,
             of,
@@ -228,6 +223,7 @@ impl Type {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::types::parse;
 
     #[test]
     fn fields_are_in_order_and_inlined_ones_are_messages() {
@@ -249,14 +245,8 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_no_field_is_refused() {
-        for text in [
-            " 1 a string",
-            "a.v1.A\n 1 a nothing",
-            "a.v1.A\n x a string",
-            "a.v1.A\n 1 a",
-        ] {
-            assert!(Table::parse(text).is_err(), "{text:?}");
-        }
+    fn a_type_that_nobody_knows_is_refused() {
+        let blocks = parse("a.v1.A\n 1 a nothing").unwrap();
+        assert!(Table::of(blocks.leak()).is_err());
     }
 }

@@ -14,6 +14,7 @@ pub(crate) use types::{Field, Form, Ownership, Presence, Strategy, Type};
 mod tests {
     use super::*;
     use crate::kinds::KINDS;
+    use crate::types::TYPES;
 
     #[test]
     fn every_served_kind_has_a_type() {
@@ -25,6 +26,22 @@ mod tests {
                 kind.api_version(),
                 kind.kind
             );
+        }
+    }
+
+    #[test]
+    fn what_is_said_of_inlined_members_is_said_of_members() {
+        for block in TYPES.iter() {
+            let (group, version, kind) = match block.name.split('.').collect::<Vec<_>>().as_slice() {
+                [group, version, kind] => (*group, *version, *kind),
+                _ => panic!("{} is no name of a type", block.name),
+            };
+            for (member, _) in &block.inlined {
+                let of =
+                    Type::find(&format!("{group}/{version}"), kind).or_else(|| Type::find(version, kind));
+                let found = of.and_then(|of| of.field(member));
+                assert!(found.is_some(), "{} has no {member}", block.name);
+            }
         }
     }
 

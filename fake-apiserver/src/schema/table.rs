@@ -1,15 +1,12 @@
-//! Types from the table of messages and the notes on fields.
+//! Types from the table of messages, and from what the table of types says of how they merge: that column's words are read
+//! here.
 //!
-//! `protobuf/fields.txt` says which fields there are and of which form; `notes.txt` adds what protobuf does not need.
-//! A line of it is a type, or, indented, a field and its notes: `merge` and `merge=KEY` for strategic merge patches,
-//! `keys=A,B`, `set` and `atomic` for server-side apply, `go=TYPE` for the Go type of strings. A type may be `atomic`
-//! itself.
-//!
-//! Both files are parts of the program, so that what cannot be read is a bug: it panics, and any test shows it.
+//! The table is a part of the program, so that what cannot be read is a bug: it panics, and any test shows it.
 
 use super::types::{Field, Form, Ownership, Presence, Strategy, Type, TypeId};
 use crate::kinds::Kind;
 use crate::protobuf::table::{self as wire, Empty, Message, Shape, TABLE};
+use crate::types;
 use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};
 
@@ -54,7 +51,7 @@ impl Type {
 
 /// All types, in the order of the messages.
 fn read() -> Vec<Type> {
-    let notes = notes(include_str!("notes.txt"));
+    let notes = types::column(|notes| notes.merging);
     let mut types: Vec<Type> = Vec::with_capacity(TABLE.messages.len());
     for message in &TABLE.messages {
         let mut fields = Vec::new();
@@ -71,21 +68,6 @@ fn read() -> Vec<Type> {
         });
     }
     types
-}
-
-fn notes(text: &'static str) -> Notes {
-    let mut notes = Notes::new();
-    let mut of = "";
-    for line in text.lines() {
-        let (name, rest) = line.trim_start().split_once(' ').unwrap_or((line, ""));
-        if line.starts_with(' ') {
-            notes.insert((of, name), rest);
-        } else {
-            of = name;
-            notes.insert((of, ""), rest);
-        }
-    }
-    notes
 }
 
 /// The fields of a message. Those of inlined messages belong to it.
