@@ -7,7 +7,7 @@ use crate::access::auth::User;
 use crate::config::release::{Profile, Release};
 use crate::execute;
 use crate::kinds::{Kind, Part, Subresource};
-use crate::machinery::meta;
+use crate::machinery::metadata;
 use crate::machinery::status::Status;
 use crate::observe::Verb;
 use crate::store::Store;
@@ -75,7 +75,10 @@ impl ResourceRef {
     pub fn of(object: &Value) -> Option<Self> {
         let text = |field: &str| object[field].as_str().unwrap_or_default();
         let kind = Kind::find_kind(text("apiVersion"), text("kind"))?;
-        let (namespace, name) = (meta::text(object, "namespace"), meta::text(object, "name"));
+        let (namespace, name) = (
+            metadata::text(object, "namespace"),
+            metadata::text(object, "name"),
+        );
         let given = |text: &str| (!text.is_empty()).then(|| text.to_owned());
         Some(Self {
             namespace: given(namespace).filter(|_| kind.namespaced),
@@ -326,7 +329,7 @@ impl ResourceRef {
     }
 }
 
-/// Where an object belongs, by what it says of itself.
+/// Where an object belongs, by its `apiVersion`, `kind` and `metadata`.
 fn place(object: &Value, named: bool) -> Result<Target, Status> {
     let text = |field: &str| object[field].as_str().unwrap_or_default();
     let kind = Kind::find_kind(text("apiVersion"), text("kind")).ok_or_else(|| {
@@ -335,11 +338,11 @@ fn place(object: &Value, named: bool) -> Result<Target, Status> {
             "no kind {kind:?} is registered for version {version:?}; see the README for what is served"
         ))
     })?;
-    let namespace = meta::text(object, "namespace");
+    let namespace = metadata::text(object, "namespace");
     Ok(Target {
         kind,
         namespace: (kind.namespaced && !namespace.is_empty()).then(|| namespace.to_owned()),
-        name: named.then(|| meta::text(object, "name").to_owned()),
+        name: named.then(|| metadata::text(object, "name").to_owned()),
         part: Part::Main,
     })
 }

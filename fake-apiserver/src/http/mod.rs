@@ -4,7 +4,6 @@
 
 mod admit;
 mod answer;
-mod aside;
 mod body;
 mod deadline;
 mod endpoint;
@@ -16,6 +15,8 @@ mod inflight;
 mod listener;
 pub(crate) mod metrics;
 mod negotiate;
+mod non_resource;
+mod offload;
 mod openapi;
 mod outcome;
 mod patience;
@@ -26,7 +27,6 @@ mod render;
 mod respond;
 mod route;
 mod service;
-mod special;
 mod stream;
 mod table;
 pub(crate) mod tls;

@@ -48,7 +48,7 @@ pub(super) enum Accept {
 /// What may be answered to a request.
 #[derive(Clone, Copy)]
 pub(super) struct Offer {
-    /// The answer is no object of the API: what `Accept` says is nothing to refuse it for here.
+    /// The answer is no object of the API, and is not refused for any `Accept`.
     pub(super) text: bool,
     /// The answer is a list, or events of one.
     pub(super) list: bool,
@@ -105,14 +105,14 @@ impl Offer {
 }
 
 /// How an answer is to be rendered.
-pub(super) struct Form {
+pub(super) struct AnswerForm {
     pub(super) accept: Accept,
     /// The `includeObject` parameter, for tables.
     pub(super) include_object: String,
     pub(super) pretty: bool,
 }
 
-impl Form {
+impl AnswerForm {
     /// Whether tables can have what they are to include.
     pub(super) fn check(&self) -> Result<(), Status> {
         let known = ["", "Metadata", "Object", "None"];
@@ -308,7 +308,7 @@ pub(super) fn reader(verb: Verb, media: &str) -> Result<Reader, Status> {
     }
 }
 
-/// Reads a body of JSON, or of YAML, which is the same in other words.
+/// Reads a body of JSON, or of YAML, which is read as JSON.
 fn object(
     purpose: Purpose<'_>,
     body: &Bytes,
@@ -323,7 +323,7 @@ fn object(
     };
     let mut document = parse(body).map_err(unrecognized)?;
     if document.value.is_null() {
-        // Nothing was said, so nothing is what the object consists of.
+        // An empty document is an object without members.
         document.value = Value::Object(Map::new());
     }
     match document.misfit() {
@@ -380,7 +380,7 @@ impl Purpose<'_> {
 
 /// Reads the document of a server-side apply: YAML, of which JSON is the simplest.
 ///
-/// What is wrong with it is told later: it matters less than what else is wrong with the request.
+/// A body that cannot be read is reported later: other faults of the request come first.
 fn apply(body: &Bytes) -> Payload {
     let parsed = Document::parse(body).or_else(|_| yaml::parse(body));
     let document = parsed.and_then(|document| match document.value {
@@ -399,7 +399,7 @@ fn apply(body: &Bytes) -> Payload {
     }))
 }
 
-/// Reads a patch. What is wrong with it is told later, too.
+/// Reads a patch. One that cannot be read is reported later, too.
 fn patch(style: Patch, body: &Bytes) -> Payload {
     Payload::Patch(style, Document::parse(body))
 }

@@ -14,7 +14,7 @@ use std::time::Duration;
 /// Bytes that a request body may have, as in the real server.
 const BODY_BYTES_MAX: usize = 3 * 1024 * 1024;
 
-/// Bytes of a body that are read though nobody wants them, and how long they are waited for.
+/// How many bytes of an unneeded body are read and dropped, and how long the server waits for them.
 const UNWANTED_BYTES: u64 = 256 * 1024;
 const UNWANTED_PATIENCE: Duration = Duration::from_secs(1);
 

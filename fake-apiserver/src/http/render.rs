@@ -2,7 +2,7 @@
 //!
 //! Objects come rendered from the store. Does not know responses.
 
-use super::negotiate::{Accept, Form};
+use super::negotiate::{Accept, AnswerForm};
 use super::pieces::Pieces;
 use super::protobuf;
 use super::table::{columns_of, definitions, partial, row, table};
@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 /// One object, in the form that a reader asked for.
-pub(super) fn object_body(kind: &'static Kind, object: &Object, form: &Form) -> Result<Bytes, Status> {
+pub(super) fn object_body(kind: &'static Kind, object: &Object, form: &AnswerForm) -> Result<Bytes, Status> {
     Ok(match form.accept {
         Accept::Json | Accept::Yaml | Accept::Aggregated(_) => object.bytes().clone(),
         Accept::Protobuf => protobuf::object(object)?,
@@ -36,7 +36,7 @@ pub(super) fn object_body(kind: &'static Kind, object: &Object, form: &Form) -> 
     })
 }
 
-pub(super) fn list_body(kind: &'static Kind, listing: Listing, form: &Form) -> Result<Bytes, Status> {
+pub(super) fn list_body(kind: &'static Kind, listing: Listing, form: &AnswerForm) -> Result<Bytes, Status> {
     let metadata = list_metadata(&listing);
     Ok(match form.accept {
         Accept::Json | Accept::Yaml | Accept::Aggregated(_) => plain_list(kind, listing).whole(),

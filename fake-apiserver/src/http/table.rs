@@ -2,15 +2,21 @@
 //!
 //! Owns the form of both. What the cells of a kind hold is in its row.
 
-use super::negotiate::Form;
+use super::negotiate::AnswerForm;
 use crate::kinds::Kind;
 use crate::kinds::columns::{self, Column};
 use crate::object::Object;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-/// A table of one row, for a watch: only the first says what the columns are.
-pub(super) fn event(kind: &'static Kind, object: &Object, form: &Form, version: &str, first: bool) -> Value {
+/// A table of one row, for a watch: only the first carries the column definitions.
+pub(super) fn event(
+    kind: &'static Kind,
+    object: &Object,
+    form: &AnswerForm,
+    version: &str,
+    first: bool,
+) -> Value {
     let rows = json!([row(kind, &object.document(), form, version, Timestamp::now())]);
     let metadata = json!({"resourceVersion": object.value["metadata"]["resourceVersion"]});
     let columns = if first {
@@ -43,7 +49,13 @@ pub(super) fn definitions(columns: &[Column]) -> Value {
     columns.iter().map(definition).collect()
 }
 
-pub(super) fn row(kind: &'static Kind, object: &Value, form: &Form, version: &str, now: Timestamp) -> Value {
+pub(super) fn row(
+    kind: &'static Kind,
+    object: &Value,
+    form: &AnswerForm,
+    version: &str,
+    now: Timestamp,
+) -> Value {
     // Cells are filled from the stored form.
     let stored = kind.view.map(|view| (view.to_stored)(object));
     let stored = stored.as_ref().unwrap_or(object);

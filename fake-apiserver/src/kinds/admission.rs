@@ -1,4 +1,4 @@
-//! admissionregistration.k8s.io: policies and webhooks, stored and shown. None of them is ever asked.
+//! admissionregistration.k8s.io: policies and webhooks, stored and shown. None of them is ever called.
 
 use super::{Generation, Kind, PLAIN};
 use crate::config::release::Life;

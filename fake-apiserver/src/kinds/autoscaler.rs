@@ -7,7 +7,7 @@ use super::{Hooks, Kind, NO_HOOKS, PLAIN, View};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Digits, Of};
 use crate::kinds::columns::{AGE, NAME, first, text};
-use crate::machinery::{json, meta};
+use crate::machinery::{json, metadata};
 use serde_json::{Value, json};
 
 const ANY_AUTOSCALER: Kind = Kind {
@@ -132,7 +132,7 @@ fn autoscaler_from_v1(shown: &Value) -> Value {
         .as_object()
         .is_some_and(serde_json::Map::is_empty)
     {
-        meta::set(&mut object, "annotations", None);
+        metadata::set(&mut object, "annotations", None);
     }
     for (part, list, field, side, _) in CPU {
         let taken = object[part].as_object_mut().and_then(|part| part.remove(field));

@@ -25,7 +25,7 @@ pub(super) static CERTIFICATE_SIGNING_REQUEST: Kind = Kind {
     unknown_label: not_supported,
     hooks: Hooks {
         create: |object, _| {
-            // Who asks is never taken from the request. Hooks do not know who does, so it stays empty.
+            // The requestor is never taken from the body, and hooks do not know the user: it stays empty.
             for field in ["username", "uid", "groups", "extra"] {
                 json::member(object, "spec").remove(field);
             }

@@ -3,7 +3,7 @@
 //! Owns the model of a column and the cells that many kinds have; those of one kind are in its file. The envelope of a
 //! table is made where answers are rendered. Ages are relative to the time of the request, as in the real server.
 
-use crate::machinery::{json, meta};
+use crate::machinery::{json, metadata};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -112,7 +112,8 @@ pub(crate) fn row(columns: &[Column], object: &Value, now: Timestamp) -> Vec<Val
     columns.iter().map(|column| column.cell.of(object, now)).collect()
 }
 
-/// Whether an empty list of such a kind has `rows: null`, as the real server sends it where it has no printer: only then is there a
+/// Whether an empty list of such a kind has `rows: null`, as the real server sends it where it has no printer: only
+/// then is there a
 /// column of dates.
 pub(crate) fn is_null_when_empty(columns: &[Column]) -> bool {
     columns.iter().any(|column| column.of == "date")
@@ -184,10 +185,10 @@ pub(super) fn condition<'a>(object: &'a Value, of: &str) -> Option<&'a Value> {
 }
 
 fn age(object: &Value, now: Timestamp) -> Value {
-    json!(since(meta::text(object, "creationTimestamp"), now))
+    json!(since(metadata::text(object, "creationTimestamp"), now))
 }
 
-/// The time since `from` in the two largest units that tell something, as `kubectl` shows ages.
+/// The time since `from` in its one or two largest units, as `kubectl` shows ages.
 pub(super) fn since(from: &str, now: Timestamp) -> String {
     let Ok(from) = from.parse::<Timestamp>() else {
         return "<unknown>".to_owned();

@@ -281,7 +281,7 @@ fn drivers(object: &Value) -> &[Value] {
     json::list(&object["spec"]["drivers"])
 }
 
-/// Whom the tokens are for that a driver asks for.
+/// The audiences of the tokens that a driver requests.
 fn audiences(driver: &Value) -> Value {
     let requests = json::list(&driver["spec"]["tokenRequests"]).iter();
     let audiences: Vec<&str> = requests

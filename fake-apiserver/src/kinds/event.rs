@@ -6,7 +6,7 @@ use crate::config::release::Life;
 use crate::kinds::columns::Cell::{At, Of, Text};
 use crate::kinds::columns::{Column, NAME, since, text, wide};
 use crate::machinery::faults::Faults;
-use crate::machinery::{json, meta, names};
+use crate::machinery::{json, metadata, names};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -168,7 +168,7 @@ const MESSAGE_MAX: usize = 1024;
 /// The rules that hold for all events (`legacyValidateEvent`). Those without a time are of the old kind.
 fn validate(object: &Value, controller: &str, faults: &mut Faults) {
     let text = |field: &str| object[field].as_str().unwrap_or_default();
-    let namespace = meta::text(object, "namespace");
+    let namespace = metadata::text(object, "namespace");
     let of = object["involvedObject"]["namespace"].as_str().unwrap_or_default();
     let is_old = object["eventTime"].is_null();
     let fits = match (is_old, of.is_empty()) {

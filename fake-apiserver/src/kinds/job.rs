@@ -5,7 +5,7 @@ use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Setting, pod};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{At, Labels, Of, Text, TextOr};
 use crate::kinds::columns::{AGE, Cell, NAME, boolean, containers, integer, since, text, wide};
-use crate::machinery::{json, meta};
+use crate::machinery::{json, metadata};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -115,14 +115,14 @@ fn job_default(object: &mut Value) {
 /// The label by which a job knows its pods.
 const CONTROLLER: &str = "batch.kubernetes.io/controller-uid";
 
-/// A job's pods get labels that no other job's have, unless their labels are the business of whoever made the job.
+/// A job's pods get labels that no other job's have, unless the job has `manualSelector`.
 fn job_create(object: &mut Value, _: &Setting<'_>) {
     if object["spec"]["manualSelector"] == true {
         return;
     }
     json::default_member(&mut object["spec"], "manualSelector", false);
-    let uid = meta::text(object, "uid").to_owned();
-    let name = meta::text(object, "name").to_owned();
+    let uid = metadata::text(object, "uid").to_owned();
+    let name = metadata::text(object, "name").to_owned();
     let template = json::member(object, "spec")
         .entry("template")
         .or_insert_with(|| json!({}));
@@ -139,7 +139,7 @@ fn job_create(object: &mut Value, _: &Setting<'_>) {
     let labels = labels.clone();
     // A job without labels of its own bears those of its pods.
     if json::pairs(&object["metadata"]["labels"]).next().is_none() {
-        meta::set(object, "labels", Some(labels.into()));
+        metadata::set(object, "labels", Some(labels.into()));
     }
     json::member(&mut object["spec"], "selector");
     json::member(&mut object["spec"]["selector"], "matchLabels").insert(CONTROLLER.to_owned(), uid.into());
@@ -166,7 +166,7 @@ const JOB_STATES: [(&str, &str); 6] = [
 
 fn job_status(job: &Value) -> Value {
     let is = |wanted: &str| match wanted {
-        "" => meta::is_deleting(job),
+        "" => metadata::is_deleting(job),
         wanted => {
             let mut conditions = json::list(&job["status"]["conditions"]).iter();
             conditions.any(|one| one["type"] == wanted && one["status"] == "True")

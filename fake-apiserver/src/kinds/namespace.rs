@@ -5,7 +5,7 @@ use super::{Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Setting, Subresource};
 use crate::kinds::columns::Cell::Text;
 use crate::kinds::columns::{AGE, NAME, text};
 use crate::machinery::faults::Faults;
-use crate::machinery::{json, meta, names};
+use crate::machinery::{json, metadata, names};
 use serde_json::{Value, json};
 
 pub(super) static NAMESPACE: Kind = Kind {
@@ -45,7 +45,7 @@ pub(super) static NAMESPACE: Kind = Kind {
 };
 
 fn namespace_default(object: &mut Value) {
-    let name = meta::text(object, "name").to_owned();
+    let name = metadata::text(object, "name").to_owned();
     if !name.is_empty() {
         json::member(&mut object["metadata"], "labels")
             .insert("kubernetes.io/metadata.name".to_owned(), name.into());
@@ -65,7 +65,7 @@ fn namespace_create(object: &mut Value, _: &Setting<'_>) {
 }
 
 fn namespace_end(object: &mut Value) {
-    meta::set(object, "deletionGracePeriodSeconds", None);
+    metadata::set(object, "deletionGracePeriodSeconds", None);
     object["status"]["phase"] = "Terminating".into();
 }
 
@@ -89,7 +89,7 @@ fn namespace_validate(object: &Value, faults: &mut Faults) {
 /// A namespace is terminating when its deletion has begun, and only then.
 fn namespace_validate_status(new: &Value, _: &Value, faults: &mut Faults) {
     let phase = new["status"]["phase"].as_str().unwrap_or_default();
-    let (only, when) = match meta::is_deleting(new) {
+    let (only, when) = match metadata::is_deleting(new) {
         true => ("Terminating", "not empty"),
         false => ("Active", "empty"),
     };

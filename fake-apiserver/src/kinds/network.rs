@@ -111,7 +111,7 @@ pub(super) static NETWORK_POLICY: Kind = Kind {
     ..NETWORKING
 };
 
-/// A policy is about what comes in, and about what goes out if it says something of that.
+/// A policy is about ingress, and about egress if it has egress rules.
 fn policy_default(object: &mut Value) {
     let spec = &object["spec"];
     if spec["policyTypes"].is_null() {

@@ -55,7 +55,7 @@ pub(super) static NODE: Kind = Kind {
     ..PLAIN
 };
 
-/// Allocatable follows from capacity where nothing else is said, and the list of ranges from the one range of old.
+/// Allocatable defaults to capacity, and `podCIDRs` to the older `podCIDR`.
 fn node_default(object: &mut Value) {
     let range = object["spec"]["podCIDR"]
         .as_str()
@@ -107,7 +107,7 @@ fn node_update(new: &mut Value, old: &Value, _: &Setting<'_>) {
     }
 }
 
-/// Fields that nobody reads any more.
+/// Warnings about fields without effect.
 fn node_warn(new: &Value, _: &Value) -> Vec<String> {
     if new["spec"]["externalID"].as_str().is_none_or(str::is_empty) {
         return Vec::new();

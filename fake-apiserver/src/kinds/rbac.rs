@@ -8,7 +8,7 @@ use crate::kinds::columns::Cell::Of;
 use crate::kinds::columns::{AGE, Column, NAME, text, wide};
 use crate::machinery::faults::Faults;
 use crate::machinery::names::{self, Complaints};
-use crate::machinery::{json, meta};
+use crate::machinery::{json, metadata};
 use serde_json::{Value, json};
 
 /// The API group of roles and bindings.
@@ -254,7 +254,7 @@ fn subjects(binding: &Value, kind: &str) -> Value {
         }
         let own = json::string(subject, "namespace");
         let namespace = if own.is_empty() {
-            meta::text(binding, "namespace")
+            metadata::text(binding, "namespace")
         } else {
             own
         };

@@ -5,7 +5,7 @@ use super::{Generation, Kind, PLAIN, Selectable};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Of, Text};
 use crate::kinds::columns::{AGE, NAME, count, text};
-use crate::machinery::meta;
+use crate::machinery::metadata;
 use serde_json::Value;
 
 const RESOURCE: Kind = Kind {
@@ -68,7 +68,7 @@ pub(super) static RESOURCE_SLICE: Kind = Kind {
 };
 
 fn claim_state(claim: &Value) -> Value {
-    let (is_gone, status) = (meta::is_deleting(claim), &claim["status"]);
+    let (is_gone, status) = (metadata::is_deleting(claim), &claim["status"]);
     let is_allocated = status["allocation"].is_object();
     let states = [
         ("deleted", is_gone),

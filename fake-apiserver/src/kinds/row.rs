@@ -9,7 +9,7 @@ use crate::machinery::faults::Faults;
 use crate::machinery::json;
 use crate::machinery::names::{self, Complaints};
 use crate::machinery::selector::Pointers;
-use crate::machinery::status::Subject;
+use crate::machinery::status::GroupResource;
 use serde_json::Value;
 
 /// One resource.
@@ -44,7 +44,8 @@ pub(crate) struct Kind {
     pub(crate) returns_deleted: bool,
     /// The kind's own validation checks the change of `metadata` once more, so its causes come twice.
     pub(crate) meta_checked_twice: bool,
-    /// Seconds that an object gets to end, by the object and what the request asks for; none for kinds without grace.
+    /// The grace period of a deletion in seconds, by the object and `gracePeriodSeconds` of the request; none for kinds
+    /// without one.
     pub(crate) grace: fn(&Value, &ServerOptions, Option<i64>) -> Option<i64>,
     /// What marks an object that is being deleted and stays until its content has gone: namespaces.
     pub(crate) end: Option<fn(&mut Value)>,
@@ -54,7 +55,7 @@ pub(crate) struct Kind {
     pub(crate) expires: bool,
     /// Admission plugins that look at other objects, in the order in which they run.
     pub(crate) admission: &'static [Admission],
-    /// What objects give to users; nobody can give what they do not have.
+    /// What objects grant to users: a user can grant only permissions that they have themselves.
     pub(crate) grants: Option<Grants>,
     /// The version in which the real server stores objects, where it is another one.
     pub(crate) storage_version: Option<&'static str>,
@@ -68,7 +69,7 @@ pub(crate) struct Kind {
     pub(crate) review: Option<Review>,
     /// This resource shows another one's objects in its own form.
     pub(crate) view: Option<View>,
-    /// What is told to whoever creates an object: that it does less here than in a cluster.
+    /// A warning to clients that create an object: that it does less here than in a cluster.
     pub(crate) caveat: Option<&'static str>,
     /// Since which minor release another kind should be used, and which.
     pub(crate) deprecation: Option<(u8, &'static str)>,
@@ -174,7 +175,7 @@ pub(crate) struct Hooks {
     pub(crate) validate_update: fn(&Value, &Value, &mut Faults),
     /// The rules for a change of the status; the second is the old one.
     pub(crate) validate_status: fn(&Value, &Value, &mut Faults),
-    /// What a writer is told beside the answer; the second is the old object, or null.
+    /// Warnings about a written object; the second value is the old object, or null.
     pub(crate) warn: fn(&Value, &Value) -> Vec<String>,
     /// The rules for a change that not all releases have.
     pub(crate) validate_update_then: fn(&Value, &Value, Profile, &mut Faults),
@@ -307,22 +308,22 @@ impl Kind {
 
 impl Kind {
     /// The plural resource name as subject.
-    pub(crate) fn resource(&self) -> Subject<'static> {
-        Subject {
+    pub(crate) fn resource(&self) -> GroupResource<'static> {
+        GroupResource {
             group: self.group,
             kind: self.plural,
         }
     }
 
     /// The kind as subject: validation failures and delete preconditions name it instead of the resource.
-    pub(crate) fn subject(&self) -> Subject<'static> {
-        Subject {
+    pub(crate) fn subject(&self) -> GroupResource<'static> {
+        GroupResource {
             group: self.group,
             kind: self.kind,
         }
     }
 
-    /// What whoever uses the resource is told, where there is a better one.
+    /// The deprecation warning of a resource, where there is a newer one.
     pub(crate) fn advice(&self, profile: Profile) -> Option<String> {
         let (since, instead) = self.deprecation.filter(|(since, _)| profile.is_since(*since))?;
         let version = self.api_version();

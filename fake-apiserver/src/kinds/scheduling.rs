@@ -5,7 +5,7 @@ use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Flag, Number, Of, Text};
 use crate::kinds::columns::{AGE, NAME, boolean, integer, text};
 use crate::machinery::faults::Faults;
-use crate::machinery::{json, meta};
+use crate::machinery::{json, metadata};
 use serde_json::{Value, json};
 
 /// The highest value that a class of users may have.
@@ -45,7 +45,7 @@ pub(super) static PRIORITY_CLASS: Kind = Kind {
 
 fn priority_validate(object: &Value, faults: &mut Faults) {
     let (name, value) = (
-        meta::text(object, "name"),
+        metadata::text(object, "name"),
         object["value"].as_i64().unwrap_or_default(),
     );
     let known = SYSTEM_CLASSES.iter().find(|(known, _)| *known == name);

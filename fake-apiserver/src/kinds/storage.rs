@@ -6,7 +6,7 @@ use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Flag, Of, Text};
 use crate::kinds::columns::{AGE, NAME, boolean, name, text};
 use crate::machinery::faults::Faults;
-use crate::machinery::{json, meta, names};
+use crate::machinery::{json, metadata, names};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -277,5 +277,5 @@ fn class_name(class: &Value) -> Value {
     let is_default =
         class["metadata"]["annotations"]["storageclass.kubernetes.io/is-default-class"] == "true";
     let mark = if is_default { " (default)" } else { "" };
-    format!("{}{mark}", meta::text(class, "name")).into()
+    format!("{}{mark}", metadata::text(class, "name")).into()
 }

@@ -193,7 +193,7 @@ fn service_default(object: &mut Value) {
     }
     for port in json::entries(spec, "/ports") {
         json::default_member(port, "protocol", "TCP");
-        // Nothing was said of a target that is zero or empty.
+        // A target port that is zero or empty counts as not set.
         if [json!(null), json!(0), json!("")].contains(&port["targetPort"]) {
             port["targetPort"] = port["port"].clone();
         }
@@ -269,7 +269,7 @@ fn daemon_set_default(object: &mut Value) {
     spec_default(object, &[("revisionHistoryLimit", json!(10))]);
 }
 
-/// Fills in how pods are replaced: one after another, unless something else is said.
+/// Defaults the strategy by which pods are replaced: one after another.
 fn rolling_default(object: &mut Value, rolling: &Value) {
     let strategy = json::member(json::slot(object, "spec"), "updateStrategy");
     let kind = strategy.entry("type").or_insert_with(|| "RollingUpdate".into());

@@ -36,16 +36,16 @@ pub(crate) struct Table {
 pub(crate) struct Message {
     pub(crate) name: &'static str,
     /// In the order of their numbers, which is the order on the wire.
-    pub(crate) fields: Vec<Field>,
+    pub(crate) fields: Vec<WireField>,
 }
 
 /// One field of a message.
-pub(crate) struct Field {
+pub(crate) struct WireField {
     pub(crate) number: u32,
     /// The member of the JSON object; `None` where the message's members belong to the object around it.
     pub(crate) member: Option<&'static str>,
     pub(crate) shape: Shape,
-    pub(crate) of: Type,
+    pub(crate) of: WireType,
     pub(crate) empty: Empty,
 }
 
@@ -75,7 +75,7 @@ pub(crate) enum Empty {
 
 /// What a field holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Type {
+pub(crate) enum WireType {
     String,
     Int32,
     Int64,
@@ -95,18 +95,18 @@ pub(crate) enum Type {
 }
 
 /// Types that are no messages of the table.
-const SCALARS: [(&str, Type); 11] = [
-    ("string", Type::String),
-    ("int32", Type::Int32),
-    ("int64", Type::Int64),
-    ("bool", Type::Bool),
-    ("bytes", Type::Bytes),
-    ("Quantity", Type::Quantity),
-    ("Time", Type::Time),
-    ("MicroTime", Type::MicroTime),
-    ("IntOrString", Type::IntOrString),
-    ("Raw", Type::Raw),
-    ("Strings", Type::Strings),
+const SCALARS: [(&str, WireType); 11] = [
+    ("string", WireType::String),
+    ("int32", WireType::Int32),
+    ("int64", WireType::Int64),
+    ("bool", WireType::Bool),
+    ("bytes", WireType::Bytes),
+    ("Quantity", WireType::Quantity),
+    ("Time", WireType::Time),
+    ("MicroTime", WireType::MicroTime),
+    ("IntOrString", WireType::IntOrString),
+    ("Raw", WireType::Raw),
+    ("Strings", WireType::Strings),
 ];
 
 impl Table {
@@ -140,7 +140,7 @@ impl Table {
             .collect();
         let messages = blocks.iter().map(|block| {
             let field = |line| {
-                let field = Field::parse(line, block.name, &names);
+                let field = WireField::parse(line, block.name, &names);
                 field.ok_or_else(|| format!("{}: {} has no known type", block.name, line.member))
             };
             Ok(Message {
@@ -157,7 +157,7 @@ impl Table {
 
 impl Message {
     /// The field of that number.
-    pub(crate) fn field(&self, number: u32) -> Option<&Field> {
+    pub(crate) fn field(&self, number: u32) -> Option<&WireField> {
         let at = self.fields.binary_search_by_key(&number, |field| field.number);
         at.ok().map(|at| &self.fields[at])
     }
@@ -168,7 +168,7 @@ impl Message {
     }
 }
 
-impl Field {
+impl WireField {
     fn parse(line: &Line, message: &str, names: &HashMap<&str, usize>) -> Option<Self> {
         let Line {
             number, member, of, ..
@@ -195,7 +195,7 @@ impl Field {
                 let number = names
                     .get(of)
                     .or_else(|| names.get(format!("{package}.{of}").as_str()));
-                Type::Message(*number?)
+                WireType::Message(*number?)
             }
         };
         Some(Self {
@@ -208,7 +208,7 @@ impl Field {
     }
 }
 
-impl Type {
+impl WireType {
     /// Whether values are varints; all others are counted bytes.
     pub(crate) fn is_varint(self) -> bool {
         matches!(self, Self::Int32 | Self::Int64 | Self::Bool)
@@ -235,7 +235,7 @@ mod tests {
                 assert!(field.number > 0, "{}", message.name);
                 if field.member.is_none() {
                     assert!(
-                        matches!((field.of, field.shape), (Type::Message(_), Shape::One)),
+                        matches!((field.of, field.shape), (WireType::Message(_), Shape::One)),
                         "{}",
                         message.name
                     );

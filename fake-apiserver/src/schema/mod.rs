@@ -8,7 +8,7 @@ mod table;
 mod types;
 
 pub(crate) use conform::{conform, zero};
-pub(crate) use types::{Field, Form, Ownership, Presence, Strategy, Type};
+pub(crate) use types::{Field, Ownership, Presence, Strategy, Type, ValueType};
 
 #[cfg(test)]
 mod tests {
@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn what_merges_says_how() {
         let pod = Type::find("v1", "Pod").expect("pods are in the table");
-        let Some(Form::Struct(spec)) = pod.field("spec").map(|field| &field.form) else {
+        let Some(ValueType::Struct(spec)) = pod.field("spec").map(|field| &field.form) else {
             panic!("pods have a spec");
         };
         let spec = spec.get();

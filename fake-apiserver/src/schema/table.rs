@@ -3,7 +3,7 @@
 //!
 //! The table is a part of the program, so that what cannot be read is a bug: it panics, and any test shows it.
 
-use super::types::{Field, Form, Ownership, Presence, Strategy, Type, TypeId};
+use super::types::{Field, Ownership, Presence, Strategy, Type, TypeId, ValueType};
 use crate::kinds::Kind;
 use crate::protobuf::table::{self as wire, Empty, Message, Shape, TABLE};
 use crate::types;
@@ -44,7 +44,7 @@ impl Type {
         let mut named = TYPES.iter().filter(|of| of.short_name() == short_name);
         named.any(|of| {
             of.field(field)
-                .is_some_and(|field| matches!(field.form, Form::Time | Form::MicroTime))
+                .is_some_and(|field| matches!(field.form, ValueType::Time | ValueType::MicroTime))
         })
     }
 }
@@ -77,13 +77,13 @@ fn collect(message: &'static Message, owner: &'static str, notes: &Notes, fields
             (Some(name), _) => {
                 fields.push(self::field(field, name, notes.get(&(owner, name)).unwrap_or(&"")));
             }
-            (None, wire::Type::Message(inlined)) => collect(TABLE.message(inlined), owner, notes, fields),
+            (None, wire::WireType::Message(inlined)) => collect(TABLE.message(inlined), owner, notes, fields),
             (None, _) => panic!("{}: only messages can be inlined", message.name),
         }
     }
 }
 
-fn field(field: &wire::Field, name: &'static str, notes: &'static str) -> Field {
+fn field(field: &wire::WireField, name: &'static str, notes: &'static str) -> Field {
     let mut out = Field {
         name,
         form: form(field, "string"),
@@ -115,24 +115,24 @@ fn field(field: &wire::Field, name: &'static str, notes: &'static str) -> Field 
     out
 }
 
-fn form(field: &wire::Field, text: &'static str) -> Form {
+fn form(field: &wire::WireField, text: &'static str) -> ValueType {
     let one = match field.of {
-        wire::Type::String => Form::Text(text),
-        wire::Type::Int32 => Form::Int32,
-        wire::Type::Int64 => Form::Int64,
-        wire::Type::Bool => Form::Bool,
-        wire::Type::Bytes => Form::Bytes,
-        wire::Type::Quantity => Form::Quantity,
-        wire::Type::Time => Form::Time,
-        wire::Type::MicroTime => Form::MicroTime,
-        wire::Type::IntOrString => Form::IntOrString,
-        wire::Type::Raw => Form::Raw,
-        wire::Type::Strings => Form::List(Box::new(Form::Text(text))),
-        wire::Type::Message(number) => Form::Struct(TypeId(number)),
+        wire::WireType::String => ValueType::Text(text),
+        wire::WireType::Int32 => ValueType::Int32,
+        wire::WireType::Int64 => ValueType::Int64,
+        wire::WireType::Bool => ValueType::Bool,
+        wire::WireType::Bytes => ValueType::Bytes,
+        wire::WireType::Quantity => ValueType::Quantity,
+        wire::WireType::Time => ValueType::Time,
+        wire::WireType::MicroTime => ValueType::MicroTime,
+        wire::WireType::IntOrString => ValueType::IntOrString,
+        wire::WireType::Raw => ValueType::Raw,
+        wire::WireType::Strings => ValueType::List(Box::new(ValueType::Text(text))),
+        wire::WireType::Message(number) => ValueType::Struct(TypeId(number)),
     };
     match field.shape {
         Shape::One | Shape::Pointer => one,
-        Shape::List => Form::List(Box::new(one)),
-        Shape::Map => Form::Map(Box::new(one)),
+        Shape::List => ValueType::List(Box::new(one)),
+        Shape::Map => ValueType::Map(Box::new(one)),
     }
 }

@@ -30,7 +30,7 @@ impl PartialEq for FrameForm {
 pub(crate) struct Frames(Mutex<Vec<(FrameForm, Bytes)>>);
 
 impl Frames {
-    /// The change in a form; `render` is asked only once for each form, and again where it fails.
+    /// The change in a form; `render` is called only once for each form, and again where it fails.
     pub(crate) fn get<E>(
         &self,
         form: FrameForm,

@@ -34,7 +34,7 @@ use crate::kinds::{KINDS, Kind};
 use crate::machinery::status::Status;
 use crate::object::Objects;
 use crate::observe::{Event, Observer, WatchEnd};
-use crate::perturb::Table;
+use crate::perturb::Rules;
 use parking_lot::{Mutex, RwLock};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -72,7 +72,7 @@ struct State {
     expiry: Expiry,
     watches: u64,
     rng: StdRng,
-    perturbations: Table,
+    perturbations: Rules,
 }
 
 /// One stored resource.
@@ -99,7 +99,7 @@ impl Store {
             expiry: Expiry::new(options.event_ttl),
             watches: 0,
             rng: StdRng::from_rng(&mut rand::rng()),
-            perturbations: Table::default(),
+            perturbations: Rules::default(),
         };
         Self {
             state: Mutex::new(state),
@@ -158,7 +158,7 @@ impl Store {
         &self.authenticator
     }
 
-    /// The user that an `Authorization` header stands for; whoever sends none of use is anonymous.
+    /// The user that an `Authorization` header stands for; none where it holds no bearer token.
     pub(crate) fn identify(&self, header: &str) -> Option<Result<Arc<User>, Status>> {
         let lookup = |kind: &'static Kind, key: &str| {
             self.state.lock().shelves[kind.shelf()].objects.get(key).cloned()

@@ -6,7 +6,7 @@
 use super::frames::Frames;
 use super::history::{Log, Logged, place};
 use crate::kinds::Kind;
-use crate::machinery::meta;
+use crate::machinery::metadata;
 use crate::machinery::selector::{FieldSelector, LabelSelector};
 use crate::object::{Object, Objects, namespace_range};
 use crate::observe::{Change, Event, RuleId, WatchEnd};
@@ -45,7 +45,7 @@ pub(crate) struct Watcher {
     pub(crate) client: Arc<str>,
     pub(crate) kind: &'static Kind,
     pub(super) selection: Selection,
-    /// Changes up to here are not told by the queue.
+    /// The queue holds only changes after this revision.
     pub(super) after: u64,
     /// How many events the queue holds.
     pub(super) limit: usize,
@@ -54,27 +54,27 @@ pub(crate) struct Watcher {
 
 /// What a watch still has to send.
 pub(super) struct Inbox {
-    head: Head,
+    head: Opening,
     queue: VecDeque<Delivered>,
     waker: Option<Waker>,
     closed: Option<WatchEnd>,
     /// Held until the head is sent, so that the server is not quiet before.
     starting: Option<Busy>,
     /// Nothing is delivered for now. Meanwhile nothing counts as unfinished: the server may be quiet.
-    held: Option<Hold>,
+    held: Option<WatchHold>,
     /// Events that are still delivered before the watch is ended.
     left: Option<usize>,
 }
 
 /// A perturbation that keeps a watch from delivering.
 #[derive(Clone, Copy)]
-struct Hold {
+struct WatchHold {
     rule: RuleId,
     until: Option<Instant>,
 }
 
 /// What is sent before the queue.
-pub(super) enum Head {
+pub(super) enum Opening {
     State {
         objects: Objects,
         last: Option<Arc<str>>,
@@ -83,7 +83,7 @@ pub(super) enum Head {
         log: Log,
         last: u64,
     },
-    /// The state is out, but its end has not been told.
+    /// The state is sent, but its end is not marked yet.
     Complete,
     Done,
 }
@@ -99,7 +99,7 @@ pub(crate) struct Delivered {
 
 /// What a reader gets.
 pub(crate) enum Batch {
-    /// Events, in order. The reader reports them and tells the activity that queued ones are done.
+    /// Events, in order. The reader reports them, and ends the activity of queued ones.
     Events {
         events: Vec<Delivered>,
         /// How many of them were counted as unfinished work.
@@ -128,13 +128,14 @@ impl Selection {
     /// Whether an object is in the place, of many names or one, that is looked at.
     fn is_placed(&self, object: &Object) -> bool {
         let namespace = self.namespace.as_ref();
-        let is_near = namespace.is_none_or(|namespace| meta::text(&object.value, "namespace") == namespace);
+        let is_near =
+            namespace.is_none_or(|namespace| metadata::text(&object.value, "namespace") == namespace);
         is_near && self.is_named(object)
     }
 
     fn is_named(&self, object: &Object) -> bool {
         let name = self.name.as_ref();
-        name.is_none_or(|name| meta::text(&object.value, "name") == name)
+        name.is_none_or(|name| metadata::text(&object.value, "name") == name)
     }
 
     /// Whether the selectors match an object of that place.
@@ -234,7 +235,7 @@ impl Watcher {
             activity.done(inbox.queue.len());
             inbox.starting = None;
         }
-        inbox.held = Some(Hold { rule, until });
+        inbox.held = Some(WatchHold { rule, until });
         inbox.wake();
     }
 
@@ -282,13 +283,13 @@ impl Watcher {
     /// Whether there is nothing left to send.
     pub(super) fn is_drained(&self) -> bool {
         let inbox = self.inbox.lock();
-        inbox.queue.is_empty() && matches!(inbox.head, Head::Done) && inbox.held.is_none()
+        inbox.queue.is_empty() && matches!(inbox.head, Opening::Done) && inbox.held.is_none()
     }
 
     /// Marks the watch as closed and returns why; the first reason counts.
     pub(super) fn close(&self, why: WatchEnd) -> WatchEnd {
         let mut inbox = self.inbox.lock();
-        inbox.head = Head::Done;
+        inbox.head = Opening::Done;
         inbox.starting = None;
         *inbox.closed.get_or_insert(why)
     }
@@ -314,8 +315,8 @@ impl Watcher {
 }
 
 impl Inbox {
-    pub(super) fn new(head: Head, starting: Busy) -> Self {
-        let starting = Some(starting).filter(|_| !matches!(head, Head::Done));
+    pub(super) fn new(head: Opening, starting: Busy) -> Self {
+        let starting = Some(starting).filter(|_| !matches!(head, Opening::Done));
         Self {
             head,
             queue: VecDeque::new(),
@@ -336,7 +337,7 @@ impl Inbox {
     fn release(&mut self, activity: &Activity) {
         self.held = None;
         activity.add(self.queue.len());
-        if !matches!(self.head, Head::Done) {
+        if !matches!(self.head, Opening::Done) {
             self.starting = Some(activity.begin());
         }
         self.wake();
@@ -362,12 +363,12 @@ impl Inbox {
     fn take_head(&mut self, selection: &Selection, now: u64, most: usize) -> Option<Batch> {
         let mut events = Vec::new();
         let next = match &mut self.head {
-            Head::Done => return None,
-            Head::Complete => {
-                self.finish_head(Head::Done);
+            Opening::Done => return None,
+            Opening::Complete => {
+                self.finish_head(Opening::Done);
                 return Some(Batch::Complete(now));
             }
-            Head::State { objects, last } => {
+            Opening::State { objects, last } => {
                 let mut rest = after_key(objects, selection.namespace.as_deref(), last.as_ref());
                 for (key, object) in rest.by_ref().take(most) {
                     *last = Some(key.clone());
@@ -379,9 +380,9 @@ impl Inbox {
                         });
                     }
                 }
-                rest.next().is_none().then_some(Head::Complete)
+                rest.next().is_none().then_some(Opening::Complete)
             }
-            Head::Backlog { log, last } => {
+            Opening::Backlog { log, last } => {
                 let mut rest = log.range(*last + 1..);
                 for (revision, logged) in rest.by_ref().take(most) {
                     *last = *revision;
@@ -389,7 +390,7 @@ impl Inbox {
                         events.extend(selection.sees(logged, None));
                     }
                 }
-                rest.next().is_none().then_some(Head::Done)
+                rest.next().is_none().then_some(Opening::Done)
             }
         };
         if let Some(next) = next {
@@ -398,8 +399,8 @@ impl Inbox {
         Some(Batch::Events { events, counted: 0 })
     }
 
-    fn finish_head(&mut self, next: Head) {
-        if matches!(next, Head::Done) {
+    fn finish_head(&mut self, next: Opening) {
+        if matches!(next, Opening::Done) {
             self.starting = None;
         }
         self.head = next;

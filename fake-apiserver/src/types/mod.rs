@@ -18,7 +18,7 @@ pub(crate) struct Block {
     pub(crate) name: &'static str,
     pub(crate) notes: Notes,
     pub(crate) fields: Vec<Line>,
-    /// What is said of members of inlined messages, where they are in this type.
+    /// Notes on members that this type has from messages inlined in it.
     pub(crate) inlined: Vec<(&'static str, Notes)>,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Notes {
     pub(crate) description: &'static str,
 }
 
-/// One column by type and field, where it holds anything; what is said of a type itself is under no field.
+/// One column by type and field, without empty entries. Notes on a type itself are under the empty field.
 pub(crate) fn column(
     of: impl Fn(&Notes) -> &'static str,
 ) -> HashMap<(&'static str, &'static str), &'static str> {

@@ -9,7 +9,7 @@ use crate::machinery::document::Document;
 use crate::machinery::faults::Faults;
 use crate::machinery::selector::{FieldSelector, LabelSelector};
 use crate::machinery::status::{Status, options};
-use crate::machinery::{go, meta};
+use crate::machinery::{go, metadata};
 use crate::object::{Object, Objects, namespace_range};
 use crate::observe::Verb;
 use crate::store::{Selection, Snapshot, Txn};
@@ -35,7 +35,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 
 /// Where a paged list goes on.
 #[derive(Debug, Serialize)]
-struct Token {
+struct ContinueToken {
     v: String,
     /// Revision of the list; -1 to go on in the present state.
     rv: i64,
@@ -64,13 +64,13 @@ pub(super) fn list(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     }))
 }
 
-/// The state that the request asks for, and the key after which its page begins.
+/// The requested state, and the key after which its page begins.
 pub(super) fn snapshot(txn: &Txn<'_>, call: &Call) -> Result<(Snapshot, Option<String>), Status> {
     let kind = call.target.kind;
     let token = call.params.get("continue");
     let asked = call.params.get("resourceVersion");
     if !token.is_empty() {
-        let token = Token::parse(token)?;
+        let token = ContinueToken::parse(token)?;
         if !["", "0"].contains(&asked) {
             let text = "specifying resource version is not allowed when using continue";
             return Err(Status::bad_request(text));
@@ -105,7 +105,7 @@ fn is_exact(call: &Call, asked: u64) -> bool {
 }
 
 impl ListPlan {
-    /// Cuts the page that was asked for.
+    /// Cuts the requested page.
     pub(crate) fn cut(self) -> Listing {
         let Self {
             kind,
@@ -119,7 +119,7 @@ impl ListPlan {
         let rest = keyed(&objects, selection.namespace.as_deref(), after.as_deref());
         let name = selection.fields.only("/metadata/name");
         let mut rest =
-            rest.filter(|(_, object)| name.is_none_or(|name| meta::text(&object.value, "name") == name));
+            rest.filter(|(_, object)| name.is_none_or(|name| metadata::text(&object.value, "name") == name));
         let mut page: Vec<Arc<Object>> = Vec::new();
         let mut last = None;
         let mut more = false;
@@ -137,7 +137,7 @@ impl ListPlan {
         let remaining = (more && plain).then(|| 1 + rest.count());
         let continue_token = last
             .filter(|_| more)
-            .map(|key| Token::new(snapshot.revision, key).to_text());
+            .map(|key| ContinueToken::new(snapshot.revision, key).to_text());
         Listing {
             objects: page,
             revision: snapshot.revision,
@@ -177,7 +177,8 @@ fn keyed<'a>(
     Box::new(rest.take_while(move |(key, _)| key.starts_with(&prefix)))
 }
 
-/// Reads the selectors of a request, and checks its other options: numbers first, then how they go together, then whether there are such
+/// Reads the selectors of a request, and checks its other options: numbers first, then how they go together, then
+/// whether there are such
 /// fields.
 pub(super) fn selection(call: &Call) -> Result<Selection, Status> {
     call.params.number("timeoutSeconds")?;
@@ -280,7 +281,7 @@ fn judge_watch(params: &Params, faults: &mut Faults) {
     }
 }
 
-impl Token {
+impl ContinueToken {
     fn new(revision: u64, last: &str) -> Self {
         let rv = i64::try_from(revision).unwrap_or(i64::MAX);
         Self {

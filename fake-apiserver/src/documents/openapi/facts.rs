@@ -12,22 +12,22 @@ static FACTS: LazyLock<HashMap<(&str, &str), Facts>> = LazyLock::new(|| {
         .collect()
 });
 
-/// What is said of a field, or of a type.
+/// What documents say of a field, or of a type.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
-    /// Whether the field must be there, where its form does not tell.
+    /// Whether the field must be there, where that does not follow from its form.
     pub(super) required: Option<bool>,
     /// All values that the field, or each entry of it, may have.
     pub(super) values: Option<Vec<String>>,
     /// What the field is when it is not set.
     pub(super) default: Option<&'static str>,
-    /// How strategic merge patches treat the field, where its form does not tell.
+    /// How strategic merge patches treat the field, where that does not follow from its form.
     pub(super) patch: Option<&'static str>,
     /// The list has one owner.
     pub(super) atomic: bool,
-    /// The list does not say whose it is.
+    /// The document does not say who owns the list.
     pub(super) silent: bool,
-    /// The struct or map has an owner for each member, and says so.
+    /// The document says that each member of the struct or map has an owner of its own.
     pub(super) granular: bool,
     /// The full name of the field's type, which is any JSON.
     pub(super) of: Option<&'static str>,
@@ -50,12 +50,12 @@ static NONE: Facts = Facts {
     by: None,
 };
 
-/// What is said of a field; of the type itself where the field is empty.
+/// The facts about a field; about the type itself where the field is empty.
 pub(super) fn of(owner: &'static str, field: &'static str) -> &'static Facts {
     FACTS.get(&(owner, field)).unwrap_or(&NONE)
 }
 
-/// Takes one word in.
+/// Adds one word of the column to the facts.
 fn note(mut facts: Facts, note: &'static str) -> Facts {
     let (what, value) = note.split_once('=').unwrap_or((note, ""));
     let list = || Some(value.split(',').collect());

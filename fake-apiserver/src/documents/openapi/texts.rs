@@ -35,7 +35,7 @@ const COMMON: [(&str, &str); 6] = [
 static TEXTS: LazyLock<HashMap<(&str, &str), &str>> =
     LazyLock::new(|| types::column(|notes| notes.description));
 
-/// What a type is, as far as that is told.
+/// The description of a type, if there is one.
 pub(super) fn of(owner: &'static Type) -> Option<String> {
     if let Some(text) = TEXTS.get(&(owner.name, "")) {
         return Some((*text).to_owned());
@@ -45,7 +45,7 @@ pub(super) fn of(owner: &'static Type) -> Option<String> {
     is_list.then(|| format!("A list of objects of kind {entry}."))
 }
 
-/// What a field is, as far as that is told.
+/// The description of a field, if there is one.
 pub(super) fn field(owner: &'static Type, field: &'static str) -> Option<&'static str> {
     let told = TEXTS.get(&(owner.name, field)).copied();
     told.or_else(|| {

@@ -1,7 +1,7 @@
 //! What `kubectl get pods` shows.
 
 use crate::kinds::columns::count;
-use crate::machinery::{json, meta};
+use crate::machinery::{json, metadata};
 use serde_json::Value;
 
 pub(super) fn ready(pod: &Value) -> Value {
@@ -19,7 +19,7 @@ pub(super) fn restarts(pod: &Value) -> Value {
 }
 
 pub(super) fn status(pod: &Value) -> Value {
-    if meta::is_deleting(pod) {
+    if metadata::is_deleting(pod) {
         return "Terminating".into();
     }
     let mut conditions = json::list(&pod["status"]["conditions"]).iter();

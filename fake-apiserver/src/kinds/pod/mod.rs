@@ -257,7 +257,7 @@ fn drop_alpha(object: &mut Value, old: Option<&Value>) {
     }
 }
 
-/// DefaultTolerationSeconds: a pod stays for a while on a node that has gone, unless it says otherwise.
+/// DefaultTolerationSeconds: a pod that has no such toleration of its own tolerates a node that is gone for a while.
 fn tolerate(object: &mut Value) {
     let tolerations = json::member(object, "spec")
         .entry("tolerations")

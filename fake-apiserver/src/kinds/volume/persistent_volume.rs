@@ -88,7 +88,7 @@ fn volume_validate(object: &Value, faults: &mut Faults) {
     volume_spec_validate(&object["spec"], "spec", faults);
 }
 
-/// Policies that nobody should use any more.
+/// Warnings about deprecated policies and plugins.
 fn volume_warn(new: &Value, _: &Value) -> Vec<String> {
     let mut warnings = outdated::annotations(new, 2);
     let spec = &new["spec"];

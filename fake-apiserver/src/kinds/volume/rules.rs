@@ -3,7 +3,7 @@
 use crate::kinds::Setting;
 use crate::machinery::faults::Faults;
 use crate::machinery::quantity::Quantity;
-use crate::machinery::{json, meta, names};
+use crate::machinery::{json, metadata, names};
 use serde_json::{Value, json};
 
 /// In the order in which the server lists what it supports.
@@ -16,10 +16,10 @@ const ACCESS_MODES: [&str; 4] = [
 
 /// StorageObjectInUseProtection.
 pub(in crate::kinds) fn protect(object: &mut Value, setting: &Setting<'_>, finalizer: &str) {
-    if !setting.options.storage_protection || meta::finalizers(object).contains(&finalizer) {
+    if !setting.options.storage_protection || metadata::finalizers(object).contains(&finalizer) {
         return;
     }
-    let list = meta::edit(object)
+    let list = metadata::edit(object)
         .entry("finalizers")
         .or_insert_with(|| json!([]));
     if let Some(list) = list.as_array_mut() {
@@ -73,7 +73,7 @@ pub(super) fn positive(field: &str, text: &str, faults: &mut Faults) {
 
 /// The phase that volumes and claims show.
 pub(super) fn phase(object: &Value) -> Value {
-    match meta::is_deleting(object) {
+    match metadata::is_deleting(object) {
         true => "Terminating".into(),
         false => json::string(&object["status"], "phase").into(),
     }

@@ -21,7 +21,8 @@ struct Term {
 pub(crate) struct Unresolved(Vec<(String, bool, String)>);
 
 impl Unresolved {
-    /// The selector over fields that `find` knows: it leads from a label to where the field is, or says why there is none.
+    /// The selector over fields that `find` knows: it leads from a label to the pointers of the field, or returns the
+    /// text of the refusal.
     pub(crate) fn resolve(
         self,
         find: impl Fn(&str) -> Result<Pointers, String>,
