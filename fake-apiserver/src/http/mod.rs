@@ -5,6 +5,7 @@
 mod admit;
 mod answer;
 mod body;
+mod body_reader;
 mod deadline;
 mod endpoint;
 mod gzip;

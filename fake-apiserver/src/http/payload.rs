@@ -1,6 +1,6 @@
 //! Bodies of requests: read within bounds and decoded, or taken off the connection unread.
 
-use super::negotiate::{self, Purpose};
+use super::body_reader::{self, Purpose};
 use crate::machinery::status::Status;
 use crate::observe::Verb;
 use crate::verbs::call::{Payload, Target};
@@ -20,8 +20,8 @@ const UNWANTED_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Reads and decodes the body of a request, as far as its verb has one.
 pub(super) async fn read(request: Request<Incoming>, verb: Verb, target: &Target) -> Result<Payload, Status> {
-    let media = negotiate::content_type(request.headers());
-    let reader = match negotiate::reader(verb, &media) {
+    let media = body_reader::content_type(request.headers());
+    let reader = match body_reader::reader(verb, &media) {
         Ok(reader) => reader,
         Err(refusal) => {
             drain(request).await;

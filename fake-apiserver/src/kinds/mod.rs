@@ -13,6 +13,7 @@ mod csi;
 mod event;
 mod extension;
 mod flow;
+mod hooks;
 mod job;
 mod lease;
 mod lookup;
@@ -20,6 +21,7 @@ mod namespace;
 mod network;
 mod node;
 mod outdated;
+mod part;
 mod pod;
 mod rbac;
 mod resource;
@@ -27,6 +29,7 @@ mod review;
 mod row;
 mod scheduling;
 mod selectors;
+mod service;
 mod service_account;
 mod shown;
 mod storage;
@@ -35,11 +38,14 @@ mod volume;
 mod workload;
 
 pub(crate) use config::CONFIG_MAP;
+pub(crate) use hooks::Setting;
+pub(crate) use part::{Part, Subresource};
 pub(crate) use rbac::GROUP as RBAC_GROUP;
-pub(crate) use row::{Admission, Generation, Grants, Kind, Part, Review, Setting, Subresource};
+pub(crate) use row::{Admission, Generation, Grants, Kind, Review};
 pub(crate) use scheduling::system_classes;
 
-use row::{Hooks, NO_HOOKS, PLAIN, Selectable, View};
+use hooks::{Hooks, NO_HOOKS};
+use row::{PLAIN, Selectable, View};
 
 /// All resources, in the order of discovery: that of the real server's groups, and of the names in them. Where a group
 /// has several versions, the preferred one is first.
@@ -58,7 +64,7 @@ pub(crate) static KINDS: &[&Kind] = &[
     &config::RESOURCE_QUOTA,
     &config::SECRET,
     &service_account::SERVICE_ACCOUNT,
-    &workload::SERVICE,
+    &service::SERVICE,
     &extension::API_SERVICE,
     &workload::CONTROLLER_REVISION,
     &workload::DAEMON_SET,

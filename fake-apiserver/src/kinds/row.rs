@@ -3,9 +3,10 @@
 //! Owns the form of a row, and what follows from one row alone. Does not know which rows there are.
 
 use super::columns::{Column, NAME_AND_AGE};
+use super::hooks::{Hooks, NO_HOOKS};
+use super::part::{Part, Subresource};
 use crate::config::options::ServerOptions;
 use crate::config::release::{Life, Profile};
-use crate::machinery::faults::Faults;
 use crate::machinery::json;
 use crate::machinery::names::{self, Complaints};
 use crate::machinery::selector::Pointers;
@@ -77,34 +78,6 @@ pub(crate) struct Kind {
     pub(crate) life: Life,
 }
 
-/// Which part of an object is meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
-    /// The object itself.
-    Main,
-    /// Its `/status`.
-    Status,
-    /// A subresource of its own.
-    Sub(Subresource),
-}
-
-/// A subresource with behaviour of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Subresource {
-    /// `certificatesigningrequests/approval`: the conditions that say whether a request is granted.
-    Approval,
-    /// `pods/binding`.
-    Binding,
-    /// `pods/eviction`.
-    Eviction,
-    /// `namespaces/finalize`.
-    Finalize,
-    /// `scale` of workloads, as a `Scale` of autoscaling/v1.
-    Scale,
-    /// `serviceaccounts/token`.
-    Token,
-}
-
 /// A question that a kind's objects ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Review {
@@ -157,38 +130,6 @@ pub(crate) enum Generation {
     FromFirstChange,
 }
 
-/// What a kind does to its objects. All run with the whole object.
-pub(crate) struct Hooks {
-    /// Fills in defaults of a decoded object.
-    pub(crate) default: fn(&mut Value),
-    /// What the real server's own type of the kind leaves in an object of which nothing was set.
-    pub(crate) blank: fn(&mut Value),
-    /// Prepares a new object: what the strategy and admission set.
-    pub(crate) create: fn(&mut Value, &Setting<'_>),
-    /// Prepares a changed object; the second is the old one.
-    pub(crate) update: fn(&mut Value, &Value, &Setting<'_>),
-    /// The rules for an object as such.
-    pub(crate) validate: fn(&Value, &mut Faults),
-    /// The rules for a new object only.
-    pub(crate) validate_create: fn(&Value, &mut Faults),
-    /// The rules for a change; the second is the old one.
-    pub(crate) validate_update: fn(&Value, &Value, &mut Faults),
-    /// The rules for a change of the status; the second is the old one.
-    pub(crate) validate_status: fn(&Value, &Value, &mut Faults),
-    /// Warnings about a written object; the second value is the old object, or null.
-    pub(crate) warn: fn(&Value, &Value) -> Vec<String>,
-    /// The rules for a change that not all releases have.
-    pub(crate) validate_update_then: fn(&Value, &Value, Profile, &mut Faults),
-}
-
-/// What hooks may look at.
-pub(crate) struct Setting<'a> {
-    /// The time, as `metadata` writes it.
-    pub(crate) now: &'a str,
-    pub(crate) options: &'a ServerOptions,
-    pub(crate) profile: Profile,
-}
-
 /// A field that field selectors accept.
 pub(crate) struct Selectable {
     pub(crate) label: &'static str,
@@ -204,20 +145,6 @@ pub(crate) struct View {
     /// Fields of the first level that are called otherwise: as they are stored, and as they are shown.
     pub(crate) renamed: &'static [(&'static str, &'static str)],
 }
-
-/// Hooks that do nothing.
-pub(crate) const NO_HOOKS: Hooks = Hooks {
-    default: |_| {},
-    blank: |_| {},
-    create: |_, _| {},
-    update: |_, _, _| {},
-    validate: |_, _| {},
-    validate_create: |_, _| {},
-    validate_update: |_, _, _| {},
-    validate_status: |_, _, _| {},
-    warn: |_, _| Vec::new(),
-    validate_update_then: |_, _, _, _| {},
-};
 
 /// A row to start from: an object of any form in the core group.
 pub(crate) const PLAIN: Kind = Kind {
@@ -357,55 +284,6 @@ impl Kind {
             Part::Main => true,
             Part::Status => self.status,
             Part::Sub(sub) => self.subresources.contains(&sub),
-        }
-    }
-}
-
-impl Part {
-    pub(crate) fn as_str(self) -> Option<&'static str> {
-        match self {
-            Self::Main => None,
-            Self::Status => Some("status"),
-            Self::Sub(sub) => Some(sub.as_str()),
-        }
-    }
-}
-
-impl Subresource {
-    const ALL: [Self; 6] = [
-        Self::Approval,
-        Self::Binding,
-        Self::Eviction,
-        Self::Finalize,
-        Self::Scale,
-        Self::Token,
-    ];
-
-    /// The subresource of that name.
-    pub(crate) fn find(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|sub| sub.as_str() == name)
-    }
-
-    /// The last segment of its path.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Approval => "approval",
-            Self::Binding => "binding",
-            Self::Finalize => "finalize",
-            Self::Eviction => "eviction",
-            Self::Scale => "scale",
-            Self::Token => "token",
-        }
-    }
-
-    /// Group, version and kind of what is sent to it; none where that is the object itself.
-    pub(crate) fn body(self) -> Option<(&'static str, &'static str, &'static str)> {
-        match self {
-            Self::Approval | Self::Finalize => None,
-            Self::Binding => Some(("", "v1", "Binding")),
-            Self::Eviction => Some(("policy", "v1", "Eviction")),
-            Self::Scale => Some(("autoscaling", "v1", "Scale")),
-            Self::Token => Some(("authentication.k8s.io", "v1", "TokenRequest")),
         }
     }
 }

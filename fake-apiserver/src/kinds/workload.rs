@@ -1,10 +1,9 @@
 //! Owners of pods and their companions: stored and shown, with their defaults but without rules; nothing runs them.
 
-use super::row::not_supported;
 use super::volume::claim_spec_default;
 use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Setting, Subresource, pod};
-use crate::kinds::columns::Cell::{Digits, Join, Labels, Number, Of, TextOr};
-use crate::kinds::columns::{AGE, Column, NAME, containers, integer, or, text, wide};
+use crate::kinds::columns::Cell::{Digits, Labels, Number, Of};
+use crate::kinds::columns::{AGE, Column, NAME, containers, integer, text, wide};
 use crate::machinery::json;
 use serde_json::{Value, json};
 
@@ -143,88 +142,8 @@ pub(super) static REPLICATION_CONTROLLER: Kind = Kind {
     ..WORKLOAD
 };
 
-pub(super) static SERVICE: Kind = Kind {
-    kind: "Service",
-    plural: "services",
-    singular: "service",
-    short_names: &["svc"],
-    categories: &["all"],
-    status: true,
-    create_on_update: true,
-    returns_deleted: true,
-    hooks: Hooks {
-        default: service_default,
-        create: service_create,
-        ..NO_HOOKS
-    },
-    selectable: &[
-        Selectable {
-            label: "spec.clusterIP",
-            pointers: &["/spec/clusterIP"],
-        },
-        Selectable {
-            label: "spec.type",
-            pointers: &["/spec/type"],
-        },
-    ],
-    unknown_label: not_supported,
-    columns: &[
-        NAME,
-        text("Type", TextOr("/spec/type", "ClusterIP")),
-        text("Cluster-IP", TextOr("/spec/clusterIP", "<none>")),
-        text("External-IP", Join("/spec/externalIPs", "<none>")),
-        text("Port(s)", Of(ports)),
-        AGE,
-        SELECTOR,
-    ],
-    ..PLAIN
-};
-
 /// Where v1 keeps the generation of a daemon set's template.
 const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
-
-fn service_default(object: &mut Value) {
-    let spec = &mut object["spec"];
-    json::default_member(spec, "sessionAffinity", "None");
-    json::default_member(spec, "type", "ClusterIP");
-    if spec["sessionAffinity"] == "ClientIP" {
-        let lasting = json!({"clientIP": {"timeoutSeconds": 10_800}});
-        json::default_member(spec, "sessionAffinityConfig", lasting);
-    }
-    for port in json::entries(spec, "/ports") {
-        json::default_member(port, "protocol", "TCP");
-        // A target port that is zero or empty counts as not set.
-        if [json!(null), json!(0), json!("")].contains(&port["targetPort"]) {
-            port["targetPort"] = port["port"].clone();
-        }
-    }
-    if ["NodePort", "LoadBalancer"].iter().any(|of| spec["type"] == *of) {
-        json::default_member(spec, "externalTrafficPolicy", "Cluster");
-    }
-    if spec["type"] == "LoadBalancer" {
-        json::default_member(spec, "allocateLoadBalancerNodePorts", true);
-    }
-    if spec["type"] != "ExternalName" {
-        json::default_member(spec, "internalTrafficPolicy", "Cluster");
-    }
-}
-
-/// The families of addresses, for one of which an address would be given out.
-fn service_create(object: &mut Value, _: &Setting<'_>) {
-    let spec = &mut object["spec"];
-    let has_selector = json::pairs(&spec["selector"]).next().is_some();
-    let (families, policy) = match (spec["type"].as_str(), spec["clusterIP"].as_str()) {
-        (Some("ExternalName"), _) => return,
-        (_, Some("None")) if !has_selector => (json!(["IPv4", "IPv6"]), "RequireDualStack"),
-        _ => (json!(["IPv4"]), "SingleStack"),
-    };
-    if let Some(address) = spec["clusterIP"].as_str().filter(|address| !address.is_empty()) {
-        let addresses = json!([address]);
-        json::default_member(spec, "clusterIPs", addresses);
-    }
-    json::default_member(spec, "ipFamilies", families);
-    json::default_member(spec, "ipFamilyPolicy", policy);
-}
 
 /// The number of replicas is no pointer inside the real server.
 fn no_replicas(object: &mut Value) {
@@ -366,7 +285,9 @@ fn template_containers(workload: &Value, field: &str) -> Value {
 }
 
 pub(super) const CONTAINERS: Column = wide("Containers", Of(|o| template_containers(o, "name")));
+
 pub(super) const IMAGES: Column = wide("Images", Of(|o| template_containers(o, "image")));
+
 pub(super) const SELECTOR: Column = wide("Selector", Labels("/spec/selector"));
 
 /// The columns of replica sets, and of what was there before them.
@@ -386,13 +307,4 @@ fn ready(workload: &Value) -> Value {
     let ready = workload["status"]["readyReplicas"].as_i64().unwrap_or_default();
     let wanted = workload["spec"]["replicas"].as_i64().unwrap_or_default();
     format!("{ready}/{wanted}").into()
-}
-
-/// The ports of a service, with their protocols.
-fn ports(service: &Value) -> Value {
-    let ports = json::list(&service["spec"]["ports"]).iter().map(|port| {
-        let number = port["port"].as_i64().unwrap_or_default();
-        format!("{number}/{}", port["protocol"].as_str().unwrap_or("TCP"))
-    });
-    or(&ports.collect::<Vec<_>>().join(","), "<none>")
 }

@@ -4,11 +4,9 @@
 //! what is empty vanishes or appears as its field demands; quantities and times become canonical. Knows no rule about
 //! values beyond their form.
 
+use super::field_path::{FieldPath, PathStep};
+use super::scalar::{MICRO_TIME_LAYOUT, TIME_LAYOUT, bytes, is_int32, quantity, time};
 use super::types::{Field, Presence, Type, ValueType};
-use crate::machinery::go;
-use crate::machinery::quantity::{Quantity, QuantityError};
-use base64::Engine;
-use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 /// How many unknown fields are reported: a peer can send millions.
@@ -16,73 +14,6 @@ const UNKNOWN_MAX: usize = 100;
 
 /// Members of every top level object that its type does not list.
 const TYPE_META: [&str; 2] = ["apiVersion", "kind"];
-
-/// Fields of a PersistentVolumeSpec that are not those of the PersistentVolumeSource in it.
-const VOLUME_BUT_SOURCE: [&str; 9] = [
-    "accessModes",
-    "capacity",
-    "claimRef",
-    "mountOptions",
-    "nodeAffinity",
-    "persistentVolumeReclaimPolicy",
-    "storageClassName",
-    "volumeAttributesClassName",
-    "volumeMode",
-];
-
-/// Structs of Go that hold another one without a name of its own in JSON; Go's decoder names it all the same.
-const EMBEDDED: [(&[&str], &str, Fields); 5] = [
-    (
-        &["PersistentVolumeSpec"],
-        "PersistentVolumeSource",
-        Fields::AllBut(&VOLUME_BUT_SOURCE),
-    ),
-    (&["Volume"], "VolumeSource", Fields::AllBut(&["name"])),
-    (
-        &["EphemeralContainer"],
-        "EphemeralContainerCommon",
-        Fields::AllBut(&["targetContainerName"]),
-    ),
-    (
-        &["Probe"],
-        "ProbeHandler",
-        Fields::Only(&["exec", "grpc", "httpGet", "tcpSocket"]),
-    ),
-    (
-        &[
-            "ConfigMapEnvSource",
-            "ConfigMapKeySelector",
-            "ConfigMapProjection",
-            "ConfigMapVolumeSource",
-            "SecretEnvSource",
-            "SecretKeySelector",
-            "SecretProjection",
-        ],
-        "LocalObjectReference",
-        Fields::Only(&["name"]),
-    ),
-];
-
-/// Which fields of a struct are those of the one that it holds.
-enum Fields {
-    Only(&'static [&'static str]),
-    AllBut(&'static [&'static str]),
-}
-
-/// Where the walk is. Frames live on the stack, so that nothing is allocated unless there is something to report.
-#[derive(Clone, Copy)]
-struct FieldPath<'a> {
-    parent: Option<&'a FieldPath<'a>>,
-    step: PathStep<'a>,
-}
-
-#[derive(Clone, Copy)]
-enum PathStep<'a> {
-    Root,
-    Field(&'static Type, &'a str),
-    Key(&'a str),
-    Index(usize),
-}
 
 /// Brings a whole object into the form of its type and returns the paths of the unknown fields that were dropped.
 ///
@@ -316,118 +247,5 @@ fn is_zero(form: &ValueType, value: &Value) -> bool {
         (ValueType::Bool, Value::Bool(set)) => !set,
         (ValueType::Int32 | ValueType::Int64, Value::Number(n)) => n.as_f64() == Some(0.0),
         _ => false,
-    }
-}
-
-fn is_int32(number: Option<i64>) -> bool {
-    number.is_some_and(|n| i32::try_from(n).is_ok())
-}
-
-fn quantity(value: &mut Value) -> Result<(), String> {
-    let text = match &*value {
-        Value::String(text) => text.trim().to_owned(),
-        other => other.to_string(),
-    };
-    let parsed: Quantity = text.parse().map_err(|error: QuantityError| error.to_string())?;
-    *value = parsed.to_string().into();
-    Ok(())
-}
-
-/// A layout of times: how Go writes it, and how its canonical form is written here.
-type Layout = (&'static str, &'static str);
-const TIME_LAYOUT: Layout = ("2006-01-02T15:04:05Z07:00", "%Y-%m-%dT%H:%M:%SZ");
-const MICRO_TIME_LAYOUT: Layout = ("2006-01-02T15:04:05.000000Z07:00", "%Y-%m-%dT%H:%M:%S.%6fZ");
-
-/// The canonical form of a time.
-fn time(text: &str, (layout, format): Layout) -> Result<String, String> {
-    let refuse = |rest: &str, wanted: &str| {
-        Err(format!(
-            "parsing time {text:?} as {layout:?}: cannot parse {rest:?} as {wanted:?}"
-        ))
-    };
-    let Ok(parsed) = text.parse::<Timestamp>() else {
-        return refuse(text, "2006");
-    };
-    // Where the layout has a fraction, Go insists on one of that many digits.
-    if format == MICRO_TIME_LAYOUT.1 {
-        let rest = text.get(19..).unwrap_or_default();
-        let digits = rest
-            .strip_prefix('.')
-            .unwrap_or_default()
-            .chars()
-            .take_while(char::is_ascii_digit);
-        if digits.count() != 6 {
-            return refuse(rest, ".000000");
-        }
-    }
-    Ok(parsed.strftime(format).to_string())
-}
-
-fn bytes(text: &str) -> Result<(), String> {
-    let decoded = base64::engine::general_purpose::STANDARD.decode(text);
-    decoded.map(drop).map_err(|error| go::no_base64(text, &error))
-}
-
-/// The struct without a name in JSON that has this field.
-fn embedded(of: &Type, field: &str) -> Option<&'static str> {
-    let holds = |fields: &Fields| match fields {
-        Fields::Only(some) => some.contains(&field),
-        Fields::AllBut(some) => !some.contains(&field),
-    };
-    EMBEDDED
-        .iter()
-        .find(|(outer, _, fields)| outer.contains(&of.short_name()) && holds(fields))
-        .map(|(_, name, _)| *name)
-}
-
-impl FieldPath<'_> {
-    fn mismatch(&self, value: &Value, wanted: &str) -> String {
-        let found = match value {
-            Value::Null => "null".to_owned(),
-            Value::Bool(_) => "bool".to_owned(),
-            // A number that would fit but for its value is named.
-            Value::Number(n) if wanted.starts_with("int") => format!("number {n}"),
-            Value::Number(_) => "number".to_owned(),
-            Value::String(_) => "string".to_owned(),
-            Value::Array(_) => "array".to_owned(),
-            Value::Object(_) => "object".to_owned(),
-        };
-        let mut names = Vec::new();
-        let mut owner = None;
-        let mut place = Some(self);
-        while let Some(at) = place {
-            if let PathStep::Field(of, name) = at.step {
-                owner.get_or_insert(of);
-                names.push(name);
-                names.extend(embedded(of, name));
-            }
-            place = at.parent;
-        }
-        names.reverse();
-        let into = match owner {
-            None => format!("value of type {wanted}"),
-            Some(owner) => format!(
-                "struct field {}.{} of type {wanted}",
-                owner.short_name(),
-                names.join(".")
-            ),
-        };
-        go::cannot_unmarshal(&found, &into)
-    }
-
-    /// The path as strict decoding reports it, with keys and indices.
-    fn strict_path(&self) -> String {
-        let mut path = self.parent.map(FieldPath::strict_path).unwrap_or_default();
-        match self.step {
-            PathStep::Root => {}
-            PathStep::Index(i) => path.push_str(&format!("[{i}]")),
-            PathStep::Field(_, name) | PathStep::Key(name) => {
-                if !path.is_empty() {
-                    path.push('.');
-                }
-                path.push_str(name);
-            }
-        }
-        path
     }
 }

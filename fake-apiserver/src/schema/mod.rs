@@ -4,6 +4,8 @@
 //! and the OpenAPI documents. Does not know which types are served: `kinds` does.
 
 mod conform;
+mod field_path;
+mod scalar;
 mod table;
 mod types;
 

@@ -10,18 +10,20 @@ mod frames;
 mod history;
 mod owners;
 mod perturbed;
+mod selection;
 mod size;
 mod txn;
 mod watcher;
 mod watchers;
 
 use expiry::Expiry;
-pub(crate) use frames::{FrameForm, Frames};
+pub(crate) use frames::{Delivered, FrameForm, Frames};
 pub(crate) use history::History;
 use owners::Owners;
 pub(crate) use owners::{FOREGROUND, ORPHAN, waits};
+pub(crate) use selection::Selection;
 pub(crate) use txn::{FollowUp, Txn};
-pub(crate) use watcher::{Batch, Delivered, Selection, Start, Watcher};
+pub(crate) use watcher::{Batch, Start, Watcher};
 use watchers::Watchers;
 
 use self::activity::Activity;

@@ -4,7 +4,8 @@
 //! Does not know what a valid object is.
 
 use super::history::{self, Gone, Logged};
-use super::watcher::{Inbox, Opening, Selection, Start, Watcher};
+use super::selection::Selection;
+use super::watcher::{Inbox, Opening, Start, Watcher};
 use super::{Frames, Snapshot, State, Store, size};
 use crate::access::auth::{Authenticated, Claim, User};
 use crate::access::rbac::{self, Attributes, Decision, PolicyRule};
