@@ -1,11 +1,12 @@
 //! certificates.k8s.io: requests are stored and shown; nothing signs them.
 
 use super::row::not_supported;
-use super::{Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Subresource};
+use super::{Hooks, Kind, NO_HOOKS, PLAIN, Subresource};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{At, Of, Text};
 use crate::kinds::columns::{AGE, NAME, condition, since, text};
 use crate::machinery::json;
+use crate::machinery::selector::selectable;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
@@ -18,10 +19,7 @@ pub(super) static CERTIFICATE_SIGNING_REQUEST: Kind = Kind {
     namespaced: false,
     status: true,
     subresources: &[Subresource::Approval],
-    selectable: &[Selectable {
-        label: "spec.signerName",
-        pointers: &["/spec/signerName"],
-    }],
+    selectable: &[selectable("spec.signerName", &["/spec/signerName"])],
     unknown_label: not_supported,
     hooks: Hooks {
         create: |object, _| {

@@ -1,10 +1,11 @@
 //! Kinds of the core group that configure pods and namespaces: stored and shown. Limits and quotas are not enforced.
 
-use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, pod};
+use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, pod};
 use crate::kinds::columns;
 use crate::kinds::columns::Cell::{Labels, Of, Text};
 use crate::kinds::columns::{AGE, Cell, NAME, containers, count, first, integer, or, text};
 use crate::machinery::faults::Faults;
+use crate::machinery::selector::selectable;
 use crate::machinery::{json, names};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -38,10 +39,7 @@ pub(super) static SECRET: Kind = Kind {
         validate_update: secret_validate_update,
         ..NO_HOOKS
     },
-    selectable: &[Selectable {
-        label: "type",
-        pointers: &["/type"],
-    }],
+    selectable: &[selectable("type", &["/type"])],
     columns: &[
         NAME,
         text("Type", Text("/type")),

@@ -1,11 +1,12 @@
 //! Events: stored once in the form of the core group, shown in that of events.k8s.io as well.
 
 use super::row::not_supported;
-use super::{Hooks, Kind, NO_HOOKS, PLAIN, Selectable, View, shown};
+use super::{Hooks, Kind, NO_HOOKS, PLAIN, View, shown};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{At, Of, Text};
 use crate::kinds::columns::{Column, NAME, since, text, wide};
 use crate::machinery::faults::Faults;
+use crate::machinery::selector::selectable;
 use crate::machinery::{json, metadata, names};
 use jiff::Timestamp;
 use serde_json::Value;
@@ -33,50 +34,20 @@ pub(super) static EVENT: Kind = Kind {
         ..NO_HOOKS
     },
     selectable: &[
-        Selectable {
-            label: "involvedObject.kind",
-            pointers: &["/involvedObject/kind"],
-        },
-        Selectable {
-            label: "involvedObject.namespace",
-            pointers: &["/involvedObject/namespace"],
-        },
-        Selectable {
-            label: "involvedObject.name",
-            pointers: &["/involvedObject/name"],
-        },
-        Selectable {
-            label: "involvedObject.uid",
-            pointers: &["/involvedObject/uid"],
-        },
-        Selectable {
-            label: "involvedObject.apiVersion",
-            pointers: &["/involvedObject/apiVersion"],
-        },
-        Selectable {
-            label: "involvedObject.resourceVersion",
-            pointers: &["/involvedObject/resourceVersion"],
-        },
-        Selectable {
-            label: "involvedObject.fieldPath",
-            pointers: &["/involvedObject/fieldPath"],
-        },
-        Selectable {
-            label: "reason",
-            pointers: &["/reason"],
-        },
-        Selectable {
-            label: "reportingComponent",
-            pointers: &["/reportingComponent"],
-        },
-        Selectable {
-            label: "source",
-            pointers: &["/source/component", "/reportingComponent"],
-        },
-        Selectable {
-            label: "type",
-            pointers: &["/type"],
-        },
+        selectable("involvedObject.kind", &["/involvedObject/kind"]),
+        selectable("involvedObject.namespace", &["/involvedObject/namespace"]),
+        selectable("involvedObject.name", &["/involvedObject/name"]),
+        selectable("involvedObject.uid", &["/involvedObject/uid"]),
+        selectable("involvedObject.apiVersion", &["/involvedObject/apiVersion"]),
+        selectable(
+            "involvedObject.resourceVersion",
+            &["/involvedObject/resourceVersion"],
+        ),
+        selectable("involvedObject.fieldPath", &["/involvedObject/fieldPath"]),
+        selectable("reason", &["/reason"]),
+        selectable("reportingComponent", &["/reportingComponent"]),
+        selectable("source", &["/source/component", "/reportingComponent"]),
+        selectable("type", &["/type"]),
     ],
     unknown_label: not_supported,
     columns: EVENT_COLUMNS,
@@ -87,46 +58,16 @@ pub(super) static EVENT: Kind = Kind {
 pub(super) static EVENT_VIEW: Kind = Kind {
     group: "events.k8s.io",
     selectable: &[
-        Selectable {
-            label: "regarding.kind",
-            pointers: &["/involvedObject/kind"],
-        },
-        Selectable {
-            label: "regarding.namespace",
-            pointers: &["/involvedObject/namespace"],
-        },
-        Selectable {
-            label: "regarding.name",
-            pointers: &["/involvedObject/name"],
-        },
-        Selectable {
-            label: "regarding.uid",
-            pointers: &["/involvedObject/uid"],
-        },
-        Selectable {
-            label: "regarding.apiVersion",
-            pointers: &["/involvedObject/apiVersion"],
-        },
-        Selectable {
-            label: "regarding.resourceVersion",
-            pointers: &["/involvedObject/resourceVersion"],
-        },
-        Selectable {
-            label: "regarding.fieldPath",
-            pointers: &["/involvedObject/fieldPath"],
-        },
-        Selectable {
-            label: "reason",
-            pointers: &["/reason"],
-        },
-        Selectable {
-            label: "reportingController",
-            pointers: &["/reportingComponent"],
-        },
-        Selectable {
-            label: "type",
-            pointers: &["/type"],
-        },
+        selectable("regarding.kind", &["/involvedObject/kind"]),
+        selectable("regarding.namespace", &["/involvedObject/namespace"]),
+        selectable("regarding.name", &["/involvedObject/name"]),
+        selectable("regarding.uid", &["/involvedObject/uid"]),
+        selectable("regarding.apiVersion", &["/involvedObject/apiVersion"]),
+        selectable("regarding.resourceVersion", &["/involvedObject/resourceVersion"]),
+        selectable("regarding.fieldPath", &["/involvedObject/fieldPath"]),
+        selectable("reason", &["/reason"]),
+        selectable("reportingController", &["/reportingComponent"]),
+        selectable("type", &["/type"]),
     ],
     hooks: Hooks {
         validate: event_view_validate,

@@ -1,10 +1,11 @@
 //! Jobs and cron jobs: stored and shown; nothing runs them.
 
 use super::workload::{CONTAINERS, IMAGES, SELECTOR};
-use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Setting, pod};
+use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Setting, pod};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{At, Labels, Of, Text, TextOr};
 use crate::kinds::columns::{AGE, Cell, NAME, boolean, containers, integer, since, text, wide};
+use crate::machinery::selector::selectable;
 use crate::machinery::{json, metadata};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -75,10 +76,7 @@ pub(super) static JOB: Kind = Kind {
         create: job_create,
         ..NO_HOOKS
     },
-    selectable: &[Selectable {
-        label: "status.successful",
-        pointers: &["/status/succeeded"],
-    }],
+    selectable: &[selectable("status.successful", &["/status/succeeded"])],
     columns: &[
         NAME,
         text("Status", Of(job_status)),

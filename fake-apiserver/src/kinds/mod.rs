@@ -45,7 +45,7 @@ pub(crate) use row::{Admission, Generation, Grants, Kind, Review};
 pub(crate) use scheduling::system_classes;
 
 use hooks::{Hooks, NO_HOOKS};
-use row::{PLAIN, Selectable, View};
+use row::{PLAIN, View};
 
 /// All resources, in the order of discovery: that of the real server's groups, and of the names in them. Where a group
 /// has several versions, the preferred one is first.

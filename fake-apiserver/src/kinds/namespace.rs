@@ -1,10 +1,11 @@
 //! Namespaces.
 
 use super::row::not_supported;
-use super::{Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Setting, Subresource};
+use super::{Hooks, Kind, NO_HOOKS, PLAIN, Setting, Subresource};
 use crate::kinds::columns::Cell::Text;
 use crate::kinds::columns::{AGE, NAME, text};
 use crate::machinery::faults::Faults;
+use crate::machinery::selector::selectable;
 use crate::machinery::{json, metadata, names};
 use serde_json::{Value, json};
 
@@ -30,14 +31,8 @@ pub(super) static NAMESPACE: Kind = Kind {
         ..NO_HOOKS
     },
     selectable: &[
-        Selectable {
-            label: "status.phase",
-            pointers: &["/status/phase"],
-        },
-        Selectable {
-            label: "name",
-            pointers: &["/metadata/name"],
-        },
+        selectable("status.phase", &["/status/phase"]),
+        selectable("name", &["/metadata/name"]),
     ],
     unknown_label: not_supported,
     columns: &[NAME, text("Status", Text("/status/phase")), AGE],

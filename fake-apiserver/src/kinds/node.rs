@@ -2,10 +2,11 @@
 
 use super::pod::resources;
 use super::row::not_supported;
-use super::{Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Setting};
+use super::{Hooks, Kind, NO_HOOKS, PLAIN, Setting};
 use crate::kinds::columns::Cell::{Of, Text, TextOr};
 use crate::kinds::columns::{AGE, NAME, condition, or, text, wide};
 use crate::machinery::faults::Faults;
+use crate::machinery::selector::{Selectable, selectable};
 use crate::machinery::{json, names};
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -30,8 +31,8 @@ pub(super) static NODE: Kind = Kind {
         ..NO_HOOKS
     },
     selectable: &[Selectable {
-        label: "spec.unschedulable",
-        pointers: &["/spec/unschedulable"],
+        absent: "false",
+        ..selectable("spec.unschedulable", &["/spec/unschedulable"])
     }],
     unknown_label: not_supported,
     columns: &[

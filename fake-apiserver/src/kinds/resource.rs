@@ -1,11 +1,12 @@
 //! resource.k8s.io: dynamic resource allocation, stored and shown; nothing allocates.
 
 use super::row::not_supported;
-use super::{Generation, Kind, PLAIN, Selectable};
+use super::{Generation, Kind, PLAIN};
 use crate::config::release::Life;
 use crate::kinds::columns::Cell::{Of, Text};
 use crate::kinds::columns::{AGE, NAME, count, text};
 use crate::machinery::metadata;
+use crate::machinery::selector::selectable;
 use serde_json::Value;
 
 const RESOURCE: Kind = Kind {
@@ -47,14 +48,8 @@ pub(super) static RESOURCE_SLICE: Kind = Kind {
     namespaced: false,
     generation: Generation::FromCreation,
     selectable: &[
-        Selectable {
-            label: "spec.nodeName",
-            pointers: &["/spec/nodeName"],
-        },
-        Selectable {
-            label: "spec.driver",
-            pointers: &["/spec/driver"],
-        },
+        selectable("spec.nodeName", &["/spec/nodeName"]),
+        selectable("spec.driver", &["/spec/driver"]),
     ],
     unknown_label: not_supported,
     columns: &[

@@ -9,7 +9,7 @@ use crate::config::options::ServerOptions;
 use crate::config::release::{Life, Profile};
 use crate::machinery::json;
 use crate::machinery::names::{self, Complaints};
-use crate::machinery::selector::Pointers;
+use crate::machinery::selector::{Selectable, selectable};
 use crate::machinery::status::GroupResource;
 use serde_json::Value;
 
@@ -130,12 +130,6 @@ pub(crate) enum Generation {
     FromFirstChange,
 }
 
-/// A field that field selectors accept.
-pub(crate) struct Selectable {
-    pub(crate) label: &'static str,
-    pub(crate) pointers: Pointers,
-}
-
 /// Conversion between a resource and the one that stores its objects.
 #[derive(Clone, Copy)]
 pub(crate) struct View {
@@ -192,6 +186,10 @@ pub(crate) const PLAIN: Kind = Kind {
 pub(super) fn not_supported(label: &str) -> String {
     format!("field label not supported: {label}")
 }
+
+/// Fields by which objects of all kinds can be selected.
+static NAME: Selectable = selectable("metadata.name", &["/metadata/name"]);
+static NAMESPACE: Selectable = selectable("metadata.namespace", &["/metadata/namespace"]);
 
 impl Kind {
     /// `v1`, `storage.k8s.io/v1`.
@@ -260,20 +258,13 @@ impl Kind {
         ))
     }
 
-    /// Where a field is by which objects can be selected, or the refusal to select by it.
-    pub(crate) fn select_by(&self, label: &str) -> Result<Pointers, String> {
+    /// The field of a label by which objects can be selected, or the refusal to select by it.
+    pub(crate) fn select_by(&self, label: &str) -> Result<&'static Selectable, String> {
         let found = match label {
-            "metadata.name" => Some(&["/metadata/name"] as Pointers),
+            "metadata.name" => Some(&NAME),
             // Of the kinds without namespaces, those with a list of their own do not take it.
-            "metadata.namespace" if self.namespaced || self.selectable.is_empty() => {
-                Some(&["/metadata/namespace"] as Pointers)
-            }
-            label => {
-                let mut fields = self.selectable.iter();
-                fields
-                    .find(|field| field.label == label)
-                    .map(|field| field.pointers)
-            }
+            "metadata.namespace" if self.namespaced || self.selectable.is_empty() => Some(&NAMESPACE),
+            label => self.selectable.iter().find(|field| field.label == label),
         };
         found.ok_or_else(|| (self.unknown_label)(label))
     }

@@ -2,10 +2,11 @@
 
 use super::row::not_supported;
 use super::workload::SELECTOR;
-use super::{Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Setting};
+use super::{Hooks, Kind, NO_HOOKS, PLAIN, Setting};
 use crate::kinds::columns::Cell::{Join, Of, TextOr};
 use crate::kinds::columns::{AGE, NAME, or, text};
 use crate::machinery::json;
+use crate::machinery::selector::selectable;
 use serde_json::{Value, json};
 
 pub(super) static SERVICE: Kind = Kind {
@@ -23,14 +24,8 @@ pub(super) static SERVICE: Kind = Kind {
         ..NO_HOOKS
     },
     selectable: &[
-        Selectable {
-            label: "spec.clusterIP",
-            pointers: &["/spec/clusterIP"],
-        },
-        Selectable {
-            label: "spec.type",
-            pointers: &["/spec/type"],
-        },
+        selectable("spec.clusterIP", &["/spec/clusterIP"]),
+        selectable("spec.type", &["/spec/type"]),
     ],
     unknown_label: not_supported,
     columns: &[

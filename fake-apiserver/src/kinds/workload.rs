@@ -1,10 +1,11 @@
 //! Owners of pods and their companions: stored and shown, with their defaults but without rules; nothing runs them.
 
 use super::volume::claim_spec_default;
-use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Setting, Subresource, pod};
+use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Setting, Subresource, pod};
 use crate::kinds::columns::Cell::{Digits, Labels, Number, Of};
 use crate::kinds::columns::{AGE, Column, NAME, containers, integer, text, wide};
 use crate::machinery::json;
+use crate::machinery::selector::{Selectable, selectable};
 use serde_json::{Value, json};
 
 /// A row with a status and a generation, as all workloads have them.
@@ -17,10 +18,7 @@ const WORKLOAD: Kind = Kind {
 };
 
 /// What replica sets and their predecessors can be selected by.
-const REPLICAS: &[Selectable] = &[Selectable {
-    label: "status.replicas",
-    pointers: &["/status/replicas"],
-}];
+const REPLICAS: &[Selectable] = &[selectable("status.replicas", &["/status/replicas"])];
 
 pub(super) static CONTROLLER_REVISION: Kind = Kind {
     kind: "ControllerRevision",

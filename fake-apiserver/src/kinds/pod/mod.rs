@@ -16,12 +16,13 @@ mod warn;
 
 use super::row::not_supported;
 use super::volume::claim_spec_default;
-use super::{Admission, Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Setting, Subresource};
+use super::{Admission, Generation, Hooks, Kind, NO_HOOKS, PLAIN, Setting, Subresource};
 use crate::config::options::ServerOptions;
 use crate::kinds::columns::Cell::{Of, TextOr};
 use crate::kinds::columns::{AGE, NAME, text, wide};
 use crate::machinery::faults::Faults;
 use crate::machinery::quantity::Quantity;
+use crate::machinery::selector::{Selectable, selectable};
 use crate::machinery::{json, names};
 use serde_json::{Value, json};
 
@@ -61,46 +62,19 @@ pub(super) static POD: Kind = Kind {
         ..NO_HOOKS
     },
     selectable: &[
+        selectable("spec.nodeName", &["/spec/nodeName"]),
+        selectable("spec.host", &["/spec/nodeName"]),
+        selectable("spec.restartPolicy", &["/spec/restartPolicy"]),
+        selectable("spec.schedulerName", &["/spec/schedulerName"]),
+        selectable("spec.serviceAccountName", &["/spec/serviceAccountName"]),
         Selectable {
-            label: "spec.nodeName",
-            pointers: &["/spec/nodeName"],
+            absent: "false",
+            ..selectable("spec.hostNetwork", &["/spec/hostNetwork"])
         },
-        Selectable {
-            label: "spec.host",
-            pointers: &["/spec/nodeName"],
-        },
-        Selectable {
-            label: "spec.restartPolicy",
-            pointers: &["/spec/restartPolicy"],
-        },
-        Selectable {
-            label: "spec.schedulerName",
-            pointers: &["/spec/schedulerName"],
-        },
-        Selectable {
-            label: "spec.serviceAccountName",
-            pointers: &["/spec/serviceAccountName"],
-        },
-        Selectable {
-            label: "spec.hostNetwork",
-            pointers: &["/spec/hostNetwork"],
-        },
-        Selectable {
-            label: "status.phase",
-            pointers: &["/status/phase"],
-        },
-        Selectable {
-            label: "status.podIP",
-            pointers: &["/status/podIP"],
-        },
-        Selectable {
-            label: "status.podIPs",
-            pointers: &["/status/podIP"],
-        },
-        Selectable {
-            label: "status.nominatedNodeName",
-            pointers: &["/status/nominatedNodeName"],
-        },
+        selectable("status.phase", &["/status/phase"]),
+        selectable("status.podIP", &["/status/podIP"]),
+        selectable("status.podIPs", &["/status/podIP"]),
+        selectable("status.nominatedNodeName", &["/status/nominatedNodeName"]),
     ],
     unknown_label: not_supported,
     columns: &[
