@@ -2,14 +2,13 @@
 //!
 //! Takes the lock, runs the verb and the controllers, and reports the answer before it lets go. Does not know encodings.
 
-use crate::controllers;
 use crate::kinds::CLUSTER_ROLE;
-use crate::machinery::meta;
+use crate::machinery::metadata;
 use crate::machinery::status::Status;
 use crate::observe::{Event, ResourcePath, Verb};
 use crate::store::Store;
-use crate::verbs;
 use crate::verbs::call::{Answer, Call, Reply};
+use crate::{controllers, verbs};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -31,7 +30,7 @@ pub(crate) fn execute(store: &Arc<Store>, call: Call) -> Reply {
     }
     let (code, revision) = match &outcome {
         Ok(Answer::Object { code, object }) => {
-            let named = Some(meta::text(&object.value, "name")).filter(|name| !name.is_empty());
+            let named = Some(metadata::text(&object.value, "name")).filter(|name| !name.is_empty());
             path.name = path.name.or_else(|| named.map(str::to_owned));
             (*code, Some(object.revision).filter(|revision| *revision > 0))
         }

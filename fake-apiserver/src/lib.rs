@@ -25,9 +25,10 @@
 //!
 //! - `machinery`: what all kinds have in common: names, quantities, selectors, metadata, field errors, `Status`.
 //! - `config`: options, and which release of Kubernetes is served, with which gates.
-//! - `observe`: what an [`Observer`] is told.
+//! - `observe`: the events that an [`Observer`] receives.
 //! - `perturb`: failures on demand, as data.
-//! - `protobuf`: bodies in protobuf, from and to JSON, by a table of fields.
+//! - `types`: the table of what the API types consist of.
+//! - `protobuf`: bodies in protobuf, from and to JSON, by that table.
 //! - `kinds`: the table of resources. Everything that differs between kinds is there.
 //! - `object`: an object with the bytes that all its readers share.
 //! - `schema`: what the API types consist of, and how they merge.
@@ -60,6 +61,7 @@ mod protobuf;
 mod schema;
 mod server;
 mod store;
+mod types;
 mod verbs;
 
 pub use access::auth::{TokenFileError, User};
@@ -73,8 +75,7 @@ pub use machinery::quantity;
 pub use machinery::status::{Details, Status};
 pub use observe::{Change, Event, Observer, ResourcePath, RuleId, Verb, WatchEnd};
 pub use perturb::{
-    Applied, Asked, Blow, Chance, Effect, Fate, Match, Perturbation, Rule, RuleError, Table as Rules,
-    WatchFate,
+    Applied, Asked, Blow, Chance, Effect, Fate, Match, Perturbation, Rule, RuleError, Rules, WatchFate,
 };
 pub use protobuf::json_of_protobuf;
 pub use server::{ApiServer, Kubeconfig, Running};

@@ -3,17 +3,15 @@
 //! Owns rendering. An object is rendered once, when it is written; GET, LIST and all watches send the same bytes.
 //! Its protobuf form is made when the first reader asks for it.
 //!
-//! `metadata.managedFields` is in the bytes only: it is large, and whoever looks at objects here has no use for it.
+//! `metadata.managedFields` is in the bytes only: it is large, and no code that looks at objects needs it.
 
-use crate::machinery::json;
-use crate::machinery::meta;
+use crate::machinery::{json, metadata};
 use crate::protobuf::{self, Encoded, Fault};
 use bytes::{BufMut, Bytes, BytesMut};
 use imbl::OrdMap;
 use serde_json::Value;
 use std::borrow::Cow;
-use std::ops::Bound;
-use std::ops::Range;
+use std::ops::{Bound, Range};
 use std::sync::{Arc, OnceLock};
 
 /// The member of `metadata` that is kept as text.
@@ -43,7 +41,7 @@ impl Object {
     /// Renders `value`, which carries its kind and its resourceVersion already. Its `metadata.managedFields`, if there
     /// are any, are JSON text, as `managed` writes it.
     pub(crate) fn new(mut value: Value, revision: u64) -> Arc<Self> {
-        let managed = match meta::take(&mut value, MANAGED) {
+        let managed = match metadata::take(&mut value, MANAGED) {
             Some(Value::String(text)) => text,
             _ => String::new(),
         };
@@ -82,7 +80,7 @@ impl Object {
 
     /// The same object with another content or form, and the same field managers.
     pub(crate) fn like(&self, mut value: Value, revision: u64) -> Arc<Self> {
-        meta::set(&mut value, MANAGED, Some(self.managed().into()));
+        metadata::set(&mut value, MANAGED, Some(self.managed().into()));
         Self::new(value, revision)
     }
 
@@ -97,7 +95,7 @@ impl Object {
             return Cow::Borrowed(&self.value);
         };
         let mut document = Value::clone(&self.value);
-        meta::set(&mut document, MANAGED, Some(managed));
+        metadata::set(&mut document, MANAGED, Some(managed));
         Cow::Owned(document)
     }
 

@@ -1,4 +1,4 @@
-//! What an observer is told, and in which words.
+//! The events that an observer receives.
 //!
 //! Owns the event types. Does not store, filter or judge events: the observer does.
 
@@ -23,9 +23,9 @@ pub enum Event {
     Request {
         /// Name of the client, as given to `ApiServer::add_client`.
         client: Arc<str>,
-        /// What the client asked for.
+        /// The verb of the request.
         verb: Verb,
-        /// The resource asked for; `None` for discovery, health and unknown paths.
+        /// The requested resource; `None` for discovery, health and unknown paths.
         resource: Option<ResourcePath>,
         /// The HTTP status code of the answer.
         code: u16,
@@ -64,7 +64,7 @@ pub enum Event {
         client: Arc<str>,
         /// Number of the watch, unique per server.
         watch: u64,
-        /// What the client is told: with a selector, entering it is `Added` and leaving it `Deleted`.
+        /// The type of the event: with a selector, entering it is `Added` and leaving it `Deleted`.
         change: Change,
         /// API group; empty for the core group.
         group: &'static str,

@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// From the ground up. Rooms of one floor do not import each other. `lib.rs` stands on top of all.
 const FLOORS: &[&[&str]] = &[
-    &["machinery"],
+    &["machinery", "types"],
     &["config", "observe"],
     &["perturb", "protobuf"],
     &["kinds", "object"],

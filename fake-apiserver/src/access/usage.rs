@@ -2,7 +2,7 @@
 //!
 //! Owns a bounded log of permissions, not of requests. Does not decide: it notes what authorization decided.
 
-use crate::access::rbac::{Asked, Attributes, Rule, default_rules};
+use crate::access::rbac::{Attributes, PolicyRule, ResourceOrPath, default_rules};
 use crate::kinds::RBAC_GROUP as GROUP;
 use crate::observe::combined;
 use parking_lot::Mutex;
@@ -11,10 +11,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
-/// Different permissions that are remembered. A client that asks for ever new paths does not fill the memory.
+/// Different permissions that are remembered. Requests for ever new paths do not fill the memory.
 const ENTRIES_MAX: usize = 16_384;
 
-/// One permission that a client asked for, and how often it was granted or refused.
+/// One permission that a client needed, and how often it was granted or refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Usage {
     /// The name of the user.
@@ -53,7 +53,7 @@ impl UsageLog {
     pub(crate) fn note(&self, user: &Arc<str>, attributes: Attributes<'_>, allowed: bool) {
         let (asked, verb) = (attributes.asked, attributes.verb);
         let hash = match asked {
-            Asked::Resource {
+            ResourceOrPath::Resource {
                 group,
                 resource,
                 subresource,
@@ -62,7 +62,7 @@ impl UsageLog {
             } => self
                 .hasher
                 .hash_one((user, verb, group, resource, subresource, namespace)),
-            Asked::Path(path) => self.hasher.hash_one((user, verb, path)),
+            ResourceOrPath::Path(path) => self.hasher.hash_one((user, verb, path)),
         };
         let mut entries = self.entries.lock();
         let room = entries.count < ENTRIES_MAX;
@@ -107,8 +107,8 @@ impl Usage {
             denied: 0,
         };
         match attributes.asked {
-            Asked::Path(path) => path.clone_into(&mut usage.path),
-            Asked::Resource {
+            ResourceOrPath::Path(path) => path.clone_into(&mut usage.path),
+            ResourceOrPath::Resource {
                 group,
                 resource,
                 subresource,
@@ -136,8 +136,8 @@ impl Usage {
         *self.user == *user
             && self.verb == attributes.verb
             && match attributes.asked {
-                Asked::Path(path) => self.resource.is_empty() && self.path == path,
-                Asked::Resource {
+                ResourceOrPath::Path(path) => self.resource.is_empty() && self.path == path,
+                ResourceOrPath::Resource {
                     group,
                     resource,
                     subresource,
@@ -169,7 +169,7 @@ impl Usage {
 /// a ClusterRole for what was asked of the whole cluster, and a Role in each namespace for the rest. They all have the
 /// name `name`. What every authenticated user may do by default (discovery, self reviews) is left out.
 ///
-/// Roles name no single objects: which ones a client asks for differs from run to run.
+/// Roles name no single objects: which ones a client reads differs from run to run.
 pub fn minimal_roles(usage: &[Usage], user: &str, name: &str) -> Vec<Value> {
     let known = default_rules();
     let mut by_namespace: BTreeMap<&str, Vec<&Usage>> = BTreeMap::new();
@@ -201,26 +201,26 @@ pub fn minimal_roles(usage: &[Usage], user: &str, name: &str) -> Vec<Value> {
 
 impl Usage {
     /// The rule that allows just this.
-    fn rule(&self) -> Rule {
+    fn rule(&self) -> PolicyRule {
         let one = |text: &str| vec![text.to_owned()];
         if self.resource.is_empty() {
-            return Rule {
+            return PolicyRule {
                 verbs: one(&self.verb),
                 paths: one(&self.path),
-                ..Rule::default()
+                ..PolicyRule::default()
             };
         }
-        Rule {
+        PolicyRule {
             verbs: one(&self.verb),
             groups: one(&self.group),
             resources: one(&self.resource),
-            ..Rule::default()
+            ..PolicyRule::default()
         }
     }
 }
 
 /// As few rules as possible: resources of a group that are used in the same ways share one.
-fn rules(entries: &[&Usage]) -> Vec<Rule> {
+fn rules(entries: &[&Usage]) -> Vec<PolicyRule> {
     let mut verbs: BTreeMap<(&str, &str, &str), BTreeSet<&str>> = BTreeMap::new();
     for entry in entries {
         verbs
@@ -240,24 +240,24 @@ fn rules(entries: &[&Usage]) -> Vec<Rule> {
     let rule = |((group, verbs, is_path), named): ((&str, BTreeSet<&str>, bool), Vec<&str>)| {
         let verbs = own(verbs.into_iter().collect());
         if is_path {
-            return Rule {
+            return PolicyRule {
                 verbs,
                 paths: own(named),
-                ..Rule::default()
+                ..PolicyRule::default()
             };
         }
-        Rule {
+        PolicyRule {
             verbs,
             groups: vec![group.to_owned()],
             resources: own(named),
-            ..Rule::default()
+            ..PolicyRule::default()
         }
     };
     merged.into_iter().map(rule).collect()
 }
 
 /// A role and its binding; of the whole cluster where there is no namespace.
-fn role(name: &str, namespace: &str, rules: &[Rule], user: &str) -> [Value; 2] {
+fn role(name: &str, namespace: &str, rules: &[PolicyRule], user: &str) -> [Value; 2] {
     let prefix = if namespace.is_empty() { "Cluster" } else { "" };
     let mut metadata = json!({"name": name});
     if !namespace.is_empty() {
@@ -269,7 +269,7 @@ fn role(name: &str, namespace: &str, rules: &[Rule], user: &str) -> [Value; 2] {
         head(format!("{prefix}Role")),
         head(format!("{prefix}RoleBinding")),
     );
-    role["rules"] = rules.iter().map(Rule::to_value).collect();
+    role["rules"] = rules.iter().map(PolicyRule::to_value).collect();
     binding["roleRef"] = json!({"apiGroup": GROUP, "kind": format!("{prefix}Role"), "name": name});
     binding["subjects"] = json!([subject(user)]);
     [role, binding]
@@ -292,7 +292,7 @@ mod tests {
     fn note(log: &UsageLog, path: &str, allowed: bool) {
         let attributes = Attributes {
             verb: "get",
-            asked: Asked::Path(path),
+            asked: ResourceOrPath::Path(path),
         };
         log.note(&"u".into(), attributes, allowed);
     }

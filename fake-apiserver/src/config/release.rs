@@ -1,6 +1,6 @@
 //! Releases of Kubernetes and their feature gates: which rows of the kind table are served, and by which rules.
 //!
-//! Owns the milestones of KEP-1472. Does not know objects: what a release does to them is said in the rows. Storage
+//! Owns the milestones of KEP-1472. Does not know objects: what a release does to them is in the rows of the kind table. Storage
 //! outlives every change of release.
 
 use serde::{Deserialize, Serialize};

@@ -8,8 +8,8 @@ use crate::kinds::{
     CLUSTER_ROLE, CLUSTER_ROLE_BINDING, CONFIG_MAP, Generation, Kind, NAMESPACE, PRIORITY_CLASS, Part,
     system_classes,
 };
-use crate::machinery::meta;
-use crate::patch::managed::Writer;
+use crate::machinery::metadata;
+use crate::patch::managed::FieldManager;
 use crate::store::{Store, Txn};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -38,7 +38,7 @@ pub(crate) fn create(store: &Store) {
 
 /// Records the server as the manager of what it writes.
 fn track(txn: &Txn<'_>, kind: &'static Kind, object: &mut Value) {
-    let writer = Writer {
+    let writer = FieldManager {
         kind,
         manager: SERVER,
         part: Part::Main,
@@ -47,9 +47,9 @@ fn track(txn: &Txn<'_>, kind: &'static Kind, object: &mut Value) {
 }
 
 fn create_class(txn: &mut Txn<'_>, mut class: Value) {
-    meta::set(&mut class, "uid", Some(uuid::Uuid::new_v4().to_string().into()));
-    meta::set(&mut class, "creationTimestamp", Some((*txn.now).into()));
-    let name = meta::text(&class, "name").to_owned();
+    metadata::set(&mut class, "uid", Some(uuid::Uuid::new_v4().to_string().into()));
+    metadata::set(&mut class, "creationTimestamp", Some((*txn.now).into()));
+    let name = metadata::text(&class, "name").to_owned();
     track(txn, PRIORITY_CLASS, &mut class);
     txn.put(PRIORITY_CLASS, &name, class);
 }
@@ -66,7 +66,7 @@ fn create_namespace(txn: &mut Txn<'_>, name: &str) {
     });
     debug_assert_eq!(NAMESPACE.generation, Generation::None);
     track(txn, NAMESPACE, &mut object);
-    // The server's strategy adds it, so that nobody owns it.
+    // The server's strategy adds it, so that no field manager owns it.
     object["spec"] = json!({"finalizers": ["kubernetes"]});
     txn.put(NAMESPACE, name, object);
     add_account(txn, name);

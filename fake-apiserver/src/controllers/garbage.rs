@@ -9,13 +9,12 @@
 use super::follow_up::follow_up;
 use super::namespaces::CONTROLLERS;
 use crate::kinds::{Kind, Part};
-use crate::machinery::meta;
+use crate::machinery::metadata;
 use crate::object::Object;
-use crate::patch::managed::Writer;
+use crate::patch::managed::FieldManager;
 use crate::store::{FOREGROUND, ORPHAN, Store, Txn, waits};
 use crate::verbs::call::Target;
-use crate::verbs::remove;
-use crate::verbs::write;
+use crate::verbs::{remove, write};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -60,7 +59,7 @@ fn step(txn: &mut Txn<'_>) -> bool {
     }
     if waits(&object.value) {
         owner(txn, kind, &object);
-    } else if !meta::is_deleting(&object.value) {
+    } else if !metadata::is_deleting(&object.value) {
         dependent(txn, kind, &object);
     }
     true
@@ -99,8 +98,8 @@ fn dependent(txn: &mut Txn<'_>, kind: &'static Kind, object: &Arc<Object>) {
     }
     // Whoever waits for this object waits for its dependents as well.
     let blocks =
-        states.contains(&Owner::Waiting) && !txn.dependents(meta::text(&object.value, "uid")).is_empty();
-    let finalizers = meta::finalizers(&object.value);
+        states.contains(&Owner::Waiting) && !txn.dependents(metadata::text(&object.value, "uid")).is_empty();
+    let finalizers = metadata::finalizers(&object.value);
     let propagation = [ORPHAN, FOREGROUND]
         .into_iter()
         .find(|finalizer| finalizers.contains(finalizer));
@@ -129,15 +128,15 @@ fn state(txn: &Txn<'_>, object: &Value, reference: &Value) -> Owner {
     let Some(kind) = owner_kind(reference).filter(|kind| kind.is_reachable(txn.profile())) else {
         return Owner::Solid;
     };
-    let namespace = meta::text(object, "namespace");
+    let namespace = metadata::text(object, "namespace");
     if kind.namespaced && namespace.is_empty() {
-        // An object without a namespace cannot be owned by one that has one; nobody knows what was meant.
+        // An object without a namespace cannot be owned by one that has one: the reference is ignored.
         return Owner::Solid;
     }
     match txn.get(kind, &kind.key(Some(namespace), text("name"))) {
-        Some(owner) if meta::text(&owner.value, "uid") == text("uid") => {
-            let deletes = meta::finalizers(&owner.value).contains(&FOREGROUND);
-            if deletes && meta::is_deleting(&owner.value) {
+        Some(owner) if metadata::text(&owner.value, "uid") == text("uid") => {
+            let deletes = metadata::finalizers(&owner.value).contains(&FOREGROUND);
+            if deletes && metadata::is_deleting(&owner.value) {
                 Owner::Waiting
             } else {
                 Owner::Solid
@@ -149,10 +148,10 @@ fn state(txn: &Txn<'_>, object: &Value, reference: &Value) -> Owner {
 
 /// An owner that is being deleted and waits for its dependents.
 fn owner(txn: &mut Txn<'_>, kind: &'static Kind, object: &Arc<Object>) {
-    let uid = meta::text(&object.value, "uid").to_owned();
+    let uid = metadata::text(&object.value, "uid").to_owned();
     let dependents = txn.dependents(&uid);
     let owned = |reference: &Value| reference["uid"] == uid.as_str();
-    if meta::finalizers(&object.value).contains(&ORPHAN) {
+    if metadata::finalizers(&object.value).contains(&ORPHAN) {
         for (kind, dependent) in &dependents {
             let references = dependent.value["metadata"]["ownerReferences"].as_array();
             let kept: Value = references
@@ -179,14 +178,14 @@ fn owner(txn: &mut Txn<'_>, kind: &'static Kind, object: &Arc<Object>) {
         return release(txn, kind, object, FOREGROUND);
     }
     for (kind, dependent) in blocking {
-        if !meta::is_deleting(&dependent.value) {
+        if !metadata::is_deleting(&dependent.value) {
             self::dependent(txn, kind, &dependent);
         }
     }
 }
 
 fn release(txn: &mut Txn<'_>, kind: &'static Kind, object: &Arc<Object>, finalizer: &str) {
-    let kept: Value = meta::finalizers(&object.value)
+    let kept: Value = metadata::finalizers(&object.value)
         .into_iter()
         .filter(|each| *each != finalizer)
         .collect();
@@ -197,8 +196,8 @@ fn release(txn: &mut Txn<'_>, kind: &'static Kind, object: &Arc<Object>, finaliz
 fn write(txn: &mut Txn<'_>, kind: &'static Kind, object: &Arc<Object>, field: &str, list: Value) {
     let mut changed = Value::clone(&object.value);
     let empty = list.as_array().is_none_or(Vec::is_empty);
-    meta::set(&mut changed, field, Some(list).filter(|_| !empty));
-    let writer = Writer {
+    metadata::set(&mut changed, field, Some(list).filter(|_| !empty));
+    let writer = FieldManager {
         kind,
         manager: CONTROLLERS,
         part: Part::Main,

@@ -3,8 +3,8 @@
 //! Plays the namespace controller and the service account controller of the controller manager.
 
 use crate::kinds::{KINDS, Kind, NAMESPACE, Part, SERVICE_ACCOUNT, Subresource};
-use crate::machinery::meta;
-use crate::patch::managed::Writer;
+use crate::machinery::metadata;
+use crate::patch::managed::FieldManager;
 use crate::store::Txn;
 use crate::verbs::remove::{is_finished, remove_all};
 use serde_json::{Value, json};
@@ -42,7 +42,7 @@ pub(super) fn empty(txn: &mut Txn<'_>, namespace: &str) {
 /// After an object has gone: lets its namespace go as well, where it only waited for that.
 pub(super) fn settle(txn: &mut Txn<'_>, namespace: &str) {
     let found = txn.get(NAMESPACE, namespace);
-    if found.is_some_and(|found| meta::is_deleting(&found.value)) {
+    if found.is_some_and(|found| metadata::is_deleting(&found.value)) {
         finish(txn, namespace);
     }
 }
@@ -72,7 +72,7 @@ fn finish(txn: &mut Txn<'_>, namespace: &str) {
     if is_finished(NAMESPACE, &object) {
         txn.remove(NAMESPACE, namespace);
     } else if object != *found.value {
-        let writer = Writer {
+        let writer = FieldManager {
             kind: NAMESPACE,
             manager: CONTROLLERS,
             part: Part::Sub(Subresource::Finalize),

@@ -23,7 +23,7 @@ pub(crate) enum DiscoveryDocument {
     Resources(&'static str, &'static str),
 }
 
-/// A discovery document with the media type that says which form it has.
+/// A discovery document with its media type.
 pub(crate) struct Cached {
     pub(crate) media: &'static str,
     pub(crate) document: Value,

@@ -1,6 +1,6 @@
 //! Which groups, versions, resources and subresources a release serves, and what can be done with them.
 //!
-//! Everything is read off the kind table. Does not know how documents tell it.
+//! Everything is read off the kind table. Does not know the forms of documents.
 
 use crate::config::release::Profile;
 use crate::kinds::{KINDS, Kind, Subresource};

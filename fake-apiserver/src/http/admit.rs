@@ -6,7 +6,7 @@ use super::endpoint::Endpoint;
 use super::impersonate;
 use super::route::Route;
 use crate::access::auth::User;
-use crate::access::rbac::{Asked, Attributes, Decision};
+use crate::access::rbac::{Attributes, Decision, ResourceOrPath};
 use crate::machinery::status::Status;
 use crate::observe::{ResourcePath, Verb};
 use crate::verbs::call::Params;
@@ -41,7 +41,7 @@ pub(super) fn impersonated(
     impersonate::resolve(&endpoint.service.store, request.headers(), sender)
 }
 
-/// What a request wants to do, in the words of authorization.
+/// What a request wants to do, as the attributes of authorization.
 pub(super) struct Wish {
     verb: &'static str,
     resource: Option<ResourcePath>,
@@ -74,8 +74,8 @@ impl Wish {
 
     pub(super) fn attributes(&self) -> Attributes<'_> {
         let asked = match &self.resource {
-            None => Asked::Path(&self.path),
-            Some(place) => Asked::Resource {
+            None => ResourceOrPath::Path(&self.path),
+            Some(place) => ResourceOrPath::Resource {
                 group: &place.group,
                 resource: &place.resource,
                 subresource: place.subresource.as_deref().unwrap_or_default(),

@@ -4,16 +4,15 @@
 //! and at last the verb. Whatever comes of it leaves by one door: `answer` reports it, responds and counts it.
 
 use super::body::Body;
-use super::deadline;
 use super::endpoint::Endpoint;
-use super::head::Head;
-use super::inflight::Hold;
+use super::head::RequestHead;
+use super::inflight::RequestHold;
 use super::metrics::Labels;
 use super::outcome::{Outcome, Rendered};
 use super::route::Route;
 use super::stream::WatchBody;
 use super::untaken::Untaken;
-use super::{aside, gzip, payload, respond, special};
+use super::{deadline, gzip, non_resource, offload, payload, respond};
 use crate::execute;
 use crate::machinery::status::Status;
 use crate::observe::Verb;
@@ -33,7 +32,7 @@ pub(super) struct Cut;
 /// A request on its way.
 struct Exchange<'a> {
     endpoint: &'a Endpoint,
-    head: &'a Head,
+    head: &'a RequestHead,
     params: Params,
     labels: Labels,
     /// A perturbation has it read the state at this revision.
@@ -47,13 +46,13 @@ pub(super) async fn answer(
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Cut> {
     let (service, began) = (&endpoint.service, Instant::now());
-    let mut hold = Hold::new(service.store.activity().begin(), untaken.clone());
+    let mut hold = RequestHold::new(service.store.activity().begin(), untaken.clone());
     let params = Params::parse(request.uri().query().unwrap_or_default());
     let route = Route::parse(request.method(), request.uri().path(), &params);
     let route = route.served_by(service.store.profile());
     let labels = route.labels(&params);
     let flight = service.metrics.begin(route.verb().only_reads());
-    let (head, admitted) = Head::read(endpoint, &request, &route, &params);
+    let (head, admitted) = RequestHead::read(endpoint, &request, &route, &params);
     let exchange = Exchange {
         endpoint,
         head: &head,
@@ -167,8 +166,8 @@ impl Exchange<'_> {
         let head = self.head;
         match route {
             Ok(Route::Resource { verb, target }) => self.carry_out(request, verb, target).await,
-            Ok(Route::Special(special)) => {
-                let answer = special::answer(self.endpoint, head, &request, &special, &self.params);
+            Ok(Route::NonResource(path)) => {
+                let answer = non_resource::answer(self.endpoint, head, &request, &path, &self.params);
                 payload::drain(request).await;
                 Outcome::of(head, answer.map(Rendered::Plain))
             }
@@ -206,8 +205,8 @@ impl Exchange<'_> {
             agent,
             stale: self.stale,
         };
-        let (executing, is_long) = (store.clone(), aside::may_take_long(&call));
-        let executed = aside::run(is_long, move || execute::execute(&executing, call));
+        let (executing, is_long) = (store.clone(), offload::may_take_long(&call));
+        let executed = offload::run(is_long, move || execute::execute(&executing, call));
         let Reply {
             outcome,
             mut warnings,
@@ -235,13 +234,13 @@ impl Exchange<'_> {
         include_object: String,
     ) -> Result<Rendered, Status> {
         let (kind, form) = (target.kind, self.head.form(include_object));
-        let is_long = aside::is_long(&answer);
-        let plain = aside::run(is_long, move || respond::answer(kind, answer, &form)).await?;
+        let is_long = offload::is_long(&answer);
+        let plain = offload::run(is_long, move || respond::answer(kind, answer, &form)).await?;
         let plain = plain.zipped(self.head.unzips, gzip::OBJECT_BYTES_MIN);
         Ok(Rendered::Plain(plain))
     }
 
-    /// Gives a revision that a reader asks for, and that is not written yet, the time to come.
+    /// Waits for a requested revision that is not written yet; gives up after some seconds.
     async fn await_revision(&self, verb: Verb) {
         let (params, store) = (&self.params, &self.endpoint.service.store);
         let reads = matches!(verb, Verb::Get | Verb::List) || params.flag("sendInitialEvents") == Some(true);

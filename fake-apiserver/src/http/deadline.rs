@@ -20,7 +20,7 @@ const UNITS: [(&str, u64); 8] = [
 /// The longest duration is 2^63 nanoseconds, and only before the present.
 const MOST: u64 = 1 << 63;
 
-/// What a request that says `text` is allotted: what it asks for, but no more than `most`.
+/// The time that a request has: its `timeout` parameter, but no more than `most`.
 pub(super) fn allotted(text: &str, most: Duration) -> Result<Duration, Status> {
     if text.is_empty() {
         return Ok(most);

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 #[derive(Clone)]
 pub(super) struct Endpoint {
     pub(super) service: Arc<Service>,
-    /// Who sends requests without a token; nobody in particular by default.
+    /// The user of requests without a token; anonymous where there is none.
     pub(super) tokenless: Option<Arc<User>>,
     /// Ends watches and connections.
     pub(super) stop: CancellationToken,

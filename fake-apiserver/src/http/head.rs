@@ -2,7 +2,7 @@
 
 use super::admit::{self, Wish};
 use super::endpoint::Endpoint;
-use super::negotiate::{Accept, Form};
+use super::negotiate::{Accept, AnswerForm};
 use super::route::Route;
 use super::service::Service;
 use super::{gzip, respond};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// Everything about a request but its body.
-pub(super) struct Head {
+pub(super) struct RequestHead {
     pub(super) user: Arc<User>,
     pub(super) verb: Verb,
     pub(super) resource: Option<ResourcePath>,
@@ -32,8 +32,8 @@ pub(super) struct Head {
     pub(super) began: Instant,
 }
 
-impl Head {
-    /// Reads who asks, for what, and how the answer should look; and whether that is refused already.
+impl RequestHead {
+    /// Reads user, verb, resource and the form of the answer; and whether the request is refused already.
     pub(super) fn read(
         endpoint: &Endpoint,
         request: &Request<Incoming>,
@@ -71,8 +71,8 @@ impl Head {
     }
 
     /// How the answer should look.
-    pub(super) fn form(&self, include_object: String) -> Form {
-        Form {
+    pub(super) fn form(&self, include_object: String) -> AnswerForm {
+        AnswerForm {
             accept: self.accept,
             include_object,
             pretty: self.pretty,
@@ -106,7 +106,7 @@ impl Head {
     }
 }
 
-/// The path of discovery for a group or version; of any other path nothing is told.
+/// The path of discovery for a group or version, for the observer; none for other paths.
 fn group_path(path: &str) -> Option<String> {
     /// More than names of groups and versions take.
     const LONGEST: usize = 128;

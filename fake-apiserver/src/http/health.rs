@@ -1,4 +1,4 @@
-//! `/healthz`, `/livez` and `/readyz`: how the server is, as one word or check by check.
+//! `/healthz`, `/livez` and `/readyz`: the health of the server, in one word or check by check.
 //!
 //! Owns the checks and their texts. Does not know who may ask.
 

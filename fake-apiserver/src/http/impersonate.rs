@@ -3,7 +3,7 @@
 //! Owns the `Impersonate-` headers and the permissions that they need. Does not know how those are decided.
 
 use crate::access::auth::{ANONYMOUS, UNAUTHENTICATED, User, account_groups};
-use crate::access::rbac::{Asked, Attributes};
+use crate::access::rbac::{Attributes, ResourceOrPath};
 use crate::machinery::status::Status;
 use crate::store::Store;
 use hyper::HeaderMap;
@@ -61,7 +61,7 @@ fn read(headers: &HeaderMap) -> Result<User, Status> {
 /// Every part of the wanted identity needs a permission of its own.
 fn check(store: &Store, user: &User, wanted: &User) -> Result<(), Status> {
     let need = |group, resource, subresource, namespace, name| {
-        let asked = Asked::Resource {
+        let asked = ResourceOrPath::Resource {
             group,
             resource,
             subresource,

@@ -1,7 +1,7 @@
 //! How many requests are answered at the same time.
 //!
 //! Owns the two bounds of the real server, for reading and for changing requests. Watches do not count, and neither
-//! do members of `system:masters`: whoever has to put the server in order is always let in.
+//! do members of `system:masters`: administrators who have to put the server in order always get in.
 
 use super::untaken::{OnItsWay, Untaken};
 use crate::access::auth::{MASTERS, User};
@@ -19,13 +19,13 @@ pub(crate) struct InFlight {
 }
 
 /// What a request holds until its answer is ready.
-pub(super) struct Hold {
+pub(super) struct RequestHold {
     busy: Busy,
     untaken: Arc<Untaken>,
     place: Option<OwnedSemaphorePermit>,
 }
 
-impl Hold {
+impl RequestHold {
     /// What a request holds that needs no place, or has none yet.
     pub(super) fn new(busy: Busy, untaken: Arc<Untaken>) -> Self {
         Self {
@@ -49,7 +49,7 @@ impl Hold {
         self.place.is_some() || user.is_in(MASTERS)
     }
 
-    /// The answer is ready. Its place is for others now: a peer that does not take what it asked for keeps nobody out.
+    /// The answer is ready. Its place is free for others: a peer that does not read its answer keeps no request out.
     pub(super) fn answered(self) -> OnItsWay {
         self.untaken.add(self.busy)
     }

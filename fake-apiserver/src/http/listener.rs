@@ -29,7 +29,7 @@ use tokio_util::task::TaskTracker;
 const HEADER_BYTES_MAX: usize = 64 * 1024;
 /// Requests that one HTTP/2 connection may have open: clients put all their watches on one.
 const STREAMS_MAX: u32 = 1000;
-/// How often an HTTP/2 peer is asked whether it is still there, and how long it may take to answer.
+/// How often an HTTP/2 peer is pinged, and how long it may take to answer.
 const PING_INTERVAL: Duration = Duration::from_secs(30);
 const PING_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long connections may take to finish what they were sending when the server stops.
@@ -43,7 +43,7 @@ const ACCEPT_FAILURES_MAX: u32 = 600;
 pub(crate) struct Listening {
     /// TLS, unless the listener speaks plain HTTP.
     tls: Option<TlsAcceptor>,
-    /// Who sends requests without a token; nobody in particular by default.
+    /// The user of requests without a token; anonymous where there is none.
     tokenless: Option<Arc<User>>,
 }
 

@@ -21,7 +21,7 @@ const BUCKETS: [f64; 24] = [
     20.0, 30.0, 45.0, 60.0, 120.0,
 ];
 
-/// What a request was, in words that are all known beforehand.
+/// The labels of a request. Their values come from tables, so that there is a bounded number of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct Labels {
     pub(crate) verb: &'static str,
@@ -124,7 +124,7 @@ impl Metrics {
         Flight(gauge)
     }
 
-    /// Notes an answer. The duration of a watch says nothing, so it is left out.
+    /// Notes an answer. The duration of a watch has no meaning, so it is left out.
     pub(crate) fn answered(&self, request: Labels, code: u16, took: Duration) {
         self.requests.get_or_create(&Answered { request, code }).inc();
         if request.verb != "WATCH" {

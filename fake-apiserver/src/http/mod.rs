@@ -4,8 +4,8 @@
 
 mod admit;
 mod answer;
-mod aside;
 mod body;
+mod body_reader;
 mod deadline;
 mod endpoint;
 mod gzip;
@@ -16,6 +16,8 @@ mod inflight;
 mod listener;
 pub(crate) mod metrics;
 mod negotiate;
+mod non_resource;
+mod offload;
 mod openapi;
 mod outcome;
 mod patience;
@@ -26,7 +28,6 @@ mod render;
 mod respond;
 mod route;
 mod service;
-mod special;
 mod stream;
 mod table;
 pub(crate) mod tls;

@@ -1,30 +1,26 @@
-//! Media types: what a client can read and what it has sent.
+//! Content negotiation: the form of an answer, by `Accept`.
 //!
-//! Owns the lists of what is spoken here; a new encoding is a new entry.
+//! Owns the lists of what is served; a new encoding is a new entry. What is read is in `body_reader`.
 
-use crate::kinds::{Kind, Part, Subresource};
-use crate::machinery::document::Document;
-use crate::machinery::go;
+use super::body_reader::BODIES;
+use crate::kinds::Kind;
 use crate::machinery::status::Status;
 use crate::machinery::yaml;
-use crate::observe::Verb;
 use crate::protobuf::{self, MEDIA};
-use crate::verbs::call::{Patch, Payload, Target};
-use bytes::Bytes;
 use hyper::HeaderMap;
-use hyper::header::{ACCEPT, CONTENT_TYPE};
-use serde_json::{Map, Value};
+use hyper::header::ACCEPT;
 
 /// What single objects can be sent in, and what lists, which may be watched as well.
 const REPRESENTATIONS: &str = BODIES;
+
 const LISTS: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf, \
     application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
+
 /// Media types that are spoken, in whatever form.
 const SPOKEN: [&str; 4] = ["application/json", yaml::MEDIA, MEDIA, "*/*"];
+
 /// What watches can be sent in.
 const STREAMS: &str = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
-/// What can be read.
-const BODIES: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 
 /// The form of an answer that the client prefers among those served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,7 +45,7 @@ pub(super) enum Accept {
 /// What may be answered to a request.
 #[derive(Clone, Copy)]
 pub(super) struct Offer {
-    /// The answer is no object of the API: what `Accept` says is nothing to refuse it for here.
+    /// The answer is no object of the API, and is not refused for any `Accept`.
     pub(super) text: bool,
     /// The answer is a list, or events of one.
     pub(super) list: bool,
@@ -106,14 +102,14 @@ impl Offer {
 }
 
 /// How an answer is to be rendered.
-pub(super) struct Form {
+pub(super) struct AnswerForm {
     pub(super) accept: Accept,
     /// The `includeObject` parameter, for tables.
     pub(super) include_object: String,
     pub(super) pretty: bool,
 }
 
-impl Form {
+impl AnswerForm {
     /// Whether tables can have what they are to include.
     pub(super) fn check(&self) -> Result<(), Status> {
         let known = ["", "Metadata", "Object", "None"];
@@ -251,156 +247,4 @@ fn preference(range: &str) -> f64 {
     let weight = if weight.is_finite() { weight } else { 0.0 };
     // Weights have three decimals, so this cannot turn one into another.
     weight - wildcards as f64 * 1e-6
-}
-
-/// The media type of a request body; JSON where the client does not say.
-pub(super) fn content_type(headers: &HeaderMap) -> String {
-    let text = headers
-        .get(CONTENT_TYPE)
-        .and_then(|v| v.to_str().ok())
-        .unwrap_or_default();
-    let media = text.split(';').next().unwrap_or_default().trim();
-    if media.is_empty() {
-        "application/json".to_owned()
-    } else {
-        media.to_ascii_lowercase()
-    }
-}
-
-/// What a body is for.
-#[derive(Clone, Copy)]
-pub(super) struct Purpose<'a> {
-    pub(super) verb: Verb,
-    pub(super) target: &'a Target,
-}
-
-/// Turns a body into what a verb takes.
-pub(super) type Reader = fn(Purpose<'_>, &Bytes) -> Result<Payload, Status>;
-
-/// What patches there are: media type, and how to read them.
-const PATCHES: [(&str, Reader); 4] = [
-    ("application/json-patch+json", |_, body| {
-        Ok(patch(Patch::Json, body))
-    }),
-    ("application/merge-patch+json", |_, body| {
-        Ok(patch(Patch::Merge, body))
-    }),
-    ("application/strategic-merge-patch+json", |_, body| {
-        Ok(patch(Patch::Strategic, body))
-    }),
-    ("application/apply-patch+yaml", |_, body| Ok(apply(body))),
-];
-
-/// How the body of a request is read.
-pub(super) fn reader(verb: Verb, media: &str) -> Result<Reader, Status> {
-    match verb {
-        // Some clients send a body type, or even an empty object, with requests that have no body.
-        Verb::Get | Verb::List | Verb::Watch => Ok(|_, _| Ok(Payload::None)),
-        Verb::Patch => match PATCHES.iter().find(|(known, _)| *known == media) {
-            Some((_, reader)) => Ok(*reader),
-            None => Err(Status::unsupported_patch("415: Unsupported Media Type")),
-        },
-        Verb::Create | Verb::Update | Verb::Delete | Verb::DeleteCollection => match media {
-            "application/json" => Ok(|purpose, body| object(purpose, body, json)),
-            yaml::MEDIA => Ok(|purpose, body| object(purpose, body, yaml)),
-            MEDIA => Ok(protobuf_object),
-            _ => Err(Status::unsupported_body(BODIES)),
-        },
-    }
-}
-
-/// Reads a body of JSON, or of YAML, which is the same in other words.
-fn object(
-    purpose: Purpose<'_>,
-    body: &Bytes,
-    parse: fn(&[u8]) -> Result<Document, String>,
-) -> Result<Payload, Status> {
-    if body.is_empty() && purpose.is_deletion() {
-        return Ok(Payload::None);
-    }
-    let unrecognized = |why: String| match purpose.is_deletion() {
-        true => Status::bad_request(why),
-        false => Status::unrecognized(purpose.expected("").1, &why, body),
-    };
-    let mut document = parse(body).map_err(unrecognized)?;
-    if document.value.is_null() {
-        // Nothing was said, so nothing is what the object consists of.
-        document.value = Value::Object(Map::new());
-    }
-    match document.misfit() {
-        Some(why) => Err(unrecognized(format!(
-            "couldn't get version/kind; json parse error: {why}"
-        ))),
-        None => Ok(Payload::Object(document)),
-    }
-}
-
-/// Reads JSON for an object.
-fn json(body: &[u8]) -> Result<Document, String> {
-    Document::parse(body).map_err(|why| format!("couldn't get version/kind; json parse error: {why}"))
-}
-
-/// Reads YAML for an object: the first of its documents.
-fn yaml(body: &[u8]) -> Result<Document, String> {
-    let end = body
-        .windows(4)
-        .position(|window| window == b"\n---")
-        .map_or(body.len(), |at| at + 1);
-    // What begins with the mark is the first document all the same.
-    yaml::parse(&body[..end]).map_err(|why| {
-        why.trim_start_matches("error converting YAML to JSON: ")
-            .to_owned()
-    })
-}
-
-fn protobuf_object(purpose: Purpose<'_>, body: &Bytes) -> Result<Payload, Status> {
-    if body.is_empty() && purpose.is_deletion() {
-        return Ok(Payload::None);
-    }
-    let version = purpose.target.kind.api_version();
-    let expected = purpose.expected(&version);
-    Ok(Payload::Object(protobuf::decode(body, expected)?.into()))
-}
-
-impl Purpose<'_> {
-    /// Version and kind of the body; subresources have bodies of types of their own, which must say which.
-    fn expected(self, version: &str) -> (&str, &'static str) {
-        match self.target.part {
-            _ if self.is_deletion() => ("v1", "DeleteOptions"),
-            Part::Main | Part::Status | Part::Sub(Subresource::Approval) => (version, self.target.kind.kind),
-            Part::Sub(Subresource::Scale) => ("autoscaling/v1", "Scale"),
-            Part::Sub(_) => ("", ""),
-        }
-    }
-
-    /// Whether the body holds options, which may be missing.
-    fn is_deletion(self) -> bool {
-        matches!(self.verb, Verb::Delete | Verb::DeleteCollection)
-    }
-}
-
-/// Reads the document of a server-side apply: YAML, of which JSON is the simplest.
-///
-/// What is wrong with it is told later: it matters less than what else is wrong with the request.
-fn apply(body: &Bytes) -> Payload {
-    let parsed = Document::parse(body).or_else(|_| yaml::parse(body));
-    let document = parsed.and_then(|document| match document.value {
-        Value::Object(_) | Value::Null => Ok(document),
-        _ => Err(format!(
-            "error unmarshaling JSON: while decoding JSON: {}",
-            go::cannot_unmarshal(document.form(), "value of type map[string]interface {}")
-        )),
-    });
-    Payload::Apply(document.map(|document| match document.duplicates.as_slice() {
-        [] => document,
-        _ => Document {
-            duplicates: yaml::first_duplicate(body).into_iter().collect(),
-            ..document
-        },
-    }))
-}
-
-/// Reads a patch. What is wrong with it is told later, too.
-fn patch(style: Patch, body: &Bytes) -> Payload {
-    Payload::Patch(style, Document::parse(body))
 }

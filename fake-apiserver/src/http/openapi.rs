@@ -82,7 +82,7 @@ pub(super) fn group(place: &str, profile: Profile, params: &Params, headers: &He
     Some(answer.header(EXPIRES, http_time(end)))
 }
 
-/// The document in a form, or word that the client has it.
+/// The document in a form, or 304 where the client has it.
 fn whole(document: &OpenApiDocument, media: &'static str, headers: &HeaderMap) -> Plain {
     let tag = tag(document);
     let known = headers.get(IF_NONE_MATCH);
@@ -122,7 +122,7 @@ fn names(known: &str, tag: &HeaderValue) -> bool {
     tags.any(|one| one == "*" || one.as_bytes() == tag.as_bytes())
 }
 
-/// Whether a client that asks for what changed since a time has this, which was made then.
+/// Whether a document made at that time is unchanged since `If-Modified-Since`.
 fn is_unchanged_since(headers: &HeaderMap, made: Timestamp) -> bool {
     let asked = headers
         .get(IF_MODIFIED_SINCE)

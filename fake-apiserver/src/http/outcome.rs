@@ -1,8 +1,8 @@
 //! How a request was answered: the one place in which answers are reported and refusals become responses.
 
 use super::body::Body;
-use super::head::Head;
-use super::inflight::Hold;
+use super::head::RequestHead;
+use super::inflight::RequestHold;
 use super::negotiate::Accept;
 use super::respond::{self, Plain};
 use super::service::Service;
@@ -28,7 +28,7 @@ pub(super) struct Outcome {
 
 impl Outcome {
     /// An answer that the store had no part in.
-    pub(super) fn of(head: &Head, answer: Result<Rendered, Status>) -> Self {
+    pub(super) fn of(head: &RequestHead, answer: Result<Rendered, Status>) -> Self {
         Self {
             answer,
             accept: head.accept,
@@ -38,7 +38,11 @@ impl Outcome {
     }
 
     /// An answer to a request that the store has carried out.
-    pub(super) fn executed(head: &Head, answer: Result<Rendered, Status>, warnings: Vec<String>) -> Self {
+    pub(super) fn executed(
+        head: &RequestHead,
+        answer: Result<Rendered, Status>,
+        warnings: Vec<String>,
+    ) -> Self {
         Self {
             warnings,
             is_reported: true,
@@ -55,7 +59,7 @@ impl Outcome {
     }
 
     /// Reports the answer, unless the store has.
-    pub(super) fn report(&self, head: &Head, service: &Service) {
+    pub(super) fn report(&self, head: &RequestHead, service: &Service) {
         if self.is_reported {
             return;
         }
@@ -67,7 +71,7 @@ impl Outcome {
     }
 
     /// The response; what the request holds is let go when the answer has been taken.
-    pub(super) fn respond(self, head: &Head, hold: Hold) -> Response<Body> {
+    pub(super) fn respond(self, head: &RequestHead, hold: RequestHold) -> Response<Body> {
         match self.answer {
             Ok(Rendered::Plain(plain)) => plain.warned(&self.warnings).with(hold),
             Ok(Rendered::Watch(body)) => respond::watch(body, head.accept, &self.warnings),

@@ -1,6 +1,6 @@
 //! Bodies of requests: read within bounds and decoded, or taken off the connection unread.
 
-use super::negotiate::{self, Purpose};
+use super::body_reader::{self, Purpose};
 use crate::machinery::status::Status;
 use crate::observe::Verb;
 use crate::verbs::call::{Payload, Target};
@@ -14,14 +14,14 @@ use std::time::Duration;
 /// Bytes that a request body may have, as in the real server.
 const BODY_BYTES_MAX: usize = 3 * 1024 * 1024;
 
-/// Bytes of a body that are read though nobody wants them, and how long they are waited for.
+/// How many bytes of an unneeded body are read and dropped, and how long the server waits for them.
 const UNWANTED_BYTES: u64 = 256 * 1024;
 const UNWANTED_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Reads and decodes the body of a request, as far as its verb has one.
 pub(super) async fn read(request: Request<Incoming>, verb: Verb, target: &Target) -> Result<Payload, Status> {
-    let media = negotiate::content_type(request.headers());
-    let reader = match negotiate::reader(verb, &media) {
+    let media = body_reader::content_type(request.headers());
+    let reader = match body_reader::reader(verb, &media) {
         Ok(reader) => reader,
         Err(refusal) => {
             drain(request).await;

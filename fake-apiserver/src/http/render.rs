@@ -2,14 +2,14 @@
 //!
 //! Objects come rendered from the store. Does not know responses.
 
-use super::negotiate::{Accept, Form};
+use super::negotiate::{Accept, AnswerForm};
 use super::pieces::Pieces;
 use super::protobuf;
-use super::table::{columns, partial, printer, row, table};
+use super::table::{columns_of, definitions, partial, row, table};
 use crate::kinds::Kind;
-use crate::machinery::json;
+use crate::kinds::columns::is_null_when_empty;
 use crate::machinery::status::Status;
-use crate::machinery::yaml;
+use crate::machinery::{json, yaml};
 use crate::object::Object;
 use crate::verbs::call::Listing;
 use bytes::{BufMut, Bytes, BytesMut};
@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 /// One object, in the form that a reader asked for.
-pub(super) fn object_body(kind: &'static Kind, object: &Object, form: &Form) -> Result<Bytes, Status> {
+pub(super) fn object_body(kind: &'static Kind, object: &Object, form: &AnswerForm) -> Result<Bytes, Status> {
     Ok(match form.accept {
         Accept::Json | Accept::Yaml | Accept::Aggregated(_) => object.bytes().clone(),
         Accept::Protobuf => protobuf::object(object)?,
@@ -27,7 +27,7 @@ pub(super) fn object_body(kind: &'static Kind, object: &Object, form: &Form) -> 
             let rows = json!([row(kind, &object.document(), form, version, Timestamp::now())]);
             let metadata = json!({"resourceVersion": object.value["metadata"]["resourceVersion"]});
             bytes(&table(
-                &columns(printer(kind, &object.value)),
+                &definitions(columns_of(kind, &object.value)),
                 &rows,
                 &metadata,
                 version,
@@ -36,7 +36,7 @@ pub(super) fn object_body(kind: &'static Kind, object: &Object, form: &Form) -> 
     })
 }
 
-pub(super) fn list_body(kind: &'static Kind, listing: Listing, form: &Form) -> Result<Bytes, Status> {
+pub(super) fn list_body(kind: &'static Kind, listing: Listing, form: &AnswerForm) -> Result<Bytes, Status> {
     let metadata = list_metadata(&listing);
     Ok(match form.accept {
         Accept::Json | Accept::Yaml | Accept::Aggregated(_) => plain_list(kind, listing).whole(),
@@ -56,12 +56,17 @@ pub(super) fn list_body(kind: &'static Kind, listing: Listing, form: &Form) -> R
                 .iter()
                 .map(|o| row(kind, &o.document(), form, version, now))
                 .collect();
-            let rows = if rows.is_empty() && kind.printer.null_when_empty {
+            let rows = if rows.is_empty() && is_null_when_empty(kind.columns) {
                 Value::Null
             } else {
                 rows.into()
             };
-            bytes(&table(&columns(kind.printer), &rows, &metadata.into(), version))
+            bytes(&table(
+                &definitions(kind.columns),
+                &rows,
+                &metadata.into(),
+                version,
+            ))
         }
     })
 }

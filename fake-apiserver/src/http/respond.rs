@@ -4,8 +4,8 @@
 
 use super::body::Body;
 use super::gzip::Zipped;
-use super::inflight::Hold;
-use super::negotiate::{Accept, Form};
+use super::inflight::RequestHold;
+use super::negotiate::{Accept, AnswerForm};
 use super::pieces::Pieces;
 use super::render::{bytes, document_body, list_body, object_body, plain_list, prettier, yaml_body};
 use super::stream::WatchBody;
@@ -72,7 +72,7 @@ impl Plain {
     }
 
     /// The response to a request.
-    pub(super) fn with(self, hold: Hold) -> Response<Body> {
+    pub(super) fn with(self, hold: RequestHold) -> Response<Body> {
         let way = hold.answered();
         let mut response = Response::new(match self.list {
             list if self.is_zipped => Body::Zipped {
@@ -94,7 +94,7 @@ impl Plain {
 }
 
 /// Renders a success.
-pub(super) fn answer(kind: &'static Kind, answer: Answer, form: &Form) -> Result<Plain, Status> {
+pub(super) fn answer(kind: &'static Kind, answer: Answer, form: &AnswerForm) -> Result<Plain, Status> {
     let is_plain = matches!(form.accept, Accept::Json | Accept::Aggregated(_)) && !form.pretty;
     let mut list = None;
     let (code, body) = match answer {
@@ -142,7 +142,7 @@ pub(super) fn watch(body: Box<WatchBody>, accept: Accept, warnings: &[String]) -
 
 /// Renders a status.
 pub(super) fn status(status: &Status, accept: Accept, pretty: bool) -> Plain {
-    // Whoever wants metadata alone has not said that a status may come in protobuf.
+    // A client that accepts metadata in protobuf does not accept a Status in it.
     let accept = match accept {
         Accept::ProtobufMetadata(_) => Accept::Json,
         other => other,
@@ -225,7 +225,7 @@ pub(super) fn typed(code: u16, media: &'static str, text: impl Into<Bytes>) -> P
     }
 }
 
-/// What is answered while too many requests are being answered, in the words of the real server's filter.
+/// The answer when too many requests are in flight, with the text of the real server's filter.
 pub(super) fn too_many() -> Plain {
     let mut plain = text(429, "Too many requests, please try again later.\n");
     plain.headers.push((RETRY_AFTER, HeaderValue::from_static("1")));

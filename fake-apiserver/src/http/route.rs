@@ -1,4 +1,4 @@
-//! From method and path to what is asked for.
+//! From method and path to verb and target.
 //!
 //! Owns the shape of Kubernetes paths. Which resources there are comes from the kind table.
 
@@ -20,7 +20,7 @@ pub(super) enum Route {
         verb: Verb,
         target: Target,
     },
-    Special(Special),
+    NonResource(NonResource),
     /// A known place with nothing there, or a method that it does not take.
     Refused {
         verb: Verb,
@@ -32,7 +32,7 @@ pub(super) enum Route {
 }
 
 /// Paths that are no resources.
-pub(super) enum Special {
+pub(super) enum NonResource {
     /// One of the three endpoints of health, and what follows it.
     Health(&'static str, Vec<String>),
     Metrics,
@@ -45,7 +45,7 @@ pub(super) enum Special {
     OpenApi(Option<String>),
 }
 
-/// The endpoints that tell how the server is.
+/// The endpoints of health.
 const HEALTH: [&str; 3] = ["healthz", "livez", "readyz"];
 
 impl Route {
@@ -65,21 +65,21 @@ impl Route {
         };
         let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
         match segments.as_slice() {
-            [] => Self::Special(Special::Paths),
+            [] => Self::NonResource(NonResource::Paths),
             [first, rest @ ..] if let Some(which) = HEALTH.iter().find(|known| *known == first) => {
                 let rest = rest.iter().map(|part| (*part).to_owned()).collect();
-                Self::Special(Special::Health(which, rest))
+                Self::NonResource(NonResource::Health(which, rest))
             }
-            ["metrics"] => Self::Special(Special::Metrics),
-            ["version"] => Self::Special(Special::Version),
-            ["openapi", "v2"] => Self::Special(Special::Swagger),
-            ["openapi", "v3"] => Self::Special(Special::OpenApi(None)),
-            ["openapi", "v3", rest @ ..] => Self::Special(Special::OpenApi(Some(rest.join("/")))),
-            ["api"] => Self::Special(Special::Discovery(DiscoveryDocument::Core)),
-            ["apis"] => Self::Special(Special::Discovery(DiscoveryDocument::Groups)),
+            ["metrics"] => Self::NonResource(NonResource::Metrics),
+            ["version"] => Self::NonResource(NonResource::Version),
+            ["openapi", "v2"] => Self::NonResource(NonResource::Swagger),
+            ["openapi", "v3"] => Self::NonResource(NonResource::OpenApi(None)),
+            ["openapi", "v3", rest @ ..] => Self::NonResource(NonResource::OpenApi(Some(rest.join("/")))),
+            ["api"] => Self::NonResource(NonResource::Discovery(DiscoveryDocument::Core)),
+            ["apis"] => Self::NonResource(NonResource::Discovery(DiscoveryDocument::Groups)),
             ["api", version, rest @ ..] => Self::versioned(method, params, "", version, rest),
             ["apis", group] => match known_group(group) {
-                Some(group) => Self::Special(Special::Discovery(DiscoveryDocument::Group(group))),
+                Some(group) => Self::NonResource(NonResource::Discovery(DiscoveryDocument::Group(group))),
                 None => Self::Unknown,
             },
             ["apis", group, version, rest @ ..] => Self::versioned(method, params, group, version, rest),
@@ -100,7 +100,7 @@ impl Route {
             return nothing();
         };
         match rest {
-            [] => Self::Special(Special::Discovery(DiscoveryDocument::Resources(
+            [] => Self::NonResource(NonResource::Discovery(DiscoveryDocument::Resources(
                 sample.group,
                 sample.version,
             ))),
@@ -140,7 +140,7 @@ impl Route {
                     status: Status::no_such_resource(),
                 },
             },
-            Self::Special(Special::Discovery(DiscoveryDocument::Resources(group, version)))
+            Self::NonResource(NonResource::Discovery(DiscoveryDocument::Resources(group, version)))
                 if !served::has(group, Some(version), profile) =>
             {
                 Self::Refused {
@@ -149,7 +149,7 @@ impl Route {
                     status: Status::no_such_resource(),
                 }
             }
-            Self::Special(Special::Discovery(DiscoveryDocument::Group(group)))
+            Self::NonResource(NonResource::Discovery(DiscoveryDocument::Group(group)))
                 if !served::has(group, None, profile) =>
             {
                 Self::Unknown
@@ -161,7 +161,7 @@ impl Route {
     pub(super) fn verb(&self) -> Verb {
         match self {
             Self::Resource { verb, .. } | Self::Refused { verb, .. } => *verb,
-            Self::Special(_) | Self::Unknown => Verb::Get,
+            Self::NonResource(_) | Self::Unknown => Verb::Get,
         }
     }
 
@@ -169,7 +169,7 @@ impl Route {
         match self {
             Self::Resource { target, .. } => Some(target.path()),
             Self::Refused { resource, .. } => resource.clone(),
-            Self::Special(_) | Self::Unknown => None,
+            Self::NonResource(_) | Self::Unknown => None,
         }
     }
 
@@ -178,8 +178,11 @@ impl Route {
         Offer {
             text: matches!(
                 self,
-                Self::Special(
-                    Special::Health(..) | Special::Metrics | Special::Swagger | Special::OpenApi(_)
+                Self::NonResource(
+                    NonResource::Health(..)
+                        | NonResource::Metrics
+                        | NonResource::Swagger
+                        | NonResource::OpenApi(_)
                 ) | Self::Unknown
             ),
             list: matches!(self.verb(), Verb::List | Verb::Watch),
@@ -188,7 +191,7 @@ impl Route {
             stream: self.verb() == Verb::Watch,
             kind: match self {
                 Self::Resource { target, .. } => Some(target.kind),
-                Self::Special(_) | Self::Refused { .. } | Self::Unknown => None,
+                Self::NonResource(_) | Self::Refused { .. } | Self::Unknown => None,
             },
         }
     }
@@ -226,7 +229,8 @@ impl Route {
 }
 
 impl ResourcePath {
-    /// Reads a request line as the newest release does: what is asked for, and how. `query` is what follows the `?`. None: the path
+    /// Reads a request line as the newest release does: what is asked for, and how. `query` is what follows the `?`.
+    /// None: the path
     /// is no resource, or no method of it.
     pub fn of_request(method: &str, path: &str, query: &str) -> Option<(Verb, Self)> {
         let method = Method::from_bytes(method.as_bytes()).ok()?;

@@ -2,11 +2,11 @@
 //!
 //! Owns timers and frames. What is sent and in which order is the watcher's business.
 
-use super::negotiate::{Accept, Form};
+use super::negotiate::{Accept, AnswerForm};
 use super::render::{bytes, document_body, object_body};
 use super::table;
 use crate::http::metrics::Flight;
-use crate::kinds::Kind;
+use crate::kinds::{Kind, columns};
 use crate::machinery::status::Status;
 use crate::observe::WatchEnd;
 use crate::protobuf::watch_frame;
@@ -42,8 +42,8 @@ pub(super) struct WatchBody {
     source: Source,
     bookmarks: bool,
     marks_end: bool,
-    form: Form,
-    /// Nothing was sent yet: the next table says what its columns are.
+    form: AnswerForm,
+    /// Nothing was sent yet: the next table carries the column definitions.
     first: bool,
     deadline: Pin<Box<Sleep>>,
     bookmark: Pin<Box<Sleep>>,
@@ -76,7 +76,7 @@ impl WatchBody {
         store: Arc<Store>,
         kind: &'static Kind,
         plan: WatchPlan,
-        form: Form,
+        form: AnswerForm,
         stop: CancellationToken,
         client: Arc<str>,
         flight: Flight,
@@ -192,7 +192,7 @@ impl WatchBody {
             Ok(out.freeze())
         };
         match &event.frames {
-            // Only the first table of a stream says what its columns are.
+            // Only the first table of a stream carries the column definitions.
             Some(frames) if !(first && matches!(form.accept, Accept::Table(_))) => {
                 let form = FrameForm {
                     kind,
@@ -221,7 +221,7 @@ impl WatchBody {
                 "kind": "Table", "apiVersion": format!("meta.k8s.io/{version}"),
                 "metadata": {"resourceVersion": revision.to_string()},
                 "columnDefinitions": null,
-                "rows": [{"cells": (self.kind.printer.row)(&nothing(), Timestamp::now()), "object": {
+                "rows": [{"cells": columns::row(self.kind.columns, &nothing(), Timestamp::now()), "object": {
                     "kind": "PartialObjectMetadata", "apiVersion": format!("meta.k8s.io/{version}"), "metadata": metadata,
                 }}],
             }),

@@ -1,19 +1,29 @@
 //! Objects as people and some controllers look at them: tables, and metadata alone.
 //!
-//! Owns the form of both. What the cells of a kind hold is said by its printer.
+//! Owns the form of both. What the cells of a kind hold is in its row.
 
-use super::negotiate::Form;
+use super::negotiate::AnswerForm;
 use crate::kinds::Kind;
-use crate::kinds::columns::{self, Column, Printer};
+use crate::kinds::columns::{self, Column};
 use crate::object::Object;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-/// A table of one row, for a watch: only the first says what the columns are.
-pub(super) fn event(kind: &'static Kind, object: &Object, form: &Form, version: &str, first: bool) -> Value {
+/// A table of one row, for a watch: only the first carries the column definitions.
+pub(super) fn event(
+    kind: &'static Kind,
+    object: &Object,
+    form: &AnswerForm,
+    version: &str,
+    first: bool,
+) -> Value {
     let rows = json!([row(kind, &object.document(), form, version, Timestamp::now())]);
     let metadata = json!({"resourceVersion": object.value["metadata"]["resourceVersion"]});
-    let columns = if first { columns(kind.printer) } else { Value::Null };
+    let columns = if first {
+        definitions(kind.columns)
+    } else {
+        Value::Null
+    };
     table(&columns, &rows, &metadata, version)
 }
 
@@ -25,19 +35,31 @@ pub(super) fn partial(object: &Value, version: &str) -> Value {
     })
 }
 
-pub(super) fn columns(printer: &Printer) -> Value {
+/// The definitions of columns.
+pub(super) fn definitions(columns: &[Column]) -> Value {
     let definition = |column: &Column| {
-        let Column(name, kind, format, priority) = column;
-        json!({"name": name, "type": kind, "format": format, "description": name, "priority": priority})
+        json!({
+            "name": column.name,
+            "type": column.of,
+            "format": column.format,
+            "description": column.name,
+            "priority": column.priority,
+        })
     };
-    printer.columns.iter().map(definition).collect()
+    columns.iter().map(definition).collect()
 }
 
-pub(super) fn row(kind: &'static Kind, object: &Value, form: &Form, version: &str, now: Timestamp) -> Value {
-    // Printers read the stored form.
+pub(super) fn row(
+    kind: &'static Kind,
+    object: &Value,
+    form: &AnswerForm,
+    version: &str,
+    now: Timestamp,
+) -> Value {
+    // Cells are filled from the stored form.
     let stored = kind.view.map(|view| (view.to_stored)(object));
     let stored = stored.as_ref().unwrap_or(object);
-    let mut row = json!({"cells": (printer(kind, object).row)(stored, now)});
+    let mut row = json!({"cells": columns::row(columns_of(kind, object), stored, now)});
     match form.include_object.as_str() {
         "None" => row["object"] = Value::Null,
         "Object" => row["object"] = object.clone(),
@@ -56,10 +78,10 @@ pub(super) fn table(columns: &Value, rows: &Value, metadata: &Value, version: &s
     })
 }
 
-/// What prints an object: a subresource may have a form of its own.
-pub(super) fn printer(kind: &'static Kind, object: &Value) -> &'static Printer {
+/// The columns of an object: a subresource may have a form of its own.
+pub(super) fn columns_of(kind: &'static Kind, object: &Value) -> &'static [Column] {
     match object["kind"].as_str() {
-        Some("Scale") => &columns::SCALE,
-        _ => kind.printer,
+        Some("Scale") => columns::SCALE,
+        _ => kind.columns,
     }
 }

@@ -1,4 +1,4 @@
-//! `Warning` headers: what an answer tells beside its content.
+//! `Warning` headers: remarks that an answer carries beside its content.
 
 use hyper::header::{HeaderName, HeaderValue, WARNING};
 use std::collections::HashSet;
@@ -15,7 +15,7 @@ pub(super) fn headers(warnings: &[String]) -> impl Iterator<Item = (HeaderName, 
     let mut seen = HashSet::new();
     let warnings: Vec<&String> = warnings.iter().filter(|text| seen.insert(*text)).collect();
     let total: usize = warnings.iter().map(|text| text.chars().count()).sum();
-    // Many long ones are cut, and what is beyond that is not told.
+    // Where there are many long ones, each is cut, and those beyond the bound are left out.
     let most = if total > WARNINGS_MAX {
         WARNING_MAX
     } else {

@@ -1,8 +1,11 @@
-//! admissionregistration.k8s.io: policies and webhooks, stored and shown. None of them is ever asked.
+//! admissionregistration.k8s.io: policies and webhooks, stored and shown. None of them is ever called.
 
 use super::{Generation, Kind, PLAIN};
 use crate::config::release::Life;
-use crate::kinds::columns;
+use crate::kinds::columns::Cell::{Of, Text};
+use crate::kinds::columns::{AGE, Cell, Column, NAME, integer, text};
+use crate::machinery::json;
+use serde_json::Value;
 
 const REGISTRATION: Kind = Kind {
     group: "admissionregistration.k8s.io",
@@ -20,7 +23,12 @@ pub(super) static MUTATING_ADMISSION_POLICY: Kind = Kind {
     kind: "MutatingAdmissionPolicy",
     plural: "mutatingadmissionpolicies",
     singular: "mutatingadmissionpolicy",
-    printer: &columns::MUTATING_POLICY,
+    columns: &[
+        NAME,
+        integer("Mutations", Cell::Count("/spec/mutations")),
+        text("ParamKind", Of(parameters)),
+        AGE,
+    ],
     life: Life::since(36),
     ..REGISTRATION
 };
@@ -31,7 +39,7 @@ pub(super) static MUTATING_ADMISSION_POLICY_BINDING: Kind = Kind {
     kind: "MutatingAdmissionPolicyBinding",
     plural: "mutatingadmissionpolicybindings",
     singular: "mutatingadmissionpolicybinding",
-    printer: &columns::POLICY_BINDING,
+    columns: POLICY_BINDING,
     life: Life::since(36),
     ..REGISTRATION
 };
@@ -41,7 +49,7 @@ pub(super) static MUTATING_WEBHOOK_CONFIGURATION: Kind = Kind {
     kind: "MutatingWebhookConfiguration",
     plural: "mutatingwebhookconfigurations",
     singular: "mutatingwebhookconfiguration",
-    printer: &columns::WEBHOOKS,
+    columns: WEBHOOKS,
     ..REGISTRATION
 };
 
@@ -50,7 +58,12 @@ pub(super) static VALIDATING_ADMISSION_POLICY: Kind = Kind {
     plural: "validatingadmissionpolicies",
     singular: "validatingadmissionpolicy",
     status: true,
-    printer: &columns::VALIDATING_POLICY,
+    columns: &[
+        NAME,
+        integer("Validations", Cell::Count("/spec/validations")),
+        text("ParamKind", Of(parameters)),
+        AGE,
+    ],
     life: Life::since(30),
     ..REGISTRATION
 };
@@ -59,7 +72,7 @@ pub(super) static VALIDATING_ADMISSION_POLICY_BINDING: Kind = Kind {
     kind: "ValidatingAdmissionPolicyBinding",
     plural: "validatingadmissionpolicybindings",
     singular: "validatingadmissionpolicybinding",
-    printer: &columns::POLICY_BINDING,
+    columns: POLICY_BINDING,
     life: Life::since(30),
     ..REGISTRATION
 };
@@ -69,6 +82,34 @@ pub(super) static VALIDATING_WEBHOOK_CONFIGURATION: Kind = Kind {
     kind: "ValidatingWebhookConfiguration",
     plural: "validatingwebhookconfigurations",
     singular: "validatingwebhookconfiguration",
-    printer: &columns::WEBHOOKS,
+    columns: WEBHOOKS,
     ..REGISTRATION
 };
+
+/// What the parameters of a policy are.
+fn parameters(policy: &Value) -> Value {
+    let of = &policy["spec"]["paramKind"];
+    if !of.is_object() {
+        return "<unset>".into();
+    }
+    format!("{}/{}", json::string(of, "apiVersion"), json::string(of, "kind")).into()
+}
+
+static POLICY_BINDING: &[Column] = &[
+    NAME,
+    text("PolicyName", Text("/spec/policyName")),
+    text("ParamRef", Of(parameter_reference)),
+    AGE,
+];
+
+static WEBHOOKS: &[Column] = &[NAME, integer("Webhooks", Cell::Count("/webhooks")), AGE];
+
+fn parameter_reference(binding: &Value) -> Value {
+    let reference = &binding["spec"]["paramRef"];
+    let word = |field: &str| reference[field].as_str().filter(|word| !word.is_empty());
+    match (word("namespace"), word("name")) {
+        (Some(namespace), name) => format!("{namespace}/{}", name.unwrap_or("*")).into(),
+        (None, name) if reference.is_object() => name.unwrap_or("*").into(),
+        (None, _) => "<unset>".into(),
+    }
+}

@@ -2,8 +2,7 @@
 //!
 //! Rules and texts follow kube-apiserver 1.36.
 
-use super::{Hooks, Kind, NO_HOOKS, PLAIN, View};
-use super::{outdated, selectors, shown};
+use super::{Hooks, Kind, NO_HOOKS, PLAIN, View, outdated, selectors, shown};
 use crate::config::release::{Gate, Life};
 use crate::kinds::columns;
 use crate::machinery::faults::Faults;
@@ -31,7 +30,7 @@ const ALL_VERSIONS: Kind = Kind {
         warn: |new, _| outdated::label_selector(&new["nodeTopology"], "nodeTopology"),
         ..NO_HOOKS
     },
-    printer: &columns::NAME_AND_CREATION,
+    columns: columns::NAME_AND_CREATION,
     ..PLAIN
 };
 

@@ -1,10 +1,14 @@
 //! certificates.k8s.io: requests are stored and shown; nothing signs them.
 
-use super::core::not_supported;
-use super::{Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Subresource};
+use super::row::not_supported;
+use super::{Hooks, Kind, NO_HOOKS, PLAIN, Subresource};
 use crate::config::release::Life;
-use crate::kinds::columns;
+use crate::kinds::columns::Cell::{At, Of, Text};
+use crate::kinds::columns::{AGE, NAME, condition, since, text};
 use crate::machinery::json;
+use crate::machinery::selector::selectable;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
 
 pub(super) static CERTIFICATE_SIGNING_REQUEST: Kind = Kind {
     kind: "CertificateSigningRequest",
@@ -15,21 +19,43 @@ pub(super) static CERTIFICATE_SIGNING_REQUEST: Kind = Kind {
     namespaced: false,
     status: true,
     subresources: &[Subresource::Approval],
-    selectable: &[Selectable {
-        label: "spec.signerName",
-        pointers: &["/spec/signerName"],
-    }],
+    selectable: &[selectable("spec.signerName", &["/spec/signerName"])],
     unknown_label: not_supported,
     hooks: Hooks {
         create: |object, _| {
-            // Who asks is never taken from the request. Hooks do not know who does, so it stays empty.
+            // The requestor is never taken from the body, and hooks do not know the user: it stays empty.
             for field in ["username", "uid", "groups", "extra"] {
                 json::member(object, "spec").remove(field);
             }
         },
         ..NO_HOOKS
     },
-    printer: &columns::SIGNING_REQUEST,
+    columns: &[
+        NAME,
+        AGE,
+        text("SignerName", Text("/spec/signerName")),
+        text("Requestor", Text("/spec/username")),
+        text("RequestedDuration", At(requested_duration)),
+        text("Condition", Of(decision)),
+    ],
     life: Life::since(19),
     ..PLAIN
 };
+
+fn requested_duration(request: &Value, now: Timestamp) -> Value {
+    let seconds = request["spec"]["expirationSeconds"].as_i64();
+    let end = seconds.and_then(|seconds| now.checked_add(SignedDuration::from_secs(seconds)).ok());
+    end.map_or_else(|| "<none>".into(), |end| since(&now.to_string(), end).into())
+}
+
+fn decision(request: &Value) -> Value {
+    let decided = ["Approved", "Denied", "Failed"].into_iter();
+    let mut states: Vec<&str> = decided.filter(|of| condition(request, of).is_some()).collect();
+    if states.is_empty() {
+        states.push("Pending");
+    }
+    if !json::string(&request["status"], "certificate").is_empty() {
+        states.push("Issued");
+    }
+    states.join(",").into()
+}

@@ -1,13 +1,15 @@
 //! Kinds of the core group that configure pods and namespaces: stored and shown. Limits and quotas are not enforced.
 
-use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, pod};
+use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, pod};
 use crate::kinds::columns;
+use crate::kinds::columns::Cell::{Labels, Of, Text};
+use crate::kinds::columns::{AGE, Cell, NAME, containers, count, first, integer, or, text};
 use crate::machinery::faults::Faults;
-use crate::machinery::json;
-use crate::machinery::names;
+use crate::machinery::selector::selectable;
+use crate::machinery::{json, names};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 pub(crate) static CONFIG_MAP: Kind = Kind {
     kind: "ConfigMap",
@@ -19,7 +21,11 @@ pub(crate) static CONFIG_MAP: Kind = Kind {
         validate_update: immutable_update,
         ..NO_HOOKS
     },
-    printer: &columns::CONFIG_MAP,
+    columns: &[
+        NAME,
+        text("Data", Of(|o| json!(count(&o["data"]) + count(&o["binaryData"])))),
+        AGE,
+    ],
     ..PLAIN
 };
 
@@ -33,11 +39,13 @@ pub(super) static SECRET: Kind = Kind {
         validate_update: secret_validate_update,
         ..NO_HOOKS
     },
-    selectable: &[Selectable {
-        label: "type",
-        pointers: &["/type"],
-    }],
-    printer: &columns::SECRET,
+    selectable: &[selectable("type", &["/type"])],
+    columns: &[
+        NAME,
+        text("Type", Text("/type")),
+        integer("Data", Cell::Count("/data")),
+        AGE,
+    ],
     ..PLAIN
 };
 
@@ -152,7 +160,7 @@ pub(super) static ENDPOINTS: Kind = Kind {
     short_names: &["ep"],
     create_on_update: true,
     deprecation: Some((33, "discovery.k8s.io/v1 EndpointSlice")),
-    printer: &columns::ENDPOINTS,
+    columns: &[NAME, text("Endpoints", Of(endpoints)), AGE],
     ..PLAIN
 };
 
@@ -162,7 +170,7 @@ pub(super) static LIMIT_RANGE: Kind = Kind {
     singular: "limitrange",
     short_names: &["limits"],
     create_on_update: true,
-    printer: &columns::NAME_AND_CREATION,
+    columns: columns::NAME_AND_CREATION,
     caveat: Some("limits are stored here, and not enforced"),
     ..PLAIN
 };
@@ -182,7 +190,18 @@ pub(super) static POD_TEMPLATE: Kind = Kind {
         },
         ..NO_HOOKS
     },
-    printer: &columns::POD_TEMPLATE,
+    columns: &[
+        NAME,
+        text(
+            "Containers",
+            Of(|o| containers(&o["template"]["spec"]["containers"], "name")),
+        ),
+        text(
+            "Images",
+            Of(|o| containers(&o["template"]["spec"]["containers"], "image")),
+        ),
+        text("Pod Labels", Labels("/template/metadata/labels")),
+    ],
     ..PLAIN
 };
 
@@ -193,7 +212,49 @@ pub(super) static RESOURCE_QUOTA: Kind = Kind {
     short_names: &["quota"],
     status: true,
     returns_deleted: true,
-    printer: &columns::RESOURCE_QUOTA,
+    columns: &[
+        NAME,
+        text("Request", Of(|o| quota(o, false))),
+        text("Limit", Of(|o| quota(o, true))),
+        AGE,
+    ],
     caveat: Some("quotas are stored here, and not enforced"),
     ..PLAIN
 };
+
+/// How many addresses a cell shows.
+const ADDRESSES_SHOWN: usize = 3;
+
+fn endpoints(endpoints: &Value) -> Value {
+    let all: Vec<String> = json::list(&endpoints["subsets"])
+        .iter()
+        .flat_map(addresses)
+        .collect();
+    or(&first(&all, ADDRESSES_SHOWN, ","), "<none>")
+}
+
+/// Every address of a subset with every port.
+fn addresses(subset: &Value) -> Vec<String> {
+    let ports = json::list(&subset["ports"]);
+    let addresses = json::list(&subset["addresses"]).iter();
+    let addresses = addresses.filter_map(|address| address["ip"].as_str());
+    let with_ports = |ip: &str| match ports {
+        [] => vec![ip.to_owned()],
+        ports => ports
+            .iter()
+            .map(|port| format!("{ip}:{}", port["port"]))
+            .collect(),
+    };
+    addresses.flat_map(with_ports).collect()
+}
+
+/// What is used and what is there, of limits or of requests.
+fn quota(quota: &Value, of_limits: bool) -> Value {
+    let all = json::pairs(&quota["status"]["hard"]);
+    let meant = all.filter(|(resource, _)| resource.starts_with("limits.") == of_limits);
+    let shown = meant.map(|(resource, hard)| {
+        let used = quota["status"]["used"][resource].as_str().unwrap_or("0");
+        format!("{resource}: {used}/{hard}")
+    });
+    shown.collect::<Vec<_>>().join(", ").into()
+}

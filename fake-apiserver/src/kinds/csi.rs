@@ -5,11 +5,11 @@
 use super::volume::driver_name;
 use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Setting, View};
 use crate::config::release::{Gate, Life, Profile};
-use crate::kinds::columns;
+use crate::kinds::columns::Cell::{Join, Of, Plain};
+use crate::kinds::columns::{AGE, Cell, NAME, boolean, integer, or, text};
 use crate::kinds::token_lifetime;
 use crate::machinery::faults::Faults;
-use crate::machinery::json;
-use crate::machinery::names;
+use crate::machinery::{json, names};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 
@@ -38,7 +38,16 @@ const ANY_CSI_DRIVER: Kind = Kind {
         warn: driver_warn,
         ..NO_HOOKS
     },
-    printer: &columns::CSI_DRIVER,
+    columns: &[
+        NAME,
+        boolean("AttachRequired", Plain("/spec/attachRequired")),
+        boolean("PodInfoOnMount", Plain("/spec/podInfoOnMount")),
+        boolean("StorageCapacity", Plain("/spec/storageCapacity")),
+        text("TokenRequests", Of(audiences)),
+        boolean("RequiresRepublish", Plain("/spec/requiresRepublish")),
+        text("Modes", Join("/spec/volumeLifecycleModes", "")),
+        AGE,
+    ],
     ..PLAIN
 };
 
@@ -215,7 +224,7 @@ pub(super) static CSI_NODE: Kind = Kind {
         validate_update: node_validate_update,
         ..NO_HOOKS
     },
-    printer: &columns::CSI_NODE,
+    columns: &[NAME, integer("Drivers", Cell::Count("/spec/drivers")), AGE],
     ..PLAIN
 };
 
@@ -270,4 +279,13 @@ fn node_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
 
 fn drivers(object: &Value) -> &[Value] {
     json::list(&object["spec"]["drivers"])
+}
+
+/// The audiences of the tokens that a driver requests.
+fn audiences(driver: &Value) -> Value {
+    let requests = json::list(&driver["spec"]["tokenRequests"]).iter();
+    let audiences: Vec<&str> = requests
+        .filter_map(|request| request["audience"].as_str())
+        .collect();
+    or(&audiences.join(","), "<unset>")
 }

@@ -1,12 +1,14 @@
 //! Events: stored once in the form of the core group, shown in that of events.k8s.io as well.
 
-use super::core::not_supported;
-use super::{Hooks, Kind, NO_HOOKS, PLAIN, Selectable, View, shown};
+use super::row::not_supported;
+use super::{Hooks, Kind, NO_HOOKS, PLAIN, View, shown};
 use crate::config::release::Life;
-use crate::kinds::columns;
+use crate::kinds::columns::Cell::{At, Of, Text};
+use crate::kinds::columns::{Column, NAME, since, text, wide};
 use crate::machinery::faults::Faults;
-use crate::machinery::meta;
-use crate::machinery::names;
+use crate::machinery::selector::selectable;
+use crate::machinery::{json, metadata, names};
+use jiff::Timestamp;
 use serde_json::Value;
 
 /// How fields are called in the core group and in events.k8s.io. What is not listed has one name.
@@ -32,53 +34,23 @@ pub(super) static EVENT: Kind = Kind {
         ..NO_HOOKS
     },
     selectable: &[
-        Selectable {
-            label: "involvedObject.kind",
-            pointers: &["/involvedObject/kind"],
-        },
-        Selectable {
-            label: "involvedObject.namespace",
-            pointers: &["/involvedObject/namespace"],
-        },
-        Selectable {
-            label: "involvedObject.name",
-            pointers: &["/involvedObject/name"],
-        },
-        Selectable {
-            label: "involvedObject.uid",
-            pointers: &["/involvedObject/uid"],
-        },
-        Selectable {
-            label: "involvedObject.apiVersion",
-            pointers: &["/involvedObject/apiVersion"],
-        },
-        Selectable {
-            label: "involvedObject.resourceVersion",
-            pointers: &["/involvedObject/resourceVersion"],
-        },
-        Selectable {
-            label: "involvedObject.fieldPath",
-            pointers: &["/involvedObject/fieldPath"],
-        },
-        Selectable {
-            label: "reason",
-            pointers: &["/reason"],
-        },
-        Selectable {
-            label: "reportingComponent",
-            pointers: &["/reportingComponent"],
-        },
-        Selectable {
-            label: "source",
-            pointers: &["/source/component", "/reportingComponent"],
-        },
-        Selectable {
-            label: "type",
-            pointers: &["/type"],
-        },
+        selectable("involvedObject.kind", &["/involvedObject/kind"]),
+        selectable("involvedObject.namespace", &["/involvedObject/namespace"]),
+        selectable("involvedObject.name", &["/involvedObject/name"]),
+        selectable("involvedObject.uid", &["/involvedObject/uid"]),
+        selectable("involvedObject.apiVersion", &["/involvedObject/apiVersion"]),
+        selectable(
+            "involvedObject.resourceVersion",
+            &["/involvedObject/resourceVersion"],
+        ),
+        selectable("involvedObject.fieldPath", &["/involvedObject/fieldPath"]),
+        selectable("reason", &["/reason"]),
+        selectable("reportingComponent", &["/reportingComponent"]),
+        selectable("source", &["/source/component", "/reportingComponent"]),
+        selectable("type", &["/type"]),
     ],
     unknown_label: not_supported,
-    printer: &columns::EVENT,
+    columns: EVENT_COLUMNS,
     ..PLAIN
 };
 
@@ -86,46 +58,16 @@ pub(super) static EVENT: Kind = Kind {
 pub(super) static EVENT_VIEW: Kind = Kind {
     group: "events.k8s.io",
     selectable: &[
-        Selectable {
-            label: "regarding.kind",
-            pointers: &["/involvedObject/kind"],
-        },
-        Selectable {
-            label: "regarding.namespace",
-            pointers: &["/involvedObject/namespace"],
-        },
-        Selectable {
-            label: "regarding.name",
-            pointers: &["/involvedObject/name"],
-        },
-        Selectable {
-            label: "regarding.uid",
-            pointers: &["/involvedObject/uid"],
-        },
-        Selectable {
-            label: "regarding.apiVersion",
-            pointers: &["/involvedObject/apiVersion"],
-        },
-        Selectable {
-            label: "regarding.resourceVersion",
-            pointers: &["/involvedObject/resourceVersion"],
-        },
-        Selectable {
-            label: "regarding.fieldPath",
-            pointers: &["/involvedObject/fieldPath"],
-        },
-        Selectable {
-            label: "reason",
-            pointers: &["/reason"],
-        },
-        Selectable {
-            label: "reportingController",
-            pointers: &["/reportingComponent"],
-        },
-        Selectable {
-            label: "type",
-            pointers: &["/type"],
-        },
+        selectable("regarding.kind", &["/involvedObject/kind"]),
+        selectable("regarding.namespace", &["/involvedObject/namespace"]),
+        selectable("regarding.name", &["/involvedObject/name"]),
+        selectable("regarding.uid", &["/involvedObject/uid"]),
+        selectable("regarding.apiVersion", &["/involvedObject/apiVersion"]),
+        selectable("regarding.resourceVersion", &["/involvedObject/resourceVersion"]),
+        selectable("regarding.fieldPath", &["/involvedObject/fieldPath"]),
+        selectable("reason", &["/reason"]),
+        selectable("reportingController", &["/reportingComponent"]),
+        selectable("type", &["/type"]),
     ],
     hooks: Hooks {
         validate: event_view_validate,
@@ -145,7 +87,7 @@ pub(super) static EVENT_VIEW: Kind = Kind {
     short_names: &["ev"],
     create_on_update: true,
     unknown_label: not_supported,
-    printer: &columns::EVENT,
+    columns: EVENT_COLUMNS,
     life: Life::since(19),
     ..PLAIN
 };
@@ -167,7 +109,7 @@ const MESSAGE_MAX: usize = 1024;
 /// The rules that hold for all events (`legacyValidateEvent`). Those without a time are of the old kind.
 fn validate(object: &Value, controller: &str, faults: &mut Faults) {
     let text = |field: &str| object[field].as_str().unwrap_or_default();
-    let namespace = meta::text(object, "namespace");
+    let namespace = metadata::text(object, "namespace");
     let of = object["involvedObject"]["namespace"].as_str().unwrap_or_default();
     let is_old = object["eventTime"].is_null();
     let fits = match (is_old, of.is_empty()) {
@@ -309,4 +251,62 @@ fn renamed(object: &Value, rename: impl Fn(&str) -> Option<&'static str>) -> Val
     members
         .map(|(name, value)| (rename(name).unwrap_or(name).to_owned(), value.clone()))
         .collect()
+}
+
+static EVENT_COLUMNS: &[Column] = &[
+    text(
+        "Last Seen",
+        At(|o, now| {
+            event_time(
+                o,
+                &["/series/lastObservedTime", "/lastTimestamp", "/eventTime"],
+                now,
+            )
+        }),
+    ),
+    text("Type", Text("/type")),
+    text("Reason", Text("/reason")),
+    text("Object", Of(event_object)),
+    wide("Subobject", Text("/involvedObject/fieldPath")),
+    wide("Source", Of(event_source)),
+    text("Message", Of(|o| json::string(o, "message").trim().into())),
+    wide(
+        "First Seen",
+        At(|o, now| event_time(o, &["/firstTimestamp", "/eventTime"], now)),
+    ),
+    wide("Count", Of(event_count)),
+    Column { priority: 1, ..NAME },
+];
+
+/// The time since the first of some fields that is set.
+fn event_time(event: &Value, pointers: &[&str], now: Timestamp) -> Value {
+    let mut times = pointers
+        .iter()
+        .filter_map(|pointer| event.pointer(pointer)?.as_str());
+    times
+        .next()
+        .map_or_else(|| "<unknown>".into(), |time| since(time, now).into())
+}
+
+fn event_object(event: &Value) -> Value {
+    let of = &event["involvedObject"];
+    format!(
+        "{}/{}",
+        json::string(of, "kind").to_lowercase(),
+        json::string(of, "name")
+    )
+    .into()
+}
+
+fn event_source(event: &Value) -> Value {
+    let component = event["source"]["component"].as_str();
+    component
+        .or(event["reportingComponent"].as_str())
+        .unwrap_or_default()
+        .into()
+}
+
+fn event_count(event: &Value) -> Value {
+    let count = event["series"]["count"].as_i64().or(event["count"].as_i64());
+    count.unwrap_or(1).max(1).to_string().into()
 }

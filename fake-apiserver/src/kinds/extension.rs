@@ -2,7 +2,11 @@
 
 use super::{Generation, Kind, PLAIN};
 use crate::kinds::columns;
+use crate::kinds::columns::Cell::Of;
+use crate::kinds::columns::{AGE, NAME, condition, or, text};
+use crate::machinery::json;
 use crate::machinery::names::Complaints;
+use serde_json::Value;
 
 const EXTENSION: Kind = Kind {
     categories: &["api-extensions"],
@@ -24,7 +28,7 @@ pub(super) static CUSTOM_RESOURCE_DEFINITION: Kind = Kind {
     group: "apiextensions.k8s.io",
     short_names: &["crd", "crds"],
     generation: Generation::FromCreation,
-    printer: &columns::NAME_AND_CREATION,
+    columns: columns::NAME_AND_CREATION,
     caveat: Some(
         "custom resources are not served here: the definition is stored, and will not be established",
     ),
@@ -37,7 +41,36 @@ pub(super) static API_SERVICE: Kind = Kind {
     singular: "apiservice",
     group: "apiregistration.k8s.io",
     name_rule: any_name,
-    printer: &columns::API_SERVICE,
+    columns: &[
+        NAME,
+        text("Service", Of(served_by)),
+        text("Available", Of(availability)),
+        AGE,
+    ],
     caveat: Some("aggregated APIs are not served here: the object is stored, and will not be available"),
     ..EXTENSION
 };
+
+fn served_by(api: &Value) -> Value {
+    let service = &api["spec"]["service"];
+    match service.is_object() {
+        true => format!(
+            "{}/{}",
+            json::string(service, "namespace"),
+            json::string(service, "name")
+        )
+        .into(),
+        false => "Local".into(),
+    }
+}
+
+fn availability(api: &Value) -> Value {
+    let Some(condition) = condition(api, "Available") else {
+        return "Unknown".into();
+    };
+    let status = json::string(condition, "status");
+    match condition["reason"].as_str() {
+        Some(reason) if status != "True" => format!("{status} ({reason})").into(),
+        _ => or(status, "Unknown"),
+    }
+}

@@ -2,7 +2,9 @@
 
 use super::{Generation, Kind, PLAIN};
 use crate::config::release::Life;
-use crate::kinds::columns;
+use crate::kinds::columns::Cell::{Digits, Of, Text, TextOr};
+use crate::kinds::columns::{AGE, NAME, condition, or, text};
+use serde_json::Value;
 
 const FLOW_CONTROL: Kind = Kind {
     group: "flowcontrol.apiserver.k8s.io",
@@ -17,7 +19,17 @@ pub(super) static FLOW_SCHEMA: Kind = Kind {
     kind: "FlowSchema",
     plural: "flowschemas",
     singular: "flowschema",
-    printer: &columns::FLOW_SCHEMA,
+    columns: &[
+        NAME,
+        text("PriorityLevel", Text("/spec/priorityLevelConfiguration/name")),
+        text("MatchingPrecedence", Digits("/spec/matchingPrecedence", "0")),
+        text(
+            "DistinguisherMethod",
+            TextOr("/spec/distinguisherMethod/type", "<none>"),
+        ),
+        AGE,
+        text("MissingPL", Of(dangles)),
+    ],
     ..FLOW_CONTROL
 };
 
@@ -25,6 +37,31 @@ pub(super) static PRIORITY_LEVEL_CONFIGURATION: Kind = Kind {
     kind: "PriorityLevelConfiguration",
     plural: "prioritylevelconfigurations",
     singular: "prioritylevelconfiguration",
-    printer: &columns::PRIORITY_LEVEL,
+    columns: &[
+        NAME,
+        text("Type", Text("/spec/type")),
+        text(
+            "NominalConcurrencyShares",
+            Digits("/spec/limited/nominalConcurrencyShares", "<none>"),
+        ),
+        text(
+            "Queues",
+            Digits("/spec/limited/limitResponse/queuing/queues", "<none>"),
+        ),
+        text(
+            "HandSize",
+            Digits("/spec/limited/limitResponse/queuing/handSize", "<none>"),
+        ),
+        text(
+            "QueueLengthLimit",
+            Digits("/spec/limited/limitResponse/queuing/queueLengthLimit", "<none>"),
+        ),
+        AGE,
+    ],
     ..FLOW_CONTROL
 };
+
+fn dangles(schema: &Value) -> Value {
+    let status = condition(schema, "Dangling").and_then(|one| one["status"].as_str());
+    or(status.unwrap_or_default(), "?")
+}

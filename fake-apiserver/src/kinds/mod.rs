@@ -4,19 +4,24 @@
 //! is a new row. Does not know requests or storage.
 
 mod admission;
-mod batch;
+mod autoscaler;
 mod capacity;
 mod certificates;
 pub(crate) mod columns;
 mod config;
-mod core;
 mod csi;
 mod event;
 mod extension;
 mod flow;
+mod hooks;
+mod job;
+mod lease;
 mod lookup;
+mod namespace;
 mod network;
+mod node;
 mod outdated;
+mod part;
 mod pod;
 mod rbac;
 mod resource;
@@ -24,6 +29,8 @@ mod review;
 mod row;
 mod scheduling;
 mod selectors;
+mod service;
+mod service_account;
 mod shown;
 mod storage;
 pub(crate) mod token_lifetime;
@@ -31,11 +38,14 @@ mod volume;
 mod workload;
 
 pub(crate) use config::CONFIG_MAP;
+pub(crate) use hooks::Setting;
+pub(crate) use part::{Part, Subresource};
 pub(crate) use rbac::GROUP as RBAC_GROUP;
-pub(crate) use row::{Admission, Generation, Grants, Kind, Part, Review, Setting, Subresource};
+pub(crate) use row::{Admission, Generation, Grants, Kind, Review};
 pub(crate) use scheduling::system_classes;
 
-use row::{Hooks, NO_HOOKS, PLAIN, Selectable, View};
+use hooks::{Hooks, NO_HOOKS};
+use row::{PLAIN, View};
 
 /// All resources, in the order of discovery: that of the real server's groups, and of the names in them. Where a group
 /// has several versions, the preferred one is first.
@@ -44,8 +54,8 @@ pub(crate) static KINDS: &[&Kind] = &[
     &config::ENDPOINTS,
     &event::EVENT,
     &config::LIMIT_RANGE,
-    &core::NAMESPACE,
-    &core::NODE,
+    &namespace::NAMESPACE,
+    &node::NODE,
     &volume::PERSISTENT_VOLUME_CLAIM,
     &volume::PERSISTENT_VOLUME,
     &pod::POD,
@@ -53,8 +63,8 @@ pub(crate) static KINDS: &[&Kind] = &[
     &workload::REPLICATION_CONTROLLER,
     &config::RESOURCE_QUOTA,
     &config::SECRET,
-    &core::SERVICE_ACCOUNT,
-    &workload::SERVICE,
+    &service_account::SERVICE_ACCOUNT,
+    &service::SERVICE,
     &extension::API_SERVICE,
     &workload::CONTROLLER_REVISION,
     &workload::DAEMON_SET,
@@ -68,10 +78,10 @@ pub(crate) static KINDS: &[&Kind] = &[
     &review::SELF_SUBJECT_ACCESS_REVIEW,
     &review::SELF_SUBJECT_RULES_REVIEW,
     &review::SUBJECT_ACCESS_REVIEW,
-    &batch::HORIZONTAL_POD_AUTOSCALER,
-    &batch::HORIZONTAL_POD_AUTOSCALER_V1,
-    &batch::CRON_JOB,
-    &batch::JOB,
+    &autoscaler::HORIZONTAL_POD_AUTOSCALER,
+    &autoscaler::HORIZONTAL_POD_AUTOSCALER_V1,
+    &job::CRON_JOB,
+    &job::JOB,
     &certificates::CERTIFICATE_SIGNING_REQUEST,
     &network::INGRESS_CLASS,
     &network::INGRESS,
@@ -101,7 +111,7 @@ pub(crate) static KINDS: &[&Kind] = &[
     &admission::VALIDATING_WEBHOOK_CONFIGURATION,
     &extension::CUSTOM_RESOURCE_DEFINITION,
     &scheduling::PRIORITY_CLASS,
-    &core::LEASE,
+    &lease::LEASE,
     &scheduling::RUNTIME_CLASS,
     &network::ENDPOINT_SLICE,
     &flow::FLOW_SCHEMA,
@@ -113,7 +123,7 @@ pub(crate) static KINDS: &[&Kind] = &[
 ];
 
 /// The row of namespaces, which the server itself writes.
-pub(crate) static NAMESPACE: &Kind = &core::NAMESPACE;
+pub(crate) static NAMESPACE: &Kind = &namespace::NAMESPACE;
 /// Rows that admission and eviction look at.
 pub(crate) static POD: &Kind = &pod::POD;
 pub(crate) static POD_DISRUPTION_BUDGET: &Kind = &scheduling::POD_DISRUPTION_BUDGET;
@@ -121,7 +131,7 @@ pub(crate) static PRIORITY_CLASS: &Kind = &scheduling::PRIORITY_CLASS;
 pub(crate) static RUNTIME_CLASS: &Kind = &scheduling::RUNTIME_CLASS;
 pub(crate) static STORAGE_CLASS: &Kind = &storage::STORAGE_CLASS;
 /// The row of service accounts, which tokens are about.
-pub(crate) static SERVICE_ACCOUNT: &Kind = &core::SERVICE_ACCOUNT;
+pub(crate) static SERVICE_ACCOUNT: &Kind = &service_account::SERVICE_ACCOUNT;
 /// The rows that decide who may do what.
 pub(crate) static CLUSTER_ROLE: &Kind = &rbac::CLUSTER_ROLE;
 pub(crate) static CLUSTER_ROLE_BINDING: &Kind = &rbac::CLUSTER_ROLE_BINDING;

@@ -2,7 +2,9 @@
 
 use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN};
 use crate::config::release::Life;
-use crate::kinds::columns;
+use crate::kinds::columns::Cell::{Join, Labels, Of, Text};
+use crate::kinds::columns::{AGE, NAME, count, first, or, text};
+use crate::machinery::json;
 use crate::machinery::names::Complaints;
 use serde_json::{Value, json};
 use std::net::IpAddr;
@@ -19,7 +21,13 @@ pub(super) static ENDPOINT_SLICE: Kind = Kind {
     group: "discovery.k8s.io",
     generation_of: &["endpoints", "ports"],
     generation: Generation::FromCreation,
-    printer: &columns::ENDPOINT_SLICE,
+    columns: &[
+        NAME,
+        text("AddressType", Text("/addressType")),
+        text("Ports", Of(slice_ports)),
+        text("Endpoints", Of(slice_addresses)),
+        AGE,
+    ],
     life: Life::since(21),
     ..PLAIN
 };
@@ -30,7 +38,12 @@ pub(super) static INGRESS_CLASS: Kind = Kind {
     singular: "ingressclass",
     namespaced: false,
     generation: Generation::FromCreation,
-    printer: &columns::INGRESS_CLASS,
+    columns: &[
+        NAME,
+        text("Controller", Text("/spec/controller")),
+        text("Parameters", Of(class_parameters)),
+        AGE,
+    ],
     life: Life::since(19),
     ..NETWORKING
 };
@@ -42,7 +55,24 @@ pub(super) static INGRESS: Kind = Kind {
     short_names: &["ing"],
     status: true,
     generation: Generation::FromCreation,
-    printer: &columns::INGRESS,
+    columns: &[
+        NAME,
+        text("Class", Of(ingress_class)),
+        text("Hosts", Of(ingress_hosts)),
+        text("Address", Of(ingress_addresses)),
+        text(
+            "Ports",
+            Of(|o| {
+                if count(&o["spec"]["tls"]) > 0 {
+                    "80, 443"
+                } else {
+                    "80"
+                }
+                .into()
+            }),
+        ),
+        AGE,
+    ],
     life: Life::since(19),
     ..NETWORKING
 };
@@ -54,7 +84,7 @@ pub(super) static IP_ADDRESS: Kind = Kind {
     short_names: &["ip"],
     namespaced: false,
     name_rule: ip,
-    printer: &columns::IP_ADDRESS,
+    columns: &[NAME, text("ParentRef", Of(address_parent))],
     life: Life::since(33),
     ..NETWORKING
 };
@@ -77,11 +107,11 @@ pub(super) static NETWORK_POLICY: Kind = Kind {
         default: policy_default,
         ..NO_HOOKS
     },
-    printer: &columns::NETWORK_POLICY,
+    columns: &[NAME, text("Pod-Selector", Labels("/spec/podSelector")), AGE],
     ..NETWORKING
 };
 
-/// A policy is about what comes in, and about what goes out if it says something of that.
+/// A policy is about ingress, and about egress if it has egress rules.
 fn policy_default(object: &mut Value) {
     let spec = &object["spec"];
     if spec["policyTypes"].is_null() {
@@ -100,7 +130,74 @@ pub(super) static SERVICE_CIDR: Kind = Kind {
     singular: "servicecidr",
     namespaced: false,
     status: true,
-    printer: &columns::SERVICE_CIDR,
+    columns: &[NAME, text("CIDRs", Join("/spec/cidrs", "")), AGE],
     life: Life::since(33),
     ..NETWORKING
 };
+
+/// How many entries of a list a cell shows.
+const SHOWN: usize = 3;
+
+fn slice_ports(slice: &Value) -> Value {
+    let ports = json::list(&slice["ports"]).iter();
+    let number = |port: &Value| {
+        port["port"]
+            .as_i64()
+            .map_or_else(|| "*".to_owned(), |port| port.to_string())
+    };
+    let ports: Vec<String> = ports.map(number).collect();
+    or(&first(&ports, SHOWN, ","), "<unset>")
+}
+
+fn slice_addresses(slice: &Value) -> Value {
+    let endpoints = json::list(&slice["endpoints"]).iter();
+    let addresses = endpoints.flat_map(|endpoint| json::texts(&endpoint["addresses"]));
+    let addresses: Vec<String> = addresses.map(str::to_owned).collect();
+    or(&first(&addresses, SHOWN, ","), "<unset>")
+}
+
+fn class_parameters(class: &Value) -> Value {
+    let parameters = &class["spec"]["parameters"];
+    if !parameters.is_object() {
+        return "<none>".into();
+    }
+    let group = match json::string(parameters, "apiGroup") {
+        "" => String::new(),
+        group => format!(".{group}"),
+    };
+    let (kind, name) = (json::string(parameters, "kind"), json::string(parameters, "name"));
+    format!("{kind}{group}/{name}").into()
+}
+
+fn ingress_class(ingress: &Value) -> Value {
+    let annotated = ingress["metadata"]["annotations"]["kubernetes.io/ingress.class"].as_str();
+    let class = ingress["spec"]["ingressClassName"].as_str().or(annotated);
+    or(class.unwrap_or_default(), "<none>")
+}
+
+fn ingress_hosts(ingress: &Value) -> Value {
+    let rules = json::list(&ingress["spec"]["rules"]).iter();
+    let hosts = rules.filter_map(|rule| rule["host"].as_str()).map(str::to_owned);
+    or(&first(&hosts.collect::<Vec<_>>(), SHOWN, ","), "*")
+}
+
+fn ingress_addresses(ingress: &Value) -> Value {
+    let all = json::list(&ingress["status"]["loadBalancer"]["ingress"]).iter();
+    let addresses = all.filter_map(|one| one["ip"].as_str().or(one["hostname"].as_str()));
+    addresses.collect::<Vec<_>>().join(",").into()
+}
+
+fn address_parent(address: &Value) -> Value {
+    let parent = &address["spec"]["parentRef"];
+    let resource = match (json::string(parent, "resource"), json::string(parent, "group")) {
+        ("", _) | (_, "") => json::string(parent, "resource").to_owned(),
+        (resource, group) => format!("{resource}.{group}"),
+    };
+    let words = [
+        &resource,
+        json::string(parent, "namespace"),
+        json::string(parent, "name"),
+    ];
+    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+    or(&words.join("/"), "<none>")
+}

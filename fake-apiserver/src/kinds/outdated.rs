@@ -80,7 +80,7 @@ pub(super) const VOLUME_PLUGINS: [(&str, &str, &str); 6] = [
     ("rbd", "rbd", "deprecated in v1.28, non-functional in v1.31+"),
 ];
 
-/// What is to be said of a label of nodes, if anything.
+/// The warning about a label of nodes, if it is outdated.
 pub(super) fn node_label(key: &str) -> Option<&'static str> {
     NODE_LABELS
         .iter()

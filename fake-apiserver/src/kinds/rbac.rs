@@ -2,12 +2,13 @@
 //!
 //! Rules and texts follow kube-apiserver 1.36. Does not know how the objects decide: `rbac` does.
 
-use super::selectors;
-use super::{Grants, Hooks, Kind, NO_HOOKS, PLAIN};
+use super::{Grants, Hooks, Kind, NO_HOOKS, PLAIN, selectors};
 use crate::kinds::columns;
+use crate::kinds::columns::Cell::Of;
+use crate::kinds::columns::{AGE, Column, NAME, text, wide};
 use crate::machinery::faults::Faults;
-use crate::machinery::json;
 use crate::machinery::names::{self, Complaints};
+use crate::machinery::{json, metadata};
 use serde_json::{Value, json};
 
 /// The API group of roles and bindings.
@@ -31,7 +32,7 @@ pub(super) static ROLE: Kind = Kind {
         validate: |role, faults| rules(role, true, faults),
         ..NO_HOOKS
     },
-    printer: &columns::NAME_AND_CREATION,
+    columns: columns::NAME_AND_CREATION,
     ..OF_GROUP
 };
 
@@ -46,7 +47,7 @@ pub(super) static CLUSTER_ROLE: Kind = Kind {
         validate: cluster_role_validate,
         ..NO_HOOKS
     },
-    printer: &columns::NAME_AND_CREATION,
+    columns: columns::NAME_AND_CREATION,
     ..OF_GROUP
 };
 
@@ -59,7 +60,7 @@ pub(super) static ROLE_BINDING: Kind = Kind {
         validate: |binding, faults| binding_validate(binding, &["Role", "ClusterRole"], true, faults),
         ..BINDING_HOOKS
     },
-    printer: &columns::BINDING,
+    columns: BINDING_COLUMNS,
     ..OF_GROUP
 };
 
@@ -73,7 +74,7 @@ pub(super) static CLUSTER_ROLE_BINDING: Kind = Kind {
         validate: |binding, faults| binding_validate(binding, &["ClusterRole"], false, faults),
         ..BINDING_HOOKS
     },
-    printer: &columns::BINDING,
+    columns: BINDING_COLUMNS,
     ..OF_GROUP
 };
 
@@ -227,4 +228,37 @@ fn subject_validate(subject: &Value, namespaced: bool, at: &str, faults: &mut Fa
 /// A role reference as the internal type has it, which messages show: with Go's field names.
 fn internal_role_ref(role: &Value) -> Value {
     json!({"APIGroup": role["apiGroup"], "Kind": role["kind"], "Name": role["name"]})
+}
+
+static BINDING_COLUMNS: &[Column] = &[
+    NAME,
+    text("Role", Of(role_of)),
+    AGE,
+    wide("Users", Of(|o| subjects(o, "User"))),
+    wide("Groups", Of(|o| subjects(o, "Group"))),
+    wide("ServiceAccounts", Of(|o| subjects(o, "ServiceAccount"))),
+];
+
+fn role_of(binding: &Value) -> Value {
+    let role = &binding["roleRef"];
+    format!("{}/{}", json::string(role, "kind"), json::string(role, "name")).into()
+}
+
+/// The subjects of one kind, joined; service accounts with their namespaces.
+fn subjects(binding: &Value, kind: &str) -> Value {
+    let all = json::list(&binding["subjects"]).iter();
+    let named = all.filter(|subject| subject["kind"] == kind).map(|subject| {
+        let name = json::string(subject, "name");
+        if kind != "ServiceAccount" {
+            return name.to_owned();
+        }
+        let own = json::string(subject, "namespace");
+        let namespace = if own.is_empty() {
+            metadata::text(binding, "namespace")
+        } else {
+            own
+        };
+        format!("{namespace}/{name}")
+    });
+    named.collect::<Vec<_>>().join(", ").into()
 }

@@ -1,9 +1,13 @@
 //! resource.k8s.io: dynamic resource allocation, stored and shown; nothing allocates.
 
-use super::core::not_supported;
-use super::{Generation, Kind, PLAIN, Selectable};
+use super::row::not_supported;
+use super::{Generation, Kind, PLAIN};
 use crate::config::release::Life;
-use crate::kinds::columns;
+use crate::kinds::columns::Cell::{Of, Text};
+use crate::kinds::columns::{AGE, NAME, count, text};
+use crate::machinery::metadata;
+use crate::machinery::selector::selectable;
+use serde_json::Value;
 
 const RESOURCE: Kind = Kind {
     group: "resource.k8s.io",
@@ -26,7 +30,7 @@ pub(super) static RESOURCE_CLAIM: Kind = Kind {
     plural: "resourceclaims",
     singular: "resourceclaim",
     status: true,
-    printer: &columns::RESOURCE_CLAIM,
+    columns: &[NAME, text("State", Of(claim_state)), AGE],
     ..RESOURCE
 };
 
@@ -44,16 +48,29 @@ pub(super) static RESOURCE_SLICE: Kind = Kind {
     namespaced: false,
     generation: Generation::FromCreation,
     selectable: &[
-        Selectable {
-            label: "spec.nodeName",
-            pointers: &["/spec/nodeName"],
-        },
-        Selectable {
-            label: "spec.driver",
-            pointers: &["/spec/driver"],
-        },
+        selectable("spec.nodeName", &["/spec/nodeName"]),
+        selectable("spec.driver", &["/spec/driver"]),
     ],
     unknown_label: not_supported,
-    printer: &columns::RESOURCE_SLICE,
+    columns: &[
+        NAME,
+        text("Node", Text("/spec/nodeName")),
+        text("Driver", Text("/spec/driver")),
+        text("Pool", Text("/spec/pool/name")),
+        AGE,
+    ],
     ..RESOURCE
 };
+
+fn claim_state(claim: &Value) -> Value {
+    let (is_gone, status) = (metadata::is_deleting(claim), &claim["status"]);
+    let is_allocated = status["allocation"].is_object();
+    let states = [
+        ("deleted", is_gone),
+        ("pending", !is_gone && !is_allocated),
+        ("allocated", is_allocated),
+        ("reserved", is_allocated && count(&status["reservedFor"]) > 0),
+    ];
+    let states = states.iter().filter(|(_, is)| *is).map(|(state, _)| *state);
+    states.collect::<Vec<_>>().join(",").into()
+}

@@ -2,14 +2,15 @@
 //!
 //! Owns the form of a row, and what follows from one row alone. Does not know which rows there are.
 
-use super::columns::{NAME_AND_AGE, Printer};
+use super::columns::{Column, NAME_AND_AGE};
+use super::hooks::{Hooks, NO_HOOKS};
+use super::part::{Part, Subresource};
 use crate::config::options::ServerOptions;
 use crate::config::release::{Life, Profile};
-use crate::machinery::faults::Faults;
 use crate::machinery::json;
 use crate::machinery::names::{self, Complaints};
-use crate::machinery::selector::Pointers;
-use crate::machinery::status::Subject;
+use crate::machinery::selector::{Selectable, selectable};
+use crate::machinery::status::GroupResource;
 use serde_json::Value;
 
 /// One resource.
@@ -44,7 +45,8 @@ pub(crate) struct Kind {
     pub(crate) returns_deleted: bool,
     /// The kind's own validation checks the change of `metadata` once more, so its causes come twice.
     pub(crate) meta_checked_twice: bool,
-    /// Seconds that an object gets to end, by the object and what the request asks for; none for kinds without grace.
+    /// The grace period of a deletion in seconds, by the object and `gracePeriodSeconds` of the request; none for kinds
+    /// without one.
     pub(crate) grace: fn(&Value, &ServerOptions, Option<i64>) -> Option<i64>,
     /// What marks an object that is being deleted and stays until its content has gone: namespaces.
     pub(crate) end: Option<fn(&mut Value)>,
@@ -54,7 +56,7 @@ pub(crate) struct Kind {
     pub(crate) expires: bool,
     /// Admission plugins that look at other objects, in the order in which they run.
     pub(crate) admission: &'static [Admission],
-    /// What objects give to users; nobody can give what they do not have.
+    /// What objects grant to users: a user can grant only permissions that they have themselves.
     pub(crate) grants: Option<Grants>,
     /// The version in which the real server stores objects, where it is another one.
     pub(crate) storage_version: Option<&'static str>,
@@ -62,45 +64,18 @@ pub(crate) struct Kind {
     pub(crate) selectable: &'static [Selectable],
     /// How an unknown field label of a selector is reported.
     pub(crate) unknown_label: fn(&str) -> String,
-    pub(crate) printer: &'static Printer,
+    /// What `kubectl get` shows.
+    pub(crate) columns: &'static [Column],
     /// Objects are not stored: to create one is to have it answered.
     pub(crate) review: Option<Review>,
     /// This resource shows another one's objects in its own form.
     pub(crate) view: Option<View>,
-    /// What is told to whoever creates an object: that it does less here than in a cluster.
+    /// A warning to clients that create an object: that it does less here than in a cluster.
     pub(crate) caveat: Option<&'static str>,
     /// Since which minor release another kind should be used, and which.
     pub(crate) deprecation: Option<(u8, &'static str)>,
     /// The releases in which the row is served. Several rows may have the same place in the API, in different ones.
     pub(crate) life: Life,
-}
-
-/// Which part of an object is meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
-    /// The object itself.
-    Main,
-    /// Its `/status`.
-    Status,
-    /// A subresource of its own.
-    Sub(Subresource),
-}
-
-/// A subresource with behaviour of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Subresource {
-    /// `certificatesigningrequests/approval`: the conditions that say whether a request is granted.
-    Approval,
-    /// `pods/binding`.
-    Binding,
-    /// `pods/eviction`.
-    Eviction,
-    /// `namespaces/finalize`.
-    Finalize,
-    /// `scale` of workloads, as a `Scale` of autoscaling/v1.
-    Scale,
-    /// `serviceaccounts/token`.
-    Token,
 }
 
 /// A question that a kind's objects ask.
@@ -155,44 +130,6 @@ pub(crate) enum Generation {
     FromFirstChange,
 }
 
-/// What a kind does to its objects. All run with the whole object.
-pub(crate) struct Hooks {
-    /// Fills in defaults of a decoded object.
-    pub(crate) default: fn(&mut Value),
-    /// What the real server's own type of the kind leaves in an object of which nothing was set.
-    pub(crate) blank: fn(&mut Value),
-    /// Prepares a new object: what the strategy and admission set.
-    pub(crate) create: fn(&mut Value, &Setting<'_>),
-    /// Prepares a changed object; the second is the old one.
-    pub(crate) update: fn(&mut Value, &Value, &Setting<'_>),
-    /// The rules for an object as such.
-    pub(crate) validate: fn(&Value, &mut Faults),
-    /// The rules for a new object only.
-    pub(crate) validate_create: fn(&Value, &mut Faults),
-    /// The rules for a change; the second is the old one.
-    pub(crate) validate_update: fn(&Value, &Value, &mut Faults),
-    /// The rules for a change of the status; the second is the old one.
-    pub(crate) validate_status: fn(&Value, &Value, &mut Faults),
-    /// What a writer is told beside the answer; the second is the old object, or null.
-    pub(crate) warn: fn(&Value, &Value) -> Vec<String>,
-    /// The rules for a change that not all releases have.
-    pub(crate) validate_update_then: fn(&Value, &Value, Profile, &mut Faults),
-}
-
-/// What hooks may look at.
-pub(crate) struct Setting<'a> {
-    /// The time, as `metadata` writes it.
-    pub(crate) now: &'a str,
-    pub(crate) options: &'a ServerOptions,
-    pub(crate) profile: Profile,
-}
-
-/// A field that field selectors accept.
-pub(crate) struct Selectable {
-    pub(crate) label: &'static str,
-    pub(crate) pointers: Pointers,
-}
-
 /// Conversion between a resource and the one that stores its objects.
 #[derive(Clone, Copy)]
 pub(crate) struct View {
@@ -202,20 +139,6 @@ pub(crate) struct View {
     /// Fields of the first level that are called otherwise: as they are stored, and as they are shown.
     pub(crate) renamed: &'static [(&'static str, &'static str)],
 }
-
-/// Hooks that do nothing.
-pub(crate) const NO_HOOKS: Hooks = Hooks {
-    default: |_| {},
-    blank: |_| {},
-    create: |_, _| {},
-    update: |_, _, _| {},
-    validate: |_, _| {},
-    validate_create: |_, _| {},
-    validate_update: |_, _, _| {},
-    validate_status: |_, _, _| {},
-    warn: |_, _| Vec::new(),
-    validate_update_then: |_, _, _, _| {},
-};
 
 /// A row to start from: an object of any form in the core group.
 pub(crate) const PLAIN: Kind = Kind {
@@ -251,13 +174,22 @@ pub(crate) const PLAIN: Kind = Kind {
     unknown_label: |label| {
         format!("{label:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")
     },
-    printer: &NAME_AND_AGE,
+    columns: NAME_AND_AGE,
     review: None,
     view: None,
     caveat: None,
     deprecation: None,
     life: Life::ALWAYS,
 };
+
+/// Labels that the core kinds with a selector table of their own refuse.
+pub(super) fn not_supported(label: &str) -> String {
+    format!("field label not supported: {label}")
+}
+
+/// Fields by which objects of all kinds can be selected.
+static NAME: Selectable = selectable("metadata.name", &["/metadata/name"]);
+static NAMESPACE: Selectable = selectable("metadata.namespace", &["/metadata/namespace"]);
 
 impl Kind {
     /// `v1`, `storage.k8s.io/v1`.
@@ -301,22 +233,22 @@ impl Kind {
 
 impl Kind {
     /// The plural resource name as subject.
-    pub(crate) fn resource(&self) -> Subject<'static> {
-        Subject {
+    pub(crate) fn resource(&self) -> GroupResource<'static> {
+        GroupResource {
             group: self.group,
             kind: self.plural,
         }
     }
 
     /// The kind as subject: validation failures and delete preconditions name it instead of the resource.
-    pub(crate) fn subject(&self) -> Subject<'static> {
-        Subject {
+    pub(crate) fn subject(&self) -> GroupResource<'static> {
+        GroupResource {
             group: self.group,
             kind: self.kind,
         }
     }
 
-    /// What whoever uses the resource is told, where there is a better one.
+    /// The deprecation warning of a resource, where there is a newer one.
     pub(crate) fn advice(&self, profile: Profile) -> Option<String> {
         let (since, instead) = self.deprecation.filter(|(since, _)| profile.is_since(*since))?;
         let version = self.api_version();
@@ -326,20 +258,13 @@ impl Kind {
         ))
     }
 
-    /// Where a field is by which objects can be selected, or the refusal to select by it.
-    pub(crate) fn select_by(&self, label: &str) -> Result<Pointers, String> {
+    /// The field of a label by which objects can be selected, or the refusal to select by it.
+    pub(crate) fn select_by(&self, label: &str) -> Result<&'static Selectable, String> {
         let found = match label {
-            "metadata.name" => Some(&["/metadata/name"] as Pointers),
+            "metadata.name" => Some(&NAME),
             // Of the kinds without namespaces, those with a list of their own do not take it.
-            "metadata.namespace" if self.namespaced || self.selectable.is_empty() => {
-                Some(&["/metadata/namespace"] as Pointers)
-            }
-            label => {
-                let mut fields = self.selectable.iter();
-                fields
-                    .find(|field| field.label == label)
-                    .map(|field| field.pointers)
-            }
+            "metadata.namespace" if self.namespaced || self.selectable.is_empty() => Some(&NAMESPACE),
+            label => self.selectable.iter().find(|field| field.label == label),
         };
         found.ok_or_else(|| (self.unknown_label)(label))
     }
@@ -350,55 +275,6 @@ impl Kind {
             Part::Main => true,
             Part::Status => self.status,
             Part::Sub(sub) => self.subresources.contains(&sub),
-        }
-    }
-}
-
-impl Part {
-    pub(crate) fn as_str(self) -> Option<&'static str> {
-        match self {
-            Self::Main => None,
-            Self::Status => Some("status"),
-            Self::Sub(sub) => Some(sub.as_str()),
-        }
-    }
-}
-
-impl Subresource {
-    const ALL: [Self; 6] = [
-        Self::Approval,
-        Self::Binding,
-        Self::Eviction,
-        Self::Finalize,
-        Self::Scale,
-        Self::Token,
-    ];
-
-    /// The subresource of that name.
-    pub(crate) fn find(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|sub| sub.as_str() == name)
-    }
-
-    /// The last segment of its path.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Approval => "approval",
-            Self::Binding => "binding",
-            Self::Finalize => "finalize",
-            Self::Eviction => "eviction",
-            Self::Scale => "scale",
-            Self::Token => "token",
-        }
-    }
-
-    /// Group, version and kind of what is sent to it; none where that is the object itself.
-    pub(crate) fn body(self) -> Option<(&'static str, &'static str, &'static str)> {
-        match self {
-            Self::Approval | Self::Finalize => None,
-            Self::Binding => Some(("", "v1", "Binding")),
-            Self::Eviction => Some(("policy", "v1", "Eviction")),
-            Self::Scale => Some(("autoscaling", "v1", "Scale")),
-            Self::Token => Some(("authentication.k8s.io", "v1", "TokenRequest")),
         }
     }
 }

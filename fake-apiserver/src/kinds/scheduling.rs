@@ -1,12 +1,11 @@
 //! scheduling.k8s.io, node.k8s.io and policy: what pods are scheduled and run by.
 
-use super::selectors;
-use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN};
+use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, selectors};
 use crate::config::release::Life;
-use crate::kinds::columns;
+use crate::kinds::columns::Cell::{Flag, Number, Of, Text};
+use crate::kinds::columns::{AGE, NAME, boolean, integer, text};
 use crate::machinery::faults::Faults;
-use crate::machinery::json;
-use crate::machinery::meta;
+use crate::machinery::{json, metadata};
 use serde_json::{Value, json};
 
 /// The highest value that a class of users may have.
@@ -34,13 +33,19 @@ pub(super) static PRIORITY_CLASS: Kind = Kind {
         },
         ..NO_HOOKS
     },
-    printer: &columns::PRIORITY_CLASS,
+    columns: &[
+        NAME,
+        integer("Value", Number("/value")),
+        boolean("Global-Default", Flag("/globalDefault")),
+        AGE,
+        text("PreemptionPolicy", Text("/preemptionPolicy")),
+    ],
     ..PLAIN
 };
 
 fn priority_validate(object: &Value, faults: &mut Faults) {
     let (name, value) = (
-        meta::text(object, "name"),
+        metadata::text(object, "name"),
         object["value"].as_i64().unwrap_or_default(),
     );
     let known = SYSTEM_CLASSES.iter().find(|(known, _)| *known == name);
@@ -84,7 +89,7 @@ pub(super) static RUNTIME_CLASS: Kind = Kind {
     group: "node.k8s.io",
     namespaced: false,
     unconditional_update: false,
-    printer: &columns::RUNTIME_CLASS,
+    columns: &[NAME, text("Handler", Text("/handler")), AGE],
     life: Life::since(20),
     ..PLAIN
 };
@@ -102,7 +107,13 @@ pub(super) static POD_DISRUPTION_BUDGET: Kind = Kind {
         validate: budget_validate,
         ..NO_HOOKS
     },
-    printer: &columns::POD_DISRUPTION_BUDGET,
+    columns: &[
+        NAME,
+        text("Min Available", Of(|o| bound(&o["spec"]["minAvailable"]))),
+        text("Max Unavailable", Of(|o| bound(&o["spec"]["maxUnavailable"]))),
+        integer("Allowed Disruptions", Number("/status/disruptionsAllowed")),
+        AGE,
+    ],
     life: Life::since(21),
     ..PLAIN
 };
@@ -151,5 +162,14 @@ fn share(value: &Value, field: &str, faults: &mut Faults) {
             }
         }
         _ => {}
+    }
+}
+
+/// A number or a percentage of pods.
+fn bound(value: &Value) -> Value {
+    match value {
+        Value::Null => "N/A".into(),
+        Value::String(text) => text.as_str().into(),
+        other => other.to_string().into(),
     }
 }

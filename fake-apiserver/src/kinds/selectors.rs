@@ -4,8 +4,7 @@
 
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{self, list, string};
-use crate::machinery::meta;
-use crate::machinery::names;
+use crate::machinery::{metadata, names};
 use serde_json::Value;
 
 const NONE_GIVEN: &str = "must be specified when `operator` is 'In' or 'NotIn'";
@@ -21,7 +20,7 @@ pub(super) enum Values {
 
 /// The rules for a label selector.
 pub(super) fn labels(selector: &Value, field: &str, faults: &mut Faults) {
-    meta::labels(&selector["matchLabels"], &format!("{field}.matchLabels"), faults);
+    metadata::labels(&selector["matchLabels"], &format!("{field}.matchLabels"), faults);
     for (i, term) in list(&selector["matchExpressions"]).iter().enumerate() {
         let at = format!("{field}.matchExpressions[{i}]");
         match string(term, "operator") {
@@ -65,7 +64,7 @@ pub(super) fn node_term(term: &Value, field: &str, values: Values, faults: &mut 
     }
 }
 
-/// Only the name of a node can be asked for.
+/// Field requirements of nodes select by name only.
 fn node_field(requirement: &Value, at: &str, faults: &mut Faults) {
     let values = json::texts(&requirement["values"]);
     match string(requirement, "operator") {

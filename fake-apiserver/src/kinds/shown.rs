@@ -6,9 +6,9 @@
 use serde_json::{Value, json};
 
 /// Members of a struct in Go's order: the name that is shown, and the name in JSON.
-type Members = &'static [(&'static str, &'static str)];
+type StructMembers = &'static [(&'static str, &'static str)];
 
-const REFERENCE: Members = &[
+const REFERENCE: StructMembers = &[
     ("Kind", "kind"),
     ("Namespace", "namespace"),
     ("Name", "name"),
@@ -17,7 +17,7 @@ const REFERENCE: Members = &[
     ("ResourceVersion", "resourceVersion"),
     ("FieldPath", "fieldPath"),
 ];
-const SOURCE: Members = &[("Component", "component"), ("Host", "host")];
+const SOURCE: StructMembers = &[("Component", "component"), ("Host", "host")];
 
 /// A reference to an object.
 pub(super) fn reference(value: &Value) -> String {
@@ -30,7 +30,7 @@ pub(super) fn event_source(value: &Value) -> String {
 }
 
 /// A struct of strings of the server's own, each of which is shown even if it is empty.
-fn texts(value: &Value, members: Members) -> String {
+fn texts(value: &Value, members: StructMembers) -> String {
     if value.is_null() {
         return "null".to_owned();
     }

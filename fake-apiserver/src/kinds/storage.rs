@@ -3,10 +3,10 @@
 use super::volume::{driver_name, inline_validate, protect, source_default};
 use super::{Hooks, Kind, NO_HOOKS, PLAIN, Setting, outdated};
 use crate::config::release::Life;
-use crate::kinds::columns;
+use crate::kinds::columns::Cell::{Flag, Of, Text};
+use crate::kinds::columns::{AGE, NAME, boolean, name, text};
 use crate::machinery::faults::Faults;
-use crate::machinery::json;
-use crate::machinery::names;
+use crate::machinery::{json, metadata, names};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -31,7 +31,14 @@ pub(super) static STORAGE_CLASS: Kind = Kind {
         warn: |new, _| class_warn(new),
         ..NO_HOOKS
     },
-    printer: &columns::STORAGE_CLASS,
+    columns: &[
+        name("Name", Of(class_name)),
+        text("Provisioner", Text("/provisioner")),
+        text("ReclaimPolicy", Text("/reclaimPolicy")),
+        text("VolumeBindingMode", Text("/volumeBindingMode")),
+        text("AllowVolumeExpansion", Flag("/allowVolumeExpansion")),
+        AGE,
+    ],
     ..PLAIN
 };
 
@@ -164,7 +171,14 @@ pub(super) static VOLUME_ATTACHMENT: Kind = Kind {
         validate_update: attachment_validate_update,
         ..NO_HOOKS
     },
-    printer: &columns::VOLUME_ATTACHMENT,
+    columns: &[
+        NAME,
+        name("Attacher", Text("/spec/attacher")),
+        text("PV", Text("/spec/source/persistentVolumeName")),
+        text("Node", Text("/spec/nodeName")),
+        boolean("Attached", Flag("/status/attached")),
+        AGE,
+    ],
     ..PLAIN
 };
 
@@ -242,7 +256,7 @@ pub(super) static VOLUME_ATTRIBUTES_CLASS: Kind = Kind {
         },
         ..NO_HOOKS
     },
-    printer: &columns::VOLUME_ATTRIBUTES_CLASS,
+    columns: &[NAME, text("DriverName", Text("/driverName")), AGE],
     life: Life::since(34),
     ..PLAIN
 };
@@ -256,4 +270,12 @@ fn attributes_validate(object: &Value, faults: &mut Faults) {
         faults.complain("driverName", &driver, names::qualified(&driver));
     }
     parameters(&object["parameters"], false, faults);
+}
+
+/// The name of a class, and whether it is the default.
+fn class_name(class: &Value) -> Value {
+    let is_default =
+        class["metadata"]["annotations"]["storageclass.kubernetes.io/is-default-class"] == "true";
+    let mark = if is_default { " (default)" } else { "" };
+    format!("{}{mark}", metadata::text(class, "name")).into()
 }

@@ -1,17 +1,17 @@
-//! How long a token may be good for, wherever one is asked for.
+//! How long a token may be valid: in token requests, projected volumes and CSI drivers.
 //!
-//! Owns the bounds and their words. Does not know who asks.
+//! Owns the bounds and the texts of their violation.
 
 use crate::machinery::faults::Faults;
 use std::ops::RangeInclusive;
 
-/// Seconds unless somebody says otherwise.
+/// The default, in seconds.
 pub(crate) const USUAL_SECONDS: i64 = 3600;
 
-/// Seconds that may be asked for.
+/// The bounds, in seconds.
 pub(crate) const SECONDS: RangeInclusive<i64> = 600..=1 << 32;
 
-/// Finds the fault of a wish for so many seconds.
+/// Reports a lifetime out of bounds.
 pub(crate) fn check(field: &str, seconds: i64, faults: &mut Faults) {
     if seconds < *SECONDS.start() {
         faults.invalid(field, seconds, "may not specify a duration less than 10 minutes");

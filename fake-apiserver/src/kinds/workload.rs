@@ -1,9 +1,11 @@
 //! Owners of pods and their companions: stored and shown, with their defaults but without rules; nothing runs them.
 
 use super::volume::claim_spec_default;
-use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Setting, Subresource, core, pod};
-use crate::kinds::columns;
+use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Setting, Subresource, pod};
+use crate::kinds::columns::Cell::{Digits, Labels, Number, Of};
+use crate::kinds::columns::{AGE, Column, NAME, containers, integer, text, wide};
 use crate::machinery::json;
+use crate::machinery::selector::{Selectable, selectable};
 use serde_json::{Value, json};
 
 /// A row with a status and a generation, as all workloads have them.
@@ -16,10 +18,7 @@ const WORKLOAD: Kind = Kind {
 };
 
 /// What replica sets and their predecessors can be selected by.
-const REPLICAS: &[Selectable] = &[Selectable {
-    label: "status.replicas",
-    pointers: &["/status/replicas"],
-}];
+const REPLICAS: &[Selectable] = &[selectable("status.replicas", &["/status/replicas"])];
 
 pub(super) static CONTROLLER_REVISION: Kind = Kind {
     kind: "ControllerRevision",
@@ -32,7 +31,12 @@ pub(super) static CONTROLLER_REVISION: Kind = Kind {
         validate_update: |new, old, faults| faults.unchanged("data", &new["data"], &old["data"]),
         ..NO_HOOKS
     },
-    printer: &columns::CONTROLLER_REVISION,
+    columns: &[
+        NAME,
+        text("Controller", Of(controller)),
+        text("Revision", Digits("/revision", "0")),
+        AGE,
+    ],
     ..WORKLOAD
 };
 
@@ -41,7 +45,19 @@ pub(super) static DAEMON_SET: Kind = Kind {
     plural: "daemonsets",
     singular: "daemonset",
     short_names: &["ds"],
-    printer: &columns::DAEMON_SET,
+    columns: &[
+        NAME,
+        integer("Desired", Number("/status/desiredNumberScheduled")),
+        integer("Current", Number("/status/currentNumberScheduled")),
+        integer("Ready", Number("/status/numberReady")),
+        integer("Up-to-date", Number("/status/updatedNumberScheduled")),
+        integer("Available", Number("/status/numberAvailable")),
+        text("Node Selector", Labels("/spec/template/spec/nodeSelector")),
+        AGE,
+        CONTAINERS,
+        IMAGES,
+        SELECTOR,
+    ],
     hooks: Hooks {
         default: daemon_set_default,
         blank: no_template_generation,
@@ -58,7 +74,16 @@ pub(super) static DEPLOYMENT: Kind = Kind {
     status_resets: &[&["spec"], &["metadata", "labels"]],
     singular: "deployment",
     short_names: &["deploy"],
-    printer: &columns::DEPLOYMENT,
+    columns: &[
+        NAME,
+        text("Ready", Of(ready)),
+        text("Up-to-date", Number("/status/updatedReplicas")),
+        text("Available", Number("/status/availableReplicas")),
+        AGE,
+        CONTAINERS,
+        IMAGES,
+        SELECTOR,
+    ],
     subresources: &[Subresource::Scale],
     hooks: Hooks {
         default: deployment_default,
@@ -73,7 +98,7 @@ pub(super) static REPLICA_SET: Kind = Kind {
     plural: "replicasets",
     singular: "replicaset",
     short_names: &["rs"],
-    printer: &columns::REPLICA_SET,
+    columns: REPLICA_COLUMNS,
     subresources: &[Subresource::Scale],
     hooks: Hooks {
         default: replicated_default,
@@ -89,7 +114,7 @@ pub(super) static STATEFUL_SET: Kind = Kind {
     plural: "statefulsets",
     singular: "statefulset",
     short_names: &["sts"],
-    printer: &columns::STATEFUL_SET,
+    columns: &[NAME, text("Ready", Of(ready)), AGE, CONTAINERS, IMAGES],
     subresources: &[Subresource::Scale],
     hooks: Hooks {
         default: stateful_set_default,
@@ -105,7 +130,7 @@ pub(super) static REPLICATION_CONTROLLER: Kind = Kind {
     plural: "replicationcontrollers",
     singular: "replicationcontroller",
     short_names: &["rc"],
-    printer: &columns::REPLICA_SET,
+    columns: REPLICA_COLUMNS,
     subresources: &[Subresource::Scale],
     hooks: Hooks {
         default: replication_controller_default,
@@ -115,80 +140,8 @@ pub(super) static REPLICATION_CONTROLLER: Kind = Kind {
     ..WORKLOAD
 };
 
-pub(super) static SERVICE: Kind = Kind {
-    kind: "Service",
-    plural: "services",
-    singular: "service",
-    short_names: &["svc"],
-    categories: &["all"],
-    status: true,
-    create_on_update: true,
-    returns_deleted: true,
-    hooks: Hooks {
-        default: service_default,
-        create: service_create,
-        ..NO_HOOKS
-    },
-    selectable: &[
-        Selectable {
-            label: "spec.clusterIP",
-            pointers: &["/spec/clusterIP"],
-        },
-        Selectable {
-            label: "spec.type",
-            pointers: &["/spec/type"],
-        },
-    ],
-    unknown_label: core::not_supported,
-    printer: &columns::SERVICE,
-    ..PLAIN
-};
-
 /// Where v1 keeps the generation of a daemon set's template.
 const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
-
-fn service_default(object: &mut Value) {
-    let spec = &mut object["spec"];
-    json::default_member(spec, "sessionAffinity", "None");
-    json::default_member(spec, "type", "ClusterIP");
-    if spec["sessionAffinity"] == "ClientIP" {
-        let lasting = json!({"clientIP": {"timeoutSeconds": 10_800}});
-        json::default_member(spec, "sessionAffinityConfig", lasting);
-    }
-    for port in json::entries(spec, "/ports") {
-        json::default_member(port, "protocol", "TCP");
-        // Nothing was said of a target that is zero or empty.
-        if [json!(null), json!(0), json!("")].contains(&port["targetPort"]) {
-            port["targetPort"] = port["port"].clone();
-        }
-    }
-    if ["NodePort", "LoadBalancer"].iter().any(|of| spec["type"] == *of) {
-        json::default_member(spec, "externalTrafficPolicy", "Cluster");
-    }
-    if spec["type"] == "LoadBalancer" {
-        json::default_member(spec, "allocateLoadBalancerNodePorts", true);
-    }
-    if spec["type"] != "ExternalName" {
-        json::default_member(spec, "internalTrafficPolicy", "Cluster");
-    }
-}
-
-/// The families of addresses, for one of which an address would be given out.
-fn service_create(object: &mut Value, _: &Setting<'_>) {
-    let spec = &mut object["spec"];
-    let has_selector = json::pairs(&spec["selector"]).next().is_some();
-    let (families, policy) = match (spec["type"].as_str(), spec["clusterIP"].as_str()) {
-        (Some("ExternalName"), _) => return,
-        (_, Some("None")) if !has_selector => (json!(["IPv4", "IPv6"]), "RequireDualStack"),
-        _ => (json!(["IPv4"]), "SingleStack"),
-    };
-    if let Some(address) = spec["clusterIP"].as_str().filter(|address| !address.is_empty()) {
-        let addresses = json!([address]);
-        json::default_member(spec, "clusterIPs", addresses);
-    }
-    json::default_member(spec, "ipFamilies", families);
-    json::default_member(spec, "ipFamilyPolicy", policy);
-}
 
 /// The number of replicas is no pointer inside the real server.
 fn no_replicas(object: &mut Value) {
@@ -233,7 +186,7 @@ fn daemon_set_default(object: &mut Value) {
     spec_default(object, &[("revisionHistoryLimit", json!(10))]);
 }
 
-/// Fills in how pods are replaced: one after another, unless something else is said.
+/// Defaults the strategy by which pods are replaced: one after another.
 fn rolling_default(object: &mut Value, rolling: &Value) {
     let strategy = json::member(json::slot(object, "spec"), "updateStrategy");
     let kind = strategy.entry("type").or_insert_with(|| "RollingUpdate".into());
@@ -305,4 +258,51 @@ fn stateful_set_default(object: &mut Value) {
             ("persistentVolumeClaimRetentionPolicy", keep),
         ],
     );
+}
+
+fn controller(object: &Value) -> Value {
+    let mut owners = json::list(&object["metadata"]["ownerReferences"]).iter();
+    let Some(owner) = owners.find(|owner| owner["controller"] == true) else {
+        return "<none>".into();
+    };
+    let group = json::string(owner, "apiVersion")
+        .split_once('/')
+        .map(|(group, _)| format!(".{group}"));
+    let kind = json::string(owner, "kind").to_lowercase();
+    format!(
+        "{kind}{}/{}",
+        group.unwrap_or_default(),
+        json::string(owner, "name")
+    )
+    .into()
+}
+
+/// The containers of the template of a workload.
+fn template_containers(workload: &Value, field: &str) -> Value {
+    containers(&workload["spec"]["template"]["spec"]["containers"], field)
+}
+
+pub(super) const CONTAINERS: Column = wide("Containers", Of(|o| template_containers(o, "name")));
+
+pub(super) const IMAGES: Column = wide("Images", Of(|o| template_containers(o, "image")));
+
+pub(super) const SELECTOR: Column = wide("Selector", Labels("/spec/selector"));
+
+/// The columns of replica sets, and of what was there before them.
+static REPLICA_COLUMNS: &[Column] = &[
+    NAME,
+    integer("Desired", Number("/spec/replicas")),
+    integer("Current", Number("/status/replicas")),
+    integer("Ready", Number("/status/readyReplicas")),
+    AGE,
+    CONTAINERS,
+    IMAGES,
+    SELECTOR,
+];
+
+/// How many of the wanted pods are ready.
+fn ready(workload: &Value) -> Value {
+    let ready = workload["status"]["readyReplicas"].as_i64().unwrap_or_default();
+    let wanted = workload["spec"]["replicas"].as_i64().unwrap_or_default();
+    format!("{ready}/{wanted}").into()
 }

@@ -1,4 +1,4 @@
-//! Bodies as JSON values: parsing that notices fields that come twice, and the words of Go's parser for what is no JSON.
+//! Bodies as JSON values: parsing that reports repeated fields, and the texts of Go's parser for bodies that are no JSON.
 //!
 //! Knows no types. The last of several equal fields counts, as in Go.
 
@@ -37,7 +37,7 @@ impl Document {
     pub(crate) fn parse(body: &[u8]) -> Result<Self, String> {
         let duplicates = RefCell::default();
         let mut reader = serde_json::Deserializer::from_slice(body);
-        let value = Place::root(&duplicates)
+        let value = Position::root(&duplicates)
             .deserialize(&mut reader)
             .and_then(|value| reader.end().map(|()| value))
             .map_err(|error| complaint(body, &error))?;
@@ -49,7 +49,7 @@ impl Document {
 }
 
 impl Document {
-    /// What Go says of a document that should be an object with a type, if it is none.
+    /// The text of Go's decoder for a document that is no object with a type; none for one that is.
     pub(crate) fn misfit(&self) -> Option<String> {
         if !self.value.is_object() {
             let found = self.form();
@@ -92,50 +92,51 @@ pub(crate) fn form(value: &Value) -> &'static str {
     }
 }
 
-/// Where a parser is; it makes the value at that place. Places live on the stack: paths are only spelled out where there is something to report.
+/// Where a parser is; it makes the value at that place. Places live on the stack: paths are only spelled out where
+/// there is something to report.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<'a> {
-    parent: Option<&'a Place<'a>>,
-    step: Step<'a>,
+pub(crate) struct Position<'a> {
+    parent: Option<&'a Position<'a>>,
+    step: PositionStep<'a>,
     duplicates: &'a RefCell<Vec<String>>,
 }
 
 #[derive(Clone, Copy)]
-enum Step<'a> {
+enum PositionStep<'a> {
     Root,
     Key(&'a str),
     Index(usize),
 }
 
-impl<'a> Place<'a> {
+impl<'a> Position<'a> {
     /// The whole document. What comes twice is added to `duplicates`.
     pub(crate) fn root(duplicates: &'a RefCell<Vec<String>>) -> Self {
         Self {
             parent: None,
-            step: Step::Root,
+            step: PositionStep::Root,
             duplicates,
         }
     }
 }
 
-impl Place<'_> {
+impl Position<'_> {
     fn path(&self) -> String {
-        let mut path = self.parent.map(Place::path).unwrap_or_default();
+        let mut path = self.parent.map(Position::path).unwrap_or_default();
         match self.step {
-            Step::Root => {}
-            Step::Key(key) => {
+            PositionStep::Root => {}
+            PositionStep::Key(key) => {
                 if !path.is_empty() {
                     path.push('.');
                 }
                 path.push_str(key);
             }
-            Step::Index(i) => path.push_str(&format!("[{i}]")),
+            PositionStep::Index(i) => path.push_str(&format!("[{i}]")),
         }
         path
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Place<'_> {
+impl<'de> DeserializeSeed<'de> for Position<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -143,7 +144,7 @@ impl<'de> DeserializeSeed<'de> for Place<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Place<'_> {
+impl<'de> Visitor<'de> for Position<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -181,9 +182,9 @@ impl<'de> Visitor<'de> for Place<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut out = Vec::new();
         loop {
-            let here = Place {
+            let here = Position {
                 parent: Some(&self),
-                step: Step::Index(out.len()),
+                step: PositionStep::Index(out.len()),
                 duplicates: self.duplicates,
             };
             match items.next_element_seed(here)? {
@@ -196,9 +197,9 @@ impl<'de> Visitor<'de> for Place<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
         let mut out = Map::new();
         while let Some(key) = members.next_key::<String>()? {
-            let here = Place {
+            let here = Position {
                 parent: Some(&self),
-                step: Step::Key(&key),
+                step: PositionStep::Key(&key),
                 duplicates: self.duplicates,
             };
             if out.contains_key(&key) {
@@ -232,7 +233,7 @@ pub(crate) fn summary(body: &[u8]) -> String {
     text
 }
 
-/// What Go says where serde_json says something else: where it stopped, and what it was looking for.
+/// The text of Go's parser in the place of serde_json's: the offending character, and what the parser was looking for.
 const COMPLAINTS: [(&str, &str); 6] = [
     ("trailing characters", "after top-level value"),
     (

@@ -18,7 +18,7 @@ pub struct Cause {
     pub field: String,
 }
 
-/// How many faults of one object are told. One body can hold a million; the real server tells them all.
+/// How many faults of one object are reported. One body can hold a million; the real server reports them all.
 const FAULTS_MAX: usize = 10_000;
 
 /// The faults found in one object, in the order in which the real server reports them.
@@ -189,7 +189,7 @@ impl Cause {
 }
 
 impl fmt::Display for Faults {
-    /// One fault as it is, several in brackets; the same text twice is said once, although both stay causes.
+    /// One fault as it is, several in brackets; a repeated text appears once, although each stays a cause.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut said = HashSet::new();
         let texts = self

@@ -25,12 +25,12 @@ pub(crate) fn is_print(c: char) -> bool {
     c == ' ' || !(c.is_control() || c.is_whitespace() || ('\u{200b}'..='\u{200f}').contains(&c))
 }
 
-/// What `strconv` says of a text that is no number; `function` is `ParseInt` or `ParseUint`.
+/// The error of `strconv` for a text that is no number; `function` is `ParseInt` or `ParseUint`.
 pub(crate) fn no_number(function: &str, text: &str) -> String {
     format!("strconv.{function}: parsing {text:?}: invalid syntax")
 }
 
-/// What `encoding/base64` says of a text that it cannot decode.
+/// The error of `encoding/base64` for a text that it cannot decode.
 pub(crate) fn no_base64(text: &str, error: &DecodeError) -> String {
     let at = match error {
         DecodeError::InvalidByte(at, _) | DecodeError::InvalidLastSymbol(at, _) => *at,
@@ -39,7 +39,7 @@ pub(crate) fn no_base64(text: &str, error: &DecodeError) -> String {
     format!("illegal base64 data at input byte {at}")
 }
 
-/// What `encoding/json` says of a value that does not fit the Go value that it is decoded into.
+/// The error of `encoding/json` for a value that does not fit the Go value that it is decoded into.
 pub(crate) fn cannot_unmarshal(found: &str, into: &str) -> String {
     format!("json: cannot unmarshal {found} into Go {into}")
 }

@@ -1,13 +1,13 @@
 //! What every kind has in common: names, quantities, selectors, metadata, field errors and `Status`.
 //!
-//! Plays the API machinery library of Kubernetes, in the words of which requests are refused. Does not know which kinds
+//! Plays the API machinery library of Kubernetes, with its texts for what is refused. Does not know which kinds
 //! there are.
 
 pub(crate) mod document;
 pub(crate) mod faults;
 pub(crate) mod go;
 pub(crate) mod json;
-pub(crate) mod meta;
+pub(crate) mod metadata;
 pub(crate) mod names;
 pub mod quantity;
 pub(crate) mod selector;

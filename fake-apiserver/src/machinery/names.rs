@@ -7,7 +7,7 @@
 pub(crate) type Complaints = Vec<String>;
 
 /// A rule for names.
-pub(crate) type Rule = fn(&str) -> Complaints;
+pub(crate) type NameRule = fn(&str) -> Complaints;
 
 const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', \
     and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \

@@ -42,12 +42,12 @@ pub struct Details {
 
 /// What a status is about: either the plural resource or the kind, with the group that goes with it.
 #[derive(Clone, Copy)]
-pub(crate) struct Subject<'a> {
+pub(crate) struct GroupResource<'a> {
     pub(crate) group: &'a str,
     pub(crate) kind: &'a str,
 }
 
-impl<'a> Subject<'a> {
+impl<'a> GroupResource<'a> {
     /// The subject as messages have it: `pods`, `csidrivers.storage.k8s.io`.
     fn qualified(self) -> String {
         if self.group.is_empty() {
@@ -79,8 +79,8 @@ const NOT_HERE: [&str; 7] = [
 ];
 
 /// The group and kind under which the machinery reports faulty options.
-pub(crate) fn options(kind: &str) -> Subject<'_> {
-    Subject {
+pub(crate) fn options(kind: &str) -> GroupResource<'_> {
+    GroupResource {
         group: "meta.k8s.io",
         kind,
     }
@@ -118,7 +118,7 @@ impl Status {
     }
 
     /// Success of a deletion that took effect at once.
-    pub(crate) fn deleted(resource: Subject<'_>, name: &str, uid: &str) -> Self {
+    pub(crate) fn deleted(resource: GroupResource<'_>, name: &str, uid: &str) -> Self {
         let mut details = resource.details(name);
         details.uid = uid.to_owned();
         Self {
@@ -134,7 +134,7 @@ impl Status {
         Self::failure(400, "BadRequest", message)
     }
 
-    /// The refusal of a body that says nothing usable of its type.
+    /// The refusal of a body from which no type can be read.
     pub(crate) fn unrecognized(expected: &str, why: &str, body: &[u8]) -> Self {
         let shown = summary(body);
         Self::bad_request(format!(
@@ -146,7 +146,7 @@ impl Status {
         Self::failure(401, "Unauthorized", "Unauthorized")
     }
 
-    pub(crate) fn forbidden(subject: Subject<'_>, name: &str, why: &str) -> Self {
+    pub(crate) fn forbidden(subject: GroupResource<'_>, name: &str, why: &str) -> Self {
         let object = if name.is_empty() {
             subject.qualified()
         } else {
@@ -163,7 +163,7 @@ impl Status {
         Self::generic(403, "Forbidden", format!("forbidden: {why}"))
     }
 
-    pub(crate) fn not_found(subject: Subject<'_>, name: &str) -> Self {
+    pub(crate) fn not_found(subject: GroupResource<'_>, name: &str) -> Self {
         Self {
             details: Some(subject.details(name)),
             ..Self::failure(
@@ -183,7 +183,7 @@ impl Status {
     }
 
     /// The answer to a subresource that is not there; what only this server lacks is named.
-    pub(crate) fn no_such_subresource(resource: Subject<'_>, subresource: &str) -> Self {
+    pub(crate) fn no_such_subresource(resource: GroupResource<'_>, subresource: &str) -> Self {
         if !NOT_HERE.contains(&subresource) {
             return Self::no_such_resource();
         }
@@ -217,12 +217,12 @@ impl Status {
         Self::failure(406, "NotAcceptable", text)
     }
 
-    /// The same in other words.
+    /// The same with a text of its own.
     pub(crate) fn no_such_form_because(text: String) -> Self {
         Self::failure(406, "NotAcceptable", text)
     }
 
-    pub(crate) fn already_exists(subject: Subject<'_>, name: &str) -> Self {
+    pub(crate) fn already_exists(subject: GroupResource<'_>, name: &str) -> Self {
         Self {
             details: Some(subject.details(name)),
             ..Self::failure(
@@ -233,7 +233,7 @@ impl Status {
         }
     }
 
-    pub(crate) fn conflict(subject: Subject<'_>, name: &str, why: &str) -> Self {
+    pub(crate) fn conflict(subject: GroupResource<'_>, name: &str, why: &str) -> Self {
         let message = format!(
             "Operation cannot be fulfilled on {} {name:?}: {why}",
             subject.qualified()
@@ -265,7 +265,7 @@ impl Status {
         Self::generic(415, "UnsupportedMediaType", message)
     }
 
-    pub(crate) fn invalid(subject: Subject<'_>, name: &str, faults: Faults) -> Self {
+    pub(crate) fn invalid(subject: GroupResource<'_>, name: &str, faults: Faults) -> Self {
         let message = format!("{} {name:?} is invalid: {faults}", subject.qualified());
         let mut details = subject.details(name);
         details.causes = faults.into_causes();

@@ -1,9 +1,9 @@
 //! YAML bodies, in and out, as the API machinery reads and writes them.
 //!
 //! Numbers with a leading zero are octal, `yes` and `on` are true, and the last of several equal fields counts: the
-//! YAML 1.1 of Go. Owns nothing but these choices; a YAML body is JSON in other words.
+//! YAML 1.1 of Go. Owns nothing but these choices; a YAML body is read as the JSON that it stands for.
 
-use crate::machinery::document::{Document, Place};
+use crate::machinery::document::{Document, Position};
 use bytes::Bytes;
 use serde::de::DeserializeSeed;
 use serde_json::Value;
@@ -23,7 +23,7 @@ pub(crate) fn parse(body: &[u8]) -> Result<Document, String> {
     };
     let duplicates = RefCell::default();
     let value = serde_saphyr::with_deserializer_from_str_with_options(text, options, |reader| {
-        Place::root(&duplicates).deserialize(reader)
+        Position::root(&duplicates).deserialize(reader)
     });
     let value = value.map_err(|error| {
         let why = complaint(text, &error);
@@ -35,7 +35,7 @@ pub(crate) fn parse(body: &[u8]) -> Result<Document, String> {
     })
 }
 
-/// What Go says of a text that is no YAML, for the mistakes that are made most; the first line is not told.
+/// The text of Go's parser for a text that is no YAML, for the most frequent mistakes; without line numbers for the first line.
 fn complaint(text: &str, error: &serde_saphyr::Error) -> String {
     let said = error.without_snippet().to_string();
     let line = error.location().map_or(1, |location| location.line());
@@ -57,7 +57,7 @@ fn complaint(text: &str, error: &serde_saphyr::Error) -> String {
     }
 }
 
-/// The first field that comes twice, with its line, as Go's strict parser tells it.
+/// The first field that comes twice, with its line, as Go's strict parser reports it.
 pub(crate) fn first_duplicate(body: &[u8]) -> Option<String> {
     let options = serde_saphyr::options! {
         duplicate_keys: DuplicateKeyPolicy::Error,

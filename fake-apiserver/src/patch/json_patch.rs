@@ -135,13 +135,13 @@ impl Operation {
 }
 
 /// A place in a document: a list or an object, and a key in it.
-enum Place<'a> {
+enum Slot<'a> {
     Member(&'a mut Map<String, Value>, String),
     Item(&'a mut Vec<Value>, String),
 }
 
 /// The place that a path names. Everything but its last part must be there.
-fn at<'a>(document: &'a mut Value, path: &str) -> Result<Place<'a>, DoesNotApply> {
+fn at<'a>(document: &'a mut Value, path: &str) -> Result<Slot<'a>, DoesNotApply> {
     let parts: Vec<String> = path
         .split('/')
         .map(|part| part.replace("~1", "/").replace("~0", "~"))
@@ -161,8 +161,8 @@ fn at<'a>(document: &'a mut Value, path: &str) -> Result<Place<'a>, DoesNotApply
         };
     }
     match value {
-        Value::Object(members) => Ok(Place::Member(members, key.clone())),
-        Value::Array(items) => Ok(Place::Item(items, key.clone())),
+        Value::Object(members) => Ok(Slot::Member(members, key.clone())),
+        Value::Array(items) => Ok(Slot::Item(items, key.clone())),
         _ => Err(DoesNotApply),
     }
 }
@@ -175,7 +175,7 @@ fn index(key: &str, length: usize) -> Result<usize, DoesNotApply> {
     usize::try_from(number).map_err(|_| DoesNotApply)
 }
 
-impl Place<'_> {
+impl Slot<'_> {
     fn get(&self) -> Result<Value, DoesNotApply> {
         match self {
             Self::Member(members, key) => Ok(members.get(key).cloned().unwrap_or_default()),
@@ -247,7 +247,7 @@ pub(crate) fn merge(document: &mut Value, patch: &Value) {
 
 #[cfg(test)]
 mod tests {
-    //! The laws of patches; what single operations do is told by the contract.
+    //! The laws of patches; what single operations do is tested by the contract.
 
     use super::*;
     use proptest::prelude::*;

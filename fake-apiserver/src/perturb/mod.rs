@@ -1,7 +1,7 @@
 //! Perturbations: failures of the server on demand, decided by a table of rules.
 //!
 //! Owns matching and counting. The table is part of the store's state, so that rules, watches and writes are ordered by
-//! one lock. Does not refuse, delay or cut anything itself: it tells the fate of a request, and others carry it out.
+//! one lock. Does not refuse, delay or cut anything itself: it decides the fate of a request, and others carry it out.
 
 mod refusal;
 mod rule;
@@ -36,12 +36,12 @@ pub struct Perturbation {
 /// The rules of a server. A server of its own makes use of them by itself; what stands before another server carries out what the
 /// table says.
 #[derive(Default)]
-pub struct Table {
-    entries: Vec<Entry>,
+pub struct Rules {
+    entries: Vec<Installed>,
     last: u64,
 }
 
-struct Entry {
+struct Installed {
     id: RuleId,
     rule: Rule,
     matched: u64,
@@ -53,7 +53,7 @@ struct Entry {
 pub struct Asked<'a> {
     /// Name of the client.
     pub client: &'a str,
-    /// What it asks for.
+    /// The verb of the request.
     pub verb: Verb,
     /// The resource; none for paths that are no resource.
     pub resource: Option<&'a ResourcePath>,
@@ -62,7 +62,7 @@ pub struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// The request in words: `create csistoragecapacities`, `update pods/status p`.
+    /// The request as text: `create csistoragecapacities`, `update pods/status p`.
     pub fn describe(&self) -> String {
         let Some(path) = self.resource else {
             return self.verb.to_string();
@@ -80,11 +80,11 @@ impl Asked<'_> {
 pub struct Fate {
     /// It waits so long first.
     pub delay: Duration,
-    /// What happens to it instead of what it asks for.
+    /// What happens to it instead of what it requests.
     pub blow: Option<Blow>,
 }
 
-/// What happens to a request instead of what it asks for.
+/// What happens to a request instead of what it requests.
 pub enum Blow {
     /// It is answered so.
     Refuse(Status),
@@ -104,7 +104,7 @@ pub enum WatchFate {
     Hold(RuleId, Option<Duration>),
 }
 
-/// An application of a rule, to be told to the observer.
+/// An application of a rule, to be reported to the observer.
 pub struct Applied {
     /// The rule.
     pub rule: RuleId,
@@ -114,7 +114,7 @@ pub struct Applied {
     pub effect: String,
 }
 
-impl Table {
+impl Rules {
     pub(crate) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -129,7 +129,7 @@ impl Table {
         }
         self.last += 1;
         let id = RuleId(self.last);
-        self.entries.push(Entry {
+        self.entries.push(Installed {
             id,
             rng: rule.chance.map(|chance| StdRng::seed_from_u64(chance.seed)),
             rule,
@@ -147,7 +147,7 @@ impl Table {
     }
 
     pub(crate) fn list(&self) -> Vec<Perturbation> {
-        let listed = |entry: &Entry| Perturbation {
+        let listed = |entry: &Installed| Perturbation {
             id: entry.id,
             rule: entry.rule.clone(),
             legal: entry.rule.is_legal(),
@@ -206,7 +206,7 @@ impl Table {
     }
 }
 
-impl Entry {
+impl Installed {
     fn meet_watch(&mut self, asked: &Asked<'_>) -> Option<(WatchFate, Applied)> {
         let fate = match self.rule.effect {
             Effect::EndWatch { after_events } => WatchFate::EndAfter(after_events),
@@ -259,7 +259,7 @@ impl Match {
         client && verb && self.matches_path(asked.resource)
     }
 
-    /// Whether a path is meant, whoever asks for it and how.
+    /// Whether a path matches, whatever the client and verb.
     pub fn matches_path(&self, path: Option<&ResourcePath>) -> bool {
         let resource = self
             .resource
@@ -291,7 +291,7 @@ fn concerns(effect: &Effect, asked: &Asked<'_>) -> bool {
     }
 }
 
-/// What happens to a request instead of what it asks for, if anything.
+/// What happens to a request instead of what it requests, if anything.
 fn blow(effect: &Effect, asked: &Asked<'_>) -> Option<Blow> {
     match *effect {
         Effect::Status {
@@ -345,7 +345,7 @@ mod tests {
 
     #[test]
     fn a_rule_leaves_some_alone_applies_to_some_and_is_spent() {
-        let mut table = Table::default();
+        let mut table = Rules::default();
         let rule = Rule {
             skip: 1,
             times: Some(2),
@@ -363,7 +363,7 @@ mod tests {
     #[test]
     fn chance_repeats_with_its_seed() {
         let outcomes = |seed| {
-            let mut table = Table::default();
+            let mut table = Rules::default();
             let rule = Rule {
                 chance: Some(Chance {
                     probability: 0.5,

@@ -1,8 +1,8 @@
-//! What a request that a rule refuses is answered, in the words of the real server.
+//! The Status with which a rule refuses a request, with the texts of the real server.
 //!
 //! Does not know rules.
 
-use crate::machinery::status::{Status, Subject};
+use crate::machinery::status::{GroupResource, Status};
 use crate::observe::ResourcePath;
 
 /// Reasons and texts of refusals, as the real server has them. Other codes have neither.
@@ -36,7 +36,7 @@ const REFUSALS: [(u16, &str, &str); 6] = [
 ];
 
 pub(super) fn refusal(code: u16, retry_after_seconds: u32, path: Option<&ResourcePath>) -> Status {
-    let subject = Subject {
+    let subject = GroupResource {
         group: path.map_or("", |path| &path.group),
         kind: path.map_or("", |path| &path.resource),
     };

@@ -3,11 +3,10 @@
 //! Owns merging of repeated fields and zero values, which the wire and JSON treat differently. Bounded in depth and
 //! in the number of values: a few bytes on the wire can stand for a large value.
 
-use super::Fault;
 use super::envelope::{self, Envelope};
-use super::special;
-use super::table::{Empty, Field, Message, Shape, TABLE, Type};
+use super::table::{Empty, Message, Shape, TABLE, WireField, WireType};
 use super::wire::{BYTES, Reader, Tag, VARINT};
+use super::{Fault, scalars};
 use serde_json::{Map, Value};
 
 /// How deep messages may nest. The types themselves stay far below; objects inside objects need not.
@@ -77,14 +76,14 @@ pub(super) fn merge(
 }
 
 fn take(
-    field: &Field,
+    field: &WireField,
     tag: Tag,
     reader: &mut Reader<'_>,
     out: &mut Map<String, Value>,
     budget: &mut Budget,
 ) -> Result<(), Fault> {
     let Some(member) = field.member else {
-        let Type::Message(number) = field.of else {
+        let WireType::Message(number) = field.of else {
             return reader.skip(tag);
         };
         expect(BYTES, tag, field)?;
@@ -104,7 +103,7 @@ fn take(
                 let mut packed = Reader::new(reader.bytes()?, "list");
                 while !packed.is_empty() {
                     budget.spend()?;
-                    list.push(special::number(field.of, packed.varint()?));
+                    list.push(scalars::number(field.of, packed.varint()?));
                 }
             } else {
                 let mut item = Value::Null;
@@ -121,14 +120,14 @@ fn take(
 }
 
 /// One entry of a map: a message of key and value, either of which may be missing.
-fn entry(field: &Field, bytes: &[u8], slot: &mut Value, budget: &mut Budget) -> Result<(), Fault> {
+fn entry(field: &WireField, bytes: &[u8], slot: &mut Value, budget: &mut Budget) -> Result<(), Fault> {
     let mut reader = Reader::new(bytes, "entry");
     let (mut key, mut found) = (String::new(), None);
     while let Some(tag) = reader.tag()? {
         match tag.number {
             1 => {
                 expect(BYTES, tag, field)?;
-                key = special::text(reader.bytes()?);
+                key = scalars::text(reader.bytes()?);
             }
             2 => value(field, tag, &mut reader, found.get_or_insert(Value::Null), budget)?,
             _ => reader.skip(tag)?,
@@ -144,7 +143,7 @@ fn entry(field: &Field, bytes: &[u8], slot: &mut Value, budget: &mut Budget) -> 
 
 /// Reads one value into `slot`, where a message may be begun already.
 fn value(
-    field: &Field,
+    field: &WireField,
     tag: Tag,
     reader: &mut Reader<'_>,
     slot: &mut Value,
@@ -152,15 +151,15 @@ fn value(
 ) -> Result<(), Fault> {
     if field.of.is_varint() {
         expect(VARINT, tag, field)?;
-        *slot = special::number(field.of, reader.varint()?);
+        *slot = scalars::number(field.of, reader.varint()?);
         return Ok(());
     }
     expect(BYTES, tag, field)?;
     let bytes = reader.bytes()?;
     match field.of {
-        Type::Message(number) => merge(TABLE.message(number), bytes, map(slot), budget)?,
-        Type::Raw => *slot = raw(bytes, budget)?,
-        of => *slot = special::decode(of, bytes)?,
+        WireType::Message(number) => merge(TABLE.message(number), bytes, map(slot), budget)?,
+        WireType::Raw => *slot = raw(bytes, budget)?,
+        of => *slot = scalars::decode(of, bytes)?,
     }
     Ok(())
 }
@@ -199,7 +198,7 @@ pub(super) fn object(
 
 /// Raw JSON, or an object in an envelope of its own.
 fn raw(bytes: &[u8], budget: &mut Budget) -> Result<Value, Fault> {
-    let content = special::content(bytes)?;
+    let content = scalars::content(bytes)?;
     if content.is_empty() {
         return Ok(Value::Null);
     }
@@ -213,7 +212,7 @@ fn raw(bytes: &[u8], budget: &mut Budget) -> Result<Value, Fault> {
 fn complete(message: &Message, out: &mut Map<String, Value>, budget: &mut Budget) -> Result<(), Fault> {
     for field in &message.fields {
         match (field.member, field.of, field.shape) {
-            (None, Type::Message(inner), _) => complete(TABLE.message(inner), out, budget)?,
+            (None, WireType::Message(inner), _) => complete(TABLE.message(inner), out, budget)?,
             (Some(member), of, shape) if !out.contains_key(member) => {
                 let present = match (shape, field.empty) {
                     (Shape::One, Empty::Kept) => zero(of, budget)?,
@@ -231,27 +230,27 @@ fn complete(message: &Message, out: &mut Map<String, Value>, budget: &mut Budget
 }
 
 /// The zero value of a type, as Go writes it.
-fn zero(of: Type, budget: &mut Budget) -> Result<Value, Fault> {
+fn zero(of: WireType, budget: &mut Budget) -> Result<Value, Fault> {
     match of {
-        Type::Message(number) => {
+        WireType::Message(number) => {
             let mut out = Map::new();
             budget.enter(|budget| complete(TABLE.message(number), &mut out, budget))?;
             Ok(out.into())
         }
-        of => Ok(special::zero(of)),
+        of => Ok(scalars::zero(of)),
     }
 }
 
 /// Whether JSON leaves a value out that was on the wire.
-fn is_zero(field: &Field, value: &Value) -> bool {
+fn is_zero(field: &WireField, value: &Value) -> bool {
     match field.empty {
         Empty::Kept => false,
-        Empty::Omitted => !field.of.is_struct() && *value == special::zero(field.of),
-        Empty::OmittedStruct => *value == special::zero(field.of),
+        Empty::Omitted => !field.of.is_struct() && *value == scalars::zero(field.of),
+        Empty::OmittedStruct => *value == scalars::zero(field.of),
     }
 }
 
-fn expect(wire: u8, tag: Tag, field: &Field) -> Result<(), Fault> {
+fn expect(wire: u8, tag: Tag, field: &WireField) -> Result<(), Fault> {
     if tag.wire == wire {
         return Ok(());
     }

@@ -3,9 +3,9 @@
 //! Owns which fields are written: those that are Go values always, even when they are zero; pointers, lists and maps
 //! as far as they are there. Members that the type does not have are left out, for there is no place for them.
 
-use super::table::{Field, Message, Shape, TABLE, Type};
+use super::table::{Message, Shape, TABLE, WireField, WireType};
 use super::wire::{bytes_field_length, put_bytes, put_nested, put_number};
-use super::{Fault, envelope, special};
+use super::{Fault, envelope, scalars};
 use bytes::Bytes;
 use serde_json::{Map, Value};
 use std::ops::Range;
@@ -97,7 +97,7 @@ fn put_message(
 ) -> Result<(), Fault> {
     for field in &message.fields {
         match (field.member, field.of) {
-            (None, Type::Message(inner)) => {
+            (None, WireType::Message(inner)) => {
                 put_nested(out, field.number, |out| {
                     put_message(TABLE.message(inner), members, out)
                 })?;
@@ -114,9 +114,9 @@ fn put_message(
     Ok(())
 }
 
-fn put_field(field: &Field, value: Option<&Value>, out: &mut Vec<u8>) -> Result<(), Fault> {
+fn put_field(field: &WireField, value: Option<&Value>, out: &mut Vec<u8>) -> Result<(), Fault> {
     match (field.shape, value) {
-        (Shape::One, None) if matches!(field.of, Type::Bytes | Type::Strings) => Ok(()),
+        (Shape::One, None) if matches!(field.of, WireType::Bytes | WireType::Strings) => Ok(()),
         (Shape::One, value) => put_value(field.number, field.of, value.unwrap_or(&Value::Null), out),
         (_, None) => Ok(()),
         (Shape::Pointer, Some(value)) => put_value(field.number, field.of, value, out),
@@ -129,30 +129,30 @@ fn put_field(field: &Field, value: Option<&Value>, out: &mut Vec<u8>) -> Result<
                 put_value(2, field.of, value, out)
             })
         }),
-        (Shape::List, Some(value)) => Err(special::mismatch("a list", value)),
-        (Shape::Map, Some(value)) => Err(special::mismatch("a map", value)),
+        (Shape::List, Some(value)) => Err(scalars::mismatch("a list", value)),
+        (Shape::Map, Some(value)) => Err(scalars::mismatch("a map", value)),
     }
 }
 
 /// A whole field; `null` is the zero value.
-fn put_value(number: u32, of: Type, value: &Value, out: &mut Vec<u8>) -> Result<(), Fault> {
+fn put_value(number: u32, of: WireType, value: &Value, out: &mut Vec<u8>) -> Result<(), Fault> {
     match (of, value) {
-        (Type::Message(inner), Value::Object(members)) => put_nested(out, number, |out| {
+        (WireType::Message(inner), Value::Object(members)) => put_nested(out, number, |out| {
             put_message(TABLE.message(inner), Some(members), out)
         }),
-        (Type::Message(inner), Value::Null) => {
+        (WireType::Message(inner), Value::Null) => {
             put_nested(out, number, |out| put_message(TABLE.message(inner), None, out))
         }
-        (Type::Message(inner), _) => Err(special::mismatch(TABLE.message(inner).short(), value)),
+        (WireType::Message(inner), _) => Err(scalars::mismatch(TABLE.message(inner).short(), value)),
         (of, value) if of.is_varint() => {
             let varint = if value.is_null() {
                 0
             } else {
-                special::varint(of, value)?
+                scalars::varint(of, value)?
             };
             put_number(out, number, varint);
             Ok(())
         }
-        (of, value) => put_nested(out, number, |out| special::encode(of, value, out)),
+        (of, value) => put_nested(out, number, |out| scalars::encode(of, value, out)),
     }
 }

@@ -3,7 +3,7 @@
 //! Owns `runtime.Unknown` and `WatchEvent`. Does not know what is inside.
 
 use super::wire::{BYTES, Reader, bytes_field_length, put_bytes, put_tag, put_varint};
-use super::{Fault, special};
+use super::{Fault, scalars};
 use bytes::{BufMut, BytesMut};
 
 /// How every body begins.
@@ -45,8 +45,8 @@ impl<'a> Envelope<'a> {
         let mut reader = Reader::new(bytes, "TypeMeta");
         while let Some(tag) = reader.tag()? {
             match (tag.number, tag.wire) {
-                (1, BYTES) => self.api_version = special::text(reader.bytes()?),
-                (2, BYTES) => self.kind = special::text(reader.bytes()?),
+                (1, BYTES) => self.api_version = scalars::text(reader.bytes()?),
+                (2, BYTES) => self.kind = scalars::text(reader.bytes()?),
                 _ => reader.skip(tag)?,
             }
         }

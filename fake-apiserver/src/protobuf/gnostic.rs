@@ -14,10 +14,10 @@ use std::sync::LazyLock;
 static SECOND: LazyLock<Messages> = LazyLock::new(|| read(include_str!("gnostic2.txt")));
 static THIRD: LazyLock<Messages> = LazyLock::new(|| read(include_str!("gnostic3.txt")));
 
-type Messages = HashMap<&'static str, Vec<Field>>;
+type Messages = HashMap<&'static str, Vec<GnosticField>>;
 
 /// A field of a message.
-struct Field {
+struct GnosticField {
     number: u32,
     from: From,
     of: Of,
@@ -113,8 +113,8 @@ fn message(messages: &Messages, name: &str, value: &Value, out: &mut Vec<u8>) ->
 /// The members that are named on the wire, too.
 fn put_members(
     messages: &Messages,
-    fields: &[Field],
-    field: &Field,
+    fields: &[GnosticField],
+    field: &GnosticField,
     value: &Value,
     out: &mut Vec<u8>,
 ) -> Result<(), Fault> {
@@ -133,7 +133,7 @@ fn put_members(
     Ok(())
 }
 
-fn put_all(messages: &Messages, field: &Field, value: &Value, out: &mut Vec<u8>) -> Result<(), Fault> {
+fn put_all(messages: &Messages, field: &GnosticField, value: &Value, out: &mut Vec<u8>) -> Result<(), Fault> {
     match value {
         Value::Array(items) if field.is_list => items
             .iter()
@@ -199,7 +199,8 @@ fn read(text: &'static str) -> Messages {
         match line.strip_prefix(' ') {
             None => name = line,
             Some(rest) => {
-                let field = Field::read(rest).expect("a test holds that the embedded tables are well formed");
+                let field =
+                    GnosticField::read(rest).expect("a test holds that the embedded tables are well formed");
                 messages.entry(name).or_default().push(field);
             }
         }
@@ -207,7 +208,7 @@ fn read(text: &'static str) -> Messages {
     messages
 }
 
-impl Field {
+impl GnosticField {
     fn read(line: &'static str) -> Option<Self> {
         let mut words = line.split(' ');
         let (number, from, of) = (words.next()?, words.next()?, words.next()?);

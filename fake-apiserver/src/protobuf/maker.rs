@@ -3,8 +3,8 @@
 //! Owns the form in which the real server writes them: what JSON leaves out is left out. Everything comes from the
 //! table.
 
-use super::special;
-use super::table::{Empty, Field, Message, Shape, TABLE, Type};
+use super::scalars;
+use super::table::{Empty, Message, Shape, TABLE, WireField, WireType};
 use proptest::prelude::*;
 use proptest::test_runner::TestRng;
 use serde_json::{Map, Value, json};
@@ -40,7 +40,7 @@ impl Maker {
         let mut out = Map::new();
         for field in &message.fields {
             match (field.member, field.of) {
-                (None, Type::Message(inner)) => out.extend(self.message(TABLE.message(inner))),
+                (None, WireType::Message(inner)) => out.extend(self.message(TABLE.message(inner))),
                 (Some(member), _) => {
                     out.extend(self.field(field).map(|value| (member.to_owned(), value)));
                 }
@@ -51,11 +51,11 @@ impl Maker {
     }
 
     /// The value of a field; `None` where JSON leaves it out.
-    fn field(&mut self, field: &Field) -> Option<Value> {
+    fn field(&mut self, field: &WireField) -> Option<Value> {
         let set = self.full || self.below(2) == 0;
         let missing = (field.empty == Empty::Kept).then_some(Value::Null);
         match field.shape {
-            Shape::One if field.of == Type::Bytes || field.of == Type::Strings => {
+            Shape::One if field.of == WireType::Bytes || field.of == WireType::Strings => {
                 if set {
                     Some(self.value(field.of))
                 } else {
@@ -66,9 +66,9 @@ impl Maker {
                 let value = if set || field.of.is_struct() {
                     self.value(field.of)
                 } else {
-                    special::zero(field.of)
+                    scalars::zero(field.of)
                 };
-                let zero = value == special::zero(field.of);
+                let zero = value == scalars::zero(field.of);
                 let gone = match field.empty {
                     Empty::Kept => false,
                     Empty::Omitted => zero && !field.of.is_struct(),
@@ -89,23 +89,23 @@ impl Maker {
         }
     }
 
-    fn value(&mut self, of: Type) -> Value {
+    fn value(&mut self, of: WireType) -> Value {
         match of {
-            Type::String => self.text().into(),
-            Type::Int32 => (self.rng.next_u32() as i32).into(),
-            Type::Int64 => (self.rng.next_u64() as i64).into(),
-            Type::Bool => (self.full || self.below(2) == 0).into(),
-            Type::Bytes => ["", "AA==", "aGVsbG8="][self.below(3) as usize].into(),
-            Type::Quantity => ["0", "1", "250m", "10Gi", "-3k"][self.below(5) as usize].into(),
-            Type::Time => ["2026-11-21T09:03:00Z", "1969-12-31T23:59:59Z"][self.below(2) as usize].into(),
-            Type::MicroTime => {
+            WireType::String => self.text().into(),
+            WireType::Int32 => (self.rng.next_u32() as i32).into(),
+            WireType::Int64 => (self.rng.next_u64() as i64).into(),
+            WireType::Bool => (self.full || self.below(2) == 0).into(),
+            WireType::Bytes => ["", "AA==", "aGVsbG8="][self.below(3) as usize].into(),
+            WireType::Quantity => ["0", "1", "250m", "10Gi", "-3k"][self.below(5) as usize].into(),
+            WireType::Time => ["2026-11-21T09:03:00Z", "1969-12-31T23:59:59Z"][self.below(2) as usize].into(),
+            WireType::MicroTime => {
                 ["2026-11-21T09:03:00.000001Z", "1969-12-31T23:59:59.250000Z"][self.below(2) as usize].into()
             }
-            Type::IntOrString if self.below(2) == 0 => (self.rng.next_u32() as i32).into(),
-            Type::IntOrString => self.text().into(),
-            Type::Raw => json!({"a": [1, "b", null]}),
-            Type::Strings => json!([self.text()]),
-            Type::Message(number) => self.message(TABLE.message(number)).into(),
+            WireType::IntOrString if self.below(2) == 0 => (self.rng.next_u32() as i32).into(),
+            WireType::IntOrString => self.text().into(),
+            WireType::Raw => json!({"a": [1, "b", null]}),
+            WireType::Strings => json!([self.text()]),
+            WireType::Message(number) => self.message(TABLE.message(number)).into(),
         }
     }
 

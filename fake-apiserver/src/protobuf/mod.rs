@@ -1,6 +1,6 @@
 //! Kubernetes protobuf: bodies from and to JSON values.
 //!
-//! Owns the envelope of bodies and the errors. Everything inside is driven by the table in `fields.txt`, so requests
+//! Owns the envelope of bodies and the errors. Everything inside is driven by the table of types, so requests
 //! in protobuf go the way of all others from here on. Does not know HTTP, nor what a valid object is.
 
 mod body;
@@ -10,7 +10,7 @@ mod envelope;
 pub(crate) mod gnostic;
 #[cfg(test)]
 mod maker;
-mod special;
+mod scalars;
 pub(crate) mod table;
 #[cfg(test)]
 mod tests;
@@ -42,7 +42,7 @@ impl Fault {
     }
 }
 
-/// The JSON that stands for the same object as a body in protobuf, which says its own type.
+/// The JSON that stands for the same object as a body in protobuf, which carries its type.
 ///
 /// Fails with the real server's 400 when the bytes are no such body, or do not say what they are.
 pub fn json_of_protobuf(body: &[u8]) -> Result<Value, Status> {

@@ -1,13 +1,14 @@
 //! The table of messages: which field of the wire is which member of the JSON object.
 //!
-//! Owns reading `fields.txt`, once, when the first protobuf body comes or goes. Does not know bytes or values.
+//! Read off the table of types, once, when the first protobuf body comes or goes. Does not know bytes or values.
 
+use crate::types::{Block, Line, TYPES};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 /// The table of this crate.
 pub(crate) static TABLE: LazyLock<Table> =
-    LazyLock::new(|| Table::parse(include_str!("fields.txt")).expect("the embedded table is well formed"));
+    LazyLock::new(|| Table::of(&TYPES).expect("the embedded table is well formed"));
 
 /// Kinds that live in `meta/v1`, whatever group a body says that they are of.
 const META_KINDS: [&str; 8] = [
@@ -35,16 +36,16 @@ pub(crate) struct Table {
 pub(crate) struct Message {
     pub(crate) name: &'static str,
     /// In the order of their numbers, which is the order on the wire.
-    pub(crate) fields: Vec<Field>,
+    pub(crate) fields: Vec<WireField>,
 }
 
 /// One field of a message.
-pub(crate) struct Field {
+pub(crate) struct WireField {
     pub(crate) number: u32,
     /// The member of the JSON object; `None` where the message's members belong to the object around it.
     pub(crate) member: Option<&'static str>,
     pub(crate) shape: Shape,
-    pub(crate) of: Type,
+    pub(crate) of: WireType,
     pub(crate) empty: Empty,
 }
 
@@ -74,7 +75,7 @@ pub(crate) enum Empty {
 
 /// What a field holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Type {
+pub(crate) enum WireType {
     String,
     Int32,
     Int64,
@@ -94,18 +95,18 @@ pub(crate) enum Type {
 }
 
 /// Types that are no messages of the table.
-const TYPES: [(&str, Type); 11] = [
-    ("string", Type::String),
-    ("int32", Type::Int32),
-    ("int64", Type::Int64),
-    ("bool", Type::Bool),
-    ("bytes", Type::Bytes),
-    ("Quantity", Type::Quantity),
-    ("Time", Type::Time),
-    ("MicroTime", Type::MicroTime),
-    ("IntOrString", Type::IntOrString),
-    ("Raw", Type::Raw),
-    ("Strings", Type::Strings),
+const SCALARS: [(&str, WireType); 11] = [
+    ("string", WireType::String),
+    ("int32", WireType::Int32),
+    ("int64", WireType::Int64),
+    ("bool", WireType::Bool),
+    ("bytes", WireType::Bytes),
+    ("Quantity", WireType::Quantity),
+    ("Time", WireType::Time),
+    ("MicroTime", WireType::MicroTime),
+    ("IntOrString", WireType::IntOrString),
+    ("Raw", WireType::Raw),
+    ("Strings", WireType::Strings),
 ];
 
 impl Table {
@@ -131,39 +132,32 @@ impl Table {
         &self.messages[number]
     }
 
-    fn parse(text: &'static str) -> Result<Self, String> {
-        let lines = || {
-            text.lines()
-                .filter(|line| !line.is_empty() && !line.starts_with('#'))
-        };
-        let names: HashMap<&str, usize> = lines()
-            .filter(|line| !line.starts_with(' '))
+    fn of(blocks: &'static [Block]) -> Result<Self, String> {
+        let names: HashMap<&str, usize> = blocks
+            .iter()
             .enumerate()
-            .map(|(number, name)| (name, number))
+            .map(|(number, block)| (block.name, number))
             .collect();
-        let mut messages: Vec<Message> = Vec::with_capacity(names.len());
-        for line in lines() {
-            match line.strip_prefix(' ') {
-                None => messages.push(Message {
-                    name: line,
-                    fields: Vec::new(),
-                }),
-                Some(rest) => {
-                    let message = messages.last_mut().ok_or("a field precedes all messages")?;
-                    let field = Field::parse(rest, message.name, &names);
-                    message
-                        .fields
-                        .push(field.ok_or_else(|| format!("{}: bad field {rest:?}", message.name))?);
-                }
-            }
-        }
-        Ok(Self { messages, names })
+        let messages = blocks.iter().map(|block| {
+            let field = |line| {
+                let field = WireField::parse(line, block.name, &names);
+                field.ok_or_else(|| format!("{}: {} has no known type", block.name, line.member))
+            };
+            Ok(Message {
+                name: block.name,
+                fields: block.fields.iter().map(field).collect::<Result<_, String>>()?,
+            })
+        });
+        Ok(Self {
+            messages: messages.collect::<Result<_, String>>()?,
+            names,
+        })
     }
 }
 
 impl Message {
     /// The field of that number.
-    pub(crate) fn field(&self, number: u32) -> Option<&Field> {
+    pub(crate) fn field(&self, number: u32) -> Option<&WireField> {
         let at = self.fields.binary_search_by_key(&number, |field| field.number);
         at.ok().map(|at| &self.fields[at])
     }
@@ -174,10 +168,11 @@ impl Message {
     }
 }
 
-impl Field {
-    fn parse(line: &'static str, message: &str, names: &HashMap<&str, usize>) -> Option<Self> {
-        let mut words = line.split(' ');
-        let (number, member, of) = (words.next()?, words.next()?, words.next()?);
+impl WireField {
+    fn parse(line: &Line, message: &str, names: &HashMap<&str, usize>) -> Option<Self> {
+        let Line {
+            number, member, of, ..
+        } = *line;
         let (member, empty) = match (member.strip_suffix("??"), member.strip_suffix('?')) {
             (Some(member), _) => (member, Empty::OmittedStruct),
             (None, Some(member)) => (member, Empty::Omitted),
@@ -193,18 +188,18 @@ impl Field {
             .iter()
             .find_map(|(mark, shape)| Some((of.strip_prefix(mark)?, *shape)))?;
         let package = message.rsplit_once('.')?.0;
-        let known = TYPES.iter().find(|(name, _)| *name == of);
+        let known = SCALARS.iter().find(|(name, _)| *name == of);
         let of = match known {
             Some((_, of)) => *of,
             None => {
                 let number = names
                     .get(of)
                     .or_else(|| names.get(format!("{package}.{of}").as_str()));
-                Type::Message(*number?)
+                WireType::Message(*number?)
             }
         };
         Some(Self {
-            number: number.parse().ok()?,
+            number,
             member: (member != "-").then_some(member),
             shape,
             of,
@@ -213,7 +208,7 @@ impl Field {
     }
 }
 
-impl Type {
+impl WireType {
     /// Whether values are varints; all others are counted bytes.
     pub(crate) fn is_varint(self) -> bool {
         matches!(self, Self::Int32 | Self::Int64 | Self::Bool)
@@ -228,6 +223,7 @@ impl Type {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::types::parse;
 
     #[test]
     fn fields_are_in_order_and_inlined_ones_are_messages() {
@@ -239,7 +235,7 @@ mod tests {
                 assert!(field.number > 0, "{}", message.name);
                 if field.member.is_none() {
                     assert!(
-                        matches!((field.of, field.shape), (Type::Message(_), Shape::One)),
+                        matches!((field.of, field.shape), (WireType::Message(_), Shape::One)),
                         "{}",
                         message.name
                     );
@@ -249,14 +245,8 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_no_field_is_refused() {
-        for text in [
-            " 1 a string",
-            "a.v1.A\n 1 a nothing",
-            "a.v1.A\n x a string",
-            "a.v1.A\n 1 a",
-        ] {
-            assert!(Table::parse(text).is_err(), "{text:?}");
-        }
+    fn a_type_that_nobody_knows_is_refused() {
+        let blocks = parse("a.v1.A\n 1 a nothing").unwrap();
+        assert!(Table::of(blocks.leak()).is_err());
     }
 }

@@ -4,16 +4,19 @@
 //! and the OpenAPI documents. Does not know which types are served: `kinds` does.
 
 mod conform;
+mod field_path;
+mod scalar;
 mod table;
 mod types;
 
 pub(crate) use conform::{conform, zero};
-pub(crate) use types::{Field, Form, Ownership, Presence, Strategy, Type};
+pub(crate) use types::{Field, Ownership, Presence, Strategy, Type, ValueType};
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::kinds::KINDS;
+    use crate::types::TYPES;
 
     #[test]
     fn every_served_kind_has_a_type() {
@@ -29,9 +32,25 @@ mod tests {
     }
 
     #[test]
+    fn what_is_said_of_inlined_members_is_said_of_members() {
+        for block in TYPES.iter() {
+            let (group, version, kind) = match block.name.split('.').collect::<Vec<_>>().as_slice() {
+                [group, version, kind] => (*group, *version, *kind),
+                _ => panic!("{} is no name of a type", block.name),
+            };
+            for (member, _) in &block.inlined {
+                let of =
+                    Type::find(&format!("{group}/{version}"), kind).or_else(|| Type::find(version, kind));
+                let found = of.and_then(|of| of.field(member));
+                assert!(found.is_some(), "{} has no {member}", block.name);
+            }
+        }
+    }
+
+    #[test]
     fn what_merges_says_how() {
         let pod = Type::find("v1", "Pod").expect("pods are in the table");
-        let Some(Form::Struct(spec)) = pod.field("spec").map(|field| &field.form) else {
+        let Some(ValueType::Struct(spec)) = pod.field("spec").map(|field| &field.form) else {
             panic!("pods have a spec");
         };
         let spec = spec.get();

@@ -1,15 +1,12 @@
-//! Types from the table of messages and the notes on fields.
+//! Types from the table of messages, and from what the table of types says of how they merge: that column's words are read
+//! here.
 //!
-//! `protobuf/fields.txt` says which fields there are and of which form; `notes.txt` adds what protobuf does not need.
-//! A line of it is a type, or, indented, a field and its notes: `merge` and `merge=KEY` for strategic merge patches,
-//! `keys=A,B`, `set` and `atomic` for server-side apply, `go=TYPE` for the Go type of strings. A type may be `atomic`
-//! itself.
-//!
-//! Both files are parts of the program, so that what cannot be read is a bug: it panics, and any test shows it.
+//! The table is a part of the program, so that what cannot be read is a bug: it panics, and any test shows it.
 
-use super::types::{Field, Form, Ownership, Presence, Strategy, Type, TypeId};
+use super::types::{Field, Ownership, Presence, Strategy, Type, TypeId, ValueType};
 use crate::kinds::Kind;
 use crate::protobuf::table::{self as wire, Empty, Message, Shape, TABLE};
+use crate::types;
 use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};
 
@@ -47,14 +44,14 @@ impl Type {
         let mut named = TYPES.iter().filter(|of| of.short_name() == short_name);
         named.any(|of| {
             of.field(field)
-                .is_some_and(|field| matches!(field.form, Form::Time | Form::MicroTime))
+                .is_some_and(|field| matches!(field.form, ValueType::Time | ValueType::MicroTime))
         })
     }
 }
 
 /// All types, in the order of the messages.
 fn read() -> Vec<Type> {
-    let notes = notes(include_str!("notes.txt"));
+    let notes = types::column(|notes| notes.merging);
     let mut types: Vec<Type> = Vec::with_capacity(TABLE.messages.len());
     for message in &TABLE.messages {
         let mut fields = Vec::new();
@@ -73,21 +70,6 @@ fn read() -> Vec<Type> {
     types
 }
 
-fn notes(text: &'static str) -> Notes {
-    let mut notes = Notes::new();
-    let mut of = "";
-    for line in text.lines() {
-        let (name, rest) = line.trim_start().split_once(' ').unwrap_or((line, ""));
-        if line.starts_with(' ') {
-            notes.insert((of, name), rest);
-        } else {
-            of = name;
-            notes.insert((of, ""), rest);
-        }
-    }
-    notes
-}
-
 /// The fields of a message. Those of inlined messages belong to it.
 fn collect(message: &'static Message, owner: &'static str, notes: &Notes, fields: &mut Vec<Field>) {
     for field in &message.fields {
@@ -95,13 +77,13 @@ fn collect(message: &'static Message, owner: &'static str, notes: &Notes, fields
             (Some(name), _) => {
                 fields.push(self::field(field, name, notes.get(&(owner, name)).unwrap_or(&"")));
             }
-            (None, wire::Type::Message(inlined)) => collect(TABLE.message(inlined), owner, notes, fields),
+            (None, wire::WireType::Message(inlined)) => collect(TABLE.message(inlined), owner, notes, fields),
             (None, _) => panic!("{}: only messages can be inlined", message.name),
         }
     }
 }
 
-fn field(field: &wire::Field, name: &'static str, notes: &'static str) -> Field {
+fn field(field: &wire::WireField, name: &'static str, notes: &'static str) -> Field {
     let mut out = Field {
         name,
         form: form(field, "string"),
@@ -133,24 +115,24 @@ fn field(field: &wire::Field, name: &'static str, notes: &'static str) -> Field 
     out
 }
 
-fn form(field: &wire::Field, text: &'static str) -> Form {
+fn form(field: &wire::WireField, text: &'static str) -> ValueType {
     let one = match field.of {
-        wire::Type::String => Form::Text(text),
-        wire::Type::Int32 => Form::Int32,
-        wire::Type::Int64 => Form::Int64,
-        wire::Type::Bool => Form::Bool,
-        wire::Type::Bytes => Form::Bytes,
-        wire::Type::Quantity => Form::Quantity,
-        wire::Type::Time => Form::Time,
-        wire::Type::MicroTime => Form::MicroTime,
-        wire::Type::IntOrString => Form::IntOrString,
-        wire::Type::Raw => Form::Raw,
-        wire::Type::Strings => Form::List(Box::new(Form::Text(text))),
-        wire::Type::Message(number) => Form::Struct(TypeId(number)),
+        wire::WireType::String => ValueType::Text(text),
+        wire::WireType::Int32 => ValueType::Int32,
+        wire::WireType::Int64 => ValueType::Int64,
+        wire::WireType::Bool => ValueType::Bool,
+        wire::WireType::Bytes => ValueType::Bytes,
+        wire::WireType::Quantity => ValueType::Quantity,
+        wire::WireType::Time => ValueType::Time,
+        wire::WireType::MicroTime => ValueType::MicroTime,
+        wire::WireType::IntOrString => ValueType::IntOrString,
+        wire::WireType::Raw => ValueType::Raw,
+        wire::WireType::Strings => ValueType::List(Box::new(ValueType::Text(text))),
+        wire::WireType::Message(number) => ValueType::Struct(TypeId(number)),
     };
     match field.shape {
         Shape::One | Shape::Pointer => one,
-        Shape::List => Form::List(Box::new(one)),
-        Shape::Map => Form::Map(Box::new(one)),
+        Shape::List => ValueType::List(Box::new(one)),
+        Shape::Map => ValueType::Map(Box::new(one)),
     }
 }

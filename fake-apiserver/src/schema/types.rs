@@ -14,7 +14,7 @@ pub(crate) struct Type {
     pub(crate) fields: Vec<Field>,
     /// The struct has one owner: server-side apply does not look into it.
     pub(crate) atomic: bool,
-    /// An object of which nothing was set, once somebody asked for it.
+    /// An object of this type with no field set; made on first use.
     pub(super) nothing: OnceLock<Value>,
 }
 
@@ -22,7 +22,7 @@ pub(crate) struct Type {
 #[derive(Debug)]
 pub(crate) struct Field {
     pub(crate) name: &'static str,
-    pub(crate) form: Form,
+    pub(crate) form: ValueType,
     pub(crate) presence: Presence,
     /// How strategic merge patches treat it.
     pub(crate) strategy: Strategy,
@@ -32,7 +32,7 @@ pub(crate) struct Field {
 
 /// The form of a value.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum ValueType {
     /// Any JSON.
     Raw,
     Bool,
@@ -77,7 +77,7 @@ pub(crate) enum Presence {
 pub(crate) struct Strategy {
     /// A list whose entries are merged rather than replaced.
     pub(crate) merge: bool,
-    /// The member that tells entries apart; none for lists of scalars.
+    /// The member by which entries are identified; none for lists of scalars.
     pub(crate) key: Option<&'static str>,
 }
 
@@ -92,7 +92,7 @@ pub(crate) enum Ownership {
     Granular,
     /// A list of scalars, each with owners of its own.
     Set,
-    /// A list of structs, told apart by these members.
+    /// A list of structs that are identified by these members.
     Keyed(Vec<&'static str>),
 }
 
@@ -113,7 +113,7 @@ impl Type {
     }
 }
 
-impl Form {
+impl ValueType {
     /// The form of a list's entries or a map's values.
     pub(crate) fn element(&self) -> Option<&Self> {
         match self {

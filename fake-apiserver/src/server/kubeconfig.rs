@@ -1,4 +1,4 @@
-//! Kubeconfig files: where a server is, how to trust it, and as whom to come.
+//! Kubeconfig files: the address of a server, its certificate authority, and a token.
 //!
 //! Owns their form and the way they get onto the disk. Does not know tokens' meaning.
 
@@ -69,7 +69,7 @@ impl Kubeconfig<'_> {
             .write_all(self.text().as_bytes())
             .and_then(|()| fs::rename(&draft, path));
         if written.is_err() {
-            // The draft holds a token; that it could not be finished is the error to tell.
+            // The draft holds a token, so it goes; the error to return is the first one.
             fs::remove_file(&draft).ok();
         }
         written

@@ -15,8 +15,7 @@ use crate::http::tls::Tls;
 use crate::http::{self, Listening, Service};
 use crate::kinds::Kind;
 use crate::local::LocalClient;
-use crate::observe::Observer;
-use crate::observe::RuleId;
+use crate::observe::{Observer, RuleId};
 use crate::perturb::{Perturbation, Rule, RuleError};
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -113,7 +112,7 @@ impl ApiServer {
         self.start_listener(Listening::plain(Some(client)), None).await
     }
 
-    /// Like `start`, with TLS. `Running::write_kubeconfig` tells clients how to come.
+    /// Like `start`, with TLS. `Running::write_kubeconfig` writes what clients need.
     ///
     /// Fails when no port can be bound or no certificate can be made.
     pub async fn start_tls(&self) -> std::io::Result<Running> {
@@ -174,7 +173,8 @@ impl ApiServer {
         Kind::find_served(group, resource, self.0.store.profile()).map(|kind| kind.version)
     }
 
-    /// Whether a release serves a version of a resource, with its gates as they are by default. What is not known here is taken for
+    /// Whether a release serves a version of a resource, with its gates as they are by default. What is not known here
+    /// is taken for
     /// served.
     pub fn serves(release: Release, group: &str, version: &str, plural: &str) -> bool {
         let profile = Profile::new(release, &BTreeMap::new());

@@ -2,12 +2,9 @@
 //!
 //! Owns the order in which they end. Does not remove anything.
 
+use super::owners::Spot;
 use std::collections::{HashMap, VecDeque};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-/// An object: the number of its resource, and its key.
-pub(super) type Spot = (usize, Arc<str>);
 
 /// The last writes of objects that are kept for a while.
 pub(super) struct Expiry {

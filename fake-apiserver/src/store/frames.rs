@@ -3,9 +3,20 @@
 //! Lives as long as some watch has the change in its queue. Does not know how a form is rendered.
 
 use crate::kinds::Kind;
+use crate::object::Object;
 use crate::observe::Change;
 use bytes::Bytes;
 use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// One event for the client.
+#[derive(Clone)]
+pub(crate) struct Delivered {
+    pub(crate) change: Change,
+    pub(crate) object: Arc<Object>,
+    /// What the watches that were open when it happened share.
+    pub(crate) frames: Option<Arc<Frames>>,
+}
 
 /// A form in which watches send events. It is compared for every event that a watch sends, so it is made of what is
 /// compared at once.
@@ -30,7 +41,7 @@ impl PartialEq for FrameForm {
 pub(crate) struct Frames(Mutex<Vec<(FrameForm, Bytes)>>);
 
 impl Frames {
-    /// The change in a form; `render` is asked only once for each form, and again where it fails.
+    /// The change in a form; `render` is called only once for each form, and again where it fails.
     pub(crate) fn get<E>(
         &self,
         form: FrameForm,

@@ -4,7 +4,7 @@
 //! deletion still learns of it.
 
 use crate::kinds::Kind;
-use crate::machinery::meta;
+use crate::machinery::metadata;
 use crate::object::{Object, Objects};
 use crate::observe::{Change, Event};
 use imbl::OrdMap;
@@ -145,15 +145,15 @@ impl History {
 /// The same content under another resourceVersion.
 pub(super) fn at_revision(object: &Object, revision: u64) -> Arc<Object> {
     let mut value = Value::clone(&object.value);
-    meta::set(&mut value, "resourceVersion", Some(revision.to_string().into()));
+    metadata::set(&mut value, "resourceVersion", Some(revision.to_string().into()));
     object.like(value, revision)
 }
 
 /// Namespace and name of an object.
 pub(super) fn place(object: &Value) -> (Option<Arc<str>>, Arc<str>) {
-    let namespace = meta::text(object, "namespace");
+    let namespace = metadata::text(object, "namespace");
     (
         (!namespace.is_empty()).then(|| namespace.into()),
-        meta::text(object, "name").into(),
+        metadata::text(object, "name").into(),
     )
 }

@@ -10,18 +10,20 @@ mod frames;
 mod history;
 mod owners;
 mod perturbed;
+mod selection;
 mod size;
 mod txn;
 mod watcher;
 mod watchers;
 
 use expiry::Expiry;
-pub(crate) use frames::{FrameForm, Frames};
+pub(crate) use frames::{Delivered, FrameForm, Frames};
 pub(crate) use history::History;
 use owners::Owners;
 pub(crate) use owners::{FOREGROUND, ORPHAN, waits};
+pub(crate) use selection::Selection;
 pub(crate) use txn::{FollowUp, Txn};
-pub(crate) use watcher::{Batch, Delivered, Selection, Start, Watcher};
+pub(crate) use watcher::{Batch, Start, Watcher};
 use watchers::Watchers;
 
 use self::activity::Activity;
@@ -34,7 +36,7 @@ use crate::kinds::{KINDS, Kind};
 use crate::machinery::status::Status;
 use crate::object::Objects;
 use crate::observe::{Event, Observer, WatchEnd};
-use crate::perturb::Table;
+use crate::perturb::Rules;
 use parking_lot::{Mutex, RwLock};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -72,7 +74,7 @@ struct State {
     expiry: Expiry,
     watches: u64,
     rng: StdRng,
-    perturbations: Table,
+    perturbations: Rules,
 }
 
 /// One stored resource.
@@ -99,7 +101,7 @@ impl Store {
             expiry: Expiry::new(options.event_ttl),
             watches: 0,
             rng: StdRng::from_rng(&mut rand::rng()),
-            perturbations: Table::default(),
+            perturbations: Rules::default(),
         };
         Self {
             state: Mutex::new(state),
@@ -158,7 +160,7 @@ impl Store {
         &self.authenticator
     }
 
-    /// The user that an `Authorization` header stands for; whoever sends none of use is anonymous.
+    /// The user that an `Authorization` header stands for; none where it holds no bearer token.
     pub(crate) fn identify(&self, header: &str) -> Option<Result<Arc<User>, Status>> {
         let lookup = |kind: &'static Kind, key: &str| {
             self.state.lock().shelves[kind.shelf()].objects.get(key).cloned()

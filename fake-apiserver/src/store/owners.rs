@@ -3,7 +3,7 @@
 //! Kept up to date by every commit. Decides nothing: `verbs::garbage` does.
 
 use crate::kinds::Kind;
-use crate::machinery::meta;
+use crate::machinery::metadata;
 use crate::object::Object;
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap, VecDeque};
@@ -14,7 +14,7 @@ pub(crate) const FOREGROUND: &str = "foregroundDeletion";
 pub(crate) const ORPHAN: &str = "orphan";
 
 /// A stored object: number of its resource, and key.
-type Spot = (usize, Arc<str>);
+pub(super) type Spot = (usize, Arc<str>);
 
 /// Owners, dependents, and what is to be looked at.
 #[derive(Default)]
@@ -57,7 +57,7 @@ impl Owners {
         match (old, new) {
             (_, Some(new)) if waits(&new.value) => self.enqueue(spot()),
             (Some(old), None) => {
-                for dependent in self.of(meta::text(&old.value, "uid")) {
+                for dependent in self.of(metadata::text(&old.value, "uid")) {
                     self.enqueue(dependent);
                 }
             }
@@ -102,8 +102,8 @@ impl Owners {
 
 /// Whether an object is being deleted, but not before something was done to its dependents.
 pub(crate) fn waits(object: &Value) -> bool {
-    meta::is_deleting(object)
-        && meta::finalizers(object)
+    metadata::is_deleting(object)
+        && metadata::finalizers(object)
             .iter()
             .any(|finalizer| [FOREGROUND, ORPHAN].contains(finalizer))
 }
@@ -117,7 +117,7 @@ fn references(object: Option<&Object>) -> &Value {
 
 /// Where the owners are that an object refers to.
 fn owners<'a>(of: Option<&'a Object>, references: &'a Value) -> impl Iterator<Item = Spot> + 'a {
-    let namespace = of.map_or("", |object| meta::text(&object.value, "namespace"));
+    let namespace = of.map_or("", |object| metadata::text(&object.value, "namespace"));
     references
         .as_array()
         .into_iter()

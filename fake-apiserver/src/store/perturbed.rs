@@ -5,8 +5,7 @@
 
 use super::{Snapshot, State, Store, Watcher};
 use crate::kinds::{KINDS, Kind};
-use crate::observe::RuleId;
-use crate::observe::{Event, ResourcePath, Verb};
+use crate::observe::{Event, ResourcePath, RuleId, Verb};
 use crate::perturb::{Applied, Asked, Effect, Fate, Match, Perturbation, Rule, RuleError, WatchFate};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -4,14 +4,15 @@
 //! Does not know what a valid object is.
 
 use super::history::{self, Gone, Logged};
-use super::watcher::{Head, Inbox, Selection, Start, Watcher};
+use super::selection::Selection;
+use super::watcher::{Inbox, Opening, Start, Watcher};
 use super::{Frames, Snapshot, State, Store, size};
 use crate::access::auth::{Authenticated, Claim, User};
-use crate::access::rbac::{self, Attributes, Decision, Rule};
+use crate::access::rbac::{self, Attributes, Decision, PolicyRule};
 use crate::config::options::ServerOptions;
 use crate::config::release::Profile;
 use crate::kinds::{KINDS, Kind};
-use crate::machinery::meta;
+use crate::machinery::metadata;
 use crate::machinery::status::Status;
 use crate::object::{Object, namespace_range};
 use crate::observe::{Change, Event};
@@ -31,7 +32,7 @@ pub(crate) struct Txn<'a> {
     /// After the state, so that the lock is free when they wake.
     sleepers: Sleepers,
     client: &'a Arc<str>,
-    /// Who asks; nobody where the server itself does.
+    /// The user of the request; none where the server itself acts.
     pub(crate) user: Option<Arc<User>>,
     /// The time of the request, as `metadata` writes it.
     pub(crate) now: Arc<str>,
@@ -58,7 +59,7 @@ impl FollowUp {
     /// What an object leaves to be done that has gone.
     pub(crate) fn gone(object: &Value) -> Self {
         Self::Gone {
-            namespace: meta::text(object, "namespace").to_owned(),
+            namespace: metadata::text(object, "namespace").to_owned(),
         }
     }
 }
@@ -124,7 +125,7 @@ impl Txn<'_> {
     }
 
     /// What a user may do in a namespace, and what could not be found out.
-    pub(crate) fn rules_for(&self, user: &User, namespace: &str) -> (Vec<Rule>, Option<String>) {
+    pub(crate) fn rules_for(&self, user: &User, namespace: &str) -> (Vec<PolicyRule>, Option<String>) {
         self.store
             .authorizer
             .rules_for(user, namespace, || self.state.policy_sources())
@@ -180,11 +181,13 @@ impl Txn<'_> {
             managed::mark(&mut value, old.managed().to_owned());
         }
         if self.dry_run {
-            let revision = meta::text(&value, "resourceVersion").parse().unwrap_or_default();
+            let revision = metadata::text(&value, "resourceVersion")
+                .parse()
+                .unwrap_or_default();
             return Object::new(value, revision);
         }
         let revision = self.state.revision + 1;
-        meta::set(&mut value, "resourceVersion", Some(revision.to_string().into()));
+        metadata::set(&mut value, "resourceVersion", Some(revision.to_string().into()));
         Object::new(value, revision)
     }
 
@@ -245,8 +248,8 @@ impl Txn<'_> {
         }
         self.store.committed.notify_waiters();
         let (namespace, name) = (
-            meta::text(&logged.object.value, "namespace"),
-            meta::text(&logged.object.value, "name"),
+            metadata::text(&logged.object.value, "namespace"),
+            metadata::text(&logged.object.value, "name"),
         );
         let (frames, activity) = (Arc::new(Frames::default()), &self.store.activity);
         let watchers = shelf.watchers.of(namespace, name);
@@ -281,9 +284,9 @@ impl Txn<'_> {
         self.state.watches += 1;
         let (id, now) = (self.state.watches, self.state.revision);
         let (head, after) = match start {
-            Start::Now => (Head::Done, now),
+            Start::Now => (Opening::Done, now),
             Start::State => (
-                Head::State {
+                Opening::State {
                     objects: selection.narrow(kind, self.state.shelves[shelf].objects.clone()),
                     last: None,
                 },
@@ -295,7 +298,7 @@ impl Txn<'_> {
                     .history
                     .since(shelf, revision)
                     .map_err(|gone| (id, gone))?;
-                (Head::Backlog { log, last: revision }, now.max(revision))
+                (Opening::Backlog { log, last: revision }, now.max(revision))
             }
         };
         let watcher = Arc::new(Watcher {

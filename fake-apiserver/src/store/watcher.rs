@@ -3,14 +3,12 @@
 //! Owns the bounded queue between writers and one reader. Writers never wait: a watch whose queue is full is closed.
 //! Does not know HTTP; the reader turns batches into frames and waits through a waker.
 
-use super::frames::Frames;
+use super::frames::{Delivered, Frames};
 use super::history::{Log, Logged, place};
+use super::selection::Selection;
 use crate::kinds::Kind;
-use crate::machinery::meta;
-use crate::machinery::selector::{FieldSelector, LabelSelector};
 use crate::object::{Object, Objects, namespace_range};
-use crate::observe::RuleId;
-use crate::observe::{Change, Event, WatchEnd};
+use crate::observe::{Change, Event, RuleId, WatchEnd};
 use crate::store::activity::{Activity, Busy};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
@@ -18,16 +16,6 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::task::{Context, Waker};
 use std::time::Instant;
-
-/// Which objects of a resource are meant.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Selection {
-    pub(crate) namespace: Option<String>,
-    /// A single name, of the old watch paths.
-    pub(crate) name: Option<String>,
-    pub(crate) labels: LabelSelector,
-    pub(crate) fields: FieldSelector,
-}
 
 /// Where a watch starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +34,7 @@ pub(crate) struct Watcher {
     pub(crate) client: Arc<str>,
     pub(crate) kind: &'static Kind,
     pub(super) selection: Selection,
-    /// Changes up to here are not told by the queue.
+    /// The queue holds only changes after this revision.
     pub(super) after: u64,
     /// How many events the queue holds.
     pub(super) limit: usize,
@@ -55,27 +43,27 @@ pub(crate) struct Watcher {
 
 /// What a watch still has to send.
 pub(super) struct Inbox {
-    head: Head,
+    head: Opening,
     queue: VecDeque<Delivered>,
     waker: Option<Waker>,
     closed: Option<WatchEnd>,
     /// Held until the head is sent, so that the server is not quiet before.
     starting: Option<Busy>,
     /// Nothing is delivered for now. Meanwhile nothing counts as unfinished: the server may be quiet.
-    held: Option<Hold>,
+    held: Option<WatchHold>,
     /// Events that are still delivered before the watch is ended.
     left: Option<usize>,
 }
 
 /// A perturbation that keeps a watch from delivering.
 #[derive(Clone, Copy)]
-struct Hold {
+struct WatchHold {
     rule: RuleId,
     until: Option<Instant>,
 }
 
 /// What is sent before the queue.
-pub(super) enum Head {
+pub(super) enum Opening {
     State {
         objects: Objects,
         last: Option<Arc<str>>,
@@ -84,23 +72,14 @@ pub(super) enum Head {
         log: Log,
         last: u64,
     },
-    /// The state is out, but its end has not been told.
+    /// The state is sent, but its end is not marked yet.
     Complete,
     Done,
 }
 
-/// One event for the client.
-#[derive(Clone)]
-pub(crate) struct Delivered {
-    pub(crate) change: Change,
-    pub(crate) object: Arc<Object>,
-    /// What the watches that were open when it happened share.
-    pub(crate) frames: Option<Arc<Frames>>,
-}
-
 /// What a reader gets.
 pub(crate) enum Batch {
-    /// Events, in order. The reader reports them and tells the activity that queued ones are done.
+    /// Events, in order. The reader reports them, and ends the activity of queued ones.
     Events {
         events: Vec<Delivered>,
         /// How many of them were counted as unfinished work.
@@ -114,78 +93,6 @@ pub(crate) enum Batch {
     Held(Instant),
     /// The watch was closed.
     Closed(WatchEnd),
-}
-
-impl Selection {
-    pub(crate) fn matches(&self, object: &Object) -> bool {
-        self.is_placed(object) && self.picks(object)
-    }
-
-    /// Like `matches`, for an object of the namespace that is selected.
-    pub(crate) fn matches_within(&self, object: &Object) -> bool {
-        self.is_named(object) && self.picks(object)
-    }
-
-    /// Whether an object is in the place, of many names or one, that is looked at.
-    fn is_placed(&self, object: &Object) -> bool {
-        let namespace = self.namespace.as_ref();
-        let is_near = namespace.is_none_or(|namespace| meta::text(&object.value, "namespace") == namespace);
-        is_near && self.is_named(object)
-    }
-
-    fn is_named(&self, object: &Object) -> bool {
-        let name = self.name.as_ref();
-        name.is_none_or(|name| meta::text(&object.value, "name") == name)
-    }
-
-    /// Whether the selectors match an object of that place.
-    fn picks(&self, object: &Object) -> bool {
-        self.labels.matches(&object.value) && self.fields.matches(&object.value)
-    }
-
-    /// The only namespace whose objects can match.
-    pub(super) fn only_namespace(&self) -> Option<&str> {
-        let own = self.namespace.as_deref();
-        own.or_else(|| self.fields.only("/metadata/namespace"))
-    }
-
-    /// The only name that objects that match can have.
-    pub(super) fn only_name(&self) -> Option<&str> {
-        let own = self.name.as_deref();
-        own.or_else(|| self.fields.only("/metadata/name"))
-    }
-
-    /// The part of a resource in which all that matches is: often the only object that can.
-    pub(crate) fn narrow(&self, kind: &Kind, objects: Objects) -> Objects {
-        let (namespace, name) = (self.only_namespace(), self.only_name());
-        match name {
-            Some(name) if namespace.is_some() || !kind.namespaced => {
-                let found = objects.get_key_value(kind.key(namespace, name).as_str());
-                found.map_or_else(Objects::new, |(key, object)| {
-                    Objects::unit(key.clone(), object.clone())
-                })
-            }
-            _ => objects,
-        }
-    }
-
-    /// What a watch with this selection sees of a change in its place.
-    fn sees(&self, logged: &Logged, frames: Option<&Arc<Frames>>) -> Option<Delivered> {
-        let before = logged.old.as_ref().is_some_and(|old| self.picks(old));
-        let after = logged.change != Change::Deleted && self.picks(&logged.object);
-        let (change, object) = match (before, after) {
-            (false, true) => (Change::Added, logged.object.clone()),
-            (true, true) => (Change::Modified, logged.object.clone()),
-            (true, false) if logged.change == Change::Deleted => (Change::Deleted, logged.object.clone()),
-            (true, false) => (Change::Deleted, logged.left()),
-            (false, false) => return None,
-        };
-        Some(Delivered {
-            change,
-            object,
-            frames: frames.cloned(),
-        })
-    }
 }
 
 impl Watcher {
@@ -235,7 +142,7 @@ impl Watcher {
             activity.done(inbox.queue.len());
             inbox.starting = None;
         }
-        inbox.held = Some(Hold { rule, until });
+        inbox.held = Some(WatchHold { rule, until });
         inbox.wake();
     }
 
@@ -283,13 +190,13 @@ impl Watcher {
     /// Whether there is nothing left to send.
     pub(super) fn is_drained(&self) -> bool {
         let inbox = self.inbox.lock();
-        inbox.queue.is_empty() && matches!(inbox.head, Head::Done) && inbox.held.is_none()
+        inbox.queue.is_empty() && matches!(inbox.head, Opening::Done) && inbox.held.is_none()
     }
 
     /// Marks the watch as closed and returns why; the first reason counts.
     pub(super) fn close(&self, why: WatchEnd) -> WatchEnd {
         let mut inbox = self.inbox.lock();
-        inbox.head = Head::Done;
+        inbox.head = Opening::Done;
         inbox.starting = None;
         *inbox.closed.get_or_insert(why)
     }
@@ -315,8 +222,8 @@ impl Watcher {
 }
 
 impl Inbox {
-    pub(super) fn new(head: Head, starting: Busy) -> Self {
-        let starting = Some(starting).filter(|_| !matches!(head, Head::Done));
+    pub(super) fn new(head: Opening, starting: Busy) -> Self {
+        let starting = Some(starting).filter(|_| !matches!(head, Opening::Done));
         Self {
             head,
             queue: VecDeque::new(),
@@ -337,7 +244,7 @@ impl Inbox {
     fn release(&mut self, activity: &Activity) {
         self.held = None;
         activity.add(self.queue.len());
-        if !matches!(self.head, Head::Done) {
+        if !matches!(self.head, Opening::Done) {
             self.starting = Some(activity.begin());
         }
         self.wake();
@@ -363,12 +270,12 @@ impl Inbox {
     fn take_head(&mut self, selection: &Selection, now: u64, most: usize) -> Option<Batch> {
         let mut events = Vec::new();
         let next = match &mut self.head {
-            Head::Done => return None,
-            Head::Complete => {
-                self.finish_head(Head::Done);
+            Opening::Done => return None,
+            Opening::Complete => {
+                self.finish_head(Opening::Done);
                 return Some(Batch::Complete(now));
             }
-            Head::State { objects, last } => {
+            Opening::State { objects, last } => {
                 let mut rest = after_key(objects, selection.namespace.as_deref(), last.as_ref());
                 for (key, object) in rest.by_ref().take(most) {
                     *last = Some(key.clone());
@@ -380,9 +287,9 @@ impl Inbox {
                         });
                     }
                 }
-                rest.next().is_none().then_some(Head::Complete)
+                rest.next().is_none().then_some(Opening::Complete)
             }
-            Head::Backlog { log, last } => {
+            Opening::Backlog { log, last } => {
                 let mut rest = log.range(*last + 1..);
                 for (revision, logged) in rest.by_ref().take(most) {
                     *last = *revision;
@@ -390,7 +297,7 @@ impl Inbox {
                         events.extend(selection.sees(logged, None));
                     }
                 }
-                rest.next().is_none().then_some(Head::Done)
+                rest.next().is_none().then_some(Opening::Done)
             }
         };
         if let Some(next) = next {
@@ -399,8 +306,8 @@ impl Inbox {
         Some(Batch::Events { events, counted: 0 })
     }
 
-    fn finish_head(&mut self, next: Head) {
-        if matches!(next, Head::Done) {
+    fn finish_head(&mut self, next: Opening) {
+        if matches!(next, Opening::Done) {
             self.starting = None;
         }
         self.head = next;

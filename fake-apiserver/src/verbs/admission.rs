@@ -9,10 +9,9 @@ use crate::kinds::{
     Admission, Kind, NAMESPACE, PRIORITY_CLASS, Part, RUNTIME_CLASS, SERVICE_ACCOUNT, STORAGE_CLASS,
 };
 use crate::machinery::faults::Cause;
-use crate::machinery::json;
-use crate::machinery::meta;
 use crate::machinery::quantity::Quantity;
 use crate::machinery::status::Status;
+use crate::machinery::{json, metadata};
 use crate::store::Txn;
 use serde_json::Value;
 use std::cmp::Reverse;
@@ -39,18 +38,18 @@ pub(super) fn admit(txn: &mut Txn<'_>, kind: &'static Kind, object: &mut Value) 
 
 /// NamespaceLifecycle: a new object needs a namespace that exists and stays.
 fn namespace(txn: &Txn<'_>, kind: &Kind, object: &Value) -> Result<(), Status> {
-    let namespace = meta::text(object, "namespace");
+    let namespace = metadata::text(object, "namespace");
     if namespace.is_empty() {
         return Ok(());
     }
     let Some(found) = txn.get(NAMESPACE, namespace) else {
         return Err(Status::not_found(NAMESPACE.resource(), namespace));
     };
-    if !meta::is_deleting(&found.value) {
+    if !metadata::is_deleting(&found.value) {
         return Ok(());
     }
     let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
-    let mut status = Status::forbidden(kind.resource(), meta::text(object, "name"), &why);
+    let mut status = Status::forbidden(kind.resource(), metadata::text(object, "name"), &why);
     if let Some(details) = &mut status.details {
         details.causes.push(Cause {
             reason: "NamespaceTerminating",
@@ -99,7 +98,8 @@ pub(super) fn admit_change(txn: &Txn<'_>, target: &Target, new: &Value, old: &Va
 
 /// A pod has the priority of its class, or of the default one, or none.
 fn priority(txn: &Txn<'_>, kind: &Kind, pod: &mut Value) -> Result<(), Status> {
-    let refuse = |pod: &Value, why: &str| Status::forbidden(kind.resource(), meta::text(pod, "name"), why);
+    let refuse =
+        |pod: &Value, why: &str| Status::forbidden(kind.resource(), metadata::text(pod, "name"), why);
     let name = pod["spec"]["priorityClassName"].as_str().unwrap_or_default();
     let class = if name.is_empty() {
         let classes = txn.snapshot(PRIORITY_CLASS).objects;
@@ -140,7 +140,10 @@ fn priority(txn: &Txn<'_>, kind: &Kind, pod: &mut Value) -> Result<(), Status> {
     let spec = json::member(pod, "spec");
     spec.insert("priority".to_owned(), value.into());
     if let Some(class) = class {
-        spec.insert("priorityClassName".to_owned(), meta::text(class, "name").into());
+        spec.insert(
+            "priorityClassName".to_owned(),
+            metadata::text(class, "name").into(),
+        );
         spec.entry("preemptionPolicy")
             .or_insert_with(|| class["preemptionPolicy"].clone());
     }
@@ -154,15 +157,20 @@ fn runtime_class(txn: &Txn<'_>, kind: &Kind, pod: &Value) -> Result<(), Status> 
         return Ok(());
     }
     let why = format!("pod rejected: RuntimeClass {name:?} not found");
-    Err(Status::forbidden(kind.resource(), meta::text(pod, "name"), &why))
+    Err(Status::forbidden(
+        kind.resource(),
+        metadata::text(pod, "name"),
+        &why,
+    ))
 }
 
-/// A pod needs its service account, and gets a volume with a token of it. Where there are no kubelets there is nobody to make accounts, nor to use them.
+/// A pod needs its service account, and gets a volume with a token of it. Where there are no kubelets there is nobody
+/// to make accounts, nor to use them.
 fn service_account(txn: &mut Txn<'_>, kind: &Kind, pod: &mut Value) -> Result<(), Status> {
     if txn.options().kubelet_less {
         return Ok(());
     }
-    let namespace = meta::text(pod, "namespace");
+    let namespace = metadata::text(pod, "namespace");
     let account = pod["spec"]["serviceAccountName"]
         .as_str()
         .filter(|name| !name.is_empty());
@@ -172,11 +180,15 @@ fn service_account(txn: &mut Txn<'_>, kind: &Kind, pod: &mut Value) -> Result<()
         let why = format!(
             "error looking up service account {namespace}/{account}: serviceaccount {account:?} not found"
         );
-        return Err(Status::forbidden(kind.resource(), meta::text(pod, "name"), &why));
+        return Err(Status::forbidden(
+            kind.resource(),
+            metadata::text(pod, "name"),
+            &why,
+        ));
     };
     let spec = json::member(pod, "spec");
     for name in ["serviceAccount", "serviceAccountName"] {
-        spec.insert(name.to_owned(), meta::text(&found.value, "name").into());
+        spec.insert(name.to_owned(), metadata::text(&found.value, "name").into());
     }
     if let Some(secrets) = found.value.get("imagePullSecrets")
         && spec.get("imagePullSecrets").is_none()
@@ -202,10 +214,10 @@ fn default_class(txn: &Txn<'_>, claim: &mut Value) {
         .values()
         .filter(|class| class.value["metadata"]["annotations"][IS_DEFAULT] == "true");
     let newest = defaults.min_by_key(|class| {
-        let text = |field: &str| meta::text(&class.value, field).to_owned();
+        let text = |field: &str| metadata::text(&class.value, field).to_owned();
         (Reverse(text("creationTimestamp")), text("name"))
     });
     if let Some(class) = newest {
-        claim["spec"]["storageClassName"] = meta::text(&class.value, "name").into();
+        claim["spec"]["storageClassName"] = metadata::text(&class.value, "name").into();
     }
 }

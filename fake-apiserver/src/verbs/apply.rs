@@ -1,4 +1,4 @@
-//! Server-side apply: a patch that says what a manager wants, and makes the object where there is none.
+//! Server-side apply: a patch with the intent of a field manager; it creates the object where there is none.
 //!
 //! Owns the order of what is checked. What is merged, and who owns it then, is for `managed`.
 
@@ -12,7 +12,7 @@ use super::shown::shown;
 use super::write::replace;
 use crate::kinds::Part;
 use crate::machinery::document::Document;
-use crate::machinery::meta;
+use crate::machinery::metadata;
 use crate::machinery::status::Status;
 use crate::patch::managed;
 use crate::store::Txn;
@@ -31,7 +31,7 @@ pub(super) fn apply(
     };
     let document = body.as_ref();
     let document = document.map_err(|why| Status::bad_request(format!("error decoding YAML: {why}")))?;
-    let writer = call.writer();
+    let writer = call.field_manager();
     let force = call.params.flag("force").unwrap_or_default();
     let (object, owners) = writer.apply(&txn.now, live.as_deref(), &document.value, force)?;
     let decoded = decode(kind.stored(), object.into()).map_err(|why| match why {
@@ -54,7 +54,7 @@ pub(super) fn apply(
     check_name(&call.target, &object)?;
     let Some(live) = live else {
         may_create(txn, &call.target)?;
-        meta::set(&mut object, "resourceVersion", None);
+        metadata::set(&mut object, "resourceVersion", None);
         return insert(txn, &call.target, object);
     };
     let object = replace(txn, &call.target, &live, object, None)?;
@@ -64,9 +64,9 @@ pub(super) fn apply(
     })
 }
 
-/// Whoever names a uid means an object that is there.
+/// A document with a uid applies to an existing object only.
 fn refuse_uid(call: &Call, object: &Value) -> Result<(), Status> {
-    let uid = meta::text(object, "uid");
+    let uid = metadata::text(object, "uid");
     if uid.is_empty() {
         return Ok(());
     }

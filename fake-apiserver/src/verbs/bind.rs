@@ -8,13 +8,12 @@ use super::read::existing;
 use super::write::wrong_uid;
 use crate::kinds::POD;
 use crate::machinery::faults::Faults;
-use crate::machinery::json;
-use crate::machinery::meta;
-use crate::machinery::status::{Status, Subject};
+use crate::machinery::status::{GroupResource, Status};
+use crate::machinery::{json, metadata};
 use crate::store::Txn;
 use serde_json::{Value, json};
 
-const BINDING: Subject<'static> = Subject {
+const BINDING: GroupResource<'static> = GroupResource {
     group: "",
     kind: "pods/binding",
 };
@@ -44,7 +43,7 @@ pub(super) fn bind(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
 }
 
 fn validate(binding: &Value, name: &str) -> Result<(), Status> {
-    let named = meta::text(binding, "name");
+    let named = metadata::text(binding, "name");
     if named != name {
         return Err(Status::bad_request(
             "name in URL does not match name in Binding object",
@@ -62,7 +61,7 @@ fn validate(binding: &Value, name: &str) -> Result<(), Status> {
         return Ok(());
     }
     Err(Status::invalid(
-        Subject {
+        GroupResource {
             group: "",
             kind: "Binding",
         },
@@ -72,20 +71,20 @@ fn validate(binding: &Value, name: &str) -> Result<(), Status> {
 }
 
 fn refuse_bound(pod: &Value, binding: &Value, node: &str) -> Result<(), Status> {
-    let name = meta::text(pod, "name");
+    let name = metadata::text(pod, "name");
     let conflict = |why: &str| Err(Status::conflict(BINDING, name, why));
-    let uid = meta::text(binding, "uid");
-    if !uid.is_empty() && uid != meta::text(pod, "uid") {
+    let uid = metadata::text(binding, "uid");
+    if !uid.is_empty() && uid != metadata::text(pod, "uid") {
         let kind = POD.resource();
         let why = wrong_uid(
             POD,
-            &POD.key(Some(meta::text(pod, "namespace")), name),
+            &POD.key(Some(metadata::text(pod, "namespace")), name),
             uid,
-            meta::text(pod, "uid"),
+            metadata::text(pod, "uid"),
         );
         return Err(Status::conflict(kind, name, &why));
     }
-    if meta::is_deleting(pod) {
+    if metadata::is_deleting(pod) {
         return conflict(&format!(
             "pod {name} is being deleted, cannot be assigned to a host"
         ));

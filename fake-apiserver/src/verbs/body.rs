@@ -4,7 +4,7 @@
 
 use super::call::Target;
 use crate::kinds::Kind;
-use crate::machinery::meta;
+use crate::machinery::metadata;
 use crate::machinery::status::Status;
 use serde_json::Value;
 
@@ -20,25 +20,25 @@ pub(super) fn place(kind: &Kind, namespace: Option<&str>, object: &mut Value) ->
     } else {
         ""
     };
-    let own = meta::text(object, "namespace");
+    let own = metadata::text(object, "namespace");
     if own == requested {
         return Ok(());
     }
     if !kind.namespaced {
-        meta::set(object, "namespace", None);
+        metadata::set(object, "namespace", None);
         return Ok(());
     }
     if !own.is_empty() {
         let text = "the namespace of the provided object does not match the namespace sent on the request";
         return Err(Status::bad_request(text));
     }
-    meta::set(object, "namespace", Some(requested.into()));
+    metadata::set(object, "namespace", Some(requested.into()));
     Ok(())
 }
 
 /// Checks that the object has the name that the URL names.
 pub(super) fn check_name(target: &Target, object: &Value) -> Result<(), Status> {
-    let (name, requested) = (meta::text(object, "name"), target.name());
+    let (name, requested) = (metadata::text(object, "name"), target.name());
     if name == requested {
         return Ok(());
     }

@@ -5,12 +5,11 @@
 use crate::access::auth::User;
 use crate::kinds::{Kind, Part};
 use crate::machinery::document::Document;
-use crate::machinery::go;
-use crate::machinery::meta;
 use crate::machinery::status::Status;
+use crate::machinery::{go, metadata};
 use crate::object::Object;
 use crate::observe::{ResourcePath, Verb};
-use crate::patch::managed::{self, Writer};
+use crate::patch::managed::{self, FieldManager};
 use crate::store::{Selection, Snapshot, Watcher};
 use serde_json::Value;
 use std::sync::Arc;
@@ -47,7 +46,7 @@ pub(crate) enum Payload {
     Object(Document),
     /// A patch, or why it cannot be read.
     Patch(Patch, Result<Document, String>),
-    /// The document of a server-side apply, or why it cannot be read; fields that come twice are told in full.
+    /// The document of a server-side apply, or why it cannot be read; repeated fields are reported in full.
     Apply(Result<Document, String>),
 }
 
@@ -65,7 +64,7 @@ pub(crate) struct Params(Vec<(String, String)>);
 
 /// What a request leads to.
 pub(crate) enum Answer {
-    /// An object, in the form of the resource that was asked.
+    /// An object, in the form of the requested resource.
     Object {
         code: u16,
         object: Arc<Object>,
@@ -100,7 +99,7 @@ pub(crate) struct WatchPlan {
     /// The open watch, or its number and the failure that its stream consists of.
     pub(crate) watcher: Result<Arc<Watcher>, (u64, Status)>,
     pub(crate) bookmarks: bool,
-    /// Whether the end of the initial state is told by an annotated bookmark.
+    /// Whether an annotated bookmark marks the end of the initial state.
     pub(crate) marks_end: bool,
     pub(crate) timeout_seconds: Option<u64>,
     pub(crate) revision: u64,
@@ -115,9 +114,9 @@ pub(crate) struct Reply {
 
 impl Call {
     /// The request as a write by a field manager: the one that it names, or what the client calls itself.
-    pub(crate) fn writer(&self) -> Writer<'_> {
+    pub(crate) fn field_manager(&self) -> FieldManager<'_> {
         let named = self.params.get("fieldManager");
-        Writer {
+        FieldManager {
             kind: self.target.kind,
             manager: if named.is_empty() { self.client() } else { named },
             part: self.target.part,
@@ -144,7 +143,8 @@ impl Target {
 
     /// What an object is for a request that names it.
     pub(crate) fn of(kind: &'static Kind, object: &Value) -> Self {
-        let text = |field: &str| Some(meta::text(object, field).to_owned()).filter(|text| !text.is_empty());
+        let text =
+            |field: &str| Some(metadata::text(object, field).to_owned()).filter(|text| !text.is_empty());
         Self {
             kind,
             namespace: text("namespace"),

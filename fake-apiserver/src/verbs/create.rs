@@ -12,9 +12,8 @@ use super::write::setting;
 use super::{admission, escalation};
 use crate::kinds::{Generation, Kind};
 use crate::machinery::faults::Faults;
-use crate::machinery::json;
-use crate::machinery::meta;
 use crate::machinery::status::Status;
+use crate::machinery::{json, metadata};
 use crate::object::Object;
 use crate::schema::{Type, zero};
 use crate::store::{FollowUp, Txn};
@@ -36,7 +35,7 @@ pub(super) fn create(txn: &mut Txn<'_>, mut call: Call) -> Result<Answer, Status
         .target
         .name
         .as_deref()
-        .is_some_and(|name| name != meta::text(&object, "name"))
+        .is_some_and(|name| name != metadata::text(&object, "name"))
     {
         return Err(Status::bad_request(
             "the name in the object does not match the name on the request",
@@ -44,9 +43,9 @@ pub(super) fn create(txn: &mut Txn<'_>, mut call: Call) -> Result<Answer, Status
     }
     place(kind, call.target.namespace.as_deref(), &mut object)?;
     for field in ["deletionTimestamp", "deletionGracePeriodSeconds"] {
-        meta::set(&mut object, field, None);
+        metadata::set(&mut object, field, None);
     }
-    call.writer().track(&txn.now, None, &mut object);
+    call.field_manager().track(&txn.now, None, &mut object);
     insert(txn, &call.target, object)
 }
 
@@ -57,7 +56,7 @@ pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> R
     prepare(txn, kind, &mut object)?;
     escalation::check(txn, kind, None, &object)?;
     validate(kind, &object)?;
-    let key = kind.key(target.namespace.as_deref(), meta::text(&object, "name"));
+    let key = kind.key(target.namespace.as_deref(), metadata::text(&object, "name"));
     if let Some(present) = txn.get(kind, &key) {
         return Err(exists(kind, &object, &present));
     }
@@ -75,7 +74,7 @@ pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> R
 
 fn prepare(txn: &mut Txn<'_>, kind: &'static Kind, object: &mut Value) -> Result<(), Status> {
     // A revision that is no number is none.
-    if meta::text(object, "resourceVersion")
+    if metadata::text(object, "resourceVersion")
         .parse::<u64>()
         .is_ok_and(|revision| revision > 0)
     {
@@ -89,15 +88,15 @@ fn prepare(txn: &mut Txn<'_>, kind: &'static Kind, object: &mut Value) -> Result
         json::assign(object, "status", empty.unwrap_or_default());
     }
     for field in ["deletionTimestamp", "deletionGracePeriodSeconds"] {
-        meta::set(object, field, None);
+        metadata::set(object, field, None);
     }
     let uid = uuid::Builder::from_random_bytes(txn.random().random())
         .into_uuid()
         .to_string();
-    meta::set(object, "uid", Some(uid.into()));
-    meta::set(object, "creationTimestamp", Some((*txn.now).into()));
+    metadata::set(object, "uid", Some(uid.into()));
+    metadata::set(object, "creationTimestamp", Some((*txn.now).into()));
     if kind.generation == Generation::FromCreation {
-        meta::set(object, "generation", Some(1.into()));
+        metadata::set(object, "generation", Some(1.into()));
     }
     generate_name(txn, kind, object);
     (stored.hooks.create)(object, &setting(txn));
@@ -106,8 +105,8 @@ fn prepare(txn: &mut Txn<'_>, kind: &'static Kind, object: &mut Value) -> Result
 
 fn validate(kind: &'static Kind, object: &Value) -> Result<(), Status> {
     let mut faults = Faults::default();
-    meta::validate_generated(object, kind.name_rule, &mut faults);
-    meta::validate(object, kind.name_rule, &mut faults);
+    metadata::validate_generated(object, kind.name_rule, &mut faults);
+    metadata::validate(object, kind.name_rule, &mut faults);
     (kind.hooks.validate)(object, &mut faults);
     (kind.hooks.validate_create)(object, &mut faults);
     if faults.is_empty() {
@@ -115,18 +114,18 @@ fn validate(kind: &'static Kind, object: &Value) -> Result<(), Status> {
     } else {
         Err(Status::invalid(
             kind.stored().subject(),
-            meta::text(object, "name"),
+            metadata::text(object, "name"),
             faults,
         ))
     }
 }
 
 fn exists(kind: &Kind, object: &Value, present: &Object) -> Status {
-    let mut status = Status::already_exists(kind.resource(), meta::text(object, "name"));
-    if meta::is_deleting(&present.value) {
+    let mut status = Status::already_exists(kind.resource(), metadata::text(object, "name"));
+    if metadata::is_deleting(&present.value) {
         status.message.insert_str(0, "object is being deleted: ");
     }
-    if !meta::text(object, "generateName").is_empty() {
+    if !metadata::text(object, "generateName").is_empty() {
         status
             .message
             .push_str(", the server was not able to generate a unique name for the object");

@@ -6,32 +6,31 @@ use super::call::Patch;
 use crate::kinds::Kind;
 use crate::machinery::document::Document;
 use crate::machinery::faults::Faults;
-use crate::machinery::go;
-use crate::machinery::meta;
-use crate::machinery::status::{Status, Subject};
+use crate::machinery::status::{GroupResource, Status};
+use crate::machinery::{go, metadata};
 use crate::schema::{Type, conform};
 use serde_json::{Value, json};
 
 /// A decoded object, in the form in which it is stored.
 pub(crate) struct Decoded {
     pub(crate) object: Value,
-    /// What strict decoding objects to, in its words.
+    /// What strict decoding objects to, with its texts.
     pub(crate) flaws: Vec<String>,
 }
 
 /// Why a document is no object of its kind.
 pub(crate) enum Undecodable {
-    /// It is of this kind, in another version than the one that was asked.
+    /// It is of this kind, in another version than the requested one.
     Version(Status),
-    /// It says nothing usable of what it is; with the document.
+    /// Its type cannot be read; with the document.
     Nothing(String, String),
-    /// It says that it is something else: kind and version, and why that cannot be.
+    /// It is of another kind: kind and version, and the refusal.
     Identity {
         kind: String,
         version: String,
         why: String,
     },
-    /// It does not have the form of its kind; in the words of Go's decoder.
+    /// It does not have the form of its kind; with the text of Go's decoder.
     Form(String),
 }
 
@@ -44,7 +43,7 @@ pub(crate) fn decode(kind: &'static Kind, document: Document) -> Result<Decoded,
     identify(kind, &mut object)?;
     if object["metadata"]["managedFields"] == json!([]) {
         // No entries at all say the same as an empty one, but would be lost with all that is empty.
-        meta::set(&mut object, "managedFields", Some(json!([{}])));
+        metadata::set(&mut object, "managedFields", Some(json!([{}])));
     }
     let unknown = conform(Type::of(kind), &mut object).map_err(Undecodable::Form)?;
     let stored = kind.stored();
@@ -53,7 +52,7 @@ pub(crate) fn decode(kind: &'static Kind, document: Document) -> Result<Decoded,
         conform(Type::of(stored), &mut object).map_err(Undecodable::Form)?;
     }
     // Links went away in 1.20.
-    meta::set(&mut object, "selfLink", None);
+    metadata::set(&mut object, "selfLink", None);
     (stored.hooks.default)(&mut object);
     let flaws = said(&unknown, "unknown")
         .chain(said(&duplicates, "duplicate"))
@@ -61,12 +60,12 @@ pub(crate) fn decode(kind: &'static Kind, document: Document) -> Result<Decoded,
     Ok(Decoded { object, flaws })
 }
 
-/// Flaws in the words of strict decoding.
+/// Flaws with the texts of strict decoding.
 pub(crate) fn said(fields: &[String], what: &str) -> impl Iterator<Item = String> {
     fields.iter().map(move |field| format!("{what} field {field:?}"))
 }
 
-/// Where the real server keeps the list of its types, as its texts tell.
+/// Where the real server registers its types, as its texts name it.
 const SCHEME: &str = "scheme \"pkg/api/legacyscheme/scheme.go:30\"";
 
 /// Checks kind and version, or fills them in: some clients send neither.
@@ -77,7 +76,7 @@ fn identify(kind: &'static Kind, object: &mut Value) -> Result<(), Undecodable> 
             "an object of JSON is expected",
         )));
     };
-    // Both are empty where a client says neither.
+    // Both are empty where the body has neither.
     members.retain(|name, value| !["apiVersion", "kind"].contains(&name.as_str()) || *value != "");
     let version = members
         .entry("apiVersion")
@@ -121,7 +120,7 @@ fn identify(kind: &'static Kind, object: &mut Value) -> Result<(), Undecodable> 
     })
 }
 
-/// Checks what the body of a subresource says of itself, if it says anything.
+/// Checks `apiVersion` and `kind` of a subresource's body, where they are set.
 pub(crate) fn identify_as(version: &str, kind: &str, object: &Value) -> Result<(), Status> {
     let text = |name: &str| object[name].as_str().unwrap_or_default();
     let (sent_version, sent) = (text("apiVersion"), text("kind"));
@@ -171,7 +170,7 @@ impl Undecodable {
     }
 }
 
-/// The same mistake in the words of the converter that takes strategic patches: it has no words for where it is.
+/// The same mistake as the converter of strategic patches reports it: without the place.
 fn unstructured(why: &str) -> String {
     let Some((found, rest)) = why
         .strip_prefix("json: cannot unmarshal ")
@@ -219,7 +218,7 @@ fn is_struct(name: &str) -> bool {
         .is_some_and(|(_, short)| Type::is_struct(short))
 }
 
-/// The refusal of a body that says that it is of a kind and version, and is not as that kind should be.
+/// The refusal of a body that does not have the form of its own kind and version.
 fn unreadable((sent, version): (&str, &str), kind: &Kind, why: &str) -> Status {
     let kind = kind.kind;
     Status::bad_request(format!(
@@ -230,7 +229,7 @@ fn unreadable((sent, version): (&str, &str), kind: &Kind, why: &str) -> Status {
 fn bad_patch(shown: &str, why: &str) -> Status {
     let mut faults = Faults::default();
     faults.invalid("patch", shown, why);
-    Status::invalid(Subject { group: "", kind: "" }, "", faults)
+    Status::invalid(GroupResource { group: "", kind: "" }, "", faults)
 }
 
 /// What a request wants done about fields that are unknown or come twice.

@@ -4,15 +4,14 @@ use super::call::Params;
 use super::options::dry_run;
 use crate::kinds::Kind;
 use crate::machinery::faults::Faults;
-use crate::machinery::json;
-use crate::machinery::meta;
 use crate::machinery::status::{Status, options};
+use crate::machinery::{json, metadata};
 use crate::schema::{Type, conform};
 use crate::store::{FOREGROUND, ORPHAN};
 use serde_json::{Value, json};
 
 const DELETE_OPTIONS: &str = "DeleteOptions";
-/// Where the real server keeps the list of the types that options may have, as its texts tell.
+/// Where the real server registers the types of options, as its texts name it.
 const SCHEME: &str = "scheme \"k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27\"";
 
 /// `DeleteOptions`, from the body and the query together.
@@ -118,7 +117,7 @@ impl DeleteOptions {
     }
 
     pub(super) fn check(&self, kind: &Kind, name: &str, object: &Value) -> Result<(), Status> {
-        let uid = meta::text(object, "uid");
+        let uid = metadata::text(object, "uid");
         if let Some(wanted) = self.uid.as_deref().filter(|wanted| *wanted != uid) {
             let why = format!(
                 "the UID in the precondition ({wanted}) does not match the UID in record ({uid}). The object might \
@@ -126,7 +125,7 @@ impl DeleteOptions {
             );
             return Err(Status::conflict(kind.subject(), name, &why));
         }
-        let revision = meta::text(object, "resourceVersion");
+        let revision = metadata::text(object, "resourceVersion");
         if let Some(wanted) = self.revision.as_deref().filter(|wanted| *wanted != revision) {
             let why = format!(
                 "the ResourceVersion in the precondition ({wanted}) does not match the ResourceVersion in record \

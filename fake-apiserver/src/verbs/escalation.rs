@@ -1,16 +1,15 @@
-//! Nobody grants what they do not have: the check of new rules and bindings against the rules of whoever writes them.
+//! Privilege escalation: a user can grant only permissions that they have themselves, by rules and by bindings.
 //!
 //! Owns the check and its texts. It holds only where RBAC decides at all; members of `system:masters`, and whoever has the
 //! verbs `escalate` or `bind`, are free of it.
 
 use super::call::Target;
 use crate::access::auth::{MASTERS, User};
-use crate::access::rbac::{Asked, Attributes, Rule};
+use crate::access::rbac::{Attributes, PolicyRule, ResourceOrPath};
 use crate::config::options::Authorization;
-use crate::kinds::RBAC_GROUP as GROUP;
-use crate::kinds::{CLUSTER_ROLE, Grants, Kind, ROLE};
-use crate::machinery::meta;
-use crate::machinery::status::{Status, Subject};
+use crate::kinds::{CLUSTER_ROLE, Grants, Kind, RBAC_GROUP as GROUP, ROLE};
+use crate::machinery::metadata;
+use crate::machinery::status::{GroupResource, Status};
 use crate::store::Txn;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -34,7 +33,7 @@ pub(super) fn check(
     let Some(grants) = kind.grants.filter(|_| !is_free) else {
         return Ok(());
     };
-    let writer = Writer {
+    let writer = Grantor {
         txn,
         user: &user,
         kind,
@@ -53,7 +52,7 @@ pub(super) fn may_create(txn: &Txn<'_>, target: &Target) -> Result<(), Status> {
     let Some(user) = &txn.user else { return Ok(()) };
     let attributes = Attributes {
         verb: "create",
-        asked: Asked::Resource {
+        asked: ResourceOrPath::Resource {
             group: target.kind.group,
             resource: target.kind.plural,
             subresource: "",
@@ -69,21 +68,21 @@ pub(super) fn may_create(txn: &Txn<'_>, target: &Target) -> Result<(), Status> {
 }
 
 /// Who writes an object of which kind.
-struct Writer<'a, 'b> {
+struct Grantor<'a, 'b> {
     txn: &'a Txn<'b>,
     user: &'a User,
     kind: &'static Kind,
 }
 
-impl Writer<'_, '_> {
+impl Grantor<'_, '_> {
     fn check_role(&self, role: &Value) -> Result<(), Status> {
-        let (namespace, name) = (meta::text(role, "namespace"), meta::text(role, "name"));
+        let (namespace, name) = (metadata::text(role, "namespace"), metadata::text(role, "name"));
         if self.may("escalate", self.kind.plural, namespace, name) {
             return Ok(());
         }
-        self.confirm(namespace, name, &Rule::all_of(role))?;
+        self.confirm(namespace, name, &PolicyRule::all_of(role))?;
         let aggregates = role.get("aggregationRule").is_some();
-        if aggregates && self.confirm(namespace, name, &Rule::everything()).is_err() {
+        if aggregates && self.confirm(namespace, name, &PolicyRule::everything()).is_err() {
             let why = "must have cluster-admin privileges to use an aggregationRule";
             return Err(Status::forbidden(self.kind.resource(), name, why));
         }
@@ -91,7 +90,10 @@ impl Writer<'_, '_> {
     }
 
     fn check_binding(&self, binding: &Value) -> Result<(), Status> {
-        let (namespace, name) = (meta::text(binding, "namespace"), meta::text(binding, "name"));
+        let (namespace, name) = (
+            metadata::text(binding, "namespace"),
+            metadata::text(binding, "name"),
+        );
         let role = binding["roleRef"]["name"].as_str().unwrap_or_default();
         let role_kind = if binding["roleRef"]["kind"] == "Role" {
             ROLE
@@ -102,17 +104,17 @@ impl Writer<'_, '_> {
             return Ok(());
         }
         let Some(found) = self.txn.get(role_kind, &role_kind.key(Some(namespace), role)) else {
-            let subject = Subject {
+            let subject = GroupResource {
                 group: GROUP,
                 kind: role_kind.singular,
             };
             return Err(Status::not_found(subject, role));
         };
-        self.confirm(namespace, name, &Rule::all_of(&found.value))
+        self.confirm(namespace, name, &PolicyRule::all_of(&found.value))
     }
 
     fn may(&self, verb: &str, resource: &str, namespace: &str, name: &str) -> bool {
-        let asked = Asked::Resource {
+        let asked = ResourceOrPath::Resource {
             group: GROUP,
             resource,
             subresource: "",
@@ -123,8 +125,11 @@ impl Writer<'_, '_> {
     }
 
     /// Refuses where a rule goes beyond those that the user has in the namespace.
-    fn confirm(&self, namespace: &str, name: &str, wanted: &[Rule]) -> Result<(), Status> {
-        let count = wanted.iter().map(Rule::part_count).fold(0, usize::saturating_add);
+    fn confirm(&self, namespace: &str, name: &str, wanted: &[PolicyRule]) -> Result<(), Status> {
+        let count = wanted
+            .iter()
+            .map(PolicyRule::part_count)
+            .fold(0, usize::saturating_add);
         if count > PARTS_MAX {
             let why = format!(
                 "rules grant {count} permissions, more than {PARTS_MAX}; split them over several roles"
@@ -133,7 +138,7 @@ impl Writer<'_, '_> {
         }
         let (own, failure) = self.txn.rules_for(self.user, namespace);
         let mut missing = Missing::new();
-        for part in wanted.iter().flat_map(Rule::parts) {
+        for part in wanted.iter().flat_map(PolicyRule::parts) {
             if !own.iter().any(|rule| rule.covers(&part)) {
                 let verbs = missing.entry((part.groups, part.resources, part.names, part.paths));
                 verbs.or_default().extend(part.verbs);
@@ -148,7 +153,7 @@ impl Writer<'_, '_> {
         let groups: Vec<String> = groups.iter().map(|group| format!("{group:?}")).collect();
         let missing = missing
             .into_iter()
-            .map(|((groups, resources, names, paths), verbs)| Rule {
+            .map(|((groups, resources, names, paths), verbs)| PolicyRule {
                 verbs,
                 groups,
                 resources,
@@ -172,7 +177,7 @@ impl Writer<'_, '_> {
 /// Groups, resources, names and paths with the verbs that are missing for them.
 type Missing = BTreeMap<(Vec<String>, Vec<String>, Vec<String>, Vec<String>), Vec<String>>;
 
-impl Rule {
+impl PolicyRule {
     /// How many pieces of one verb for one thing the rule has.
     fn part_count(&self) -> usize {
         let names = self.names.len().max(1);

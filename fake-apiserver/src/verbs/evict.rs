@@ -8,12 +8,11 @@ use super::read::existing;
 use super::remove::remove;
 use crate::kinds::{POD_DISRUPTION_BUDGET, Part};
 use crate::machinery::faults::Cause;
-use crate::machinery::json;
-use crate::machinery::meta;
 use crate::machinery::selector::LabelSelector;
 use crate::machinery::status::{Details, Status};
+use crate::machinery::{json, metadata};
 use crate::object::Object;
-use crate::patch::managed::Writer;
+use crate::patch::managed::FieldManager;
 use crate::schema::{Type, conform};
 use crate::store::Txn;
 use serde_json::{Value, json};
@@ -31,7 +30,7 @@ pub(super) fn evict(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let mut eviction = body.value.clone();
     let of = Type::find("policy/v1", "Eviction").expect("evictions are in the table of messages");
     conform(of, &mut eviction).map_err(|why| Undecodable::Form(why).of_body(call.target.kind))?;
-    let named = meta::text(&eviction, "name");
+    let named = metadata::text(&eviction, "name");
     if named != call.target.name() {
         return Err(Status::bad_request(
             "name in URL does not match name in Eviction object",
@@ -48,7 +47,7 @@ pub(super) fn evict(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     Ok(Answer::Status(Status::created()))
 }
 
-/// Leaves word in the pod why it goes.
+/// Adds the condition DisruptionTarget to the pod.
 fn disrupt(txn: &mut Txn<'_>, call: &Call, pod: &Arc<Object>) -> Arc<Object> {
     let mut changed = Value::clone(&pod.value);
     let condition = json!({
@@ -65,14 +64,14 @@ fn disrupt(txn: &mut Txn<'_>, call: &Call, pod: &Arc<Object>) -> Arc<Object> {
         }
         None => *list = json!([condition]),
     }
-    meta::set(&mut changed, "managedFields", Some(pod.managed().into()));
+    metadata::set(&mut changed, "managedFields", Some(pod.managed().into()));
     txn.put(call.target.kind, &call.target.key(), changed)
 }
 
-/// Whether a budget has a say: not about pods that have ended, have not begun or are going already.
+/// Whether a budget protects the pod: not one that has ended, has not begun or is being deleted.
 fn is_protected(pod: &Value) -> bool {
     let phase = pod["status"]["phase"].as_str().unwrap_or_default();
-    !["Succeeded", "Failed", "Pending"].contains(&phase) && !meta::is_deleting(pod)
+    !["Succeeded", "Failed", "Pending"].contains(&phase) && !metadata::is_deleting(pod)
 }
 
 /// Takes one disruption off the pod's budget, if it has one.
@@ -105,25 +104,25 @@ fn permit(txn: &mut Txn<'_>, pod: &Object) -> Result<(), Status> {
         });
         changed["status"]["conditions"] = json!([condition]);
     }
-    let name = meta::text(&pod.value, "name").to_owned();
+    let name = metadata::text(&pod.value, "name").to_owned();
     let now = (*txn.now).into();
     json::member(&mut changed["status"], "disruptedPods").insert(name, now);
-    let writer = Writer {
+    let writer = FieldManager {
         kind: POD_DISRUPTION_BUDGET,
         manager: "kube-apiserver",
         part: Part::Status,
     };
     writer.track(&txn.now, Some(budget), &mut changed);
     let key = POD_DISRUPTION_BUDGET.key(
-        Some(meta::text(&budget.value, "namespace")),
-        meta::text(&budget.value, "name"),
+        Some(metadata::text(&budget.value, "namespace")),
+        metadata::text(&budget.value, "name"),
     );
     txn.put(POD_DISRUPTION_BUDGET, &key, changed);
     Ok(())
 }
 
 fn check(budget: &Object, healthy: i64, desired: i64) -> Result<(), Status> {
-    let name = meta::text(&budget.value, "name");
+    let name = metadata::text(&budget.value, "name");
     let status = &budget.value["status"];
     let generation = budget.value["metadata"]["generation"]
         .as_i64()
@@ -178,7 +177,7 @@ fn budgets(txn: &Txn<'_>, pod: &Value) -> Vec<Arc<Object>> {
         !selector.is_null()
             && LabelSelector::from_object(selector).is_some_and(|selector| selector.matches(pod))
     };
-    txn.in_namespace(POD_DISRUPTION_BUDGET, meta::text(pod, "namespace"))
+    txn.in_namespace(POD_DISRUPTION_BUDGET, metadata::text(pod, "namespace"))
         .into_iter()
         .filter(|budget| selects(&budget.value))
         .collect()

@@ -9,9 +9,8 @@ use super::shown::shown;
 use super::write::{carry_over, store};
 use crate::kinds::NAMESPACE;
 use crate::machinery::faults::Faults;
-use crate::machinery::json;
-use crate::machinery::names;
 use crate::machinery::status::Status;
+use crate::machinery::{json, names};
 use crate::store::Txn;
 
 /// PUT namespaces/NAME/finalize: sets `spec.finalizers`.
@@ -37,7 +36,7 @@ pub(super) fn finalize(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status>
         return Err(Status::invalid(NAMESPACE.subject(), call.target.name(), faults));
     }
     json::assign(&mut object, "status", old.value["status"].clone());
-    call.writer().track(&txn.now, Some(&old), &mut object);
+    call.field_manager().track(&txn.now, Some(&old), &mut object);
     carry_over(&mut object, &old.value);
     let object = store(txn, &call.target, &old, object)?;
     Ok(Answer::Object {

@@ -1,7 +1,7 @@
 //! Generated names: `metadata.generateName` and what the server itself needs a free name for.
 
 use crate::kinds::Kind;
-use crate::machinery::meta;
+use crate::machinery::metadata;
 use crate::store::Txn;
 use rand::RngExt;
 use serde_json::Value;
@@ -15,16 +15,16 @@ const GENERATE_ATTEMPTS: usize = 8;
 
 /// Completes `generateName`; whether the name is free is tried a few times, as the real server does.
 pub(super) fn generate_name(txn: &mut Txn<'_>, kind: &'static Kind, object: &mut Value) {
-    let base = meta::text(object, "generateName").to_owned();
-    if base.is_empty() || !meta::text(object, "name").is_empty() {
+    let base = metadata::text(object, "generateName").to_owned();
+    if base.is_empty() || !metadata::text(object, "name").is_empty() {
         return;
     }
-    let namespace = meta::text(object, "namespace").to_owned();
+    let namespace = metadata::text(object, "namespace").to_owned();
     let base: String = base.chars().take(GENERATED_BASE).collect();
     for _ in 0..GENERATE_ATTEMPTS {
         let name = format!("{base}{}", suffix(txn));
         let free = txn.get(kind, &kind.key(Some(&namespace), &name)).is_none();
-        meta::set(object, "name", Some(name.into()));
+        metadata::set(object, "name", Some(name.into()));
         if free {
             return;
         }

@@ -4,46 +4,18 @@
 //! is answered 410.
 
 use super::call::{Answer, Call, ListPlan, Listing, Params};
+use super::continue_token::ContinueToken;
 use super::shown::shown;
-use crate::machinery::document::Document;
 use crate::machinery::faults::Faults;
-use crate::machinery::go;
-use crate::machinery::meta;
+use crate::machinery::metadata;
 use crate::machinery::selector::{FieldSelector, LabelSelector};
 use crate::machinery::status::{Status, options};
-use crate::object::namespace_range;
-use crate::object::{Object, Objects};
+use crate::object::{Object, Objects, namespace_range};
 use crate::observe::Verb;
 use crate::store::{Selection, Snapshot, Txn};
-use base64::Engine;
-use base64::alphabet::URL_SAFE;
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use serde::Serialize;
 use std::num::{IntErrorKind, ParseIntError};
 use std::ops::Bound;
 use std::sync::Arc;
-
-/// The version that the real server writes into its tokens.
-const TOKEN_VERSION: &str = "meta.k8s.io/v1";
-
-/// As Go reads it: padding and stray bits at the end do not matter.
-const BASE64: GeneralPurpose = GeneralPurpose::new(
-    &URL_SAFE,
-    GeneralPurposeConfig::new()
-        .with_encode_padding(false)
-        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
-        .with_decode_allow_trailing_bits(true),
-);
-
-/// Where a paged list goes on.
-#[derive(Debug, Serialize)]
-struct Token {
-    v: String,
-    /// Revision of the list; -1 to go on in the present state.
-    rv: i64,
-    /// The storage key after which the next page begins.
-    start: String,
-}
 
 pub(super) fn list(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let selection = selection(call)?;
@@ -66,13 +38,13 @@ pub(super) fn list(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     }))
 }
 
-/// The state that the request asks for, and the key after which its page begins.
+/// The requested state, and the key after which its page begins.
 pub(super) fn snapshot(txn: &Txn<'_>, call: &Call) -> Result<(Snapshot, Option<String>), Status> {
     let kind = call.target.kind;
     let token = call.params.get("continue");
     let asked = call.params.get("resourceVersion");
     if !token.is_empty() {
-        let token = Token::parse(token)?;
+        let token = ContinueToken::parse(token)?;
         if !["", "0"].contains(&asked) {
             let text = "specifying resource version is not allowed when using continue";
             return Err(Status::bad_request(text));
@@ -107,7 +79,7 @@ fn is_exact(call: &Call, asked: u64) -> bool {
 }
 
 impl ListPlan {
-    /// Cuts the page that was asked for.
+    /// Cuts the requested page.
     pub(crate) fn cut(self) -> Listing {
         let Self {
             kind,
@@ -121,7 +93,7 @@ impl ListPlan {
         let rest = keyed(&objects, selection.namespace.as_deref(), after.as_deref());
         let name = selection.fields.only("/metadata/name");
         let mut rest =
-            rest.filter(|(_, object)| name.is_none_or(|name| meta::text(&object.value, "name") == name));
+            rest.filter(|(_, object)| name.is_none_or(|name| metadata::text(&object.value, "name") == name));
         let mut page: Vec<Arc<Object>> = Vec::new();
         let mut last = None;
         let mut more = false;
@@ -139,7 +111,7 @@ impl ListPlan {
         let remaining = (more && plain).then(|| 1 + rest.count());
         let continue_token = last
             .filter(|_| more)
-            .map(|key| Token::new(snapshot.revision, key).to_text());
+            .map(|key| ContinueToken::new(snapshot.revision, key).to_text());
         Listing {
             objects: page,
             revision: snapshot.revision,
@@ -179,7 +151,8 @@ fn keyed<'a>(
     Box::new(rest.take_while(move |(key, _)| key.starts_with(&prefix)))
 }
 
-/// Reads the selectors of a request, and checks its other options: numbers first, then how they go together, then whether there are such
+/// Reads the selectors of a request, and checks its other options: numbers first, then how they go together, then
+/// whether there are such
 /// fields.
 pub(super) fn selection(call: &Call) -> Result<Selection, Status> {
     call.params.number("timeoutSeconds")?;
@@ -229,6 +202,7 @@ fn check_options(params: &Params) -> Result<(), Status> {
 }
 
 const MATCH: &str = "resourceVersionMatch";
+
 const NOT_WITH_CONTINUE: &str = "resourceVersionMatch is forbidden when continue is provided";
 
 fn judge_list(params: &Params, faults: &mut Faults) {
@@ -279,71 +253,5 @@ fn judge_watch(params: &Params, faults: &mut Faults) {
     faults.one_of(MATCH, matching, &["NotOlderThan"]);
     if !params.get("continue").is_empty() {
         faults.forbidden(MATCH, NOT_WITH_CONTINUE);
-    }
-}
-
-impl Token {
-    fn new(revision: u64, last: &str) -> Self {
-        let rv = i64::try_from(revision).unwrap_or(i64::MAX);
-        Self {
-            v: TOKEN_VERSION.to_owned(),
-            rv,
-            start: last.to_owned(),
-        }
-    }
-
-    fn to_text(&self) -> String {
-        BASE64.encode(serde_json::to_vec(self).expect("a token is plain text and a number"))
-    }
-
-    fn parse(text: &str) -> Result<Self, Status> {
-        Self::read(text).map_err(|why| {
-            Status::bad_request(format!(
-                "invalid continue token: continue key is not valid: {why}"
-            ))
-        })
-    }
-
-    fn read(text: &str) -> Result<Self, String> {
-        let bytes = BASE64.decode(text).map_err(|error| go::no_base64(text, &error))?;
-        let document = Document::parse(&bytes)?.value;
-        let token = Self {
-            v: document["v"].as_str().unwrap_or_default().to_owned(),
-            rv: document["rv"].as_i64().unwrap_or_default(),
-            start: document["start"].as_str().unwrap_or_default().to_owned(),
-        };
-        let Self { v, rv, start } = &token;
-        if v != TOKEN_VERSION {
-            return Err(format!("server does not recognize this encoded version {v}"));
-        }
-        if *rv == 0 {
-            return Err(format!("incorrect encoded start resourceVersion (version {v})"));
-        }
-        if start.is_empty() {
-            return Err(format!("encoded start key empty (version {v})"));
-        }
-        // A key is a path; it must not lead anywhere else.
-        let rest = start.strip_prefix('/').unwrap_or(start);
-        if rest.split('/').any(|part| ["", ".", ".."].contains(&part)) {
-            return Err(start.clone());
-        }
-        Ok(token)
-    }
-
-    /// 410 for a token whose revision is gone, with one to go on inconsistently.
-    fn expired(&self) -> Status {
-        let text = "The provided continue parameter is too old to display a consistent list result. You can start a \
-            new list without the continue parameter, or use the continue token in this response to retrieve the \
-            remainder of the results. Continuing with the provided token results in an inconsistent list - objects \
-            that were created, modified, or deleted between the time the first chunk was returned and now may show \
-            up in the list.";
-        let mut status = Status::expired(text);
-        let onward = Self {
-            v: TOKEN_VERSION.to_owned(),
-            rv: -1,
-            start: self.start.clone(),
-        };
-        status.continue_token = Some(onward.to_text());
-        status
     }
 }

@@ -8,6 +8,7 @@ mod apply;
 mod bind;
 mod body;
 pub(crate) mod call;
+mod continue_token;
 mod create;
 pub(crate) mod decode;
 mod delete;

@@ -1,6 +1,6 @@
 //! The options of writes: `dryRun`, `fieldValidation`, `fieldManager`, `force`.
 //!
-//! Owns how they are read and the texts of what is wrong with them. What is wrong is told all at once.
+//! Owns how they are read and the texts of what is wrong with them. All faults are reported at once.
 
 use super::call::Params;
 use super::decode::FieldValidation;

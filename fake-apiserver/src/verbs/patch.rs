@@ -36,12 +36,12 @@ pub(super) fn patch(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
         Payload::None | Payload::Object(_) => return Err(no_body()),
     };
     let old = existing(txn, call)?;
-    let (change, mut flaws) = Change::read(*style, body)?;
+    let (change, mut flaws) = ParsedPatch::read(*style, body)?;
     let mut document = present(kind, &old, change.speaks_of_managers());
     change.apply(Type::of(kind), &mut document)?;
     let subject = match change {
-        Change::Strategic(patch) => go::map(patch),
-        Change::Json(_) | Change::Merge(_) => document.to_string(),
+        ParsedPatch::Strategic(patch) => go::map(patch),
+        ParsedPatch::Json(_) | ParsedPatch::Merge(_) => document.to_string(),
     };
     let decoded = decode(kind, document.into());
     let Decoded {
@@ -52,14 +52,14 @@ pub(super) fn patch(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     txn.warnings.extend(options.validation.of_patch(&subject, flaws)?);
     check_name(&call.target, &object)?;
     place(kind, call.target.namespace.as_deref(), &mut object)?;
-    let object = replace(txn, &call.target, &old, object, Some(call.writer()))?;
+    let object = replace(txn, &call.target, &old, object, Some(call.field_manager()))?;
     Ok(Answer::Object {
         code: 200,
         object: shown(kind, object),
     })
 }
 
-/// The object as its readers know it, which is what a patch speaks about.
+/// The object in the form of the requested resource, to which the patch applies.
 fn present(kind: &Kind, object: &Object, with_managers: bool) -> Value {
     let object = if with_managers {
         object.document()
@@ -73,13 +73,13 @@ fn present(kind: &Kind, object: &Object, with_managers: bool) -> Value {
 }
 
 /// A patch that can be applied.
-pub(super) enum Change<'a> {
+pub(super) enum ParsedPatch<'a> {
     Json(Vec<Operation>),
     Merge(&'a Value),
     Strategic(&'a Value),
 }
 
-impl<'a> Change<'a> {
+impl<'a> ParsedPatch<'a> {
     /// Reads a patch, and what strict decoding objects to in it.
     pub(super) fn read(
         style: Patch,

@@ -1,14 +1,13 @@
 //! The one way in which an object goes: marked first where a grace period, finalizers or content hold it, or at once.
 //!
-//! Does not know what is asked for: `delete`, `evict` and the controllers do.
+//! Does not know why: `delete`, `evict` and the controllers do.
 
 use super::call::{Answer, Target};
 use super::delete_options::DeleteOptions;
 use super::shown::shown;
 use crate::kinds::Kind;
-use crate::machinery::json;
-use crate::machinery::meta;
 use crate::machinery::status::Status;
+use crate::machinery::{json, metadata};
 use crate::object::Object;
 use crate::store::{FollowUp, Txn};
 use jiff::{SignedDuration, Timestamp};
@@ -64,33 +63,33 @@ pub(super) fn remove(
     Ok(Answer::Status(Status::deleted(
         kind.resource(),
         target.name(),
-        meta::text(&old.value, "uid"),
+        metadata::text(&old.value, "uid"),
     )))
 }
 
 /// Brings the finalizers of the propagation policy in; returns whether any finalizer holds the object.
 fn hold(object: &mut Value, propagation: Option<&str>) -> bool {
     if let Some(finalizer) = propagation
-        && !meta::finalizers(object).contains(&finalizer)
+        && !metadata::finalizers(object).contains(&finalizer)
     {
-        let list = meta::edit(object)
+        let list = metadata::edit(object)
             .entry("finalizers")
             .or_insert_with(|| json!([]));
         if let Some(list) = list.as_array_mut() {
             list.push(finalizer.into());
         }
     }
-    !meta::finalizers(object).is_empty()
+    !metadata::finalizers(object).is_empty()
 }
 
 /// Marks an object as being deleted. Once it is, its grace period can only get shorter.
 fn mark(object: &mut Value, grace_seconds: i64, now: &str) {
     let running = object["metadata"]["deletionGracePeriodSeconds"].as_i64();
-    if meta::is_deleting(object) && running.is_some_and(|running| running <= grace_seconds) {
+    if metadata::is_deleting(object) && running.is_some_and(|running| running <= grace_seconds) {
         return;
     }
-    if !meta::is_deleting(object) {
-        meta::bump_generation(object);
+    if !metadata::is_deleting(object) {
+        metadata::bump_generation(object);
     }
     let end = now
         .parse::<Timestamp>()
@@ -100,15 +99,15 @@ fn mark(object: &mut Value, grace_seconds: i64, now: &str) {
         || now.to_owned(),
         |t| t.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
     );
-    meta::set(object, "deletionTimestamp", Some(end.into()));
-    meta::set(object, "deletionGracePeriodSeconds", Some(grace_seconds.into()));
+    metadata::set(object, "deletionTimestamp", Some(end.into()));
+    metadata::set(object, "deletionGracePeriodSeconds", Some(grace_seconds.into()));
 }
 
 /// Whether an object that is being deleted has nothing left that holds it.
 pub(crate) fn is_finished(kind: &Kind, object: &Value) -> bool {
     let content = kind.end.is_some() && !json::texts(&object["spec"]["finalizers"]).is_empty();
-    meta::is_deleting(object)
-        && meta::finalizers(object).is_empty()
+    metadata::is_deleting(object)
+        && metadata::finalizers(object).is_empty()
         && !content
         && object["metadata"]["deletionGracePeriodSeconds"]
             .as_i64()
@@ -162,5 +161,5 @@ pub(crate) fn remove_all(txn: &mut Txn<'_>, kind: &'static Kind, namespace: &str
 /// The present state of an object, unless it has gone.
 fn still_there(txn: &Txn<'_>, target: &Target, object: &Object) -> Option<Arc<Object>> {
     let found = txn.get(target.kind, &target.key())?;
-    (meta::text(&found.value, "uid") == meta::text(&object.value, "uid")).then_some(found)
+    (metadata::text(&found.value, "uid") == metadata::text(&object.value, "uid")).then_some(found)
 }

@@ -7,21 +7,20 @@ use super::call::{Answer, Call, Payload};
 use super::decode::decode;
 use super::options::WriteOptions;
 use crate::access::auth::{API_AUDIENCE, User};
-use crate::access::rbac::{Asked, Attributes, Rule};
+use crate::access::rbac::{Attributes, PolicyRule, ResourceOrPath};
 use crate::kinds::{Part, Review};
 use crate::machinery::faults::Faults;
-use crate::machinery::json;
-use crate::machinery::meta;
 use crate::machinery::status::Status;
+use crate::machinery::{json, metadata};
 use crate::object::Object;
-use crate::patch::managed::Writer;
+use crate::patch::managed::FieldManager;
 use crate::store::Txn;
 use serde_json::{Map, Value, json};
 
 /// create of a kind that is a review.
 pub(super) fn review(txn: &mut Txn<'_>, review: Review, call: Call) -> Result<Answer, Status> {
     let kind = call.target.kind;
-    let manager = call.writer().manager.to_owned();
+    let manager = call.field_manager().manager.to_owned();
     let Payload::Object(body) = call.payload else {
         return Err(no_body());
     };
@@ -30,22 +29,22 @@ pub(super) fn review(txn: &mut Txn<'_>, review: Review, call: Call) -> Result<An
     txn.warnings.extend(validation.of_body(kind, decoded.flaws)?);
     let mut object = decoded.object;
     place(kind, call.target.namespace.as_deref(), &mut object)?;
-    Writer {
+    FieldManager {
         kind,
         manager: &manager,
         part: Part::Main,
     }
     .track(&txn.now, None, &mut object);
-    let managed = meta::take(&mut object, "managedFields");
+    let managed = metadata::take(&mut object, "managedFields");
     let status = match review {
         Review::SelfSubject => {
-            meta::set(&mut object, "creationTimestamp", Some((*txn.now).into()));
+            metadata::set(&mut object, "creationTimestamp", Some((*txn.now).into()));
             json!({"userInfo": user_info(&call.user)})
         }
         Review::Token => token(txn, &object)?,
         Review::SelfSubjectRules => {
             let found = rules(txn, &call.user, &object)?;
-            // The real server answers with what it found and nothing of what was asked.
+            // The real server answers with the status and an empty spec.
             object["spec"] = json!({});
             found
         }
@@ -60,7 +59,7 @@ pub(super) fn review(txn: &mut Txn<'_>, review: Review, call: Call) -> Result<An
     };
     object["status"] = status;
     if review != Review::SelfSubjectRules {
-        meta::set(&mut object, "managedFields", managed);
+        metadata::set(&mut object, "managedFields", managed);
     }
     Ok(Answer::Object {
         code: 201,
@@ -108,7 +107,7 @@ fn token(txn: &Txn<'_>, object: &Value) -> Result<Value, Status> {
     })
 }
 
-/// The user whom a review names.
+/// The user that a review names.
 fn subject(spec: &Value) -> User {
     let list = |value: &Value| json::texts(value).into_iter().map(str::to_owned).collect();
     let extra = spec["extra"].as_object().into_iter().flatten();
@@ -159,14 +158,14 @@ fn check_access(object: &Value, names_user: bool) -> Result<(), Status> {
         return Ok(());
     }
     // The real server has lost the kind here.
-    let subject = crate::machinery::status::Subject {
+    let subject = crate::machinery::status::GroupResource {
         group: "authorization.k8s.io",
         kind: "",
     };
     Err(Status::invalid(subject, "", faults))
 }
 
-/// What is asked of a path, as the server's own type shows it.
+/// Non-resource attributes, as the server's own type shows them.
 fn shown(path: &Value) -> String {
     let text = |field: &str| path[field].as_str().unwrap_or_default();
     format!("{{\"Path\":{:?},\"Verb\":{:?}}}", text("path"), text("verb"))
@@ -177,7 +176,7 @@ fn access(txn: &Txn<'_>, user: &User, object: &Value) -> Value {
     let spec = &object["spec"];
     let (of, path) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
     let text = |field: &str| of[field].as_str().unwrap_or_default();
-    let asked = Asked::Resource {
+    let asked = ResourceOrPath::Resource {
         group: text("group"),
         resource: text("resource"),
         subresource: text("subresource"),
@@ -188,7 +187,7 @@ fn access(txn: &Txn<'_>, user: &User, object: &Value) -> Value {
         let text = |field: &str| path[field].as_str().unwrap_or_default();
         Attributes {
             verb: text("verb"),
-            asked: Asked::Path(text("path")),
+            asked: ResourceOrPath::Path(text("path")),
         }
     } else {
         Attributes {
@@ -211,11 +210,11 @@ fn rules(txn: &Txn<'_>, user: &User, object: &Value) -> Result<Value, Status> {
         return Err(Status::bad_request("no namespace on request"));
     }
     let (rules, failure) = txn.rules_for(user, namespace);
-    let of = |wanted: fn(&Rule) -> bool| {
+    let of = |wanted: fn(&PolicyRule) -> bool| {
         rules
             .iter()
             .filter(|rule| wanted(rule))
-            .map(Rule::to_value)
+            .map(PolicyRule::to_value)
             .collect()
     };
     let (resources, paths): (Value, Value) = (

@@ -6,15 +6,14 @@ use super::body::{check_name, no_body};
 use super::call::{Answer, Call, Patch, Payload, Target};
 use super::decode::{FieldValidation, said};
 use super::options::WriteOptions;
-use super::patch::Change;
+use super::patch::ParsedPatch;
 use super::read::existing;
 use super::write::replace;
 use crate::kinds::Part;
 use crate::machinery::document::Document;
 use crate::machinery::faults::Faults;
-use crate::machinery::json;
-use crate::machinery::meta;
-use crate::machinery::status::{Status, Subject};
+use crate::machinery::status::{GroupResource, Status};
+use crate::machinery::{json, metadata};
 use crate::object::Object;
 use crate::observe::Verb;
 use crate::patch::managed;
@@ -23,7 +22,7 @@ use crate::store::Txn;
 use serde_json::{Value, json};
 
 const VERSION: &str = "autoscaling/v1";
-const SCALE: Subject<'static> = Subject {
+const SCALE: GroupResource<'static> = GroupResource {
     group: "autoscaling",
     kind: "Scale",
 };
@@ -61,13 +60,13 @@ pub(super) fn scale(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     json::member(&mut new, "spec").insert("replicas".to_owned(), replicas.into());
     for precondition in ["resourceVersion", "uid"] {
         let wanted = changed["metadata"].get(precondition).cloned();
-        meta::set(&mut new, precondition, wanted);
+        metadata::set(&mut new, precondition, wanted);
     }
     let whole = Target {
         part: Part::Main,
         ..call.target.clone()
     };
-    let written = replace(txn, &whole, &old, new, Some(call.writer()))?;
+    let written = replace(txn, &whole, &old, new, Some(call.field_manager()))?;
     Ok(answer(&written))
 }
 
@@ -103,7 +102,7 @@ fn decode(txn: &mut Txn<'_>, validation: FieldValidation, mut document: Value) -
 
 fn patched(old: &Object, style: Patch, patch: &Result<Document, String>) -> Result<Value, Status> {
     let mut document = scale_of(&old.value);
-    let (change, _) = Change::read(style, patch)?;
+    let (change, _) = ParsedPatch::read(style, patch)?;
     let of = Type::find(VERSION, SCALE.kind);
     let of = of.ok_or_else(|| Status::internal("the type of scales is missing"))?;
     change.apply(of, &mut document)?;
@@ -134,7 +133,7 @@ fn apply(txn: &mut Txn<'_>, call: &Call, body: &Result<Document, String>) -> Res
         wanted["spec"] = json!({"replicas": replicas});
     }
     let force = call.params.flag("force").unwrap_or_default();
-    let applied = call.writer().apply(&txn.now, Some(&old), &wanted, force);
+    let applied = call.field_manager().apply(&txn.now, Some(&old), &wanted, force);
     let (mut object, owners) = applied.map_err(|conflict| in_scale(conflict, &kind.api_version()))?;
     managed::mark(&mut object, owners);
     let whole = Target {

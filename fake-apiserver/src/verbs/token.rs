@@ -5,19 +5,17 @@ use super::call::{Answer, Call, Payload};
 use super::options::dry_run;
 use super::read::existing;
 use crate::access::auth::{API_AUDIENCE, BINDABLE, Bound, Claim};
-use crate::kinds::Kind;
-use crate::kinds::token_lifetime;
+use crate::kinds::{Kind, token_lifetime};
 use crate::machinery::faults::Faults;
-use crate::machinery::json;
-use crate::machinery::meta;
-use crate::machinery::status::{Status, Subject};
+use crate::machinery::status::{GroupResource, Status};
+use crate::machinery::{json, metadata};
 use crate::object::Object;
 use crate::schema::{Type, conform};
 use crate::store::Txn;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-const TOKEN_REQUEST: Subject<'static> = Subject {
+const TOKEN_REQUEST: GroupResource<'static> = GroupResource {
     group: "authentication.k8s.io",
     kind: "TokenRequest",
 };
@@ -39,14 +37,14 @@ pub(super) fn create(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
         spec["audiences"] = json!([API_AUDIENCE]);
     }
     spec["expirationSeconds"] = seconds.into();
-    let namespace = meta::text(&account.value, "namespace");
+    let namespace = metadata::text(&account.value, "namespace");
     let bound = bound(txn, namespace, &spec["boundObjectRef"])?;
     let from = Timestamp::now().as_second();
     let until = from.saturating_add(seconds);
     let claim = Claim {
         namespace: namespace.to_owned(),
         name: call.target.name().to_owned(),
-        uid: meta::text(&account.value, "uid").to_owned(),
+        uid: metadata::text(&account.value, "uid").to_owned(),
         audiences: json::texts(&spec["audiences"])
             .into_iter()
             .map(str::to_owned)
@@ -74,7 +72,7 @@ pub(super) fn create(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     })
 }
 
-/// Checks what the body says it is, and returns its spec.
+/// Checks `apiVersion` and `kind` of the body.
 fn identify(body: &Value) -> Result<Value, Status> {
     for (field, expected) in [
         ("kind", TOKEN_REQUEST.kind),
@@ -103,7 +101,7 @@ fn identify(body: &Value) -> Result<Value, Status> {
 
 /// A request that names an account names the one that it is sent to.
 fn check_name(request: &Value, account: &str) -> Result<(), Status> {
-    let name = meta::text(request, "name");
+    let name = metadata::text(request, "name");
     if name.is_empty() || name == account {
         return Ok(());
     }
@@ -145,7 +143,7 @@ fn bound(txn: &Txn<'_>, namespace: &str, reference: &Value) -> Result<Option<Bou
     let found = txn
         .get(kind, &kind.key(Some(namespace), text("name")))
         .ok_or_else(|| Status::not_found(kind.resource(), text("name")))?;
-    let uid = meta::text(&found.value, "uid");
+    let uid = metadata::text(&found.value, "uid");
     if !text("uid").is_empty() && text("uid") != uid {
         let why = format!(
             "the UID in the bound object reference ({}) does not match the UID in record. The object might have been \

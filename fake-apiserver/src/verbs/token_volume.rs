@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 const NAME: &str = "kube-api-access-";
 const PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
-/// An hour, and what tells these tokens from those that were asked for.
+/// An hour and seven seconds, by which these tokens differ from requested ones.
 const SECONDS: i64 = 3607;
 
 /// Mounts the volume into every container that has nothing in its place.

@@ -10,7 +10,7 @@ use super::read::existing;
 use super::shown::shown;
 use super::write::{replace, wrong_uid};
 use crate::kinds::Part;
-use crate::machinery::meta;
+use crate::machinery::metadata;
 use crate::machinery::status::Status;
 use crate::store::Txn;
 use serde_json::Value;
@@ -34,8 +34,8 @@ pub(super) fn update(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
         }
         found => found?,
     };
-    precondition(&call.target, &object, meta::text(&old.value, "uid"))?;
-    let object = replace(txn, &call.target, &old, object, Some(call.writer()))?;
+    precondition(&call.target, &object, metadata::text(&old.value, "uid"))?;
+    let object = replace(txn, &call.target, &old, object, Some(call.field_manager()))?;
     Ok(Answer::Object {
         code: 200,
         object: shown(kind, object),
@@ -46,7 +46,7 @@ pub(super) fn update(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
 fn create_instead(txn: &mut Txn<'_>, mut call: Call) -> Result<Answer, Status> {
     if let Payload::Object(body) = &mut call.payload {
         precondition(&call.target, &body.value, "")?;
-        meta::set(&mut body.value, "resourceVersion", None);
+        metadata::set(&mut body.value, "resourceVersion", None);
     }
     may_create(txn, &call.target)?;
     // They are found again.
@@ -56,7 +56,7 @@ fn create_instead(txn: &mut Txn<'_>, mut call: Call) -> Result<Answer, Status> {
 
 /// A uid in the body of a PUT must be that of the object.
 fn precondition(target: &Target, new: &Value, uid: &str) -> Result<(), Status> {
-    let wanted = meta::text(new, "uid");
+    let wanted = metadata::text(new, "uid");
     if wanted.is_empty() || wanted == uid {
         return Ok(());
     }

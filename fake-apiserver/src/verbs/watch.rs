@@ -23,7 +23,8 @@ pub(super) fn watch(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
         (None, None | Some(0)) => Start::State,
         (_, Some(asked)) => Start::After(asked),
     };
-    // Since 1.34 a watch without a revision is a streamed list, and says so to those who take bookmarks.
+    // Since 1.34 a watch without a revision is a streamed list, and marks the end of the initial state for clients that
+    // take bookmarks.
     let marks_end = bookmarks && (initial == Some(true) || (initial.is_none() && asked.is_none()));
     let watcher = txn
         .watch(call.target.kind, selection, start)

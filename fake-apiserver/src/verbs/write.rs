@@ -9,16 +9,15 @@ use super::{admission, escalation};
 use crate::config::release::Profile;
 use crate::kinds::{Generation, Kind, Part, Setting};
 use crate::machinery::faults::Faults;
-use crate::machinery::go;
-use crate::machinery::meta;
 use crate::machinery::status::Status;
+use crate::machinery::{go, metadata};
 use crate::object::Object;
-use crate::patch::managed::{self, Writer};
+use crate::patch::managed::{self, FieldManager};
 use crate::store::{FollowUp, Txn};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Members of `metadata` that a writer cannot set, with whether it may send other ones and is told so.
+/// Members of `metadata` that only the server sets, with what it does with other values that a client sends.
 const SYSTEM: [(&str, Sent); 6] = [
     ("creationTimestamp", Sent::Ignored),
     ("deletionTimestamp", Sent::IgnoredWhereSet),
@@ -28,7 +27,7 @@ const SYSTEM: [(&str, Sent); 6] = [
     ("uid", Sent::Refused),
 ];
 
-/// What is done with a value that only the server sets.
+/// What the server does with a value that a client sends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sent {
     /// The old one stays.
@@ -39,7 +38,7 @@ enum Sent {
     Refused,
 }
 
-/// What the store says of a uid that is not that of the object.
+/// The error of the store for a uid that is not that of the object.
 pub(super) fn wrong_uid(kind: &Kind, key: &str, wanted: &str, uid: &str) -> String {
     format!(
         "StorageError: invalid object, Code: 4, Key: /registry/{}/{key}, ResourceVersion: 0, AdditionalErrorMsg: \
@@ -55,7 +54,7 @@ pub(super) fn replace(
     target: &Target,
     old: &Arc<Object>,
     mut new: Value,
-    by: Option<Writer<'_>>,
+    by: Option<FieldManager<'_>>,
 ) -> Result<Arc<Object>, Status> {
     let kind = target.kind;
     let sent = asked_revision(&new)?;
@@ -64,7 +63,7 @@ pub(super) fn replace(
         faults.invalid("metadata.resourceVersion", 0, "must be specified for an update");
         return Err(Status::invalid(kind.resource(), target.name(), faults));
     }
-    if !sent.is_empty() && sent != meta::text(&old.value, "resourceVersion") {
+    if !sent.is_empty() && sent != metadata::text(&old.value, "resourceVersion") {
         let why =
             "the object has been modified; please apply your changes to the latest version and try again";
         return Err(Status::conflict(kind.resource(), target.name(), why));
@@ -98,7 +97,7 @@ pub(crate) fn store(
         txn.owe(FollowUp::gone(&new));
         return Ok(Object::new(new, old.revision));
     }
-    let managed = meta::take(&mut new, "managedFields");
+    let managed = metadata::take(&mut new, "managedFields");
     if new == *old.value {
         let managed = managed.as_ref().and_then(Value::as_str);
         // Times alone are no change.
@@ -107,13 +106,13 @@ pub(crate) fn store(
             return Ok(old.clone());
         }
     }
-    meta::set(&mut new, "managedFields", managed);
+    metadata::set(&mut new, "managedFields", managed);
     txn.put_limited(kind, &key, new)
 }
 
 /// The revision that a writer means to replace; none where it is 0.
 fn asked_revision(object: &Value) -> Result<&str, Status> {
-    let sent = meta::text(object, "resourceVersion");
+    let sent = metadata::text(object, "resourceVersion");
     match sent.parse::<u64>() {
         Ok(0) => Ok(""),
         Err(_) if !sent.is_empty() => Err(Status::internal(go::no_number("ParseUint", sent))),
@@ -134,7 +133,7 @@ pub(super) fn carry_over(new: &mut Value, old: &Value) {
             }
         };
         if keeps {
-            meta::set(new, field, before);
+            metadata::set(new, field, before);
         }
     }
 }
@@ -168,7 +167,7 @@ fn count_generation(kind: &'static Kind, new: &mut Value, old: &Value) {
         return;
     }
     let generation = old["metadata"]["generation"].as_i64().unwrap_or_default() + 1;
-    meta::set(new, "generation", Some(generation.into()));
+    metadata::set(new, "generation", Some(generation.into()));
 }
 
 fn validate(
@@ -180,12 +179,12 @@ fn validate(
 ) -> Result<(), Status> {
     let mut faults = Faults::default();
     // Once for all kinds, whose names any path may have, and once more with the kind's own rules.
-    meta::validate_common(new, |_| Vec::new(), &mut faults);
-    meta::validate_update(new, old, &mut faults);
+    metadata::validate_common(new, |_| Vec::new(), &mut faults);
+    metadata::validate_update(new, old, &mut faults);
     if kind.meta_checked_twice {
-        meta::validate_update(new, old, &mut faults);
+        metadata::validate_update(new, old, &mut faults);
     }
-    meta::validate(new, kind.name_rule, &mut faults);
+    metadata::validate(new, kind.name_rule, &mut faults);
     if target.part == Part::Main {
         (kind.hooks.validate)(new, &mut faults);
         (kind.hooks.validate_update)(new, old, &mut faults);

@@ -137,6 +137,18 @@ async fn a_media_type_that_is_not_spoken_is_refused() {
 }
 
 #[tokio::test]
+async fn an_empty_table_has_no_rows_at_all_where_the_real_server_has_no_printer() {
+    let wire = Wire::start().await;
+    let rows = async |path: &str| wire.send("GET", path, &TABLE, String::new()).await.body["rows"].clone();
+    let storage = "/apis/storage.k8s.io/v1";
+    assert_eq!(
+        rows(&format!("{storage}/csistoragecapacities")).await,
+        Value::Null
+    );
+    assert_eq!(rows(&format!("{storage}/storageclasses")).await, json!([]));
+}
+
+#[tokio::test]
 async fn tables_have_the_columns_of_the_kind() {
     let wire = Wire::start().await;
     wire.create(CAPACITIES, capacity("c", "1Gi")).await;

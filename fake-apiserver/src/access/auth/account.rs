@@ -5,8 +5,7 @@
 
 use super::user::{Authenticated, Lookup, User};
 use crate::kinds::{Kind, SERVICE_ACCOUNT};
-use crate::machinery::json;
-use crate::machinery::meta;
+use crate::machinery::{json, metadata};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
@@ -124,7 +123,7 @@ fn account_user(claims: &Value, lookup: &Lookup<'_>) -> Option<User> {
     let alive = |kind: &'static Kind, named: &Value| {
         let key = kind.key(Some(namespace), named["name"].as_str()?);
         let found = lookup(kind, &key)?;
-        (named["uid"].as_str() == Some(meta::text(&found.value, "uid"))).then_some(())
+        (named["uid"].as_str() == Some(metadata::text(&found.value, "uid"))).then_some(())
     };
     let account = &private["serviceaccount"];
     alive(SERVICE_ACCOUNT, account)?;

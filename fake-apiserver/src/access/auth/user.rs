@@ -11,7 +11,7 @@ pub(crate) const AUTHENTICATED: &str = "system:authenticated";
 pub(crate) const UNAUTHENTICATED: &str = "system:unauthenticated";
 /// The group whose members may do everything.
 pub(crate) const MASTERS: &str = "system:masters";
-/// The name of whoever sends no token.
+/// The user of requests without a token.
 pub(crate) const ANONYMOUS: &str = "system:anonymous";
 
 /// A user, as authentication finds it and authorization judges it (`UserInfo` of authentication.k8s.io/v1).
@@ -65,7 +65,7 @@ impl User {
         Arc::new(if known { self } else { self.in_group(AUTHENTICATED) })
     }
 
-    /// A user who may do everything: whoever runs in the server's own process.
+    /// A user who may do everything, for programs in the server's own process.
     pub(crate) fn trusted(name: &str) -> Arc<Self> {
         Self::new(name).in_group(MASTERS).authenticated()
     }

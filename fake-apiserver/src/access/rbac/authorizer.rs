@@ -2,15 +2,15 @@
 //!
 //! Owns the compiled policy and knows when it is out of date. Does not read the store: it is handed the sources.
 
-use super::rule::Rule;
-use super::{Asked, Attributes, Decision, Policy, Sources};
+use super::rule::PolicyRule;
+use super::{Attributes, Decision, Policy, ResourceOrPath, Sources};
 use crate::access::auth::{MASTERS, UNAUTHENTICATED, User};
 use crate::config::options::Authorization;
 use parking_lot::RwLock;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What whoever is not known may read in any case, as `system:public-info-viewer` has it.
+/// Paths that anonymous users may read, as `system:public-info-viewer` grants them.
 const PUBLIC: [&str; 5] = ["/healthz", "/livez", "/readyz", "/version", "/version/"];
 
 /// Decides who may do what.
@@ -36,7 +36,7 @@ impl Authorizer {
         self.changes.fetch_add(1, Ordering::Release);
     }
 
-    /// Decides about one request; `sources` is asked for only when the policy is out of date.
+    /// Decides about one request; `sources` is called only when the policy is out of date.
     pub(crate) fn decide(
         &self,
         user: &User,
@@ -62,9 +62,9 @@ impl Authorizer {
         user: &User,
         namespace: &str,
         sources: impl FnOnce() -> Sources,
-    ) -> (Vec<Rule>, Option<String>) {
+    ) -> (Vec<PolicyRule>, Option<String>) {
         match self.mode {
-            Authorization::AlwaysAllow => (Rule::everything().to_vec(), None),
+            Authorization::AlwaysAllow => (PolicyRule::everything().to_vec(), None),
             Authorization::Rbac => {
                 let policy = self.current(sources);
                 let (rules, failure) = policy.rules_for(user, namespace);
@@ -92,5 +92,5 @@ impl Authorizer {
 }
 
 fn is_public(attributes: Attributes<'_>) -> bool {
-    matches!(attributes.asked, Asked::Path(path) if attributes.verb == "get" && PUBLIC.contains(&path))
+    matches!(attributes.asked, ResourceOrPath::Path(path) if attributes.verb == "get" && PUBLIC.contains(&path))
 }

@@ -25,7 +25,7 @@ const STORAGE: Words = &["storage.k8s.io"];
 const CORE: Words = &[""];
 
 /// One rule: verbs, and what they are for.
-enum Rule {
+enum DefaultRule {
     /// Verbs, groups, resources.
     On(Words, Words, Words),
     /// Verbs, groups, resources, names.
@@ -33,10 +33,10 @@ enum Rule {
     /// Verbs and paths.
     Paths(Words, Words),
 }
-use Rule::{Named, On, Paths};
+use DefaultRule::{Named, On, Paths};
 
 /// Name, the role that takes its rules over (as `aggregate-to-…`), rules.
-const ROLES: &[(&str, Option<&str>, &[Rule])] = &[
+const ROLES: &[(&str, Option<&str>, &[DefaultRule])] = &[
     (
         "cluster-admin",
         None,
@@ -234,7 +234,7 @@ const ROLES: &[(&str, Option<&str>, &[Rule])] = &[
     ),
 ];
 
-const SCHEDULER: &[Rule] = &[
+const SCHEDULER: &[DefaultRule] = &[
     On(
         &["create", "patch", "update"],
         &["", "events.k8s.io"],
@@ -306,14 +306,14 @@ const BINDINGS: &[(&str, &str, Words)] = &[
 ];
 
 /// The rules that every authenticated user has by default.
-pub(crate) fn default_rules() -> Vec<super::Rule> {
+pub(crate) fn default_rules() -> Vec<super::PolicyRule> {
     let bound = BINDINGS
         .iter()
         .filter(|(_, _, subjects)| subjects.contains(&"system:authenticated"));
     let names: Vec<&str> = bound.map(|(name, ..)| *name).collect();
     let roles = ROLES.iter().filter(|(name, ..)| names.contains(name));
     roles
-        .flat_map(|(_, _, rules)| rules.iter().map(|rule| super::Rule::read(&rule.to_value())))
+        .flat_map(|(_, _, rules)| rules.iter().map(|rule| super::PolicyRule::read(&rule.to_value())))
         .collect()
 }
 
@@ -321,7 +321,7 @@ pub(crate) fn default_rules() -> Vec<super::Rule> {
 /// content.
 pub(crate) fn roles() -> impl Iterator<Item = (&'static str, Option<&'static str>, Value)> {
     let plain = ROLES.iter().map(|(name, member_of, rules)| {
-        let rules: Vec<Value> = rules.iter().map(Rule::to_value).collect();
+        let rules: Vec<Value> = rules.iter().map(DefaultRule::to_value).collect();
         (*name, *member_of, json!({"rules": rules}))
     });
     let aggregated = AGGREGATED.into_iter().map(|(name, member_of)| {
@@ -345,7 +345,7 @@ pub(crate) fn bindings() -> impl Iterator<Item = (&'static str, Value)> {
     })
 }
 
-impl Rule {
+impl DefaultRule {
     fn to_value(&self) -> Value {
         match self {
             On(verbs, groups, resources) => {

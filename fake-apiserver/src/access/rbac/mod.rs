@@ -9,12 +9,11 @@ mod rule;
 
 pub(crate) use authorizer::Authorizer;
 pub(crate) use defaults::{bindings as default_bindings, default_rules, roles as default_roles};
-pub(crate) use rule::Rule;
+pub(crate) use rule::PolicyRule;
 
 use crate::access::auth::User;
-use crate::kinds::RBAC_GROUP as GROUP;
-use crate::kinds::{CLUSTER_ROLE, CLUSTER_ROLE_BINDING, Kind, ROLE, ROLE_BINDING};
-use crate::machinery::meta;
+use crate::kinds::{CLUSTER_ROLE, CLUSTER_ROLE_BINDING, Kind, RBAC_GROUP as GROUP, ROLE, ROLE_BINDING};
+use crate::machinery::metadata;
 use crate::machinery::status::Status;
 use crate::object::{Object, Objects};
 use crate::observe::combined;
@@ -26,12 +25,12 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attributes<'a> {
     pub(crate) verb: &'a str,
-    pub(crate) asked: Asked<'a>,
+    pub(crate) asked: ResourceOrPath<'a>,
 }
 
 /// What it is done to.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Asked<'a> {
+pub(crate) enum ResourceOrPath<'a> {
     /// A resource; empty texts stand for what is not named.
     Resource {
         group: &'a str,
@@ -63,7 +62,7 @@ struct Binding {
     title: String,
     subjects: Vec<Subject>,
     /// The rules of its role, or why there are none.
-    rules: Result<Arc<[Rule]>, String>,
+    rules: Result<Arc<[PolicyRule]>, String>,
 }
 
 struct Subject {
@@ -125,7 +124,7 @@ impl Policy {
             policy.cluster.push(Binding::new(object, "", of_cluster(name)));
         }
         for object in sources.role_bindings.values() {
-            let namespace = meta::text(&object.value, "namespace");
+            let namespace = metadata::text(&object.value, "namespace");
             let role = &object.value["roleRef"];
             let name = role["name"].as_str().unwrap_or_default();
             let found = if role["kind"] == "ClusterRole" {
@@ -171,7 +170,7 @@ impl Policy {
         &'a self,
         user: &'a User,
         namespace: &str,
-    ) -> (Vec<&'a Rule>, Option<String>) {
+    ) -> (Vec<&'a PolicyRule>, Option<String>) {
         let (mut found, mut failures) = (Vec::new(), Vec::new());
         for (binding, _) in self.bindings(user, namespace) {
             match &binding.rules {
@@ -195,10 +194,10 @@ impl Policy {
 }
 
 /// The rules of every role, shared by all its bindings.
-fn rules_by_key(roles: &Objects) -> HashMap<&str, Arc<[Rule]>> {
+fn rules_by_key(roles: &Objects) -> HashMap<&str, Arc<[PolicyRule]>> {
     roles
         .iter()
-        .map(|(key, role)| (&**key, Rule::all_of(&role.value).into()))
+        .map(|(key, role)| (&**key, PolicyRule::all_of(&role.value).into()))
         .collect()
 }
 
@@ -215,12 +214,12 @@ fn failure_text(failures: &[&str]) -> Option<String> {
 }
 
 impl Binding {
-    fn new(object: &Object, namespace: &str, rules: Result<Arc<[Rule]>, String>) -> Self {
+    fn new(object: &Object, namespace: &str, rules: Result<Arc<[PolicyRule]>, String>) -> Self {
         let (value, role) = (&object.value, &object.value["roleRef"]);
         let text = |field: &str| role[field].as_str().unwrap_or_default();
         let (kind, mut name) = (
             value["kind"].as_str().unwrap_or_default(),
-            meta::text(value, "name").to_owned(),
+            metadata::text(value, "name").to_owned(),
         );
         if !namespace.is_empty() {
             name = format!("{name}/{namespace}");
@@ -273,12 +272,12 @@ impl Subject {
 impl Attributes<'_> {
     fn namespace(&self) -> &str {
         match self.asked {
-            Asked::Resource { namespace, .. } => namespace,
-            Asked::Path(_) => "",
+            ResourceOrPath::Resource { namespace, .. } => namespace,
+            ResourceOrPath::Path(_) => "",
         }
     }
 
-    /// The refusal of a user who may not do this, as the real server words it.
+    /// The refusal of a user who may not do this, with the text of the real server.
     pub(crate) fn forbidden(&self, user: &User, reason: &str) -> Status {
         let suffix = if reason.is_empty() {
             String::new()
@@ -286,11 +285,11 @@ impl Attributes<'_> {
             format!(": {reason}")
         };
         match self.asked {
-            Asked::Path(path) => Status::forbidden_path(&format!(
+            ResourceOrPath::Path(path) => Status::forbidden_path(&format!(
                 "User {:?} cannot {} path {path:?}{suffix}",
                 user.name, self.verb
             )),
-            Asked::Resource {
+            ResourceOrPath::Resource {
                 group,
                 resource,
                 subresource,
@@ -307,7 +306,7 @@ impl Attributes<'_> {
                     user.name, self.verb
                 );
                 Status::forbidden(
-                    crate::machinery::status::Subject {
+                    crate::machinery::status::GroupResource {
                         group,
                         kind: resource,
                     },

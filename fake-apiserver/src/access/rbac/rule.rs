@@ -2,13 +2,13 @@
 //!
 //! Owns the matching of verbs, groups, resources, names and paths. Does not know who has the rule.
 
-use super::{Asked, Attributes};
+use super::{Attributes, ResourceOrPath};
 use crate::machinery::json;
 use serde_json::{Map, Value};
 
 /// A `PolicyRule` of rbac.authorization.k8s.io/v1.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Rule {
+pub(crate) struct PolicyRule {
     pub(crate) verbs: Vec<String>,
     pub(crate) groups: Vec<String>,
     pub(crate) resources: Vec<String>,
@@ -16,7 +16,7 @@ pub(crate) struct Rule {
     pub(crate) paths: Vec<String>,
 }
 
-impl Rule {
+impl PolicyRule {
     /// The rules of a role or cluster role.
     pub(crate) fn all_of(role: &Value) -> Vec<Self> {
         role["rules"]
@@ -77,8 +77,8 @@ impl Rule {
             return false;
         }
         match attributes.asked {
-            Asked::Path(path) => self.paths.iter().any(|pattern| is_path(pattern, path)),
-            Asked::Resource {
+            ResourceOrPath::Path(path) => self.paths.iter().any(|pattern| is_path(pattern, path)),
+            ResourceOrPath::Resource {
                 group,
                 resource,
                 subresource,
@@ -95,7 +95,7 @@ impl Rule {
         }
     }
 
-    /// Whether this rule allows all that the other one does, as far as that can be told from the two alone.
+    /// Whether this rule allows all that the other one does, as far as that follows from the two alone.
     pub(crate) fn covers(&self, other: &Self) -> bool {
         let resources = |own: &Self, other: &Self| {
             other.resources.iter().all(|wanted| {
@@ -145,7 +145,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn resource<'a>(verb: &'a str, resource: &'a str, subresource: &'a str, name: &'a str) -> Attributes<'a> {
-        let asked = Asked::Resource {
+        let asked = ResourceOrPath::Resource {
             group: "g",
             resource,
             subresource,
@@ -155,9 +155,9 @@ mod tests {
         Attributes { verb, asked }
     }
 
-    fn rule(resources: &[&str], names: &[&str]) -> Rule {
+    fn rule(resources: &[&str], names: &[&str]) -> PolicyRule {
         let own = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
-        Rule {
+        PolicyRule {
             verbs: own(&["get"]),
             groups: own(&["g"]),
             resources: own(resources),

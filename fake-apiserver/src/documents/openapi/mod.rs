@@ -29,7 +29,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 /// How many documents are kept: those of one release, and a few of another. A document has some megabytes at most.
 const KEPT_MAX: usize = 80;
 
-/// The documents that were asked for last.
+/// The documents that were requested last.
 static KEPT: LazyLock<Mutex<Kept>> = LazyLock::new(Mutex::default);
 
 /// The last one that was made is first.
@@ -77,7 +77,7 @@ impl OpenApiDocument {
         }
     }
 
-    /// The document in protobuf, made when it is first asked for.
+    /// The document in protobuf, made on first use.
     pub(crate) fn protobuf(&self) -> Bytes {
         let made = self.protobuf.get_or_init(|| {
             let value = serde_json::from_slice(&self.json).unwrap_or_default();

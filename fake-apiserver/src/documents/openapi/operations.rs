@@ -133,7 +133,7 @@ pub(super) const MANY: [Action; 3] = [LIST, CREATE, DELETE_COLLECTION];
 pub(super) const ONE: [Action; 4] = [READ, UPDATE, PATCH, DELETE];
 
 /// What operations on a path have in common.
-pub(super) struct Place<'a> {
+pub(super) struct Operand<'a> {
     pub(super) kind: &'static Kind,
     /// Group, version and kind of what is sent and returned.
     pub(super) body: (&'a str, &'a str, &'a str),
@@ -144,7 +144,11 @@ pub(super) struct Place<'a> {
 }
 
 /// An operation with its method.
-pub(super) fn operation(place: &Place<'_>, action: &Action, schemas: &mut Schemas) -> (&'static str, Value) {
+pub(super) fn operation(
+    place: &Operand<'_>,
+    action: &Action,
+    schemas: &mut Schemas,
+) -> (&'static str, Value) {
     let (group, version, body) = place.body;
     let group_name = group_name(place.kind.group);
     let home = capitalized(&group_name) + &capitalized(place.kind.version);
@@ -168,7 +172,7 @@ pub(super) fn operation(place: &Place<'_>, action: &Action, schemas: &mut Schema
 }
 
 /// What an operation does, in a few words.
-fn description(place: &Place<'_>, action: &Action) -> String {
+fn description(place: &Operand<'_>, action: &Action) -> String {
     let kind = place.kind.kind;
     let of = place.part.map_or(String::new(), |part| format!("{part} of "));
     match action.name {
@@ -184,7 +188,7 @@ fn description(place: &Place<'_>, action: &Action) -> String {
     }
 }
 
-fn responses(place: &Place<'_>, action: &Action, schemas: &mut Schemas) -> Map<String, Value> {
+fn responses(place: &Operand<'_>, action: &Action, schemas: &mut Schemas) -> Map<String, Value> {
     let returned = content(action.returns, place, schemas);
     let mut medias = medias(place.kind);
     if matches!(action.returns, Content::List | Content::Event) {
@@ -218,7 +222,7 @@ fn medias(kind: &Kind) -> Vec<String> {
     medias
 }
 
-fn request_body(place: &Place<'_>, action: &Action, schemas: &mut Schemas) -> Value {
+fn request_body(place: &Operand<'_>, action: &Action, schemas: &mut Schemas) -> Value {
     let schema = content(action.sends, place, schemas);
     let medias: &[&str] = match action.sends {
         Content::Patch => &[
@@ -241,7 +245,7 @@ fn request_body(place: &Place<'_>, action: &Action, schemas: &mut Schemas) -> Va
 }
 
 /// The schema of a body.
-fn content(content: Content, place: &Place<'_>, schemas: &mut Schemas) -> Value {
+fn content(content: Content, place: &Operand<'_>, schemas: &mut Schemas) -> Value {
     let (group, version, kind) = place.body;
     // A namespace is not gone when its deletion is answered, and yet this is what the real documents say.
     let returns_deleted = place.kind.returns_deleted && place.kind.end.is_none();

@@ -2,8 +2,9 @@
 //!
 //! Owns which paths there are. Does not know what an operation looks like.
 
-use super::operations::{Action, CREATE, LIST, MANY, ONE, Place, WATCH, WATCH_LIST};
-use super::operations::{capitalized, group_name, operation};
+use super::operations::{
+    Action, CREATE, LIST, MANY, ONE, Operand, WATCH, WATCH_LIST, capitalized, group_name, operation,
+};
 use super::parameters::parameter;
 use super::schemas::Schemas;
 use crate::documents::served::{Subentry, parts, verbs};
@@ -13,10 +14,10 @@ use crate::protobuf;
 use serde_json::{Map, Value, json};
 
 /// A path and what can be done there.
-type Entry = (String, Value);
+type PathEntry = (String, Value);
 
 /// All paths of a resource.
-pub(super) fn of_kind(place: &str, kind: &'static Kind, schemas: &mut Schemas) -> Vec<Entry> {
+pub(super) fn of_kind(place: &str, kind: &'static Kind, schemas: &mut Schemas) -> Vec<PathEntry> {
     let verbs = verbs(kind);
     let has = |verb: &str| verbs.contains(&verb);
     let namespace = if kind.namespaced {
@@ -30,7 +31,7 @@ pub(super) fn of_kind(place: &str, kind: &'static Kind, schemas: &mut Schemas) -
     } else {
         ("", "")
     };
-    let own = |name: String| Place {
+    let own = |name: String| Operand {
         kind,
         body: (kind.group, kind.version, kind.kind),
         name,
@@ -90,9 +91,9 @@ fn of_part(
     part: &Subentry,
     schemas: &mut Schemas,
     named: &[&str],
-) -> Entry {
+) -> PathEntry {
     let (group, version) = part.home.unwrap_or((kind.group, kind.version));
-    let place = Place {
+    let place = Operand {
         kind,
         body: (group, version, part.body),
         name: format!("{of_one}{}", capitalized(part.name)),
@@ -106,9 +107,9 @@ fn of_part(
     (format!("{object}/{}", part.name), item)
 }
 
-/// One path. What all its operations take is told once, for the path.
+/// One path. Parameters that all its operations take are listed once, for the path.
 fn item(
-    place: &Place<'_>,
+    place: &Operand<'_>,
     actions: &[Action],
     verbs: &[&str],
     schemas: &mut Schemas,
@@ -153,7 +154,7 @@ fn shared(operations: &[(&str, Value)]) -> Vec<Value> {
     })
 }
 
-/// A document of discovery: where it is, what is told there, and under which names.
+/// A document of discovery: its path, its content, and the names of its operation.
 pub(super) struct Told<'a> {
     pub(super) path: String,
     pub(super) tag: &'a str,
@@ -164,7 +165,7 @@ pub(super) struct Told<'a> {
 }
 
 /// The path of a document of discovery.
-pub(super) fn of_discovery(told: &Told<'_>, schemas: &mut Schemas) -> Entry {
+pub(super) fn of_discovery(told: &Told<'_>, schemas: &mut Schemas) -> PathEntry {
     if told.kind == Some("APIGroupList") {
         // Its entries are of a kind, too.
         schemas.kind("", "v1", "APIGroup");
@@ -193,7 +194,7 @@ pub(super) fn of_discovery(told: &Told<'_>, schemas: &mut Schemas) -> Entry {
 }
 
 /// The path where the resources of a version of a group are listed.
-pub(super) fn of_resources(place: &str, group: &str, version: &str, schemas: &mut Schemas) -> Entry {
+pub(super) fn of_resources(place: &str, group: &str, version: &str, schemas: &mut Schemas) -> PathEntry {
     let group = group_name(group);
     let home = capitalized(&group) + &capitalized(version);
     let told = Told {
@@ -207,7 +208,7 @@ pub(super) fn of_resources(place: &str, group: &str, version: &str, schemas: &mu
 }
 
 /// The path where the versions of a group are listed.
-pub(super) fn of_group(group: &str, schemas: &mut Schemas) -> Entry {
+pub(super) fn of_group(group: &str, schemas: &mut Schemas) -> PathEntry {
     let name = group_name(group);
     let told = Told {
         path: format!("/apis/{group}/"),

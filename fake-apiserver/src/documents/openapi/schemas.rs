@@ -5,7 +5,7 @@
 
 use super::facts::{self, Facts};
 use super::texts;
-use crate::schema::{Field, Form, Ownership, Presence, Type};
+use crate::schema::{Field, Ownership, Presence, Type, ValueType};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -199,33 +199,33 @@ impl Schemas {
         schema
     }
 
-    fn form(&mut self, form: &'static Form) -> Value {
+    fn form(&mut self, form: &'static ValueType) -> Value {
         let either = |one: &str, other: &str| json!([{"type": one}, {"type": other}]);
         match form {
-            Form::Raw => json!({"type": "object"}),
-            Form::Bool => json!({"type": "boolean"}),
-            Form::Int32 => json!({"type": "integer", "format": "int32"}),
-            Form::Int64 => json!({"type": "integer", "format": "int64"}),
-            Form::Text(_) => json!({"type": "string"}),
-            Form::Bytes => json!({"type": "string", "format": "byte"}),
-            Form::Quantity => self.named(
+            ValueType::Raw => json!({"type": "object"}),
+            ValueType::Bool => json!({"type": "boolean"}),
+            ValueType::Int32 => json!({"type": "integer", "format": "int32"}),
+            ValueType::Int64 => json!({"type": "integer", "format": "int64"}),
+            ValueType::Text(_) => json!({"type": "string"}),
+            ValueType::Bytes => json!({"type": "string", "format": "byte"}),
+            ValueType::Quantity => self.named(
                 QUANTITY,
                 || json!({"oneOf": either("string", "number"), "description": texts::QUANTITY}),
             ),
-            Form::IntOrString => self.named(INT_OR_STRING, || {
+            ValueType::IntOrString => self.named(INT_OR_STRING, || {
                 json!({
                     "format": "int-or-string", "oneOf": either("integer", "string"),
                     "description": texts::INT_OR_STRING,
                 })
             }),
-            Form::Time => self.named(&format!("{META}.Time"), || instant(texts::TIME)),
-            Form::MicroTime => self.named(&format!("{META}.MicroTime"), || instant(texts::MICRO_TIME)),
-            Form::Struct(id) => {
+            ValueType::Time => self.named(&format!("{META}.Time"), || instant(texts::TIME)),
+            ValueType::MicroTime => self.named(&format!("{META}.MicroTime"), || instant(texts::MICRO_TIME)),
+            ValueType::Struct(id) => {
                 self.add(id.get());
                 reference(&name(id.get()))
             }
-            Form::List(inner) => json!({"type": "array", "items": self.form(inner)}),
-            Form::Map(inner) => json!({"type": "object", "additionalProperties": self.form(inner)}),
+            ValueType::List(inner) => json!({"type": "array", "items": self.form(inner)}),
+            ValueType::Map(inner) => json!({"type": "object", "additionalProperties": self.form(inner)}),
         }
     }
 
@@ -252,9 +252,9 @@ fn ownership(schema: &mut Value, field: &Field, is_atomic: bool) {
     let strategy = field.strategy;
     match (&field.ownership, &field.form) {
         _ if is_atomic => schema["x-kubernetes-list-type"] = "atomic".into(),
-        // A list is divided among owners only where that is said.
-        (Ownership::Natural, Form::List(_)) if strategy.merge => {}
-        (Ownership::Natural | Ownership::Atomic, Form::List(_)) => {
+        // A list is divided among owners only where the schema has it so.
+        (Ownership::Natural, ValueType::List(_)) if strategy.merge => {}
+        (Ownership::Natural | Ownership::Atomic, ValueType::List(_)) => {
             schema["x-kubernetes-list-type"] = "atomic".into();
         }
         (Ownership::Natural, _) => {}
@@ -269,18 +269,18 @@ fn ownership(schema: &mut Value, field: &Field, is_atomic: bool) {
 }
 
 /// Says what a value is when nothing is set, where Go has such a value.
-fn default(form: &Form, schema: &mut Value) {
+fn default(form: &ValueType, schema: &mut Value) {
     schema["default"] = match form {
-        Form::Bool => false.into(),
-        Form::Int32 | Form::Int64 => 0.into(),
-        Form::Text(_) => "".into(),
-        Form::Struct(_) => json!({}),
+        ValueType::Bool => false.into(),
+        ValueType::Int32 | ValueType::Int64 => 0.into(),
+        ValueType::Text(_) => "".into(),
+        ValueType::Struct(_) => json!({}),
         _ => return,
     };
 }
 
-fn is_struct(form: &Form) -> bool {
-    matches!(form, Form::Struct(_))
+fn is_struct(form: &ValueType) -> bool {
+    matches!(form, ValueType::Struct(_))
 }
 
 /// Says which values there are: of a string, or of the entries of a list or map.

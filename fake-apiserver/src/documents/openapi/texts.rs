@@ -1,9 +1,9 @@
 //! Descriptions, in this project's own words: short, and for what people ask `kubectl explain` about most.
 //!
-//! Owns reading `texts.txt`. A line of it is a type and what it is, or, indented, a field and what that is. Fields that all
-//! kinds have are told once, here.
+//! They are a column of the table of types; fields that all kinds have are described once, here.
 
 use crate::schema::Type;
+use crate::types;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -32,9 +32,10 @@ const COMMON: [(&str, &str); 6] = [
     ("status", "What is the case, as last observed."),
 ];
 
-static TEXTS: LazyLock<HashMap<(&str, &str), &str>> = LazyLock::new(|| read(include_str!("texts.txt")));
+static TEXTS: LazyLock<HashMap<(&str, &str), &str>> =
+    LazyLock::new(|| types::column(|notes| notes.description));
 
-/// What a type is, as far as that is told.
+/// The description of a type, if there is one.
 pub(super) fn of(owner: &'static Type) -> Option<String> {
     if let Some(text) = TEXTS.get(&(owner.name, "")) {
         return Some((*text).to_owned());
@@ -44,7 +45,7 @@ pub(super) fn of(owner: &'static Type) -> Option<String> {
     is_list.then(|| format!("A list of objects of kind {entry}."))
 }
 
-/// What a field is, as far as that is told.
+/// The description of a field, if there is one.
 pub(super) fn field(owner: &'static Type, field: &'static str) -> Option<&'static str> {
     let told = TEXTS.get(&(owner.name, field)).copied();
     told.or_else(|| {
@@ -52,28 +53,4 @@ pub(super) fn field(owner: &'static Type, field: &'static str) -> Option<&'stati
         let common = COMMON.iter().find(|(name, _)| is_kind && *name == field);
         common.map(|(_, text)| *text)
     })
-}
-
-fn read(text: &'static str) -> HashMap<(&'static str, &'static str), &'static str> {
-    let mut all = HashMap::new();
-    let mut owner = "";
-    for line in text
-        .lines()
-        .filter(|line| !line.is_empty() && !line.starts_with('#'))
-    {
-        let (name, told) = line
-            .trim_start()
-            .split_once(' ')
-            .unwrap_or((line.trim_start(), ""));
-        let field = if line.starts_with(' ') {
-            name
-        } else {
-            owner = name;
-            ""
-        };
-        if !told.is_empty() {
-            all.insert((owner, field), told);
-        }
-    }
-    all
 }

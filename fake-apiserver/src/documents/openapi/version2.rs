@@ -1,4 +1,4 @@
-//! Version 2 of a document: everything that the documents of version 3 say, in the words of its predecessor.
+//! Version 2 of a document: everything that the documents of version 3 say, in the form of its predecessor.
 //!
 //! Owns what became of what between the versions. Does not know where the documents come from.
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 const DEFINITIONS: &str = "#/definitions/";
 /// Where references to parameters lead.
 const PARAMETERS: &str = "#/parameters/";
-/// Parameters that every operation tells in full: programs look for them there, to know whether they are understood.
+/// Parameters that every operation lists in full: clients look for them there to learn whether they are supported.
 const INLINE: [&str; 3] = ["dryRun", "fieldValidation", "name"];
 
 /// One document out of several.
@@ -71,7 +71,7 @@ fn operation(mut operation: Value, shared: &mut Map<String, Value>) -> Value {
         .map(|(code, answer)| (code, self::answer(answer, &mut produces)))
         .collect();
     if operation.get("x-kubernetes-action").is_none() {
-        // What is read only says that it takes what it gives.
+        // Operations that only read list the media types that they produce as those that they consume.
         consumes.clone_from(&produces);
     }
     operation["consumes"] = consumes.into();
@@ -122,7 +122,7 @@ fn parameters(list: Value, shared: &mut Map<String, Value>) -> Vec<Value> {
         .collect()
 }
 
-/// A parameter; what its schema says is said of the parameter itself.
+/// A parameter, with the content of its schema in the parameter itself.
 fn parameter(parameter: Value) -> Value {
     let mut told = members(parameter);
     let of = told.remove("schema").unwrap_or_default();
@@ -130,7 +130,7 @@ fn parameter(parameter: Value) -> Value {
     told.into()
 }
 
-/// A schema: references lead elsewhere, and what version 2 has no words for is left out.
+/// A schema: references lead elsewhere, and what version 2 cannot express is left out.
 fn schema(schema: Value) -> Value {
     match schema {
         Value::Object(members) => {

@@ -1,5 +1,6 @@
 //! Pods: the defaults and rules that a scheduler's tests meet.
 
+mod cells;
 mod containers;
 mod defaults;
 mod environment;
@@ -13,15 +14,16 @@ mod update;
 mod volumes;
 mod warn;
 
-use super::core::not_supported;
+use super::row::not_supported;
 use super::volume::claim_spec_default;
-use super::{Admission, Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Setting, Subresource};
+use super::{Admission, Generation, Hooks, Kind, NO_HOOKS, PLAIN, Setting, Subresource};
 use crate::config::options::ServerOptions;
-use crate::kinds::columns;
+use crate::kinds::columns::Cell::{Of, TextOr};
+use crate::kinds::columns::{AGE, NAME, text, wide};
 use crate::machinery::faults::Faults;
-use crate::machinery::json;
-use crate::machinery::names;
 use crate::machinery::quantity::Quantity;
+use crate::machinery::selector::{Selectable, selectable};
+use crate::machinery::{json, names};
 use serde_json::{Value, json};
 
 pub(super) static POD: Kind = Kind {
@@ -60,49 +62,32 @@ pub(super) static POD: Kind = Kind {
         ..NO_HOOKS
     },
     selectable: &[
+        selectable("spec.nodeName", &["/spec/nodeName"]),
+        selectable("spec.host", &["/spec/nodeName"]),
+        selectable("spec.restartPolicy", &["/spec/restartPolicy"]),
+        selectable("spec.schedulerName", &["/spec/schedulerName"]),
+        selectable("spec.serviceAccountName", &["/spec/serviceAccountName"]),
         Selectable {
-            label: "spec.nodeName",
-            pointers: &["/spec/nodeName"],
+            absent: "false",
+            ..selectable("spec.hostNetwork", &["/spec/hostNetwork"])
         },
-        Selectable {
-            label: "spec.host",
-            pointers: &["/spec/nodeName"],
-        },
-        Selectable {
-            label: "spec.restartPolicy",
-            pointers: &["/spec/restartPolicy"],
-        },
-        Selectable {
-            label: "spec.schedulerName",
-            pointers: &["/spec/schedulerName"],
-        },
-        Selectable {
-            label: "spec.serviceAccountName",
-            pointers: &["/spec/serviceAccountName"],
-        },
-        Selectable {
-            label: "spec.hostNetwork",
-            pointers: &["/spec/hostNetwork"],
-        },
-        Selectable {
-            label: "status.phase",
-            pointers: &["/status/phase"],
-        },
-        Selectable {
-            label: "status.podIP",
-            pointers: &["/status/podIP"],
-        },
-        Selectable {
-            label: "status.podIPs",
-            pointers: &["/status/podIP"],
-        },
-        Selectable {
-            label: "status.nominatedNodeName",
-            pointers: &["/status/nominatedNodeName"],
-        },
+        selectable("status.phase", &["/status/phase"]),
+        selectable("status.podIP", &["/status/podIP"]),
+        selectable("status.podIPs", &["/status/podIP"]),
+        selectable("status.nominatedNodeName", &["/status/nominatedNodeName"]),
     ],
     unknown_label: not_supported,
-    printer: &columns::POD,
+    columns: &[
+        NAME,
+        text("Ready", Of(cells::ready)),
+        text("Status", Of(cells::status)),
+        text("Restarts", Of(cells::restarts)),
+        AGE,
+        wide("IP", TextOr("/status/podIP", "<none>")),
+        wide("Node", TextOr("/spec/nodeName", "<none>")),
+        wide("Nominated Node", TextOr("/status/nominatedNodeName", "<none>")),
+        wide("Readiness Gates", Of(|_| json!("<none>"))),
+    ],
     ..PLAIN
 };
 
@@ -246,7 +231,7 @@ fn drop_alpha(object: &mut Value, old: Option<&Value>) {
     }
 }
 
-/// DefaultTolerationSeconds: a pod stays for a while on a node that has gone, unless it says otherwise.
+/// DefaultTolerationSeconds: a pod that has no such toleration of its own tolerates a node that is gone for a while.
 fn tolerate(object: &mut Value) {
     let tolerations = json::member(object, "spec")
         .entry("tolerations")

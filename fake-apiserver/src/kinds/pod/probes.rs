@@ -13,10 +13,10 @@ const SECONDS: [&str; 5] = [
 ];
 
 /// A rule for a handler at some place.
-type Rule = fn(&Value, &str, &mut Faults);
+type HandlerRule = fn(&Value, &str, &mut Faults);
 
 /// In the order in which the real server looks for them.
-const HANDLERS: [(&str, Rule); 5] = [
+const HANDLERS: [(&str, HandlerRule); 5] = [
     ("exec", exec),
     ("httpGet", http_get),
     ("tcpSocket", socket),

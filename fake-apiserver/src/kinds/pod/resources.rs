@@ -1,9 +1,8 @@
 //! The rules for what a container asks of a node (`ValidateContainerResourceRequirements` of core/v1).
 
 use crate::machinery::faults::Faults;
-use crate::machinery::json;
-use crate::machinery::names;
 use crate::machinery::quantity::Quantity;
+use crate::machinery::{json, names};
 use serde_json::Value;
 
 /// Resources without a domain, and whether containers can ask for them.

@@ -65,7 +65,7 @@ fn id(number: &Value, field: &str, faults: &mut Faults) {
     }
 }
 
-/// One of a few words, where there is any.
+/// A field that has one of a few values, where it is set.
 fn choice(context: &Value, name: &str, known: &[&str], at: &str, faults: &mut Faults) {
     if let Some(word) = context[name].as_str() {
         faults.one_of(&format!("{at}.{name}"), word, known);

@@ -3,14 +3,13 @@
 use super::{containers, placement, resources, security, settings, volumes};
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{self, string};
-use crate::machinery::meta;
-use crate::machinery::names;
+use crate::machinery::{metadata, names};
 use serde_json::Value;
 use std::net::IpAddr;
 
 /// The rules for a new pod and a changed one.
 pub(super) fn validate(pod: &Value, faults: &mut Faults) {
-    spec(&pod["spec"], meta::text(pod, "name"), "spec", faults);
+    spec(&pod["spec"], metadata::text(pod, "name"), "spec", faults);
     containers::validate_images(&pod["spec"], faults);
 }
 
@@ -38,7 +37,7 @@ pub(in crate::kinds) fn spec(spec: &Value, pod: &str, at: &str, faults: &mut Fau
     containers::validate(spec, at, &mountable, faults);
     unclaimed(spec, &claimed, at, faults);
     policies(spec, at, faults);
-    meta::labels(&spec["nodeSelector"], &format!("{at}.nodeSelector"), faults);
+    metadata::labels(&spec["nodeSelector"], &format!("{at}.nodeSelector"), faults);
     security::pod(&spec["securityContext"], &format!("{at}.securityContext"), faults);
     placement::affinity(&spec["affinity"], &format!("{at}.affinity"), faults);
     settings::dns(spec, at, faults);
@@ -58,7 +57,7 @@ pub(in crate::kinds) fn spec(spec: &Value, pod: &str, at: &str, faults: &mut Fau
     if let Some(name) = spec["hostnameOverride"].as_str() {
         faults.complain(&format!("{at}.hostnameOverride"), name, names::subdomain(name));
     }
-    let rules: [(&str, names::Rule); 2] = [
+    let rules: [(&str, names::NameRule); 2] = [
         ("serviceAccountName", names::subdomain),
         ("nodeName", names::subdomain),
     ];
@@ -78,7 +77,7 @@ pub(in crate::kinds) fn spec(spec: &Value, pod: &str, at: &str, faults: &mut Fau
     );
     placement::tolerations(&spec["tolerations"], &format!("{at}.tolerations"), faults);
     aliases(&spec["hostAliases"], &format!("{at}.hostAliases"), faults);
-    let rules: [(&str, names::Rule); 2] = [
+    let rules: [(&str, names::NameRule); 2] = [
         ("priorityClassName", names::subdomain),
         ("runtimeClassName", names::subdomain),
     ];
@@ -127,7 +126,7 @@ fn policies(spec: &Value, at: &str, faults: &mut Faults) {
 }
 
 /// Names, where there are any.
-fn named(spec: &Value, rules: &[(&str, names::Rule)], at: &str, faults: &mut Faults) {
+fn named(spec: &Value, rules: &[(&str, names::NameRule)], at: &str, faults: &mut Faults) {
     for (field, rule) in rules {
         let name = string(spec, field);
         if !name.is_empty() {

@@ -1,22 +1,21 @@
 //! The rules for a pod's volumes (`ValidateVolumes` of core/v1).
 //!
-//! Sources that only old clusters have are told apart from others, but not looked into.
+//! Sources that have left Kubernetes are recognized, but not looked into.
 
 use super::super::volume::{claim_validate, driver_name, host_path, nfs};
 use super::environment;
 use crate::kinds::token_lifetime;
 use crate::machinery::faults::Faults;
 use crate::machinery::json::{self, string};
-use crate::machinery::meta;
-use crate::machinery::names;
+use crate::machinery::{metadata, names};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
 /// A rule for a source at some place.
-type Rule = fn(&Value, &str, &mut Faults);
+type VolumeRule = fn(&Value, &str, &mut Faults);
 
 /// All sources in the order in which the real server looks for them, with the rules that matter here.
-const SOURCES: [(&str, Rule); 29] = [
+const SOURCES: [(&str, VolumeRule); 29] = [
     ("emptyDir", empty_dir),
     ("hostPath", host_path),
     ("gitRepo", any),
@@ -280,7 +279,7 @@ fn ephemeral(source: &Value, at: &str, faults: &mut Faults) {
             faults.forbidden(format!("{at}.metadata.{name}"), "cannot be set");
         }
     }
-    meta::labels(
+    metadata::labels(
         &template["metadata"]["labels"],
         &format!("{at}.metadata.labels"),
         faults,

@@ -5,8 +5,7 @@
 use super::super::outdated;
 use super::super::volume::claim_warn;
 use crate::machinery::json::{self, list, string};
-use crate::machinery::meta;
-use crate::machinery::names;
+use crate::machinery::{metadata, names};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -42,7 +41,7 @@ const PLUGINS: [(&str, &str); 3] = [
 /// The warnings for a pod, which has a name that becomes the name of a host when it is made.
 pub(super) fn pod(new: &Value, old: &Value) -> Vec<String> {
     let mut warnings = Vec::new();
-    let complaints = names::label(meta::text(new, "name"));
+    let complaints = names::label(metadata::text(new, "name"));
     if old.is_null() && !complaints.is_empty() {
         let text = "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS \
             label is recommended:";
@@ -233,7 +232,7 @@ fn ports(spec: &Value, at: &str) -> Vec<String> {
                 )),
                 None => drop(named.insert(name, here.clone())),
             }
-            // A few are enough to tell: a body can hold any number.
+            // A body can hold any number of them: a few warnings are enough.
             if same.len() < SAME_PORTS_MAX {
                 same.push((port, here));
             }

@@ -7,7 +7,8 @@ use crate::machinery::json::{self, string};
 use crate::machinery::names;
 use serde_json::{Value, json};
 
-/// Drops a reference into another namespace, which is an alpha feature, and a `dataSource` that the old field never allowed, as those who set it before the new one came expect.
+/// Drops a reference into another namespace, which is an alpha feature, and a `dataSource` that the old field never
+/// allowed, as those who set it before the new one came expect.
 pub(super) fn restrict(spec: &mut Value) {
     if !string(&spec["dataSourceRef"], "namespace").is_empty() {
         json::assign(spec, "dataSourceRef", Value::Null);

@@ -2,9 +2,10 @@
 
 use super::super::selectors::{self, Values};
 use super::super::{Hooks, Kind, NO_HOOKS, PLAIN, Setting, outdated};
-use super::rules::{access_modes, basic, class_name, positive, protect, volume_mode};
+use super::rules::{access_modes, basic, class_name, modes, phase, positive, protect, volume_mode};
 use super::{plugins, source};
-use crate::kinds::columns;
+use crate::kinds::columns::Cell::{Of, Text, TextOr};
+use crate::kinds::columns::{AGE, NAME, text, wide};
 use crate::machinery::faults::Faults;
 use crate::machinery::json;
 use serde_json::{Value, json};
@@ -27,7 +28,22 @@ pub(in crate::kinds) static PERSISTENT_VOLUME: Kind = Kind {
         warn: volume_warn,
         ..NO_HOOKS
     },
-    printer: &columns::VOLUME,
+    columns: &[
+        NAME,
+        text("Capacity", Text("/spec/capacity/storage")),
+        text("Access Modes", Of(|o| modes(&o["spec"]["accessModes"]))),
+        text("Reclaim Policy", Text("/spec/persistentVolumeReclaimPolicy")),
+        text("Status", Of(phase)),
+        text("Claim", Of(claim_of)),
+        text("StorageClass", Text("/spec/storageClassName")),
+        text(
+            "VolumeAttributesClass",
+            TextOr("/spec/volumeAttributesClassName", "<unset>"),
+        ),
+        text("Reason", Text("/status/reason")),
+        AGE,
+        wide("VolumeMode", TextOr("/spec/volumeMode", "<unset>")),
+    ],
     ..PLAIN
 };
 
@@ -72,7 +88,7 @@ fn volume_validate(object: &Value, faults: &mut Faults) {
     volume_spec_validate(&object["spec"], "spec", faults);
 }
 
-/// Policies that nobody should use any more.
+/// Warnings about deprecated policies and plugins.
 fn volume_warn(new: &Value, _: &Value) -> Vec<String> {
     let mut warnings = outdated::annotations(new, 2);
     let spec = &new["spec"];
@@ -208,5 +224,13 @@ fn volume_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
     if !old["volumeAttributesClassName"].is_null() && new["volumeAttributesClassName"].is_null() {
         let text = "update from non-nil value to nil is forbidden";
         faults.forbidden("spec.volumeAttributesClassName", text);
+    }
+}
+
+fn claim_of(volume: &Value) -> Value {
+    let claim = &volume["spec"]["claimRef"];
+    match claim["name"].as_str() {
+        Some(name) => format!("{}/{name}", json::string(claim, "namespace")).into(),
+        None => "".into(),
     }
 }

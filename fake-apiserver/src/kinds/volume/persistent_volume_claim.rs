@@ -1,14 +1,13 @@
 //! Claims: what they may ask for, and what may change once they are there.
 
-use super::super::{Admission, Hooks, Kind, NO_HOOKS, PLAIN, Setting};
-use super::super::{outdated, selectors};
-use super::rules::{access_modes, basic, class_name, positive, protect, volume_mode};
+use super::super::{Admission, Hooks, Kind, NO_HOOKS, PLAIN, Setting, outdated, selectors};
+use super::rules::{access_modes, basic, class_name, modes, phase, positive, protect, volume_mode};
 use super::{claim_diff, claim_source};
-use crate::kinds::columns;
+use crate::kinds::columns::Cell::{Of, Text, TextOr};
+use crate::kinds::columns::{AGE, NAME, text, wide};
 use crate::machinery::faults::Faults;
-use crate::machinery::json;
-use crate::machinery::names;
 use crate::machinery::quantity::Quantity;
+use crate::machinery::{json, names};
 use serde_json::{Value, json};
 
 pub(in crate::kinds) static PERSISTENT_VOLUME_CLAIM: Kind = Kind {
@@ -35,7 +34,26 @@ pub(in crate::kinds) static PERSISTENT_VOLUME_CLAIM: Kind = Kind {
         warn: claim_warn,
         ..NO_HOOKS
     },
-    printer: &columns::CLAIM,
+    columns: &[
+        NAME,
+        text("Status", Of(phase)),
+        text("Volume", Text("/spec/volumeName")),
+        text(
+            "Capacity",
+            Of(|o| if_bound(o, &o["status"]["capacity"]["storage"])),
+        ),
+        text(
+            "Access Modes",
+            Of(|o| if_bound(o, &modes(&o["status"]["accessModes"]))),
+        ),
+        text("StorageClass", Text("/spec/storageClassName")),
+        text(
+            "VolumeAttributesClass",
+            TextOr("/spec/volumeAttributesClassName", "<unset>"),
+        ),
+        AGE,
+        wide("VolumeMode", TextOr("/spec/volumeMode", "<unset>")),
+    ],
     ..PLAIN
 };
 
@@ -215,4 +233,10 @@ fn resource_key(name: &str, field: &str, faults: &mut Faults) -> bool {
         faults.not_supported(field, name, &["storage"]);
     }
     known
+}
+
+/// A text that a claim shows once it has a volume.
+fn if_bound(claim: &Value, text: &Value) -> Value {
+    let is_bound = !json::string(&claim["spec"], "volumeName").is_empty();
+    text.as_str().filter(|_| is_bound).unwrap_or_default().into()
 }

@@ -10,14 +10,14 @@ use crate::machinery::names;
 use serde_json::{Value, json};
 
 /// A rule for a source at some place.
-pub(super) type Rule = fn(&Value, &str, &mut Faults);
+pub(super) type SourceRule = fn(&Value, &str, &mut Faults);
 
 /// A source by its field, the name that faults call it by, what it cannot do without, and its further rules.
 pub(super) struct Plugin {
     pub(super) field: &'static str,
     shown: &'static str,
     required: &'static [&'static str],
-    rule: Rule,
+    rule: SourceRule,
 }
 
 pub(super) const PLUGINS: [Plugin; 19] = [
@@ -56,7 +56,7 @@ const fn plugin(
     field: &'static str,
     shown: &'static str,
     required: &'static [&'static str],
-    rule: Rule,
+    rule: SourceRule,
 ) -> Plugin {
     Plugin {
         field,

@@ -2,10 +2,8 @@
 
 use crate::kinds::Setting;
 use crate::machinery::faults::Faults;
-use crate::machinery::json;
-use crate::machinery::meta;
-use crate::machinery::names;
 use crate::machinery::quantity::Quantity;
+use crate::machinery::{json, metadata, names};
 use serde_json::{Value, json};
 
 /// In the order in which the server lists what it supports.
@@ -18,10 +16,10 @@ const ACCESS_MODES: [&str; 4] = [
 
 /// StorageObjectInUseProtection.
 pub(in crate::kinds) fn protect(object: &mut Value, setting: &Setting<'_>, finalizer: &str) {
-    if !setting.options.storage_protection || meta::finalizers(object).contains(&finalizer) {
+    if !setting.options.storage_protection || metadata::finalizers(object).contains(&finalizer) {
         return;
     }
-    let list = meta::edit(object)
+    let list = metadata::edit(object)
         .entry("finalizers")
         .or_insert_with(|| json!([]));
     if let Some(list) = list.as_array_mut() {
@@ -71,4 +69,28 @@ pub(super) fn positive(field: &str, text: &str, faults: &mut Faults) {
     {
         faults.invalid(field, text, "must be greater than zero");
     }
+}
+
+/// The phase that volumes and claims show.
+pub(super) fn phase(object: &Value) -> Value {
+    match metadata::is_deleting(object) {
+        true => "Terminating".into(),
+        false => json::string(&object["status"], "phase").into(),
+    }
+}
+
+/// Short names of access modes.
+pub(super) fn modes(list: &Value) -> Value {
+    let short = [
+        ("ReadWriteOnce", "RWO"),
+        ("ReadOnlyMany", "ROX"),
+        ("ReadWriteMany", "RWX"),
+        ("ReadWriteOncePod", "RWOP"),
+    ];
+    let modes = json::texts(list);
+    let short = short
+        .iter()
+        .filter(|(long, _)| modes.contains(long))
+        .map(|(_, short)| *short);
+    short.collect::<Vec<_>>().join(",").into()
 }

@@ -3,7 +3,7 @@
 //! Those of plugins are in `plugins`.
 
 use super::super::shown::as_internal;
-use super::plugins::{PLUGINS, Rule, nfs_path};
+use super::plugins::{PLUGINS, SourceRule, nfs_path};
 use crate::machinery::faults::Faults;
 use crate::machinery::json::string as text;
 use crate::machinery::names;
@@ -46,7 +46,7 @@ const HOST_PATH_TYPES: [&str; 8] = [
     "Socket",
 ];
 
-const RULES: [(&str, Rule); 3] = [("csi", csi), ("hostPath", host_path), ("local", local)];
+const RULES: [(&str, SourceRule); 3] = [("csi", csi), ("hostPath", host_path), ("local", local)];
 
 /// The source alone.
 pub(super) fn of(spec: &Value) -> Value {
@@ -104,7 +104,8 @@ fn csi(source: &Value, at: &str, faults: &mut Faults) {
         "nodeExpandSecretRef",
     ] {
         if !source[secret].is_null() {
-            let rules: [(&str, names::Rule); 2] = [("name", names::subdomain), ("namespace", names::label)];
+            let rules: [(&str, names::NameRule); 2] =
+                [("name", names::subdomain), ("namespace", names::label)];
             for (part, rule) in rules {
                 let (name, field) = (text(&source[secret], part), format!("{at}.{secret}.{part}"));
                 if name.is_empty() {

@@ -3,8 +3,24 @@
 use crate::machinery::status::Status;
 use serde_json::Value;
 
-/// JSON pointers to a field; the first that leads to something wins.
-pub(crate) type Pointers = &'static [&'static str];
+/// A field that field selectors accept.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Selectable {
+    pub(crate) label: &'static str,
+    /// JSON pointers; the first that leads to something wins.
+    pub(crate) pointers: &'static [&'static str],
+    /// The text of the field where it is not set: empty, but for some booleans.
+    pub(crate) absent: &'static str,
+}
+
+/// A field whose text is empty where it is not set.
+pub(crate) const fn selectable(label: &'static str, pointers: &'static [&'static str]) -> Selectable {
+    Selectable {
+        label,
+        pointers,
+        absent: "",
+    }
+}
 
 /// A field selector; all terms must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -12,7 +28,7 @@ pub(crate) struct FieldSelector(Vec<Term>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Term {
-    pointers: Pointers,
+    field: &'static Selectable,
     equal: bool,
     value: String,
 }
@@ -21,14 +37,15 @@ struct Term {
 pub(crate) struct Unresolved(Vec<(String, bool, String)>);
 
 impl Unresolved {
-    /// The selector over fields that `find` knows: it leads from a label to where the field is, or says why there is none.
+    /// The selector over fields that `find` knows: it leads from a label to the field, or returns the
+    /// text of the refusal.
     pub(crate) fn resolve(
         self,
-        find: impl Fn(&str) -> Result<Pointers, String>,
+        find: impl Fn(&str) -> Result<&'static Selectable, String>,
     ) -> Result<FieldSelector, Status> {
         let terms = self.0.into_iter().map(|(label, equal, value)| {
             Ok(Term {
-                pointers: find(&label).map_err(Status::bad_request)?,
+                field: find(&label).map_err(Status::bad_request)?,
                 equal,
                 value,
             })
@@ -53,13 +70,13 @@ impl FieldSelector {
     pub(crate) fn matches(&self, object: &Value) -> bool {
         self.0
             .iter()
-            .all(|term| (read(object, term.pointers) == term.value) == term.equal)
+            .all(|term| (term.field.read(object) == term.value) == term.equal)
     }
 
     /// The value that a field must have, where there is only one that it may have.
     pub(crate) fn only(&self, pointer: &str) -> Option<&str> {
         let mut terms = self.0.iter();
-        let exact = terms.find(|term| term.equal && *term.pointers == [pointer])?;
+        let exact = terms.find(|term| term.equal && *term.field.pointers == [pointer])?;
         Some(&exact.value)
     }
 
@@ -68,24 +85,16 @@ impl FieldSelector {
     }
 }
 
-/// The text of a field; booleans that are absent are `false` only where the real server says so, which none of
-/// ours do: an absent field reads as the empty text, except the two booleans below.
-fn read(object: &Value, pointers: &[&str]) -> String {
-    for pointer in pointers {
-        match object.pointer(pointer) {
-            Some(Value::String(text)) if text.is_empty() => {}
-            Some(Value::String(text)) => return text.clone(),
-            Some(Value::Null) | None => {}
-            Some(other) => return other.to_string(),
-        }
-    }
-    let boolean = pointers
-        .iter()
-        .any(|p| ["/spec/unschedulable", "/spec/hostNetwork"].contains(p));
-    if boolean {
-        "false".to_owned()
-    } else {
-        String::new()
+impl Selectable {
+    /// The text of the field in an object.
+    fn read(&self, object: &Value) -> String {
+        let found = self.pointers.iter().filter_map(|pointer| object.pointer(pointer));
+        let mut texts = found.filter_map(|value| match value {
+            Value::Null => None,
+            Value::String(text) => (!text.is_empty()).then(|| text.clone()),
+            other => Some(other.to_string()),
+        });
+        texts.next().unwrap_or_else(|| self.absent.to_owned())
     }
 }
 

@@ -2,9 +2,8 @@
 
 use super::tokens::{Token, Tokens};
 use crate::machinery::faults::Faults;
-use crate::machinery::json;
-use crate::machinery::names;
 use crate::machinery::status::Status;
+use crate::machinery::{json, names};
 use serde_json::Value;
 use std::collections::BTreeSet;
 

@@ -6,7 +6,7 @@ mod fields;
 mod labels;
 mod tokens;
 
-pub(crate) use fields::{FieldSelector, Pointers};
+pub(crate) use fields::{FieldSelector, Selectable, selectable};
 pub(crate) use labels::LabelSelector;
 
 #[cfg(test)]
@@ -56,7 +56,8 @@ mod tests {
         fn escaped_values_of_fields_come_through(name in "[a-z,=\\\\]{1,8}") {
             let escaped = name.replace('\\', "\\\\").replace(',', "\\,").replace('=', "\\=");
             let selector = FieldSelector::read(&format!("metadata.name={escaped}")).unwrap();
-            let selector = selector.resolve(|_| Ok(&["/metadata/name"])).unwrap();
+            static NAME: Selectable = selectable("metadata.name", &["/metadata/name"]);
+            let selector = selector.resolve(|_| Ok(&NAME)).unwrap();
             let object = json!({"metadata": {"name": name}});
             prop_assert!(selector.matches(&object));
         }

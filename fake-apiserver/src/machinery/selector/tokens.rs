@@ -1,4 +1,4 @@
-//! The words and symbols of label selectors. Owns how a text falls into them; knows no grammar.
+//! The words and symbols of label selectors. Owns how a text is divided into them; knows no grammar.
 
 use std::fmt;
 

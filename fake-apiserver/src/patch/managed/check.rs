@@ -1,17 +1,17 @@
-//! Whether an applied document fits its type, in the words of structured-merge-diff.
+//! Whether an applied document fits its type, with the texts of structured-merge-diff.
 //!
 //! Unlike decoding, this refuses fields that are not known, and takes no value for another.
 
 use super::nature::Nature;
 use crate::machinery::go;
-use crate::schema::{Field, Form, Ownership, Type};
+use crate::schema::{Field, Ownership, Type, ValueType};
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// How many faults are told: a peer can send millions.
+/// How many faults are reported: a peer can send millions.
 const FAULTS_MAX: usize = 100;
 
-/// Checks a document; the error tells all that is wrong with it.
+/// Checks a document; the error reports all its faults.
 pub(super) fn check(of: &'static Type, document: &Value) -> Result<(), String> {
     let mut faults = Faults::default();
     faults.members(of, document);
@@ -58,7 +58,7 @@ impl Faults {
 
     fn field(&mut self, field: &'static Field, value: &Value) {
         match (&field.form, value, &field.ownership) {
-            (Form::List(_), Value::Array(items), Ownership::Keyed(_) | Ownership::Set) => {
+            (ValueType::List(_), Value::Array(items), Ownership::Keyed(_) | Ownership::Set) => {
                 self.entries(Nature::of(&field.form, &field.ownership), &field.form, items);
             }
             _ => self.value(&field.form, value),
@@ -66,7 +66,7 @@ impl Faults {
     }
 
     /// Entries that have names, each of which may come once.
-    fn entries(&mut self, nature: Nature, form: &'static Form, items: &[Value]) {
+    fn entries(&mut self, nature: Nature, form: &'static ValueType, items: &[Value]) {
         let mut seen = HashSet::new();
         for (at, item) in items.iter().enumerate() {
             let name = match nature.name(item) {
@@ -83,45 +83,51 @@ impl Faults {
         }
     }
 
-    fn value(&mut self, form: &'static Form, value: &Value) {
+    fn value(&mut self, form: &'static ValueType, value: &Value) {
         if value.is_null() {
             return;
         }
         let shown = || format!("&{{{}}}", go::map(value));
         match (form, value) {
-            (Form::Raw, _) | (Form::Bool, Value::Bool(_)) => {}
-            (Form::Int32 | Form::Int64, Value::Number(_)) => {}
-            (Form::Text(_) | Form::Bytes | Form::Time | Form::MicroTime, Value::String(_)) => {}
-            (Form::Quantity | Form::IntOrString, Value::Bool(_) | Value::Number(_) | Value::String(_)) => {}
+            (ValueType::Raw, _) | (ValueType::Bool, Value::Bool(_)) => {}
+            (ValueType::Int32 | ValueType::Int64, Value::Number(_)) => {}
+            (
+                ValueType::Text(_) | ValueType::Bytes | ValueType::Time | ValueType::MicroTime,
+                Value::String(_),
+            ) => {}
+            (
+                ValueType::Quantity | ValueType::IntOrString,
+                Value::Bool(_) | Value::Number(_) | Value::String(_),
+            ) => {}
             // Times are found wanting when they are read.
-            (Form::Time | Form::MicroTime, Value::Bool(_) | Value::Number(_)) => {}
-            (Form::Struct(id), _) => self.members(id.get(), value),
-            (Form::List(inner), Value::Array(items)) => {
+            (ValueType::Time | ValueType::MicroTime, Value::Bool(_) | Value::Number(_)) => {}
+            (ValueType::Struct(id), _) => self.members(id.get(), value),
+            (ValueType::List(inner), Value::Array(items)) => {
                 for (at, item) in items.iter().enumerate() {
                     self.below(&format!("[{at}]"), |place| place.value(inner, item));
                 }
             }
-            (Form::Map(inner), Value::Object(members)) => {
+            (ValueType::Map(inner), Value::Object(members)) => {
                 for (name, member) in members {
                     self.below(&format!(".{name}"), |at| at.value(inner, member));
                 }
             }
-            (Form::Bool, _) => self.tell(&format!("expected boolean, got {}", shown())),
-            (Form::Int32 | Form::Int64, _) => {
+            (ValueType::Bool, _) => self.tell(&format!("expected boolean, got {}", shown())),
+            (ValueType::Int32 | ValueType::Int64, _) => {
                 self.tell(&format!(
                     "expected numeric (int or float), got {}",
                     go_type(value)
                 ));
             }
-            (Form::Text(_) | Form::Bytes | Form::Time | Form::MicroTime, _) => {
+            (ValueType::Text(_) | ValueType::Bytes | ValueType::Time | ValueType::MicroTime, _) => {
                 let got = format!("&value.valueUnstructured{{Value:{}}}", go_syntax(value));
                 self.tell(&format!("expected string, got {got}"));
             }
-            (Form::Quantity | Form::IntOrString, _) => {
+            (ValueType::Quantity | ValueType::IntOrString, _) => {
                 self.tell(&format!("expected any scalar, got {}", shown()));
             }
-            (Form::List(_), _) => self.tell(&format!("expected list, got {}", shown())),
-            (Form::Map(_), _) => self.tell(&format!("expected map, got {}", shown())),
+            (ValueType::List(_), _) => self.tell(&format!("expected list, got {}", shown())),
+            (ValueType::Map(_), _) => self.tell(&format!("expected map, got {}", shown())),
         }
     }
 }

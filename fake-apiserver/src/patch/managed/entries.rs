@@ -16,22 +16,22 @@ const ANCIENT: &str = "ancient-changes";
 
 /// How a manager came to own something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-pub(super) enum Operation {
+pub(super) enum ManagerOperation {
     Apply,
     Update,
 }
 
-/// What tells entries apart.
+/// What identifies an entry.
 #[derive(Clone, Debug)]
 pub(super) struct Id<'a> {
     pub(super) manager: Cow<'a, str>,
-    pub(super) operation: Operation,
+    pub(super) operation: ManagerOperation,
     pub(super) api_version: Cow<'a, str>,
     pub(super) subresource: Cow<'a, str>,
 }
 
 #[derive(Clone, Debug)]
-struct Entry<'a> {
+struct ManagedFieldsEntry<'a> {
     id: Id<'a>,
     /// Empty where the manager has changed nothing.
     time: Cow<'a, str>,
@@ -41,7 +41,7 @@ struct Entry<'a> {
 /// All entries of an object.
 pub(super) struct Entries<'a> {
     kind: &'static Kind,
-    list: Vec<Entry<'a>>,
+    list: Vec<ManagedFieldsEntry<'a>>,
 }
 
 /// An entry as it is written.
@@ -50,7 +50,7 @@ pub(super) struct Entries<'a> {
 struct Wire<'a> {
     #[serde(borrow, default)]
     manager: Cow<'a, str>,
-    operation: Operation,
+    operation: ManagerOperation,
     #[serde(borrow)]
     api_version: Cow<'a, str>,
     #[serde(borrow, default)]
@@ -69,7 +69,7 @@ impl PartialEq for Id<'_> {
         self.manager == other.manager
             && self.operation == other.operation
             && self.subresource == other.subresource
-            && (self.operation == Operation::Apply || self.api_version == other.api_version)
+            && (self.operation == ManagerOperation::Apply || self.api_version == other.api_version)
     }
 }
 
@@ -80,14 +80,14 @@ impl Id<'_> {
         if !self.subresource.is_empty() {
             text.push_str(&format!(" with subresource {:?}", self.subresource));
         }
-        if self.operation == Operation::Update {
+        if self.operation == ManagerOperation::Update {
             text.push_str(&format!(" using {}", self.api_version));
         }
         text
     }
 
     /// What the order of managers goes by in conflicts.
-    fn rank(&self) -> (&str, Operation, &str, &str) {
+    fn rank(&self) -> (&str, ManagerOperation, &str, &str) {
         (
             &self.manager,
             self.operation,
@@ -128,7 +128,7 @@ impl<'a> Entries<'a> {
                 subresource: wire.subresource,
             };
             entries.list.retain(|entry| entry.id != id);
-            entries.list.push(Entry {
+            entries.list.push(ManagedFieldsEntry {
                 id,
                 time: wire.time.unwrap_or_default(),
                 set,
@@ -149,7 +149,8 @@ impl<'a> Entries<'a> {
 
     /// What others own of a set, in the order of their names; paths are those of their versions.
     pub(super) fn owned_by_others(&self, id: &Id<'_>, changed: &Set<'_>) -> Vec<(String, Set<'a>)> {
-        let mut others: Vec<&Entry<'a>> = self.list.iter().filter(|entry| entry.id != *id).collect();
+        let mut others: Vec<&ManagedFieldsEntry<'a>> =
+            self.list.iter().filter(|entry| entry.id != *id).collect();
         others.sort_by(|a, b| a.id.rank().cmp(&b.id.rank()));
         others
             .into_iter()
@@ -183,7 +184,7 @@ impl<'a> Entries<'a> {
                 entry.set = std::mem::take(&mut entry.set).union(set);
                 entry.time = time;
             }
-            None => self.list.push(Entry { id, time, set }),
+            None => self.list.push(ManagedFieldsEntry { id, time, set }),
         }
     }
 
@@ -196,7 +197,7 @@ impl<'a> Entries<'a> {
             }
             None => {
                 let time = Cow::Borrowed("");
-                self.list.push(Entry { id, time, set });
+                self.list.push(ManagedFieldsEntry { id, time, set });
                 Set::default()
             }
         }
@@ -219,14 +220,14 @@ impl<'a> Entries<'a> {
 
     /// Joins the oldest managers of updates where there are too many, those of each version by themselves.
     pub(super) fn cap(&mut self) {
-        let is_update = |entry: &Entry<'_>| entry.id.operation == Operation::Update;
+        let is_update = |entry: &ManagedFieldsEntry<'_>| entry.id.operation == ManagerOperation::Update;
         let mut count = self.list.iter().filter(|entry| is_update(entry)).count();
         if count <= UPDATERS_MAX {
             return;
         }
         let (mut updaters, appliers): (Vec<_>, Vec<_>) = self.list.drain(..).partition(is_update);
         updaters.sort_by(|a, b| (&a.time, a.id.rank()).cmp(&(&b.time, b.id.rank())));
-        let mut kept: Vec<Entry<'a>> = Vec::new();
+        let mut kept: Vec<ManagedFieldsEntry<'a>> = Vec::new();
         for entry in updaters {
             let older = (kept.iter_mut()).find(|older| older.id.api_version == entry.id.api_version);
             match older.filter(|_| count > UPDATERS_MAX) {
@@ -246,7 +247,7 @@ impl<'a> Entries<'a> {
 
     /// Whether the entries are those of another text, but for the times.
     pub(super) fn is_alike(&self, other: &Self) -> bool {
-        let same = |(a, b): (&Entry<'_>, &Entry<'_>)| {
+        let same = |(a, b): (&ManagedFieldsEntry<'_>, &ManagedFieldsEntry<'_>)| {
             a.id == b.id && a.id.api_version == b.id.api_version && a.set == b.set
         };
         self.list.len() == other.list.len() && self.list.iter().zip(&other.list).all(same)
@@ -300,8 +301,8 @@ impl<'a> Entries<'a> {
     }
 }
 
-impl Entry<'_> {
-    fn order(&self) -> (Operation, &str, &str, &str, &str) {
+impl ManagedFieldsEntry<'_> {
+    fn order(&self) -> (ManagerOperation, &str, &str, &str, &str) {
         let id = &self.id;
         (
             id.operation,
@@ -315,8 +316,8 @@ impl Entry<'_> {
 
 fn write_entry(id: &Id<'_>, time: &str, set: &Set<'_>, out: &mut Vec<u8>) {
     let operation = match id.operation {
-        Operation::Apply => "Apply",
-        Operation::Update => "Update",
+        ManagerOperation::Apply => "Apply",
+        ManagerOperation::Update => "Update",
     };
     out.push(b'{');
     for (name, text) in [

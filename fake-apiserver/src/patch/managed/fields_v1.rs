@@ -66,7 +66,7 @@ pub(super) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Set<'de
     Ok(set)
 }
 
-/// One level, and how many may follow. It yields whether it says that its own element is in the set.
+/// One level, and how many may follow. It yields whether its own element is in the set.
 struct Level(usize);
 
 impl<'de> DeserializeSeed<'de> for Level {

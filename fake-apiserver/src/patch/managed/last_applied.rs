@@ -6,8 +6,7 @@ use super::compare::{compare, fields};
 use super::nature::Nature;
 use super::set::Set;
 use crate::kinds::Kind;
-use crate::machinery::json;
-use crate::machinery::meta;
+use crate::machinery::{json, metadata};
 use crate::schema::Type;
 use serde_json::Value;
 
@@ -16,7 +15,7 @@ pub(super) const KUBECTL: &str = "kubectl";
 
 const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// What is left of conflicts when the fields are let go that client-side apply has set and nobody changed since.
+/// The conflicts without the fields that client-side apply has set and that are unchanged since.
 pub(super) fn reduce(
     kind: &'static Kind,
     live: &Value,
@@ -70,7 +69,7 @@ pub(super) fn refresh(object: &mut Value, applied: &Value) {
     let bytes: usize = (annotations.iter())
         .map(|(name, value)| name.len() + value.as_str().unwrap_or_default().len())
         .sum();
-    if bytes > meta::ANNOTATIONS_BYTES_MAX {
+    if bytes > metadata::ANNOTATIONS_BYTES_MAX {
         annotations.remove(ANNOTATION);
     }
 }

@@ -99,13 +99,13 @@ pub(super) fn prune(nature: Nature, merged: &Value, last: &Set<'_>, managed: &Se
     let everything = with_structs(nature, &everything);
     let mut pruned = merged.clone();
     remove(nature, &mut pruned, &last);
-    // First, what somebody manages comes back.
+    // First, fields that another manager owns come back.
     let left = fields(nature, &pruned);
     let kept = with_structs(nature, &left).union(with_structs(nature, managed));
     let unmanaged = everything.clone().difference(&kept);
     let mut pruned = merged.clone();
     remove(nature, &mut pruned, &unmanaged);
-    // Then what nobody manages, but this manager did not apply either.
+    // Then fields without an owner that this manager has not applied before.
     let left = fields(nature, &pruned);
     let gone = everything
         .difference(&with_structs(nature, &left))

@@ -19,13 +19,12 @@ mod set;
 
 use crate::kinds::{Kind, Part, Subresource};
 use crate::machinery::faults::Cause;
-use crate::machinery::json;
-use crate::machinery::meta;
 use crate::machinery::status::{Details, Status};
+use crate::machinery::{json, metadata};
 use crate::object::Object;
 use crate::schema::Type;
 use compare::{compare, fields};
-use entries::{Entries, Id, Operation};
+use entries::{Entries, Id, ManagerOperation};
 use nature::Nature;
 use serde_json::Value;
 use set::Set;
@@ -38,7 +37,7 @@ const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 /// The manager of requests that do not say who sends them.
 const UNKNOWN: &str = "unknown";
 
-/// Fields of `metadata` that nobody owns.
+/// Fields of `metadata` that have no owner.
 const UNOWNED: [&str; 8] = [
     "name",
     "namespace",
@@ -52,7 +51,7 @@ const UNOWNED: [&str; 8] = [
 
 /// A write, as far as field managers are concerned.
 #[derive(Clone, Copy)]
-pub(crate) struct Writer<'a> {
+pub(crate) struct FieldManager<'a> {
     /// The kind in the version that was written.
     pub(crate) kind: &'static Kind,
     /// Name of the manager.
@@ -61,12 +60,12 @@ pub(crate) struct Writer<'a> {
     pub(crate) part: Part,
 }
 
-impl Writer<'_> {
+impl FieldManager<'_> {
     /// Records the owners of what a create, update or patch has changed; `old` is the object before.
     ///
     /// The value is one that a client sent: its entries, if it has any, count instead of those before.
     pub(crate) fn track(self, now: &str, old: Option<&Object>, new: &mut Value) {
-        let sent = meta::take(new, "managedFields");
+        let sent = metadata::take(new, "managedFields");
         let before = old.map(Object::managed).unwrap_or_default();
         let text = match &sent {
             Some(sent) if self.part == Part::Main => self.sent(sent, before),
@@ -74,7 +73,7 @@ impl Writer<'_> {
         };
         let entries = Entries::read(self.kind, &text).unwrap_or_else(|| Entries::none(self.kind));
         if entries.is_empty() && old.is_some() {
-            // Whatever nobody is known to manage stays so until it is applied to.
+            // An object without owners gets none before it is first applied to.
             return mark(new, String::new());
         }
         let old = old.map_or_else(|| self.of().nothing(), |old| &*old.value);
@@ -109,7 +108,7 @@ impl Writer<'_> {
         entries.give_up(None, &set, &changes.removed);
         strip(&mut set);
         let api_version = self.kind.api_version();
-        let id = self.id(manager, Operation::Update, &api_version);
+        let id = self.id(manager, ManagerOperation::Update, &api_version);
         let mut entries: Entries<'_> = entries;
         entries.add(id, set, now);
         entries.cap();
@@ -157,7 +156,7 @@ impl Writer<'_> {
         force: bool,
     ) -> Result<(Option<Value>, String), Status> {
         let api_version = self.kind.api_version();
-        let id = self.id(self.manager, Operation::Apply, &api_version);
+        let id = self.id(self.manager, ManagerOperation::Apply, &api_version);
         let mut entries = Entries::read(self.kind, before).unwrap_or_else(|| Entries::none(self.kind));
         let mut set = fields(self.nature(), document);
         self.reset(&mut set);
@@ -209,9 +208,12 @@ impl Writer<'_> {
         Ok(self.kind.to_stored(document))
     }
 
-    /// What a failure says a document is: `default/name; v1, Kind=Pod`.
+    /// How failures name a document: `default/name; v1, Kind=Pod`.
     pub(crate) fn subject(self, applied: &Value) -> String {
-        let (namespace, name) = (meta::text(applied, "namespace"), meta::text(applied, "name"));
+        let (namespace, name) = (
+            metadata::text(applied, "namespace"),
+            metadata::text(applied, "name"),
+        );
         format!("{namespace}/{name}; {}", self.version_and_kind())
     }
 
@@ -248,7 +250,7 @@ impl Writer<'_> {
         Nature::Struct(self.of())
     }
 
-    fn id<'e>(self, manager: &'e str, operation: Operation, api_version: &'e str) -> Id<'e> {
+    fn id<'e>(self, manager: &'e str, operation: ManagerOperation, api_version: &'e str) -> Id<'e> {
         Id {
             manager: if manager.is_empty() { UNKNOWN } else { manager }.into(),
             operation,
@@ -275,7 +277,7 @@ fn untouched(kind: &Kind, part: Part) -> &'static [&'static [&'static str]] {
     }
 }
 
-/// Takes out what nobody owns.
+/// Takes out fields that have no owner.
 fn strip(set: &mut Set<'_>) {
     for name in UNOWNED {
         set.drop_member(&["metadata", name]);
@@ -294,7 +296,7 @@ fn is_reset(sent: &Value) -> bool {
 
 /// Gives a value that is about to be written its entries.
 pub(crate) fn mark(value: &mut Value, written: String) {
-    meta::set(value, "managedFields", Some(written.into()));
+    metadata::set(value, "managedFields", Some(written.into()));
 }
 
 /// Whether two texts of entries differ in times only.

@@ -4,7 +4,7 @@
 //! field. Does not know sets.
 
 use super::set::Element;
-use crate::schema::{Form, Ownership, Presence, Type, zero};
+use crate::schema::{Ownership, Presence, Type, ValueType, zero};
 use serde_json::{Map, Value};
 
 /// How a value is divided into fields.
@@ -13,22 +13,22 @@ pub(super) enum Nature {
     /// Not at all.
     Leaf,
     Struct(&'static Type),
-    Map(&'static Form),
-    /// A list of structs that are told apart by these members.
-    Keyed(&'static [&'static str], &'static Form),
+    Map(&'static ValueType),
+    /// A list of structs that are identified by these members.
+    Keyed(&'static [&'static str], &'static ValueType),
     /// A list of scalars.
     Set,
 }
 
 impl Nature {
-    pub(super) fn of(form: &'static Form, ownership: &'static Ownership) -> Self {
+    pub(super) fn of(form: &'static ValueType, ownership: &'static Ownership) -> Self {
         match (form, ownership) {
             (_, Ownership::Atomic) => Self::Leaf,
-            (Form::Struct(id), Ownership::Granular) => Self::Struct(id.get()),
-            (Form::Struct(id), _) if !id.get().atomic => Self::Struct(id.get()),
-            (Form::Map(inner), _) => Self::Map(inner),
-            (Form::List(_), Ownership::Set) => Self::Set,
-            (Form::List(inner), Ownership::Keyed(keys)) => Self::Keyed(keys, inner),
+            (ValueType::Struct(id), Ownership::Granular) => Self::Struct(id.get()),
+            (ValueType::Struct(id), _) if !id.get().atomic => Self::Struct(id.get()),
+            (ValueType::Map(inner), _) => Self::Map(inner),
+            (ValueType::List(_), Ownership::Set) => Self::Set,
+            (ValueType::List(inner), Ownership::Keyed(keys)) => Self::Keyed(keys, inner),
             _ => Self::Leaf,
         }
     }
@@ -76,10 +76,10 @@ impl Nature {
 
 /// The key of an entry. Ports are those of TCP unless they say otherwise, and what is always written is there; other
 /// members that are not there are no part of the key.
-fn key(keys: &[&str], form: &Form, members: &Map<String, Value>) -> Result<Element<'static>, String> {
+fn key(keys: &[&str], form: &ValueType, members: &Map<String, Value>) -> Result<Element<'static>, String> {
     let default = |name: &str| match form {
         _ if name == "protocol" => Some(Value::from("TCP")),
-        Form::Struct(id) => {
+        ValueType::Struct(id) => {
             let field = id.get().field(name)?;
             (field.presence == Presence::Always).then(|| zero(&field.form))
         }

@@ -2,11 +2,10 @@
 
 use super::compare::{compare, fields};
 use super::entries::Entries;
-use super::fields_v1;
 use super::merge::merge;
 use super::nature::Nature;
 use super::set::{Element, Node, Set};
-use super::{Writer, is_reset};
+use super::{FieldManager, fields_v1, is_reset};
 use crate::kinds::{Kind, POD, Part};
 use crate::machinery::json;
 use crate::object::Object;
@@ -16,17 +15,17 @@ use serde_json::{Map, Value, json};
 
 const NOW: &str = "2026-11-21T12:00:00Z";
 
-fn pods(manager: &str) -> Writer<'_> {
-    Writer {
+fn pods(manager: &str) -> FieldManager<'_> {
+    FieldManager {
         kind: POD,
         manager,
         part: Part::Main,
     }
 }
 
-fn config_maps(manager: &str) -> Writer<'_> {
+fn config_maps(manager: &str) -> FieldManager<'_> {
     let kind = Kind::find("", "v1", "configmaps").expect("config maps are in the table");
-    Writer {
+    FieldManager {
         kind,
         manager,
         part: Part::Main,
@@ -38,7 +37,12 @@ fn config_map(data: &Value) -> Value {
 }
 
 /// The object after an apply.
-fn applied(by: Writer<'_>, live: Option<&Object>, document: &Value, force: bool) -> std::sync::Arc<Object> {
+fn applied(
+    by: FieldManager<'_>,
+    live: Option<&Object>,
+    document: &Value,
+    force: bool,
+) -> std::sync::Arc<Object> {
     let (mut object, owners) = by.apply(NOW, live, document, force).expect("nobody objects");
     super::mark(&mut object, owners);
     Object::new(object, 1)

@@ -45,7 +45,7 @@ pub(super) fn retain_keys(
     Ok(())
 }
 
-/// Takes out of a value that is new as a whole what only speaks to an old one: directives and `null` members.
+/// Takes directives and `null` members, which have a meaning only for an old value, out of one that is new as a whole.
 pub(super) fn bare(value: &mut Value) {
     match value {
         Value::Object(members) => {

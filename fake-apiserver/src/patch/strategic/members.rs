@@ -1,12 +1,12 @@
 //! What the members of an object are, as far as a patch needs to know.
 
-use crate::schema::{Field, Form, Strategy, Type};
+use crate::schema::{Field, Strategy, Type, ValueType};
 
 /// What the members of an object are: of a struct, or all of one form.
 #[derive(Clone, Copy)]
 pub(super) enum Members {
     Struct(&'static Type),
-    Map(&'static Form),
+    Map(&'static ValueType),
     /// Nothing is known of them: maps merge, lists are replaced.
     Free,
 }
@@ -25,11 +25,11 @@ impl Members {
     }
 
     /// The members of values of a form, or of a list's entries.
-    pub(super) fn of(form: &'static Form) -> Self {
+    pub(super) fn of(form: &'static ValueType) -> Self {
         match form {
-            Form::Struct(id) => Self::Struct(id.get()),
-            Form::Map(inner) => Self::Map(inner),
-            Form::List(inner) => Self::of(inner),
+            ValueType::Struct(id) => Self::Struct(id.get()),
+            ValueType::Map(inner) => Self::Map(inner),
+            ValueType::List(inner) => Self::of(inner),
             _ => Self::Free,
         }
     }

@@ -1,4 +1,4 @@
-//! What tells the entries of a merging list apart: their key, or they themselves.
+//! What identifies the entries of a merging list: their key, or they themselves.
 //!
 //! Owns the index that keeps long lists from being gone through once for each of their entries.
 

@@ -53,7 +53,7 @@ pub(super) fn arrange(merged: &mut Vec<Value>, order: &[Value], before: &[Value]
     }
 }
 
-/// An entry with its places in the order that is asked for and in the list as it was.
+/// An entry with its places in the requested order and in the list as it was.
 struct Placed {
     ordered: Option<usize>,
     before: Option<usize>,

@@ -3,10 +3,10 @@
 //! Owns which document answers which path. Does not know who may ask.
 
 use super::endpoint::Endpoint;
-use super::head::Head;
+use super::head::RequestHead;
 use super::negotiate::Accept;
 use super::respond::{self, Plain};
-use super::route::Special;
+use super::route::NonResource;
 use super::{gzip, health, openapi};
 use crate::documents::{discovery, root};
 use crate::http::metrics;
@@ -19,9 +19,9 @@ use hyper::{Method, Request};
 /// Answers a request, if its method is one that documents have.
 pub(super) fn answer(
     endpoint: &Endpoint,
-    head: &Head,
+    head: &RequestHead,
     request: &Request<Incoming>,
-    special: &Special,
+    special: &NonResource,
     params: &Params,
 ) -> Result<Plain, Status> {
     let profile = endpoint.service.store.profile();
@@ -29,21 +29,21 @@ pub(super) fn answer(
         return Err(Status::method_not_allowed());
     }
     Ok(match special {
-        Special::Health(which, rest) => {
+        NonResource::Health(which, rest) => {
             let (store, stop) = (&endpoint.service.store, &endpoint.stop);
             health::answer(which, rest, params, store, stop).unwrap_or_else(respond::not_found_text)
         }
-        Special::Metrics => respond::typed(200, metrics::MEDIA, endpoint.service.metrics.text()),
-        Special::Version => respond::json(200, &root::version(profile), head.pretty),
-        Special::Paths => respond::json(200, &root::paths(profile), head.pretty),
-        Special::Swagger => openapi::swagger(profile, request.headers())
+        NonResource::Metrics => respond::typed(200, metrics::MEDIA, endpoint.service.metrics.text()),
+        NonResource::Version => respond::json(200, &root::version(profile), head.pretty),
+        NonResource::Paths => respond::json(200, &root::paths(profile), head.pretty),
+        NonResource::Swagger => openapi::swagger(profile, request.headers())
             .header(VARY, HeaderValue::from_static("Accept-Encoding"))
             .zipped(head.unzips, gzip::DOCUMENT_BYTES_MIN),
-        Special::OpenApi(None) => openapi::index(profile, request.headers()),
-        Special::OpenApi(Some(place)) => {
+        NonResource::OpenApi(None) => openapi::index(profile, request.headers()),
+        NonResource::OpenApi(Some(place)) => {
             openapi::group(place, profile, params, request.headers()).unwrap_or_else(respond::not_found_text)
         }
-        Special::Discovery(document) => {
+        NonResource::Discovery(document) => {
             let address = request.headers().get(HOST).and_then(|host| host.to_str().ok());
             let aggregated = match head.accept {
                 Accept::Aggregated(version) => Some(version),

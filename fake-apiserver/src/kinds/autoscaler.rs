@@ -1,120 +1,14 @@
-//! batch and autoscaling: stored and shown; nothing runs them.
+//! Horizontal pod autoscalers: stored and shown; nothing runs them.
 //!
-//! Autoscalers are stored as autoscaling/v2. What autoscaling/v1 has no fields for goes into annotations there, as in
-//! the real server.
+//! They are stored as autoscaling/v2. What autoscaling/v1 has no fields for goes into annotations there, as in the real
+//! server.
 
-use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Setting, View, pod};
+use super::{Hooks, Kind, NO_HOOKS, PLAIN, View};
 use crate::config::release::Life;
-use crate::kinds::columns;
-use crate::machinery::json;
-use crate::machinery::meta;
+use crate::kinds::columns::Cell::{Digits, Of};
+use crate::kinds::columns::{AGE, NAME, first, text};
+use crate::machinery::{json, metadata};
 use serde_json::{Value, json};
-
-const BATCH: Kind = Kind {
-    group: "batch",
-    categories: &["all"],
-    status: true,
-    generation: Generation::FromCreation,
-    ..PLAIN
-};
-
-pub(super) static CRON_JOB: Kind = Kind {
-    kind: "CronJob",
-    plural: "cronjobs",
-    singular: "cronjob",
-    short_names: &["cj"],
-    hooks: Hooks {
-        default: cron_job_default,
-        ..NO_HOOKS
-    },
-    printer: &columns::CRON_JOB,
-    life: Life::since(21),
-    ..BATCH
-};
-
-fn cron_job_default(object: &mut Value) {
-    for (name, value) in [
-        ("concurrencyPolicy", json!("Allow")),
-        ("suspend", json!(false)),
-        ("successfulJobsHistoryLimit", json!(3)),
-        ("failedJobsHistoryLimit", json!(1)),
-    ] {
-        json::default_member(&mut object["spec"], name, value);
-    }
-    if let Some(template) = object.pointer_mut("/spec/jobTemplate/spec/template") {
-        pod::template_default(template);
-    }
-}
-
-pub(super) static JOB: Kind = Kind {
-    kind: "Job",
-    plural: "jobs",
-    singular: "job",
-    hooks: Hooks {
-        default: job_default,
-        create: job_create,
-        ..NO_HOOKS
-    },
-    selectable: &[Selectable {
-        label: "status.successful",
-        pointers: &["/status/succeeded"],
-    }],
-    printer: &columns::JOB,
-    ..BATCH
-};
-
-fn job_default(object: &mut Value) {
-    let spec = &object["spec"];
-    let once = spec["completions"].is_null() && spec["parallelism"].is_null();
-    if once {
-        json::default_member(&mut object["spec"], "completions", 1);
-    }
-    for (name, value) in [
-        ("parallelism", json!(1)),
-        ("backoffLimit", json!(6)),
-        ("completionMode", json!("NonIndexed")),
-        ("suspend", json!(false)),
-        ("podReplacementPolicy", json!("TerminatingOrFailed")),
-    ] {
-        json::default_member(&mut object["spec"], name, value);
-    }
-    if let Some(template) = object.pointer_mut("/spec/template") {
-        pod::template_default(template);
-    }
-}
-
-/// The label by which a job knows its pods.
-const CONTROLLER: &str = "batch.kubernetes.io/controller-uid";
-
-/// A job's pods get labels that no other job's have, unless their labels are the business of whoever made the job.
-fn job_create(object: &mut Value, _: &Setting<'_>) {
-    if object["spec"]["manualSelector"] == true {
-        return;
-    }
-    json::default_member(&mut object["spec"], "manualSelector", false);
-    let uid = meta::text(object, "uid").to_owned();
-    let name = meta::text(object, "name").to_owned();
-    let template = json::member(object, "spec")
-        .entry("template")
-        .or_insert_with(|| json!({}));
-    json::member(template, "metadata");
-    let labels = json::member(&mut template["metadata"], "labels");
-    for (label, value) in [
-        (CONTROLLER, &uid),
-        ("batch.kubernetes.io/job-name", &name),
-        ("controller-uid", &uid),
-        ("job-name", &name),
-    ] {
-        labels.insert(label.to_owned(), value.as_str().into());
-    }
-    let labels = labels.clone();
-    // A job without labels of its own bears those of its pods.
-    if json::pairs(&object["metadata"]["labels"]).next().is_none() {
-        meta::set(object, "labels", Some(labels.into()));
-    }
-    json::member(&mut object["spec"], "selector");
-    json::member(&mut object["spec"]["selector"], "matchLabels").insert(CONTROLLER.to_owned(), uid.into());
-}
 
 const ANY_AUTOSCALER: Kind = Kind {
     kind: "HorizontalPodAutoscaler",
@@ -122,13 +16,22 @@ const ANY_AUTOSCALER: Kind = Kind {
     singular: "horizontalpodautoscaler",
     group: "autoscaling",
     short_names: &["hpa"],
-    generation: Generation::None,
+    categories: &["all"],
+    status: true,
     hooks: Hooks {
         default: |object| json::default_member(&mut object["spec"], "minReplicas", 1),
         ..NO_HOOKS
     },
-    printer: &columns::AUTOSCALER,
-    ..BATCH
+    columns: &[
+        NAME,
+        text("Reference", Of(scale_target)),
+        text("Targets", Of(|o| targets(o).into())),
+        text("MinPods", Digits("/spec/minReplicas", "<unset>")),
+        text("MaxPods", Digits("/spec/maxReplicas", "0")),
+        text("Replicas", Digits("/status/currentReplicas", "0")),
+        AGE,
+    ],
+    ..PLAIN
 };
 
 pub(super) static HORIZONTAL_POD_AUTOSCALER: Kind = Kind {
@@ -229,7 +132,7 @@ fn autoscaler_from_v1(shown: &Value) -> Value {
         .as_object()
         .is_some_and(serde_json::Map::is_empty)
     {
-        meta::set(&mut object, "annotations", None);
+        metadata::set(&mut object, "annotations", None);
     }
     for (part, list, field, side, _) in CPU {
         let taken = object[part].as_object_mut().and_then(|part| part.remove(field));
@@ -249,4 +152,53 @@ fn autoscaler_from_v1(shown: &Value) -> Value {
         }
     }
     object
+}
+
+/// How many metrics a cell shows.
+const METRICS_SHOWN: usize = 2;
+
+fn scale_target(autoscaler: &Value) -> Value {
+    let of = &autoscaler["spec"]["scaleTargetRef"];
+    format!("{}/{}", json::string(of, "kind"), json::string(of, "name")).into()
+}
+
+/// What is measured, as `current/wanted`.
+fn targets(autoscaler: &Value) -> String {
+    let wanted = json::list(&autoscaler["spec"]["metrics"]).iter();
+    let current = &autoscaler["status"]["currentMetrics"];
+    let all: Vec<String> = wanted
+        .enumerate()
+        .map(|(i, metric)| target(metric, &current[i]))
+        .collect();
+    if all.is_empty() {
+        return "<none>".to_owned();
+    }
+    first(&all, METRICS_SHOWN, ", ")
+}
+fn target(metric: &Value, current: &Value) -> String {
+    let of = metric["type"].as_str().unwrap_or_default();
+    let mut member = of.to_owned();
+    if let Some(first) = member.get_mut(..1) {
+        first.make_ascii_lowercase();
+    }
+    let (metric, current) = (&metric[&member], &current[&member]["current"]);
+    let is_resource = ["Resource", "ContainerResource"].contains(&of);
+    let prefix = match metric["name"].as_str() {
+        Some(name) if is_resource => format!("{name}: "),
+        _ => String::new(),
+    };
+    let shown = |side: &Value| {
+        let percent = side["averageUtilization"].as_i64().filter(|_| is_resource);
+        let average = side["averageValue"].as_str();
+        percent
+            .map(|percent| format!("{percent}%"))
+            .or(average.map(str::to_owned))
+            .or(side["value"].as_str().map(str::to_owned))
+    };
+    let unknown = || "<unknown>".to_owned();
+    format!(
+        "{prefix}{}/{}",
+        shown(current).unwrap_or_else(unknown),
+        shown(&metric["target"]).unwrap_or_else(unknown)
+    )
 }

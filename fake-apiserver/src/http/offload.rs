@@ -1,4 +1,4 @@
-//! Work that takes long, done where it keeps no connection waiting.
+//! Work that takes long, moved to a thread where it keeps no connection waiting.
 //!
 //! A worker of the runtime that is busy for long serves none of its connections, and may be the one that all others rely
 //! on to be told of incoming bytes. Owns what counts as long. Does not know what the work is.

@@ -1,111 +1,16 @@
-//! Small kinds of the core group, and leases.
+//! Nodes.
 
 use super::pod::resources;
-use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Selectable, Setting, Subresource};
-use crate::kinds::columns;
+use super::row::not_supported;
+use super::{Hooks, Kind, NO_HOOKS, PLAIN, Setting};
+use crate::kinds::columns::Cell::{Of, Text, TextOr};
+use crate::kinds::columns::{AGE, NAME, condition, or, text, wide};
 use crate::machinery::faults::Faults;
-use crate::machinery::json;
-use crate::machinery::meta;
-use crate::machinery::names;
+use crate::machinery::selector::{Selectable, selectable};
+use crate::machinery::{json, names};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::net::IpAddr;
-
-/// Labels that the core kinds with a selector table of their own refuse.
-pub(super) fn not_supported(label: &str) -> String {
-    format!("field label not supported: {label}")
-}
-
-pub(super) static NAMESPACE: Kind = Kind {
-    kind: "Namespace",
-    plural: "namespaces",
-    singular: "namespace",
-    short_names: &["ns"],
-    namespaced: false,
-    status: true,
-    subresources: &[Subresource::Finalize],
-    name_rule: names::label,
-    deletes_collection: false,
-    returns_deleted: true,
-    end: Some(namespace_end),
-    undeletable: &["default", "kube-public", "kube-system"],
-    hooks: Hooks {
-        default: namespace_default,
-        create: namespace_create,
-        update: namespace_update,
-        validate: namespace_validate,
-        validate_status: namespace_validate_status,
-        ..NO_HOOKS
-    },
-    selectable: &[
-        Selectable {
-            label: "status.phase",
-            pointers: &["/status/phase"],
-        },
-        Selectable {
-            label: "name",
-            pointers: &["/metadata/name"],
-        },
-    ],
-    unknown_label: not_supported,
-    printer: &columns::NAMESPACE,
-    ..PLAIN
-};
-
-fn namespace_default(object: &mut Value) {
-    let name = meta::text(object, "name").to_owned();
-    if !name.is_empty() {
-        json::member(&mut object["metadata"], "labels")
-            .insert("kubernetes.io/metadata.name".to_owned(), name.into());
-    }
-}
-
-fn namespace_create(object: &mut Value, _: &Setting<'_>) {
-    let mut finalizers = object["spec"]["finalizers"]
-        .as_array()
-        .cloned()
-        .unwrap_or_default();
-    if !finalizers.contains(&json!("kubernetes")) {
-        finalizers.push("kubernetes".into());
-    }
-    object["spec"] = json!({"finalizers": finalizers});
-    object["status"] = json!({"phase": "Active"});
-}
-
-fn namespace_end(object: &mut Value) {
-    meta::set(object, "deletionGracePeriodSeconds", None);
-    object["status"]["phase"] = "Terminating".into();
-}
-
-/// `spec.finalizers` changes through `/finalize` only.
-fn namespace_update(new: &mut Value, old: &Value, _: &Setting<'_>) {
-    new["spec"] = old["spec"].clone();
-}
-
-fn namespace_validate(object: &Value, faults: &mut Faults) {
-    for finalizer in json::texts(&object["spec"]["finalizers"]) {
-        let complaints = names::qualified(finalizer);
-        let is_wrong = !complaints.is_empty();
-        faults.complain("spec.finalizers", finalizer, complaints);
-        if !is_wrong && !finalizer.contains('/') && !["kubernetes", "orphan"].contains(&finalizer) {
-            let text = "name is neither a standard finalizer name nor is it fully qualified";
-            faults.invalid("spec.finalizers", finalizer, text);
-        }
-    }
-}
-
-/// A namespace is terminating when its deletion has begun, and only then.
-fn namespace_validate_status(new: &Value, _: &Value, faults: &mut Faults) {
-    let phase = new["status"]["phase"].as_str().unwrap_or_default();
-    let (only, when) = match meta::is_deleting(new) {
-        true => ("Terminating", "not empty"),
-        false => ("Active", "empty"),
-    };
-    if phase != only {
-        let text = format!("may only be '{only}' if `deletionTimestamp` is {when}");
-        faults.invalid("status.Phase", phase, &text);
-    }
-}
 
 pub(super) static NODE: Kind = Kind {
     kind: "Node",
@@ -126,15 +31,32 @@ pub(super) static NODE: Kind = Kind {
         ..NO_HOOKS
     },
     selectable: &[Selectable {
-        label: "spec.unschedulable",
-        pointers: &["/spec/unschedulable"],
+        absent: "false",
+        ..selectable("spec.unschedulable", &["/spec/unschedulable"])
     }],
     unknown_label: not_supported,
-    printer: &columns::NODE,
+    columns: &[
+        NAME,
+        text("Status", Of(node_status)),
+        text("Roles", Of(node_roles)),
+        AGE,
+        text("Version", Text("/status/nodeInfo/kubeletVersion")),
+        wide("Internal-IP", Of(|o| node_address(o, "InternalIP"))),
+        wide("External-IP", Of(|o| node_address(o, "ExternalIP"))),
+        wide("OS-Image", TextOr("/status/nodeInfo/osImage", "<unknown>")),
+        wide(
+            "Kernel-Version",
+            TextOr("/status/nodeInfo/kernelVersion", "<unknown>"),
+        ),
+        wide(
+            "Container-Runtime",
+            TextOr("/status/nodeInfo/containerRuntimeVersion", "<unknown>"),
+        ),
+    ],
     ..PLAIN
 };
 
-/// Allocatable follows from capacity where nothing else is said, and the list of ranges from the one range of old.
+/// Allocatable defaults to capacity, and `podCIDRs` to the older `podCIDR`.
 fn node_default(object: &mut Value) {
     let range = object["spec"]["podCIDR"]
         .as_str()
@@ -186,7 +108,7 @@ fn node_update(new: &mut Value, old: &Value, _: &Setting<'_>) {
     }
 }
 
-/// Fields that nobody reads any more.
+/// Warnings about fields without effect.
 fn node_warn(new: &Value, _: &Value) -> Vec<String> {
     if new["spec"]["externalID"].as_str().is_none_or(str::is_empty) {
         return Vec::new();
@@ -298,56 +220,32 @@ fn node_given(new: &Value, old: &Value, faults: &mut Faults) {
     }
 }
 
-pub(super) static SERVICE_ACCOUNT: Kind = Kind {
-    kind: "ServiceAccount",
-    plural: "serviceaccounts",
-    singular: "serviceaccount",
-    short_names: &["sa"],
-    subresources: &[Subresource::Token],
-    unconditional_update: false,
-    returns_deleted: true,
-    ..PLAIN
-};
-
-pub(super) static LEASE: Kind = Kind {
-    group: "coordination.k8s.io",
-    kind: "Lease",
-    plural: "leases",
-    singular: "lease",
-    generation: Generation::None,
-    unconditional_update: false,
-    create_on_update: true,
-    hooks: Hooks {
-        create: |lease, _| drop_election(lease),
-        update: |lease, _, _| drop_election(lease),
-        validate: lease_validate,
-        ..NO_HOOKS
-    },
-    printer: &columns::LEASE,
-    ..PLAIN
-};
-
-/// Drops the fields of coordinated leader election, which is off.
-fn drop_election(lease: &mut Value) {
-    for field in ["preferredHolder", "strategy"] {
-        json::assign(&mut lease["spec"], field, Value::Null);
-    }
+fn node_status(node: &Value) -> Value {
+    let word = match condition(node, "Ready") {
+        None => "Unknown",
+        Some(condition) if condition["status"] == "True" => "Ready",
+        Some(_) => "NotReady",
+    };
+    let is_cordoned = node["spec"]["unschedulable"] == true;
+    format!("{word}{}", if is_cordoned { ",SchedulingDisabled" } else { "" }).into()
 }
 
-fn lease_validate(object: &Value, faults: &mut Faults) {
-    let spec = &object["spec"];
-    if let Some(seconds) = spec["leaseDurationSeconds"].as_i64()
-        && seconds <= 0
-    {
-        faults.invalid("spec.leaseDurationSeconds", seconds, "must be greater than 0");
-    }
-    if let Some(count) = spec["leaseTransitions"].as_i64()
-        && count < 0
-    {
-        faults.invalid(
-            "spec.leaseTransitions",
-            count,
-            "must be greater than or equal to 0",
-        );
-    }
+fn node_roles(node: &Value) -> Value {
+    let labels = json::pairs(&node["metadata"]["labels"]);
+    let roles = labels.filter_map(
+        |(key, value)| match key.strip_prefix("node-role.kubernetes.io/") {
+            None if key == "kubernetes.io/role" => Some(value),
+            role => role,
+        },
+    );
+    let roles: Vec<&str> = roles.filter(|role| !role.is_empty()).collect();
+    or(&roles.join(","), "<none>")
+}
+
+fn node_address(node: &Value, of: &str) -> Value {
+    let addresses = json::list(&node["status"]["addresses"]).iter();
+    let mut found = addresses
+        .filter(|one| one["type"] == of)
+        .filter_map(|one| one["address"].as_str());
+    or(found.next().unwrap_or_default(), "<none>")
 }

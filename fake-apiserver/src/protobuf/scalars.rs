@@ -3,7 +3,7 @@
 //! Owns quantities, times, int-or-strings, raw content and bare lists, in both directions. Does not know the table.
 
 use super::Fault;
-use super::table::Type;
+use super::table::WireType;
 use super::wire::{BYTES, Reader, VARINT, put_bytes, put_number};
 use crate::machinery::quantity::{Quantity, QuantityError};
 use base64::Engine;
@@ -17,11 +17,11 @@ const NO_TIME: i64 = -62_135_596_800;
 const IS_STRING: u64 = 1;
 
 /// A number or boolean as JSON.
-pub(super) fn number(of: Type, value: u64) -> Value {
+pub(super) fn number(of: WireType, value: u64) -> Value {
     match of {
-        Type::Bool => (value != 0).into(),
+        WireType::Bool => (value != 0).into(),
         // Go keeps the lower half.
-        Type::Int32 => (value as i32).into(),
+        WireType::Int32 => (value as i32).into(),
         _ => (value as i64).into(),
     }
 }
@@ -32,25 +32,25 @@ pub(super) fn text(bytes: &[u8]) -> String {
 }
 
 /// The zero value of a type that is no message of the table.
-pub(super) fn zero(of: Type) -> Value {
+pub(super) fn zero(of: WireType) -> Value {
     match of {
-        Type::String => "".into(),
-        Type::Int32 | Type::Int64 | Type::IntOrString => 0.into(),
-        Type::Bool => false.into(),
-        Type::Quantity => "0".into(),
+        WireType::String => "".into(),
+        WireType::Int32 | WireType::Int64 | WireType::IntOrString => 0.into(),
+        WireType::Bool => false.into(),
+        WireType::Quantity => "0".into(),
         _ => Value::Null,
     }
 }
 
 /// Decodes counted bytes of a type that is no message of the table.
-pub(super) fn decode(of: Type, bytes: &[u8]) -> Result<Value, Fault> {
+pub(super) fn decode(of: WireType, bytes: &[u8]) -> Result<Value, Fault> {
     match of {
-        Type::String => Ok(text(bytes).into()),
-        Type::Bytes => Ok(BASE64.encode(bytes).into()),
-        Type::Quantity => quantity(&text(content(bytes)?)).map(Value::from),
-        Type::Time | Type::MicroTime => time(of, bytes),
-        Type::IntOrString => int_or_string(bytes),
-        Type::Strings => strings(bytes),
+        WireType::String => Ok(text(bytes).into()),
+        WireType::Bytes => Ok(BASE64.encode(bytes).into()),
+        WireType::Quantity => quantity(&text(content(bytes)?)).map(Value::from),
+        WireType::Time | WireType::MicroTime => time(of, bytes),
+        WireType::IntOrString => int_or_string(bytes),
+        WireType::Strings => strings(bytes),
         _ => Ok(Value::Null),
     }
 }
@@ -79,7 +79,7 @@ fn quantity(text: &str) -> Result<String, Fault> {
 }
 
 /// Seconds and nanoseconds; without any bytes it is no time.
-fn time(of: Type, bytes: &[u8]) -> Result<Value, Fault> {
+fn time(of: WireType, bytes: &[u8]) -> Result<Value, Fault> {
     if bytes.is_empty() {
         return Ok(Value::Null);
     }
@@ -88,7 +88,7 @@ fn time(of: Type, bytes: &[u8]) -> Result<Value, Fault> {
         return Ok(Value::Null);
     }
     let (format, nanos) = match of {
-        Type::MicroTime => ("%Y-%m-%dT%H:%M:%S%.6fZ", i128::from(nanos as i32)),
+        WireType::MicroTime => ("%Y-%m-%dT%H:%M:%S%.6fZ", i128::from(nanos as i32)),
         // JSON has whole seconds, so the real server drops the rest here already.
         _ => ("%Y-%m-%dT%H:%M:%SZ", 0),
     };
@@ -141,13 +141,13 @@ fn strings(bytes: &[u8]) -> Result<Value, Fault> {
 }
 
 /// The varint of a number or boolean.
-pub(super) fn varint(of: Type, value: &Value) -> Result<u64, Fault> {
+pub(super) fn varint(of: WireType, value: &Value) -> Result<u64, Fault> {
     match (of, value) {
-        (Type::Bool, Value::Bool(value)) => Ok(u64::from(*value)),
+        (WireType::Bool, Value::Bool(value)) => Ok(u64::from(*value)),
         // Negative numbers are extended to 64 bits, whatever their type.
-        (Type::Int32 | Type::Int64, Value::Number(value)) => value
+        (WireType::Int32 | WireType::Int64, Value::Number(value)) => value
             .as_i64()
-            .filter(|value| of == Type::Int64 || i32::try_from(*value).is_ok())
+            .filter(|value| of == WireType::Int64 || i32::try_from(*value).is_ok())
             .map(|value| value as u64)
             .ok_or_else(|| Fault::new(format!("{value} is not in the range of the field"))),
         _ => Err(mismatch(&format!("{of:?}"), value)),
@@ -155,26 +155,28 @@ pub(super) fn varint(of: Type, value: &Value) -> Result<u64, Fault> {
 }
 
 /// Appends the content of a field of counted bytes; `null` is the zero value.
-pub(super) fn encode(of: Type, value: &Value, out: &mut Vec<u8>) -> Result<(), Fault> {
+pub(super) fn encode(of: WireType, value: &Value, out: &mut Vec<u8>) -> Result<(), Fault> {
     match (of, value) {
-        (Type::Quantity, Value::Null) => put_bytes(out, 1, b"0"),
-        (Type::IntOrString, Value::Null) => put_int_or_string(0, 0, "", out),
+        (WireType::Quantity, Value::Null) => put_bytes(out, 1, b"0"),
+        (WireType::IntOrString, Value::Null) => put_int_or_string(0, 0, "", out),
         (_, Value::Null) => {}
-        (Type::String, Value::String(text)) => out.extend_from_slice(text.as_bytes()),
-        (Type::Bytes, Value::String(text)) => out.extend(
+        (WireType::String, Value::String(text)) => out.extend_from_slice(text.as_bytes()),
+        (WireType::Bytes, Value::String(text)) => out.extend(
             BASE64
                 .decode(text)
                 .map_err(|error| Fault::new(format!("not base64: {error}")))?,
         ),
-        (Type::Quantity, Value::String(text)) => put_bytes(out, 1, quantity(text)?.as_bytes()),
-        (Type::Quantity, Value::Number(number)) => {
+        (WireType::Quantity, Value::String(text)) => put_bytes(out, 1, quantity(text)?.as_bytes()),
+        (WireType::Quantity, Value::Number(number)) => {
             put_bytes(out, 1, quantity(&number.to_string())?.as_bytes());
         }
-        (Type::Time | Type::MicroTime, Value::String(text)) => put_time(of, text, out)?,
-        (Type::IntOrString, Value::String(text)) => put_int_or_string(IS_STRING, 0, text, out),
-        (Type::IntOrString, Value::Number(_)) => put_int_or_string(0, varint(Type::Int32, value)?, "", out),
-        (Type::Raw, value) => put_bytes(out, 1, value.to_string().as_bytes()),
-        (Type::Strings, Value::Array(items)) => {
+        (WireType::Time | WireType::MicroTime, Value::String(text)) => put_time(of, text, out)?,
+        (WireType::IntOrString, Value::String(text)) => put_int_or_string(IS_STRING, 0, text, out),
+        (WireType::IntOrString, Value::Number(_)) => {
+            put_int_or_string(0, varint(WireType::Int32, value)?, "", out);
+        }
+        (WireType::Raw, value) => put_bytes(out, 1, value.to_string().as_bytes()),
+        (WireType::Strings, Value::Array(items)) => {
             for item in items {
                 let text = item.as_str().ok_or_else(|| mismatch("String", item))?;
                 put_bytes(out, 1, text.as_bytes());
@@ -185,7 +187,7 @@ pub(super) fn encode(of: Type, value: &Value, out: &mut Vec<u8>) -> Result<(), F
     Ok(())
 }
 
-fn put_time(of: Type, text: &str, out: &mut Vec<u8>) -> Result<(), Fault> {
+fn put_time(of: WireType, text: &str, out: &mut Vec<u8>) -> Result<(), Fault> {
     let time: Timestamp = text.parse().map_err(|_| {
         Fault::new(format!(
             "{text:?} is no time; write it as in 2006-01-02T15:04:05Z"
@@ -201,7 +203,7 @@ fn put_time(of: Type, text: &str, out: &mut Vec<u8>) -> Result<(), Fault> {
         return Ok(());
     }
     let nanos = match of {
-        Type::MicroTime => nanos / 1000 * 1000,
+        WireType::MicroTime => nanos / 1000 * 1000,
         _ => 0,
     };
     put_number(out, 1, seconds as u64);

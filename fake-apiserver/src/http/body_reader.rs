@@ -1,0 +1,170 @@
+//! From the media type of a request to what reads its body: JSON, YAML, protobuf, and the four kinds of patches.
+//!
+//! Owns which verb takes which media type. Does not know types: `verbs::decode` does.
+
+use crate::kinds::{Part, Subresource};
+use crate::machinery::document::Document;
+use crate::machinery::status::Status;
+use crate::machinery::{go, yaml};
+use crate::observe::Verb;
+use crate::protobuf::{self, MEDIA};
+use crate::verbs::call::{Patch, Payload, Target};
+use bytes::Bytes;
+use hyper::HeaderMap;
+use hyper::header::CONTENT_TYPE;
+use serde_json::{Map, Value};
+
+/// What can be read.
+pub(super) const BODIES: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+
+/// The media type of a request body; JSON where the client does not say.
+pub(super) fn content_type(headers: &HeaderMap) -> String {
+    let text = headers
+        .get(CONTENT_TYPE)
+        .and_then(|v| v.to_str().ok())
+        .unwrap_or_default();
+    let media = text.split(';').next().unwrap_or_default().trim();
+    if media.is_empty() {
+        "application/json".to_owned()
+    } else {
+        media.to_ascii_lowercase()
+    }
+}
+
+/// What a body is for.
+#[derive(Clone, Copy)]
+pub(super) struct Purpose<'a> {
+    pub(super) verb: Verb,
+    pub(super) target: &'a Target,
+}
+
+/// Turns a body into what a verb takes.
+type Reader = fn(Purpose<'_>, &Bytes) -> Result<Payload, Status>;
+
+/// What patches there are: media type, and how to read them.
+const PATCHES: [(&str, Reader); 4] = [
+    ("application/json-patch+json", |_, body| {
+        Ok(patch(Patch::Json, body))
+    }),
+    ("application/merge-patch+json", |_, body| {
+        Ok(patch(Patch::Merge, body))
+    }),
+    ("application/strategic-merge-patch+json", |_, body| {
+        Ok(patch(Patch::Strategic, body))
+    }),
+    ("application/apply-patch+yaml", |_, body| Ok(apply(body))),
+];
+
+/// How the body of a request is read.
+pub(super) fn reader(verb: Verb, media: &str) -> Result<Reader, Status> {
+    match verb {
+        // Some clients send a body type, or even an empty object, with requests that have no body.
+        Verb::Get | Verb::List | Verb::Watch => Ok(|_, _| Ok(Payload::None)),
+        Verb::Patch => match PATCHES.iter().find(|(known, _)| *known == media) {
+            Some((_, reader)) => Ok(*reader),
+            None => Err(Status::unsupported_patch("415: Unsupported Media Type")),
+        },
+        Verb::Create | Verb::Update | Verb::Delete | Verb::DeleteCollection => match media {
+            "application/json" => Ok(|purpose, body| object(purpose, body, json)),
+            yaml::MEDIA => Ok(|purpose, body| object(purpose, body, yaml)),
+            MEDIA => Ok(protobuf_object),
+            _ => Err(Status::unsupported_body(BODIES)),
+        },
+    }
+}
+
+/// Reads a body of JSON, or of YAML, which is read as JSON.
+fn object(
+    purpose: Purpose<'_>,
+    body: &Bytes,
+    parse: fn(&[u8]) -> Result<Document, String>,
+) -> Result<Payload, Status> {
+    if body.is_empty() && purpose.is_deletion() {
+        return Ok(Payload::None);
+    }
+    let unrecognized = |why: String| match purpose.is_deletion() {
+        true => Status::bad_request(why),
+        false => Status::unrecognized(purpose.expected("").1, &why, body),
+    };
+    let mut document = parse(body).map_err(unrecognized)?;
+    if document.value.is_null() {
+        // An empty document is an object without members.
+        document.value = Value::Object(Map::new());
+    }
+    match document.misfit() {
+        Some(why) => Err(unrecognized(format!(
+            "couldn't get version/kind; json parse error: {why}"
+        ))),
+        None => Ok(Payload::Object(document)),
+    }
+}
+
+/// Reads JSON for an object.
+fn json(body: &[u8]) -> Result<Document, String> {
+    Document::parse(body).map_err(|why| format!("couldn't get version/kind; json parse error: {why}"))
+}
+
+/// Reads YAML for an object: the first of its documents.
+fn yaml(body: &[u8]) -> Result<Document, String> {
+    let end = body
+        .windows(4)
+        .position(|window| window == b"\n---")
+        .map_or(body.len(), |at| at + 1);
+    // What begins with the mark is the first document all the same.
+    yaml::parse(&body[..end]).map_err(|why| {
+        why.trim_start_matches("error converting YAML to JSON: ")
+            .to_owned()
+    })
+}
+
+fn protobuf_object(purpose: Purpose<'_>, body: &Bytes) -> Result<Payload, Status> {
+    if body.is_empty() && purpose.is_deletion() {
+        return Ok(Payload::None);
+    }
+    let version = purpose.target.kind.api_version();
+    let expected = purpose.expected(&version);
+    Ok(Payload::Object(protobuf::decode(body, expected)?.into()))
+}
+
+impl Purpose<'_> {
+    /// Version and kind of the body; subresources have bodies of types of their own, which must say which.
+    fn expected(self, version: &str) -> (&str, &'static str) {
+        match self.target.part {
+            _ if self.is_deletion() => ("v1", "DeleteOptions"),
+            Part::Main | Part::Status | Part::Sub(Subresource::Approval) => (version, self.target.kind.kind),
+            Part::Sub(Subresource::Scale) => ("autoscaling/v1", "Scale"),
+            Part::Sub(_) => ("", ""),
+        }
+    }
+
+    /// Whether the body holds options, which may be missing.
+    fn is_deletion(self) -> bool {
+        matches!(self.verb, Verb::Delete | Verb::DeleteCollection)
+    }
+}
+
+/// Reads the document of a server-side apply: YAML, of which JSON is the simplest.
+///
+/// A body that cannot be read is reported later: other faults of the request come first.
+fn apply(body: &Bytes) -> Payload {
+    let parsed = Document::parse(body).or_else(|_| yaml::parse(body));
+    let document = parsed.and_then(|document| match document.value {
+        Value::Object(_) | Value::Null => Ok(document),
+        _ => Err(format!(
+            "error unmarshaling JSON: while decoding JSON: {}",
+            go::cannot_unmarshal(document.form(), "value of type map[string]interface {}")
+        )),
+    });
+    Payload::Apply(document.map(|document| match document.duplicates.as_slice() {
+        [] => document,
+        _ => Document {
+            duplicates: yaml::first_duplicate(body).into_iter().collect(),
+            ..document
+        },
+    }))
+}
+
+/// Reads a patch. One that cannot be read is reported later, too.
+fn patch(style: Patch, body: &Bytes) -> Payload {
+    Payload::Patch(style, Document::parse(body))
+}

@@ -1,0 +1,52 @@
+//! What a kind does to its objects, as functions in its row.
+
+use crate::config::options::ServerOptions;
+use crate::config::release::Profile;
+use crate::machinery::faults::Faults;
+use serde_json::Value;
+
+/// What a kind does to its objects. All run with the whole object.
+pub(crate) struct Hooks {
+    /// Fills in defaults of a decoded object.
+    pub(crate) default: fn(&mut Value),
+    /// What the real server's own type of the kind leaves in an object of which nothing was set.
+    pub(crate) blank: fn(&mut Value),
+    /// Prepares a new object: what the strategy and admission set.
+    pub(crate) create: fn(&mut Value, &Setting<'_>),
+    /// Prepares a changed object; the second is the old one.
+    pub(crate) update: fn(&mut Value, &Value, &Setting<'_>),
+    /// The rules for an object as such.
+    pub(crate) validate: fn(&Value, &mut Faults),
+    /// The rules for a new object only.
+    pub(crate) validate_create: fn(&Value, &mut Faults),
+    /// The rules for a change; the second is the old one.
+    pub(crate) validate_update: fn(&Value, &Value, &mut Faults),
+    /// The rules for a change of the status; the second is the old one.
+    pub(crate) validate_status: fn(&Value, &Value, &mut Faults),
+    /// Warnings about a written object; the second value is the old object, or null.
+    pub(crate) warn: fn(&Value, &Value) -> Vec<String>,
+    /// The rules for a change that not all releases have.
+    pub(crate) validate_update_then: fn(&Value, &Value, Profile, &mut Faults),
+}
+
+/// What hooks may look at.
+pub(crate) struct Setting<'a> {
+    /// The time, as `metadata` writes it.
+    pub(crate) now: &'a str,
+    pub(crate) options: &'a ServerOptions,
+    pub(crate) profile: Profile,
+}
+
+/// Hooks that do nothing.
+pub(crate) const NO_HOOKS: Hooks = Hooks {
+    default: |_| {},
+    blank: |_| {},
+    create: |_, _| {},
+    update: |_, _, _| {},
+    validate: |_, _| {},
+    validate_create: |_, _| {},
+    validate_update: |_, _, _| {},
+    validate_status: |_, _, _| {},
+    warn: |_, _| Vec::new(),
+    validate_update_then: |_, _, _, _| {},
+};

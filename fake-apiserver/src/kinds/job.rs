@@ -1,0 +1,194 @@
+//! Jobs and cron jobs: stored and shown; nothing runs them.
+
+use super::workload::{CONTAINERS, IMAGES, SELECTOR};
+use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, Setting, pod};
+use crate::config::release::Life;
+use crate::kinds::columns::Cell::{At, Labels, Of, Text, TextOr};
+use crate::kinds::columns::{AGE, Cell, NAME, boolean, containers, integer, since, text, wide};
+use crate::machinery::selector::selectable;
+use crate::machinery::{json, metadata};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+const BATCH: Kind = Kind {
+    group: "batch",
+    categories: &["all"],
+    status: true,
+    generation: Generation::FromCreation,
+    ..PLAIN
+};
+
+pub(super) static CRON_JOB: Kind = Kind {
+    kind: "CronJob",
+    plural: "cronjobs",
+    singular: "cronjob",
+    short_names: &["cj"],
+    hooks: Hooks {
+        default: cron_job_default,
+        ..NO_HOOKS
+    },
+    columns: &[
+        NAME,
+        text("Schedule", Text("/spec/schedule")),
+        text("Timezone", TextOr("/spec/timeZone", "<none>")),
+        boolean(
+            "Suspend",
+            Of(|o| {
+                if o["spec"]["suspend"] == true {
+                    "True"
+                } else {
+                    "False"
+                }
+                .into()
+            }),
+        ),
+        integer("Active", Cell::Count("/status/active")),
+        text("Last Schedule", At(last_schedule)),
+        AGE,
+        wide("Containers", Of(|o| containers(cron_containers(o), "name"))),
+        wide("Images", Of(|o| containers(cron_containers(o), "image"))),
+        wide("Selector", Labels("/spec/jobTemplate/spec/selector")),
+    ],
+    life: Life::since(21),
+    ..BATCH
+};
+
+fn cron_job_default(object: &mut Value) {
+    for (name, value) in [
+        ("concurrencyPolicy", json!("Allow")),
+        ("suspend", json!(false)),
+        ("successfulJobsHistoryLimit", json!(3)),
+        ("failedJobsHistoryLimit", json!(1)),
+    ] {
+        json::default_member(&mut object["spec"], name, value);
+    }
+    if let Some(template) = object.pointer_mut("/spec/jobTemplate/spec/template") {
+        pod::template_default(template);
+    }
+}
+
+pub(super) static JOB: Kind = Kind {
+    kind: "Job",
+    plural: "jobs",
+    singular: "job",
+    hooks: Hooks {
+        default: job_default,
+        create: job_create,
+        ..NO_HOOKS
+    },
+    selectable: &[selectable("status.successful", &["/status/succeeded"])],
+    columns: &[
+        NAME,
+        text("Status", Of(job_status)),
+        text("Completions", Of(completions)),
+        text("Duration", At(duration)),
+        AGE,
+        CONTAINERS,
+        IMAGES,
+        SELECTOR,
+    ],
+    ..BATCH
+};
+
+fn job_default(object: &mut Value) {
+    let spec = &object["spec"];
+    let once = spec["completions"].is_null() && spec["parallelism"].is_null();
+    if once {
+        json::default_member(&mut object["spec"], "completions", 1);
+    }
+    for (name, value) in [
+        ("parallelism", json!(1)),
+        ("backoffLimit", json!(6)),
+        ("completionMode", json!("NonIndexed")),
+        ("suspend", json!(false)),
+        ("podReplacementPolicy", json!("TerminatingOrFailed")),
+    ] {
+        json::default_member(&mut object["spec"], name, value);
+    }
+    if let Some(template) = object.pointer_mut("/spec/template") {
+        pod::template_default(template);
+    }
+}
+
+/// The label by which a job knows its pods.
+const CONTROLLER: &str = "batch.kubernetes.io/controller-uid";
+
+/// A job's pods get labels that no other job's have, unless the job has `manualSelector`.
+fn job_create(object: &mut Value, _: &Setting<'_>) {
+    if object["spec"]["manualSelector"] == true {
+        return;
+    }
+    json::default_member(&mut object["spec"], "manualSelector", false);
+    let uid = metadata::text(object, "uid").to_owned();
+    let name = metadata::text(object, "name").to_owned();
+    let template = json::member(object, "spec")
+        .entry("template")
+        .or_insert_with(|| json!({}));
+    json::member(template, "metadata");
+    let labels = json::member(&mut template["metadata"], "labels");
+    for (label, value) in [
+        (CONTROLLER, &uid),
+        ("batch.kubernetes.io/job-name", &name),
+        ("controller-uid", &uid),
+        ("job-name", &name),
+    ] {
+        labels.insert(label.to_owned(), value.as_str().into());
+    }
+    let labels = labels.clone();
+    // A job without labels of its own bears those of its pods.
+    if json::pairs(&object["metadata"]["labels"]).next().is_none() {
+        metadata::set(object, "labels", Some(labels.into()));
+    }
+    json::member(&mut object["spec"], "selector");
+    json::member(&mut object["spec"]["selector"], "matchLabels").insert(CONTROLLER.to_owned(), uid.into());
+}
+
+fn last_schedule(cron_job: &Value, now: Timestamp) -> Value {
+    let last = cron_job["status"]["lastScheduleTime"].as_str();
+    last.map_or_else(|| "<none>".into(), |last| since(last, now).into())
+}
+
+fn cron_containers(cron_job: &Value) -> &Value {
+    &cron_job["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
+}
+
+/// Conditions that are shown as the status of a job, the weightiest first.
+const JOB_STATES: [(&str, &str); 6] = [
+    ("Complete", "Complete"),
+    ("Failed", "Failed"),
+    ("", "Terminating"),
+    ("Suspended", "Suspended"),
+    ("FailureTarget", "FailureTarget"),
+    ("SuccessCriteriaMet", "SuccessCriteriaMet"),
+];
+
+fn job_status(job: &Value) -> Value {
+    let is = |wanted: &str| match wanted {
+        "" => metadata::is_deleting(job),
+        wanted => {
+            let mut conditions = json::list(&job["status"]["conditions"]).iter();
+            conditions.any(|one| one["type"] == wanted && one["status"] == "True")
+        }
+    };
+    let state = JOB_STATES.iter().find(|(condition, _)| is(condition));
+    state.map_or("Running", |(_, shown)| shown).into()
+}
+
+fn completions(job: &Value) -> Value {
+    let done = job["status"]["succeeded"].as_i64().unwrap_or_default();
+    let parallel = job["spec"]["parallelism"].as_i64().unwrap_or_default();
+    let text = match job["spec"]["completions"].as_i64() {
+        Some(wanted) => format!("{done}/{wanted}"),
+        None if parallel > 1 => format!("{done}/1 of {parallel}"),
+        None => format!("{done}/1"),
+    };
+    text.into()
+}
+
+fn duration(job: &Value, now: Timestamp) -> Value {
+    let Some(start) = job["status"]["startTime"].as_str() else {
+        return "".into();
+    };
+    let end = job["status"]["completionTime"].as_str();
+    since(start, end.and_then(|end| end.parse().ok()).unwrap_or(now)).into()
+}

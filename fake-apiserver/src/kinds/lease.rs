@@ -1,0 +1,51 @@
+//! Leases of coordination.k8s.io. Coordinated leader election is off, as it is by default.
+
+use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN};
+use crate::kinds::columns::Cell::Text;
+use crate::kinds::columns::{AGE, NAME, text};
+use crate::machinery::faults::Faults;
+use crate::machinery::json;
+use serde_json::Value;
+
+pub(super) static LEASE: Kind = Kind {
+    group: "coordination.k8s.io",
+    kind: "Lease",
+    plural: "leases",
+    singular: "lease",
+    generation: Generation::None,
+    unconditional_update: false,
+    create_on_update: true,
+    hooks: Hooks {
+        create: |lease, _| drop_election(lease),
+        update: |lease, _, _| drop_election(lease),
+        validate: lease_validate,
+        ..NO_HOOKS
+    },
+    columns: &[NAME, text("Holder", Text("/spec/holderIdentity")), AGE],
+    ..PLAIN
+};
+
+/// Drops the fields of coordinated leader election, which is off.
+fn drop_election(lease: &mut Value) {
+    for field in ["preferredHolder", "strategy"] {
+        json::assign(&mut lease["spec"], field, Value::Null);
+    }
+}
+
+fn lease_validate(object: &Value, faults: &mut Faults) {
+    let spec = &object["spec"];
+    if let Some(seconds) = spec["leaseDurationSeconds"].as_i64()
+        && seconds <= 0
+    {
+        faults.invalid("spec.leaseDurationSeconds", seconds, "must be greater than 0");
+    }
+    if let Some(count) = spec["leaseTransitions"].as_i64()
+        && count < 0
+    {
+        faults.invalid(
+            "spec.leaseTransitions",
+            count,
+            "must be greater than or equal to 0",
+        );
+    }
+}

@@ -1,0 +1,95 @@
+//! Namespaces.
+
+use super::row::not_supported;
+use super::{Hooks, Kind, NO_HOOKS, PLAIN, Setting, Subresource};
+use crate::kinds::columns::Cell::Text;
+use crate::kinds::columns::{AGE, NAME, text};
+use crate::machinery::faults::Faults;
+use crate::machinery::selector::selectable;
+use crate::machinery::{json, metadata, names};
+use serde_json::{Value, json};
+
+pub(super) static NAMESPACE: Kind = Kind {
+    kind: "Namespace",
+    plural: "namespaces",
+    singular: "namespace",
+    short_names: &["ns"],
+    namespaced: false,
+    status: true,
+    subresources: &[Subresource::Finalize],
+    name_rule: names::label,
+    deletes_collection: false,
+    returns_deleted: true,
+    end: Some(namespace_end),
+    undeletable: &["default", "kube-public", "kube-system"],
+    hooks: Hooks {
+        default: namespace_default,
+        create: namespace_create,
+        update: namespace_update,
+        validate: namespace_validate,
+        validate_status: namespace_validate_status,
+        ..NO_HOOKS
+    },
+    selectable: &[
+        selectable("status.phase", &["/status/phase"]),
+        selectable("name", &["/metadata/name"]),
+    ],
+    unknown_label: not_supported,
+    columns: &[NAME, text("Status", Text("/status/phase")), AGE],
+    ..PLAIN
+};
+
+fn namespace_default(object: &mut Value) {
+    let name = metadata::text(object, "name").to_owned();
+    if !name.is_empty() {
+        json::member(&mut object["metadata"], "labels")
+            .insert("kubernetes.io/metadata.name".to_owned(), name.into());
+    }
+}
+
+fn namespace_create(object: &mut Value, _: &Setting<'_>) {
+    let mut finalizers = object["spec"]["finalizers"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    if !finalizers.contains(&json!("kubernetes")) {
+        finalizers.push("kubernetes".into());
+    }
+    object["spec"] = json!({"finalizers": finalizers});
+    object["status"] = json!({"phase": "Active"});
+}
+
+fn namespace_end(object: &mut Value) {
+    metadata::set(object, "deletionGracePeriodSeconds", None);
+    object["status"]["phase"] = "Terminating".into();
+}
+
+/// `spec.finalizers` changes through `/finalize` only.
+fn namespace_update(new: &mut Value, old: &Value, _: &Setting<'_>) {
+    new["spec"] = old["spec"].clone();
+}
+
+fn namespace_validate(object: &Value, faults: &mut Faults) {
+    for finalizer in json::texts(&object["spec"]["finalizers"]) {
+        let complaints = names::qualified(finalizer);
+        let is_wrong = !complaints.is_empty();
+        faults.complain("spec.finalizers", finalizer, complaints);
+        if !is_wrong && !finalizer.contains('/') && !["kubernetes", "orphan"].contains(&finalizer) {
+            let text = "name is neither a standard finalizer name nor is it fully qualified";
+            faults.invalid("spec.finalizers", finalizer, text);
+        }
+    }
+}
+
+/// A namespace is terminating when its deletion has begun, and only then.
+fn namespace_validate_status(new: &Value, _: &Value, faults: &mut Faults) {
+    let phase = new["status"]["phase"].as_str().unwrap_or_default();
+    let (only, when) = match metadata::is_deleting(new) {
+        true => ("Terminating", "not empty"),
+        false => ("Active", "empty"),
+    };
+    if phase != only {
+        let text = format!("may only be '{only}' if `deletionTimestamp` is {when}");
+        faults.invalid("status.Phase", phase, &text);
+    }
+}

@@ -1,0 +1,78 @@
+//! The parts of an object that have paths of their own.
+
+/// Which part of an object is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// The object itself.
+    Main,
+    /// Its `/status`.
+    Status,
+    /// A subresource of its own.
+    Sub(Subresource),
+}
+
+/// A subresource with behaviour of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Subresource {
+    /// `certificatesigningrequests/approval`: the conditions that say whether a request is granted.
+    Approval,
+    /// `pods/binding`.
+    Binding,
+    /// `pods/eviction`.
+    Eviction,
+    /// `namespaces/finalize`.
+    Finalize,
+    /// `scale` of workloads, as a `Scale` of autoscaling/v1.
+    Scale,
+    /// `serviceaccounts/token`.
+    Token,
+}
+
+impl Part {
+    pub(crate) fn as_str(self) -> Option<&'static str> {
+        match self {
+            Self::Main => None,
+            Self::Status => Some("status"),
+            Self::Sub(sub) => Some(sub.as_str()),
+        }
+    }
+}
+
+impl Subresource {
+    const ALL: [Self; 6] = [
+        Self::Approval,
+        Self::Binding,
+        Self::Eviction,
+        Self::Finalize,
+        Self::Scale,
+        Self::Token,
+    ];
+
+    /// The subresource of that name.
+    pub(crate) fn find(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|sub| sub.as_str() == name)
+    }
+
+    /// The last segment of its path.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Approval => "approval",
+            Self::Binding => "binding",
+            Self::Finalize => "finalize",
+            Self::Eviction => "eviction",
+            Self::Scale => "scale",
+            Self::Token => "token",
+        }
+    }
+
+    /// Group, version and kind of what is sent to it; none where that is the object itself.
+    pub(crate) fn body(self) -> Option<(&'static str, &'static str, &'static str)> {
+        match self {
+            Self::Approval | Self::Finalize => None,
+            Self::Binding => Some(("", "v1", "Binding")),
+            Self::Eviction => Some(("policy", "v1", "Eviction")),
+            Self::Scale => Some(("autoscaling", "v1", "Scale")),
+            Self::Token => Some(("authentication.k8s.io", "v1", "TokenRequest")),
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Where in a document a field is, as Go's decoder names it.
+//!
+//! Owns which structs of Go hold another one without a name of its own in JSON.
+
+use super::types::Type;
+use crate::machinery::go;
+use serde_json::Value;
+
+/// Fields of a PersistentVolumeSpec that are not those of the PersistentVolumeSource in it.
+const VOLUME_BUT_SOURCE: [&str; 9] = [
+    "accessModes",
+    "capacity",
+    "claimRef",
+    "mountOptions",
+    "nodeAffinity",
+    "persistentVolumeReclaimPolicy",
+    "storageClassName",
+    "volumeAttributesClassName",
+    "volumeMode",
+];
+
+/// Structs of Go that hold another one without a name of its own in JSON; Go's decoder names it all the same.
+const EMBEDDED: [(&[&str], &str, Fields); 5] = [
+    (
+        &["PersistentVolumeSpec"],
+        "PersistentVolumeSource",
+        Fields::AllBut(&VOLUME_BUT_SOURCE),
+    ),
+    (&["Volume"], "VolumeSource", Fields::AllBut(&["name"])),
+    (
+        &["EphemeralContainer"],
+        "EphemeralContainerCommon",
+        Fields::AllBut(&["targetContainerName"]),
+    ),
+    (
+        &["Probe"],
+        "ProbeHandler",
+        Fields::Only(&["exec", "grpc", "httpGet", "tcpSocket"]),
+    ),
+    (
+        &[
+            "ConfigMapEnvSource",
+            "ConfigMapKeySelector",
+            "ConfigMapProjection",
+            "ConfigMapVolumeSource",
+            "SecretEnvSource",
+            "SecretKeySelector",
+            "SecretProjection",
+        ],
+        "LocalObjectReference",
+        Fields::Only(&["name"]),
+    ),
+];
+
+/// Which fields of a struct are those of the one that it holds.
+enum Fields {
+    Only(&'static [&'static str]),
+    AllBut(&'static [&'static str]),
+}
+
+/// Where the walk is. Frames live on the stack, so that nothing is allocated unless there is something to report.
+#[derive(Clone, Copy)]
+pub(super) struct FieldPath<'a> {
+    pub(super) parent: Option<&'a FieldPath<'a>>,
+    pub(super) step: PathStep<'a>,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum PathStep<'a> {
+    Root,
+    Field(&'static Type, &'a str),
+    Key(&'a str),
+    Index(usize),
+}
+
+/// The struct without a name in JSON that has this field.
+fn embedded(of: &Type, field: &str) -> Option<&'static str> {
+    let holds = |fields: &Fields| match fields {
+        Fields::Only(some) => some.contains(&field),
+        Fields::AllBut(some) => !some.contains(&field),
+    };
+    EMBEDDED
+        .iter()
+        .find(|(outer, _, fields)| outer.contains(&of.short_name()) && holds(fields))
+        .map(|(_, name, _)| *name)
+}
+
+impl FieldPath<'_> {
+    pub(super) fn mismatch(&self, value: &Value, wanted: &str) -> String {
+        let found = match value {
+            Value::Null => "null".to_owned(),
+            Value::Bool(_) => "bool".to_owned(),
+            // A number that would fit but for its value is named.
+            Value::Number(n) if wanted.starts_with("int") => format!("number {n}"),
+            Value::Number(_) => "number".to_owned(),
+            Value::String(_) => "string".to_owned(),
+            Value::Array(_) => "array".to_owned(),
+            Value::Object(_) => "object".to_owned(),
+        };
+        let mut names = Vec::new();
+        let mut owner = None;
+        let mut place = Some(self);
+        while let Some(at) = place {
+            if let PathStep::Field(of, name) = at.step {
+                owner.get_or_insert(of);
+                names.push(name);
+                names.extend(embedded(of, name));
+            }
+            place = at.parent;
+        }
+        names.reverse();
+        let into = match owner {
+            None => format!("value of type {wanted}"),
+            Some(owner) => format!(
+                "struct field {}.{} of type {wanted}",
+                owner.short_name(),
+                names.join(".")
+            ),
+        };
+        go::cannot_unmarshal(&found, &into)
+    }
+
+    /// The path as strict decoding reports it, with keys and indices.
+    pub(super) fn strict_path(&self) -> String {
+        let mut path = self.parent.map(FieldPath::strict_path).unwrap_or_default();
+        match self.step {
+            PathStep::Root => {}
+            PathStep::Index(i) => path.push_str(&format!("[{i}]")),
+            PathStep::Field(_, name) | PathStep::Key(name) => {
+                if !path.is_empty() {
+                    path.push('.');
+                }
+                path.push_str(name);
+            }
+        }
+        path
+    }
+}

@@ -1,0 +1,58 @@
+//! Scalars that are checked and brought into their canonical form: quantities, times, bytes, numbers.
+
+use crate::machinery::go;
+use crate::machinery::quantity::{Quantity, QuantityError};
+use base64::Engine;
+use jiff::Timestamp;
+use serde_json::Value;
+
+pub(super) fn is_int32(number: Option<i64>) -> bool {
+    number.is_some_and(|n| i32::try_from(n).is_ok())
+}
+
+pub(super) fn quantity(value: &mut Value) -> Result<(), String> {
+    let text = match &*value {
+        Value::String(text) => text.trim().to_owned(),
+        other => other.to_string(),
+    };
+    let parsed: Quantity = text.parse().map_err(|error: QuantityError| error.to_string())?;
+    *value = parsed.to_string().into();
+    Ok(())
+}
+
+/// A layout of times: how Go writes it, and how its canonical form is written here.
+type Layout = (&'static str, &'static str);
+
+pub(super) const TIME_LAYOUT: Layout = ("2006-01-02T15:04:05Z07:00", "%Y-%m-%dT%H:%M:%SZ");
+
+pub(super) const MICRO_TIME_LAYOUT: Layout = ("2006-01-02T15:04:05.000000Z07:00", "%Y-%m-%dT%H:%M:%S.%6fZ");
+
+/// The canonical form of a time.
+pub(super) fn time(text: &str, (layout, format): Layout) -> Result<String, String> {
+    let refuse = |rest: &str, wanted: &str| {
+        Err(format!(
+            "parsing time {text:?} as {layout:?}: cannot parse {rest:?} as {wanted:?}"
+        ))
+    };
+    let Ok(parsed) = text.parse::<Timestamp>() else {
+        return refuse(text, "2006");
+    };
+    // Where the layout has a fraction, Go insists on one of that many digits.
+    if format == MICRO_TIME_LAYOUT.1 {
+        let rest = text.get(19..).unwrap_or_default();
+        let digits = rest
+            .strip_prefix('.')
+            .unwrap_or_default()
+            .chars()
+            .take_while(char::is_ascii_digit);
+        if digits.count() != 6 {
+            return refuse(rest, ".000000");
+        }
+    }
+    Ok(parsed.strftime(format).to_string())
+}
+
+pub(super) fn bytes(text: &str) -> Result<(), String> {
+    let decoded = base64::engine::general_purpose::STANDARD.decode(text);
+    decoded.map(drop).map_err(|error| go::no_base64(text, &error))
+}

@@ -1,0 +1,93 @@
+//! Which objects of a resource a list or a watch is about.
+
+use super::frames::{Delivered, Frames};
+use super::history::Logged;
+use crate::kinds::Kind;
+use crate::machinery::metadata;
+use crate::machinery::selector::{FieldSelector, LabelSelector};
+use crate::object::{Object, Objects};
+use crate::observe::Change;
+use std::sync::Arc;
+
+/// Which objects of a resource are meant.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Selection {
+    pub(crate) namespace: Option<String>,
+    /// A single name, of the old watch paths.
+    pub(crate) name: Option<String>,
+    pub(crate) labels: LabelSelector,
+    pub(crate) fields: FieldSelector,
+}
+
+impl Selection {
+    pub(crate) fn matches(&self, object: &Object) -> bool {
+        self.is_placed(object) && self.picks(object)
+    }
+
+    /// Like `matches`, for an object of the namespace that is selected.
+    pub(crate) fn matches_within(&self, object: &Object) -> bool {
+        self.is_named(object) && self.picks(object)
+    }
+
+    /// Whether an object is in the place, of many names or one, that is looked at.
+    pub(super) fn is_placed(&self, object: &Object) -> bool {
+        let namespace = self.namespace.as_ref();
+        let is_near =
+            namespace.is_none_or(|namespace| metadata::text(&object.value, "namespace") == namespace);
+        is_near && self.is_named(object)
+    }
+
+    fn is_named(&self, object: &Object) -> bool {
+        let name = self.name.as_ref();
+        name.is_none_or(|name| metadata::text(&object.value, "name") == name)
+    }
+
+    /// Whether the selectors match an object of that place.
+    fn picks(&self, object: &Object) -> bool {
+        self.labels.matches(&object.value) && self.fields.matches(&object.value)
+    }
+
+    /// The only namespace whose objects can match.
+    pub(super) fn only_namespace(&self) -> Option<&str> {
+        let own = self.namespace.as_deref();
+        own.or_else(|| self.fields.only("/metadata/namespace"))
+    }
+
+    /// The only name that objects that match can have.
+    pub(super) fn only_name(&self) -> Option<&str> {
+        let own = self.name.as_deref();
+        own.or_else(|| self.fields.only("/metadata/name"))
+    }
+
+    /// The part of a resource in which all that matches is: often the only object that can.
+    pub(crate) fn narrow(&self, kind: &Kind, objects: Objects) -> Objects {
+        let (namespace, name) = (self.only_namespace(), self.only_name());
+        match name {
+            Some(name) if namespace.is_some() || !kind.namespaced => {
+                let found = objects.get_key_value(kind.key(namespace, name).as_str());
+                found.map_or_else(Objects::new, |(key, object)| {
+                    Objects::unit(key.clone(), object.clone())
+                })
+            }
+            _ => objects,
+        }
+    }
+
+    /// What a watch with this selection sees of a change in its place.
+    pub(super) fn sees(&self, logged: &Logged, frames: Option<&Arc<Frames>>) -> Option<Delivered> {
+        let before = logged.old.as_ref().is_some_and(|old| self.picks(old));
+        let after = logged.change != Change::Deleted && self.picks(&logged.object);
+        let (change, object) = match (before, after) {
+            (false, true) => (Change::Added, logged.object.clone()),
+            (true, true) => (Change::Modified, logged.object.clone()),
+            (true, false) if logged.change == Change::Deleted => (Change::Deleted, logged.object.clone()),
+            (true, false) => (Change::Deleted, logged.left()),
+            (false, false) => return None,
+        };
+        Some(Delivered {
+            change,
+            object,
+            frames: frames.cloned(),
+        })
+    }
+}

@@ -1,0 +1,99 @@
+//! Continue tokens: where a paged list goes on.
+//!
+//! Owns their form, which is the real server's, and the texts for tokens that are spoilt or too old.
+
+use crate::machinery::document::Document;
+use crate::machinery::go;
+use crate::machinery::status::Status;
+use base64::Engine;
+use base64::alphabet::URL_SAFE;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use serde::Serialize;
+
+/// The version that the real server writes into its tokens.
+const TOKEN_VERSION: &str = "meta.k8s.io/v1";
+
+/// As Go reads it: padding and stray bits at the end do not matter.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &URL_SAFE,
+    GeneralPurposeConfig::new()
+        .with_encode_padding(false)
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true),
+);
+
+/// Where a paged list goes on.
+#[derive(Debug, Serialize)]
+pub(super) struct ContinueToken {
+    v: String,
+    /// Revision of the list; -1 to go on in the present state.
+    pub(super) rv: i64,
+    /// The storage key after which the next page begins.
+    pub(super) start: String,
+}
+
+impl ContinueToken {
+    pub(super) fn new(revision: u64, last: &str) -> Self {
+        let rv = i64::try_from(revision).unwrap_or(i64::MAX);
+        Self {
+            v: TOKEN_VERSION.to_owned(),
+            rv,
+            start: last.to_owned(),
+        }
+    }
+
+    pub(super) fn to_text(&self) -> String {
+        BASE64.encode(serde_json::to_vec(self).expect("a token is plain text and a number"))
+    }
+
+    pub(super) fn parse(text: &str) -> Result<Self, Status> {
+        Self::read(text).map_err(|why| {
+            Status::bad_request(format!(
+                "invalid continue token: continue key is not valid: {why}"
+            ))
+        })
+    }
+
+    fn read(text: &str) -> Result<Self, String> {
+        let bytes = BASE64.decode(text).map_err(|error| go::no_base64(text, &error))?;
+        let document = Document::parse(&bytes)?.value;
+        let token = Self {
+            v: document["v"].as_str().unwrap_or_default().to_owned(),
+            rv: document["rv"].as_i64().unwrap_or_default(),
+            start: document["start"].as_str().unwrap_or_default().to_owned(),
+        };
+        let Self { v, rv, start } = &token;
+        if v != TOKEN_VERSION {
+            return Err(format!("server does not recognize this encoded version {v}"));
+        }
+        if *rv == 0 {
+            return Err(format!("incorrect encoded start resourceVersion (version {v})"));
+        }
+        if start.is_empty() {
+            return Err(format!("encoded start key empty (version {v})"));
+        }
+        // A key is a path; it must not lead anywhere else.
+        let rest = start.strip_prefix('/').unwrap_or(start);
+        if rest.split('/').any(|part| ["", ".", ".."].contains(&part)) {
+            return Err(start.clone());
+        }
+        Ok(token)
+    }
+
+    /// 410 for a token whose revision is gone, with one to go on inconsistently.
+    pub(super) fn expired(&self) -> Status {
+        let text = "The provided continue parameter is too old to display a consistent list result. You can start a \
+            new list without the continue parameter, or use the continue token in this response to retrieve the \
+            remainder of the results. Continuing with the provided token results in an inconsistent list - objects \
+            that were created, modified, or deleted between the time the first chunk was returned and now may show \
+            up in the list.";
+        let mut status = Status::expired(text);
+        let onward = Self {
+            v: TOKEN_VERSION.to_owned(),
+            rv: -1,
+            start: self.start.clone(),
+        };
+        status.continue_token = Some(onward.to_text());
+        status
+    }
+}
