@@ -111,19 +111,6 @@ impl Cause {
 }
 
 impl Ended {
-    /// The word that reports use.
-    pub fn word(&self) -> &'static str {
-        match self {
-            Ended::Passed | Ended::Surprising(_) => "pass",
-            Ended::Failed(_) => "fail",
-            Ended::Known(..) => "known-failure",
-            Ended::Flaky(..) => "flaky",
-            Ended::Inconclusive(_) => "inconclusive",
-            Ended::Skipped(_) => "skip",
-            Ended::Broken(_) => "error",
-        }
-    }
-
     /// What went wrong, where something did.
     pub fn explained(&self) -> Option<&Explained> {
         match self {

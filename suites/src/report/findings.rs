@@ -2,35 +2,11 @@
 
 use harness::judge::Finding;
 use harness::manifest::Manifest;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use super::Report;
+use super::{FindingRecord, Report};
 use crate::known::{FINDING, Knowledge, look_up};
 use crate::said::Said;
 use crate::session::CaseResult;
-
-/// One thing that a system did wrong beside the point of the cases.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct FindingRecord {
-    /// The rule that it broke.
-    pub rule: String,
-    /// The role of the system.
-    pub role: String,
-    /// What was wrong.
-    pub text: String,
-    /// How often, over all cases.
-    pub count: u64,
-    /// In how many cases.
-    pub cases: usize,
-    /// The first of these cases, by id.
-    pub first: String,
-    /// When it was first seen in that case, in seconds since the case began.
-    pub seconds: f64,
-    /// The entry of the manifest that excuses it, as file:line:column.
-    pub known: Option<String>,
-}
 
 impl FindingRecord {
     fn new(case: &str, finding: &Finding, manifest: Option<&Manifest>) -> Self {
