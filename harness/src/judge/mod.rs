@@ -18,7 +18,7 @@ use std::time::Duration;
 pub use diagnosis::{Chain, Link};
 pub use findings::{Finding, RULES, Rule, findings};
 pub use monitor::Reason;
-pub use rows::{DiffRow, RowState};
+pub use rows::{DiffRow, RowState, Subject};
 pub(crate) use rows::{Offer, format_offer, row_key};
 
 use crate::cluster_state::ClusterState;

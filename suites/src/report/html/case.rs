@@ -150,7 +150,7 @@ fn rows(rows: &[DiffRow]) -> String {
         };
         out.push_str(&format!(
             "<tr class=\"{class}\"><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{note}</td></tr>\n",
-            xml(&row.subject.join(" ")),
+            xml(&row.subject.cells().join(" ")),
             xml(&row.want),
             xml(&row.got)
         ));
