@@ -30,6 +30,7 @@ use tokio::task::JoinHandle;
 use crate::apiserver::Refused;
 use crate::client_name::HARNESS;
 use crate::cluster_state::ClusterState;
+use crate::fact_sink::{Commits, FactSink};
 use crate::journal::Journal;
 use crate::killer::Killer;
 use crate::plan::{NAMESPACE, Plan};
@@ -66,6 +67,7 @@ pub(crate) struct Cluster {
     controllers: JoinHandle<()>,
     fleet: Fleet,
     journal: Journal,
+    sink: FactSink,
     /// Resources that the harness has written to, and whose watchers may not know yet.
     untold: BTreeSet<String>,
     /// The state as the harness's own actions see it.
@@ -103,9 +105,11 @@ impl Cluster {
             .map_err(io("make a temporary folder"))?;
         let killer = Killer::default();
         let fleet = Fleet::new(systems.clone(), journal.clone(), killer.clone());
-        let api = Api::start(plan, systems, journal, &killer, fleet.has_children()).await?;
+        let sink = FactSink::new(journal.clone(), killer);
+        let commits = sink.commits();
+        let api = Api::start(plan, systems, &sink, fleet.has_children()).await?;
         let observer = CsiObserver {
-            journal: journal.clone(),
+            sink: sink.clone(),
             segments: plan.segments.clone(),
         };
         let external = ExternalDriver::of(plan, systems, observer.clone()).await;
@@ -121,7 +125,7 @@ impl Cluster {
             .map_err(io("start the extenders"))?;
         let local = api.client(HARNESS);
         let has_publisher = plan.roles.contains(&Role::Publisher);
-        let run = controllers::run(journal.clone(), api.client(controllers::CLIENT), !has_publisher);
+        let run = controllers::run(commits, api.client(controllers::CLIENT), !has_publisher);
         let mut cluster = Cluster {
             controllers: tokio::spawn(run),
             api,
@@ -135,6 +139,7 @@ impl Cluster {
             folder,
             fleet,
             journal: journal.clone(),
+            sink,
             untold: BTreeSet::new(),
             state: ClusterState::default(),
             state_seen: 0,
@@ -300,6 +305,17 @@ impl Cluster {
             Api::Fake { api, .. } => Some(api),
             Api::Real { .. } => None,
         }
+    }
+
+    /// From now on nobody judges it: old facts are forgotten when there are more, and systems may do as much as they like.
+    pub(crate) fn keep_at_most(&self, facts: usize) {
+        self.journal.keep_at_most(facts);
+        self.sink.lift_limit();
+    }
+
+    /// The changes of its objects from now on.
+    pub(crate) fn commits(&self) -> Commits {
+        self.sink.commits()
     }
 
     /// The driver's sockets, each with the node that it is on; none: the central one.

@@ -146,6 +146,9 @@ pub struct RequestFact {
     pub message: Option<String>,
     /// resourceVersion of the answer.
     pub revision: Option<u64>,
+    /// Whether it was refused by a fault of the case, and not for what it says.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub injected: bool,
 }
 
 /// How an object changed.

@@ -176,9 +176,7 @@ impl Refreshes {
 fn of_request(release: Option<Release>, request: &RequestFact) -> Option<(&'static str, Role, String)> {
     let role = Role::of_client(&request.client)?;
     let resource = &request.resource;
-    if let (400 | 415 | 422, Some(message)) = (request.code, &request.message)
-        && !message.contains("perturbed")
-    {
+    if let (400 | 415 | 422, Some(message), false) = (request.code, &request.message, request.injected) {
         let text = format!(
             "{} {resource} is refused with {}{}",
             request.verb,
