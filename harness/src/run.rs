@@ -96,7 +96,7 @@ const TICK: Duration = Duration::from_millis(50);
 /// Writes down when the harness does not get its turn in time.
 async fn watch_lag(journal: Journal) {
     /// Every timer of a busy process is late by some milliseconds.
-    const TELLING: Duration = Duration::from_millis(20);
+    const TELLING: Duration = Duration::from_millis(10);
     loop {
         let due = journal.now() + TICK;
         tokio::time::sleep(TICK).await;

@@ -63,6 +63,18 @@ pub enum What {
     Process(ProcessFact),
 }
 
+impl What {
+    /// Whether it shows that something in the cluster moves; polls that change nothing do not.
+    pub(crate) fn is_motion(&self) -> bool {
+        match self {
+            What::Commit(_) | What::Delivery(_) | What::Process(_) => true,
+            What::Request(request) => !matches!(request.verb.as_str(), "get" | "list" | "watch"),
+            What::Call(call) => call.method != "GetCapacity",
+            _ => false,
+        }
+    }
+}
+
 /// Settings of the run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -39,6 +39,8 @@ pub(super) struct Scene {
     news: Vec<News>,
     /// Journal time of the last GetCapacity call.
     pub(super) asked_us: u64,
+    /// Journal time of the last fact that shows that something moves.
+    pub(super) moved_us: u64,
     /// How long the harness was late so far, in sum.
     pub(super) late: Duration,
 }
@@ -56,6 +58,9 @@ struct News {
 impl Scene {
     /// Takes one fact in.
     pub(super) fn apply(&mut self, fact: &Fact) {
+        if fact.what.is_motion() {
+            self.moved_us = fact.at_us;
+        }
         match &fact.what {
             What::Process(process) => {
                 match process.event {

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::journal::BoundKind;
 use crate::plan::resolve;
 use crate::scenario::parse;
 

@@ -107,7 +107,7 @@ impl<'a> Window<'a> {
             Predicate::Count(count) => {
                 let mut chain = Chain::default();
                 let text = format!("{} × {}", count.min, pattern::format(&count.of));
-                let seen = super::format_seen(seen);
+                let seen = super::summary::format_seen(seen);
                 chain.missing(text, format!("{seen}{}", self.otherwise(&count.of)));
                 chain
             }
