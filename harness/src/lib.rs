@@ -29,6 +29,7 @@ mod run;
 mod run_options;
 pub mod scenario;
 pub mod segment;
+pub mod settings;
 pub mod standalone;
 mod start_error;
 pub mod system;

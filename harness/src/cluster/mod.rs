@@ -8,6 +8,7 @@ mod api;
 mod attach;
 mod controllers;
 mod driver;
+mod driver_spec;
 mod endpoint;
 mod extender;
 mod external_driver;
@@ -16,7 +17,6 @@ mod observe;
 mod owner;
 mod quiet;
 mod ready;
-mod settings;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -38,13 +38,14 @@ use crate::record;
 use crate::run_options::RunOptions;
 use crate::scenario::Role;
 use crate::segment::Segment;
+use crate::settings::Settings;
 use crate::start_error::StartError;
-use crate::system::{Access, ChildAccess, Fleet, Settings, Systems};
+use crate::system::{Access, ChildAccess, Fleet, Systems};
 use api::{Api, Client};
+use driver_spec::{cost_factor, driver_spec};
 use endpoint::Endpoint;
 use external_driver::ExternalDriver;
 use observe::CsiObserver;
-use settings::{cost_factor, driver_spec, settings};
 
 /// A running cluster.
 pub(crate) struct Cluster {
@@ -146,7 +147,7 @@ impl Cluster {
             active: Vec::new(),
             settings: Settings {
                 extenders: extenders.settings(),
-                ..settings(plan, refresh)
+                ..plan.settings(refresh)
             },
             _extenders: extenders,
             replicas: plan.publisher.replicas,
