@@ -95,7 +95,7 @@ impl Pace {
             let limit = self.limit(expect, BoundKind::Unasked) + late;
             waits.push((asked + limit, Wait::Unasked(limit)));
         }
-        if !scene.has_decided(view.cluster, &expect.predicate, view.step_started) {
+        if !scene.has_decided_all(view.cluster) {
             let limit = self.limit(expect, BoundKind::Undecided) + late;
             waits.push((moved + limit, Wait::Undecided(limit)));
         }

@@ -1,5 +1,8 @@
 //! The judge over journals written by hand: what has to be seen before silence counts, and what a busy machine excuses.
 
+mod deadline;
+mod monitor;
+
 use serde_json::{Value, json};
 
 use super::*;
