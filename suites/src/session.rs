@@ -19,6 +19,7 @@ use tokio::task::JoinSet;
 
 use crate::known::{Knowledge, look_up};
 use crate::said::Said;
+use crate::shell::quoted;
 use crate::{Catalogue, Turns};
 
 /// How to run the cases.
@@ -376,7 +377,10 @@ fn is_unready(what: &What) -> bool {
 fn lines_about(folder: &Path, outcome: &Outcome) -> Vec<String> {
     let logs = outcome.logs.iter().map(|(client, _)| format!("  {client}.log"));
     vec![
-        format!("judge   cargo xtask judge {}", folder.display()),
+        format!(
+            "judge   cargo xtask judge {}",
+            quoted(&folder.display().to_string())
+        ),
         format!(
             "files   {}/journal.jsonl  scenario.yaml{}",
             folder.display(),

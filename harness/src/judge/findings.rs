@@ -77,6 +77,11 @@ pub const RULES: [Rule; 5] = [
     },
 ];
 
+/// The rule of that name.
+pub fn rule(name: &str) -> Option<&'static Rule> {
+    RULES.iter().find(|rule| rule.name == name)
+}
+
 /// So many calls more than one in each poll interval are nobody's fault: volumes come and go, and failures are retried.
 const CALLS_ALLOWED: u64 = 3;
 /// So many more may come at once.

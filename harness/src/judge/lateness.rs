@@ -17,9 +17,6 @@ const SHARE: u32 = 4;
 /// The same where a bound decided that leaves far more time than anything takes.
 const SHARE_OF_LONG_BOUND: u32 = 2;
 
-/// The same where it leaves no more time than what is expected says. It has been put off for what was late, by more than that.
-const SHARE_OF_BOUND: u32 = 8;
-
 /// Whether the machine was too busy to blame a system for what decided.
 pub(super) fn excuses(facts: &[Fact], failure: &Failure) -> bool {
     let at = |seq: u64| facts.iter().find(|fact| fact.seq == seq);
@@ -41,8 +38,8 @@ pub(super) fn excuses(facts: &[Fact], failure: &Failure) -> bool {
 
 fn share(decided: &What, took: Duration) -> u32 {
     match decided {
-        What::Bound(_) if took < LONGEST => SHARE_OF_BOUND,
-        What::Bound(_) => SHARE_OF_LONG_BOUND,
+        // A shorter one has been put off already for what was late.
+        What::Bound(_) if took >= LONGEST => SHARE_OF_LONG_BOUND,
         What::Process(process) if matches!(process.event, ProcessEvent::NotReady(_)) => SHARE_OF_LONG_BOUND,
         _ => SHARE,
     }

@@ -18,7 +18,7 @@ mod tests;
 use std::time::Duration;
 
 pub use diagnosis::{Chain, Link};
-pub use findings::{Finding, RULES, Rule, findings};
+pub use findings::{Finding, RULES, Rule, findings, rule};
 pub use monitor::Reason;
 pub use rows::{DiffRow, RowState, Subject};
 pub(crate) use rows::{Offer, format_offer, row_key};

@@ -1,6 +1,6 @@
 //! Findings of a run: what a system did wrong beside the point of the cases, once per cause over all cases.
 
-use harness::judge::Finding;
+use harness::judge::{Finding, rule};
 use harness::manifest::Manifest;
 
 use super::{FindingRecord, Report};
@@ -30,6 +30,11 @@ impl FindingRecord {
             seconds: finding.at.as_secs_f64(),
             known,
         }
+    }
+
+    /// What the rule asks for, and where that is said; none: a record of another version names a rule that is not known here.
+    pub fn demand(&self) -> Option<String> {
+        rule(&self.rule).map(|rule| format!("{} ({})", rule.text, rule.source))
     }
 
     /// How often and where, in words.

@@ -34,6 +34,9 @@ pub(super) fn page(report: &Report, limit: usize) -> String {
             finding.extent()
         );
         put(&mut out, &format!("- finding: {}", markdown(&text)));
+        if let Some(demand) = finding.demand() {
+            put(&mut out, &format!("  - demanded: {}", markdown(&demand)));
+        }
     }
     for reason in &report.partial {
         put(&mut out, &format!("- partial: {}", markdown(reason)));

@@ -114,8 +114,14 @@ fn a_machine_that_was_late_puts_it_off_by_four_times_that() {
 }
 
 #[test]
-fn lag_of_an_eighth_of_a_short_bound_leaves_it_undecided() {
-    for (lag, is_undecided) in [(100, false), (160, false), (400, true)] {
+fn lag_that_has_put_a_bound_off_excuses_nothing_until_it_is_half_of_the_time() {
+    for (lag, is_undecided) in [
+        (100, false),
+        (400, false),
+        (2_000, false),
+        (4_000, false),
+        (5_100, true),
+    ] {
         let mut slow = settled(&placement(None));
         slow.lag(lag);
         let (verdict, _) = verdict(slow);
@@ -125,6 +131,22 @@ fn lag_of_an_eighth_of_a_short_bound_leaves_it_undecided() {
             "{lag} ms"
         );
     }
+}
+
+#[test]
+fn lag_while_the_step_was_acted_excuses_as_it_puts_nothing_off() {
+    let pod = json!({"pod": {"name": "app", "claims": [{"class": "fast", "size": "10Gi"}]}});
+    let step =
+        json!({"id": "a", "do": [pod], "expect": [{"objects": [{"resource": "pods"}], "why": "because"}]});
+    let mut story = steps(&json!([step, {"id": "b", "expect": [placement(None)]}]));
+    story.ask(3);
+    assert!(story.is_done_when_quiet());
+    story.tell(json!({"fact": "stepStarted", "step": 1}));
+    story.lag(600);
+    story.tell(json!({"fact": "stepActed", "step": 1}));
+    story.refuse("full");
+    story.ask(3);
+    assert!(matches!(verdict(story).0, Verdict::Inconclusive(_)));
 }
 
 #[test]

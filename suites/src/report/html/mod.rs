@@ -101,11 +101,14 @@ fn about(report: &Report) -> String {
         for finding in &report.findings {
             let known = finding.known.as_ref().map_or("", |_| " (known)");
             out.push_str(&format!(
-                "<li>{} <code>{}</code>: {} <span class=\"quiet\">{}{known}</span></li>\n",
+                "<li>{} <code>{}</code>: {} <span class=\"quiet\">{}{known}{}</span></li>\n",
                 xml(&finding.role),
                 xml(&finding.rule),
                 xml(&finding.text),
-                xml(&finding.extent())
+                xml(&finding.extent()),
+                finding
+                    .demand()
+                    .map_or_else(String::new, |demand| format!("; demanded: {}", xml(&demand)))
             ));
         }
         out.push_str("</ul>\n");
