@@ -89,7 +89,8 @@ impl ClusterState {
         }
     }
 
-    fn commit(&mut self, seq: u64, commit: &CommitFact) {
+    /// Takes one change in. `seq`: the fact that tells of it, for those who ask who decided.
+    pub(crate) fn commit(&mut self, seq: u64, commit: &CommitFact) {
         let key = (commit.namespace.clone(), commit.name.clone());
         if *commit.resource == *"csistoragecapacities" {
             self.note_maker(commit);

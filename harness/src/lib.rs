@@ -3,6 +3,7 @@
 //! Facts flow one way. Everything observable goes into one journal, and verdicts are functions of the plan and the journal alone.
 //! The harness holds no storage policy and knows no system under test: those come from outside, as [`system::Systems`].
 
+mod activity_limit;
 mod apiserver;
 pub mod bytes;
 pub mod capture;
@@ -11,6 +12,7 @@ mod cluster;
 mod cluster_state;
 mod defect;
 mod fact_display;
+mod fact_sink;
 pub mod interposer;
 pub mod journal;
 pub mod judge;
@@ -28,6 +30,7 @@ mod run;
 mod run_options;
 pub mod scenario;
 pub mod segment;
+pub mod settings;
 pub mod standalone;
 mod start_error;
 pub mod system;

@@ -13,38 +13,38 @@ use crate::start_error::StartError;
 use crate::system::Systems;
 use crate::unattended::Unattended;
 
-/// Facts that are kept: the controllers read them at once, and nobody judges.
+/// Facts that are kept: nobody judges them.
 const FACTS: usize = 100_000;
 
 /// A cluster that is up.
 pub struct LiveCluster {
     cluster: Cluster,
-    journal: Journal,
 }
 
 impl LiveCluster {
     /// Starts everything that a plan has before its first step.
     pub async fn start(plan: &Plan, systems: &Systems, refresh: Duration) -> Result<Self, StartError> {
-        let journal = Journal::keeping(FACTS);
+        let journal = Journal::default();
         let options = RunOptions {
             refresh,
             ..RunOptions::default()
         };
         let mut cluster = Cluster::start(plan, systems, &journal, options).await?;
+        cluster.keep_at_most(FACTS);
         for role in &plan.roles {
             cluster.start_role(*role)?;
         }
-        Ok(LiveCluster { cluster, journal })
+        Ok(LiveCluster { cluster })
     }
 
     /// The cluster of a run that has its verdict.
-    pub(crate) fn of(cluster: Cluster, journal: Journal) -> Self {
-        LiveCluster { cluster, journal }
+    pub(crate) fn of(cluster: Cluster) -> Self {
+        LiveCluster { cluster }
     }
 
     /// From now on old facts are forgotten, so that it can stay up for long. The journal of a run is to be stored before.
     pub fn forget_old_facts(&self) {
-        self.journal.keep_at_most(FACTS);
+        self.cluster.keep_at_most(FACTS);
     }
 
     /// Makes the cluster what an edit of its scenario asks for, as far as possible. `plan`: the new one. Returns what was done, each
@@ -64,7 +64,7 @@ impl LiveCluster {
 
     /// What is created from now on and nobody acts upon.
     pub fn unattended(&self) -> Unattended {
-        Unattended::of(self.journal.clone())
+        Unattended::of(self.cluster.commits())
     }
 
     /// Its API server, where it is the one in memory.

@@ -32,14 +32,14 @@ const FORMAT: u32 = 1;
 
 /// Runs a plan to its verdict. An error says that the case could not be run, and nothing about the systems.
 pub async fn run(plan: Arc<Plan>, systems: &Systems, options: RunOptions) -> Result<Outcome, StartError> {
-    let (outcome, standing) = run_and_keep(plan, systems, options).await?;
+    let (outcome, live) = run_and_keep(plan, systems, options).await?;
     // While the files of the case are still there: a system can't be blamed for a full disk.
     let failure = outcome.verdict.failure();
     if let Some(shortage) = failure.and_then(|_| machine::shortage()) {
-        standing.stop().await;
+        live.stop().await;
         return Err(shortage.into());
     }
-    let logs = standing.stop().await;
+    let logs = live.stop().await;
     Ok(Outcome { logs, ..outcome })
 }
 
@@ -76,9 +76,9 @@ pub async fn run_and_keep(
     }
     lag.abort();
     let (verdict, elapsed) = (conductor.judge.verdict(), journal.now());
-    let standing = LiveCluster::of(cluster, journal.clone());
+    let live = LiveCluster::of(cluster);
     if let Err(error) = played {
-        standing.stop().await;
+        live.stop().await;
         return Err(error);
     }
     let outcome = Outcome {
@@ -87,7 +87,7 @@ pub async fn run_and_keep(
         elapsed,
         logs: Vec::new(),
     };
-    Ok((outcome, standing))
+    Ok((outcome, live))
 }
 
 /// How often the harness looks whether it gets its turn in time.
@@ -96,7 +96,7 @@ const TICK: Duration = Duration::from_millis(50);
 /// Writes down when the harness does not get its turn in time.
 async fn watch_lag(journal: Journal) {
     /// Every timer of a busy process is late by some milliseconds.
-    const TELLING: Duration = Duration::from_millis(20);
+    const TELLING: Duration = Duration::from_millis(10);
     loop {
         let due = journal.now() + TICK;
         tokio::time::sleep(TICK).await;

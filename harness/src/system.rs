@@ -5,7 +5,6 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -15,7 +14,8 @@ use tokio_util::sync::CancellationToken;
 use crate::apiserver::RealServer;
 use crate::journal::{Journal, ProcessEvent, ProcessFact, What};
 use crate::killer::Killer;
-use crate::scenario::{Mode, Role, SchedulerSpec};
+use crate::scenario::Role;
+use crate::settings::Settings;
 
 /// An error of any kind, as binaries use it.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -54,113 +54,6 @@ pub struct ChildAccess {
     pub log: PathBuf,
     /// A folder of its own, which is there again when it is started again.
     pub state: PathBuf,
-}
-
-/// Logical settings; a manifest maps them to arguments of a program.
-#[derive(Debug, Clone)]
-pub struct Settings {
-    /// How the publisher is deployed.
-    pub mode: Mode,
-    /// The publisher's poll interval.
-    pub refresh: Duration,
-    /// Publish at all.
-    pub publish: bool,
-    /// Objects are known by their owner instead of by their labels.
-    pub by_owner: bool,
-    /// Tell the driver the names of claim and volume.
-    pub metadata: bool,
-    /// GetCapacity calls per second at most; none: no limit.
-    pub asks_per_second: Option<u32>,
-    /// Hops from the pod to the owner; none: no owner.
-    pub owner_level: Option<u8>,
-    /// Publish for classes with immediate binding.
-    pub immediate: bool,
-    /// Publish zero as an object.
-    pub zero: bool,
-    /// Ask for the selected node's topology only.
-    pub strict_topology: bool,
-    /// How the scheduler is set.
-    pub scheduler: SchedulerSpec,
-    /// The extenders that it is to ask: a JSON list as `KubeSchedulerConfiguration.extenders` has it.
-    pub extenders: Option<String>,
-    /// Remove objects whose figure the driver does not tell any more.
-    pub withdraw: bool,
-    /// There are several instances, of which one leads.
-    pub election: bool,
-    /// Name of the driver; the cleaner has no socket to ask.
-    pub driver: String,
-    /// How long the driver must be absent before the cleaner acts.
-    pub orphan_after: Duration,
-}
-
-impl Settings {
-    /// The settings of a role by the names that manifests use, each with its value and whether a program has that value
-    /// by itself.
-    pub(crate) fn values(&self, role: Role) -> Vec<(&'static str, String, bool)> {
-        let switch = |name, on: bool, usual: bool| (name, on.to_string(), on == usual);
-        let level = self.owner_level.map(|level| level.to_string());
-        let none = || "none".to_owned();
-        match role {
-            Role::Publisher => vec![
-                ("mode", self.mode.as_str().to_owned(), self.mode == Mode::Central),
-                (
-                    "ownerLevel",
-                    level.unwrap_or_else(none),
-                    self.owner_level.is_none(),
-                ),
-                switch("publish", self.publish, true),
-                switch("byOwner", self.by_owner, false),
-                switch("metadata", self.metadata, false),
-                (
-                    "asksPerSecond",
-                    self.asks_per_second.map_or_else(none, |rate| rate.to_string()),
-                    self.asks_per_second.is_none(),
-                ),
-                switch("immediate", self.immediate, false),
-                switch("zero", self.zero, false),
-                switch("strictTopology", self.strict_topology, false),
-                switch("withdraw", self.withdraw, false),
-                switch("election", self.election, false),
-            ],
-            Role::Cleaner => vec![
-                ("driver", self.driver.clone(), false),
-                (
-                    "orphanAfter",
-                    format!("{}ms", self.orphan_after.as_millis()),
-                    false,
-                ),
-            ],
-            Role::Scheduler => {
-                let extenders = self.extenders.clone().unwrap_or_else(none);
-                let extenders = ("extenders", extenders, self.extenders.is_none());
-                self.scheduler.values().into_iter().chain([extenders]).collect()
-            }
-            Role::Driver => Vec::new(),
-        }
-    }
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Settings {
-            publish: true,
-            by_owner: false,
-            metadata: false,
-            asks_per_second: None,
-            mode: Mode::Central,
-            refresh: Duration::from_millis(100),
-            owner_level: None,
-            immediate: false,
-            zero: false,
-            strict_topology: false,
-            scheduler: SchedulerSpec::default(),
-            extenders: None,
-            withdraw: false,
-            election: false,
-            driver: String::new(),
-            orphan_after: Duration::from_millis(200),
-        }
-    }
 }
 
 /// Runs one instance until it is cancelled. An early end, even a good one, is reported as such.

@@ -2,9 +2,8 @@
 //!
 //! Knows which kinds those are. Does not know what makes the cluster, nor who is told.
 
-use std::collections::VecDeque;
-
-use crate::journal::{Change, Journal, What};
+use crate::fact_sink::Commits;
+use crate::journal::Change;
 
 /// Kinds of which controllers make pods, by resource.
 const KINDS: [(&str, &str); 7] = [
@@ -31,40 +30,24 @@ pub fn sentence(resource: &str, namespace: Option<&str>, name: &str) -> Option<S
     ))
 }
 
-/// The objects that a journal tells of, one after the other.
-pub struct Unattended {
-    journal: Journal,
-    /// The fact to be read next.
-    next: u64,
-    waiting: VecDeque<String>,
-}
+/// The objects that are created, one after the other.
+pub struct Unattended(Commits);
 
 impl Unattended {
-    /// From now on.
-    pub(crate) fn of(journal: Journal) -> Self {
-        Unattended {
-            next: journal.len(),
-            journal,
-            waiting: VecDeque::new(),
-        }
+    /// Of these changes.
+    pub(crate) fn of(commits: Commits) -> Self {
+        Unattended(commits)
     }
 
-    /// Waits for the next object that nobody acts upon, and says so.
+    /// Waits for the next object that nobody acts upon, and says so; for ever, when the cluster has ended.
     pub async fn next(&mut self) -> String {
-        loop {
-            if let Some(sentence) = self.waiting.pop_front() {
-                return sentence;
-            }
-            self.journal.grown(self.next).await;
-            for fact in self.journal.since(self.next) {
-                self.next = fact.seq + 1;
-                if let What::Commit(commit) = &fact.what
-                    && commit.change == Change::Added
-                {
-                    let said = sentence(&commit.resource, commit.namespace.as_deref(), &commit.name);
-                    self.waiting.extend(said);
-                }
+        while let Some(commit) = self.0.recv().await {
+            let is_new = commit.change == Change::Added;
+            let said = sentence(&commit.resource, commit.namespace.as_deref(), &commit.name);
+            if let Some(said) = said.filter(|_| is_new) {
+                return said;
             }
         }
+        std::future::pending().await
     }
 }

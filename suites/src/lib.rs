@@ -12,6 +12,7 @@ mod said;
 mod select;
 pub mod selftest;
 mod session;
+mod shell;
 mod turns;
 
 use std::path::{Path, PathBuf};
@@ -28,6 +29,7 @@ pub use measure::{Measured, measure};
 pub use said::Said;
 pub use select::{SelectError, Selection, Shard};
 pub use session::{CaseResult, Cause, Ended, Explained, Session, explain_failure};
+pub use shell::quoted;
 pub use turns::Turns;
 
 /// Where the cases of this repository are: as short as it can be told from where the user stands.

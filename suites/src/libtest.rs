@@ -16,6 +16,7 @@ use harness::system::Systems;
 use libtest_mimic::{Arguments, Failed, Trial};
 
 use crate::Turns;
+use crate::report::CaseVerdict;
 use crate::session::{Ended, Session};
 
 /// Runs or lists the cases as the arguments of the process say.
@@ -65,7 +66,11 @@ fn trial(plan: Plan, session: Arc<Session>) -> Trial {
         match runtime.block_on(session.run_one(plan)).ended {
             Ended::Passed => Ok(()),
             Ended::Broken(error) => Err(fail(&error.to_string())),
-            other => Err(fail(other.explained().map_or(other.word(), |it| &it.text))),
+            other => Err(fail(
+                other
+                    .explained()
+                    .map_or(CaseVerdict::of(&other).as_str(), |it| &it.text),
+            )),
         }
     })
 }

@@ -19,6 +19,7 @@ use tokio::task::JoinSet;
 
 use crate::known::{Knowledge, look_up};
 use crate::said::Said;
+use crate::shell::quoted;
 use crate::{Catalogue, Turns};
 
 /// How to run the cases.
@@ -111,19 +112,6 @@ impl Cause {
 }
 
 impl Ended {
-    /// The word that reports use.
-    pub fn word(&self) -> &'static str {
-        match self {
-            Ended::Passed | Ended::Surprising(_) => "pass",
-            Ended::Failed(_) => "fail",
-            Ended::Known(..) => "known-failure",
-            Ended::Flaky(..) => "flaky",
-            Ended::Inconclusive(_) => "inconclusive",
-            Ended::Skipped(_) => "skip",
-            Ended::Broken(_) => "error",
-        }
-    }
-
     /// What went wrong, where something did.
     pub fn explained(&self) -> Option<&Explained> {
         match self {
@@ -389,7 +377,10 @@ fn is_unready(what: &What) -> bool {
 fn lines_about(folder: &Path, outcome: &Outcome) -> Vec<String> {
     let logs = outcome.logs.iter().map(|(client, _)| format!("  {client}.log"));
     vec![
-        format!("judge   cargo xtask judge {}", folder.display()),
+        format!(
+            "judge   cargo xtask judge {}",
+            quoted(&folder.display().to_string())
+        ),
         format!(
             "files   {}/journal.jsonl  scenario.yaml{}",
             folder.display(),

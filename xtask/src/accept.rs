@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::out::eprintln;
 use jiff::{ToSpan, Zoned};
 use suites::harness::manifest::{Manifest, Sometimes, UNWRITTEN, parse_version};
-use suites::report::Report;
+use suites::report::{CaseVerdict, Report};
 
 use crate::Exit;
 
@@ -55,7 +55,10 @@ impl Accept {
 
     /// Writes an entry for every case that counts against the programs; the error is told already.
     pub(crate) fn write(&self, report: &Report) -> Result<(), Exit> {
-        let failed = report.cases.iter().filter(|case| case.verdict == "fail");
+        let failed = report
+            .cases
+            .iter()
+            .filter(|case| case.verdict == CaseVerdict::Fail);
         let entries: Vec<(String, &str, String)> = failed
             .filter_map(|case| {
                 Some((

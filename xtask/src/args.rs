@@ -41,6 +41,10 @@ pub(crate) struct RunArgs {
     /// Run only part m of n, such as 1/4
     #[arg(long, value_name = "M/N")]
     pub(crate) shard: Option<Shard>,
+    /// What the shards of one run have in common, so that `report merge` joins no others; in GitHub Actions the number of the
+    /// workflow run
+    #[arg(long, value_name = "ID", env = "GITHUB_RUN_ID", hide_env_values = true)]
+    pub(crate) run_id: Option<String>,
     /// Write the reports into that folder, with the runs of the cases that did not pass
     #[arg(long, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,

@@ -13,9 +13,10 @@ use clap::Args;
 use suites::harness::capture::{CaptureError, CaptureOptions, capture};
 
 use crate::Exit;
-use crate::out::{eprintln, print, quoted};
+use crate::out::{eprintln, print};
 use crate::runtime::runtime;
 use crate::snapshot::{self, BoxError, Snapshot};
+use suites::quoted;
 
 /// Arguments of `capture`.
 #[derive(Args)]

@@ -11,10 +11,11 @@ use suites::report::{RECORD, Report};
 
 use crate::args::{ListArgs, SelectArgs};
 use crate::manifest::manifest_for;
-use crate::out::{eprintln, println, quoted};
+use crate::out::{eprintln, println};
 use crate::runtime::runtime;
 use crate::selected::selected;
 use crate::{Exit, apiserver};
+use suites::quoted;
 
 /// One line per case: its id and its title, or what a manifest makes of it.
 pub(crate) fn list(args: &ListArgs) -> Exit {

@@ -62,16 +62,6 @@ pub(crate) fn progress(steps: usize, template: &str) -> ProgressBar {
 
 /// Words of a command in one line, as a shell takes them.
 pub(crate) fn command<'w>(words: impl IntoIterator<Item = &'w String>) -> String {
-    let words: Vec<String> = words.into_iter().map(|word| quoted(word)).collect();
+    let words: Vec<String> = words.into_iter().map(|word| suites::quoted(word)).collect();
     words.join(" ")
-}
-
-/// A word of a command as a shell takes it.
-pub(crate) fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%=:,".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
 }

@@ -87,7 +87,7 @@ fn cleaner_options(access: Access) -> publisher::Options {
 /// A short election, but not so short that a busy machine ends it.
 fn election(access: &Access) -> publisher::LeaderElectionOptions {
     publisher::LeaderElectionOptions {
-        enabled: access.settings.election,
+        enabled: access.settings.publisher.has_election(),
         namespace: Some(access.namespace.clone()),
         lease_duration: Duration::from_secs(4),
         renew_deadline: Duration::from_secs(3),
@@ -98,33 +98,33 @@ fn election(access: &Access) -> publisher::LeaderElectionOptions {
 
 fn publisher_options(access: Access) -> publisher::Options {
     let election = election(&access);
-    let on_capacity_error = match access.settings.withdraw {
+    let on_capacity_error = match access.settings.publisher.withdraw {
         true => publisher::OnCapacityError::Withdraw,
         false => publisher::OnCapacityError::Keep,
     };
     let settings = access.settings;
     publisher::Options {
         csi_address: access.csi_socket.unwrap_or_default(),
-        enable_capacity: settings.publish,
+        enable_capacity: settings.publisher.publish,
         capacity_poll_interval: settings.refresh,
-        capacity_ownerref_level: settings.owner_level.map_or(-1, i32::from),
-        recognize_by: match settings.by_owner {
+        capacity_ownerref_level: settings.publisher.owner_level.map_or(-1, i32::from),
+        recognize_by: match settings.publisher.by_owner {
             true => publisher::RecognizeBy::Owner,
             false => publisher::RecognizeBy::Labels,
         },
-        extra_create_metadata: settings.metadata,
-        capacity_for_immediate_binding: settings.immediate,
-        publish_zero: Some(settings.zero),
+        extra_create_metadata: settings.publisher.metadata,
+        capacity_for_immediate_binding: settings.publisher.immediate,
+        publish_zero: Some(settings.publisher.zero),
         capacity_threads: 4,
         // What limits a program in a cluster only makes cases slow.
         kube_api_capacity_qps: 0.0,
-        get_capacity_qps: Some(settings.asks_per_second.map_or(0.0, f64::from)),
-        get_capacity_burst: settings.asks_per_second.unwrap_or(1),
+        get_capacity_qps: Some(settings.publisher.asks_per_second.map_or(0.0, f64::from)),
+        get_capacity_burst: settings.publisher.asks_per_second.unwrap_or(1),
         unregistration_grace: Some(UNREGISTRATION_GRACE),
         node_deployment_base_delay: Duration::from_millis(20),
         node_deployment_max_delay: Duration::from_millis(200),
         node_deployment: settings.mode == Mode::Distributed,
-        strict_topology: settings.strict_topology,
+        strict_topology: settings.publisher.strict_topology,
         retry_interval_start: RETRY_START,
         retry_interval_max: RETRY_MAX,
         timeout: Duration::from_secs(2),

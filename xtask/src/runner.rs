@@ -61,7 +61,10 @@ pub(crate) fn run_cases(mut request: Run<'_>) -> Exit {
             Err(exit) => return exit,
         },
     };
-    let shards = request.run.shard.map(|shard| ShardsRecord::new(shard, &plans));
+    let shards = request
+        .run
+        .shard
+        .map(|shard| ShardsRecord::new(shard, &plans, request.run.run_id.clone()));
     // Some of the cases say nothing about entries for known failures, which may be there for the others.
     let catalogue = if partial.is_some() { 0 } else { plans.len() };
     if let Some(shard) = request.run.shard {
@@ -125,14 +128,11 @@ pub(crate) fn options(patience: f64, manifest: Option<&Manifest>, defect: Option
 
 /// The report before any case has run.
 fn header(request: &Run<'_>, options: RunOptions, partial: Option<String>, catalogue: usize) -> Report {
-    let mut partial: Vec<String> = partial.into_iter().collect();
-    if let Some(shard) = request.run.shard {
-        partial.push(format!("shard {shard}"));
-    }
+    let mut limits: Vec<String> = partial.into_iter().collect();
     /// With more patience than this, being late is no longer a failure that users would notice.
     const TOO_PATIENT: f64 = 10.0;
     if options.patience > TOO_PATIENT {
-        partial.push(format!("bounds were multiplied by {}", options.patience));
+        limits.push(format!("bounds were multiplied by {}", options.patience));
     }
     Report {
         format: FORMAT,
@@ -147,7 +147,8 @@ fn header(request: &Run<'_>, options: RunOptions, partial: Option<String>, catal
             attempts: request.run.attempts,
             api_server: apiserver::told(request.systems.api_server.as_ref()),
         },
-        partial,
+        partial: Vec::new(),
+        limits,
         shards: None,
         unfinished: Vec::new(),
         findings: Vec::new(),
@@ -224,7 +225,7 @@ async fn run_all(
     let has_ended = |id: &String| report.cases.iter().any(|case| case.id == *id);
     report.unfinished = ids.into_iter().filter(|id| !has_ended(id)).collect();
     let why = cut.as_ref().map(|cut| cut.reason(&report));
-    report.partial.extend(why);
+    report.limits.extend(why);
     report.settle();
     summarize(&report, args.verbose);
     drop(muted);

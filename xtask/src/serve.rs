@@ -13,7 +13,8 @@ use tokio::net::TcpListener;
 
 use crate::Exit;
 use crate::interrupt::Interrupts;
-use crate::out::{eprintln, println, quoted};
+use crate::out::{eprintln, println};
+use suites::quoted;
 
 /// Who the kubeconfig is for.
 const ADMINISTRATOR: &str = "kubernetes-admin";

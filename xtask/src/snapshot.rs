@@ -76,6 +76,7 @@ impl Snapshot {
         if snapshot.nodes.is_empty() {
             gaps.push("no Node objects: are nodes missing in the dump?".to_owned());
         }
+        gaps.extend(self.without_csi_node());
         if self.lacks_capacities() {
             let why = "no CSIStorageCapacity objects, although a CSIDriver has storageCapacity: true: was the dump made with -A?";
             gaps.push(why.to_owned());
@@ -104,6 +105,30 @@ impl Snapshot {
             );
         }
         gaps
+    }
+
+    /// The nodes without a CSINode, in a sentence: every kubelet makes one, and it says which drivers its node has.
+    fn without_csi_node(&self) -> Option<String> {
+        /// Nodes that are named at most.
+        const NAMED: usize = 3;
+        let names = |kind: &'static str| {
+            let of_kind = self.objects.iter().filter(move |object| object["kind"] == kind);
+            of_kind.filter_map(|object| object["metadata"]["name"].as_str())
+        };
+        let known: BTreeSet<&str> = names("CSINode").collect();
+        let lacking: Vec<&str> = names("Node").filter(|node| !known.contains(node)).collect();
+        let named = lacking.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+        match (lacking.len(), known.is_empty()) {
+            (0, _) => None,
+            (_, true) => Some("no CSINode objects: are csinodes missing in the dump?".to_owned()),
+            (count, false) if count > NAMED => Some(format!(
+                "no CSINode objects for {named} and {} other nodes: are csinodes missing in the dump?",
+                count - NAMED
+            )),
+            (_, false) => Some(format!(
+                "no CSINode object for {named}: are csinodes missing in the dump?"
+            )),
+        }
     }
 
     /// Tells on standard error what a dump seems to lack, and how a whole one is made.

@@ -56,6 +56,9 @@ pub(crate) fn summarize(report: &Report, verbose: bool) {
             "finding: {} {}: {}{known}",
             finding.role, finding.rule, finding.text
         );
+        if let Some(demand) = finding.demand() {
+            println!("         must: {demand}");
+        }
         println!("         {}", finding.extent());
     }
     for reason in &report.partial {

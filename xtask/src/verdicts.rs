@@ -1,7 +1,7 @@
 //! The exit code that the verdicts of a run speak for.
 
 use suites::harness::StartError;
-use suites::report::{CaseRecord, Report};
+use suites::report::{CaseRecord, CaseVerdict, Report};
 use suites::{CaseResult, Ended};
 
 use crate::Exit;
@@ -31,19 +31,19 @@ pub(crate) fn exit_of_record(report: &Report) -> Exit {
 
 /// The exit code that these cases speak for.
 pub(crate) fn exit_of_verdicts(cases: &[CaseRecord]) -> Exit {
-    let has = |verdict: &str| cases.iter().any(|case| case.verdict == verdict);
+    let has = |verdict: CaseVerdict| cases.iter().any(|case| case.verdict == verdict);
     if cases.iter().any(CaseRecord::is_bad) {
         return Exit::Failed;
     }
     // A case that could not be run because of its file or of this machine says nothing about a system.
-    if has("error") {
+    if has(CaseVerdict::Error) {
         return Exit::Environment;
     }
-    if cases.iter().all(|case| case.verdict == "skip") {
+    if cases.iter().all(|case| case.verdict == CaseVerdict::Skip) {
         eprintln!("error: every selected case was skipped, so nothing was shown; see `-v` for the reasons");
         return Exit::Nothing;
     }
-    if has("inconclusive") {
+    if has(CaseVerdict::Inconclusive) {
         return Exit::Inconclusive;
     }
     Exit::Passed

@@ -4,11 +4,11 @@
 
 mod program;
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Lines};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::pin::pin;
-use std::process::{Command, Stdio};
+use std::process::{ChildStderr, ChildStdout, Command, Stdio};
 
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::{Namespace, PersistentVolumeClaim, ServiceAccount};
@@ -18,6 +18,7 @@ use kube::runtime::WatchStreamExt;
 use kube::{Api, Client};
 use program::Serving;
 use serde_json::json;
+use tempfile::TempDir;
 
 fn up(args: &[&str], kubeconfig: &Path) -> Serving {
     let place = ["--kubeconfig", kubeconfig.to_str().unwrap()];
@@ -226,6 +227,43 @@ fn a_scenario_that_makes_no_sense_is_refused() {
     }
 }
 
+/// `up FILE`, with both of its outputs line by line.
+struct Up {
+    /// The kubeconfig that it writes.
+    path: PathBuf,
+    file: PathBuf,
+    up: Serving,
+    said: Lines<BufReader<ChildStdout>>,
+    errors: Lines<BufReader<ChildStderr>>,
+}
+
+/// Starts `up` with the scenario of two nodes in a folder.
+fn up_file(folder: &TempDir) -> Up {
+    let (path, file) = (folder.path().join("kubeconfig"), folder.path().join("two.yaml"));
+    std::fs::write(&file, SCENARIO).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_xtask"))
+        .args(["up", file.to_str().unwrap(), "--refresh=50ms", "--kubeconfig"])
+        .arg(&path)
+        .env("NO_COLOR", "1")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let said = BufReader::new(child.stdout.take().unwrap()).lines();
+    let errors = BufReader::new(child.stderr.take().unwrap()).lines();
+    let up = Serving {
+        child,
+        said: Vec::new(),
+    };
+    Up {
+        path,
+        file,
+        up,
+        said,
+        errors,
+    }
+}
+
 /// Waits for a line that begins so, and returns it.
 fn line_of(lines: &mut impl Iterator<Item = std::io::Result<String>>, beginning: &str) -> String {
     lines
@@ -237,22 +275,13 @@ fn line_of(lines: &mut impl Iterator<Item = std::io::Result<String>>, beginning:
 #[test]
 fn an_edit_of_the_file_changes_the_cluster_and_a_broken_one_is_told_and_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let (path, file) = (folder.path().join("kubeconfig"), folder.path().join("two.yaml"));
-    std::fs::write(&file, SCENARIO).unwrap();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_xtask"))
-        .args(["up", file.to_str().unwrap(), "--refresh=50ms", "--kubeconfig"])
-        .arg(&path)
-        .env("NO_COLOR", "1")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut said = BufReader::new(child.stdout.take().unwrap()).lines();
-    let mut errors = BufReader::new(child.stderr.take().unwrap()).lines();
-    let up = Serving {
-        child,
-        said: Vec::new(),
-    };
+    let Up {
+        path,
+        file,
+        up,
+        mut said,
+        mut errors,
+    } = up_file(&folder);
     line_of(&mut said, "ready");
     // A third node, and more storage on the second one.
     let edited = SCENARIO
@@ -306,22 +335,13 @@ async fn create(client: &Client, objects: &[serde_json::Value]) {
 #[test]
 fn claims_are_bound_in_every_namespace_and_what_nobody_acts_upon_is_told() {
     let folder = tempfile::tempdir().unwrap();
-    let (path, file) = (folder.path().join("kubeconfig"), folder.path().join("two.yaml"));
-    std::fs::write(&file, SCENARIO).unwrap();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_xtask"))
-        .args(["up", file.to_str().unwrap(), "--refresh=50ms", "--kubeconfig"])
-        .arg(&path)
-        .env("NO_COLOR", "1")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut said = BufReader::new(child.stdout.take().unwrap()).lines();
-    let mut errors = BufReader::new(child.stderr.take().unwrap()).lines();
-    let up = Serving {
-        child,
-        said: Vec::new(),
-    };
+    let Up {
+        path,
+        up,
+        mut said,
+        mut errors,
+        ..
+    } = up_file(&folder);
     let runs = line_of(&mut said, "runs ");
     assert!(
         runs.contains("publisher, scheduler, and the controllers that create claims"),

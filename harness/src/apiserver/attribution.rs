@@ -13,7 +13,8 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use super::kinds::{CLAIM_PROTECTION, VOLUME_PROTECTION};
-use crate::journal::{Change, CommitFact, Journal, What};
+use crate::fact_sink::FactSink;
+use crate::journal::{Change, CommitFact, What};
 
 /// Who made a change that no write through the proxy explains: the server itself.
 const SERVER: &str = "apiserver";
@@ -71,7 +72,7 @@ pub(super) enum Made {
 
 /// The facts of one case.
 pub(super) struct Attribution {
-    journal: Journal,
+    sink: FactSink,
     state: Mutex<State>,
     /// Counts whatever others may wait for.
     moved: watch::Sender<u64>,
@@ -99,17 +100,17 @@ pub(super) struct OpenWrite<'w> {
 }
 
 impl Attribution {
-    pub(super) fn new(journal: Journal) -> Self {
+    pub(super) fn new(sink: FactSink) -> Self {
         Attribution {
-            journal,
+            sink,
             state: Mutex::default(),
             moved: watch::Sender::new(0),
         }
     }
 
     /// Where facts go.
-    pub(super) fn journal(&self) -> &Journal {
-        &self.journal
+    pub(super) fn sink(&self) -> &FactSink {
+        &self.sink
     }
 
     /// Announces a write; it is open until what it returns is dropped.
@@ -142,7 +143,7 @@ impl Attribution {
         let object = Arc::new(seen.object);
         let before = {
             let mut state = self.state.lock();
-            self.journal.append(What::Commit(CommitFact {
+            self.sink.put(What::Commit(CommitFact {
                 client,
                 change: seen.change,
                 resource: seen.resource.clone(),
@@ -317,6 +318,8 @@ pub(super) fn revision(object: &Value) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::journal::Journal;
+    use crate::killer::Killer;
     use serde_json::json;
 
     fn pod(change: Change, revision: u64) -> Seen {
@@ -336,6 +339,10 @@ mod tests {
         }
     }
 
+    fn attribution(journal: &Journal) -> Attribution {
+        Attribution::new(FactSink::new(journal.clone(), Killer::default()))
+    }
+
     fn authors(journal: &Journal) -> Vec<String> {
         let author = |fact: crate::journal::Fact| match fact.what {
             What::Commit(commit) => Some(commit.client.to_string()),
@@ -346,24 +353,26 @@ mod tests {
 
     #[tokio::test]
     async fn a_change_waits_for_the_write_that_made_it() {
-        let attribution = Arc::new(Attribution::new(Journal::default()));
+        let journal = Journal::default();
+        let attribution = Arc::new(attribution(&journal));
         let write = attribution.announce(&"publisher".into(), touch());
         let seeing = tokio::spawn({
             let attribution = attribution.clone();
             async move { attribution.see(pod(Change::Added, 5)).await }
         });
         tokio::task::yield_now().await;
-        assert!(authors(attribution.journal()).is_empty());
+        assert!(authors(&journal).is_empty());
         write.made(Made::Revision(5));
         drop(write);
         seeing.await.unwrap();
         attribution.seen("pods", 5).await;
-        assert_eq!(authors(attribution.journal()), ["publisher"]);
+        assert_eq!(authors(&journal), ["publisher"]);
     }
 
     #[tokio::test]
     async fn what_nobody_wrote_is_the_servers() {
-        let attribution = Attribution::new(Journal::default());
+        let journal = Journal::default();
+        let attribution = attribution(&journal);
         attribution.see(pod(Change::Added, 5)).await;
         // The same once more, as after a new list, is no change.
         attribution.see(pod(Change::Added, 5)).await;
@@ -374,6 +383,6 @@ mod tests {
         )));
         drop(write);
         attribution.see(pod(Change::Deleted, 6)).await;
-        assert_eq!(authors(attribution.journal()), ["apiserver", "harness"]);
+        assert_eq!(authors(&journal), ["apiserver", "harness"]);
     }
 }

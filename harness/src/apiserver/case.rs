@@ -16,8 +16,7 @@ use super::names::Names;
 use super::random::random;
 use super::upstream::Upstream;
 use super::watch_hub::{News, WatchHub};
-use crate::journal::Journal;
-use crate::killer::Killer;
+use crate::fact_sink::FactSink;
 
 /// What a case has of the server.
 pub(crate) struct Case {
@@ -36,18 +35,12 @@ pub(crate) struct Case {
 
 impl Case {
     /// A case that has not begun to follow its objects.
-    pub(super) fn new(
-        upstream: Upstream,
-        hub: Arc<WatchHub>,
-        names: Names,
-        journal: &Journal,
-        killer: Killer,
-    ) -> Arc<Self> {
+    pub(super) fn new(upstream: Upstream, hub: Arc<WatchHub>, names: Names, sink: &FactSink) -> Arc<Self> {
         Arc::new(Case {
             upstream,
             names,
-            attribution: Attribution::new(journal.clone()),
-            faults: Arc::new(Faults::new(journal.clone(), killer)),
+            attribution: Attribution::new(sink.clone()),
+            faults: Arc::new(Faults::new(sink.clone())),
             hub,
             clients: Mutex::default(),
             busy: watch::Sender::new(0),

@@ -14,13 +14,12 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::journal::{FaultFact, Journal, What};
-use crate::killer::Killer;
+use crate::fact_sink::FactSink;
+use crate::journal::FaultFact;
 
 /// The failures of one case.
 pub(super) struct Faults {
-    journal: Journal,
-    killer: Killer,
+    sink: FactSink,
     state: Mutex<State>,
     /// Counts whatever watches may wait for.
     moved: watch::Sender<u64>,
@@ -52,10 +51,9 @@ pub(super) struct Watched {
 }
 
 impl Faults {
-    pub(super) fn new(journal: Journal, killer: Killer) -> Self {
+    pub(super) fn new(sink: FactSink) -> Self {
         Faults {
-            journal,
-            killer,
+            sink,
             state: Mutex::default(),
             moved: watch::Sender::new(0),
         }
@@ -161,14 +159,12 @@ impl Faults {
     }
 
     fn tell(&self, client: Option<&Arc<str>>, applied: &Applied, of: &str) {
-        // Before it acts, so that nothing follows that the victim would do about it.
-        self.killer.met(applied.rule.0, client);
-        self.journal.append(What::Fault(FaultFact {
+        self.sink.fault(FaultFact {
             rule: applied.rule.0,
             client: client.cloned(),
             what: format!("{}: {of}", applied.effect),
             legal: applied.legal,
-        }));
+        });
     }
 
     fn move_on(&self) {

@@ -54,8 +54,7 @@ pub(crate) use listen::Listening;
 pub use names::{CASE_LABEL, RUN_LABEL};
 pub use upstream::ConnectError;
 
-use crate::journal::Journal;
-use crate::killer::Killer;
+use crate::fact_sink::FactSink;
 use names::Names;
 use random::random;
 use upstream::Upstream;
@@ -123,16 +122,10 @@ impl RealServer {
     }
 
     /// Begins a case: its names, its facts, its faults, and the namespaces that every cluster has.
-    pub(crate) async fn case(&self, journal: &Journal, killer: Killer) -> Result<Arc<Case>, String> {
+    pub(crate) async fn case(&self, sink: &FactSink) -> Result<Arc<Case>, String> {
         let number = self.0.cases.fetch_add(1, Ordering::Relaxed);
         let names = Names::new(&self.0.run, number);
-        let case = Case::new(
-            self.0.upstream.clone(),
-            self.0.hub.clone(),
-            names,
-            journal,
-            killer,
-        );
+        let case = Case::new(self.0.upstream.clone(), self.0.hub.clone(), names, sink);
         follow::start(&case);
         {
             let mut running = self.0.running.lock();

@@ -10,23 +10,52 @@ use super::case::Case;
 use crate::journal::{RequestFact, What};
 use crate::unserved;
 
-/// Writes a request down.
-pub(super) fn note(
-    case: &Case,
-    client: &Arc<str>,
-    verb: Verb,
-    path: &ResourcePath,
+/// What is written down of an answer.
+pub(super) struct Noted<'a> {
     code: u16,
     message: Option<String>,
-    value: &Value,
-) {
+    value: &'a Value,
+    /// Whether a fault of the case made it.
+    injected: bool,
+}
+
+impl<'a> Noted<'a> {
+    /// Of an answer of the server, or of the harness in its place.
+    pub(super) fn of(code: u16, message: Option<String>, value: &'a Value) -> Self {
+        Noted {
+            code,
+            message,
+            value,
+            injected: false,
+        }
+    }
+
+    /// Of a refusal by a fault of the case.
+    pub(super) fn injected(code: u16, message: String) -> Self {
+        Noted {
+            code,
+            message: Some(message),
+            value: &Value::Null,
+            injected: true,
+        }
+    }
+}
+
+/// Writes a request down.
+pub(super) fn note(case: &Case, client: &Arc<str>, verb: Verb, path: &ResourcePath, answer: Noted<'_>) {
+    let Noted {
+        code,
+        message,
+        value,
+        injected,
+    } = answer;
     let made = || value["metadata"]["name"].as_str().map(str::to_owned);
     let name = match (verb, &path.name) {
         (Verb::Create, None) if code < 300 => made(),
         (_, name) => name.clone(),
     };
     let revision = Some(revision(value)).filter(|revision| *revision > 0);
-    case.attribution.journal().append(What::Request(RequestFact {
+    case.attribution.sink().put(What::Request(RequestFact {
         client: client.clone(),
         verb: verb.as_str().to_owned(),
         resource: path.combined(),
@@ -36,5 +65,6 @@ pub(super) fn note(
         code,
         message: unserved::named(path, code, message),
         revision,
+        injected,
     }));
 }

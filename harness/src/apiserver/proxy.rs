@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::case::Case;
 use super::kinds::{followed, is_question};
 use super::message::{ClientRequest, Reply, Wanted, Whole, only_error, passed_on};
-use super::note::note;
+use super::note::{Noted, note};
 use super::outcome::{announce, settle};
 use super::outgoing::request;
 use super::stream;
@@ -33,7 +33,13 @@ pub(super) async fn answer(case: &Arc<Case>, asked: ClientRequest) -> Reply {
         }
         match fate.blow {
             Some(Blow::Refuse(status)) if verb == Verb::Watch && status.code == 410 => {
-                note(case, &asked.client, verb, &path, 200, None, &Value::Null);
+                note(
+                    case,
+                    &asked.client,
+                    verb,
+                    &path,
+                    Noted::of(200, None, &Value::Null),
+                );
                 return Reply::Events(only_error(&status.to_value()));
             }
             Some(Blow::Refuse(status)) => {
@@ -50,9 +56,7 @@ pub(super) async fn answer(case: &Arc<Case>, asked: ClientRequest) -> Reply {
                     &asked.client,
                     verb,
                     &path,
-                    status.code,
-                    Some(status.message),
-                    &Value::Null,
+                    Noted::injected(status.code, status.message),
                 );
                 return Reply::Whole(whole);
             }
@@ -143,9 +147,7 @@ async fn aside(case: &Arc<Case>, asked: ClientRequest) -> Reply {
         &asked.client,
         Verb::Get,
         &path,
-        whole.code,
-        None,
-        &Value::Null,
+        Noted::of(whole.code, None, &Value::Null),
     );
     Reply::Whole(whole)
 }
@@ -178,7 +180,13 @@ async fn exchange(case: &Arc<Case>, wanted: Wanted) -> Whole {
     };
     let value = whole.value();
     let message = (whole.code >= 400).then(|| value["message"].as_str().unwrap_or_default().to_owned());
-    note(case, &asked.client, *verb, path, whole.code, message, &value);
+    note(
+        case,
+        &asked.client,
+        *verb,
+        path,
+        Noted::of(whole.code, message, &value),
+    );
     whole
 }
 

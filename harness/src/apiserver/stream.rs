@@ -12,7 +12,7 @@ use super::attribution::revision;
 use super::case::Case;
 use super::faults::Watched;
 use super::message::{Events, Reply, Wanted, Whole, line, only_error};
-use super::note::note;
+use super::note::{Noted, note};
 use super::outgoing::request;
 use super::upstream::lines;
 use crate::journal::{Change, DeliveryFact, What};
@@ -34,7 +34,13 @@ pub(super) async fn begin(case: &Arc<Case>, wanted: Wanted) -> Reply {
             "Expired",
             "too old resource version: the history was compacted",
         );
-        note(case, &asked.client, *verb, path, 200, None, &Value::Null);
+        note(
+            case,
+            &asked.client,
+            *verb,
+            path,
+            Noted::of(200, None, &Value::Null),
+        );
         return Reply::Events(only_error(&status.value()));
     }
     let request = match request(case, &wanted) {
@@ -50,7 +56,7 @@ pub(super) async fn begin(case: &Arc<Case>, wanted: Wanted) -> Reply {
     }
     let from = asked.parameter("resourceVersion");
     let told = json!({"metadata": {"resourceVersion": from}});
-    note(case, &asked.client, *verb, path, code, None, &told);
+    note(case, &asked.client, *verb, path, Noted::of(code, None, &told));
     let watched = case.faults.begin_watch(&asked.client, path);
     let (sender, receiver) = mpsc::channel(BEHIND);
     let carrier = Carrier {
@@ -80,9 +86,7 @@ async fn refused(
         &wanted.asked.client,
         wanted.verb,
         &wanted.path,
-        code,
-        Some(text("message")),
-        &Value::Null,
+        Noted::of(code, Some(text("message")), &Value::Null),
     );
     Whole::failure(code, &text("reason"), &text("message"))
 }
@@ -148,16 +152,13 @@ impl Carrier {
         let revision = revision(object);
         self.case.attribution.seen(&self.path.resource, revision).await;
         let text = |field: &str| object["metadata"][field].as_str().map(str::to_owned);
-        self.case
-            .attribution
-            .journal()
-            .append(What::Delivery(DeliveryFact {
-                client: self.client.clone(),
-                change,
-                resource: self.path.resource.as_str().into(),
-                namespace: text("namespace"),
-                name: text("name").unwrap_or_default(),
-                revision,
-            }));
+        self.case.attribution.sink().put(What::Delivery(DeliveryFact {
+            client: self.client.clone(),
+            change,
+            resource: self.path.resource.as_str().into(),
+            namespace: text("namespace"),
+            name: text("name").unwrap_or_default(),
+            revision,
+        }));
     }
 }

@@ -10,8 +10,7 @@ use serde_json::Value;
 
 use super::observe::ApiObserver;
 use crate::apiserver::{Case, Listening, RealServer, Refused, call, finish_create};
-use crate::journal::Journal;
-use crate::killer::Killer;
+use crate::fact_sink::FactSink;
 use crate::plan::Plan;
 use crate::start_error::StartError;
 use crate::system::Systems;
@@ -44,17 +43,13 @@ impl Api {
     pub(super) async fn start(
         plan: &Plan,
         systems: &Systems,
-        journal: &Journal,
-        killer: &Killer,
+        sink: &FactSink,
         with_tls: bool,
     ) -> Result<Self, StartError> {
         let io = |what| move |source| StartError::Io { what, source };
         if let Some(server) = &systems.api_server {
             let server = server.clone();
-            let case = server
-                .case(journal, killer.clone())
-                .await
-                .map_err(StartError::ApiServer)?;
+            let case = server.case(sink).await.map_err(StartError::ApiServer)?;
             let plain = case
                 .listen(false)
                 .await
@@ -82,7 +77,7 @@ impl Api {
             removed_versions: with_tls && plan.has_usual_release(),
             ..ServerOptions::default()
         };
-        let observer = ApiObserver(journal.clone(), killer.clone());
+        let observer = ApiObserver(sink.clone());
         let api = ApiServer::new(options, Some(Arc::new(observer)));
         let plain = api.start().await.map_err(io("start the API server"))?;
         let tls = match with_tls {

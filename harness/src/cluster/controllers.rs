@@ -1,7 +1,7 @@
 //! What kube-controller-manager does for this story: claims of generic ephemeral volumes, binding of claims and volumes,
 //! release of volumes, attachments, and, where no publisher runs, provisioning without limits.
 //!
-//! In every namespace: people who use a cluster that stays up have their own. Level-triggered on the journal's commits. Knows no
+//! In every namespace: people who use a cluster that stays up have their own. Level-triggered on the changes of objects. Knows no
 //! capacity and no driver.
 
 use std::future::Future;
@@ -14,7 +14,8 @@ use super::api::Client;
 use super::attach::{attach, detach};
 use crate::apiserver::Refused;
 use crate::cluster_state::ClusterState;
-use crate::journal::{Change, CommitFact, Journal, What};
+use crate::fact_sink::Commits;
+use crate::journal::{Change, CommitFact};
 use crate::pod::class_of;
 
 /// Client name of the controllers.
@@ -32,22 +33,15 @@ const CLAIMS: &str = "persistentvolumeclaims";
 const VOLUMES: &str = "persistentvolumes";
 
 /// Runs until it is dropped.
-pub(super) async fn run(journal: Journal, client: Client, provision: bool) {
+pub(super) async fn run(mut commits: Commits, client: Client, provision: bool) {
     let mut controllers = Controllers {
         cluster: ClusterState::default(),
         client,
         provision,
     };
-    let mut next = 0;
-    loop {
-        for fact in journal.since(next) {
-            next = fact.seq + 1;
-            controllers.cluster.apply(&fact);
-            if let What::Commit(commit) = &fact.what {
-                controllers.react(commit).await;
-            }
-        }
-        journal.grown(next).await;
+    while let Some(commit) = commits.recv().await {
+        controllers.cluster.commit(0, &commit);
+        controllers.react(&commit).await;
     }
 }
 

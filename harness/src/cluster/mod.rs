@@ -8,6 +8,7 @@ mod api;
 mod attach;
 mod controllers;
 mod driver;
+mod driver_spec;
 mod endpoint;
 mod extender;
 mod external_driver;
@@ -16,7 +17,6 @@ mod observe;
 mod owner;
 mod quiet;
 mod ready;
-mod settings;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -30,6 +30,7 @@ use tokio::task::JoinHandle;
 use crate::apiserver::Refused;
 use crate::client_name::HARNESS;
 use crate::cluster_state::ClusterState;
+use crate::fact_sink::{Commits, FactSink};
 use crate::journal::Journal;
 use crate::killer::Killer;
 use crate::plan::{NAMESPACE, Plan};
@@ -37,13 +38,14 @@ use crate::record;
 use crate::run_options::RunOptions;
 use crate::scenario::Role;
 use crate::segment::Segment;
+use crate::settings::Settings;
 use crate::start_error::StartError;
-use crate::system::{Access, ChildAccess, Fleet, Settings, Systems};
+use crate::system::{Access, ChildAccess, Fleet, Systems};
 use api::{Api, Client};
+use driver_spec::{cost_factor, driver_spec};
 use endpoint::Endpoint;
 use external_driver::ExternalDriver;
 use observe::CsiObserver;
-use settings::{cost_factor, driver_spec, settings};
 
 /// A running cluster.
 pub(crate) struct Cluster {
@@ -66,6 +68,7 @@ pub(crate) struct Cluster {
     controllers: JoinHandle<()>,
     fleet: Fleet,
     journal: Journal,
+    sink: FactSink,
     /// Resources that the harness has written to, and whose watchers may not know yet.
     untold: BTreeSet<String>,
     /// The state as the harness's own actions see it.
@@ -103,9 +106,11 @@ impl Cluster {
             .map_err(io("make a temporary folder"))?;
         let killer = Killer::default();
         let fleet = Fleet::new(systems.clone(), journal.clone(), killer.clone());
-        let api = Api::start(plan, systems, journal, &killer, fleet.has_children()).await?;
+        let sink = FactSink::new(journal.clone(), killer);
+        let commits = sink.commits();
+        let api = Api::start(plan, systems, &sink, fleet.has_children()).await?;
         let observer = CsiObserver {
-            journal: journal.clone(),
+            sink: sink.clone(),
             segments: plan.segments.clone(),
         };
         let external = ExternalDriver::of(plan, systems, observer.clone()).await;
@@ -121,7 +126,7 @@ impl Cluster {
             .map_err(io("start the extenders"))?;
         let local = api.client(HARNESS);
         let has_publisher = plan.roles.contains(&Role::Publisher);
-        let run = controllers::run(journal.clone(), api.client(controllers::CLIENT), !has_publisher);
+        let run = controllers::run(commits, api.client(controllers::CLIENT), !has_publisher);
         let mut cluster = Cluster {
             controllers: tokio::spawn(run),
             api,
@@ -135,13 +140,14 @@ impl Cluster {
             folder,
             fleet,
             journal: journal.clone(),
+            sink,
             untold: BTreeSet::new(),
             state: ClusterState::default(),
             state_seen: 0,
             active: Vec::new(),
             settings: Settings {
                 extenders: extenders.settings(),
-                ..settings(plan, refresh)
+                ..plan.settings(refresh)
             },
             _extenders: extenders,
             replicas: plan.publisher.replicas,
@@ -300,6 +306,17 @@ impl Cluster {
             Api::Fake { api, .. } => Some(api),
             Api::Real { .. } => None,
         }
+    }
+
+    /// From now on nobody judges it: old facts are forgotten when there are more, and systems may do as much as they like.
+    pub(crate) fn keep_at_most(&self, facts: usize) {
+        self.journal.keep_at_most(facts);
+        self.sink.lift_limit();
+    }
+
+    /// The changes of its objects from now on.
+    pub(crate) fn commits(&self) -> Commits {
+        self.sink.commits()
     }
 
     /// The driver's sockets, each with the node that it is on; none: the central one.

@@ -5,16 +5,18 @@ use std::sync::Arc;
 use fake_apiserver as api;
 use fake_csi as csi;
 
+use crate::fact_sink::FactSink;
 use crate::journal::{
-    CallDetails, CallFact, Change, CommitFact, DeliveryFact, FaultFact, Journal, PlacedVolume, RequestFact,
-    What,
+    CallDetails, CallFact, Change, CommitFact, DeliveryFact, FaultFact, PlacedVolume, RequestFact, What,
 };
-use crate::killer::Killer;
 use crate::segment::Segments;
 use crate::unserved;
 
+/// Status.reason of a refusal that a fault of the case makes with a status code for which the API has no reason.
+const INJECTED: &str = "Unknown";
+
 /// Observes the API server.
-pub(super) struct ApiObserver(pub(super) Journal, pub(super) Killer);
+pub(super) struct ApiObserver(pub(super) FactSink);
 
 impl api::Observer for ApiObserver {
     fn observe(&self, event: api::Event) {
@@ -24,16 +26,16 @@ impl api::Observer for ApiObserver {
                 verb,
                 resource,
                 code,
+                reason,
                 message,
                 revision,
                 ..
             } => {
-                self.0.append(What::Request(request(
-                    client,
-                    verb,
-                    resource,
-                    (code, message, revision),
-                )));
+                let injected = reason.as_deref() == Some(INJECTED);
+                self.0.put(What::Request(RequestFact {
+                    injected,
+                    ..request(client, verb, resource, (code, message, revision))
+                }));
             }
             api::Event::Commit {
                 client,
@@ -45,7 +47,7 @@ impl api::Observer for ApiObserver {
                 object,
                 ..
             } => {
-                self.0.append(What::Commit(CommitFact {
+                self.0.put(What::Commit(CommitFact {
                     client,
                     change: translate(change),
                     resource: resource.into(),
@@ -64,7 +66,7 @@ impl api::Observer for ApiObserver {
                 revision,
                 ..
             } => {
-                self.0.append(What::Delivery(DeliveryFact {
+                self.0.put(What::Delivery(DeliveryFact {
                     client,
                     change: translate(change),
                     resource: resource.into(),
@@ -80,13 +82,12 @@ impl api::Observer for ApiObserver {
                 legal,
             } => {
                 let rule = rule.0;
-                self.1.met(rule, client.as_ref());
-                self.0.append(What::Fault(FaultFact {
+                self.0.fault(FaultFact {
                     rule,
                     client,
                     what,
                     legal,
-                }));
+                });
             }
             // The end of a watch decides nothing: whoever watched comes back with a new request.
             api::Event::WatchClosed { .. } => {}
@@ -119,6 +120,7 @@ fn request(
         code,
         message,
         revision,
+        injected: false,
     }
 }
 
@@ -133,7 +135,7 @@ fn translate(change: api::Change) -> Change {
 /// Observes the driver.
 #[derive(Clone)]
 pub(super) struct CsiObserver {
-    pub(super) journal: Journal,
+    pub(super) sink: FactSink,
     pub(super) segments: Segments,
 }
 
@@ -161,7 +163,7 @@ impl csi::Observer for CsiObserver {
             }),
             _ => None,
         };
-        self.journal.append(What::Call(CallFact {
+        self.sink.put(What::Call(CallFact {
             method: event.method.as_str().to_owned(),
             node: event.node,
             segment: event.segment.map(|segment| self.segments.format(&segment)),

@@ -32,7 +32,7 @@ impl Cluster {
             tokio::time::sleep(settle).await;
             // Where this task had to wait for its turn, others may still be waiting for theirs.
             let is_starved = self.journal.now() - began > settle * 2;
-            let moves = |what: &What| is_motion(what) && !(self.api.is_real() && is_refusal(what));
+            let moves = |what: &What| what.is_motion() && !(self.api.is_real() && is_refusal(what));
             if !is_starved && !self.journal.since(from).iter().any(|fact| moves(&fact.what)) {
                 return;
             }
@@ -70,14 +70,4 @@ impl Cluster {
 /// would never be still for long enough.
 fn is_refusal(what: &What) -> bool {
     matches!(what, What::Request(request) if request.code >= 400)
-}
-
-/// Whether a fact shows that the cluster is still moving; polls that change nothing do not.
-fn is_motion(what: &What) -> bool {
-    match what {
-        What::Commit(_) | What::Delivery(_) | What::Process(_) => true,
-        What::Request(request) => !matches!(request.verb.as_str(), "get" | "list" | "watch"),
-        What::Call(call) => call.method != "GetCapacity",
-        _ => false,
-    }
 }

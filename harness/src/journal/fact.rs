@@ -63,6 +63,18 @@ pub enum What {
     Process(ProcessFact),
 }
 
+impl What {
+    /// Whether it shows that something in the cluster moves; polls that change nothing do not.
+    pub(crate) fn is_motion(&self) -> bool {
+        match self {
+            What::Commit(_) | What::Delivery(_) | What::Process(_) => true,
+            What::Request(request) => !matches!(request.verb.as_str(), "get" | "list" | "watch"),
+            What::Call(call) => call.method != "GetCapacity",
+            _ => false,
+        }
+    }
+}
+
 /// Settings of the run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -146,6 +158,9 @@ pub struct RequestFact {
     pub message: Option<String>,
     /// resourceVersion of the answer.
     pub revision: Option<u64>,
+    /// Whether it was refused by a fault of the case, and not for what it says.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub injected: bool,
 }
 
 /// How an object changed.

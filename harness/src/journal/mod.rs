@@ -2,9 +2,8 @@
 //!
 //! The fakes append from inside their critical sections, so that the order of facts is the order of truth. Before a real API server
 //! it is the order of its watches, and answers and deliveries wait for what they tell of. Verdicts are functions of the plan and these
-//! facts alone, and can be taken again from the stored file.
+//! facts alone, and can be taken again from the stored file. What is worth writing down, and who else has to hear of it, is `fact_sink`'s.
 
-mod activity_limit;
 mod fact;
 mod services;
 
@@ -24,8 +23,6 @@ pub use fact::{
 };
 pub use services::{AnswerFact, CallDetails, CallFact, ExtenderFact, PlacedVolume};
 
-use activity_limit::ActivityLimit;
-
 /// An append-only list of facts that wakes whoever waits for more.
 #[derive(Clone)]
 pub struct Journal {
@@ -34,58 +31,41 @@ pub struct Journal {
 
 struct Shared {
     opened: Instant,
-    kept: Mutex<Kept>,
+    facts: Mutex<VecDeque<Fact>>,
     length: watch::Sender<u64>,
     /// Facts that are kept at most.
     limit: AtomicUsize,
 }
 
-#[derive(Default)]
-struct Kept {
-    facts: VecDeque<Fact>,
-    activity: ActivityLimit,
-}
-
 impl Default for Journal {
+    /// A journal that keeps all facts.
     fn default() -> Self {
-        Self::keeping(usize::MAX)
+        Journal {
+            shared: Arc::new(Shared {
+                opened: Instant::now(),
+                facts: Mutex::default(),
+                length: watch::Sender::new(0),
+                limit: AtomicUsize::new(usize::MAX),
+            }),
+        }
     }
 }
 
 impl Journal {
-    /// A journal that forgets its oldest facts when there are more. No verdict can be taken from it.
-    pub(crate) fn keeping(limit: usize) -> Self {
-        Journal {
-            shared: Arc::new(Shared {
-                opened: Instant::now(),
-                kept: Mutex::default(),
-                length: watch::Sender::new(0),
-                limit: AtomicUsize::new(limit),
-            }),
-        }
-    }
-
-    /// From now on it forgets its oldest facts when there are more.
+    /// From now on it forgets its oldest facts when there are more. No verdict can be taken from it any more.
     pub(crate) fn keep_at_most(&self, limit: usize) {
         self.shared.limit.store(limit, Ordering::Relaxed);
     }
 
-    /// Appends one fact; or, where all facts are kept and one system has too many of them, that there are.
+    /// Appends one fact.
     pub fn append(&self, what: What) {
-        let mut kept = self.shared.kept.lock();
+        let mut facts = self.shared.facts.lock();
         let limit = self.shared.limit.load(Ordering::Relaxed);
-        let what = match limit {
-            usize::MAX => kept.activity.admit(what),
-            _ => Some(what),
-        };
-        let Some(what) = what else {
-            return;
-        };
         let seq = *self.shared.length.borrow();
         let at_us = u64::try_from(self.shared.opened.elapsed().as_micros()).unwrap_or(u64::MAX);
-        kept.facts.push_back(Fact { seq, at_us, what });
-        while kept.facts.len() > limit {
-            kept.facts.pop_front();
+        facts.push_back(Fact { seq, at_us, what });
+        while facts.len() > limit {
+            facts.pop_front();
         }
         // Sent under the lock, so that the length never goes back.
         self.shared.length.send_replace(seq + 1);
@@ -103,7 +83,7 @@ impl Journal {
 
     /// A copy of the facts from a place on, as far as they are kept.
     pub fn since(&self, seq: u64) -> Vec<Fact> {
-        let facts = &self.shared.kept.lock().facts;
+        let facts = self.shared.facts.lock();
         let first = facts.front().map_or(0, |fact| fact.seq);
         let skip = usize::try_from(seq.saturating_sub(first)).unwrap_or(usize::MAX);
         facts.iter().skip(skip).cloned().collect()
@@ -129,7 +109,7 @@ impl Journal {
     /// Writes the journal as one JSON object per line.
     pub fn save(&self, path: &Path) -> std::io::Result<()> {
         let mut file = std::io::BufWriter::new(std::fs::File::create(path)?);
-        for fact in &self.shared.kept.lock().facts {
+        for fact in self.shared.facts.lock().iter() {
             serde_json::to_writer(&mut file, fact)?;
             file.write_all(b"\n")?;
         }

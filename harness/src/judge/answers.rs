@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::rows::{DiffRow, Offer, RowState, is_managed, row_key};
+use super::rows::{DiffRow, Offer, RowState, Subject, is_managed, row_key};
 use crate::bytes::format_bytes;
 use crate::cluster_state::ClusterState;
 use crate::journal::AnswerFact;
@@ -56,7 +56,10 @@ fn row(plan: &Plan, cluster: &ClusterState, (name, figure): (&str, &str), wanted
     let want: Vec<String> = wanted.any.iter().map(|it| format(it, &lookup)).collect();
     DiffRow {
         state,
-        subject: vec![name.to_owned(), figure.to_owned()],
+        subject: Subject::Answer {
+            answer: name.to_owned(),
+            figure: figure.to_owned(),
+        },
         want: want.join(" or "),
         got: match (got, answer) {
             (Some(value), _) => format_value(&value),

@@ -77,6 +77,11 @@ pub const RULES: [Rule; 5] = [
     },
 ];
 
+/// The rule of that name.
+pub fn rule(name: &str) -> Option<&'static Rule> {
+    RULES.iter().find(|rule| rule.name == name)
+}
+
 /// So many calls more than one in each poll interval are nobody's fault: volumes come and go, and failures are retried.
 const CALLS_ALLOWED: u64 = 3;
 /// So many more may come at once.
@@ -176,9 +181,7 @@ impl Refreshes {
 fn of_request(release: Option<Release>, request: &RequestFact) -> Option<(&'static str, Role, String)> {
     let role = Role::of_client(&request.client)?;
     let resource = &request.resource;
-    if let (400 | 415 | 422, Some(message)) = (request.code, &request.message)
-        && !message.contains("perturbed")
-    {
+    if let (400 | 415 | 422, Some(message), false) = (request.code, &request.message, request.injected) {
         let text = format!(
             "{} {resource} is refused with {}{}",
             request.verb,

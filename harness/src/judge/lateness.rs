@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use super::Failure;
+use super::deadline::LONGEST;
 use crate::journal::{Fact, ProcessEvent, What};
 
 /// Less than this changes no order of events.
@@ -13,8 +14,8 @@ const NOTICEABLE: Duration = Duration::from_millis(100);
 /// The share of the time, as one in so many, that the harness may be kept waiting.
 const SHARE: u32 = 4;
 
-/// The same where a bound decided, which leaves far more time than anything takes.
-const SHARE_OF_BOUND: u32 = 2;
+/// The same where a bound decided that leaves far more time than anything takes.
+const SHARE_OF_LONG_BOUND: u32 = 2;
 
 /// Whether the machine was too busy to blame a system for what decided.
 pub(super) fn excuses(facts: &[Fact], failure: &Failure) -> bool {
@@ -31,13 +32,15 @@ pub(super) fn excuses(facts: &[Fact], failure: &Failure) -> bool {
         .filter(|fact| fact.seq > first.seq)
         .map(|fact| late_before(fact, decided.at()))
         .sum::<Duration>();
-    late > NOTICEABLE.max(decided.at().saturating_sub(first.at()) / share(&decided.what))
+    let took = decided.at().saturating_sub(first.at());
+    late > NOTICEABLE.max(took / share(&decided.what, took))
 }
 
-fn share(decided: &What) -> u32 {
+fn share(decided: &What, took: Duration) -> u32 {
     match decided {
-        What::Bound(_) => SHARE_OF_BOUND,
-        What::Process(process) if matches!(process.event, ProcessEvent::NotReady(_)) => SHARE_OF_BOUND,
+        // A shorter one has been put off already for what was late.
+        What::Bound(_) if took >= LONGEST => SHARE_OF_LONG_BOUND,
+        What::Process(process) if matches!(process.event, ProcessEvent::NotReady(_)) => SHARE_OF_LONG_BOUND,
         _ => SHARE,
     }
 }

@@ -1,6 +1,7 @@
 //! The judge: from a plan and facts to a verdict. A pure function, run live fact by fact and again over a stored journal.
 
 mod answers;
+mod deadline;
 mod diagnosis;
 mod findings;
 mod lateness;
@@ -10,22 +11,25 @@ mod pattern;
 mod predicate;
 mod rows;
 mod settled;
+mod summary;
 #[cfg(test)]
 mod tests;
 
 use std::time::Duration;
 
 pub use diagnosis::{Chain, Link};
-pub use findings::{Finding, RULES, Rule, findings};
+pub use findings::{Finding, RULES, Rule, findings, rule};
 pub use monitor::Reason;
-pub use rows::{DiffRow, RowState};
+pub use rows::{DiffRow, RowState, Subject};
 pub(crate) use rows::{Offer, format_offer, row_key};
 
 use crate::cluster_state::ClusterState;
-use crate::journal::{BoundFact, BoundKind, Fact, ProcessEvent, What};
-use crate::plan::{Bound, Expect, Plan, Predicate};
+use crate::journal::{BoundFact, Fact, ProcessEvent, What};
+use crate::plan::Plan;
+use deadline::{Acted, Pace, Wait};
 use monitor::{Monitor, Phase, View};
 use settled::Scene;
+use summary::{Passed, summary};
 
 /// What a case came to.
 #[derive(Debug, Clone)]
@@ -87,34 +91,14 @@ pub struct Judge<'p> {
     cluster: ClusterState,
     scene: Scene,
     facts: Vec<Fact>,
-    refresh: Duration,
-    patience: f64,
+    pace: Pace,
     step: usize,
     step_started: u64,
     started_us: u64,
-    acted_us: Option<u64>,
+    acted: Option<Acted>,
     monitors: Vec<Monitor<'p>>,
     failure: Option<Box<Failure>>,
 }
-
-/// However short the refresh: a system needs this long to do anything at all on a busy machine.
-const FLOOR: Duration = Duration::from_secs(10);
-
-/// However short the refresh: a publisher that has asked nothing for this long, and for [`MISSED`] refreshes, is taken not to ask.
-const UNASKED: Duration = Duration::from_secs(1);
-const MISSED: u32 = 10;
-
-/// A scheduler that has not tried a pod again for this long is taken not to try: longer than the back-off of kube-scheduler as its
-/// manifest sets it, and the second that its queue takes to notice the end of one.
-const UNDECIDED: Duration = Duration::from_secs(3);
-
-/// However short the refresh: who has asked nothing for this long while something must hold for some rounds will not.
-const SILENCE: Duration = Duration::from_secs(3);
-
-/// Where the harness was late others were too, so that silence means less: it has to last longer by so many times that, ...
-const SLOWED: u32 = 2;
-/// ... and by so many times itself at the most.
-const SLOWEST: u32 = 2;
 
 impl<'p> Judge<'p> {
     /// For a case that has not begun.
@@ -124,12 +108,14 @@ impl<'p> Judge<'p> {
             cluster: ClusterState::default(),
             scene: Scene::default(),
             facts: Vec::new(),
-            refresh: Duration::ZERO,
-            patience: 1.0,
+            pace: Pace {
+                refresh: Duration::ZERO,
+                patience: 1.0,
+            },
             step: 0,
             step_started: 0,
             started_us: 0,
-            acted_us: None,
+            acted: None,
             monitors: Vec::new(),
             failure: None,
         }
@@ -157,11 +143,19 @@ impl<'p> Judge<'p> {
     fn judge(&mut self, fact: &Fact) {
         match &fact.what {
             What::Begin(begin) => {
-                self.refresh = Duration::from_micros(begin.refresh_us);
-                self.patience = begin.patience;
+                self.pace = Pace {
+                    refresh: Duration::from_micros(begin.refresh_us),
+                    patience: begin.patience,
+                };
             }
             What::StepStarted(mark) => self.start(mark.step, fact),
-            What::StepActed(_) => self.acted_us = Some(fact.at_us),
+            What::StepActed(_) => {
+                self.acted = Some(Acted {
+                    at_us: fact.at_us,
+                    late: self.scene.late,
+                    rounds: self.cluster.rounds().clone(),
+                });
+            }
             What::Bound(reached) => {
                 let reached = *reached;
                 if reached.step == self.step {
@@ -211,7 +205,7 @@ impl<'p> Judge<'p> {
             cluster: &self.cluster,
             scene: &self.scene,
             step_started: self.step_started,
-            refreshes: since.as_secs_f64() / self.refresh.as_secs_f64().max(f64::EPSILON),
+            refreshes: since.as_secs_f64() / self.pace.refresh.as_secs_f64().max(f64::EPSILON),
         }
     }
 
@@ -219,7 +213,7 @@ impl<'p> Judge<'p> {
         self.step = step;
         self.step_started = fact.seq;
         self.started_us = fact.at_us;
-        self.acted_us = None;
+        self.acted = None;
         let expectations = self
             .plan
             .steps
@@ -237,7 +231,7 @@ impl<'p> Judge<'p> {
         if self.failure.is_some() {
             return Progress::Failed;
         }
-        if self.acted_us.is_none() {
+        if self.acted.is_none() {
             return Progress::Running { quiet: false };
         }
         if self.monitors.iter().all(|monitor| monitor.phase == Phase::Met) {
@@ -252,46 +246,14 @@ impl<'p> Judge<'p> {
 
     /// The next moment, in journal time, at which a bound is reached.
     pub fn next_bound(&self) -> Option<(Duration, BoundFact)> {
-        let acted = Duration::from_micros(self.acted_us?);
+        let acted = self.acted.as_ref()?;
         let view = self.view_at(self.started_us);
+        let step = self.step;
         let bounds = self.monitors.iter().enumerate().flat_map(|(expect, monitor)| {
-            let (since, pending) = monitor.pending(view);
-            let late = self.scene.late.saturating_sub(since.late);
-            let waits = pending.into_iter().map(move |bound| {
-                let limit = self.limit(monitor.expect, bound).mul_f64(self.patience);
-                let slowed = match bound {
-                    BoundKind::Hold => Duration::ZERO,
-                    _ => (late * SLOWED).min(limit * SLOWEST),
-                };
-                let from = match bound {
-                    BoundKind::Unasked => since.at_us.max(self.scene.asked_us),
-                    _ => since.at_us,
-                };
-                (Duration::from_micros(from) + limit + slowed, bound)
-            });
-            let within = (monitor.phase == Phase::Waiting).then(|| {
-                let limit = self.limit(monitor.expect, BoundKind::Within);
-                (acted + limit.mul_f64(self.patience), BoundKind::Within)
-            });
-            waits.chain(within).map(move |(at, bound)| {
-                let step = self.step;
-                (at, BoundFact { step, expect, bound })
-            })
+            let bounds = deadline::bounds(self.pace, monitor, acted, view).into_iter();
+            bounds.map(move |(at, bound)| (at, BoundFact { step, expect, bound }))
         });
         bounds.min_by_key(|(at, _)| *at)
-    }
-
-    /// How long an expectation, or what it waits for, may take.
-    fn limit(&self, expect: &Expect, bound: BoundKind) -> Duration {
-        match (bound, expect.hold) {
-            (BoundKind::Within, _) => expect.within.time(self.refresh).max(FLOOR),
-            (BoundKind::Unasked, _) => (self.refresh * MISSED).max(UNASKED),
-            (BoundKind::Undecided, _) => UNDECIDED,
-            (BoundKind::Hold, Some(Bound::Time(time))) => time,
-            // A system that never asks again proves its silence by time.
-            (BoundKind::Hold, Some(rounds)) => (rounds.time(self.refresh) * 3).max(SILENCE),
-            (BoundKind::Hold, None) => Duration::ZERO,
-        }
     }
 
     /// The verdict over all facts so far.
@@ -343,10 +305,20 @@ impl<'p> Judge<'p> {
             from: self.step_started,
         };
         let decided_by = monitor.decided_by.unwrap_or_default();
+        let view = self.view_at(self.started_us);
+        let now = self.facts.last().map_or(Duration::ZERO, Fact::at);
+        let passed = Passed {
+            after: self.acted.as_ref().map_or(Duration::ZERO, |acted| {
+                now.saturating_sub(Duration::from_micros(acted.at_us))
+            }),
+            wait: self.acted.as_ref().map_or(Wait::Said, |acted| {
+                self.pace.within(monitor.expect, acted, view).1
+            }),
+        };
         Failure {
             step: self.step,
             expect: Some(at),
-            summary: summary(monitor, self.refresh, self.patience),
+            summary: summary(monitor, self.pace, passed),
             chain: window.chain(
                 &monitor.expect.predicate,
                 &rows,
@@ -357,86 +329,6 @@ impl<'p> Judge<'p> {
             decided_by,
             step_started: self.step_started,
         }
-    }
-}
-
-fn summary(monitor: &Monitor<'_>, refresh: Duration, patience: f64) -> String {
-    let late = || timed_out(monitor.expect.within, refresh, patience);
-    match (&monitor.phase, &monitor.expect.predicate) {
-        (
-            Phase::Failed(Reason::NoEvidence),
-            Predicate::Never {
-                after: Some(after), ..
-            },
-        ) => {
-            format!(
-                "no evidence: {} was not seen, so the window never opened",
-                pattern::format(after)
-            )
-        }
-        (Phase::Failed(Reason::Violated), Predicate::Never { of, .. }) => {
-            format!("seen, and must not be: {}", pattern::format(of))
-        }
-        (Phase::Failed(Reason::Violated), Predicate::Count(count)) => {
-            let limit = monitor.limit.unwrap_or_default();
-            let seen = format_seen(monitor.seen);
-            format!(
-                "{} was {seen}; at most {limit} allowed",
-                pattern::format(&count.of)
-            )
-        }
-        (Phase::Failed(Reason::Told), _) => "the driver answered something else".to_owned(),
-        (Phase::Failed(Reason::Violated), _) => "not true at every moment of the step".to_owned(),
-        (_, Predicate::Count(count)) => {
-            let seen = format_seen(monitor.seen);
-            format!("{}: {} was {seen}", late(), pattern::format(&count.of))
-        }
-        (_, Predicate::Order(list)) => {
-            format!(
-                "{}: {} of {} events were seen in this order",
-                late(),
-                monitor.seen,
-                list.len()
-            )
-        }
-        _ => late(),
-    }
-}
-
-/// That a bound passed: the time that it came to, and what the case says.
-fn timed_out(within: Bound, refresh: Duration, patience: f64) -> String {
-    let limit = within.time(refresh).max(FLOOR).mul_f64(patience);
-    let mut terms = Vec::new();
-    if !matches!(within, Bound::Time(_)) {
-        terms.push(within.to_string());
-    }
-    if within.time(refresh) < FLOOR {
-        terms.push(format!("at least {}", seconds(FLOOR)));
-    }
-    if patience != 1.0 {
-        terms.push(format!("times a patience of {patience}"));
-    }
-    match terms.is_empty() {
-        true => format!("timed out after {}", seconds(limit)),
-        false => format!("timed out after {} ({})", seconds(limit), terms.join(", ")),
-    }
-}
-
-/// A time as people write it, with its unit.
-fn seconds(time: Duration) -> String {
-    let milliseconds = time.as_millis();
-    match milliseconds % 1000 {
-        0 => format!("{} s", milliseconds / 1000),
-        _ if milliseconds < 1000 => format!("{milliseconds} ms"),
-        _ => format!("{:.1} s", time.as_secs_f64()),
-    }
-}
-
-fn format_seen(number: u64) -> String {
-    match number {
-        0 => "never seen".to_owned(),
-        1 => "seen once".to_owned(),
-        number => format!("seen {number} times"),
     }
 }
 

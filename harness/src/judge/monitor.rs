@@ -54,7 +54,7 @@ pub(super) struct Monitor<'p> {
     /// Whether the window of a negative expectation is open.
     anchored: bool,
     /// Since when it has been true.
-    since: Since,
+    pub(super) since: Since,
 }
 
 /// Since when an expectation has been true, and what has come since.
@@ -172,8 +172,8 @@ impl<'p> Monitor<'p> {
         self.since.undecided || view.scene.has_decided(view.cluster, predicate, view.step_started)
     }
 
-    /// The bounds that end a wait for the systems, with the time since when they run; none for a monitor that waits for itself.
-    pub(super) fn pending(&self, view: View<'_>) -> (&Since, Vec<BoundKind>) {
+    /// The bounds that end a wait for the systems; none for a monitor that waits for itself.
+    pub(super) fn pending(&self, view: View<'_>) -> Vec<BoundKind> {
         let mut pending = Vec::new();
         if self.phase == Phase::Holding {
             let is_negative = self.expect.is_negative();
@@ -181,7 +181,7 @@ impl<'p> Monitor<'p> {
             pending.extend((is_negative && !self.has_asked(view)).then_some(BoundKind::Unasked));
             pending.extend((is_negative && !self.has_decided(view)).then_some(BoundKind::Undecided));
         }
-        (&self.since, pending)
+        pending
     }
 
     /// The bound that the harness reached for this monitor.

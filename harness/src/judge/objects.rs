@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::rows::{DiffRow, RowState};
+use super::rows::{DiffRow, RowState, Subject};
 use crate::cluster_state::ClusterState;
 use crate::plan::Objects;
 
@@ -23,7 +23,7 @@ pub(super) fn selected_names(cluster: &ClusterState, want: &Objects) -> Vec<Stri
 }
 
 /// Which objects an expectation is about, in words.
-pub(super) fn selection(want: &Objects) -> String {
+fn selection(want: &Objects) -> String {
     let mut fields = Vec::new();
     leaves("", &want.having, &mut fields);
     match fields.is_empty() {
@@ -45,10 +45,13 @@ fn leaves(path: &str, value: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// A row for each of them, and one where there are too few or too many.
-pub(super) fn rows(cluster: &ClusterState, want: &Objects) -> Vec<DiffRow> {
+/// `at`: the place of the expectation in its list. A row for each object, and one where there are too few or too many.
+pub(super) fn rows(cluster: &ClusterState, at: usize, want: &Objects) -> Vec<DiffRow> {
     let selected: Vec<_> = selected(cluster, want).collect();
-    let subject = |name: &str| vec![format!("{} {name}", want.resource)];
+    let subject = |name: &str| Subject::Object {
+        resource: want.resource.clone(),
+        name: name.to_owned(),
+    };
     let enough = want
         .count
         .map_or(!selected.is_empty(), |count| selected.len() == count);
@@ -60,7 +63,10 @@ pub(super) fn rows(cluster: &ClusterState, want: &Objects) -> Vec<DiffRow> {
         let (state, got) = (RowState::Missing, selected.len().to_string());
         let subject = match &want.name {
             Some(name) => subject(name),
-            None => vec![selection(want), "(number)".to_owned()],
+            None => Subject::Number {
+                of: at,
+                selection: selection(want),
+            },
         };
         rows.push(DiffRow {
             state,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::objects;
-use super::rows::{DiffRow, Offer, RowState, format_offer, format_row, is_managed, row_key};
+use super::rows::{DiffRow, Offer, RowState, Subject, format_offer, format_row, is_managed, row_key};
 use crate::cluster_state::ClusterState;
 use crate::plan::{Place, Plan, Predicate, Row, Rows, WORKLOADS};
 use crate::scenario::ClaimState;
@@ -24,7 +24,8 @@ pub(super) fn evaluate(plan: &Plan, cluster: &ClusterState, predicate: &Predicat
             .collect(),
         Predicate::Objects(list) => list
             .iter()
-            .flat_map(|want| objects::rows(cluster, want))
+            .enumerate()
+            .flat_map(|(at, want)| objects::rows(cluster, at, want))
             .collect(),
         Predicate::Answers(wanted) => super::answers::rows(plan, cluster, wanted),
         Predicate::Refusal(pods) => pods
@@ -75,7 +76,10 @@ fn capacities(plan: &Plan, cluster: &ClusterState, want: &Rows) -> Vec<DiffRow> 
 
 /// Rows for one class and segment: the first object is compared, each further one is extra.
 fn capacity_rows(key: (String, String), want: Option<&Row>, got: &[Offer]) -> Vec<DiffRow> {
-    let subject = vec![key.0, key.1];
+    let subject = Subject::Capacity {
+        class: key.0,
+        segment: key.1,
+    };
     let row = |state, want: String, got: String| DiffRow {
         state,
         subject: subject.clone(),
@@ -124,13 +128,9 @@ fn placement(cluster: &ClusterState, pod: &str, want: &Place) -> DiffRow {
         (None, Some(_)) => "refused".to_owned(),
         (None, None) => "undecided".to_owned(),
     };
-    let (holds, want) = match want {
-        Place::On(nodes) => (
-            node.as_ref().is_some_and(|node| nodes.contains(node)),
-            nodes.join(" or "),
-        ),
-        Place::Anywhere => (node.is_some(), "any node".to_owned()),
-        Place::Refused => (node.is_none() && refusal.is_some(), "refused".to_owned()),
+    let holds = match want {
+        Place::Refused => node.is_none() && refusal.is_some(),
+        Place::On(_) | Place::Anywhere => node.as_ref().is_some_and(|node| want.allows(node)),
     };
     let state = match (holds, node.is_some()) {
         (true, _) => RowState::Same,
@@ -139,9 +139,18 @@ fn placement(cluster: &ClusterState, pod: &str, want: &Place) -> DiffRow {
     };
     DiffRow {
         state,
-        subject: vec![format!("pod {pod}")],
-        want,
+        subject: Subject::Pod(pod.to_owned()),
+        want: format_place(want),
         got,
+    }
+}
+
+/// Where a pod is wanted, in words.
+pub(super) fn format_place(want: &Place) -> String {
+    match want {
+        Place::On(nodes) => nodes.join(" or "),
+        Place::Anywhere => "any node".to_owned(),
+        Place::Refused => "refused".to_owned(),
     }
 }
 
@@ -159,7 +168,7 @@ fn claim_row(cluster: &ClusterState, name: &str, want: ClaimState) -> DiffRow {
     };
     DiffRow {
         state,
-        subject: vec![format!("claim {name}")],
+        subject: Subject::Claim(name.to_owned()),
         want: format(want),
         got: format(got),
     }
@@ -176,7 +185,7 @@ fn refusal(cluster: &ClusterState, pod: &str, want: &str) -> DiffRow {
     };
     DiffRow {
         state,
-        subject: vec![format!("pod {pod}")],
+        subject: Subject::Pod(pod.to_owned()),
         want: want.to_owned(),
         got,
     }

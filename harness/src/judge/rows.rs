@@ -20,13 +20,64 @@ pub enum RowState {
     Differs,
 }
 
+/// What a row is about.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Subject {
+    /// The published capacity of a storage class at a topology segment.
+    Capacity {
+        /// The storage class.
+        class: String,
+        /// The segment, as cases write it.
+        segment: String,
+    },
+    /// A pod.
+    Pod(String),
+    /// A PersistentVolumeClaim.
+    Claim(String),
+    /// A figure of an answer of the driver.
+    Answer {
+        /// The case's name for the answer.
+        answer: String,
+        /// The figure.
+        figure: String,
+    },
+    /// An object of any kind.
+    Object {
+        /// Plural resource name.
+        resource: String,
+        /// Its name.
+        name: String,
+    },
+    /// How many objects there are of those that an expectation selects.
+    Number {
+        /// Place of the expectation in its list.
+        of: usize,
+        /// The selection in words.
+        selection: String,
+    },
+}
+
+impl Subject {
+    /// The subject as the columns of a table.
+    pub fn cells(&self) -> Vec<String> {
+        match self {
+            Subject::Capacity { class, segment } => vec![class.clone(), segment.clone()],
+            Subject::Pod(name) => vec![format!("pod {name}")],
+            Subject::Claim(name) => vec![format!("claim {name}")],
+            Subject::Answer { answer, figure } => vec![answer.clone(), figure.clone()],
+            Subject::Object { resource, name } => vec![format!("{resource} {name}")],
+            Subject::Number { selection, .. } => vec![selection.clone(), "(number)".to_owned()],
+        }
+    }
+}
+
 /// One row of wanted against got.
 #[derive(Debug, Clone)]
 pub struct DiffRow {
     /// How they compare.
     pub state: RowState,
-    /// What the row is about: class and segment, pod, claim or object.
-    pub subject: Vec<String>,
+    /// What the row is about.
+    pub subject: Subject,
     /// Wanted, in words.
     pub want: String,
     /// Got, in words.

@@ -39,6 +39,8 @@ pub(super) struct Scene {
     news: Vec<News>,
     /// Journal time of the last GetCapacity call.
     pub(super) asked_us: u64,
+    /// Journal time of the last fact that shows that something moves.
+    pub(super) moved_us: u64,
     /// How long the harness was late so far, in sum.
     pub(super) late: Duration,
 }
@@ -56,6 +58,9 @@ struct News {
 impl Scene {
     /// Takes one fact in.
     pub(super) fn apply(&mut self, fact: &Fact) {
+        if fact.what.is_motion() {
+            self.moved_us = fact.at_us;
+        }
         match &fact.what {
             What::Process(process) => {
                 match process.event {
@@ -91,30 +96,41 @@ impl Scene {
         !polls || cluster.rounds().calls_since(before) >= CALLS
     }
 
-    /// Whether the scheduler has decided, knowing what it knows now, about each pod that the expectation speaks of.
+    /// Whether the scheduler has decided, knowing what it knows now, about each pod that the expectation says something negative of.
     pub(super) fn has_decided(
         &self,
         cluster: &ClusterState,
         predicate: &Predicate,
         step_started: u64,
     ) -> bool {
-        if !self.runs(Role::Scheduler) {
-            return true;
-        }
         let subjects = subjects(cluster, predicate);
-        cluster
-            .objects("pods")
-            .filter(|((namespace, _), pod)| namespace.as_deref() == Some(WORKLOADS) && is_undecided(pod))
-            .all(|((_, name), pod)| {
-                let since = match &subjects {
-                    // What was refused in an earlier step was refused for the reasons of that step.
-                    Some(subjects) if subjects.contains(name) => step_started,
-                    Some(_) => return true,
-                    None => 0,
-                };
-                let refused = cluster.refusal(name).map(|refusal| refusal.seq);
-                refused.is_some_and(|at| at >= since && !self.is_news_for(cluster, pod, at))
-            })
+        self.decides_about(cluster, |name| match &subjects {
+            // What was refused in an earlier step was refused for the reasons of that step.
+            Some(subjects) if subjects.contains(name) => Some(step_started),
+            Some(_) => None,
+            None => Some(0),
+        })
+    }
+
+    /// Whether the scheduler has decided, knowing what it knows now, about every pod.
+    pub(super) fn has_decided_all(&self, cluster: &ClusterState) -> bool {
+        self.decides_about(cluster, |_| Some(0))
+    }
+
+    /// `since`: from which fact on a refusal of a pod counts; none: it is not asked for.
+    fn decides_about(&self, cluster: &ClusterState, since: impl Fn(&String) -> Option<u64>) -> bool {
+        let is_waiting =
+            |namespace: Option<&str>, pod: &Value| namespace == Some(WORKLOADS) && is_undecided(pod);
+        !self.runs(Role::Scheduler)
+            || cluster
+                .objects("pods")
+                .filter(|((namespace, _), pod)| is_waiting(namespace.as_deref(), pod))
+                .all(|((_, name), pod)| {
+                    since(name).is_none_or(|since| {
+                        let refused = cluster.refusal(name).map(|refusal| refusal.seq);
+                        refused.is_some_and(|at| at >= since && !self.is_news_for(cluster, pod, at))
+                    })
+                })
     }
 
     /// Whether the scheduler was told something after a fact that could let it place the pod.

@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::template::Template;
 use crate::process_log::{ProcessLog, copy};
 use crate::scenario::Role;
+use crate::settings::{Value, of_role};
 use crate::system::{Access, BoxError};
 
 /// How to start a program.
@@ -165,9 +166,10 @@ impl Program {
         for name in self.files.keys() {
             values.insert(format!("files.{name}"), path(name));
         }
-        for (setting, value, _) in access.settings.values(self.role) {
+        for setting in of_role(self.role) {
+            let value = setting.value(&access.settings).text;
             let value = if value == "none" { "null".to_owned() } else { value };
-            values.insert(format!("settings.{setting}"), value);
+            values.insert(format!("settings.{}", setting.name), value);
         }
         for (name, text) in &self.files {
             std::fs::write(scratch.join(name), text.fill(&values))?;
@@ -177,8 +179,12 @@ impl Program {
 
     fn arguments(&self, access: &Access, values: &BTreeMap<String, String>) -> Result<Vec<String>, BoxError> {
         let mut arguments: Vec<String> = self.arguments.iter().map(|text| text.fill(values)).collect();
-        for (setting, value, is_usual) in access.settings.values(self.role) {
-            let of_setting = self.settings.get(setting);
+        for setting in of_role(self.role) {
+            let Value {
+                text: value,
+                is_usual,
+            } = setting.value(&access.settings);
+            let of_setting = self.settings.get(setting.name);
             let found = of_setting.and_then(|known| known.get(&value).or_else(|| known.get("any")));
             match found {
                 Some(templates) => {
@@ -187,7 +193,11 @@ impl Program {
                     arguments.extend(templates.iter().map(|text| text.fill(&values)));
                 }
                 None if is_usual => {}
-                None => return Err(format!("the manifest does not say how {setting} becomes {value}").into()),
+                None => {
+                    return Err(
+                        format!("the manifest does not say how {} becomes {value}", setting.name).into(),
+                    );
+                }
             }
         }
         Ok(arguments)

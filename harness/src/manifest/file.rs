@@ -16,7 +16,8 @@ use super::template::Template;
 use super::{DriverUnderTest, Manifest, ManifestError};
 use crate::plan;
 use crate::scenario::{ExternalDriver, Role, ScenarioError, Spanned, read};
-use crate::system::{DriverSocket, Settings};
+use crate::settings::of_role;
+use crate::system::DriverSocket;
 use crate::text::text_of;
 
 #[derive(Deserialize)]
@@ -56,23 +57,6 @@ struct RoleFile {
     grace: Option<Spanned<String>>,
 }
 
-/// The settings that feature names stand for, with the value that needs a mapping.
-const MAPPED: [(&str, &str); 13] = [
-    ("publisher.distributed", "mode"),
-    ("publisher.owner", "ownerLevel"),
-    ("publisher.immediate", "immediate"),
-    ("publisher.zero", "zero"),
-    ("publisher.strict-topology", "strictTopology"),
-    ("scheduler.gate", "capacity"),
-    ("scheduler.scoring", "scoring"),
-    ("scheduler.shape", "shape"),
-    ("scheduler.release", "release"),
-    ("scheduler.priority", "priority"),
-    ("scheduler.bug-compatible", "bugCompatible"),
-    ("scheduler.kep-text", "kepText"),
-    ("scheduler.extenders", "extenders"),
-];
-
 /// How long a program may take to end, where the manifest does not say.
 const GRACE: Duration = Duration::from_secs(5);
 
@@ -108,13 +92,18 @@ fn parse(path: &Path, text: &str) -> Result<Manifest, ManifestError> {
             continue;
         }
         let program = reader.program(*role, &spec.value)?;
-        for (feature, setting) in MAPPED {
-            let claimed = file.features.iter().find(|name| name.value == feature);
-            if let Some(name) = claimed.filter(|_| feature.starts_with(role.as_str()))
-                && !program.settings.contains_key(setting)
+        for setting in of_role(*role) {
+            let claimed = file
+                .features
+                .iter()
+                .find(|name| setting.feature() == Some(name.value.as_str()));
+            if let Some(name) = claimed
+                && !program.settings.contains_key(setting.name)
             {
                 let message = format!(
-                    "{feature} is claimed, but nothing says how; add `settings: {{{setting}: …}}` to the {}",
+                    "{} is claimed, but nothing says how; add `settings: {{{}: …}}` to the {}",
+                    name.value,
+                    setting.name,
                     role.as_str()
                 );
                 return Err(reader.error(name, message).into());
@@ -205,11 +194,7 @@ impl Reader<'_> {
     }
 
     fn program(&self, role: Role, file: &RoleFile) -> Result<Program, ManifestError> {
-        let known: Vec<&str> = Settings::default()
-            .values(role)
-            .into_iter()
-            .map(|(name, ..)| name)
-            .collect();
+        let known: Vec<&str> = of_role(role).map(|setting| setting.name).collect();
         let names = names(file, &known);
         let template = |text: &Spanned<String>, with_value: bool| {
             Template::parse(&text.value, &names, with_value).map_err(|message| self.error(text, message))

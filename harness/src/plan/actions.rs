@@ -9,9 +9,10 @@ use super::scope::{Scope, names};
 use super::{Action, Target, WORKLOADS, backend, fault, objects};
 use crate::scenario::{
     ActionSpec, CapacityAction, ClaimSpec, ClassAction, DeleteAction, DriverAction, FaultSpec, MergeSpec,
-    NodeAction, NodeSpec, PodSpec, PoolSpec, ReleaseSpec, SchedulerSpec, Short,
+    NodeAction, NodeSpec, PodSpec, PoolSpec, ReleaseSpec, Role, SchedulerSpec, Short,
 };
 use crate::segment::Segment;
+use crate::settings::{Settings, of_role};
 
 impl Scope<'_> {
     pub(super) fn action(&mut self, spec: &ActionSpec) -> Result<Vec<(Action, String)>, String> {
@@ -254,10 +255,14 @@ impl Scope<'_> {
 
 /// The settings that are not usual, in words.
 fn settings(spec: &SchedulerSpec) -> String {
-    let values = spec.values().into_iter();
-    let unusual = values.filter(|(.., is_usual)| !is_usual);
-    let words: Vec<_> = unusual
-        .map(|(name, value, _)| format!("{name} {value}"))
+    let settings = Settings {
+        scheduler: spec.clone(),
+        ..Settings::default()
+    };
+    let values = of_role(Role::Scheduler).map(|setting| (setting.name, setting.value(&settings)));
+    let words: Vec<_> = values
+        .filter(|(_, value)| !value.is_usual)
+        .map(|(name, value)| format!("{name} {}", value.text))
         .collect();
     match words.as_slice() {
         [] => ", as it is by itself".to_owned(),

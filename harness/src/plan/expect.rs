@@ -108,6 +108,17 @@ pub enum Place {
     Refused,
 }
 
+impl Place {
+    /// Whether a pod that is on that node is where it must be.
+    pub fn allows(&self, node: &str) -> bool {
+        match self {
+            Place::On(nodes) => nodes.iter().any(|wanted| wanted == node),
+            Place::Anywhere => true,
+            Place::Refused => false,
+        }
+    }
+}
+
 /// Objects that must, or must not, be there.
 #[derive(Debug, Clone)]
 pub struct Objects {

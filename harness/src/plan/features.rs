@@ -1,18 +1,29 @@
 //! What a case needs of a system beyond its role. A system that does not claim a feature is not asked to show it.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use super::{Action, Effect, Plan};
 use crate::scenario::{Mode, Role, SchedulerSpec};
+use crate::settings::{Claim, SETTINGS, Settings};
 
 /// Something that not every implementation of a role does.
+#[derive(Clone, Copy)]
 pub struct Feature {
     /// Its name, `<role>.<word>`.
     pub name: &'static str,
     /// What it means to have it, in one sentence.
     pub text: &'static str,
     /// Whether a case needs it because of its settings and steps, whatever the case says itself.
-    needed: fn(&Plan) -> bool,
+    needed: Needed,
+}
+
+/// What a feature is needed for.
+#[derive(Clone, Copy)]
+enum Needed {
+    ByPlan(fn(&Plan) -> bool),
+    /// By a setting of the role.
+    BySettings(Role, fn(&Settings) -> bool),
 }
 
 /// The release since which `storage.k8s.io/v1` has the type.
@@ -20,147 +31,91 @@ const GENERAL: u8 = 24;
 /// The release since which `resource.k8s.io/v1` is there.
 const RESOURCE_CLAIMS: u8 = 34;
 
-/// All features.
-pub const FEATURES: [Feature; 26] = [
+/// Those that are about more than one setting.
+const OTHERS: [Feature; 9] = [
     Feature {
         name: "publisher.central",
         text: "one instance publishes for all nodes",
-        needed: |plan| plays(plan, Role::Publisher) && plan.mode == Mode::Central,
+        needed: Needed::ByPlan(|plan| plays(plan, Role::Publisher) && plan.mode == Mode::Central),
     },
     Feature {
         name: "publisher.distributed",
         text: "an instance on each node publishes for that node",
-        needed: |plan| plays(plan, Role::Publisher) && plan.mode == Mode::Distributed,
+        needed: Needed::ByPlan(|plan| plays(plan, Role::Publisher) && plan.mode == Mode::Distributed),
     },
     Feature {
         name: "publisher.provisioning",
         text: "it provisions volumes for claims, and deletes them",
-        needed: |plan| plays(plan, Role::Publisher) && has_claims(plan),
+        needed: Needed::ByPlan(|plan| plays(plan, Role::Publisher) && has_claims(plan)),
     },
     Feature {
         name: "publisher.reconnect",
         text: "it connects to the driver again when the connection breaks, instead of ending",
-        needed: |plan| plays(plan, Role::Publisher) && actions(plan).any(cuts_connection),
-    },
-    Feature {
-        name: "publisher.owner",
-        text: "its objects are owned by its pod or an owner of that",
-        needed: |plan| plan.publisher.owner_level.is_some(),
-    },
-    Feature {
-        name: "publisher.off",
-        text: "it can be told not to publish, and provisions all the same",
-        needed: |plan| plays(plan, Role::Publisher) && !plan.publisher.publish,
-    },
-    Feature {
-        name: "publisher.by-owner",
-        text: "it can know its objects by their owner instead of by their labels, as external-provisioner 2.0.0 did",
-        needed: |plan| plan.publisher.by_owner,
-    },
-    Feature {
-        name: "publisher.metadata",
-        text: "it can tell the driver the names of claim and volume (--extra-create-metadata)",
-        needed: |plan| plan.publisher.metadata,
-    },
-    Feature {
-        name: "publisher.asking-limit",
-        text: "it can be told how many GetCapacity calls per second it may make",
-        needed: |plan| plan.publisher.asks_per_second.is_some(),
+        needed: Needed::ByPlan(|plan| plays(plan, Role::Publisher) && actions(plan).any(cuts_connection)),
     },
     Feature {
         name: "publisher.sources",
         text: "it makes volumes with secrets, as copies of others, and with volume attributes classes",
-        needed: |_| false,
-    },
-    Feature {
-        name: "publisher.immediate",
-        text: "it can publish for classes with immediate binding",
-        needed: |plan| plan.publisher.immediate,
-    },
-    Feature {
-        name: "publisher.zero",
-        text: "it can publish zero as an object instead of leaving it out",
-        needed: |plan| plan.publisher.zero,
-    },
-    Feature {
-        name: "publisher.strict-topology",
-        text: "it can ask for the selected node's topology only",
-        needed: |plan| plan.publisher.strict_topology,
-    },
-    Feature {
-        name: "publisher.withdraw",
-        text: "it can remove an object whose figure the driver does not tell any more",
-        needed: |plan| plan.publisher.withdraw,
-    },
-    Feature {
-        name: "publisher.election",
-        text: "of several instances of it, one works",
-        needed: |plan| plan.publisher.replicas.is_some(),
+        needed: Needed::ByPlan(|_| false),
     },
     Feature {
         name: "publisher.registration-grace",
         text: "a driver that unregisters for a moment keeps its objects",
-        needed: |_| false,
+        needed: Needed::ByPlan(|_| false),
     },
     Feature {
         name: "publisher.old-releases",
         text: "it works with API servers that serve the type as v1alpha1 or v1beta1, or not at all",
-        needed: |plan| plays(plan, Role::Publisher) && meets_older(plan, GENERAL),
+        needed: Needed::ByPlan(|plan| plays(plan, Role::Publisher) && meets_older(plan, GENERAL)),
     },
     Feature {
         name: "scheduler.old-releases",
         text: "it works with API servers older than 1.34, which lack kinds that a scheduler of today lists",
-        needed: |plan| plays(plan, Role::Scheduler) && meets_older(plan, RESOURCE_CLAIMS),
-    },
-    Feature {
-        name: "scheduler.gate",
-        text: "it can ignore capacity, as with the feature gate CSIStorageCapacity switched off",
-        needed: |plan| schedulers(plan).any(|spec| spec.capacity.is_some()),
-    },
-    Feature {
-        name: "scheduler.scoring",
-        text: "it scores nodes by capacity (KEP-4049)",
-        needed: |plan| schedulers(plan).any(|spec| spec.scoring == Some(true)),
-    },
-    Feature {
-        name: "scheduler.shape",
-        text: "the shape of its score can be set (VolumeBindingArgs.shape)",
-        needed: |plan| schedulers(plan).any(|spec| spec.shape.is_some()),
-    },
-    Feature {
-        name: "scheduler.release",
-        text: "it can be like another Kubernetes release",
-        needed: |plan| schedulers(plan).any(|spec| spec.release.is_some()),
-    },
-    Feature {
-        name: "scheduler.priority",
-        text: "it has the feature gate VolumeCapacityPriority of 1.21 to 1.32 (KEP-1845)",
-        needed: |plan| schedulers(plan).any(|spec| spec.priority.is_some()),
-    },
-    Feature {
-        name: "scheduler.bug-compatible",
-        text: "it can be told to deviate as upstream does, and is right otherwise",
-        needed: |plan| schedulers(plan).any(|spec| !spec.bug_compatible.is_empty()),
+        needed: Needed::ByPlan(|plan| plays(plan, Role::Scheduler) && meets_older(plan, RESOURCE_CLAIMS)),
     },
     Feature {
         name: "scheduler.extenders",
         text: "it asks extenders (KubeSchedulerConfiguration.extenders)",
-        needed: |plan| plays(plan, Role::Scheduler) && !plan.extenders.is_empty(),
-    },
-    Feature {
-        name: "scheduler.kep-text",
-        text: "it can add up capacities in scores, as the text of KEP-4049 has it",
-        needed: |plan| schedulers(plan).any(|spec| spec.kep_text),
+        needed: Needed::ByPlan(|plan| plays(plan, Role::Scheduler) && !plan.extenders.is_empty()),
     },
 ];
 
+/// All features: those of settings, and others.
+fn features() -> impl Iterator<Item = Feature> {
+    let of_settings = SETTINGS.iter().filter_map(|setting| match setting.claim {
+        Claim::Feature {
+            name,
+            text,
+            is_needed,
+        } => Some(Feature {
+            name,
+            text,
+            needed: Needed::BySettings(setting.role, is_needed),
+        }),
+        Claim::Nothing | Claim::Other(_) => None,
+    });
+    OTHERS.into_iter().chain(of_settings)
+}
+
 /// The feature of that name.
-pub fn feature(name: &str) -> Result<&'static Feature, String> {
-    let names = || FEATURES.each_ref().map(|feature| feature.name).join(", ");
-    FEATURES
-        .iter()
-        .find(|feature| feature.name == name)
-        .ok_or_else(|| format!("`{name}` is no feature; features: {}", names()))
+pub fn feature(name: &str) -> Result<Feature, String> {
+    features().find(|feature| feature.name == name).ok_or_else(|| {
+        let mut names: Vec<&str> = features().map(|feature| feature.name).collect();
+        names.sort_unstable();
+        format!("`{name}` is no feature; features: {}", names.join(", "))
+    })
+}
+
+impl Feature {
+    fn is_needed(&self, plan: &Plan) -> bool {
+        match self.needed {
+            Needed::ByPlan(needed) => needed(plan),
+            Needed::BySettings(Role::Scheduler, needed) => {
+                schedulers(plan).any(|spec| needed(&plan.settings_with(spec)))
+            }
+            Needed::BySettings(role, needed) => plays(plan, role) && needed(&plan.settings(Duration::ZERO)),
+        }
+    }
 }
 
 impl Plan {
@@ -203,11 +158,8 @@ impl Plan {
     /// The names of all features that the case needs.
     pub fn features(&self) -> BTreeSet<&'static str> {
         let said = &self.scenario.file.features;
-        let needed =
-            |feature: &&Feature| (feature.needed)(self) || said.iter().any(|name| name.value == feature.name);
-        FEATURES
-            .iter()
-            .filter(needed)
+        features()
+            .filter(|feature| feature.is_needed(self) || said.iter().any(|name| name.value == feature.name))
             .map(|feature| feature.name)
             .collect()
     }

@@ -17,6 +17,7 @@ mod reserve;
 mod resolve;
 mod scope;
 mod script;
+mod settings;
 
 use std::collections::BTreeMap;
 
@@ -30,7 +31,7 @@ pub(crate) use csi_call::named as names_of;
 pub use csi_call::{CsiCall, CsiCallKind};
 pub use edit::{Edit, edit};
 pub use expect::{Count, Expect, Objects, Place, Predicate, Row, Rows};
-pub use features::{FEATURES, Feature, feature};
+pub use features::{Feature, feature};
 pub use pattern::{CallPattern, Pattern, PatternKind};
 pub use resolve::resolve;
 pub(crate) use scope::PUBLISHED;

@@ -300,3 +300,138 @@ impl Plan {
         self.mode == Mode::Distributed
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::plan::Action;
+    use crate::scenario::parse;
+
+    /// A case with this cluster and these steps.
+    fn resolved(id: &str, cluster: &Value, steps: &Value) -> Result<Plan, String> {
+        let text = json!({"id": id, "title": "t", "cluster": cluster, "steps": steps}).to_string();
+        let scenarios = parse("case.yaml", &text).expect("the text is a case");
+        resolve(&scenarios[0]).map_err(|error| error.to_string())
+    }
+
+    fn cluster() -> Value {
+        json!({"nodes": ["n1"], "classes": ["fast"], "backend": {"n1": "5Gi"}})
+    }
+
+    fn expects(expect: Value) -> Value {
+        let pod = json!({"pod": {"name": "app", "claims": [{"class": "fast", "size": "1Gi"}]}});
+        json!([{"id": "a", "do": [pod], "expect": [expect]}])
+    }
+
+    #[test]
+    fn the_roles_are_those_of_the_id_unless_the_case_names_them() {
+        let steps = expects(json!({"placement": {"app": "n1"}, "why": "w"}));
+        let roles = |id: &str, roles: &Value| {
+            let mut cluster = cluster();
+            cluster["roles"] = roles.clone();
+            resolved(id, &cluster, &steps).expect("it makes sense").roles
+        };
+        for (id, expected) in [
+            ("publisher/a/b", vec![Role::Publisher]),
+            ("scheduler/a/b", vec![Role::Scheduler]),
+            ("driver/a/b", vec![Role::Driver]),
+            ("cleaner/a/b", vec![Role::Publisher, Role::Cleaner]),
+            ("story/a/b", vec![Role::Publisher, Role::Scheduler]),
+            ("mine", vec![Role::Publisher, Role::Scheduler]),
+        ] {
+            assert_eq!(roles(id, &Value::Null), expected, "{id}");
+        }
+        assert_eq!(roles("publisher/a/b", &json!(["scheduler"])), [Role::Scheduler]);
+    }
+
+    #[test]
+    fn what_nothing_defines_is_an_error_with_its_place_and_what_there_is() {
+        for (expect, words) in [
+            (
+                json!({"capacities": {"slow": {"n1": "5Gi"}}, "why": "w"}),
+                "class `slow` is not defined; classes: fast",
+            ),
+            (
+                json!({"placement": {"app": "n2"}, "why": "w"}),
+                "node `n2` is not defined; nodes: n1",
+            ),
+            (
+                json!({"placement": {"app": "nowhere"}, "why": "w"}),
+                "write `none` for a pod that the scheduler refuses",
+            ),
+            (json!({"placement": {"other": "n1"}, "why": "w"}), "`other`"),
+            (json!({"claims": {"other": "bound"}, "why": "w"}), "`other`"),
+            (
+                json!({"answers": {"figures": {"code": "OK"}}, "why": "w"}),
+                "`figures` is not asked for by then",
+            ),
+        ] {
+            let error =
+                resolved("a/b/c", &cluster(), &expects(expect.clone())).expect_err("it makes no sense");
+            assert!(error.contains(words), "{expect}: {error}");
+            assert!(error.starts_with("case.yaml:1:"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_case_that_could_not_fail_is_an_error() {
+        let expect = json!({"placement": {"app": "n1"}, "why": "w"});
+        let step = |id: &str| json!({"id": id, "expect": [expect]});
+        for (steps, words) in [
+            (json!([]), "has no steps, so nothing could fail"),
+            (json!([{"id": "a"}]), "step `a` expects nothing"),
+            (json!([step("a"), step("a")]), "step `a` appears twice"),
+        ] {
+            let steps = match steps.as_array().map(Vec::len) {
+                // The pod has to be there.
+                Some(2) => json!([expects(expect.clone())[0], step("a")]),
+                _ => steps,
+            };
+            let error = resolved("a/b/c", &cluster(), &steps).expect_err("it makes no sense");
+            assert!(error.contains(words), "{error}");
+        }
+    }
+
+    #[test]
+    fn pods_of_a_step_come_after_all_their_claims() {
+        let pod = |name: &str| json!({"pod": {"name": name, "claims": [{"class": "fast", "size": "1Gi"}]}});
+        let steps = json!([{"id": "a", "do": [pod("p"), pod("q")],
+            "expect": [{"placement": {"p": "n1"}, "why": "w"}]}]);
+        let plan = resolved("a/b/c", &cluster(), &steps).expect("it makes sense");
+        let kinds: Vec<&str> = plan.steps[0]
+            .actions
+            .iter()
+            .filter_map(|(action, _)| match action {
+                Action::Create(object) => object["kind"].as_str(),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(
+            kinds,
+            ["PersistentVolumeClaim", "PersistentVolumeClaim", "Pod", "Pod"]
+        );
+    }
+
+    #[test]
+    fn extenders_that_cannot_be_told_apart_or_both_bind_are_errors() {
+        let steps = expects(json!({"placement": {"app": "n1"}, "why": "w"}));
+        for (extenders, words) in [
+            (
+                json!([{"name": "e"}, {"name": "e"}]),
+                "extender `e` is there twice",
+            ),
+            (json!([{"name": "e", "weight": 0}]), "`weight` must be at least 1"),
+            (
+                json!([{"name": "e", "binds": true}, {"name": "f", "binds": true}]),
+                "2 extenders bind; only one may",
+            ),
+        ] {
+            let mut cluster = cluster();
+            cluster["extenders"] = extenders;
+            let error = resolved("a/b/c", &cluster, &steps).expect_err("it makes no sense");
+            assert!(error.contains(words), "{error}");
+        }
+    }
+}

@@ -112,7 +112,7 @@ fn rows(out: &mut String, rows: &[DiffRow], paint: Paint) {
     }
     let mut sorted: Vec<&DiffRow> = rows.iter().collect();
     sorted.sort_by_key(|row| row.state == RowState::Same);
-    let subject = |row: &DiffRow| row.subject.join("  ");
+    let subject = |row: &DiffRow| row.subject.cells().join("  ");
     let width = |of: &dyn Fn(&DiffRow) -> usize| sorted.iter().map(|row| of(row)).max().unwrap_or(0).min(60);
     let subjects = width(&|row| subject(row).chars().count());
     let wants = width(&|row| row.want.chars().count()).max(4);

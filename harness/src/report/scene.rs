@@ -179,6 +179,7 @@ mod tests {
             code: 403,
             message: None,
             revision: None,
+            injected: false,
         })
     }
 

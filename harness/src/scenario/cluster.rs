@@ -109,6 +109,13 @@ pub struct PublisherSpec {
     pub replicas: Option<u8>,
 }
 
+impl PublisherSpec {
+    /// Whether there are several instances, of which one leads.
+    pub fn has_election(&self) -> bool {
+        self.replicas.is_some()
+    }
+}
+
 impl Default for PublisherSpec {
     fn default() -> Self {
         PublisherSpec {
@@ -148,40 +155,6 @@ pub struct SchedulerSpec {
     /// Add up the capacity of a class once for each of its claims, as the text of KEP-4049 has it (`+=`).
     #[serde(default)]
     pub kep_text: bool,
-}
-
-impl SchedulerSpec {
-    /// The settings by the names that manifests use, each with its value and whether a scheduler has that value by itself.
-    pub(crate) fn values(&self) -> Vec<(&'static str, String, bool)> {
-        let none = || "none".to_owned();
-        let release = self.release.map(|release| release.to_string());
-        let gate = |name, on: Option<bool>, usual: bool| {
-            let value = on.map_or_else(none, |on| on.to_string());
-            // Of another release it is not known what is usual.
-            let is_usual = on.is_none_or(|on| on == usual && self.release.is_none());
-            (name, value, is_usual)
-        };
-        let shape = self.shape.as_ref().map(serde_json::to_string);
-        let deviations: Vec<&str> = self.bug_compatible.iter().map(|it| it.as_str()).collect();
-        let is_right = deviations.is_empty();
-        vec![
-            ("release", release.unwrap_or_else(none), self.release.is_none()),
-            gate("capacity", self.capacity, true),
-            gate("priority", self.priority, false),
-            gate("scoring", self.scoring, false),
-            (
-                "shape",
-                shape.and_then(Result::ok).unwrap_or_else(none),
-                self.shape.is_none(),
-            ),
-            (
-                "bugCompatible",
-                if is_right { none() } else { deviations.join(",") },
-                is_right,
-            ),
-            ("kepText", self.kep_text.to_string(), !self.kep_text),
-        ]
-    }
 }
 
 /// Something that kube-scheduler does otherwise than it should.

@@ -3,7 +3,7 @@
 use harness::scenario::Level;
 use serde_json::json;
 
-use super::{CaseRecord, Report, escape};
+use super::{CaseRecord, CaseVerdict, Report, escape};
 
 /// Label, message and colour.
 struct Badge {
@@ -84,7 +84,7 @@ fn badge(report: &Report) -> Badge {
         1 => message.push_str(" + 1 feature"),
         features => message.push_str(&format!(" + {features} features")),
     }
-    let is_undecided = report.count("inconclusive") + report.count("error") > 0;
+    let is_undecided = report.count(CaseVerdict::Inconclusive) + report.count(CaseVerdict::Error) > 0;
     let colour = if report.bad().next().is_some()
         || !report.idle_entries().is_empty()
         || report.open_findings().next().is_some()
@@ -92,7 +92,7 @@ fn badge(report: &Report) -> Badge {
         BAD
     } else if is_undecided || executed(report, |_| true).1 == 0 {
         UNKNOWN
-    } else if report.partial.is_empty() && report.count("known-failure") == 0 {
+    } else if report.partial.is_empty() && report.count(CaseVerdict::KnownFailure) == 0 {
         GOOD
     } else {
         PART
@@ -112,8 +112,8 @@ fn executed(report: &Report, is_meant: impl Fn(&CaseRecord) -> bool) -> (usize, 
     let run = report
         .cases
         .iter()
-        .filter(|case| case.verdict != "skip" && is_meant(case));
+        .filter(|case| case.verdict != CaseVerdict::Skip && is_meant(case));
     run.fold((0, 0), |(passed, all), case| {
-        (passed + usize::from(case.verdict == "pass"), all + 1)
+        (passed + usize::from(case.verdict == CaseVerdict::Pass), all + 1)
     })
 }

@@ -1,36 +1,12 @@
 //! Findings of a run: what a system did wrong beside the point of the cases, once per cause over all cases.
 
-use harness::judge::Finding;
+use harness::judge::{Finding, rule};
 use harness::manifest::Manifest;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use super::Report;
+use super::{FindingRecord, Report};
 use crate::known::{FINDING, Knowledge, look_up};
 use crate::said::Said;
 use crate::session::CaseResult;
-
-/// One thing that a system did wrong beside the point of the cases.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct FindingRecord {
-    /// The rule that it broke.
-    pub rule: String,
-    /// The role of the system.
-    pub role: String,
-    /// What was wrong.
-    pub text: String,
-    /// How often, over all cases.
-    pub count: u64,
-    /// In how many cases.
-    pub cases: usize,
-    /// The first of these cases, by id.
-    pub first: String,
-    /// When it was first seen in that case, in seconds since the case began.
-    pub seconds: f64,
-    /// The entry of the manifest that excuses it, as file:line:column.
-    pub known: Option<String>,
-}
 
 impl FindingRecord {
     fn new(case: &str, finding: &Finding, manifest: Option<&Manifest>) -> Self {
@@ -54,6 +30,11 @@ impl FindingRecord {
             seconds: finding.at.as_secs_f64(),
             known,
         }
+    }
+
+    /// What the rule asks for, and where that is said; none: a record of another version names a rule that is not known here.
+    pub fn demand(&self) -> Option<String> {
+        rule(&self.rule).map(|rule| format!("{} ({})", rule.text, rule.source))
     }
 
     /// How often and where, in words.

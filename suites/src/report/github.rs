@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use super::escape::{message, property};
-use super::{CaseRecord, Report, markdown};
+use super::{CaseRecord, CaseVerdict, Report, markdown};
 
 /// GitHub shows ten of a kind per step, so the last one is a roll-up.
 const SHOWN: usize = 10;
@@ -16,10 +16,10 @@ const SUMMARY: usize = 200 * 1024;
 
 /// The workflow commands that annotate what is open, most important first; none for a run in which nothing is.
 pub fn annotations(report: &Report) -> Vec<String> {
-    let is_error = |case: &&CaseRecord| case.is_bad() || case.verdict == "error";
+    let is_error = |case: &&CaseRecord| case.is_bad() || case.verdict == CaseVerdict::Error;
     let errors: Vec<&CaseRecord> = report.cases.iter().filter(is_error).collect();
     let is_warning = |case: &&CaseRecord| case.is_open() && !is_error(case);
-    let is_surprise = |case: &&CaseRecord| case.verdict == "pass" && !case.reason.is_empty();
+    let is_surprise = |case: &&CaseRecord| case.verdict == CaseVerdict::Pass && !case.reason.is_empty();
     let warnings = report
         .cases
         .iter()

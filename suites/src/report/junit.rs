@@ -10,7 +10,7 @@ use harness::scenario::Level;
 use quick_junit::{FlakyOrRerun, NonSuccessKind, TestCase, TestCaseStatus, TestRerun, TestSuite, XmlString};
 
 use super::escape::plain;
-use super::{CaseRecord, FindingRecord, Report};
+use super::{CaseRecord, CaseVerdict, FindingRecord, Report};
 use crate::Cause;
 
 /// The record as JUnit XML, in the dialect of Jenkins and Maven Surefire.
@@ -89,7 +89,7 @@ fn test_case(case: &CaseRecord) -> TestCase {
     ] {
         test.add_property((text(name), text(value)));
     }
-    if case.verdict == "pass" && !case.reason.is_empty() {
+    if case.verdict == CaseVerdict::Pass && !case.reason.is_empty() {
         test.set_system_out(text(&case.reason));
     }
     test
@@ -105,14 +105,16 @@ enum Status<'r> {
 }
 
 fn status(case: &CaseRecord) -> Status<'_> {
-    match case.verdict.as_str() {
-        "pass" => Status::Passed,
-        "fail" if case.is_bad() => Status::Failed(case),
-        "flaky" if case.is_bad() => Status::Flaky(case),
-        "fail" | "flaky" => Status::Skipped(case, "provisional, so it does not count: "),
-        "known-failure" => Status::Skipped(case, "known failure: "),
-        "skip" => Status::Skipped(case, ""),
-        _ => Status::Error(case),
+    match case.verdict {
+        CaseVerdict::Pass => Status::Passed,
+        CaseVerdict::Fail if case.is_bad() => Status::Failed(case),
+        CaseVerdict::Flaky if case.is_bad() => Status::Flaky(case),
+        CaseVerdict::Fail | CaseVerdict::Flaky => {
+            Status::Skipped(case, "provisional, so it does not count: ")
+        }
+        CaseVerdict::KnownFailure => Status::Skipped(case, "known failure: "),
+        CaseVerdict::Skip => Status::Skipped(case, ""),
+        CaseVerdict::Error | CaseVerdict::Inconclusive => Status::Error(case),
     }
 }
 
@@ -126,9 +128,9 @@ impl From<Status<'_>> for TestCaseStatus {
             Status::Skipped(case, before) => (TestCaseStatus::skipped(), case, before),
         };
         junit.set_message(text(&format!("{before}{}", one_line(&case.reason))));
-        junit.set_type(match case.verdict.as_str() {
-            "fail" => case.cause.map_or("fail", Cause::as_str),
-            other => other,
+        junit.set_type(match case.verdict {
+            CaseVerdict::Fail => case.cause.map_or("fail", Cause::as_str),
+            other => other.as_str(),
         });
         if let Some(explanation) = &case.explanation {
             junit.set_description(text(explanation));

@@ -1,26 +1,10 @@
 //! What became of the known failures of a manifest: an entry that excused nothing is as wrong as one that excuses too much.
 
 use harness::manifest::KnownFailure;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use super::{CaseRecord, FindingRecord, IN_MEMORY, Report};
+use super::{CaseRecord, CaseVerdict, FindingRecord, IN_MEMORY, KnownRecord, Report};
 use crate::known::FINDING;
 use crate::select::is_meant;
-
-/// One entry of the manifest that speaks of the version that was tested.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct KnownRecord {
-    /// Where it stands, as file:line:column.
-    pub place: String,
-    /// The case, or the beginning of ids.
-    pub case: String,
-    /// The words that it excuses.
-    pub fails: String,
-    /// Whether it says that it depends on chance.
-    pub sometimes: bool,
-}
 
 impl KnownRecord {
     /// The record of an entry.
@@ -47,10 +31,10 @@ impl KnownRecord {
         if is_used || self.sometimes || cases.is_empty() || cases.iter().any(|case| is_open(case, report)) {
             return None;
         }
-        let of = |verdict: &str| cases.iter().filter(|case| case.verdict == verdict).count();
-        let remedy = if of("skip") == cases.len() {
+        let of = |verdict: CaseVerdict| cases.iter().filter(|case| case.verdict == verdict).count();
+        let remedy = if of(CaseVerdict::Skip) == cases.len() {
             "its cases are skipped; remove the entry, or claim the feature that they need".to_owned()
-        } else if of("fail") > 0 {
+        } else if of(CaseVerdict::Fail) > 0 {
             "what fails there says something else; correct `fails`, or remove the entry".to_owned()
         } else {
             format!("{} passes; remove the entry", self.case)
@@ -78,10 +62,10 @@ impl KnownRecord {
 
 /// Whether a case ended in a way that does not tell whether an entry is needed.
 fn is_open(case: &CaseRecord, report: &Report) -> bool {
-    match case.verdict.as_str() {
-        "inconclusive" | "error" | "flaky" => true,
+    match case.verdict {
+        CaseVerdict::Inconclusive | CaseVerdict::Error | CaseVerdict::Flaky => true,
         // With the API server in memory it is the manifest that skips, and it would the next time.
-        "skip" => report.settings.api_server != IN_MEMORY,
+        CaseVerdict::Skip => report.settings.api_server != IN_MEMORY,
         _ => false,
     }
 }

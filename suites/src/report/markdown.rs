@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::escape::{markdown, markdown_block, xml};
-use super::{CaseRecord, Report, VERDICTS};
+use super::{CaseRecord, CaseVerdict, Report};
 
 /// The record as Markdown of at most about `limit` bytes: failures beyond it are named and not explained.
 pub(super) fn page(report: &Report, limit: usize) -> String {
@@ -34,6 +34,9 @@ pub(super) fn page(report: &Report, limit: usize) -> String {
             finding.extent()
         );
         put(&mut out, &format!("- finding: {}", markdown(&text)));
+        if let Some(demand) = finding.demand() {
+            put(&mut out, &format!("  - demanded: {}", markdown(&demand)));
+        }
     }
     for reason in &report.partial {
         put(&mut out, &format!("- partial: {}", markdown(reason)));
@@ -68,18 +71,24 @@ fn put(out: &mut String, line: &str) {
 
 /// One row per area, one column per verdict that there is.
 fn areas(out: &mut String, report: &Report) {
-    let columns = || VERDICTS.iter().filter(|(verdict, _)| report.count(verdict) > 0);
-    let head: String = columns().map(|(_, words)| format!(" {words} |")).collect();
+    let columns = || {
+        CaseVerdict::ALL
+            .into_iter()
+            .filter(|verdict| report.count(*verdict) > 0)
+    };
+    let head: String = columns()
+        .map(|verdict| format!(" {} |", verdict.words()))
+        .collect();
     let rule: String = columns().map(|_| "---:|").collect();
     put(out, &format!("| | area |{head}\n|---|---|{rule}"));
     for (area, counts) in report.matrix() {
         let is_bad = report.bad().any(|case| case.area() == area);
         let mark = if is_bad { "❌" } else { "✅" };
-        let is_shown = counts.keys().any(|verdict| *verdict != "skip");
+        let is_shown = counts.keys().any(|verdict| *verdict != CaseVerdict::Skip);
         let mark = if is_shown { mark } else { "➖" };
         let cells: String = columns()
-            .map(|(verdict, _)| {
-                let count = counts.get(verdict).copied().unwrap_or_default();
+            .map(|verdict| {
+                let count = counts.get(&verdict).copied().unwrap_or_default();
                 if count == 0 {
                     " |".to_owned()
                 } else {
@@ -124,8 +133,7 @@ fn failures(out: &mut String, open: &[&CaseRecord], limit: usize) {
 
 fn failure(case: &CaseRecord) -> String {
     let mut out = String::new();
-    let words = VERDICTS.iter().find(|(verdict, _)| *verdict == case.verdict);
-    let words = words.map_or(case.verdict.as_str(), |(_, words)| *words);
+    let words = case.verdict.words();
     let _ = write!(
         out,
         "<details><summary>{words}: <b>{}</b>: {}</summary>\n\n{}\n\n",
@@ -142,17 +150,19 @@ fn failure(case: &CaseRecord) -> String {
 
 /// Failures that are known stand here with their reasons, so that nobody takes them for passes.
 fn excused(out: &mut String, report: &Report) {
-    let of = |verdict: &'static str| report.cases.iter().filter(move |case| case.verdict == verdict);
-    if of("known-failure").next().is_some() {
+    let of = |verdict: CaseVerdict| report.cases.iter().filter(move |case| case.verdict == verdict);
+    if of(CaseVerdict::KnownFailure).next().is_some() {
         put(out, "\nKnown failures:\n");
-        for case in of("known-failure") {
+        for case in of(CaseVerdict::KnownFailure) {
             put(
                 out,
                 &format!("- {}: {}", markdown(&case.id), markdown(&case.reason)),
             );
         }
     }
-    let surprising: Vec<_> = of("pass").filter(|case| !case.reason.is_empty()).collect();
+    let surprising: Vec<_> = of(CaseVerdict::Pass)
+        .filter(|case| !case.reason.is_empty())
+        .collect();
     for case in surprising {
         put(
             out,

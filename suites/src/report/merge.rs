@@ -3,19 +3,16 @@
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 
-use super::{FORMAT, Report, ShardsRecord};
+use jiff::{SignedDuration, Timestamp};
+
+use super::record::{LoadError, Report, ShardsRecord};
 
 /// Records can't be joined.
 #[derive(Debug, thiserror::Error)]
 pub enum MergeError {
     /// A file is not a record.
-    #[error("{path}: {why}; name the report.json of a run")]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// What is the matter.
-        why: String,
-    },
+    #[error(transparent)]
+    Load(#[from] LoadError),
     /// A record is of no shard.
     #[error(
         "{path}: this is the report of a whole run, not of a shard; join reports of runs with --shard, and use \
@@ -49,6 +46,21 @@ pub enum MergeError {
         /// The file that was read first.
         first: PathBuf,
     },
+    /// The runs began too far apart to be one, and have no id that says otherwise.
+    #[error(
+        "{path}: its run began at {got}, that of {first} at {want}; join only shards of one run, and give those of a run \
+         that takes longer than a day the same --run-id"
+    )]
+    Apart {
+        /// The file.
+        path: PathBuf,
+        /// The file that was read first.
+        first: PathBuf,
+        /// When the run began, here.
+        got: String,
+        /// In the first record.
+        want: String,
+    },
     /// A shard is in two records.
     #[error("{path}: shard {part}/{of} is in {first} already; name each shard once")]
     Twice {
@@ -64,31 +76,6 @@ pub enum MergeError {
     /// There is none.
     #[error("there is no record to join; name the report.json of each shard")]
     Nothing,
-}
-
-/// How a reason begins that says which shards are in a record, or missing.
-const SHARD: &str = "shard ";
-
-/// Reads a record.
-pub(super) fn load(path: &Path) -> Result<Report, MergeError> {
-    let unreadable = |why: String| MergeError::Unreadable {
-        path: path.to_owned(),
-        why,
-    };
-    let text = harness::text_of(path).map_err(|error| unreadable(error.to_string()))?;
-    let mut report: Report = serde_json::from_str(&text).map_err(|error| unreadable(error.to_string()))?;
-    if report.format != FORMAT {
-        return Err(unreadable(format!(
-            "its format is {}, this program reads {FORMAT}",
-            report.format
-        )));
-    }
-    // In the file they are as seen from there; whoever has the record looks from here.
-    let home = path.parent().unwrap_or(Path::new(""));
-    for case in &mut report.cases {
-        case.folder = case.folder.take().map(|folder| home.join(folder));
-    }
-    Ok(report)
 }
 
 /// Joins records of shards into one. Where shards are missing, the record says which, and can be joined with them later.
@@ -115,20 +102,16 @@ pub fn merge(paths: &[PathBuf]) -> Result<Report, MergeError> {
     }
     shards.parts = origins.iter().map(|(part, _)| *part).collect();
     shards.parts.sort_unstable();
-    let missing = shards
-        .missing()
-        .map(|part| format!("{SHARD}{part}/{} is missing", shards.of));
-    let missing: Vec<String> = missing.collect();
-    all.shards = (!missing.is_empty()).then_some(shards);
-    all.partial.extend(missing);
+    shards.is_joined = true;
+    let is_whole = shards.missing().next().is_none();
+    all.shards = (!is_whole).then_some(shards);
     all.settle();
     Ok(all)
 }
 
-/// A record and the shards that it is of. What it says of them in words is for a single record only.
+/// A record and the shards that it is of.
 fn shard(path: &Path) -> Result<(Report, ShardsRecord), MergeError> {
-    let mut report = load(path)?;
-    report.partial.retain(|reason| !reason.starts_with(SHARD));
+    let mut report = Report::load(path)?;
     match report.shards.take() {
         Some(shards) => Ok((report, shards)),
         None => Err(MergeError::Whole {
@@ -160,12 +143,29 @@ fn is_of_one_run(
     same("the system", &report.system, &all.system)?;
     same("a setting", &report.settings, &all.settings)?;
     same("the number of shards", &shards.of, &known.of)?;
+    same("the id of the run", &shards.run, &known.run)?;
+    if shards.run.is_none() && !is_within_a_day(&report.started, &all.started) {
+        return Err(MergeError::Apart {
+            path: path.to_owned(),
+            first: first.to_owned(),
+            got: report.started.clone(),
+            want: all.started.clone(),
+        });
+    }
     match shards.selection == known.selection {
         true => Ok(()),
         false => Err(MergeError::Selection {
             path: path.to_owned(),
             first: first.to_owned(),
         }),
+    }
+}
+
+/// Whether two moments (RFC 3339) are less than a day apart. A record that does not say when it began can't be told from another.
+fn is_within_a_day(one: &str, other: &str) -> bool {
+    match (one.parse::<Timestamp>(), other.parse::<Timestamp>()) {
+        (Ok(one), Ok(other)) => one.duration_since(other).abs() < SignedDuration::from_hours(24),
+        _ => one == other,
     }
 }
 
@@ -179,9 +179,9 @@ fn add(all: &mut Report, report: Report) {
     if report.started < all.started {
         all.started = report.started;
     }
-    for reason in report.partial {
-        if !all.partial.contains(&reason) {
-            all.partial.push(reason);
+    for reason in report.limits {
+        if !all.limits.contains(&reason) {
+            all.limits.push(reason);
         }
     }
 }

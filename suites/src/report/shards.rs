@@ -7,12 +7,14 @@ use super::ShardsRecord;
 use crate::select::Shard;
 
 impl ShardsRecord {
-    /// Of one part. `plans`: all cases of the run, whichever part they are in.
-    pub fn new(shard: Shard, plans: &[Plan]) -> Self {
+    /// Of one part. `plans`: all cases of the run, whichever part they are in; `run`: its id, where it has one.
+    pub fn new(shard: Shard, plans: &[Plan], run: Option<String>) -> Self {
         ShardsRecord {
             of: shard.of(),
             parts: vec![shard.part()],
             selection: digest(plans),
+            run,
+            is_joined: false,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use suites::report::{CaseRecord, Report, ShardsRecord, forget_runs, merge, write_all};
+use suites::report::{CaseRecord, CaseVerdict, Report, ShardsRecord, forget_runs, merge, write_all};
 use tempfile::TempDir;
 
 use crate::{case, every_verdict, exists, read, report, written};
@@ -57,7 +57,7 @@ fn merged_shards_bring_their_runs_along() {
     write_all(&merge(&records).unwrap(), output.path()).unwrap();
     drop(shards);
     let merged = Report::load(&output.path().join("report.json")).unwrap();
-    assert_eq!(merged.count("fail"), 2);
+    assert_eq!(merged.count(CaseVerdict::Fail), 2);
     assert!(
         merged.partial.iter().all(|reason| !reason.starts_with("shard")),
         "{:?}",
@@ -72,12 +72,15 @@ fn merged_shards_bring_their_runs_along() {
 /// The record of one part of a run.
 fn shard(part: usize, of: usize, cases: Vec<CaseRecord>) -> Report {
     let mut report = report(cases);
-    report.partial = vec![format!("shard {part}/{of}")];
+    report.limits.clear();
     report.shards = Some(ShardsRecord {
         of,
         parts: vec![part],
         selection: "of one run".to_owned(),
+        run: None,
+        is_joined: false,
     });
+    report.settle();
     report
 }
 
@@ -90,7 +93,7 @@ fn shards_of_different_runs_are_not_joined() {
     let first = written(&shard(1, 2, vec![case("a/b/c", "pass")]));
     let second = || shard(2, 2, vec![case("a/b/d", "pass")]);
     type Change = fn(&mut Report);
-    let changes: [(&str, Change); 7] = [
+    let changes: [(&str, Change); 9] = [
         ("a setting is", |it| it.settings.patience = 3.0),
         ("the system is", |it| it.system.version = "2".to_owned()),
         ("the version of the harness is \"9\"", |it| {
@@ -101,6 +104,12 @@ fn shards_of_different_runs_are_not_joined() {
         }),
         ("its run selected other cases", |it| {
             it.shards.as_mut().unwrap().selection = "of another run".to_owned();
+        }),
+        ("its run began at 2026-01-03T03:04:05Z", |it| {
+            it.started = "2026-01-03T03:04:05Z".to_owned();
+        }),
+        ("the id of the run is Some(\"77\")", |it| {
+            it.shards.as_mut().unwrap().run = Some("77".to_owned());
         }),
         ("shard 1/2 is in ", |it| {
             it.shards.as_mut().unwrap().parts = vec![1];
@@ -115,6 +124,19 @@ fn shards_of_different_runs_are_not_joined() {
         assert!(error.contains(words), "no “{words}” in {error}");
         assert!(error.starts_with(&file(&second).display().to_string()), "{error}");
     }
+}
+
+#[test]
+fn shards_with_one_id_are_of_one_run_however_long_it_takes() {
+    let [first, second] = [1, 2].map(|part| {
+        let mut report = shard(part, 2, vec![case(&format!("a/b/{part}"), "pass")]);
+        report.started = format!("2026-01-0{part}T23:59:59Z");
+        report.shards.as_mut().unwrap().run = Some("77".to_owned());
+        written(&report)
+    });
+    let all = merge(&[file(&first), file(&second)]).unwrap();
+    assert_eq!((all.partial.len(), all.cases.len()), (0, 2));
+    assert_eq!(all.started, "2026-01-01T23:59:59Z");
 }
 
 #[test]

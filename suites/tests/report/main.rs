@@ -17,7 +17,8 @@ use std::path::Path;
 
 use suites::harness::scenario::Level;
 use suites::report::{
-    CaseRecord, FORMAT, FindingRecord, KnownRecord, Report, SettingsRecord, SystemRecord, write_all,
+    CaseRecord, CaseVerdict, FORMAT, FindingRecord, KnownRecord, Report, SettingsRecord, SystemRecord,
+    write_all,
 };
 use suites::{Cause, Said};
 use tempfile::TempDir;
@@ -35,6 +36,9 @@ const PLACE: &str = "sut.yaml:9:11";
 
 /// A case with that verdict whose texts are all nasty.
 fn case(id: &str, verdict: &str) -> CaseRecord {
+    let word = CaseVerdict::ALL
+        .into_iter()
+        .find(|known| known.as_str() == verdict);
     let is_explained = matches!(verdict, "fail" | "flaky" | "inconclusive" | "known-failure");
     CaseRecord {
         id: id.to_owned(),
@@ -44,7 +48,7 @@ fn case(id: &str, verdict: &str) -> CaseRecord {
         features: vec!["publisher.central".to_owned()],
         file: "suites/cases/a,b:c.yaml".to_owned(),
         line: 7,
-        verdict: verdict.to_owned(),
+        verdict: word.unwrap(),
         reason: match verdict {
             "pass" => String::new(),
             _ => format!("reason {NASTY}"),
@@ -83,7 +87,8 @@ fn report(cases: Vec<CaseRecord>) -> Report {
             attempts: 2,
             api_server: format!("v1.36 {NASTY}"),
         },
-        partial: vec![format!("partial {NASTY}")],
+        partial: Vec::new(),
+        limits: vec![format!("partial {NASTY}")],
         shards: None,
         unfinished: Vec::new(),
         findings: vec![FindingRecord {

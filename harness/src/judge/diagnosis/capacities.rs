@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Chain, Window};
 use crate::bytes::format_bytes;
 use crate::journal::{CallFact, Change, CommitFact, Fact, RequestFact, What};
-use crate::judge::rows::{DiffRow, Offer, RowState, format_offer, format_row, is_managed, row_key};
-use crate::plan::{Row, Rows};
+use crate::judge::rows::{Offer, RowState, format_offer, format_row, is_managed, row_key};
+use crate::plan::Row;
 use crate::scenario::Role;
 
 /// The calls after which a driver has another amount left.
@@ -14,13 +14,16 @@ const CHANGES: [&str; 2] = ["CreateVolume", "DeleteVolume"];
 
 impl<'a> Window<'a> {
     /// Why a row is not as wanted.
-    pub(super) fn capacity_chain(&self, wanted: &Rows, row: &DiffRow) -> Chain {
-        let [class, segment] = row.subject.as_slice() else {
-            return Chain::default();
-        };
-        match (row.state, wanted.get(&(class.clone(), segment.clone()))) {
+    pub(super) fn capacity_chain(
+        &self,
+        want: Option<Row>,
+        class: &str,
+        segment: &str,
+        state: RowState,
+    ) -> Chain {
+        match (state, want) {
             (RowState::Extra, _) => self.extra_chain(class, segment),
-            (_, Some(want)) => self.publish_chain(class, segment, *want),
+            (_, Some(want)) => self.publish_chain(class, segment, want),
             _ => Chain::default(),
         }
     }

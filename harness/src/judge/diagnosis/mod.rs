@@ -7,7 +7,7 @@
 mod capacities;
 mod placement;
 
-use super::rows::{DiffRow, RowState};
+use super::rows::{DiffRow, RowState, Subject};
 use super::{objects, pattern};
 use crate::cluster_state::ClusterState;
 use crate::journal::{Change, CommitFact, Fact, RequestFact, What};
@@ -90,31 +90,58 @@ impl<'a> Window<'a> {
         decided_by: u64,
     ) -> Chain {
         let wrong = rows.iter().find(|row| row.state != RowState::Same);
-        match (predicate, wrong) {
-            (Predicate::Capacities(wanted), Some(row)) => self.capacity_chain(wanted, row),
-            (Predicate::Placement(_), Some(row)) => self.placement_chain(row),
-            (Predicate::Refusal(_), Some(row)) => self.refusal_chain(row),
-            (Predicate::Claims(_), Some(row)) => self.claim_chain(row),
-            (Predicate::Answers(_), Some(row)) => self.answer_chain(row),
-            (Predicate::Objects(list), Some(row)) => self.objects_chain(list, row),
-            (Predicate::Never { of, .. }, _) => {
+        if let Some(row) = wrong {
+            return self.row_chain(predicate, row);
+        }
+        match predicate {
+            Predicate::Never { of, .. } => {
                 self.offence_chain(&format!("no {}", pattern::format(of)), decided_by)
             }
-            (Predicate::Count(count), _) if limit.is_some_and(|limit| seen > limit) => {
+            Predicate::Count(count) if limit.is_some_and(|limit| seen > limit) => {
                 let limit = limit.unwrap_or_default();
                 self.offence_chain(
                     &format!("at most {limit} × {}", pattern::format(&count.of)),
                     decided_by,
                 )
             }
-            (Predicate::Count(count), _) => {
+            Predicate::Count(count) => {
                 let mut chain = Chain::default();
                 let text = format!("{} × {}", count.min, pattern::format(&count.of));
-                let seen = super::format_seen(seen);
+                let seen = super::summary::format_seen(seen);
                 chain.missing(text, format!("{seen}{}", self.otherwise(&count.of)));
                 chain
             }
-            (Predicate::Order(list), _) => self.order_chain(list),
+            Predicate::Order(list) => self.order_chain(list),
+            _ => Chain::default(),
+        }
+    }
+
+    /// The chain of a row that is not as wanted.
+    fn row_chain(&self, predicate: &Predicate, row: &DiffRow) -> Chain {
+        match (predicate, &row.subject) {
+            (Predicate::Capacities(wanted), Subject::Capacity { class, segment }) => {
+                let want = wanted.get(&(class.clone(), segment.clone()));
+                self.capacity_chain(want.copied(), class, segment, row.state)
+            }
+            (Predicate::Placement(wanted), Subject::Pod(pod)) => wanted
+                .get(pod)
+                .map_or_else(Chain::default, |want| self.placement_chain(pod, want)),
+            (Predicate::Refusal(wanted), Subject::Pod(pod)) => {
+                let want = wanted.get(pod).map_or("", |text| text.as_str());
+                self.refusal_chain(pod, want, &row.got)
+            }
+            (Predicate::Claims(wanted), Subject::Claim(claim)) => wanted
+                .get(claim)
+                .map_or_else(Chain::default, |want| self.claim_chain(claim, *want, row)),
+            (Predicate::Answers(_), Subject::Answer { answer, figure }) => {
+                self.answer_chain(answer, figure, row)
+            }
+            (Predicate::Objects(list), Subject::Number { of, selection }) => {
+                self.number_chain(list.get(*of), selection, row)
+            }
+            (Predicate::Objects(list), Subject::Object { resource, name }) => {
+                self.object_chain(list, resource, name, row)
+            }
             _ => Chain::default(),
         }
     }
@@ -194,11 +221,8 @@ impl<'a> Window<'a> {
     }
 
     /// The driver was asked, and told something; what it told is not as it must be.
-    fn answer_chain(&self, row: &DiffRow) -> Chain {
+    fn answer_chain(&self, name: &str, figure: &str, row: &DiffRow) -> Chain {
         let mut chain = Chain::default();
-        let [name, figure] = row.subject.as_slice() else {
-            return chain;
-        };
         let Some((seq, answer)) = self.cluster.answer(name) else {
             chain.missing(format!("the driver is asked as {name}"), "never");
             return chain;
@@ -240,21 +264,22 @@ impl<'a> Window<'a> {
         chain
     }
 
-    /// An object that is gone was deleted by somebody; one that differs was written by somebody.
-    fn objects_chain(&self, list: &[Objects], row: &DiffRow) -> Chain {
+    /// There are too few or too many objects.
+    fn number_chain(&self, meant: Option<&Objects>, selection: &str, row: &DiffRow) -> Chain {
         let mut chain = Chain::default();
-        let subject = row.subject.first().map(String::as_str).unwrap_or_default();
-        if let [selection, _] = row.subject.as_slice() {
-            let meant = list.iter().find(|want| objects::selection(want) == *selection);
-            let names = meant.map_or_else(Vec::new, |want| objects::selected_names(self.cluster, want));
-            let note = match names.as_slice() {
-                [] => "there is none".to_owned(),
-                names => format!("there are {}: {}", names.len(), names.join(", ")),
-            };
-            chain.missing(format!("{} × {selection}", row.want), note);
-            return chain;
-        }
-        let (resource, name) = subject.split_once(' ').unwrap_or((subject, ""));
+        let names = meant.map_or_else(Vec::new, |want| objects::selected_names(self.cluster, want));
+        let note = match names.as_slice() {
+            [] => "there is none".to_owned(),
+            names => format!("there are {}: {}", names.len(), names.join(", ")),
+        };
+        chain.missing(format!("{} × {selection}", row.want), note);
+        chain
+    }
+
+    /// An object that is gone was deleted by somebody; one that differs was written by somebody.
+    fn object_chain(&self, list: &[Objects], resource: &str, name: &str, row: &DiffRow) -> Chain {
+        let mut chain = Chain::default();
+        let subject = format!("{resource} {name}");
         let is_meant = |commit: &CommitFact| *commit.resource == *resource && commit.name == name;
         let what = if row.state == RowState::Missing {
             "exists"

@@ -7,12 +7,12 @@ use serde_json::Value;
 use super::{Chain, Window};
 use crate::client_name::HARNESS;
 use crate::journal::{Change, CommitFact, Fact, What};
-use crate::judge::predicate::node_of;
+use crate::judge::predicate::{format_place, node_of};
 use crate::judge::rows::{DiffRow, Offer, format_offer, row_key};
 use crate::judge::settled::NEWS;
-use crate::plan::WORKLOADS;
+use crate::plan::{Place, WORKLOADS};
 use crate::pod::{claims_of, class_of};
-use crate::scenario::Role;
+use crate::scenario::{ClaimState, Role};
 
 /// Objects named in one link at most.
 const OFFERS: usize = 6;
@@ -21,14 +21,13 @@ const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 
 impl<'a> Window<'a> {
     /// Why a pod is not where it must be.
-    pub(super) fn placement_chain(&self, row: &DiffRow) -> Chain {
-        let pod = subject(row);
+    pub(super) fn placement_chain(&self, pod: &str, want: &Place) -> Chain {
         let mut chain = Chain::default();
         if !self.seen_by_scheduler(&mut chain, pod) {
             return chain;
         }
         self.offer_links(&mut chain, pod);
-        if row.want == "refused" {
+        if *want == Place::Refused {
             let note = match node_of(self.cluster, pod) {
                 Some(node) => format!("it was placed on {node}"),
                 None => "it was neither refused nor placed".to_owned(),
@@ -36,27 +35,25 @@ impl<'a> Window<'a> {
             chain.missing(format!("pod {pod} is refused"), note);
             return chain;
         }
-        self.decision_links(&mut chain, pod, &row.want);
+        self.decision_links(&mut chain, pod, want);
         chain
     }
 
     /// Why the refusal of a pod lacks a text.
-    pub(super) fn refusal_chain(&self, row: &DiffRow) -> Chain {
-        let pod = subject(row);
+    pub(super) fn refusal_chain(&self, pod: &str, want: &str, got: &str) -> Chain {
         let mut chain = Chain::default();
         if self.seen_by_scheduler(&mut chain, pod) {
             chain.missing(
-                format!("a refusal of pod {pod} that says “{}”", row.want),
-                format!("got: {}", row.got),
+                format!("a refusal of pod {pod} that says “{want}”"),
+                format!("got: {got}"),
             );
         }
         chain
     }
 
     /// Why a claim is not in its state.
-    pub(super) fn claim_chain(&self, row: &DiffRow) -> Chain {
+    pub(super) fn claim_chain(&self, claim: &str, want: ClaimState, row: &DiffRow) -> Chain {
         let mut chain = Chain::default();
-        let claim = subject(row);
         if self
             .cluster
             .object("persistentvolumeclaims", Some(WORKLOADS), claim)
@@ -65,7 +62,7 @@ impl<'a> Window<'a> {
             chain.missing(format!("claim {claim} exists"), "it does not");
             return chain;
         }
-        if row.want == "bound" {
+        if want == ClaimState::Bound {
             self.claim_links(&mut chain, claim);
         } else {
             chain.missing(
@@ -155,7 +152,7 @@ impl<'a> Window<'a> {
         chain.link(text, self.delivery(Role::Scheduler, commit), "never")
     }
 
-    fn decision_links(&self, chain: &mut Chain, pod: &str, want: &str) {
+    fn decision_links(&self, chain: &mut Chain, pod: &str, want: &Place) {
         let claims = self.claims_of(pod);
         let placed = node_of(self.cluster, pod);
         let selected = claims.iter().find_map(|claim| self.selected_node(claim));
@@ -180,9 +177,9 @@ impl<'a> Window<'a> {
             chain.missing(format!("a node is chosen for pod {pod}"), note);
             return;
         };
-        if want != "any node" && !want.split(" or ").any(|node| node == decided) {
+        if !want.allows(&decided) {
             let fate = self.fate(&decided, &claims, placed.is_some());
-            chain.missing(format!("{want} is chosen for pod {pod}"), fate);
+            chain.missing(format!("{} is chosen for pod {pod}", format_place(want)), fate);
             return;
         }
         if let Some((fact, node)) = &selected {
@@ -371,10 +368,4 @@ impl<'a> Window<'a> {
     fn is_stale(&self, seq: u64) -> bool {
         seq < self.from
     }
-}
-
-/// `pod p` → `p`.
-fn subject(row: &DiffRow) -> &str {
-    let subject = row.subject.first().map(String::as_str).unwrap_or_default();
-    subject.split_once(' ').map_or(subject, |(_, name)| name)
 }

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use harness::judge::{DiffRow, RowState};
 
+use super::super::CaseRecord;
 use super::super::escape::xml;
-use super::super::{CaseRecord, VERDICTS};
 use super::anchor::anchor;
 use super::story::Story;
 use super::{diagram, plot};
@@ -62,8 +62,7 @@ pub(super) fn line(case: &CaseRecord) -> String {
 }
 
 fn words(case: &CaseRecord) -> String {
-    let known = VERDICTS.iter().find(|(verdict, _)| *verdict == case.verdict);
-    xml(known.map_or(&case.verdict, |(_, words)| *words))
+    xml(case.verdict.words())
 }
 
 fn requirements(case: &CaseRecord, catalogue: &Catalogue) -> String {
@@ -151,7 +150,7 @@ fn rows(rows: &[DiffRow]) -> String {
         };
         out.push_str(&format!(
             "<tr class=\"{class}\"><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{note}</td></tr>\n",
-            xml(&row.subject.join(" ")),
+            xml(&row.subject.cells().join(" ")),
             xml(&row.want),
             xml(&row.got)
         ));

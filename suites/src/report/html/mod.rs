@@ -13,7 +13,7 @@ mod story;
 use std::path::Path;
 
 use super::escape::xml;
-use super::{CaseRecord, Report};
+use super::{CaseRecord, CaseVerdict, Report};
 use crate::Catalogue;
 
 /// What pages look like.
@@ -59,7 +59,11 @@ pub(super) fn page(report: &Report, folder: &Path) -> String {
 }
 
 fn headline(report: &Report) -> String {
-    let run = report.cases.iter().filter(|case| case.verdict != "skip").count();
+    let run = report
+        .cases
+        .iter()
+        .filter(|case| case.verdict != CaseVerdict::Skip)
+        .count();
     let cases = if run == 1 { "case" } else { "cases" };
     match (
         report.bad().count(),
@@ -97,11 +101,14 @@ fn about(report: &Report) -> String {
         for finding in &report.findings {
             let known = finding.known.as_ref().map_or("", |_| " (known)");
             out.push_str(&format!(
-                "<li>{} <code>{}</code>: {} <span class=\"quiet\">{}{known}</span></li>\n",
+                "<li>{} <code>{}</code>: {} <span class=\"quiet\">{}{known}{}</span></li>\n",
                 xml(&finding.role),
                 xml(&finding.rule),
                 xml(&finding.text),
-                xml(&finding.extent())
+                xml(&finding.extent()),
+                finding
+                    .demand()
+                    .map_or_else(String::new, |demand| format!("; demanded: {}", xml(&demand)))
             ));
         }
         out.push_str("</ul>\n");
@@ -136,17 +143,17 @@ fn sections(report: &Report) -> [(&'static str, &'static str, Vec<&CaseRecord>);
         (
             "Without a verdict",
             "These say nothing about the system: they could not be run, or the machine was too busy to tell.",
-            of(&|case| matches!(case.verdict.as_str(), "error" | "inconclusive")),
+            of(&|case| matches!(case.verdict, CaseVerdict::Error | CaseVerdict::Inconclusive)),
         ),
         (
             "Provisional failures",
             "What these cases demand is not settled yet, so they do not count.",
-            of(&|case| matches!(case.verdict.as_str(), "fail" | "flaky") && !case.is_bad()),
+            of(&|case| case.verdict.is_failure() && !case.is_bad()),
         ),
         (
             "Known failures",
             "The manifest of the system names them with an issue and the day until which they are excused.",
-            of(&|case| case.verdict == "known-failure"),
+            of(&|case| case.verdict == CaseVerdict::KnownFailure),
         ),
     ]
 }
@@ -154,7 +161,7 @@ fn sections(report: &Report) -> [(&'static str, &'static str, Vec<&CaseRecord>);
 /// What passed and what was skipped, folded.
 fn rest(report: &Report) -> String {
     let mut out = String::new();
-    for (verdict, heading) in [("pass", "Passed"), ("skip", "Skipped")] {
+    for (verdict, heading) in [(CaseVerdict::Pass, "Passed"), (CaseVerdict::Skip, "Skipped")] {
         let cases: Vec<_> = report
             .cases
             .iter()

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use harness::journal::What;
-use harness::judge::RowState;
+use harness::judge::{RowState, Subject};
 use harness::report::{Point, Quantity, Series, format_bytes, series};
 
 use super::super::CaseRecord;
@@ -25,13 +25,17 @@ const POINTS: usize = 400;
 
 /// The plots of a case, of what the failure is about first.
 pub(super) fn figures(story: &Story, case: &CaseRecord) -> String {
-    let wrong: BTreeMap<(String, String), &str> = story
+    // None where no object was wanted.
+    let wrong: BTreeMap<(String, String), Option<&str>> = story
         .failure
         .rows
         .iter()
         .filter(|row| row.state != RowState::Same)
-        .filter_map(|row| match row.subject.as_slice() {
-            [class, segment] => Some(((class.clone(), segment.clone()), row.want.as_str())),
+        .filter_map(|row| match &row.subject {
+            Subject::Capacity { class, segment } => {
+                let want = (row.state != RowState::Extra).then_some(row.want.as_str());
+                Some(((class.clone(), segment.clone()), want))
+            }
             _ => None,
         })
         .collect();
@@ -97,8 +101,8 @@ impl Scale {
     }
 }
 
-/// `want`: what the case wanted of this class and segment, where it did not get it.
-fn plot(series: &Series, want: Option<&str>, story: &Story, case: &CaseRecord) -> String {
+/// `want`: what the case wanted of this class and segment, or that it wanted no object, where it did not get that.
+fn plot(series: &Series, want: Option<Option<&str>>, story: &Story, case: &CaseRecord) -> String {
     let end_us = story.facts.last().map_or(0, |fact| fact.at_us);
     let scale = Scale::of(series, end_us);
     let of = format!("class {} at {}", xml(&series.class), xml(&series.segment));
@@ -108,8 +112,8 @@ fn plot(series: &Series, want: Option<&str>, story: &Story, case: &CaseRecord) -
     };
     let (width, height) = (LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM);
     let wanted = match want {
-        Some("-") => ", where no object was wanted".to_owned(),
-        Some(want) => format!(", where {} was wanted", xml(want)),
+        Some(None) => ", where no object was wanted".to_owned(),
+        Some(Some(want)) => format!(", where {} was wanted", xml(want)),
         None => String::new(),
     };
     let sentence = format!("{what} of {of}: {}{wanted}", at_the_end(series));

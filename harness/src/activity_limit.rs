@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::fact::{ProcessEvent, ProcessFact, What};
+use crate::journal::{ProcessEvent, ProcessFact, What};
 use crate::scenario::Role;
 
 /// Changes of objects by one client. The largest case needs some dozens.
@@ -17,7 +17,7 @@ const EVENTS: u64 = 100_000;
 
 /// What each client has done so far.
 #[derive(Debug, Default)]
-pub(super) struct ActivityLimit {
+pub(crate) struct ActivityLimit {
     clients: HashMap<Arc<str>, Tally>,
 }
 
@@ -28,9 +28,9 @@ struct Tally {
 }
 
 impl ActivityLimit {
-    /// What the journal writes down instead of something that was observed: that itself, for once that there is too much, and then
+    /// What is to be written down instead of something that was observed: that itself, for once that there is too much, and then
     /// nothing.
-    pub(super) fn admit(&mut self, what: What) -> Option<What> {
+    pub(crate) fn admit(&mut self, what: What) -> Option<What> {
         let Some((client, role)) = actor(&what) else {
             return Some(what);
         };
@@ -79,6 +79,7 @@ mod tests {
             code: 200,
             message: None,
             revision: None,
+            injected: false,
         })
     }
 

@@ -1,8 +1,12 @@
 //! The judge over journals written by hand: what has to be seen before silence counts, and what a busy machine excuses.
 
+mod deadline;
+mod monitor;
+
 use serde_json::{Value, json};
 
 use super::*;
+use crate::journal::BoundKind;
 use crate::plan::resolve;
 use crate::scenario::parse;
 
@@ -346,11 +350,9 @@ fn what_is_wrong_beside_the_point_is_found_once_per_cause() {
     story.tell(request(201, Value::Null, "storage.k8s.io/v1beta1"));
     story.tell(request(422, "is invalid".into(), "storage.k8s.io/v1"));
     story.tell(request(404, "not found".into(), "storage.k8s.io/v1alpha1"));
-    story.tell(request(
-        422,
-        "perturbed with status 422".into(),
-        "storage.k8s.io/v1",
-    ));
+    let mut injected = request(422, "perturbed with status 422".into(), "storage.k8s.io/v1");
+    injected["injected"] = true.into();
+    story.tell(injected);
     let labels =
         json!({"csi.storage.k8s.io/drivername": "disk.example.com", "csi.storage.k8s.io/managed-by": "me"});
     story.commit(

@@ -1,0 +1,28 @@
+//! What a plan says about the driver, in the driver's words.
+
+use fake_csi::{CostFactor, DriverSpec};
+
+use crate::plan::Plan;
+
+pub(super) fn driver_spec(plan: &Plan) -> DriverSpec {
+    DriverSpec {
+        topology_keys: plan.segments.keys().to_vec(),
+        advertise_get_capacity: plan.driver.get_capacity,
+        advertise_clone_volume: plan.driver.clone_volume,
+        mutable_parameters: plan.driver.mutable_parameters.clone(),
+        tells_reserved: plan.driver.tells_reserved,
+        lenient: !plan.driver.strict,
+        version: plan.driver.version,
+        ..DriverSpec::new(plan.driver.name.clone())
+    }
+}
+
+pub(super) fn cost_factor((parameter, value, factor): &(String, String, u64)) -> CostFactor {
+    let (parameter, value) = (parameter.clone(), value.clone());
+    CostFactor {
+        parameter,
+        value,
+        numerator: *factor,
+        denominator: 1,
+    }
+}

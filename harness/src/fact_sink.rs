@@ -1,0 +1,128 @@
+//! Where observers of the API server and the driver put what they observe: into the journal, as long as it is worth writing down.
+//!
+//! It also acts on facts in the moment in which they become true: whoever meets a fault that kills is stopped before he can do anything
+//! about it, and controllers hear of each change. Judges nothing.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::mpsc;
+
+use crate::activity_limit::ActivityLimit;
+use crate::journal::{CommitFact, FaultFact, Journal, What};
+use crate::killer::Killer;
+
+/// The changes of objects, in their order.
+pub(crate) type Commits = mpsc::UnboundedReceiver<CommitFact>;
+
+/// Where facts go. Clones are handles of the same one.
+#[derive(Clone)]
+pub(crate) struct FactSink(Arc<Shared>);
+
+struct Shared {
+    journal: Journal,
+    killer: Killer,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// None: a cluster that is not judged may go on for ever.
+    activity: Option<ActivityLimit>,
+    followers: Vec<mpsc::UnboundedSender<CommitFact>>,
+}
+
+impl FactSink {
+    /// The one of a cluster that is judged.
+    pub(crate) fn new(journal: Journal, killer: Killer) -> Self {
+        FactSink(Arc::new(Shared {
+            journal,
+            killer,
+            state: Mutex::new(State {
+                activity: Some(ActivityLimit::default()),
+                followers: Vec::new(),
+            }),
+        }))
+    }
+
+    /// From now on systems may do as much as they like: nobody judges them any more.
+    pub(crate) fn lift_limit(&self) {
+        self.0.state.lock().activity = None;
+    }
+
+    /// The changes from now on.
+    pub(crate) fn commits(&self) -> Commits {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        self.0.state.lock().followers.push(sender);
+        receiver
+    }
+
+    /// Takes one observation in. It is called from inside the critical section of what is observed, and must be quick.
+    pub(crate) fn put(&self, what: What) {
+        let mut state = self.0.state.lock();
+        if let What::Commit(commit) = &what {
+            state
+                .followers
+                .retain(|follower| follower.send(commit.clone()).is_ok());
+        }
+        let what = match &mut state.activity {
+            Some(activity) => activity.admit(what),
+            None => Some(what),
+        };
+        if let Some(what) = what {
+            // Under the lock, so that the order of the journal is that of the limit.
+            self.0.journal.append(what);
+        }
+    }
+
+    /// A fault is met. Its victim is stopped before the fault acts.
+    pub(crate) fn fault(&self, fault: FaultFact) {
+        self.0.killer.met(fault.rule, fault.client.as_ref());
+        self.put(What::Fault(fault));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::Value;
+
+    use super::*;
+    use crate::journal::{Change, ProcessEvent};
+
+    fn commit(number: u64) -> What {
+        What::Commit(CommitFact {
+            client: "publisher".into(),
+            change: Change::Added,
+            resource: "csistoragecapacities".into(),
+            namespace: None,
+            name: number.to_string(),
+            revision: number,
+            object: Arc::new(Value::Null),
+        })
+    }
+
+    #[test]
+    fn followers_hear_of_each_change_even_of_those_that_are_too_many_for_the_journal() {
+        let journal = Journal::default();
+        let sink = FactSink::new(journal.clone(), Killer::default());
+        sink.put(commit(0));
+        let mut follower = sink.commits();
+        for number in 1..=6_000 {
+            sink.put(commit(number));
+        }
+        for number in 1..=6_000 {
+            assert_eq!(follower.try_recv().unwrap().revision, number);
+        }
+        let facts = journal.since(0);
+        assert_eq!(facts.len(), 5_001);
+        let told = &facts[5_000].what;
+        assert!(
+            matches!(told, What::Process(process) if matches!(process.event, ProcessEvent::Flooded(_))),
+            "{told:?}"
+        );
+        sink.lift_limit();
+        sink.put(commit(6_001));
+        assert_eq!(journal.len(), 5_002);
+    }
+}

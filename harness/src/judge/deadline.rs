@@ -1,0 +1,159 @@
+//! When a bound is reached: how long an expectation may take, how long it has to hold, and how long systems may be silent.
+//!
+//! Reads facts alone, so that the moment moves as they come. A missed expectation is judged after what it says, and after the systems
+//! have had their say about it; a machine that was late, as far as the journal tells, gives them more time. What a bound means is the
+//! monitor's.
+
+use std::time::Duration;
+
+use super::monitor::{Monitor, Phase, View};
+use super::settled::Scene;
+use crate::cluster_state::Rounds;
+use crate::journal::BoundKind;
+use crate::plan::{Bound, Expect};
+
+/// A missed expectation is judged when nothing has moved for this long: commits, watch events, writes, and calls that change volumes.
+const STILL: Duration = Duration::from_secs(1);
+
+/// The most that a missed expectation waits for systems that go on, where it does not say more itself.
+pub(super) const LONGEST: Duration = Duration::from_secs(10);
+
+/// Where the harness was late others were too, and each of many hops from cause to effect: a missed expectation gets so many times more.
+const HOPS: u32 = 4;
+
+/// However short the refresh: a publisher that has asked nothing for this long, and for [`MISSED`] refreshes, is taken not to ask.
+const UNASKED: Duration = Duration::from_secs(1);
+const MISSED: u32 = 10;
+
+/// A scheduler that has not tried a pod again for this long is taken not to try: longer than the back-off of kube-scheduler as its
+/// manifest sets it, and the second that its queue takes to notice the end of one.
+const UNDECIDED: Duration = Duration::from_secs(3);
+
+/// However short the refresh: who has asked nothing for this long while something must hold for some rounds will not.
+const SILENCE: Duration = Duration::from_secs(3);
+
+/// Where the harness was late others were too, so that silence means less: it has to last longer by so many times that, ...
+const SLOWED: u32 = 2;
+/// ... and by so many times itself at the most.
+const SLOWEST: u32 = 2;
+
+/// Settings of the run that bounds are computed from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pace {
+    /// The publisher's poll interval.
+    pub(super) refresh: Duration,
+    /// Multiplies every bound.
+    pub(super) patience: f64,
+}
+
+/// The moment from which the bounds of a step count: all its actions are done.
+#[derive(Debug, Clone)]
+pub(super) struct Acted {
+    /// Journal time, in microseconds.
+    pub(super) at_us: u64,
+    /// How long the harness had been late up to then.
+    pub(super) late: Duration,
+    /// How often the systems had asked and tried up to then.
+    pub(super) rounds: Rounds,
+}
+
+/// What a missed expectation waits for, beyond the time that it says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wait {
+    /// Nothing more.
+    Said,
+    /// Until nothing has moved for this long.
+    Still(Duration),
+    /// Until the publisher has asked the driver again, or has not for this long.
+    Unasked(Duration),
+    /// Until the scheduler has decided, or has done nothing for this long.
+    Undecided(Duration),
+    /// For systems that go on, but no longer than this.
+    Longest(Duration),
+}
+
+impl Pace {
+    /// The time that an expectation says it may take.
+    pub(super) fn said(self, expect: &Expect) -> Duration {
+        expect.within.time(self.refresh).mul_f64(self.patience)
+    }
+
+    /// When a missed expectation is judged, in journal time, and what decides about that.
+    pub(super) fn within(self, expect: &Expect, acted: &Acted, view: View<'_>) -> (Duration, Wait) {
+        let scene: &Scene = view.scene;
+        let from = Duration::from_micros(acted.at_us);
+        let moved = Duration::from_micros(scene.moved_us).max(from);
+        let asked = Duration::from_micros(scene.asked_us).max(from);
+        let late = scene.late.saturating_sub(acted.late) * HOPS;
+        let said = self.said(expect);
+        let still = self.scaled(STILL) + late;
+        let mut waits = vec![
+            (from + said + late, Wait::Said),
+            (moved + still, Wait::Still(still)),
+        ];
+        if !scene.has_asked(view.plan, view.cluster, &acted.rounds) {
+            let limit = self.limit(expect, BoundKind::Unasked) + late;
+            waits.push((asked + limit, Wait::Unasked(limit)));
+        }
+        if !scene.has_decided_all(view.cluster) {
+            let limit = self.limit(expect, BoundKind::Undecided) + late;
+            waits.push((moved + limit, Wait::Undecided(limit)));
+        }
+        let longest = self.scaled(LONGEST).max(said);
+        let last = waits.into_iter().max_by_key(|(at, _)| *at);
+        match last {
+            Some((at, wait)) if at <= from + longest => (at, wait),
+            _ => (from + longest, Wait::Longest(longest)),
+        }
+    }
+
+    /// When a wait of a monitor that holds is over, in journal time.
+    pub(super) fn holding(self, monitor: &Monitor<'_>, bound: BoundKind, scene: &Scene) -> Duration {
+        let since = &monitor.since;
+        let limit = self.limit(monitor.expect, bound);
+        let late = scene.late.saturating_sub(since.late);
+        let slowed = match bound {
+            BoundKind::Hold => Duration::ZERO,
+            _ => (late * SLOWED).min(limit * SLOWEST),
+        };
+        let from = match bound {
+            BoundKind::Unasked => since.at_us.max(scene.asked_us),
+            _ => since.at_us,
+        };
+        Duration::from_micros(from) + limit + slowed
+    }
+
+    /// How long something may take that an expectation which holds waits for.
+    fn limit(self, expect: &Expect, bound: BoundKind) -> Duration {
+        self.scaled(match (bound, expect.hold) {
+            (BoundKind::Within, _) => expect.within.time(self.refresh),
+            (BoundKind::Unasked, _) => (self.refresh * MISSED).max(UNASKED),
+            (BoundKind::Undecided, _) => UNDECIDED,
+            (BoundKind::Hold, Some(Bound::Time(time))) => time,
+            // A system that never asks again proves its silence by time.
+            (BoundKind::Hold, Some(rounds)) => (rounds.time(self.refresh) * 3).max(SILENCE),
+            (BoundKind::Hold, None) => Duration::ZERO,
+        })
+    }
+
+    fn scaled(self, time: Duration) -> Duration {
+        time.mul_f64(self.patience)
+    }
+}
+
+/// The bounds that a monitor waits for, each with its moment in journal time.
+pub(super) fn bounds(
+    pace: Pace,
+    monitor: &Monitor<'_>,
+    acted: &Acted,
+    view: View<'_>,
+) -> Vec<(Duration, BoundKind)> {
+    let waits = monitor.pending(view).into_iter();
+    let mut bounds: Vec<_> = waits
+        .map(|bound| (pace.holding(monitor, bound, view.scene), bound))
+        .collect();
+    if monitor.phase == Phase::Waiting {
+        bounds.push((pace.within(monitor.expect, acted, view).0, BoundKind::Within));
+    }
+    bounds
+}

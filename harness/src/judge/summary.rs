@@ -1,0 +1,106 @@
+//! What went wrong, in one line. Decides nothing.
+
+use std::time::Duration;
+
+use super::deadline::{Pace, Wait};
+use super::monitor::{Monitor, Phase, Reason};
+use super::pattern;
+use crate::plan::{Bound, Expect, Predicate};
+
+/// How a bound passed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Passed {
+    /// From the last action of the step on.
+    pub(super) after: Duration,
+    /// What was waited for in the end.
+    pub(super) wait: Wait,
+}
+
+/// Of an expectation that failed.
+pub(super) fn summary(monitor: &Monitor<'_>, pace: Pace, passed: Passed) -> String {
+    let late = || timed_out(monitor.expect, pace, passed);
+    match (&monitor.phase, &monitor.expect.predicate) {
+        (
+            Phase::Failed(Reason::NoEvidence),
+            Predicate::Never {
+                after: Some(after), ..
+            },
+        ) => {
+            format!(
+                "no evidence: {} was not seen, so the window never opened",
+                pattern::format(after)
+            )
+        }
+        (Phase::Failed(Reason::Violated), Predicate::Never { of, .. }) => {
+            format!("seen, and must not be: {}", pattern::format(of))
+        }
+        (Phase::Failed(Reason::Violated), Predicate::Count(count)) => {
+            let limit = monitor.limit.unwrap_or_default();
+            let seen = format_seen(monitor.seen);
+            format!(
+                "{} was {seen}; at most {limit} allowed",
+                pattern::format(&count.of)
+            )
+        }
+        (Phase::Failed(Reason::Told), _) => "the driver answered something else".to_owned(),
+        (Phase::Failed(Reason::Violated), _) => "not true at every moment of the step".to_owned(),
+        (_, Predicate::Count(count)) => {
+            let seen = format_seen(monitor.seen);
+            format!("{}: {} was {seen}", late(), pattern::format(&count.of))
+        }
+        (_, Predicate::Order(list)) => {
+            format!(
+                "{}: {} of {} events were seen in this order",
+                late(),
+                monitor.seen,
+                list.len()
+            )
+        }
+        _ => late(),
+    }
+}
+
+/// That a bound passed: the time that it came to, what the case says, and what was waited for beyond that.
+fn timed_out(expect: &Expect, pace: Pace, passed: Passed) -> String {
+    let mut terms = Vec::new();
+    if !matches!(expect.within, Bound::Time(_)) {
+        terms.push(format!("{} of {}", expect.within, seconds(pace.refresh)));
+    }
+    if pace.patience != 1.0 {
+        terms.push(format!("times a patience of {}", pace.patience));
+    }
+    terms.extend(match passed.wait {
+        Wait::Said => None,
+        Wait::Still(time) => Some(format!("then nothing happened for {}", seconds(time))),
+        Wait::Unasked(time) => Some(format!("then no GetCapacity came for {}", seconds(time))),
+        Wait::Undecided(time) => Some(format!("then the scheduler did nothing for {}", seconds(time))),
+        Wait::Longest(time) => Some(format!(
+            "then something still happened, for {} at most",
+            seconds(time)
+        )),
+    });
+    let after = seconds(passed.after);
+    match terms.is_empty() {
+        true => format!("timed out after {after}"),
+        false => format!("timed out after {after} ({})", terms.join(", ")),
+    }
+}
+
+/// A time as people write it, with its unit.
+fn seconds(time: Duration) -> String {
+    let tenths = (time.as_secs_f64() * 10.0).round();
+    match time.as_millis() {
+        milliseconds if milliseconds < 1000 => format!("{milliseconds} ms"),
+        _ if tenths % 10.0 == 0.0 => format!("{} s", tenths / 10.0),
+        _ => format!("{:.1} s", tenths / 10.0),
+    }
+}
+
+/// How often something was seen.
+pub(super) fn format_seen(number: u64) -> String {
+    match number {
+        0 => "never seen".to_owned(),
+        1 => "seen once".to_owned(),
+        number => format!("seen {number} times"),
+    }
+}

@@ -1,0 +1,163 @@
+//! When a missed expectation is judged: after what it says, unless somebody is still on the way, or the machine was late.
+
+use super::*;
+
+fn placement(within: Option<&str>) -> Value {
+    let mut expect = json!({"placement": {"app": "n1"}, "why": "because"});
+    if let Some(within) = within {
+        expect["within"] = within.into();
+    }
+    expect
+}
+
+/// The publisher has asked, and the scheduler has decided, both at once.
+fn settled(expect: &Value) -> Story {
+    let mut story = story(expect);
+    story.refuse("full");
+    story.ask(3);
+    story
+}
+
+/// Milliseconds from the last action to the bound that comes next, which is the one of the expectation.
+fn wait(story: &Story) -> u128 {
+    let acted = story.judge.acted.as_ref().expect("the step is acted").at_us;
+    let (at, bound) = story.judge.next_bound().expect("something is waited for");
+    assert_eq!(bound.bound, BoundKind::Within);
+    (at - Duration::from_micros(acted)).as_millis()
+}
+
+/// The verdict and its words once the bound is reached.
+fn verdict(mut story: Story) -> (Verdict, String) {
+    assert_eq!(story.next_bound(), BoundKind::Within);
+    let verdict = story.judge.verdict();
+    let summary = verdict.failure().map(|failure| failure.summary.clone());
+    (verdict, summary.unwrap_or_default())
+}
+
+#[test]
+fn it_is_judged_a_second_after_the_last_thing_that_happened() {
+    let story = settled(&placement(None));
+    // The refusal is the first fact after the last action.
+    assert_eq!(wait(&story), 1_001);
+    let (verdict, summary) = verdict(story);
+    assert!(matches!(verdict, Verdict::Fail(_)));
+    assert_eq!(
+        summary,
+        "timed out after 1 s (5 refreshes of 100 ms, then nothing happened for 1 s)"
+    );
+}
+
+#[test]
+fn a_bound_that_is_longer_is_waited_for_in_full() {
+    let story = settled(&placement(Some("20s")));
+    assert_eq!(wait(&story), 20_000);
+    assert_eq!(verdict(story).1, "timed out after 20 s");
+    let story = settled(&placement(Some("30 refreshes")));
+    assert_eq!(wait(&story), 3_000);
+    assert_eq!(verdict(story).1, "timed out after 3 s (30 refreshes of 100 ms)");
+}
+
+#[test]
+fn systems_that_have_not_had_their_say_get_the_time_for_it() {
+    let mut silent = story(&placement(None));
+    assert_eq!(wait(&silent), 3_000, "the scheduler has not decided");
+    silent.refuse("full");
+    assert_eq!(
+        wait(&silent),
+        1_001,
+        "the publisher has not asked, and has a second for it"
+    );
+    silent.ask(1);
+    assert_eq!(wait(&silent), 1_002, "it goes on asking");
+    let (_, summary) = verdict(silent);
+    assert!(
+        summary.ends_with("then no GetCapacity came for 1 s)"),
+        "{summary}"
+    );
+    let (_, summary) = verdict(story(&placement(None)));
+    assert!(
+        summary.ends_with("then the scheduler did nothing for 3 s)"),
+        "{summary}"
+    );
+}
+
+#[test]
+fn systems_that_go_on_put_it_off_but_not_for_ever() {
+    let mut busy = settled(&placement(None));
+    for second in 1..30 {
+        busy.at_us = second * 900_000;
+        busy.refuse("full");
+        assert!(wait(&busy) <= 10_000);
+        if second == 5 {
+            let acted = busy.judge.acted.as_ref().expect("the step is acted").at_us;
+            assert_eq!(wait(&busy), u128::from(busy.at_us - acted) / 1_000 + 1_000);
+        }
+    }
+    assert_eq!(wait(&busy), 10_000);
+    busy.at_us = 10_100_000;
+    let (_, summary) = verdict(busy);
+    assert!(
+        summary.ends_with("(5 refreshes of 100 ms, then something still happened, for 10 s at most)"),
+        "{summary}"
+    );
+}
+
+#[test]
+fn a_machine_that_was_late_puts_it_off_by_four_times_that() {
+    let mut slow = settled(&placement(None));
+    slow.lag(50);
+    assert_eq!(wait(&slow), 1_201);
+    slow.lag(100);
+    assert_eq!(wait(&slow), 1_601);
+    slow.lag(5_000);
+    assert_eq!(wait(&slow), 10_000, "but not for ever");
+}
+
+#[test]
+fn lag_that_has_put_a_bound_off_excuses_nothing_until_it_is_half_of_the_time() {
+    for (lag, is_undecided) in [
+        (100, false),
+        (400, false),
+        (2_000, false),
+        (4_000, false),
+        (5_100, true),
+    ] {
+        let mut slow = settled(&placement(None));
+        slow.lag(lag);
+        let (verdict, _) = verdict(slow);
+        assert_eq!(
+            matches!(verdict, Verdict::Inconclusive(_)),
+            is_undecided,
+            "{lag} ms"
+        );
+    }
+}
+
+#[test]
+fn lag_while_the_step_was_acted_excuses_as_it_puts_nothing_off() {
+    let pod = json!({"pod": {"name": "app", "claims": [{"class": "fast", "size": "10Gi"}]}});
+    let step =
+        json!({"id": "a", "do": [pod], "expect": [{"objects": [{"resource": "pods"}], "why": "because"}]});
+    let mut story = steps(&json!([step, {"id": "b", "expect": [placement(None)]}]));
+    story.ask(3);
+    assert!(story.is_done_when_quiet());
+    story.tell(json!({"fact": "stepStarted", "step": 1}));
+    story.lag(600);
+    story.tell(json!({"fact": "stepActed", "step": 1}));
+    story.refuse("full");
+    story.ask(3);
+    assert!(matches!(verdict(story).0, Verdict::Inconclusive(_)));
+}
+
+#[test]
+fn patience_multiplies_all_of_it() {
+    let text = json!({"fact": "begin", "case": "c", "refreshUs": 100_000, "patience": 3.0, "format": 1});
+    let mut patient = settled(&placement(None));
+    patient.tell(text);
+    assert_eq!(wait(&patient), 3_001);
+    let (_, summary) = verdict(patient);
+    assert!(
+        summary.contains("5 refreshes of 100 ms, times a patience of 3, then"),
+        "{summary}"
+    );
+}

@@ -1,0 +1,154 @@
+//! One expectation over facts: what makes it true, what it takes to stay so, and what ends it.
+
+use super::*;
+use crate::judge::monitor::Reason;
+
+fn reason(story: &Story) -> Option<Reason> {
+    story
+        .judge
+        .monitors
+        .iter()
+        .find_map(|monitor| match monitor.phase {
+            Phase::Failed(reason) => Some(reason),
+            _ => None,
+        })
+}
+
+fn write(story: &mut Story) {
+    story.commit(
+        "publisher",
+        "added",
+        "csistoragecapacities",
+        "c",
+        &json!({"metadata": {}}),
+    );
+}
+
+#[test]
+fn a_state_that_is_lost_has_to_come_back() {
+    let mut story = story(&json!({"placement": {"app": "n1"}, "why": "because"}));
+    story.place();
+    assert_eq!(story.judge.progress(), Progress::Running { quiet: true });
+    let gone = pod(None, &json!({}));
+    story.commit("scheduler", "modified", "pods", "app", &gone);
+    assert_eq!(story.judge.progress(), Progress::Running { quiet: false });
+    assert_eq!(reason(&story), None);
+    story.place();
+    assert!(story.is_done_when_quiet());
+    assert!(matches!(story.judge.verdict(), Verdict::Pass));
+}
+
+#[test]
+fn what_holds_always_may_not_be_lost_and_must_be_true_from_the_first() {
+    let always = json!({"placement": {"app": "n1"}, "always": true, "hold": "1s", "why": "because"});
+    let mut late = story(&always);
+    late.place();
+    assert_eq!(
+        reason(&late),
+        Some(Reason::Violated),
+        "it was not true when the step was acted"
+    );
+}
+
+#[test]
+fn a_hold_is_over_by_rounds_or_by_time() {
+    let rounds = json!({"placement": {"app": "n1"}, "hold": "2 rounds", "why": "because"});
+    let mut story = story(&rounds);
+    story.place();
+    story.ask(2);
+    assert!(!story.is_done_when_quiet(), "the first may have begun before");
+    story.ask(1);
+    assert!(story.is_done_when_quiet());
+    let time = json!({"placement": {"app": "n1"}, "hold": "700ms", "why": "because"});
+    let mut story = super::story(&time);
+    story.place();
+    let (at, bound) = story.judge.next_bound().expect("it has to hold");
+    assert_eq!(bound.bound, BoundKind::Hold);
+    assert_eq!(at.as_micros(), u128::from(story.at_us + 700_000));
+    assert!(!story.is_done_when_quiet());
+    story.next_bound();
+    assert!(story.is_done_when_quiet());
+}
+
+#[test]
+fn a_count_ends_with_the_first_fact_that_is_too_many() {
+    let expect = json!({"count": {"of": {"write": "create csistoragecapacities"}, "min": 1, "max": 2}, "why": "because"});
+    let mut story = story(&expect);
+    write(&mut story);
+    write(&mut story);
+    assert_eq!(reason(&story), None);
+    write(&mut story);
+    assert_eq!(reason(&story), Some(Reason::Violated));
+    let verdict = story.judge.verdict();
+    let failure = verdict.failure().expect("three are too many");
+    assert!(
+        failure.summary.ends_with("was seen 3 times; at most 2 allowed"),
+        "{}",
+        failure.summary
+    );
+    assert_eq!(failure.decided_by, story.seq - 1);
+}
+
+#[test]
+fn an_order_takes_its_facts_one_after_the_other() {
+    let order = json!({"order": [{"write": "create csistoragecapacities"}, {"write": "update pods"}], "why": "because"});
+    let mut story = story(&order);
+    story.place();
+    write(&mut story);
+    assert_eq!(
+        story.judge.progress(),
+        Progress::Running { quiet: false },
+        "the second came before the first"
+    );
+    story.place();
+    assert!(story.is_done_when_quiet());
+}
+
+#[test]
+fn a_window_that_never_opens_is_no_evidence() {
+    let never =
+        json!({"never": {"call": "CreateVolume", "after": {"write": "delete csinodes"}}, "why": "because"});
+    let mut story = story(&never);
+    story.refuse("full");
+    story.ask(3);
+    assert_eq!(story.next_bound(), BoundKind::Within);
+    assert_eq!(reason(&story), Some(Reason::NoEvidence));
+    let verdict = story.judge.verdict();
+    let summary = &verdict.failure().expect("it proves nothing").summary;
+    assert!(
+        summary.starts_with("no evidence: delete of csinodes"),
+        "{summary}"
+    );
+}
+
+#[test]
+fn a_bound_of_another_step_or_expectation_decides_nothing() {
+    let mut story = story(&json!({"placement": {"app": "n1"}, "why": "because"}));
+    story.tell(json!({"fact": "bound", "step": 1, "expect": 0, "bound": "within"}));
+    story.tell(json!({"fact": "bound", "step": 0, "expect": 1, "bound": "within"}));
+    assert_eq!(reason(&story), None);
+    story.tell(json!({"fact": "bound", "step": 0, "expect": 0, "bound": "within"}));
+    assert_eq!(reason(&story), Some(Reason::Late));
+}
+
+#[test]
+fn a_journal_that_breaks_off_is_no_pass() {
+    let story = story(&json!({"placement": {"app": "n1"}, "why": "because"}));
+    let Verdict::Fail(failure) = story.judge.verdict() else {
+        panic!("nothing was decided");
+    };
+    assert_eq!(failure.summary, "the journal ends before the case was decided");
+}
+
+#[test]
+fn a_stored_journal_judges_like_the_run() {
+    let mut story = story(&json!({"placement": {"app": "n1"}, "why": "because"}));
+    story.refuse("full");
+    story.ask(3);
+    story.next_bound();
+    let live = story.judge.verdict();
+    let again = verdict(story.judge.plan, story.judge.facts().to_vec());
+    let summary = |verdict: &Verdict| verdict.failure().map(|failure| failure.summary.clone());
+    assert_eq!(summary(&live), summary(&again));
+    assert!(summary(&live).is_some());
+}

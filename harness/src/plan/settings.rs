@@ -1,0 +1,33 @@
+//! The settings of the systems under test, as a plan has them.
+
+use std::time::Duration;
+
+use super::Plan;
+use crate::scenario::SchedulerSpec;
+use crate::settings::Settings;
+
+/// The poll interval of a publisher that is not to poll.
+const UNPOLLED: Duration = Duration::from_secs(3600);
+
+impl Plan {
+    /// The settings at the start, without the extenders, which have no address yet.
+    pub(crate) fn settings(&self, refresh: Duration) -> Settings {
+        Settings {
+            mode: self.mode,
+            refresh: if self.publisher.polls { refresh } else { UNPOLLED },
+            publisher: self.publisher,
+            scheduler: self.scheduler.clone(),
+            extenders: None,
+            driver: self.driver.name.clone(),
+            orphan_after: self.orphan_after,
+        }
+    }
+
+    /// The same, with another scheduler.
+    pub(super) fn settings_with(&self, scheduler: &SchedulerSpec) -> Settings {
+        Settings {
+            scheduler: scheduler.clone(),
+            ..self.settings(Duration::ZERO)
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! How a case ends, in the one spelling that reports use.
+
+use schemars::{Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+
+use crate::session::Ended;
+
+/// How a case ended, in the order in which reports show it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CaseVerdict {
+    /// It passed.
+    Pass,
+    /// It failed.
+    Fail,
+    /// It failed, and passed in another attempt.
+    Flaky,
+    /// It could not be run.
+    Error,
+    /// The machine was too busy to tell.
+    Inconclusive,
+    /// It failed, as the manifest knows.
+    KnownFailure,
+    /// It is not for these systems.
+    Skip,
+}
+
+impl CaseVerdict {
+    /// All of them, in their order.
+    pub const ALL: [CaseVerdict; 7] = [
+        CaseVerdict::Pass,
+        CaseVerdict::Fail,
+        CaseVerdict::Flaky,
+        CaseVerdict::Error,
+        CaseVerdict::Inconclusive,
+        CaseVerdict::KnownFailure,
+        CaseVerdict::Skip,
+    ];
+
+    /// Of a case that has ended.
+    pub fn of(ended: &Ended) -> Self {
+        match ended {
+            Ended::Passed | Ended::Surprising(_) => CaseVerdict::Pass,
+            Ended::Failed(_) => CaseVerdict::Fail,
+            Ended::Known(..) => CaseVerdict::KnownFailure,
+            Ended::Flaky(..) => CaseVerdict::Flaky,
+            Ended::Inconclusive(_) => CaseVerdict::Inconclusive,
+            Ended::Skipped(_) => CaseVerdict::Skip,
+            Ended::Broken(_) => CaseVerdict::Error,
+        }
+    }
+
+    /// The word in `report.json`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            CaseVerdict::Pass => "pass",
+            CaseVerdict::Fail => "fail",
+            CaseVerdict::Flaky => "flaky",
+            CaseVerdict::Error => "error",
+            CaseVerdict::Inconclusive => "inconclusive",
+            CaseVerdict::KnownFailure => "known-failure",
+            CaseVerdict::Skip => "skip",
+        }
+    }
+
+    /// The words that people read, after a number or before a colon.
+    pub fn words(self) -> &'static str {
+        match self {
+            CaseVerdict::Pass => "passed",
+            CaseVerdict::Fail => "failed",
+            CaseVerdict::Flaky => "flaky",
+            CaseVerdict::Error => "could not be run",
+            CaseVerdict::Inconclusive => "undecided",
+            CaseVerdict::KnownFailure => "known to fail",
+            CaseVerdict::Skip => "skipped",
+        }
+    }
+
+    /// Whether the system did what it must not, or not what it must, at least once.
+    pub fn is_failure(self) -> bool {
+        matches!(self, CaseVerdict::Fail | CaseVerdict::Flaky)
+    }
+}
+
+impl std::fmt::Display for CaseVerdict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+fn spellings() -> [&'static str; 7] {
+    CaseVerdict::ALL.map(CaseVerdict::as_str)
+}
+
+/// The schema of a verdict.
+pub(super) fn schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "string", "enum": spellings()})
+}
+
+/// The schema of counts by verdict.
+pub(super) fn counts_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "object",
+        "propertyNames": {"enum": spellings()},
+        "additionalProperties": {"type": "integer", "minimum": 1},
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_word_is_the_one_that_is_written() {
+        for verdict in CaseVerdict::ALL {
+            assert_eq!(serde_json::to_value(verdict).unwrap(), verdict.as_str());
+        }
+    }
+}
