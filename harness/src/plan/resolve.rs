@@ -320,14 +320,14 @@ mod tests {
         json!({"nodes": ["n1"], "classes": ["fast"], "backend": {"n1": "5Gi"}})
     }
 
-    fn expects(expect: Value) -> Value {
+    fn expects(expect: &Value) -> Value {
         let pod = json!({"pod": {"name": "app", "claims": [{"class": "fast", "size": "1Gi"}]}});
         json!([{"id": "a", "do": [pod], "expect": [expect]}])
     }
 
     #[test]
     fn the_roles_are_those_of_the_id_unless_the_case_names_them() {
-        let steps = expects(json!({"placement": {"app": "n1"}, "why": "w"}));
+        let steps = expects(&json!({"placement": {"app": "n1"}, "why": "w"}));
         let roles = |id: &str, roles: &Value| {
             let mut cluster = cluster();
             cluster["roles"] = roles.clone();
@@ -368,8 +368,7 @@ mod tests {
                 "`figures` is not asked for by then",
             ),
         ] {
-            let error =
-                resolved("a/b/c", &cluster(), &expects(expect.clone())).expect_err("it makes no sense");
+            let error = resolved("a/b/c", &cluster(), &expects(&expect)).expect_err("it makes no sense");
             assert!(error.contains(words), "{expect}: {error}");
             assert!(error.starts_with("case.yaml:1:"), "{error}");
         }
@@ -416,7 +415,7 @@ mod tests {
 
     #[test]
     fn extenders_that_cannot_be_told_apart_or_both_bind_are_errors() {
-        let steps = expects(json!({"placement": {"app": "n1"}, "why": "w"}));
+        let steps = expects(&json!({"placement": {"app": "n1"}, "why": "w"}));
         for (extenders, words) in [
             (
                 json!([{"name": "e"}, {"name": "e"}]),
