@@ -1,4 +1,4 @@
-//! CSIDriver and CSINode.
+//! CSIDriver.
 //!
 //! Rules and texts follow kube-apiserver 1.36, odd paths such as `spec.attachedRequired` included.
 

@@ -1,4 +1,4 @@
-//! networking.k8s.io and discovery.k8s.io: stored and shown; there is no network.
+//! IPAddress, NetworkPolicy and ServiceCIDR: stored and shown; there is no network.
 
 use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN};
 use crate::config::release::Life;
