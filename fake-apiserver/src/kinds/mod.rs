@@ -5,15 +5,19 @@
 
 mod admission;
 mod autoscaler;
-mod capacity;
 mod certificates;
 pub(crate) mod columns;
-mod config;
-mod csi;
+mod config_map;
+mod csi_driver;
+mod csi_node;
+mod csi_storage_capacity;
+mod endpoint_slice;
+mod endpoints;
 mod event;
 mod extension;
 mod flow;
 mod hooks;
+mod ingress;
 mod job;
 mod lease;
 mod lookup;
@@ -23,26 +27,33 @@ mod node;
 mod outdated;
 mod part;
 mod pod;
+mod pod_disruption_budget;
+mod pod_template;
+mod priority_class;
+mod quota;
 mod rbac;
 mod resource;
 mod review;
 mod row;
-mod scheduling;
+mod runtime_class;
+mod secret;
 mod selectors;
 mod service;
 mod service_account;
 mod shown;
-mod storage;
+mod storage_class;
 pub(crate) mod token_lifetime;
 mod volume;
+mod volume_attachment;
+mod volume_attributes_class;
 mod workload;
 
-pub(crate) use config::CONFIG_MAP;
+pub(crate) use config_map::CONFIG_MAP;
 pub(crate) use hooks::Setting;
 pub(crate) use part::{Part, Subresource};
+pub(crate) use priority_class::system_classes;
 pub(crate) use rbac::GROUP as RBAC_GROUP;
 pub(crate) use row::{Admission, Generation, Grants, Kind, Review};
-pub(crate) use scheduling::system_classes;
 
 use hooks::{Hooks, NO_HOOKS};
 use row::{PLAIN, View};
@@ -51,18 +62,18 @@ use row::{PLAIN, View};
 /// has several versions, the preferred one is first.
 pub(crate) static KINDS: &[&Kind] = &[
     &CONFIG_MAP,
-    &config::ENDPOINTS,
+    &endpoints::ENDPOINTS,
     &event::EVENT,
-    &config::LIMIT_RANGE,
+    &quota::LIMIT_RANGE,
     &namespace::NAMESPACE,
     &node::NODE,
     &volume::PERSISTENT_VOLUME_CLAIM,
     &volume::PERSISTENT_VOLUME,
     &pod::POD,
-    &config::POD_TEMPLATE,
+    &pod_template::POD_TEMPLATE,
     &workload::REPLICATION_CONTROLLER,
-    &config::RESOURCE_QUOTA,
-    &config::SECRET,
+    &quota::RESOURCE_QUOTA,
+    &secret::SECRET,
     &service_account::SERVICE_ACCOUNT,
     &service::SERVICE,
     &extension::API_SERVICE,
@@ -83,26 +94,26 @@ pub(crate) static KINDS: &[&Kind] = &[
     &job::CRON_JOB,
     &job::JOB,
     &certificates::CERTIFICATE_SIGNING_REQUEST,
-    &network::INGRESS_CLASS,
-    &network::INGRESS,
+    &ingress::INGRESS_CLASS,
+    &ingress::INGRESS,
     &network::IP_ADDRESS,
     &network::NETWORK_POLICY,
     &network::SERVICE_CIDR,
-    &scheduling::POD_DISRUPTION_BUDGET,
+    &pod_disruption_budget::POD_DISRUPTION_BUDGET,
     &rbac::CLUSTER_ROLE_BINDING,
     &rbac::CLUSTER_ROLE,
     &rbac::ROLE_BINDING,
     &rbac::ROLE,
-    &csi::CSI_DRIVER,
-    &csi::CSI_DRIVER_1_18,
-    &csi::CSI_NODE,
-    &capacity::CSI_STORAGE_CAPACITY,
-    &capacity::V1BETA1,
-    &capacity::V1ALPHA1,
-    &capacity::V1ALPHA1_FIRST,
-    &storage::STORAGE_CLASS,
-    &storage::VOLUME_ATTACHMENT,
-    &storage::VOLUME_ATTRIBUTES_CLASS,
+    &csi_driver::CSI_DRIVER,
+    &csi_driver::CSI_DRIVER_1_18,
+    &csi_node::CSI_NODE,
+    &csi_storage_capacity::CSI_STORAGE_CAPACITY,
+    &csi_storage_capacity::V1BETA1,
+    &csi_storage_capacity::V1ALPHA1,
+    &csi_storage_capacity::V1ALPHA1_FIRST,
+    &storage_class::STORAGE_CLASS,
+    &volume_attachment::VOLUME_ATTACHMENT,
+    &volume_attributes_class::VOLUME_ATTRIBUTES_CLASS,
     &admission::MUTATING_ADMISSION_POLICY,
     &admission::MUTATING_ADMISSION_POLICY_BINDING,
     &admission::MUTATING_WEBHOOK_CONFIGURATION,
@@ -110,10 +121,10 @@ pub(crate) static KINDS: &[&Kind] = &[
     &admission::VALIDATING_ADMISSION_POLICY_BINDING,
     &admission::VALIDATING_WEBHOOK_CONFIGURATION,
     &extension::CUSTOM_RESOURCE_DEFINITION,
-    &scheduling::PRIORITY_CLASS,
+    &priority_class::PRIORITY_CLASS,
     &lease::LEASE,
-    &scheduling::RUNTIME_CLASS,
-    &network::ENDPOINT_SLICE,
+    &runtime_class::RUNTIME_CLASS,
+    &endpoint_slice::ENDPOINT_SLICE,
     &flow::FLOW_SCHEMA,
     &flow::PRIORITY_LEVEL_CONFIGURATION,
     &resource::DEVICE_CLASS,
@@ -126,10 +137,10 @@ pub(crate) static KINDS: &[&Kind] = &[
 pub(crate) static NAMESPACE: &Kind = &namespace::NAMESPACE;
 /// Rows that admission and eviction look at.
 pub(crate) static POD: &Kind = &pod::POD;
-pub(crate) static POD_DISRUPTION_BUDGET: &Kind = &scheduling::POD_DISRUPTION_BUDGET;
-pub(crate) static PRIORITY_CLASS: &Kind = &scheduling::PRIORITY_CLASS;
-pub(crate) static RUNTIME_CLASS: &Kind = &scheduling::RUNTIME_CLASS;
-pub(crate) static STORAGE_CLASS: &Kind = &storage::STORAGE_CLASS;
+pub(crate) static POD_DISRUPTION_BUDGET: &Kind = &pod_disruption_budget::POD_DISRUPTION_BUDGET;
+pub(crate) static PRIORITY_CLASS: &Kind = &priority_class::PRIORITY_CLASS;
+pub(crate) static RUNTIME_CLASS: &Kind = &runtime_class::RUNTIME_CLASS;
+pub(crate) static STORAGE_CLASS: &Kind = &storage_class::STORAGE_CLASS;
 /// The row of service accounts, which tokens are about.
 pub(crate) static SERVICE_ACCOUNT: &Kind = &service_account::SERVICE_ACCOUNT;
 /// The rows that decide who may do what.

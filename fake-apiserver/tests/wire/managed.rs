@@ -134,9 +134,9 @@ async fn a_status_is_written_by_a_part_of_its_own() {
     let wire = Wire::start().await;
     let mut object = pod("p");
     object["status"] = json!({"phase": "Running"});
-    let created = create_as(&wire, PODS, "one", object).await;
+    let created = create_as(&wire, PODS, "creator", object).await;
     assert!(
-        owned(&created, "one").get("f:status").is_none(),
+        owned(&created, "creator").get("f:status").is_none(),
         "a new pod's status does not count"
     );
     let path = format!("{PODS}/p/status?fieldManager=kubelet");
@@ -146,7 +146,8 @@ async fn a_status_is_written_by_a_part_of_its_own() {
     // Entries count where the object itself is written.
     object["metadata"]["managedFields"] = json!([{}]);
     let after = wire.put(&path, object).await.body;
-    assert_eq!(managers(&after), ["kubelet Update status", "one Update"]);
+    // By time, to the second, and then by name.
+    assert_eq!(managers(&after), ["creator Update", "kubelet Update status"]);
     assert_eq!(owned(&after, "kubelet"), &json!({"f:status": {"f:hostIP": {}}}));
 }
 

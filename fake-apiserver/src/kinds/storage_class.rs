@@ -1,13 +1,13 @@
-//! StorageClass, VolumeAttachment and VolumeAttributesClass.
+//! StorageClass.
+//!
+//! Rules and texts follow kube-apiserver 1.36.
 
-use super::volume::{driver_name, inline_validate, protect, source_default};
-use super::{Hooks, Kind, NO_HOOKS, PLAIN, Setting, outdated};
-use crate::config::release::Life;
+use super::{Hooks, Kind, NO_HOOKS, PLAIN, outdated};
 use crate::kinds::columns::Cell::{Flag, Of, Text};
-use crate::kinds::columns::{AGE, NAME, boolean, name, text};
+use crate::kinds::columns::{AGE, name, text};
 use crate::machinery::faults::Faults;
 use crate::machinery::{json, metadata, names};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 pub(super) static STORAGE_CLASS: Kind = Kind {
@@ -89,9 +89,10 @@ fn class_warn(object: &Value) -> Vec<String> {
 
 /// How many parameters a class may have, and how many bytes together.
 const PARAMETERS_MAX: usize = 512;
+
 const PARAMETER_BYTES_MAX: usize = 256 * 1024;
 
-fn parameters(parameters: &Value, may_be_empty: bool, faults: &mut Faults) {
+pub(super) fn parameters(parameters: &Value, may_be_empty: bool, faults: &mut Faults) {
     let count = json::pairs(parameters).count();
     if count > PARAMETERS_MAX {
         faults.too_long("parameters", PARAMETERS_MAX);
@@ -152,124 +153,6 @@ fn topology(requirement: &Value, at: &str, faults: &mut Faults) {
         }
     }
     faults.complain(&format!("{at}.key"), key, names::qualified(key));
-}
-
-pub(super) static VOLUME_ATTACHMENT: Kind = Kind {
-    group: "storage.k8s.io",
-    kind: "VolumeAttachment",
-    plural: "volumeattachments",
-    status_resets: &[&["spec"], &["metadata"]],
-    singular: "volumeattachment",
-    namespaced: false,
-    status: true,
-    unconditional_update: false,
-    returns_deleted: true,
-    hooks: Hooks {
-        default: attachment_default,
-        create: attachment_create,
-        validate: attachment_validate,
-        validate_update: attachment_validate_update,
-        ..NO_HOOKS
-    },
-    columns: &[
-        NAME,
-        name("Attacher", Text("/spec/attacher")),
-        text("PV", Text("/spec/source/persistentVolumeName")),
-        text("Node", Text("/spec/nodeName")),
-        boolean("Attached", Flag("/status/attached")),
-        AGE,
-    ],
-    ..PLAIN
-};
-
-fn attachment_default(object: &mut Value) {
-    if let Some(spec) = object.pointer_mut("/spec/source/inlineVolumeSpec") {
-        source_default(spec);
-    }
-}
-
-fn attachment_create(object: &mut Value, _: &Setting<'_>) {
-    object["status"] = json!({"attached": false});
-}
-
-fn attachment_validate(object: &Value, faults: &mut Faults) {
-    let spec = &object["spec"];
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    driver_name(&text(&spec["attacher"]), "spec.attacher", faults);
-    let (volume, inline) = (
-        &spec["source"]["persistentVolumeName"],
-        &spec["source"]["inlineVolumeSpec"],
-    );
-    let one = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
-    match (volume.is_null(), inline.is_null()) {
-        (true, true) => faults.required("spec.source", one),
-        (false, false) => faults.forbidden("spec.source", one),
-        (true, false) => inline_validate(inline, "spec.source.inlineVolumeSpec", faults),
-        (false, true) if *volume == "" => {
-            let text = "must specify non empty persistentVolumeName";
-            faults.required("spec.source.persistentVolumeName", text);
-        }
-        _ => {}
-    }
-    let node = text(&spec["nodeName"]);
-    faults.complain("spec.nodeName", &node, names::subdomain(&node));
-    if let Some(volume) = volume.as_str() {
-        faults.complain(
-            "spec.source.persistentVolumeName",
-            volume,
-            names::subdomain(volume),
-        );
-    }
-}
-
-fn attachment_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
-    if new["spec"] == old["spec"] {
-        return;
-    }
-    // The value that is shown is of the server's own type.
-    let (spec, source) = (&new["spec"], &new["spec"]["source"]);
-    let shown = format!(
-        "{{\"Attacher\":{},\"Source\":{{\"PersistentVolumeName\":{},\"InlineVolumeSpec\":{}}},\"NodeName\":{}}}",
-        spec["attacher"], source["persistentVolumeName"], source["inlineVolumeSpec"], spec["nodeName"]
-    );
-    faults.invalid_as("spec", &shown, "field is immutable");
-}
-
-pub(super) static VOLUME_ATTRIBUTES_CLASS: Kind = Kind {
-    group: "storage.k8s.io",
-    kind: "VolumeAttributesClass",
-    plural: "volumeattributesclasses",
-    singular: "volumeattributesclass",
-    short_names: &["vac"],
-    namespaced: false,
-    returns_deleted: true,
-    hooks: Hooks {
-        create: |object, setting| protect(object, setting, "kubernetes.io/vac-protection"),
-        validate_create: attributes_validate,
-        validate_update: |new, old, faults| {
-            for field in ["driverName", "parameters"] {
-                if new[field] != old[field] {
-                    faults.forbidden(field, &format!("updates to {field} are forbidden."));
-                }
-            }
-            attributes_validate(new, faults);
-        },
-        ..NO_HOOKS
-    },
-    columns: &[NAME, text("DriverName", Text("/driverName")), AGE],
-    life: Life::since(34),
-    ..PLAIN
-};
-
-fn attributes_validate(object: &Value, faults: &mut Faults) {
-    let driver = object["driverName"].as_str().unwrap_or_default();
-    if driver.is_empty() {
-        faults.required("driverName", "");
-    } else {
-        let driver = driver.to_lowercase();
-        faults.complain("driverName", &driver, names::qualified(&driver));
-    }
-    parameters(&object["parameters"], false, faults);
 }
 
 /// The name of a class, and whether it is the default.

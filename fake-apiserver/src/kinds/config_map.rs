@@ -1,0 +1,73 @@
+//! ConfigMap, and what its content has in common with that of a Secret.
+
+use super::{Hooks, Kind, NO_HOOKS, PLAIN};
+use crate::kinds::columns::Cell::Of;
+use crate::kinds::columns::{AGE, NAME, count, text};
+use crate::machinery::faults::Faults;
+use crate::machinery::{json, names};
+use serde_json::{Value, json};
+
+pub(crate) static CONFIG_MAP: Kind = Kind {
+    kind: "ConfigMap",
+    plural: "configmaps",
+    singular: "configmap",
+    short_names: &["cm"],
+    hooks: Hooks {
+        validate: config_map_validate,
+        validate_update: immutable_update,
+        ..NO_HOOKS
+    },
+    columns: &[
+        NAME,
+        text("Data", Of(|o| json!(count(&o["data"]) + count(&o["binaryData"])))),
+        AGE,
+    ],
+    ..PLAIN
+};
+
+/// Bytes that all values of a config map, or of a secret, may have together.
+pub(super) const BYTES_MAX: usize = 1024 * 1024;
+
+fn config_map_validate(object: &Value, faults: &mut Faults) {
+    let binary = &object["binaryData"];
+    let mut bytes = 0;
+    for (key, value) in json::pairs(&object["data"]) {
+        config_key("data", key, faults);
+        if !binary[key].is_null() {
+            faults.invalid(
+                format!("data[{key}]"),
+                key,
+                "duplicate of key present in binaryData",
+            );
+        }
+        bytes += value.len();
+    }
+    for (key, value) in json::pairs(binary) {
+        config_key("binaryData", key, faults);
+        bytes += decoded(value);
+    }
+    if bytes > BYTES_MAX {
+        faults.too_long("", BYTES_MAX);
+    }
+}
+
+pub(super) fn config_key(list: &str, key: &str, faults: &mut Faults) {
+    faults.complain(&format!("{list}[{key}]"), key, names::config_key(key));
+}
+
+/// How many bytes a text in base64 stands for.
+pub(super) fn decoded(text: &str) -> usize {
+    text.trim_end_matches('=').len() * 3 / 4
+}
+
+/// What is immutable stays so, with all that it holds.
+pub(super) fn immutable_update(new: &Value, old: &Value, faults: &mut Faults) {
+    if old["immutable"] != true {
+        return;
+    }
+    for field in ["immutable", "data", "binaryData"] {
+        if new[field] != old[field] {
+            faults.forbidden(field, "field is immutable when `immutable` is set");
+        }
+    }
+}

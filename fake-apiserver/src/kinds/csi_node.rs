@@ -1,0 +1,79 @@
+//! CSINode.
+
+use super::volume::driver_name;
+use super::{Hooks, Kind, NO_HOOKS, PLAIN};
+use crate::kinds::columns::{AGE, Cell, NAME, integer};
+use crate::machinery::faults::Faults;
+use crate::machinery::{json, names};
+use serde_json::{Value, json};
+use std::collections::{HashMap, HashSet};
+
+pub(super) static CSI_NODE: Kind = Kind {
+    group: "storage.k8s.io",
+    kind: "CSINode",
+    plural: "csinodes",
+    singular: "csinode",
+    namespaced: false,
+    unconditional_update: false,
+    returns_deleted: true,
+    hooks: Hooks {
+        validate: node_validate,
+        validate_update: node_validate_update,
+        ..NO_HOOKS
+    },
+    columns: &[NAME, integer("Drivers", Cell::Count("/spec/drivers")), AGE],
+    ..PLAIN
+};
+
+fn node_validate(object: &Value, faults: &mut Faults) {
+    let mut seen = HashSet::new();
+    for (i, driver) in drivers(object).iter().enumerate() {
+        let at = format!("spec.drivers[{i}]");
+        let name = driver["name"].as_str().unwrap_or_default();
+        driver_name(name, &format!("{at}.name"), faults);
+        if driver["nodeID"].as_str().unwrap_or_default().is_empty() {
+            faults.required(format!("{at}.nodeID"), "");
+        }
+        if let Some(count) = driver["allocatable"]["count"].as_i64().filter(|count| *count < 0) {
+            let field = format!("{at}.allocatable.count");
+            faults.invalid(field, count, "must be greater than or equal to 0");
+        }
+        if !seen.insert(name) {
+            faults.duplicate(format!("{at}.name"), name);
+        }
+        let mut keys = HashSet::new();
+        for key in json::texts(&driver["topologyKeys"]) {
+            if key.is_empty() {
+                faults.required(at.as_str(), "");
+            }
+            if !keys.insert(key) {
+                faults.duplicate(at.as_str(), key);
+            }
+            faults.complain(&at, key, names::qualified(key));
+        }
+    }
+}
+
+/// Drivers come and go, but one that stays keeps its node id and topology keys.
+fn node_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
+    let frozen = |driver: &Value| json!([driver["nodeID"], driver["topologyKeys"]]);
+    let before: HashMap<&Value, &Value> = drivers(old)
+        .iter()
+        .map(|driver| (&driver["name"], driver))
+        .collect();
+    for driver in drivers(new) {
+        let before = before.get(&driver["name"]);
+        if before.is_some_and(|before| frozen(before) != frozen(driver)) {
+            // The value that is shown is of the server's own type, and without what may change.
+            let shown = format!(
+                "{{\"Name\":{},\"NodeID\":{},\"TopologyKeys\":{},\"Allocatable\":null}}",
+                driver["name"], driver["nodeID"], driver["topologyKeys"]
+            );
+            faults.invalid_as("spec.drivers", &shown, "field is immutable");
+        }
+    }
+}
+
+fn drivers(object: &Value) -> &[Value] {
+    json::list(&object["spec"]["drivers"])
+}

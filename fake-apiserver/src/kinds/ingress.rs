@@ -1,0 +1,86 @@
+//! Ingress and IngressClass: stored and shown.
+
+use super::endpoint_slice::SHOWN;
+use super::network::NETWORKING;
+use super::{Generation, Kind};
+use crate::config::release::Life;
+use crate::kinds::columns::Cell::{Of, Text};
+use crate::kinds::columns::{AGE, NAME, count, first, or, text};
+use crate::machinery::json;
+use serde_json::Value;
+
+pub(super) static INGRESS_CLASS: Kind = Kind {
+    kind: "IngressClass",
+    plural: "ingressclasses",
+    singular: "ingressclass",
+    namespaced: false,
+    generation: Generation::FromCreation,
+    columns: &[
+        NAME,
+        text("Controller", Text("/spec/controller")),
+        text("Parameters", Of(class_parameters)),
+        AGE,
+    ],
+    life: Life::since(19),
+    ..NETWORKING
+};
+
+pub(super) static INGRESS: Kind = Kind {
+    kind: "Ingress",
+    plural: "ingresses",
+    singular: "ingress",
+    short_names: &["ing"],
+    status: true,
+    generation: Generation::FromCreation,
+    columns: &[
+        NAME,
+        text("Class", Of(ingress_class)),
+        text("Hosts", Of(ingress_hosts)),
+        text("Address", Of(ingress_addresses)),
+        text(
+            "Ports",
+            Of(|o| {
+                if count(&o["spec"]["tls"]) > 0 {
+                    "80, 443"
+                } else {
+                    "80"
+                }
+                .into()
+            }),
+        ),
+        AGE,
+    ],
+    life: Life::since(19),
+    ..NETWORKING
+};
+
+fn class_parameters(class: &Value) -> Value {
+    let parameters = &class["spec"]["parameters"];
+    if !parameters.is_object() {
+        return "<none>".into();
+    }
+    let group = match json::string(parameters, "apiGroup") {
+        "" => String::new(),
+        group => format!(".{group}"),
+    };
+    let (kind, name) = (json::string(parameters, "kind"), json::string(parameters, "name"));
+    format!("{kind}{group}/{name}").into()
+}
+
+fn ingress_class(ingress: &Value) -> Value {
+    let annotated = ingress["metadata"]["annotations"]["kubernetes.io/ingress.class"].as_str();
+    let class = ingress["spec"]["ingressClassName"].as_str().or(annotated);
+    or(class.unwrap_or_default(), "<none>")
+}
+
+fn ingress_hosts(ingress: &Value) -> Value {
+    let rules = json::list(&ingress["spec"]["rules"]).iter();
+    let hosts = rules.filter_map(|rule| rule["host"].as_str()).map(str::to_owned);
+    or(&first(&hosts.collect::<Vec<_>>(), SHOWN, ","), "*")
+}
+
+fn ingress_addresses(ingress: &Value) -> Value {
+    let all = json::list(&ingress["status"]["loadBalancer"]["ingress"]).iter();
+    let addresses = all.filter_map(|one| one["ip"].as_str().or(one["hostname"].as_str()));
+    addresses.collect::<Vec<_>>().join(",").into()
+}

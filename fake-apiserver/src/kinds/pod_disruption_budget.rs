@@ -1,0 +1,88 @@
+//! PodDisruptionBudget. Nothing counts pods here: its status is what clients write.
+
+use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, selectors};
+use crate::config::release::Life;
+use crate::kinds::columns::Cell::{Number, Of};
+use crate::kinds::columns::{AGE, NAME, integer, text};
+use crate::machinery::faults::Faults;
+use serde_json::Value;
+
+pub(super) static POD_DISRUPTION_BUDGET: Kind = Kind {
+    kind: "PodDisruptionBudget",
+    plural: "poddisruptionbudgets",
+    singular: "poddisruptionbudget",
+    group: "policy",
+    short_names: &["pdb"],
+    status: true,
+    generation: Generation::FromCreation,
+    unconditional_update: false,
+    hooks: Hooks {
+        validate: budget_validate,
+        ..NO_HOOKS
+    },
+    columns: &[
+        NAME,
+        text("Min Available", Of(|o| bound(&o["spec"]["minAvailable"]))),
+        text("Max Unavailable", Of(|o| bound(&o["spec"]["maxUnavailable"]))),
+        integer("Allowed Disruptions", Number("/status/disruptionsAllowed")),
+        AGE,
+    ],
+    life: Life::since(21),
+    ..PLAIN
+};
+
+fn budget_validate(object: &Value, faults: &mut Faults) {
+    let spec = &object["spec"];
+    if !spec["minAvailable"].is_null() && !spec["maxUnavailable"].is_null() {
+        // The value that is shown is of the server's own type.
+        let shown = format!(
+            "{{\"MinAvailable\":{},\"Selector\":{},\"MaxUnavailable\":{},\"UnhealthyPodEvictionPolicy\":{}}}",
+            spec["minAvailable"],
+            spec["selector"],
+            spec["maxUnavailable"],
+            spec["unhealthyPodEvictionPolicy"]
+        );
+        faults.invalid_as(
+            "spec",
+            &shown,
+            "minAvailable and maxUnavailable cannot be both set",
+        );
+    }
+    for field in ["minAvailable", "maxUnavailable"] {
+        share(&spec[field], &format!("spec.{field}"), faults);
+    }
+    selectors::labels(&spec["selector"], "spec.selector", faults);
+    if let Some(policy) = spec["unhealthyPodEvictionPolicy"].as_str() {
+        let known = ["AlwaysAllow", "IfHealthyBudget"];
+        faults.one_of("spec.unhealthyPodEvictionPolicy", policy, &known);
+    }
+}
+
+/// A number that is not negative, or so many of a hundred.
+fn share(value: &Value, field: &str, faults: &mut Faults) {
+    match value {
+        Value::Number(number) if number.as_i64().is_some_and(|number| number < 0) => {
+            faults.invalid(field, value.clone(), "must be greater than or equal to 0");
+        }
+        Value::String(text) => {
+            let digits = text.strip_suffix('%').unwrap_or_default();
+            if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+                let why = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or \
+                    '93%', regex used for validation is '[0-9]+%')";
+                faults.invalid(field, text.as_str(), why);
+            } else if digits.trim_start_matches('0').len() > 2 && digits.trim_start_matches('0') != "100" {
+                faults.invalid(field, text.as_str(), "must not be greater than 100%");
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A number or a percentage of pods.
+fn bound(value: &Value) -> Value {
+    match value {
+        Value::Null => "N/A".into(),
+        Value::String(text) => text.as_str().into(),
+        other => other.to_string().into(),
+    }
+}

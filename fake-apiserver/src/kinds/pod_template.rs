@@ -1,0 +1,35 @@
+//! PodTemplate: stored and shown.
+
+use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN, pod};
+use crate::kinds::columns::Cell::{Labels, Of};
+use crate::kinds::columns::{NAME, containers, text};
+
+pub(super) static POD_TEMPLATE: Kind = Kind {
+    kind: "PodTemplate",
+    plural: "podtemplates",
+    singular: "podtemplate",
+    generation_of: &["template"],
+    generation: Generation::FromCreation,
+    returns_deleted: true,
+    hooks: Hooks {
+        default: |object| {
+            if let Some(template) = object.get_mut("template") {
+                pod::template_default(template);
+            }
+        },
+        ..NO_HOOKS
+    },
+    columns: &[
+        NAME,
+        text(
+            "Containers",
+            Of(|o| containers(&o["template"]["spec"]["containers"], "name")),
+        ),
+        text(
+            "Images",
+            Of(|o| containers(&o["template"]["spec"]["containers"], "image")),
+        ),
+        text("Pod Labels", Labels("/template/metadata/labels")),
+    ],
+    ..PLAIN
+};

@@ -1,0 +1,83 @@
+//! PriorityClass, with the two classes that every cluster has.
+
+use super::{Generation, Hooks, Kind, NO_HOOKS, PLAIN};
+use crate::kinds::columns::Cell::{Flag, Number, Text};
+use crate::kinds::columns::{AGE, NAME, boolean, integer, text};
+use crate::machinery::faults::Faults;
+use crate::machinery::{json, metadata};
+use serde_json::{Value, json};
+
+/// The highest value that a class of users may have.
+const USER_PRIORITY_MAX: i64 = 1_000_000_000;
+
+/// Names with this beginning are the system's.
+const SYSTEM: &str = "system-";
+
+pub(super) static PRIORITY_CLASS: Kind = Kind {
+    kind: "PriorityClass",
+    plural: "priorityclasses",
+    singular: "priorityclass",
+    group: "scheduling.k8s.io",
+    short_names: &["pc"],
+    namespaced: false,
+    generation: Generation::FromCreation,
+    hooks: Hooks {
+        default: |object| json::default_member(object, "preemptionPolicy", "PreemptLowerPriority"),
+        validate: priority_validate,
+        validate_update: |new, old, faults| {
+            for field in ["value", "preemptionPolicy"] {
+                if new[field] != old[field] {
+                    faults.forbidden(field, "may not be changed in an update.");
+                }
+            }
+        },
+        ..NO_HOOKS
+    },
+    columns: &[
+        NAME,
+        integer("Value", Number("/value")),
+        boolean("Global-Default", Flag("/globalDefault")),
+        AGE,
+        text("PreemptionPolicy", Text("/preemptionPolicy")),
+    ],
+    ..PLAIN
+};
+
+fn priority_validate(object: &Value, faults: &mut Faults) {
+    let (name, value) = (
+        metadata::text(object, "name"),
+        object["value"].as_i64().unwrap_or_default(),
+    );
+    let known = SYSTEM_CLASSES.iter().find(|(known, _)| *known == name);
+    if name.starts_with(SYSTEM) && known.is_none_or(|(_, fixed)| *fixed != value) {
+        let why = match known {
+            Some((_, fixed)) => format!("value of {name} PriorityClass must be {fixed}"),
+            None => format!("{name} is not a known system priority class"),
+        };
+        let text = "priority class names with 'system-' prefix are reserved for system use only. error:";
+        faults.forbidden("metadata.name", &format!("{text} {why}"));
+    } else if value > USER_PRIORITY_MAX && known.is_none() {
+        let text = format!("maximum allowed value of a user defined priority is {USER_PRIORITY_MAX}");
+        faults.forbidden("value", &text);
+    }
+    let policy = object["preemptionPolicy"].as_str().unwrap_or_default();
+    faults.one_of("preemptionPolicy", policy, &["PreemptLowerPriority", "Never"]);
+}
+
+/// The classes that every cluster has, with their values.
+const SYSTEM_CLASSES: [(&str, i64); 2] = [
+    ("system-cluster-critical", 2_000_000_000),
+    ("system-node-critical", 2_000_001_000),
+];
+
+/// The classes that every cluster has.
+pub(crate) fn system_classes() -> impl Iterator<Item = Value> {
+    SYSTEM_CLASSES.iter().map(|(name, value)| {
+        json!({
+            "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
+            "metadata": {"name": name, "generation": 1},
+            "value": value, "preemptionPolicy": "PreemptLowerPriority",
+            "description": "For pods without which the cluster, or a node, does not work.",
+        })
+    })
+}

@@ -1,0 +1,18 @@
+//! RuntimeClass: stored and shown.
+
+use super::{Kind, PLAIN};
+use crate::config::release::Life;
+use crate::kinds::columns::Cell::Text;
+use crate::kinds::columns::{AGE, NAME, text};
+
+pub(super) static RUNTIME_CLASS: Kind = Kind {
+    kind: "RuntimeClass",
+    plural: "runtimeclasses",
+    singular: "runtimeclass",
+    group: "node.k8s.io",
+    namespaced: false,
+    unconditional_update: false,
+    columns: &[NAME, text("Handler", Text("/handler")), AGE],
+    life: Life::since(20),
+    ..PLAIN
+};

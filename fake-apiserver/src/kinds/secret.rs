@@ -1,0 +1,89 @@
+//! Secret.
+
+use super::config_map::{BYTES_MAX, config_key, decoded, immutable_update};
+use super::{Hooks, Kind, NO_HOOKS, PLAIN};
+use crate::kinds::columns::Cell::Text;
+use crate::kinds::columns::{AGE, Cell, NAME, integer, text};
+use crate::machinery::faults::Faults;
+use crate::machinery::json;
+use crate::machinery::selector::selectable;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+
+pub(super) static SECRET: Kind = Kind {
+    kind: "Secret",
+    plural: "secrets",
+    singular: "secret",
+    hooks: Hooks {
+        default: secret_default,
+        validate: secret_validate,
+        validate_update: secret_validate_update,
+        ..NO_HOOKS
+    },
+    selectable: &[selectable("type", &["/type"])],
+    columns: &[
+        NAME,
+        text("Type", Text("/type")),
+        integer("Data", Cell::Count("/data")),
+        AGE,
+    ],
+    ..PLAIN
+};
+
+/// `stringData` is only ever written: it goes into `data`.
+fn secret_default(object: &mut Value) {
+    json::default_member(object, "type", "Opaque");
+    let written = object
+        .as_object_mut()
+        .and_then(|secret| secret.remove("stringData"));
+    if let Some(Value::Object(written)) = written {
+        let data = json::member(object, "data");
+        for (key, text) in written {
+            data.insert(key, STANDARD.encode(text.as_str().unwrap_or_default()).into());
+        }
+    }
+}
+
+/// What secrets of some types must hold.
+const HELD: [(&str, &[&str]); 5] = [
+    ("kubernetes.io/dockercfg", &[".dockercfg"]),
+    ("kubernetes.io/dockerconfigjson", &[".dockerconfigjson"]),
+    ("kubernetes.io/ssh-auth", &["ssh-privatekey"]),
+    ("kubernetes.io/tls", &["tls.crt", "tls.key"]),
+    ("kubernetes.io/basic-auth", &["username", "password"]),
+];
+
+fn secret_validate(object: &Value, faults: &mut Faults) {
+    let data = &object["data"];
+    let mut bytes = 0;
+    for (key, value) in json::pairs(data) {
+        config_key("data", key, faults);
+        bytes += decoded(value);
+    }
+    if bytes > BYTES_MAX {
+        faults.too_long("data", BYTES_MAX);
+    }
+    let kind = object["type"].as_str().unwrap_or_default();
+    let owner = "kubernetes.io/service-account.name";
+    let owned = object["metadata"]["annotations"][owner]
+        .as_str()
+        .is_some_and(|name| !name.is_empty());
+    if kind == "kubernetes.io/service-account-token" && !owned {
+        faults.required(format!("metadata.annotations[{owner}]"), "");
+    }
+    let held = HELD.iter().find(|(known, _)| *known == kind);
+    let held = held.map_or(&[][..], |(_, keys)| *keys);
+    let missing: Vec<&&str> = held.iter().filter(|key| data[**key].is_null()).collect();
+    // One of a name and a password is enough.
+    if kind != "kubernetes.io/basic-auth" || missing.len() == held.len() {
+        for key in missing {
+            faults.required(format!("data[{key}]"), "");
+        }
+    }
+}
+
+fn secret_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
+    faults.unchanged("type", &new["type"], &old["type"]);
+    immutable_update(new, old, faults);
+}

@@ -1,0 +1,90 @@
+//! VolumeAttachment.
+
+use super::volume::{driver_name, inline_validate, source_default};
+use super::{Hooks, Kind, NO_HOOKS, PLAIN, Setting};
+use crate::kinds::columns::Cell::{Flag, Text};
+use crate::kinds::columns::{AGE, NAME, boolean, name, text};
+use crate::machinery::faults::Faults;
+use crate::machinery::names;
+use serde_json::{Value, json};
+
+pub(super) static VOLUME_ATTACHMENT: Kind = Kind {
+    group: "storage.k8s.io",
+    kind: "VolumeAttachment",
+    plural: "volumeattachments",
+    status_resets: &[&["spec"], &["metadata"]],
+    singular: "volumeattachment",
+    namespaced: false,
+    status: true,
+    unconditional_update: false,
+    returns_deleted: true,
+    hooks: Hooks {
+        default: attachment_default,
+        create: attachment_create,
+        validate: attachment_validate,
+        validate_update: attachment_validate_update,
+        ..NO_HOOKS
+    },
+    columns: &[
+        NAME,
+        name("Attacher", Text("/spec/attacher")),
+        text("PV", Text("/spec/source/persistentVolumeName")),
+        text("Node", Text("/spec/nodeName")),
+        boolean("Attached", Flag("/status/attached")),
+        AGE,
+    ],
+    ..PLAIN
+};
+
+fn attachment_default(object: &mut Value) {
+    if let Some(spec) = object.pointer_mut("/spec/source/inlineVolumeSpec") {
+        source_default(spec);
+    }
+}
+
+fn attachment_create(object: &mut Value, _: &Setting<'_>) {
+    object["status"] = json!({"attached": false});
+}
+
+fn attachment_validate(object: &Value, faults: &mut Faults) {
+    let spec = &object["spec"];
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    driver_name(&text(&spec["attacher"]), "spec.attacher", faults);
+    let (volume, inline) = (
+        &spec["source"]["persistentVolumeName"],
+        &spec["source"]["inlineVolumeSpec"],
+    );
+    let one = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
+    match (volume.is_null(), inline.is_null()) {
+        (true, true) => faults.required("spec.source", one),
+        (false, false) => faults.forbidden("spec.source", one),
+        (true, false) => inline_validate(inline, "spec.source.inlineVolumeSpec", faults),
+        (false, true) if *volume == "" => {
+            let text = "must specify non empty persistentVolumeName";
+            faults.required("spec.source.persistentVolumeName", text);
+        }
+        _ => {}
+    }
+    let node = text(&spec["nodeName"]);
+    faults.complain("spec.nodeName", &node, names::subdomain(&node));
+    if let Some(volume) = volume.as_str() {
+        faults.complain(
+            "spec.source.persistentVolumeName",
+            volume,
+            names::subdomain(volume),
+        );
+    }
+}
+
+fn attachment_validate_update(new: &Value, old: &Value, faults: &mut Faults) {
+    if new["spec"] == old["spec"] {
+        return;
+    }
+    // The value that is shown is of the server's own type.
+    let (spec, source) = (&new["spec"], &new["spec"]["source"]);
+    let shown = format!(
+        "{{\"Attacher\":{},\"Source\":{{\"PersistentVolumeName\":{},\"InlineVolumeSpec\":{}}},\"NodeName\":{}}}",
+        spec["attacher"], source["persistentVolumeName"], source["inlineVolumeSpec"], spec["nodeName"]
+    );
+    faults.invalid_as("spec", &shown, "field is immutable");
+}

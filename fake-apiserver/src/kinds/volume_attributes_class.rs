@@ -1,0 +1,48 @@
+//! VolumeAttributesClass.
+
+use super::storage_class::parameters;
+use super::volume::protect;
+use super::{Hooks, Kind, NO_HOOKS, PLAIN};
+use crate::config::release::Life;
+use crate::kinds::columns::Cell::Text;
+use crate::kinds::columns::{AGE, NAME, text};
+use crate::machinery::faults::Faults;
+use crate::machinery::names;
+use serde_json::Value;
+
+pub(super) static VOLUME_ATTRIBUTES_CLASS: Kind = Kind {
+    group: "storage.k8s.io",
+    kind: "VolumeAttributesClass",
+    plural: "volumeattributesclasses",
+    singular: "volumeattributesclass",
+    short_names: &["vac"],
+    namespaced: false,
+    returns_deleted: true,
+    hooks: Hooks {
+        create: |object, setting| protect(object, setting, "kubernetes.io/vac-protection"),
+        validate_create: attributes_validate,
+        validate_update: |new, old, faults| {
+            for field in ["driverName", "parameters"] {
+                if new[field] != old[field] {
+                    faults.forbidden(field, &format!("updates to {field} are forbidden."));
+                }
+            }
+            attributes_validate(new, faults);
+        },
+        ..NO_HOOKS
+    },
+    columns: &[NAME, text("DriverName", Text("/driverName")), AGE],
+    life: Life::since(34),
+    ..PLAIN
+};
+
+fn attributes_validate(object: &Value, faults: &mut Faults) {
+    let driver = object["driverName"].as_str().unwrap_or_default();
+    if driver.is_empty() {
+        faults.required("driverName", "");
+    } else {
+        let driver = driver.to_lowercase();
+        faults.complain("driverName", &driver, names::qualified(&driver));
+    }
+    parameters(&object["parameters"], false, faults);
+}
