@@ -385,7 +385,7 @@ mod tests {
         ] {
             let steps = match steps.as_array().map(Vec::len) {
                 // The pod has to be there.
-                Some(2) => json!([expects(expect.clone())[0], step("a")]),
+                Some(2) => json!([expects(&expect)[0], step("a")]),
                 _ => steps,
             };
             let error = resolved("a/b/c", &cluster(), &steps).expect_err("it makes no sense");
