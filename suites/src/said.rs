@@ -50,7 +50,7 @@ impl Said {
         }
     }
 
-    /// Words by which the failure can be told again in another run: what changes from run to run is left open.
+    /// Words by which the failure can be found again in another run: what changes from run to run is left open.
     ///
     /// Of a link that is its text, as the note speaks of what happened in this run: which node came first, which name was generated.
     pub fn lasting(&self) -> String {

@@ -21,6 +21,7 @@ mod keep;
 mod manifest;
 mod measure;
 mod out;
+mod preflight;
 mod report;
 mod repro;
 mod rerun;
@@ -32,7 +33,6 @@ mod serve;
 mod side_by_side;
 mod snapshot;
 mod summary;
-mod surroundings;
 mod up;
 mod verdicts;
 mod why;
@@ -43,7 +43,7 @@ pub use exit::Exit;
 /// Does what the arguments of the process say. A panic is ours, and goes on.
 pub fn run() -> Exit {
     std::panic::catch_unwind(command::run).unwrap_or_else(|panic| match panic.is::<out::Unwritable>() {
-        // It is told already.
+        // It is reported already.
         true => Exit::Environment,
         false => std::panic::resume_unwind(panic),
     })

@@ -16,7 +16,7 @@ use crate::built_in::{Defect, built_in};
 use crate::interrupt::interrupted;
 use crate::out::{self, eprintln, print, println};
 use crate::selected::selected;
-use crate::{Exit, surroundings};
+use crate::{Exit, preflight};
 
 /// Arguments of `selftest`.
 #[derive(Args)]
@@ -65,8 +65,8 @@ pub(crate) fn run(args: &SelftestArgs) -> Exit {
         return Exit::Passed;
     }
     let ready = selected(&args.select).and_then(|plans| {
-        surroundings::temporary_files()?;
-        Ok((plans, surroundings::jobs(args.jobs)?))
+        preflight::temporary_files()?;
+        Ok((plans, preflight::jobs(args.jobs)?))
     });
     let (plans, jobs) = match ready {
         Ok(ready) => ready,

@@ -37,7 +37,7 @@ pub(super) struct Program {
 /// A program must not find another cluster than the one it is given.
 const HIDDEN: [&str; 3] = ["KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"];
 
-/// Lines of its output that are told when it ends by itself.
+/// Lines of its output that are shown when it ends by itself.
 const LAST_LINES: usize = 32;
 
 /// Runs one instance until it is cancelled, or ends by itself, which is always an error.

@@ -20,12 +20,12 @@ use crate::segment::{Segment, Segments};
 /// Resolves a scenario.
 pub fn resolve(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     let mut cluster = scenario.file.cluster.clone();
-    let foreign = scenario.file.foreign_driver.as_ref();
-    if let Some(foreign) = foreign {
-        foreign.rename(&mut cluster);
+    let external = scenario.file.external_driver.as_ref();
+    if let Some(external) = external {
+        external.rename(&mut cluster);
     }
-    let values = foreign
-        .map(|foreign| foreign.topology.clone())
+    let values = external
+        .map(|external| external.topology.clone())
         .unwrap_or_default();
     let cluster = &cluster;
     let driver = &cluster.driver.name;
@@ -320,14 +320,14 @@ mod tests {
         json!({"nodes": ["n1"], "classes": ["fast"], "backend": {"n1": "5Gi"}})
     }
 
-    fn expects(expect: Value) -> Value {
+    fn expects(expect: &Value) -> Value {
         let pod = json!({"pod": {"name": "app", "claims": [{"class": "fast", "size": "1Gi"}]}});
         json!([{"id": "a", "do": [pod], "expect": [expect]}])
     }
 
     #[test]
     fn the_roles_are_those_of_the_id_unless_the_case_names_them() {
-        let steps = expects(json!({"placement": {"app": "n1"}, "why": "w"}));
+        let steps = expects(&json!({"placement": {"app": "n1"}, "why": "w"}));
         let roles = |id: &str, roles: &Value| {
             let mut cluster = cluster();
             cluster["roles"] = roles.clone();
@@ -368,8 +368,7 @@ mod tests {
                 "`figures` is not asked for by then",
             ),
         ] {
-            let error =
-                resolved("a/b/c", &cluster(), &expects(expect.clone())).expect_err("it makes no sense");
+            let error = resolved("a/b/c", &cluster(), &expects(&expect)).expect_err("it makes no sense");
             assert!(error.contains(words), "{expect}: {error}");
             assert!(error.starts_with("case.yaml:1:"), "{error}");
         }
@@ -386,7 +385,7 @@ mod tests {
         ] {
             let steps = match steps.as_array().map(Vec::len) {
                 // The pod has to be there.
-                Some(2) => json!([expects(expect.clone())[0], step("a")]),
+                Some(2) => json!([expects(&expect)[0], step("a")]),
                 _ => steps,
             };
             let error = resolved("a/b/c", &cluster(), &steps).expect_err("it makes no sense");
@@ -416,7 +415,7 @@ mod tests {
 
     #[test]
     fn extenders_that_cannot_be_told_apart_or_both_bind_are_errors() {
-        let steps = expects(json!({"placement": {"app": "n1"}, "why": "w"}));
+        let steps = expects(&json!({"placement": {"app": "n1"}, "why": "w"}));
         for (extenders, words) in [
             (
                 json!([{"name": "e"}, {"name": "e"}]),

@@ -91,7 +91,7 @@ impl Story {
         }
     }
 
-    /// The scheduler is told of a new figure.
+    /// The scheduler hears of a new figure.
     fn news(&mut self) {
         self.tell(
             json!({"fact": "delivery", "client": "scheduler", "change": "modified",
