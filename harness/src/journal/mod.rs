@@ -18,8 +18,8 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 pub use fact::{
-    ActionFact, Begin, BoundFact, BoundKind, Change, CommitFact, DeliveryFact, Fact, FaultFact, LagFact,
-    ProcessEvent, ProcessFact, RequestFact, StepMark, What,
+    ActionFact, Begin, BoundFact, BoundKind, Change, CommitFact, DeliveryFact, Exit, Fact, FaultFact,
+    LagFact, LastWords, ProcessEvent, ProcessFact, RequestFact, StepMark, What,
 };
 pub use services::{AnswerFact, CallDetails, CallFact, ExtenderFact, PlacedVolume};
 
