@@ -1,4 +1,4 @@
-//! What every call has in common: it is counted, may be scripted, is answered under the lock, and is told to the observer exactly once.
+//! What every call has in common: it is counted, may be scripted, is answered under the lock, and is reported to the observer exactly once.
 //! Does not know what the answers mean.
 
 use std::sync::Arc;
@@ -45,7 +45,7 @@ impl Endpoint {
         }
     }
 
-    /// Answers a call that has nothing to tell but success.
+    /// Answers a call that reports nothing but success.
     pub(crate) async fn tell<M>(&self, call: Call, message: M) -> Result<Response<M>, Status> {
         self.serve(call, |_, _, _| Ok((message, Answer::Done))).await
     }
@@ -119,7 +119,7 @@ impl Flight {
         }
     }
 
-    /// Answers and tells the observer, as one step under the lock.
+    /// Answers and reports to the observer, as one step under the lock.
     fn end<M>(
         &mut self,
         answer: impl FnOnce(&mut DriverState, &mut Event) -> Answered<M>,

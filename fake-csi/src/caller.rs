@@ -25,7 +25,7 @@ use crate::{Method, Segment, method::code_name};
 /// What an answer holds, under names of its own.
 type Figures = BTreeMap<&'static str, Figure>;
 
-/// One thing that a driver told.
+/// One figure that a driver answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Figure {
     /// Bytes, a count, or 1 for yes and 0 for no.
@@ -37,24 +37,24 @@ pub enum Figure {
 /// A call and its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Question {
-    /// GetPluginInfo: tells `name` and `version`.
+    /// GetPluginInfo: answers `name` and `version`.
     PluginInfo,
-    /// GetPluginCapabilities: tells whether `controller` and `constraints` (VOLUME_ACCESSIBILITY_CONSTRAINTS) are there.
+    /// GetPluginCapabilities: answers whether `controller` and `constraints` (VOLUME_ACCESSIBILITY_CONSTRAINTS) are there.
     PluginCapabilities,
-    /// Probe: tells `ready`; no value in the answer counts as yes (CSI, "Probe").
+    /// Probe: answers `ready`; no value in the answer counts as yes (CSI, "Probe").
     Probe,
-    /// ControllerGetCapabilities: tells whether `getCapacity` and `createDelete` are there.
+    /// ControllerGetCapabilities: answers whether `getCapacity` and `createDelete` are there.
     ControllerCapabilities,
-    /// NodeGetInfo: tells `nodeId`, and whether there is a `topology`.
+    /// NodeGetInfo: answers `nodeId`, and whether there is a `topology`.
     NodeInfo,
-    /// GetCapacity: tells `available`, `maximum` and `minimum`, and as `room` the maximum, or what is available without one.
+    /// GetCapacity: answers `available`, `maximum` and `minimum`, and as `room` the maximum, or what is available without one.
     Capacity {
         /// accessible_topology; none: left out.
         segment: Option<Segment>,
         /// Parameters of the class.
         parameters: BTreeMap<String, String>,
     },
-    /// CreateVolume for a mounted filesystem of one writer: tells `bytes` and `id`.
+    /// CreateVolume for a mounted filesystem of one writer: answers `bytes` and `id`.
     Create {
         /// Its name.
         name: String,
@@ -65,12 +65,12 @@ pub enum Question {
         /// Parameters of the class.
         parameters: BTreeMap<String, String>,
     },
-    /// DeleteVolume: tells nothing but its code.
+    /// DeleteVolume: answers nothing but its code.
     Delete {
         /// The volume's id.
         id: String,
     },
-    /// NodePublishVolume for a mounted filesystem of one writer: tells nothing but its code.
+    /// NodePublishVolume for a mounted filesystem of one writer: answers nothing but its code.
     Publish {
         /// The volume's id.
         id: String,
@@ -88,7 +88,7 @@ pub struct Reply {
     pub code: &'static str,
     /// Message of a refusal.
     pub message: Option<String>,
-    /// What was told. `implemented` is there always.
+    /// What was answered. `implemented` is there always.
     pub told: Figures,
 }
 

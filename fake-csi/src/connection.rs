@@ -22,7 +22,7 @@ static CONNECTIONS: AtomicU64 = AtomicU64::new(1);
 pub struct Peer {
     /// Number of the connection, unique among all sockets of this process.
     pub connection: u64,
-    /// Id of the process at the other end, where the system tells it.
+    /// Id of the process at the other end, where the system reports it.
     pub pid: Option<i32>,
 }
 

@@ -91,7 +91,7 @@ impl FakeDriver {
         self.0.state.lock().script.states().cloned().collect()
     }
 
-    /// What the driver tells about itself.
+    /// What the driver says about itself.
     pub fn spec(&self) -> &DriverSpec {
         &self.0.spec
     }

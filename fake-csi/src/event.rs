@@ -1,4 +1,4 @@
-//! What the driver tells its observer: one event for each call that ended. Does not know who listens or what for.
+//! What the driver reports to its observer: one event for each call that ended. Does not know who listens or what for.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -74,9 +74,9 @@ pub enum Answer {
     Capacity {
         /// `available_capacity`.
         available: i64,
-        /// `maximum_volume_size`, if told.
+        /// `maximum_volume_size`, if reported.
         maximum: Option<i64>,
-        /// `minimum_volume_size`, if told.
+        /// `minimum_volume_size`, if reported.
         minimum: Option<i64>,
     },
     /// Of CreateVolume and ControllerExpandVolume.

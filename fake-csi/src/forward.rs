@@ -1,4 +1,4 @@
-//! A socket before somebody else's driver: it passes every call on, and tells the observer what was answered, as the scripted driver does.
+//! A socket before somebody else's driver: it passes every call on, and reports to the observer what was answered, as the scripted driver does.
 //!
 //! It changes nothing and knows no pools. What the messages of `csi.proto` do not have is not passed on, and a call that they do not
 //! have is `UNIMPLEMENTED`. Nobody but the driver knows in which order calls took effect, so events have the order of the answers.
@@ -31,7 +31,7 @@ use crate::{
     controller::describe_creation, endpoint,
 };
 
-/// Volumes whose names are remembered for later calls about them. Beyond that, only their ids are told.
+/// Volumes whose names are remembered for later calls about them. Beyond that, only their ids are reported.
 const VOLUMES_MAX: usize = 10_000;
 
 /// Passes calls on to one driver. Clones are handles to the same one.
@@ -159,7 +159,7 @@ impl Forwarder {
         }
     }
 
-    /// Passes a call on of which only success is told.
+    /// Passes a call on of which only success is reported.
     async fn simply<M>(
         &self,
         event: Event,
@@ -169,7 +169,7 @@ impl Forwarder {
     }
 }
 
-/// A call in flight. It is told when it is dropped: answered, or given up by its caller.
+/// A call in flight. It is reported when it is dropped: answered, or given up by its caller.
 struct Flight {
     shared: Arc<Shared>,
     event: Event,

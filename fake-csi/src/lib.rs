@@ -1,14 +1,14 @@
 //! A scriptable CSI driver on Unix sockets, with storage pools by topology segment.
 //!
-//! It keeps exact books of what volumes take, answers like the CSI specification (1.12) asks, tells an [`Observer`] about every
+//! It keeps exact books of what volumes take, answers like the CSI specification (1.12) asks, reports to an [`Observer`] every
 //! answer, and fails, lags or lies where a [`Rule`] says so. It knows nothing of Kubernetes, and judges nobody.
 //!
 //! ```text
 //! driver     FakeDriver: the handle that everything hangs on
-//! spec       what it tells about itself           state      what its handles and endpoints share
+//! spec       what it says about itself           state      what its handles and endpoints share
 //! backend    pools and the arithmetic of room     volumes    creating, growing, deleting
 //! published  paths where volumes are in use
-//! rule       scripted deviations                  event      what is told to the observer
+//! rule       scripted deviations                  event      what is reported to the observer
 //! method     calls and gRPC codes by name         version    releases of the specification
 //! forward    a recording socket before another driver    caller  asking a driver, and its answers as figures
 //! spoil      a socket that spoils the traffic of one caller

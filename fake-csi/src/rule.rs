@@ -49,16 +49,16 @@ pub enum Effect {
     Capacity {
         /// `available_capacity`.
         available: i64,
-        /// `maximum_volume_size`, if the driver tells one.
+        /// `maximum_volume_size`, if the driver reports one.
         maximum: Option<i64>,
-        /// `minimum_volume_size`, if the driver tells one.
+        /// `minimum_volume_size`, if the driver reports one.
         minimum: Option<i64>,
     },
-    /// `CreateVolume` makes the volume, and then tells this instead of the truth.
+    /// `CreateVolume` makes the volume, and then reports this instead of the truth.
     Volume {
-        /// `capacity_bytes`; `None` tells the truth.
+        /// `capacity_bytes`; `None` reports the truth.
         bytes: Option<i64>,
-        /// `accessible_topology`; `None` tells the truth.
+        /// `accessible_topology`; `None` reports the truth.
         topology: Option<Vec<Segment>>,
     },
     /// `Probe` answers this as `ready`.
@@ -82,7 +82,7 @@ pub struct RuleState {
     pub taken: u64,
 }
 
-/// A driver cannot be told this.
+/// No driver can be set so.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScriptError {
     /// An effect for another call than the one that it belongs to.

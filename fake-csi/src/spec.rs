@@ -1,8 +1,8 @@
-//! What a driver and its nodes tell about themselves. Knows no state: nothing here changes while the driver runs.
+//! What a driver and its nodes say about themselves. Knows no state: nothing here changes while the driver runs.
 
 use crate::{Segment, SpecVersion};
 
-/// What the driver tells about itself.
+/// What the driver says about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DriverSpec {
     /// Name of the plugin, the provisioner of its storage classes.
@@ -19,7 +19,7 @@ pub struct DriverSpec {
     /// controller advertises `MODIFY_VOLUME`.
     pub mutable_parameters: Vec<String>,
     /// Whether GetCapacity still counts what is reserved: without, an extender that reserves for a pod may take the node away from it; with,
-    /// others are told room that they do not get.
+    /// others are promised room that they do not get.
     pub tells_reserved: bool,
     /// Whether requests that the specification does not allow are answered as if they were complete, where that can be: an incomplete
     /// volume capability is none. The observer hears of them either way.
@@ -74,6 +74,6 @@ impl DriverSpec {
 pub struct NodeIdentity {
     /// Name of the node for the driver.
     pub node_id: String,
-    /// The segment that the node is in; told only by drivers with topology.
+    /// The segment that the node is in; reported only by drivers with topology.
     pub segment: Segment,
 }

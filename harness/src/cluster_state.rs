@@ -22,11 +22,11 @@ pub(crate) struct Refusal {
     /// The text for users.
     pub(crate) text: String,
     told: Told,
-    /// It was told in the other way too.
+    /// It was reported in the other way too.
     told_twice: bool,
 }
 
-/// Schedulers tell a refusal in two ways, in any order, the second perhaps much later.
+/// Schedulers report a refusal in two ways, in any order, the second perhaps much later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Told {
     Condition,
@@ -69,7 +69,7 @@ pub(crate) struct ClusterState {
     rounds: Rounds,
     /// uids of the capacity objects that publishers made without the labels that tell whose they are.
     made: BTreeSet<String>,
-    /// What the driver told the harness, by the case's name for it, with the fact.
+    /// What the driver answered the harness, by the case's name for it, with the fact.
     answers: BTreeMap<String, (u64, AnswerFact)>,
 }
 
@@ -89,7 +89,7 @@ impl ClusterState {
         }
     }
 
-    /// Takes one change in. `seq`: the fact that tells of it, for those who ask who decided.
+    /// Takes one change in. `seq`: the fact that carries it, for those who ask who decided.
     pub(crate) fn commit(&mut self, seq: u64, commit: &CommitFact) {
         let key = (commit.namespace.clone(), commit.name.clone());
         if *commit.resource == *"csistoragecapacities" {
@@ -183,7 +183,7 @@ impl ClusterState {
             .get(&(namespace.map(str::to_owned), name.to_owned()))
     }
 
-    /// What the driver told the harness under a name, with the number of the fact.
+    /// What the driver answered the harness under a name, with the number of the fact.
     pub(crate) fn answer(&self, name: &str) -> Option<&(u64, AnswerFact)> {
         self.answers.get(name)
     }
@@ -247,7 +247,7 @@ mod tests {
         commit(seq, "events", Change::Added, event)
     }
 
-    /// When the latest refusal was told first, and how many there were.
+    /// When the latest refusal was first reported, and how many there were.
     fn after(facts: &[Fact]) -> (u64, u64) {
         let mut cluster = ClusterState::default();
         facts.iter().for_each(|fact| cluster.apply(fact));

@@ -74,7 +74,7 @@ fn format_question(question: &ExtenderFact) -> String {
     format!("{extender}: {verb} {pod} on {nodes} → {answer}")
 }
 
-/// What was told, beside the call that told it.
+/// What was answered, beside the call that answered it.
 fn format_answer(answer: &AnswerFact) -> String {
     let mut text = format!(
         "{} is the answer of {}: {}",

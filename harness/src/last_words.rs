@@ -24,7 +24,7 @@ pub(crate) struct LastWords {
 impl LastWords {
     pub(crate) fn take(&mut self, line: &str) {
         if is_reason(line) {
-            // One that is recovered and thrown again is told twice.
+            // One that is recovered and thrown again is printed twice.
             self.reason = vec![readable(line)];
             self.others = 0;
             return;

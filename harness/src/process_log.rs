@@ -1,6 +1,6 @@
 //! What a child process says: its beginning and its end are kept, in a file and in memory, and what it died of.
 //!
-//! Knows no program; how programs tell their last reason is `last_words`'.
+//! Knows no program; how programs give their last reason is `last_words`'.
 
 use std::collections::VecDeque;
 use std::fs::File;

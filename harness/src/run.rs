@@ -43,7 +43,7 @@ pub async fn run(plan: Arc<Plan>, systems: &Systems, options: RunOptions) -> Res
     Ok(Outcome { logs, ..outcome })
 }
 
-/// Runs a plan to its verdict and leaves its cluster up, as it was when the verdict fell. What child processes say is told when
+/// Runs a plan to its verdict and leaves its cluster up, as it was when the verdict fell. What child processes say is returned when
 /// the cluster is stopped.
 pub async fn run_and_keep(
     plan: Arc<Plan>,
@@ -70,7 +70,7 @@ pub async fn run_and_keep(
     let lag = tokio::spawn(watch_lag(journal.clone()));
     let played = conductor.play(&mut cluster).await;
     if conductor.judge.progress() == Progress::Failed {
-        // Lag is told when it is over: what decided may have come in the middle of some.
+        // Lag is reported when it is over: what decided may have come in the middle of some.
         tokio::time::sleep(TICK * 2).await;
         conductor.feed();
     }

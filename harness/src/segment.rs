@@ -8,7 +8,7 @@ use serde_json::Value;
 pub type Segment = BTreeMap<String, String>;
 
 /// Spells segments, given the driver's topology keys: with one key, its value is enough, and so is the name of a node where it is
-/// known what the driver tells of each.
+/// known what the driver reports of each.
 #[derive(Debug, Clone)]
 pub struct Segments {
     keys: Vec<String>,
@@ -28,12 +28,12 @@ impl Segments {
         Self::with_values(keys, BTreeMap::new())
     }
 
-    /// For a driver that tells these values of its nodes; where none is named, the name of the node.
+    /// For a driver that reports these values of its nodes; where none is named, the name of the node.
     pub(crate) fn with_values(keys: Vec<String>, values: BTreeMap<String, String>) -> Self {
         Segments { keys, values }
     }
 
-    /// What the driver tells of a node, where nobody has said otherwise.
+    /// What the driver reports of a node, where nobody has said otherwise.
     pub(crate) fn usual(&self, node: &str) -> Segment {
         let value = |key| {
             self.values
@@ -49,7 +49,7 @@ impl Segments {
         self.keys.len() == 1 || !self.values.is_empty()
     }
 
-    /// The node of which the driver tells that.
+    /// The node of which the driver reports that.
     fn node_of(&self, segment: &Segment) -> Option<String> {
         let named = |key: &String| {
             let (before, after) = self

@@ -218,7 +218,7 @@ pub const SETTINGS: [Setting; 21] = [
         "publisher.withdraw",
         feature(
             "publisher.withdraw",
-            "it can remove an object whose figure the driver does not tell any more",
+            "it can remove an object whose figure the driver does not report any more",
             |it| it.publisher.withdraw,
         ),
         |it| switch(it.publisher.withdraw, false),

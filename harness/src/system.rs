@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::process::ExitStatus;
 use std::sync::Arc;
 
 use futures::FutureExt;
@@ -12,7 +13,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::apiserver::RealServer;
-use crate::journal::{Journal, ProcessEvent, ProcessFact, What};
+use crate::journal::{Exit, Journal, LastWords, ProcessEvent, ProcessFact, What};
 use crate::killer::Killer;
 use crate::scenario::Role;
 use crate::settings::Settings;
@@ -160,7 +161,7 @@ impl Fleet {
                 .catch_unwind()
                 .await;
             if !token.is_cancelled() {
-                journal.append(process(&name, role, ProcessEvent::Exited(format_end(ended))));
+                journal.append(process(&name, role, ProcessEvent::Exited(exit_of(ended))));
             }
         });
         self.running.insert(client, Instance { role, stop, task });
@@ -209,8 +210,17 @@ fn process(client: &Arc<str>, role: Role, event: ProcessEvent) -> What {
     })
 }
 
-fn format_end(ended: Result<Result<(), BoxError>, Box<dyn std::any::Any + Send>>) -> String {
-    match ended {
+/// A program ended by itself; what a [`Run`] returns of a process of its own.
+#[derive(Debug, thiserror::Error)]
+#[error("{status}")]
+pub(crate) struct ProgramEnded {
+    /// Its exit status.
+    pub(crate) status: ExitStatus,
+    pub(crate) last_words: LastWords,
+}
+
+fn exit_of(ended: Result<Result<(), BoxError>, Box<dyn std::any::Any + Send>>) -> Exit {
+    let how = match &ended {
         Ok(Ok(())) => "without an error, though nobody stopped it".to_owned(),
         Ok(Err(error)) => format!("error: {error}"),
         Err(panic) => {
@@ -218,5 +228,13 @@ fn format_end(ended: Result<Result<(), BoxError>, Box<dyn std::any::Any + Send>>
             let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
             format!("panic: {}", text.unwrap_or("without a text"))
         }
-    }
+    };
+    let last_words = match ended {
+        Ok(Err(error)) => error
+            .downcast::<ProgramEnded>()
+            .ok()
+            .map(|ended| ended.last_words),
+        _ => None,
+    };
+    Exit { how, last_words }
 }

@@ -1,6 +1,6 @@
 //! What a cluster takes and nobody acts upon: objects whose controllers do not run here.
 //!
-//! Knows which kinds those are. Does not know what makes the cluster, nor who is told.
+//! Knows which kinds those are. Does not know what makes the cluster, nor who hears of it.
 
 use crate::fact_sink::Commits;
 use crate::journal::Change;

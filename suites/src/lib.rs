@@ -32,7 +32,7 @@ pub use session::{CaseResult, Cause, Ended, Explained, Session, explain_failure}
 pub use shell::quoted;
 pub use turns::Turns;
 
-/// Where the cases of this repository are: as short as it can be told from where the user stands.
+/// Where the cases of this repository are: as short as it can be written from where the user stands.
 pub fn cases_folder() -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
     let here = std::env::current_dir().unwrap_or_default();

@@ -81,6 +81,6 @@ fn fail(text: &str) -> Failed {
 }
 
 fn complain(text: &str) {
-    // Nobody is left to tell if standard error is closed.
+    // Nobody is left to read it if standard error is closed.
     let _ = writeln!(std::io::stderr(), "Error: {text}");
 }

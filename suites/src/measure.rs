@@ -16,7 +16,7 @@ pub struct Measured {
     pub runs: u32,
     /// Runs that the machine was too busy for, or that could not be made.
     pub open: u32,
-    /// The failures, by words that tell them again.
+    /// The failures, by words that find them again.
     pub failures: BTreeMap<String, Seen>,
     /// Runs with a finding, by its rule and words.
     pub findings: BTreeMap<(&'static str, String), u32>,

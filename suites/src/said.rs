@@ -14,6 +14,9 @@ pub struct Said {
     pub link: String,
     /// What was seen in the place of the link, or beside it.
     pub note: String,
+    /// The last lines of a program that ended by itself.
+    #[serde(default)]
+    pub last_words: Vec<String>,
 }
 
 impl Said {
@@ -24,6 +27,11 @@ impl Said {
             verdict: failure.summary.clone(),
             link: link.map(|link| link.text.clone()).unwrap_or_default(),
             note: link.map(|link| link.note.clone()).unwrap_or_default(),
+            last_words: failure
+                .exit
+                .as_ref()
+                .and_then(|exit| exit.last_words.as_ref())
+                .map_or_else(Vec::new, |words| words.lines.clone()),
         }
     }
 
@@ -50,7 +58,7 @@ impl Said {
         }
     }
 
-    /// Words by which the failure can be told again in another run: what changes from run to run is left open.
+    /// Words by which the failure can be found again in another run: what changes from run to run is left open.
     ///
     /// Of a link that is its text, as the note speaks of what happened in this run: which node came first, which name was generated.
     pub fn lasting(&self) -> String {
@@ -62,11 +70,7 @@ impl Said {
 
     /// Of the lines that a program said before it ended, the one that says why.
     fn of_end(&self) -> Option<&str> {
-        let mut lines = self
-            .verdict
-            .lines()
-            .skip(1)
-            .map(|line| line.trim_start_matches([' ', '|']));
+        let mut lines = self.last_words.iter().map(String::as_str);
         let is_reason = |line: &&str| {
             let head = line.split(' ').next().unwrap_or_default();
             ["panic:", "fatal error:", "thread '"]
@@ -78,7 +82,7 @@ impl Said {
             .clone()
             .find(is_reason)
             .or_else(|| lines.find(|line| line.contains(".go:")));
-        let reason = reason.or_else(|| self.verdict.lines().skip(1).last())?;
+        let reason = reason.or_else(|| self.last_words.last().map(String::as_str))?;
         // A line of klog's begins with day, time and thread.
         Some(
             reason
@@ -168,17 +172,15 @@ mod tests {
             verdict: format!("publisher ended by itself: error: exit status: 2; its last lines:\n{lines}"),
             link: String::new(),
             note: String::new(),
+            last_words: lines.lines().map(str::to_owned).collect(),
         };
         for (lines, lasting) in [
             (
-                "    | I1122 06:47:39 1 a.go:1] started\n    | F1122 06:47:39.671347   11629 main.go:551] unexpected error\n    | goroutine 1 [running]:",
+                "I1122 06:47:39 1 a.go:1] started\nF1122 06:47:39.671347   11629 main.go:551] unexpected error\ngoroutine 1 [running]:",
                 "unexpected error",
             ),
-            (
-                "    | panic: no class\n    | goroutine 1 [running]:",
-                "panic: no class",
-            ),
-            ("    | one\n    | no socket", "no socket"),
+            ("panic: no class\ngoroutine 1 [running]:", "panic: no class"),
+            ("one\nno socket", "no socket"),
         ] {
             let said = said(lines);
             assert_eq!(said.lasting(), lasting);

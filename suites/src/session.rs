@@ -55,7 +55,7 @@ pub enum Ended {
     Known(KnownFailure, Explained),
     /// Failed, and then passed in an attempt.
     Flaky(u32, Explained),
-    /// Was late on a machine that was too busy to tell.
+    /// Was late on a machine that was too busy to decide.
     Inconclusive(Explained),
     /// Is not for these systems.
     Skipped(String),
@@ -132,7 +132,7 @@ pub struct CaseResult {
     pub ended: Ended,
     /// From the first server to the verdict, over all attempts.
     pub elapsed: Duration,
-    /// How often it was run again with the machine to itself, because nothing could be told beside the others.
+    /// How often it was run again with the machine to itself, because nothing could be decided beside the others.
     pub repeated: u32,
     /// What systems did wrong beside the point of the case.
     pub findings: Vec<Finding>,
@@ -164,7 +164,7 @@ impl Attempt {
     }
 }
 
-/// How often a case has the machine to itself, where nothing could be told beside the others. Then others must be at work on it.
+/// How often a case has the machine to itself, where nothing could be decided beside the others. Then others must be at work on it.
 const REPEATED: u32 = 2;
 
 impl Session {

@@ -35,7 +35,7 @@ pub(crate) struct Entry<'a> {
 }
 
 impl Accept {
-    /// Looks whether the file is free before anything is run; the error is told already.
+    /// Looks whether the file is free before anything is run; the error is reported already.
     pub(crate) fn into(path: Option<&Path>, sut: &Path, manifest: &Manifest) -> Result<Self, Exit> {
         let path = path.map_or_else(|| sut.with_extension("accepted.yaml"), Path::to_owned);
         if path.exists() {
@@ -53,7 +53,7 @@ impl Accept {
         })
     }
 
-    /// Writes an entry for every case that counts against the programs; the error is told already.
+    /// Writes an entry for every case that counts against the programs; the error is reported already.
     pub(crate) fn write(&self, report: &Report) -> Result<(), Exit> {
         let failed = report
             .cases

@@ -18,7 +18,7 @@ const CONNECTING: Duration = Duration::from_secs(30);
 /// Objects left behind that are named one by one.
 const NAMED: usize = 20;
 
-/// Connects, where a server is named; the error is told already.
+/// Connects, where a server is named; the error is reported already.
 pub(crate) async fn connect(kubeconfig: Option<&Path>) -> Result<Option<RealServer>, Exit> {
     let Some(path) = kubeconfig else {
         return Ok(None);

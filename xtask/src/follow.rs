@@ -1,4 +1,4 @@
-//! Follows a scenario's file while its cluster is served: what is edited changes in the cluster, and what can't is told.
+//! Follows a scenario's file while its cluster is served: what is edited changes in the cluster, and what can't is reported.
 //!
 //! The file is read again and again instead of being watched by the kernel: editors replace files, some mounts report nothing, and a
 //! file of a few kilobytes costs nothing.

@@ -24,7 +24,7 @@ pub(crate) struct Keep {
 }
 
 impl Keep {
-    /// Takes a folder for this run, after looking whether it can be written. The error is told already.
+    /// Takes a folder for this run, after looking whether it can be written. The error is reported already.
     pub(crate) fn claim(output: Option<&Path>) -> Result<Self, Exit> {
         let claimed = match output {
             Some(folder) => Self::output(folder),

@@ -23,6 +23,7 @@ mod manifest;
 mod measure;
 mod mutants;
 mod out;
+mod preflight;
 mod references;
 mod report;
 mod repro;
@@ -35,7 +36,6 @@ mod serve;
 mod side_by_side;
 mod snapshot;
 mod summary;
-mod surroundings;
 mod up;
 mod verdicts;
 mod why;
@@ -67,7 +67,7 @@ pub fn main_with(mutants: Mutants) -> ExitCode {
 /// Does what the arguments of the process say. A panic is ours, and goes on.
 fn run() -> Exit {
     std::panic::catch_unwind(command::run).unwrap_or_else(|panic| match panic.is::<out::Unwritable>() {
-        // It is told already.
+        // It is reported already.
         true => Exit::Environment,
         false => std::panic::resume_unwind(panic),
     })

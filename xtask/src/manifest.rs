@@ -11,7 +11,7 @@ use suites::{cases_folder, check_known, plans};
 use crate::Exit;
 use crate::out::eprintln;
 
-/// Reads a manifest; the error is told already.
+/// Reads a manifest; the error is reported already.
 pub(crate) fn manifest(path: &Path) -> Result<Manifest, Exit> {
     Manifest::load(path).map_err(|error| {
         eprintln!("error: {error}");
@@ -32,7 +32,7 @@ pub(crate) fn record(manifest: &Manifest) -> SystemRecord {
     }
 }
 
-/// Reads a manifest that is held against all cases of a folder; the error is told already.
+/// Reads a manifest that is held against all cases of a folder; the error is reported already.
 pub(crate) fn manifest_for(path: &Path, folder: &Path) -> Result<Manifest, Exit> {
     let manifest = manifest(path)?;
     let checked = catalogue(folder).and_then(|plans| check_known(&manifest, &plans));

@@ -13,7 +13,7 @@ use crate::accept::Entry;
 use crate::interrupt::interrupted;
 use crate::runtime::runtime;
 
-/// Runs every case so many times, and tells what became of it.
+/// Runs every case so many times, and reports what became of it.
 pub(crate) fn measure(session: &Session, plans: Vec<Plan>, times: u32, version: &str) -> Exit {
     let runtime = match runtime() {
         Ok(runtime) => runtime,

@@ -1,7 +1,7 @@
 //! Writing to standard output and standard error, where either may be full or gone.
 //!
 //! Knows nothing of what is said. A reader that has gone, as `head` does, is no reason to end: what is said from then on is lost, and the
-//! exit code still tells the result. Any other error ends the command, and in order: everything is cleaned up.
+//! exit code still gives the result. Any other error ends the command, and in order: everything is cleaned up.
 
 use std::fmt::Arguments;
 use std::io::{ErrorKind, Write as _};
@@ -45,7 +45,7 @@ pub(crate) fn put(text: Arguments<'_>) {
     }
 }
 
-/// Writes to standard error. Where that fails, nobody is left to be told.
+/// Writes to standard error. Where that fails, nobody is left to read it.
 pub(crate) fn tell(text: Arguments<'_>) {
     anstream::stderr().write_fmt(text).ok();
 }

@@ -22,7 +22,7 @@ use crate::runtime::runtime;
 use crate::selected::selected;
 use crate::summary::{announce, summarize};
 use crate::verdicts::exit_of;
-use crate::{Exit, apiserver, github, surroundings};
+use crate::{Exit, apiserver, github, preflight};
 
 /// Which cases to run.
 pub(crate) enum Cases<'a> {
@@ -79,8 +79,8 @@ pub(crate) fn run_cases(mut request: Run<'_>) -> Exit {
         Err(exit) => return exit,
     };
     let options = options(request.run.patience, request.manifest.as_ref(), request.defect);
-    let ready = surroundings::temporary_files()
-        .and_then(|()| surroundings::jobs(request.jobs.min(plans.len())))
+    let ready = preflight::temporary_files()
+        .and_then(|()| preflight::jobs(request.jobs.min(plans.len())))
         .and_then(|jobs| Ok((jobs, Keep::claim(request.run.output.as_deref())?)));
     let (jobs, keep) = match ready {
         Ok(ready) => ready,
@@ -164,7 +164,7 @@ fn header(request: &Run<'_>, options: RunOptions, partial: Option<String>, catal
     }
 }
 
-/// Where a run is told, besides on the terminal.
+/// Where a run is reported, besides on the terminal.
 struct Told<'a> {
     keep: &'a Keep,
     /// Where what fails is written as entries for a manifest.
@@ -182,7 +182,7 @@ enum Cut {
 /// Cases in a row in which a system was never ready, after which it is taken to be broken for all: each costs half a minute.
 const NEVER_READY: usize = 3;
 
-/// Runs the cases, tells of them, and writes down what has ended, whether or not that is all of them.
+/// Runs the cases, reports them, and writes down what has ended, whether or not that is all of them.
 ///
 /// An interrupt ends the run at once, but in order: sockets and temporary folders go away with their cases.
 async fn run_all(
@@ -247,7 +247,7 @@ async fn run_all(
 }
 
 impl Cut {
-    /// Why the report is partial; told as well, with what to do.
+    /// Why the report is partial; printed as well, with what to do.
     fn reason(&self, report: &Report) -> String {
         let (ended, all) = (report.cases.len(), report.cases.len() + report.unfinished.len());
         let open = report.unfinished.len();

@@ -3,7 +3,7 @@
 use crate::Exit;
 use crate::out::eprintln;
 
-/// The runtime that everything runs on; the error is told already.
+/// The runtime that everything runs on; the error is reported already.
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Exit> {
     let built = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     built.map_err(|error| {

@@ -7,7 +7,7 @@ use crate::Exit;
 use crate::args::SelectArgs;
 use crate::out::eprintln;
 
-/// The cases that are meant; the error is told already.
+/// The cases that are meant; the error is reported already.
 pub(crate) fn selected(args: &SelectArgs) -> Result<Vec<Plan>, Exit> {
     let all = plans(&args.folder).map_err(|error| {
         eprintln!("error: {error}");

@@ -21,7 +21,7 @@ use crate::out::{self, eprintln, print, println};
 use crate::runner::options;
 use crate::runtime::runtime;
 use crate::selected::selected;
-use crate::{Exit, mutants, surroundings};
+use crate::{Exit, mutants, preflight};
 
 /// Arguments of `selftest`.
 #[derive(Args)]
@@ -127,8 +127,8 @@ fn attempt(args: &SelftestArgs) -> Result<Exit, Exit> {
             .filter_map(|defect| Defect::named(&defect.name).ok()),
     )?;
     let plans = plans_of(selected(&args.select)?, manifest.as_ref())?;
-    surroundings::temporary_files()?;
-    let jobs = surroundings::jobs(args.jobs.unwrap_or_else(|| default_jobs(args)))?;
+    preflight::temporary_files()?;
+    let jobs = preflight::jobs(args.jobs.unwrap_or_else(|| default_jobs(args)))?;
     let selftest = Arc::new(Selftest {
         defects,
         plans,

@@ -1,4 +1,4 @@
-//! Serves a cluster to others until it is told to stop: opens the listener, writes the kubeconfig, tells where everything is.
+//! Serves a cluster to others until it is told to stop: opens the listener, writes the kubeconfig, prints where everything is.
 //!
 //! Does not know why the cluster is up.
 
@@ -70,7 +70,7 @@ pub(crate) fn sockets(standing: &LiveCluster) -> Sockets {
         .collect()
 }
 
-/// Serves until Ctrl-C or SIGTERM. `sockets`: those of the drivers around the server, which are told.
+/// Serves until Ctrl-C or SIGTERM. `sockets`: those of the drivers around the server, which are printed.
 pub(crate) async fn serve(server: &ApiServer, sockets: &Sockets, place: &Place<'_>) -> Result<(), Refusal> {
     let environment =
         |what: String| move |error: std::io::Error| Refusal(Exit::Environment, format!("{what}: {error}"));

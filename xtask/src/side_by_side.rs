@@ -18,7 +18,7 @@ use crate::keep::Keep;
 use crate::out::{eprintln, println};
 use crate::runtime::runtime;
 use crate::verdicts::exit_of_verdicts;
-use crate::{Exit, apiserver, surroundings};
+use crate::{Exit, apiserver, preflight};
 
 /// Rows of the final state at most; differences go first.
 const ROWS: usize = 16;
@@ -27,7 +27,7 @@ const WIDTH: usize = 44;
 
 /// Runs the cases against both, and prints them side by side.
 pub(crate) fn run(args: &ReproArgs, plans: Vec<Plan>, mut sides: [Chosen; 2]) -> Exit {
-    let ready = surroundings::temporary_files()
+    let ready = preflight::temporary_files()
         .and_then(|()| Ok((runtime()?, Keep::claim(args.run.output.as_deref())?)));
     let (runtime, keep) = match ready {
         Ok(ready) => ready,

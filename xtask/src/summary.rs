@@ -48,7 +48,7 @@ pub(crate) fn summarize(report: &Report, verbose: bool) {
     println!("{}", report.counts_in_words());
     let repeated = report.cases.iter().filter(|case| case.repeated > 0).count();
     if repeated > 0 {
-        println!("{repeated} ran again alone: beside the others the machine was too busy to tell");
+        println!("{repeated} ran again alone: beside the others the machine was too busy to decide");
     }
     for finding in &report.findings {
         let known = finding.known.as_ref().map_or("", |_| " (known)");

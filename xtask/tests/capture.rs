@@ -250,6 +250,13 @@ fn a_dump_that_lacks_objects_is_told_of() {
     let (folder, whole) = Folder::with("dump.yaml", DUMP);
     let (_, error) = ended(0, &["capture", "--file", &whole]);
     assert!(!error.contains("warning"), "{error}");
+    let without_csi_nodes = folder.path("without-csinodes.yaml");
+    std::fs::write(&without_csi_nodes, lines(&["CSINode"])).unwrap();
+    let (_, error) = ended(0, &["capture", "--file", &without_csi_nodes]);
+    assert!(
+        error.contains("warning: no CSINode objects: are csinodes missing in the dump?"),
+        "{error}"
+    );
     let one = folder.path("one-namespace.yaml");
     std::fs::write(&one, lines(&["CSIStorageCapacity", "PersistentVolumeClaim"])).unwrap();
     let (_, error) = ended(0, &["capture", "--file", &one]);

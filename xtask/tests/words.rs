@@ -45,7 +45,7 @@ fn a_failure_says_how_long_it_waited_and_what_became_of_the_node() {
     let (out, _) = repro(1, &case("", "n2", "1 refresh"));
     for words in [
         "verdict timed out after ",
-        " s (1 refresh of 100 ms, then nothing happened for ",
+        " s (1 refresh of 100 ms, then nothing changed for ",
         "[ ] n2 is chosen for pod app: n1 was chosen, and the pod is bound there  <-- first missing link",
         "harness expectation 1 timed out",
     ] {

@@ -123,7 +123,7 @@ pub(super) struct Extent<'p> {
     pub(super) capacity: u64,
     /// Most raw bytes of one volume.
     pub(super) largest: u64,
-    /// Whether the maximum volume size is told.
+    /// Whether the maximum volume size is reported.
     pub(super) tells_maximum: bool,
 }
 

@@ -74,7 +74,7 @@ pub enum CutText {
     After,
 }
 
-/// What is told of a volume instead of the truth; what is left out is told truly.
+/// What is reported of a volume instead of the truth; what is left out is reported truly.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct VolumeLie {

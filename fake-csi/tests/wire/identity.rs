@@ -1,4 +1,4 @@
-//! What the driver tells about itself and its nodes.
+//! What the driver says about itself and its nodes.
 
 use csi_proto::v1::{
     ControllerGetCapabilitiesRequest, GetPluginCapabilitiesRequest, GetPluginInfoRequest, NodeGetInfoRequest,

@@ -1,8 +1,8 @@
-//! What happened to the objects of one case, in the order in which the server's own watches tell it, and who did it.
+//! What happened to the objects of one case, in the order in which the server's own watches report it, and who did it.
 //!
 //! The server does not say who has made a change. The proxy does: it announces each write before it is sent on, and says what came
 //! of it; a change is written down once no write that may have made it is still open. In return, answers and deliveries wait until
-//! the change that they tell of is in the journal, so the journal keeps the order of cause and effect.
+//! the change that they report is in the journal, so the journal keeps the order of cause and effect.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ impl Key {
     }
 }
 
-/// A change as the server's watch tells it, in the case's names.
+/// A change as the server's watch reports it, in the case's names.
 #[derive(Debug, Clone)]
 pub(super) struct Seen {
     pub(super) change: Change,

@@ -49,7 +49,7 @@ impl Case {
         })
     }
 
-    /// What the server tells of its objects from now on.
+    /// What the server reports of its objects from now on.
     pub(super) fn join(&self) -> mpsc::Receiver<News> {
         self.hub.join(self.names.case())
     }

@@ -103,7 +103,7 @@ impl Faults {
         self.move_on();
     }
 
-    /// The fate of a request, which is told.
+    /// The fate of a request, which is reported.
     pub(super) fn meet(
         &self,
         client: &Arc<str>,

@@ -1,4 +1,4 @@
-//! The task that follows what the server tells of a case's objects: each change is written down, and controllers react to it.
+//! The task that follows what the server reports of a case's objects: each change is written down, and controllers react to it.
 
 use std::sync::Arc;
 

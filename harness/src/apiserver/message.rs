@@ -95,7 +95,7 @@ impl Whole {
         }
     }
 
-    /// A failure that the harness tells in the server's place.
+    /// A failure that the harness answers in the server's place.
     pub(super) fn failure(code: u16, reason: &str, message: &str) -> Self {
         let status = json!({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",

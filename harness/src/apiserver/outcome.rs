@@ -1,5 +1,5 @@
-//! What has come of a request that writes: it is told to whoever records changes, and waited for, so that the answer never comes before
-//! the change that it tells of is in the journal.
+//! What has come of a request that writes: it is reported to what records changes, and waited for, so that the answer never comes before
+//! the change that it reports is in the journal.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Watches: the server's events in the case's names, each delivered once what it tells of is in the journal.
+//! Watches: the server's events in the case's names, each delivered once the change that it reports is in the journal.
 
 use std::sync::Arc;
 

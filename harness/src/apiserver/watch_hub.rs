@@ -25,7 +25,7 @@ const BEHIND: usize = 4096;
 /// Pause before a watch that broke is begun anew.
 const AGAIN: Duration = Duration::from_millis(100);
 
-/// What a case is told, in the server's names.
+/// What a case hears, in the server's names.
 #[derive(Debug)]
 pub(super) enum News {
     /// An object changed.

@@ -72,7 +72,7 @@ impl Cluster {
         self.untold.extend(resource);
     }
 
-    /// Does one thing outside of any step; a refusal is told in words.
+    /// Does one thing outside of any step; a refusal is returned in words.
     pub(crate) async fn change(&mut self, plan: &Plan, action: &Action, text: &str) -> Result<(), String> {
         self.journal.append(What::Action(ActionFact {
             text: text.to_owned(),

@@ -184,7 +184,7 @@ impl Api {
         matches!(self, Api::Real { .. })
     }
 
-    /// Ends it, or what the case has of it: objects that can't be removed stay for the end of the run, which tells of them.
+    /// Ends it, or what the case has of it: objects that can't be removed stay for the end of the run, which reports them.
     pub(super) async fn stop(self) {
         match self {
             Api::Fake { plain, tls, .. } => {

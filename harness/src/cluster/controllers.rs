@@ -205,7 +205,7 @@ impl Controllers {
         }
     }
 
-    /// Refusals are in the journal, with their text; there is nobody else to tell.
+    /// Refusals are in the journal, with their text; nobody else needs them.
     async fn write<T>(&self, answer: impl Future<Output = Result<T, Refused>>) {
         if let Err(status) = answer.await {
             tracing::debug!(message = %status, "controller write refused");

@@ -1,4 +1,4 @@
-//! What the fakes observe, as facts of the journal. Translates words and keeps the order; drops nothing that is told.
+//! What the fakes observe, as facts of the journal. Translates words and keeps the order; drops nothing.
 
 use std::sync::Arc;
 

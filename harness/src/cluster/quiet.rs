@@ -14,7 +14,7 @@ const HANGS: Duration = Duration::from_millis(200);
 impl Cluster {
     /// Waits until nothing is in flight and nothing has moved for a moment.
     pub(crate) async fn quiet(&self) {
-        /// Long enough for a program on a busy machine to answer what it has just been told.
+        /// Long enough for a program on a busy machine to answer what it has just heard.
         const SETTLE_IN_MEMORY: Duration = Duration::from_millis(40);
         /// The events of a real server take longer, and nobody knows which are on their way. Still less than the usual poll interval.
         const SETTLE_BEHIND_PROXY: Duration = Duration::from_millis(80);

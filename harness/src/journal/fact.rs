@@ -1,5 +1,6 @@
 //! What a fact is: one kind for each thing that can be observed of a case. Knows no journal, and nobody who observes or judges.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -258,10 +259,49 @@ pub enum ProcessEvent {
     Started,
     /// The harness stopped it.
     Stopped,
-    /// It ended by itself; the text says how.
-    Exited(String),
+    /// It ended by itself.
+    Exited(Exit),
     /// It has not asked the API server for anything in the time that it had; the text says what it did instead.
     NotReady(String),
     /// It does so much that nobody can judge it; the text says what. What more it does is not in the journal.
     Flooded(String),
+}
+
+/// How a system under test ended by itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Exit {
+    /// Its exit status, its error or its panic.
+    pub how: String,
+    /// What it said before; none for a system in this process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_words: Option<LastWords>,
+}
+
+/// The last that a program said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LastWords {
+    /// Whether they are the reason that it gave, and not just its last lines.
+    pub is_reason: bool,
+    /// Line by line; none: it had said nothing.
+    pub lines: Vec<String>,
+}
+
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.how)?;
+        let Some(words) = &self.last_words else {
+            return Ok(());
+        };
+        match (words.lines.is_empty(), words.is_reason) {
+            (true, _) => f.write_str(", and it had said nothing")?,
+            (false, true) => f.write_str("; the reason that it gave:")?,
+            (false, false) => f.write_str("; its last lines:")?,
+        }
+        words
+            .lines
+            .iter()
+            .try_for_each(|line| write!(f, "\n    | {line}"))
+    }
 }

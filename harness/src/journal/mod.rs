@@ -1,7 +1,7 @@
 //! The journal: everything observable of one case, in one order, and nothing that judges it.
 //!
 //! The fakes append from inside their critical sections, so that the order of facts is the order of truth. Before a real API server
-//! it is the order of its watches, and answers and deliveries wait for what they tell of. Verdicts are functions of the plan and these
+//! it is the order of its watches, and answers and deliveries wait for the changes that they report. Verdicts are functions of the plan and these
 //! facts alone, and can be taken again from the stored file. What is worth writing down, and who else has to hear of it, is `fact_sink`'s.
 
 mod fact;
@@ -18,8 +18,8 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 pub use fact::{
-    ActionFact, Begin, BoundFact, BoundKind, Change, CommitFact, DeliveryFact, Fact, FaultFact, LagFact,
-    ProcessEvent, ProcessFact, RequestFact, StepMark, What,
+    ActionFact, Begin, BoundFact, BoundKind, Change, CommitFact, DeliveryFact, Exit, Fact, FaultFact,
+    LagFact, LastWords, ProcessEvent, ProcessFact, RequestFact, StepMark, What,
 };
 pub use services::{AnswerFact, CallDetails, CallFact, ExtenderFact, PlacedVolume};
 

@@ -40,7 +40,7 @@ pub struct CallFact {
     pub details: Box<CallDetails>,
 }
 
-/// What the driver told the harness.
+/// What the driver answered the harness.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AnswerFact {

@@ -1,4 +1,4 @@
-//! What the driver told, against what must hold between its figures. Knows no driver, and no figure but by its name.
+//! What the driver answered, against what must hold between its figures. Knows no driver, and no figure but by its name.
 
 use std::collections::BTreeMap;
 

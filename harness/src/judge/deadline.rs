@@ -1,7 +1,7 @@
 //! When a bound is reached: how long an expectation may take, how long it has to hold, and how long systems may be silent.
 //!
 //! Reads facts alone, so that the moment moves as they come. A missed expectation is judged after what it says, and after the systems
-//! have had their say about it; a machine that was late, as far as the journal tells, gives them more time. What a bound means is the
+//! have had their say about it; a machine that was late, as far as the journal shows, gives them more time. What a bound means is the
 //! monitor's.
 
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Findings: what a system does wrong beside the point of a case. Looked for in every case, once per cause, and never a verdict.
 //!
 //! A driver or an API server that refused such things would fail every case at its first step and hide everything else, so the
-//! harness's own go on, and the journal tells. Cases that are about strictness ask for it.
+//! harness's own go on, and the journal shows it. Cases that are about strictness ask for it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

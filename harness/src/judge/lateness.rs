@@ -1,6 +1,6 @@
 //! Whether a failure may be the machine's: how long the harness was kept waiting between what a step did and what decided.
 //!
-//! Looks only at the lag that the journal tells; what a system under test did with its own time, nobody knows.
+//! Looks only at the lag that the journal shows; what a system under test did with its own time, nobody knows.
 
 use std::time::Duration;
 
@@ -45,7 +45,7 @@ fn share(decided: &What, took: Duration) -> u32 {
     }
 }
 
-/// How much of the lag that a fact tells fell before a moment. It is told when it is over, perhaps after that moment.
+/// How much of the lag of a fact fell before a moment. It is reported when it is over, perhaps after that moment.
 fn late_before(fact: &Fact, moment: Duration) -> Duration {
     let What::Lag(lag) = fact.what else {
         return Duration::ZERO;

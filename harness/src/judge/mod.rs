@@ -24,7 +24,7 @@ pub use rows::{DiffRow, RowState, Subject};
 pub(crate) use rows::{Offer, format_offer, row_key};
 
 use crate::cluster_state::ClusterState;
-use crate::journal::{BoundFact, Fact, ProcessEvent, What};
+use crate::journal::{BoundFact, Exit, Fact, ProcessEvent, What};
 use crate::plan::Plan;
 use deadline::{Acted, Pace, Wait};
 use monitor::{Monitor, Phase, View};
@@ -63,6 +63,8 @@ pub struct Failure {
     pub summary: String,
     /// Wanted against got, all rows of the expectation.
     pub rows: Vec<DiffRow>,
+    /// How a system ended that was not to end; none: none did.
+    pub exit: Option<Exit>,
     /// The causal chain up to the first link without evidence.
     pub chain: Chain,
     /// The fact that decided.
@@ -176,7 +178,12 @@ impl<'p> Judge<'p> {
                     ProcessEvent::Started | ProcessEvent::Stopped => String::new(),
                 };
                 if !summary.is_empty() {
-                    self.failure = Some(Box::new(self.crash(summary, fact.seq)));
+                    let exit = match &process.event {
+                        ProcessEvent::Exited(exit) => Some(exit.clone()),
+                        _ => None,
+                    };
+                    let failure = self.crash(summary, fact.seq);
+                    self.failure = Some(Box::new(Failure { exit, ..failure }));
                 }
             }
             _ => {}
@@ -272,6 +279,7 @@ impl<'p> Judge<'p> {
             expect: None,
             summary: "the journal ends before the case was decided".to_owned(),
             rows: Vec::new(),
+            exit: None,
             chain: Chain::default(),
             decided_by: self.facts.last().map_or(0, |fact| fact.seq),
             step_started: self.step_started,
@@ -289,6 +297,7 @@ impl<'p> Judge<'p> {
             expect: None,
             summary,
             rows: Vec::new(),
+            exit: None,
             chain: Chain::default(),
             decided_by: seq,
             step_started: self.step_started,
@@ -326,6 +335,7 @@ impl<'p> Judge<'p> {
                 decided_by,
             ),
             rows,
+            exit: None,
             decided_by,
             step_started: self.step_started,
         }

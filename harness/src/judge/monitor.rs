@@ -36,7 +36,7 @@ pub enum Reason {
     Violated,
     /// The fact that starts the window of a negative expectation was not seen.
     NoEvidence,
-    /// The driver has told something else, and is asked no more.
+    /// The driver has answered something else, and is asked no more.
     Told,
 }
 
@@ -276,7 +276,7 @@ impl<'p> Monitor<'p> {
         }
     }
 
-    /// Whether all has been told that decides: answers do not change once the questions are put. Published objects do.
+    /// Whether all answers are there that decide: answers do not change once the questions are put. Published objects do.
     fn is_told(&self, fact: &Fact) -> bool {
         let Predicate::Answers(wanted) = &self.expect.predicate else {
             return false;

@@ -31,7 +31,7 @@ pub(super) const NEWS: [&str; 7] = [
     "storageclasses",
 ];
 
-/// Which systems run, and what schedulers were told.
+/// Which systems run, and what schedulers have heard.
 #[derive(Debug, Default)]
 pub(super) struct Scene {
     running: BTreeMap<Arc<str>, Role>,
@@ -45,7 +45,7 @@ pub(super) struct Scene {
     pub(super) late: Duration,
 }
 
-/// Something that a scheduler was told.
+/// Something that a scheduler has heard.
 #[derive(Debug)]
 struct News {
     seq: u64,
@@ -133,7 +133,7 @@ impl Scene {
                 })
     }
 
-    /// Whether the scheduler was told something after a fact that could let it place the pod.
+    /// Whether the scheduler has heard something after a fact that could let it place the pod.
     fn is_news_for(&self, cluster: &ClusterState, pod: &Value, after: u64) -> bool {
         let later = self.news.iter().rev().take_while(|news| news.seq > after);
         let mut later = later.peekable();

@@ -71,11 +71,11 @@ fn timed_out(expect: &Expect, pace: Pace, passed: Passed) -> String {
     }
     terms.extend(match passed.wait {
         Wait::Said => None,
-        Wait::Still(time) => Some(format!("then nothing happened for {}", seconds(time))),
+        Wait::Still(time) => Some(format!("then nothing changed for {}", seconds(time))),
         Wait::Unasked(time) => Some(format!("then no GetCapacity came for {}", seconds(time))),
         Wait::Undecided(time) => Some(format!("then the scheduler did nothing for {}", seconds(time))),
         Wait::Longest(time) => Some(format!(
-            "then something still happened, for {} at most",
+            "then something still changed, for {} at most",
             seconds(time)
         )),
     });

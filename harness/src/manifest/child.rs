@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{ExitStatus, Stdio};
+use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,10 +16,11 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::template::Template;
+use crate::journal::LastWords;
 use crate::process_log::{ProcessLog, copy};
 use crate::scenario::Role;
 use crate::settings::{Value, of_role};
-use crate::system::{Access, BoxError};
+use crate::system::{Access, BoxError, ProgramEnded};
 
 /// How to start a program.
 #[derive(Debug)]
@@ -37,7 +38,7 @@ pub(super) struct Program {
 /// A program must not find another cluster than the one it is given.
 const HIDDEN: [&str; 3] = ["KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"];
 
-/// Lines of its output that are told when it ends by itself.
+/// Lines of its output that are shown when it ends by itself.
 const LAST_LINES: usize = 32;
 
 /// Runs one instance until it is cancelled, or ends by itself, which is always an error.
@@ -86,7 +87,11 @@ pub(super) async fn run(
         }
     };
     drained(copies, &log).await;
-    Err(format(ended, &log).into())
+    Err(ProgramEnded {
+        status: ended,
+        last_words: last_words(&log),
+    }
+    .into())
 }
 
 /// Waits until all is read that a program has said, and completes its log.
@@ -117,20 +122,12 @@ fn write_secret(path: &Path, text: &str) -> std::io::Result<()> {
     file.write_all(text.as_bytes())
 }
 
-fn format(ended: ExitStatus, log: &ProcessLog) -> String {
-    let (what, lines) = match log.reason() {
-        Some(lines) => ("the reason that it gave", lines),
-        None => ("its last lines", log.last_lines(LAST_LINES)),
-    };
-    let mut text = match lines.as_slice() {
-        [] => format!("{ended}, and it had said nothing"),
-        _ => format!("{ended}; {what}:"),
-    };
-    for line in lines {
-        text.push_str("\n    | ");
-        text.push_str(&line);
+fn last_words(log: &ProcessLog) -> LastWords {
+    let reason = log.reason();
+    LastWords {
+        is_reason: reason.is_some(),
+        lines: reason.unwrap_or_else(|| log.last_lines(LAST_LINES)),
     }
-    text
 }
 
 impl Program {

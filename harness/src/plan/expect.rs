@@ -65,7 +65,7 @@ pub enum Predicate {
     Objects(Vec<Objects>),
     /// Text of the scheduler's refusal, by pod.
     Refusal(BTreeMap<String, String>),
-    /// Figures that the driver told, by the name of the answer.
+    /// Figures that the driver answered, by the name of the answer.
     Answers(BTreeMap<String, AnswerSpec>),
     /// A fact that must not be seen, perhaps only after another.
     Never {

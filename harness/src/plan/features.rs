@@ -130,7 +130,7 @@ impl Plan {
         actions(self).any(|action| matches!(action, Action::Stop(Role::Driver)))
     }
 
-    /// What a case sets of the driver that no driver of somebody else's can be told, in words; none: nothing. Storage from the start
+    /// What a case sets of the driver that no driver of somebody else's can be given, in words; none: nothing. Storage from the start
     /// is nothing where the driver itself is judged: it brings its own.
     pub fn sets_the_driver(&self) -> Option<&'static str> {
         let changes = actions(self).find_map(|action| match action {

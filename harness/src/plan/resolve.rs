@@ -20,12 +20,12 @@ use crate::segment::{Segment, Segments};
 /// Resolves a scenario.
 pub fn resolve(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     let mut cluster = scenario.file.cluster.clone();
-    let foreign = scenario.file.foreign_driver.as_ref();
-    if let Some(foreign) = foreign {
-        foreign.rename(&mut cluster);
+    let external = scenario.file.external_driver.as_ref();
+    if let Some(external) = external {
+        external.rename(&mut cluster);
     }
-    let values = foreign
-        .map(|foreign| foreign.topology.clone())
+    let values = external
+        .map(|external| external.topology.clone())
         .unwrap_or_default();
     let cluster = &cluster;
     let driver = &cluster.driver.name;

@@ -40,7 +40,7 @@ pub struct Series {
     /// What is compared.
     pub quantity: Quantity,
     /// What the pools had, in bytes of a volume of that class. Without a value where that can't be reckoned: of storage that is
-    /// made of devices the journal does not tell which one a volume took.
+    /// made of devices the journal does not show which one a volume took.
     pub truth: Vec<Point>,
     /// What the API server held: the largest, where several objects say something.
     pub published: Vec<Point>,

@@ -190,7 +190,7 @@ fn values(plan: &Plan, cluster: &ClusterState) -> BTreeMap<String, String> {
         let class = object["storageClassName"].as_str().unwrap_or_default();
         let segment = plan.segments.format_topology(object.get("nodeTopology"));
         let offer = format_offer(Offer::of(object));
-        // Several objects for one segment are told one after the other.
+        // Several objects for one segment are reported one after the other.
         let several = values.entry(format!("capacity {class} {segment}")).or_default();
         let mut offers: Vec<&str> = several.split(" and ").filter(|offer| !offer.is_empty()).collect();
         offers.push(&offer);

@@ -83,7 +83,7 @@ pub fn failure(plan: &Plan, facts: &[Fact], failure: &Failure, context: &Context
         line(&mut out, &format!("    {entry}"));
     }
     // A program that ended has its last lines in the summary.
-    if !failure.summary.contains('\n') {
+    if failure.exit.is_none() {
         for (at, said) in context.said.iter().enumerate() {
             line(
                 &mut out,

@@ -1,4 +1,4 @@
-//! Colour, where the terminal wants it. Nothing is told by colour alone.
+//! Colour, where the terminal wants it. Nothing is said by colour alone.
 
 use std::io::IsTerminal;
 

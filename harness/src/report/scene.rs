@@ -207,6 +207,7 @@ mod tests {
             expect: None,
             summary: String::new(),
             rows: Vec::new(),
+            exit: None,
             chain: Chain::default(),
             decided_by: 5,
             step_started: 1,

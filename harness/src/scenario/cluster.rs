@@ -103,7 +103,7 @@ pub struct PublisherSpec {
     pub zero: bool,
     /// Ask for the selected node's topology only, instead of preferring it.
     pub strict_topology: bool,
-    /// Remove an object whose figure the driver does not tell any more, instead of keeping the last one.
+    /// Remove an object whose figure the driver does not report any more, instead of keeping the last one.
     pub withdraw: bool,
     /// Instances of the central publisher, of which one leads; unset: a single one without an election.
     pub replicas: Option<u8>,
@@ -203,10 +203,10 @@ pub struct DriverSpec {
     #[serde(default = "DriverSpec::default_tracking")]
     pub storage_capacity: Option<bool>,
     /// Whether the CSIDriver object exists.
-    #[serde(default = "DriverSpec::default_object")]
+    #[serde(default = "DriverSpec::default_true")]
     pub object: bool,
     /// Whether the driver advertises GET_CAPACITY.
-    #[serde(default = "DriverSpec::default_object")]
+    #[serde(default = "DriverSpec::default_true")]
     pub get_capacity: bool,
     /// The release of the CSI specification that the driver is made for, such as `"1.3"`; unset: the newest. Before 1.4 no maximum is
     /// reported.
@@ -222,7 +222,7 @@ pub struct DriverSpec {
     #[serde(default)]
     pub strict: bool,
     /// Whether GetCapacity still counts what an extender reserved.
-    #[serde(default = "DriverSpec::default_object")]
+    #[serde(default = "DriverSpec::default_true")]
     pub tells_reserved: bool,
     /// Raw bytes per volume byte, by class parameter.
     #[serde(default)]
@@ -243,7 +243,7 @@ impl DriverSpec {
         Some(true)
     }
 
-    fn default_object() -> bool {
+    fn default_true() -> bool {
         true
     }
 }
@@ -288,7 +288,7 @@ pub struct NodeSpec {
     #[serde(default)]
     pub labels: BTreeMap<String, Option<String>>,
     /// Whether the driver is registered in its CSINode.
-    #[serde(default = "DriverSpec::default_object")]
+    #[serde(default = "DriverSpec::default_true")]
     pub driver: bool,
     /// The topology keys with which it is registered there; unset: the driver's.
     pub topology_keys: Option<Vec<String>>,

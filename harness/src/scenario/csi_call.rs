@@ -65,7 +65,7 @@ impl FromShort for Relations {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum Relation {
-    /// Not told.
+    /// Not reported.
     Absent,
     /// A DNS subdomain of at most 63 characters, as CSI demands of a plugin's name (GetPluginInfo).
     DnsSubdomain,

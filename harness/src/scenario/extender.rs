@@ -11,7 +11,7 @@ pub struct ExtenderSpec {
     /// Its name in the journal.
     pub name: String,
     /// It holds a device for each claim of a pod on every node that it is asked about, has the scheduler ask again, and then keeps the
-    /// nodes where it holds them (Dell CSI bare-metal proposal). The driver knows a claim by its name, so the publisher must tell that.
+    /// nodes where it holds them (Dell CSI bare-metal proposal). The driver knows a claim by its name, so the publisher must pass that on.
     #[serde(default)]
     pub reserves: bool,
     /// Nodes that it refuses, each with its reason.

@@ -63,10 +63,10 @@ impl Scenario {
     /// The same case with a driver of somebody else's. Its text says so at the end, so that places stay the same.
     pub fn with_driver(&self, driver: &ExternalDriver) -> Scenario {
         let mut scenario = self.clone();
-        scenario.file.foreign_driver = Some(driver.clone());
+        scenario.file.external_driver = Some(driver.clone());
         // JSON is YAML; plain texts can always be written so.
         let line = serde_json::to_string(driver).unwrap_or_default();
-        scenario.text = format!("{}\nforeignDriver: {line}\n", self.text.trim_end());
+        scenario.text = format!("{}\nexternalDriver: {line}\n", self.text.trim_end());
         scenario
     }
 }

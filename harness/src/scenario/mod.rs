@@ -91,7 +91,8 @@ pub struct ScenarioFile {
     pub cluster: ClusterSpec,
     /// A driver of somebody else's in the place of the scripted one. Runs against one write it, so that their journals can be judged
     /// again; cases leave it out.
-    pub foreign_driver: Option<ExternalDriver>,
+    #[serde(alias = "foreignDriver")]
+    pub external_driver: Option<ExternalDriver>,
     /// What happens, in order.
     pub steps: Vec<Spanned<StepSpec>>,
 }
@@ -119,7 +120,7 @@ pub enum Role {
     Scheduler,
     /// Removes the objects of publishers whose nodes are gone.
     Cleaner,
-    /// Holds the storage, and tells how much there is (CSI).
+    /// Holds the storage, and reports how much there is (CSI).
     Driver,
 }
 

@@ -16,7 +16,7 @@ pub struct ReserveSpec {
     pub claims: Vec<ReservedClaimSpec>,
 }
 
-/// A claim that a device is held for. The driver knows it by `csi.storage.k8s.io/pvc/name`, so the publisher must tell that.
+/// A claim that a device is held for. The driver knows it by `csi.storage.k8s.io/pvc/name`, so the publisher must pass that on.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReservedClaimSpec {

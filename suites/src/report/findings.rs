@@ -14,6 +14,7 @@ impl FindingRecord {
             verdict: finding.text.clone(),
             link: String::new(),
             note: String::new(),
+            last_words: Vec::new(),
         };
         let name = format!("{FINDING}/{}", finding.rule);
         let known = manifest.and_then(|manifest| match look_up(manifest, &name, &said) {

@@ -198,7 +198,7 @@ pub struct CaseRecord {
     pub reason: String,
     /// From the first server to the verdict, in seconds.
     pub seconds: f64,
-    /// How often it was run again with the machine to itself, because nothing could be told beside the others.
+    /// How often it was run again with the machine to itself, because nothing could be decided beside the others.
     #[serde(default)]
     pub repeated: u32,
     /// What kind of fact decided, where something went wrong: seen and must not be, not seen in time, or a process that ended.

@@ -17,7 +17,7 @@ pub enum CaseVerdict {
     Flaky,
     /// It could not be run.
     Error,
-    /// The machine was too busy to tell.
+    /// The machine was too busy to decide.
     Inconclusive,
     /// It failed, as the manifest knows.
     KnownFailure,

@@ -250,3 +250,21 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_finding_says_which_rule_demands_what_and_where_that_is_said() {
+    let mut report = every_verdict();
+    let folder = written(&report);
+    let demand = "demanded: the arguments of a CSI call are what the specification allows (CSI, GetCapacityRequest and \
+                  CreateVolumeRequest)";
+    let page = read(&folder, "report.html");
+    assert!(page.contains(demand), "{page}");
+    let summary = read(&folder, "report.md");
+    assert!(
+        summary.contains("- demanded: the arguments of a CSI call"),
+        "{summary}"
+    );
+    // A record of another version may know other rules.
+    report.findings[0].rule = "of-tomorrow".to_owned();
+    assert!(!read(&written(&report), "report.html").contains("demanded:"));
+}

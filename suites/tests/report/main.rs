@@ -60,6 +60,7 @@ fn case(id: &str, verdict: &str) -> CaseRecord {
             verdict: format!("verdict {NASTY}"),
             link: format!("link {NASTY}"),
             note: format!("note {NASTY}"),
+            last_words: vec![format!("word {NASTY}")],
         }),
         known: (verdict == "known-failure").then(|| PLACE.to_owned()),
         explanation: is_explained.then(|| format!("FAIL {id}\n{NASTY}\n  last line")),

@@ -32,7 +32,7 @@ pub(super) struct Load {
     /// Watches that every change is sent to
     #[arg(long, default_value_t = 100, value_parser = counted::<usize>())]
     watchers: usize,
-    /// Changes that all watches are told
+    /// Changes that all watches report
     #[arg(long, default_value_t = 5_000, value_parser = counted::<usize>())]
     pub(super) changes: usize,
     /// Objects to begin with, before many are held

@@ -343,13 +343,13 @@ impl Drop for Publisher {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // Its panic was told already.
+            // Its panic was reported already.
             let _ = thread.join();
         }
     }
 }
 
-/// Time of all threads that are called like the publisher's, while they run; only Linux tells.
+/// Time of all threads that are called like the publisher's, while they run; only Linux reports it.
 fn processor() -> Result<Duration, BoxError> {
     let mut nanoseconds = 0;
     for task in std::fs::read_dir("/proc/self/task")? {

@@ -86,7 +86,7 @@ struct Row {
 #[serde(rename_all = "camelCase")]
 struct Held {
     objects: usize,
-    /// Resident memory that the index took; unknown where the system does not tell.
+    /// Resident memory that the index took; unknown where the system does not report it.
     bytes: Option<u64>,
     /// To take in one changed object.
     change_microseconds: f64,

@@ -60,7 +60,7 @@ impl Ours {
         })
     }
 
-    /// Resident memory of the process, in bytes; only Linux tells.
+    /// Resident memory of the process, in bytes; only Linux reports it.
     pub(super) fn memory(&self) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id()?)).ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
@@ -70,7 +70,7 @@ impl Ours {
 }
 
 impl Meter for Ours {
-    /// The time of all threads; only Linux tells.
+    /// The time of all threads; only Linux reports it.
     fn processor(&self) -> Option<Duration> {
         let tasks = std::fs::read_dir(format!("/proc/{}/task", self.process.id()?)).ok()?;
         let mut nanoseconds = 0;

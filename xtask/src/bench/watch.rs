@@ -17,7 +17,7 @@ use suites::harness::system::BoxError;
 const RECENT_BYTES: usize = 64 * 1024;
 
 impl Bench<'_> {
-    /// Changes one object after the other until every watch was told of each change.
+    /// Changes one object after the other until every watch has reported each change.
     ///
     /// The times are those from sending a change to reading it from one of the watches.
     pub(super) async fn watch(
@@ -102,7 +102,7 @@ impl Follower {
         })
     }
 
-    /// Reads until that many events have been told.
+    /// Reads until that many events have come.
     async fn count(mut self, events: usize) -> Result<(), BoxError> {
         self.only_counts = true;
         let mut seen = 0;
@@ -112,7 +112,7 @@ impl Follower {
         Ok(())
     }
 
-    /// Reads until all changes have been told, and says how long after its sending each came.
+    /// Reads until all changes have come, and says how long after its sending each came.
     async fn arrivals(mut self, began: Instant, sent: &[AtomicU64]) -> Result<Vec<Duration>, BoxError> {
         let mut took = Vec::new();
         while took.len() < sent.len() {
@@ -185,7 +185,7 @@ fn revision_of(line: &[u8]) -> Result<String, BoxError> {
         .to_owned())
 }
 
-/// Which change an event tells.
+/// Which change an event reports.
 fn change_of(line: &[u8]) -> Result<usize, BoxError> {
     let event: Value = serde_json::from_slice(line)?;
     let text = event["object"]["data"]["change"].as_str().unwrap_or_default();

@@ -220,7 +220,7 @@ impl<'a> Window<'a> {
         requests.filter(|request| of_role(request)).last()
     }
 
-    /// The driver was asked, and told something; what it told is not as it must be.
+    /// The driver was asked, and answered; the answer is not as it must be.
     fn answer_chain(&self, name: &str, figure: &str, row: &DiffRow) -> Chain {
         let mut chain = Chain::default();
         let Some((seq, answer)) = self.cluster.answer(name) else {

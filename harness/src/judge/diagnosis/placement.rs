@@ -300,7 +300,7 @@ impl<'a> Window<'a> {
         object.map_or_else(Vec::new, |pod| claims_of(pod))
     }
 
-    /// The last warning about a claim, as an event tells it.
+    /// The last warning about a claim, as an event reports it.
     fn warning(&self, claim: &str) -> Option<String> {
         let is_about = |event: &Value| {
             let about = [&event["regarding"]["uid"], &event["involvedObject"]["uid"]];

@@ -43,7 +43,7 @@ fn it_is_judged_a_second_after_the_last_thing_that_happened() {
     assert!(matches!(verdict, Verdict::Fail(_)));
     assert_eq!(
         summary,
-        "timed out after 1 s (5 refreshes of 100 ms, then nothing happened for 1 s)"
+        "timed out after 1 s (5 refreshes of 100 ms, then nothing changed for 1 s)"
     );
 }
 
@@ -97,7 +97,7 @@ fn systems_that_go_on_put_it_off_but_not_for_ever() {
     busy.at_us = 10_100_000;
     let (_, summary) = verdict(busy);
     assert!(
-        summary.ends_with("(5 refreshes of 100 ms, then something still happened, for 10 s at most)"),
+        summary.ends_with("(5 refreshes of 100 ms, then something still changed, for 10 s at most)"),
         "{summary}"
     );
 }

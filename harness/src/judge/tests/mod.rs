@@ -91,7 +91,7 @@ impl Story {
         }
     }
 
-    /// The scheduler is told of a new figure.
+    /// The scheduler hears of a new figure.
     fn news(&mut self) {
         self.tell(
             json!({"fact": "delivery", "client": "scheduler", "change": "modified",
@@ -303,7 +303,7 @@ fn lag_between_cause_and_effect_excuses_and_other_lag_does_not() {
 
 #[test]
 fn lag_that_is_told_after_a_crash_or_a_violation_counts_as_far_as_it_came_before() {
-    let ended = json!({"fact": "process", "client": "scheduler", "role": "scheduler", "event": {"exited": "exit status: 1"}});
+    let ended = json!({"fact": "process", "client": "scheduler", "role": "scheduler", "event": {"exited": {"how": "exit status: 1"}}});
     let never = json!({"never": {"write": "update pods"}, "why": "because"});
     let decide: [(&str, Decide); 2] = [
         ("crash", |story, ended| story.tell(ended.clone())),

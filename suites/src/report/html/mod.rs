@@ -142,7 +142,7 @@ fn sections(report: &Report) -> [(&'static str, &'static str, Vec<&CaseRecord>);
         ),
         (
             "Without a verdict",
-            "These say nothing about the system: they could not be run, or the machine was too busy to tell.",
+            "These say nothing about the system: they could not be run, or the machine was too busy to decide.",
             of(&|case| matches!(case.verdict, CaseVerdict::Error | CaseVerdict::Inconclusive)),
         ),
         (

@@ -11,7 +11,7 @@ const PER_CASE: usize = 64;
 /// File descriptors that the run itself needs for its reports.
 const OWN: usize = 32;
 
-/// How many cases can run at once where so many are wanted: as many as there are file descriptors for. The error is told already.
+/// How many cases can run at once where so many are wanted: as many as there are file descriptors for. The error is reported already.
 pub(crate) fn jobs(wanted: usize) -> Result<usize, Exit> {
     let Some((limit, left)) = machine::descriptors() else {
         return Ok(wanted);
@@ -37,7 +37,7 @@ pub(crate) fn jobs(wanted: usize) -> Result<usize, Exit> {
     }
 }
 
-/// Whether temporary files can be written. The error is told already.
+/// Whether temporary files can be written. The error is reported already.
 pub(crate) fn temporary_files() -> Result<(), Exit> {
     let folder = std::env::temp_dir();
     let written = machine::can_write(&folder).map_err(|error| {
