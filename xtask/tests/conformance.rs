@@ -351,7 +351,7 @@ fn a_program_that_ends_with_all_its_goroutines_is_shown_with_the_reason() {
         "fatal error: all goroutines are asleep - deadlock!",
     ] {
         let manifest = Manifest::program(&format!(
-            "[sh, -c, \"echo it begins; echo '{reason}' >&2; {stacks}\"]"
+            "[sh, -c, \"echo it begins >&2; echo '{reason}' >&2; {stacks}\"]"
         ));
         let (code, out, error) = manifest.run(&[CASE]);
         assert_eq!(code, 1, "{out}{error}");
