@@ -12,11 +12,15 @@ use crate::cluster_state::Rounds;
 use crate::journal::BoundKind;
 use crate::plan::{Bound, Expect};
 
-/// A missed expectation is judged when nothing has moved for this long: commits, watch events, writes, and calls that change volumes.
+/// A missed expectation is judged when nothing has moved for this long: requests, commits, watch events, and calls that change
+/// volumes.
 const STILL: Duration = Duration::from_secs(1);
 
 /// The most that a missed expectation waits for systems that go on, where it does not say more itself.
 pub(super) const LONGEST: Duration = Duration::from_secs(10);
+
+/// A system that has met an error may wait for this long before it tries again: back-off of client-go, after some errors.
+const BACK_OFF: Duration = Duration::from_secs(10);
 
 /// Where the harness was late others were too, and each of many hops from cause to effect: a missed expectation gets so many times more.
 const HOPS: u32 = 4;
@@ -68,6 +72,8 @@ pub(super) enum Wait {
     Unasked(Duration),
     /// Until the scheduler has decided, or has done nothing for this long.
     Undecided(Duration),
+    /// Until what had failed may have been tried again for this long.
+    Retry(Duration),
     /// For systems that go on, but no longer than this.
     Longest(Duration),
 }
@@ -98,6 +104,10 @@ impl Pace {
         if !scene.has_decided_all(view.cluster) {
             let limit = self.limit(expect, BoundKind::Undecided) + late;
             waits.push((moved + limit, Wait::Undecided(limit)));
+        }
+        if let Some(trouble_us) = scene.trouble_us {
+            let limit = self.scaled(BACK_OFF) + late;
+            waits.push((Duration::from_micros(trouble_us) + limit, Wait::Retry(limit)));
         }
         let longest = self.scaled(LONGEST).max(said);
         let last = waits.into_iter().max_by_key(|(at, _)| *at);

@@ -41,6 +41,8 @@ pub(super) struct Scene {
     pub(super) asked_us: u64,
     /// Journal time of the last fact that shows that something moves.
     pub(super) moved_us: u64,
+    /// Journal time of the last error that a system has met, and after which it may wait before it tries again.
+    pub(super) trouble_us: Option<u64>,
     /// How long the harness was late so far, in sum.
     pub(super) late: Duration,
 }
@@ -58,8 +60,11 @@ struct News {
 impl Scene {
     /// Takes one fact in.
     pub(super) fn apply(&mut self, fact: &Fact) {
-        if fact.what.is_motion() {
+        if fact.what.is_motion() || matches!(fact.what, What::Request(_)) {
             self.moved_us = fact.at_us;
+        }
+        if is_trouble(&fact.what) {
+            self.trouble_us = Some(fact.at_us);
         }
         match &fact.what {
             What::Process(process) => {
@@ -159,6 +164,16 @@ impl News {
             }
             _ => true,
         }
+    }
+}
+
+/// Whether a system has met an error for which it is not to blame.
+fn is_trouble(what: &What) -> bool {
+    match what {
+        What::Fault(_) => true,
+        What::Call(call) => call.code != "OK",
+        What::Request(request) => request.code == 429 || request.code >= 500,
+        _ => false,
     }
 }
 

@@ -74,8 +74,12 @@ fn timed_out(expect: &Expect, pace: Pace, passed: Passed) -> String {
         Wait::Still(time) => Some(format!("then nothing changed for {}", seconds(time))),
         Wait::Unasked(time) => Some(format!("then no GetCapacity came for {}", seconds(time))),
         Wait::Undecided(time) => Some(format!("then the scheduler did nothing for {}", seconds(time))),
+        Wait::Retry(time) => Some(format!(
+            "then what had failed could be tried again for {}",
+            seconds(time)
+        )),
         Wait::Longest(time) => Some(format!(
-            "then something still changed, for {} at most",
+            "then the systems were not done, for {} at most",
             seconds(time)
         )),
     });

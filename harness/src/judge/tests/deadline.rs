@@ -97,7 +97,7 @@ fn systems_that_go_on_put_it_off_but_not_for_ever() {
     busy.at_us = 10_100_000;
     let (_, summary) = verdict(busy);
     assert!(
-        summary.ends_with("(5 refreshes of 100 ms, then something still changed, for 10 s at most)"),
+        summary.ends_with("(5 refreshes of 100 ms, then the systems were not done, for 10 s at most)"),
         "{summary}"
     );
 }
@@ -158,6 +158,46 @@ fn patience_multiplies_all_of_it() {
     let (_, summary) = verdict(patient);
     assert!(
         summary.contains("5 refreshes of 100 ms, times a patience of 3, then"),
+        "{summary}"
+    );
+}
+
+#[test]
+fn a_system_that_has_met_an_error_has_ten_seconds_to_try_again() {
+    let trouble = [
+        json!({"fact": "fault", "rule": 1, "client": "scheduler", "what": "status 503: watch pods", "legal": true}),
+        json!({"fact": "request", "client": "publisher", "verb": "create", "resource": "csistoragecapacities",
+            "namespace": "csi", "name": "c", "code": 503, "message": "unavailable", "revision": null}),
+        json!({"fact": "call", "method": "CreateVolume", "node": null, "segment": null, "parameters": {}, "volume": "v",
+            "requiredBytes": 1, "code": "RESOURCE_EXHAUSTED", "message": "full", "available": null, "maximum": null}),
+    ];
+    for trouble in trouble {
+        let mut after = settled(&placement(None));
+        after.tell(trouble.clone());
+        assert_eq!(wait(&after), 10_000, "{trouble}");
+        let (_, summary) = verdict(after);
+        assert!(
+            summary.ends_with("then the systems were not done, for 10 s at most)"),
+            "{summary}"
+        );
+    }
+    let mut before = steps(&json!([
+        {"id": "a", "do": [{"pod": {"name": "app", "claims": [{"class": "fast", "size": "10Gi"}]}}],
+            "expect": [{"objects": [{"resource": "pods"}], "why": "because"}]},
+        {"id": "b", "expect": [placement(None)]},
+    ]));
+    before.ask(3);
+    before.tell(json!({"fact": "fault", "rule": 1, "client": "scheduler", "what": "status 503: watch pods", "legal": true}));
+    assert!(before.is_done_when_quiet());
+    before.at_us += 6_000_000;
+    before.tell(json!({"fact": "stepStarted", "step": 1}));
+    before.tell(json!({"fact": "stepActed", "step": 1}));
+    before.refuse("full");
+    before.ask(3);
+    assert!((3_900..4_000).contains(&wait(&before)), "{}", wait(&before));
+    let (_, summary) = verdict(before);
+    assert!(
+        summary.ends_with("then what had failed could be tried again for 10 s)"),
         "{summary}"
     );
 }
