@@ -1,10 +1,16 @@
-//! The edges between our crates, as the architecture allows them. Read from `cargo metadata`, so that no manifest can disagree.
+//! The edges between our crates, as the architecture allows them, and within each the imports of its files, which form no circle. Read
+//! from `cargo metadata` and from the sources, so that nothing can disagree.
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
 
+#[path = "../../fake-apiserver/tests/imports/mod.rs"]
+mod imports;
+
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::process::Command;
 
+use imports::{Imports, shown};
 use serde_json::Value;
 
 /// Crate → what it may use of ours. What is not listed uses nothing of ours.
@@ -100,4 +106,20 @@ fn crates_use_only_what_they_may() {
 #[test]
 fn tests_use_only_what_they_may() {
     assert_allowed(edges(true), &[ALLOWED, ALLOWED_IN_TESTS]);
+}
+
+#[test]
+fn no_files_of_a_crate_import_each_other_in_a_circle() {
+    for package in packages() {
+        let manifest = package["manifest_path"].as_str().unwrap();
+        let src = Path::new(manifest).parent().unwrap().join("src");
+        let circle = Imports::read(&src).circle();
+        let circle = circle.map(|files| files.iter().map(shown).collect::<Vec<_>>().join(" → "));
+        assert_eq!(
+            circle,
+            None,
+            "{}: these files import each other, the last one the first",
+            name(&package)
+        );
+    }
 }
