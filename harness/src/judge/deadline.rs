@@ -105,9 +105,12 @@ impl Pace {
             let limit = self.limit(expect, BoundKind::Undecided) + late;
             waits.push((moved + limit, Wait::Undecided(limit)));
         }
-        if let Some(trouble_us) = scene.trouble_us {
+        let trouble = scene.trouble_us.map(Duration::from_micros);
+        // A call that is not answered may hold up a program with few threads until it gives the call up.
+        let hung = view.plan.has_late_answers().then_some(from);
+        if let Some(trouble) = trouble.max(hung) {
             let limit = self.scaled(BACK_OFF) + late;
-            waits.push((Duration::from_micros(trouble_us) + limit, Wait::Retry(limit)));
+            waits.push((trouble + limit, Wait::Retry(limit)));
         }
         let longest = self.scaled(LONGEST).max(said);
         let last = waits.into_iter().max_by_key(|(at, _)| *at);

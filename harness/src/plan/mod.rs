@@ -104,6 +104,20 @@ impl Plan {
         self.scenario.file.level
     }
 
+    /// Whether the driver lets a call wait: nothing is told of that before the call ends.
+    pub(crate) fn has_late_answers(&self) -> bool {
+        let mut actions = self.steps.iter().flat_map(|step| &step.actions);
+        actions.any(|(action, _)| {
+            matches!(
+                action,
+                Action::Script(Script {
+                    effect: Effect::Hang | Effect::Delay(_),
+                    ..
+                })
+            )
+        })
+    }
+
     /// Whether the API server has the usual release and gates from the beginning to the end: then it is not what the case is about.
     pub fn has_usual_release(&self) -> bool {
         let mut actions = self.steps.iter().flat_map(|step| &step.actions);

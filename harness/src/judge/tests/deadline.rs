@@ -170,6 +170,10 @@ fn a_system_that_has_met_an_error_has_ten_seconds_to_try_again() {
             "namespace": "csi", "name": "c", "code": 503, "message": "unavailable", "revision": null}),
         json!({"fact": "call", "method": "CreateVolume", "node": null, "segment": null, "parameters": {}, "volume": "v",
             "requiredBytes": 1, "code": "RESOURCE_EXHAUSTED", "message": "full", "available": null, "maximum": null}),
+        json!({"fact": "request", "client": "scheduler", "verb": "update", "resource": "persistentvolumeclaims",
+            "namespace": "default", "name": "c", "code": 409, "message": "conflict", "revision": null}),
+        json!({"fact": "extender", "extender": "reserver", "verb": "filter", "pod": "app", "nodes": ["n1"], "kept": [],
+            "error": "ask again"}),
     ];
     for trouble in trouble {
         let mut after = settled(&placement(None));
@@ -200,4 +204,20 @@ fn a_system_that_has_met_an_error_has_ten_seconds_to_try_again() {
         summary.ends_with("then what had failed could be tried again for 10 s)"),
         "{summary}"
     );
+}
+
+#[test]
+fn a_call_that_waits_for_its_answer_may_hold_up_others() {
+    for (script, milliseconds) in [
+        (json!({"method": "GetCapacity", "hang": true}), 10_000),
+        (json!({"method": "GetCapacity", "delay": "30ms"}), 10_000),
+        (json!({"method": "GetCapacity", "code": "INTERNAL"}), 1_001),
+    ] {
+        let pod = json!({"pod": {"name": "app", "claims": [{"class": "fast", "size": "10Gi"}]}});
+        let step = json!({"id": "a", "do": [{"csi": script}, pod], "expect": [placement(None)]});
+        let mut story = steps(&json!([step]));
+        story.refuse("full");
+        story.ask(3);
+        assert_eq!(wait(&story), milliseconds, "{script}");
+    }
 }
