@@ -113,7 +113,12 @@ fn no_files_of_a_crate_import_each_other_in_a_circle() {
     for package in packages() {
         let manifest = package["manifest_path"].as_str().unwrap();
         let src = Path::new(manifest).parent().unwrap().join("src");
-        let circle = Imports::read(&src).circle();
+        let mut imports = Imports::read(&src);
+        // A folder's `mod.rs` and its files are one: a file may take what its folder says of all of them.
+        for (from, targets) in &mut imports.of {
+            targets.retain(|to| !from.starts_with(to));
+        }
+        let circle = imports.circle();
         let circle = circle.map(|files| files.iter().map(shown).collect::<Vec<_>>().join(" → "));
         assert_eq!(
             circle,
