@@ -172,7 +172,7 @@ fn is_trouble(what: &What) -> bool {
     match what {
         What::Fault(_) => true,
         What::Call(call) => call.code != "OK",
-        What::Request(request) => matches!(request.code, 409 | 429 | 500..),
+        What::Request(request) => request.code == 429 || request.code >= 500,
         What::Extender(question) => question.error.is_some(),
         _ => false,
     }
