@@ -28,6 +28,11 @@ use crate::{Forwarder, Running, endpoint};
 
 /// One mistake of a caller in its calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "control",
+    derive(serde::Deserialize),
+    serde(rename_all = "camelCase")
+)]
 pub enum Spoil {
     /// Each GetCapacity is sent that many times more.
     CapacityRepeated(u32),

@@ -5,6 +5,7 @@
 
 mod activity_limit;
 mod apiserver;
+mod body_lines;
 pub mod bytes;
 pub mod capture;
 mod client_name;
@@ -18,6 +19,7 @@ pub mod journal;
 pub mod judge;
 mod killer;
 mod last_words;
+mod listening;
 mod live_cluster;
 pub mod machine;
 pub mod manifest;

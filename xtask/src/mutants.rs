@@ -19,14 +19,8 @@ static MUTANTS: OnceLock<Mutants> = OnceLock::new();
 /// Package of the program with the mutants.
 const PACKAGE: &str = "mutants";
 
-/// The mutants of a program.
-#[derive(Debug, Clone, Copy)]
-pub struct Mutants {
-    /// Their names, as the catalogue of defects has them.
-    pub names: &'static [&'static str],
-    /// The references, one of them with that mistake; none if there is no such mutant.
-    pub systems: fn(&str) -> Option<Systems>,
-}
+/// The mutants of a program: the references by the name of a mutant, one of them with that mistake; none if there is no such mutant.
+pub type Mutants = fn(&str) -> Option<Systems>;
 
 /// From now on, this program has mutants.
 pub fn bring(mutants: Mutants) {
@@ -36,7 +30,7 @@ pub fn bring(mutants: Mutants) {
 
 /// The references with that mistake.
 pub(crate) fn systems(name: &'static str) -> Systems {
-    let systems = MUTANTS.get().and_then(|mutants| (mutants.systems)(name));
+    let systems = MUTANTS.get().and_then(|mutants| mutants(name));
     systems.unwrap_or_else(|| panic!("no edit of harness/mutants/mutants.diff makes {name}"))
 }
 

@@ -3,8 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    xtask::main_with(xtask::Mutants {
-        names: mutants::NAMES,
-        systems: mutants::systems,
-    })
+    xtask::main_with(mutants::systems)
 }

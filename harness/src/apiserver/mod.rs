@@ -50,7 +50,6 @@ use tokio::task::AbortHandle;
 pub(crate) use case::Case;
 pub(crate) use client::{Refused, call};
 pub(crate) use creation::finish_create;
-pub(crate) use listen::Listening;
 pub use names::{CASE_LABEL, RUN_LABEL};
 pub use upstream::ConnectError;
 

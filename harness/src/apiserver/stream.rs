@@ -14,7 +14,7 @@ use super::faults::Watched;
 use super::message::{Events, Reply, Wanted, Whole, line, only_error};
 use super::note::{Noted, note};
 use super::outgoing::request;
-use super::upstream::lines;
+use crate::body_lines::{Broken, lines};
 use crate::journal::{Change, DeliveryFact, What};
 
 /// Events that a client may be behind before the server waits for it.
@@ -66,7 +66,7 @@ pub(super) async fn begin(case: &Arc<Case>, wanted: Wanted) -> Reply {
         watched,
         sender,
     };
-    tokio::spawn(carrier.carry(lines(response.into_body())));
+    tokio::spawn(carrier.carry(Box::pin(lines(response.into_body()))));
     drop(busy);
     Reply::Events(Events(receiver))
 }
@@ -101,7 +101,7 @@ struct Carrier {
 }
 
 impl Carrier {
-    async fn carry(self, mut lines: impl Stream<Item = Bytes> + Unpin) {
+    async fn carry(self, mut lines: impl Stream<Item = Result<Bytes, Broken>> + Unpin) {
         loop {
             let next = tokio::select! {
                 biased;
@@ -109,7 +109,8 @@ impl Carrier {
                 () = self.sender.closed() => return,
                 next = lines.next() => next,
             };
-            let Some(event) = next.and_then(|line| serde_json::from_slice::<Value>(&line).ok()) else {
+            let line = next.and_then(Result::ok);
+            let Some(event) = line.and_then(|line| serde_json::from_slice::<Value>(&line).ok()) else {
                 return;
             };
             tokio::select! {

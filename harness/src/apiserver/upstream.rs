@@ -4,8 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use bytes::{Bytes, BytesMut};
-use futures::{Stream, StreamExt};
+use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
 use hyper::header::{ACCEPT, CONTENT_TYPE};
 use hyper::{Method, Request, Response};
@@ -19,7 +18,7 @@ use tower::{BoxError, ServiceBuilder};
 
 use super::kinds::KINDS;
 
-/// Bytes that one answer, or one event of a watch, may have.
+/// Bytes that one answer may have.
 const ANSWER_MAX: usize = 64 << 20;
 
 /// The API server can't be used.
@@ -324,27 +323,6 @@ fn chain(error: &dyn std::error::Error) -> String {
         next = cause.source();
     }
     text
-}
-
-/// The lines of a body as they come: the events of a watch. One that is too long ends them.
-pub(super) fn lines(body: Body) -> impl Stream<Item = Bytes> + Unpin {
-    let pieces = body.into_data_stream();
-    Box::pin(futures::stream::unfold(
-        (pieces, BytesMut::new()),
-        |(mut pieces, mut rest)| async move {
-            loop {
-                if let Some(at) = rest.iter().position(|byte| *byte == b'\n') {
-                    let line = rest.split_to(at + 1).freeze();
-                    return Some((line, (pieces, rest)));
-                }
-                let piece = pieces.next().await?.ok()?;
-                rest.extend_from_slice(&piece);
-                if rest.len() > ANSWER_MAX {
-                    return None;
-                }
-            }
-        },
-    ))
 }
 
 #[cfg(test)]

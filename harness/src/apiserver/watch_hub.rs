@@ -16,7 +16,8 @@ use tokio::sync::mpsc;
 use super::attribution::revision;
 use super::kinds::{KINDS, Kind};
 use super::names::{CASE_LABEL, RUN_LABEL};
-use super::upstream::{Lost, Upstream, lines};
+use super::upstream::{Lost, Upstream};
+use crate::body_lines::lines;
 use crate::journal::Change;
 
 /// Events that a case may be behind before all cases wait for it.
@@ -137,8 +138,8 @@ impl WatchHub {
         if !response.status().is_success() {
             return Err(Lost(response.status().to_string()));
         }
-        let mut lines = lines(response.into_body());
-        while let Some(line) = lines.next().await {
+        let mut lines = std::pin::pin!(lines(response.into_body()));
+        while let Some(Ok(line)) = lines.next().await {
             let mut event: Value = serde_json::from_slice(&line).map_err(|error| Lost(error.to_string()))?;
             let object = event["object"].take();
             let change = match event["type"].as_str() {

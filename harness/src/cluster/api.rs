@@ -9,8 +9,9 @@ use hyper::Method;
 use serde_json::Value;
 
 use super::observe::ApiObserver;
-use crate::apiserver::{Case, Listening, RealServer, Refused, call, finish_create};
+use crate::apiserver::{Case, RealServer, Refused, call, finish_create};
 use crate::fact_sink::FactSink;
+use crate::listening::Listening;
 use crate::plan::Plan;
 use crate::start_error::StartError;
 use crate::system::Systems;

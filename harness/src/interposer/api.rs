@@ -3,132 +3,61 @@
 //! Knows how messages are framed; what becomes of them is `traffic`'s.
 
 use std::fmt::Display;
-use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use bytes::{Bytes, BytesMut};
-use fake_apiserver::{Tls, json_of_protobuf};
-use futures::{Stream, StreamExt};
+use bytes::Bytes;
+use fake_apiserver::{ResourcePath, Verb, json_of_protobuf};
+use futures::StreamExt;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, Limited, StreamBody};
 use hyper::body::{Frame, Incoming};
 use hyper::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderValue};
 use hyper::http::request::Parts;
-use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode, Uri};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::{TokioExecutor, TokioIo};
-use hyper_util::server::conn::auto::Builder;
-use serde_json::Value;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpListener;
-use tokio_util::sync::{CancellationToken, DropGuard};
+use hyper_util::rt::TokioExecutor;
+use serde_json::{Value, json};
 
 use super::rule::EventKind;
-use super::traffic::{Target, Traffic};
-use crate::system::BoxError;
+use super::traffic::Traffic;
+use crate::body_lines::{Broken, lines};
+use crate::listening::{BODY_MAX, Listening};
 
-/// Bytes that the body of a request may have, as for the server behind.
-const BODY_MAX: usize = 3 << 20;
-/// Bytes that one answer, or one event of a watch, may have.
+/// Bytes that one answer may have.
 const ANSWER_MAX: usize = 256 << 20;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 type Body = UnsyncBoxBody<Bytes, Broken>;
 
-/// The connection is to be cut, for this reason.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-struct Broken(String);
-
 fn broken(error: impl Display) -> Broken {
     Broken(error.to_string())
 }
 
-/// A listener before an API server; dropping it ends its connections.
-pub(super) struct Proxy {
-    address: SocketAddr,
-    tls: Option<Tls>,
-    _stop: DropGuard,
+/// Opens a listener before the server at that URL, which has no TLS.
+pub(super) async fn open(server: &str, traffic: Traffic, with_tls: bool) -> std::io::Result<Listening> {
+    let proxy = Arc::new(Proxy {
+        server: server.trim_end_matches('/').to_owned(),
+        client: Client::builder(TokioExecutor::new()).build_http(),
+        traffic: Arc::new(traffic),
+    });
+    let serve = move |request| {
+        let proxy = Arc::clone(&proxy);
+        async move { proxy.serve(request).await }
+    };
+    Listening::open(with_tls, serve).await
 }
 
 /// What all connections share.
-struct Shared {
-    /// Base URL of the server, without TLS.
+struct Proxy {
+    /// Base URL of the server.
     server: String,
     client: Client<HttpConnector, Full<Bytes>>,
-    traffic: Traffic,
+    traffic: Arc<Traffic>,
 }
 
 impl Proxy {
-    /// Opens a free port of 127.0.0.1 before the server at that URL.
-    pub(super) async fn open(server: &str, traffic: Traffic, with_tls: bool) -> Result<Self, BoxError> {
-        let tls = match with_tls {
-            true => Some(Tls::generate(Ipv4Addr::LOCALHOST.into())?),
-            false => None,
-        };
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-        let address = listener.local_addr()?;
-        let stop = CancellationToken::new();
-        let shared = Arc::new(Shared {
-            server: server.trim_end_matches('/').to_owned(),
-            client: Client::builder(TokioExecutor::new()).build_http(),
-            traffic,
-        });
-        let accepting = accept(shared, listener, tls.clone(), stop.clone());
-        tokio::spawn(stop.clone().run_until_cancelled_owned(accepting));
-        Ok(Proxy {
-            address,
-            tls,
-            _stop: stop.drop_guard(),
-        })
-    }
-
-    /// The address as a URL without a path.
-    pub(super) fn url(&self) -> String {
-        let scheme = if self.tls.is_some() { "https" } else { "http" };
-        format!("{scheme}://{}", self.address)
-    }
-
-    /// The certificate of the authority that clients have to trust, in PEM; empty without TLS.
-    pub(super) fn authority_pem(&self) -> &str {
-        self.tls.as_ref().map_or("", Tls::authority_pem)
-    }
-}
-
-async fn accept(shared: Arc<Shared>, listener: TcpListener, tls: Option<Tls>, stop: CancellationToken) {
-    while let Ok((stream, _)) = listener.accept().await {
-        let (shared, tls) = (Arc::clone(&shared), tls.clone());
-        tokio::spawn(stop.clone().run_until_cancelled_owned(async move {
-            let _ = stream.set_nodelay(true);
-            match tls {
-                None => connection(shared, stream).await,
-                Some(tls) => {
-                    if let Ok(stream) = tls.accept(stream).await {
-                        connection(shared, stream).await;
-                    }
-                }
-            }
-        }));
-    }
-}
-
-async fn connection(shared: Arc<Shared>, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
-    let service = service_fn(move |request| {
-        let shared = Arc::clone(&shared);
-        async move { shared.serve(request).await }
-    });
-    let served = Builder::new(TokioExecutor::new())
-        .serve_connection(TokioIo::new(stream), service)
-        .await;
-    if let Err(error) = served {
-        tracing::debug!(%error, "a spoilt connection ended");
-    }
-}
-
-impl Shared {
     /// Answers one request. An error cuts the connection, as whatever was behind it was cut.
     async fn serve(&self, request: Request<Incoming>) -> Result<Response<Body>, Broken> {
         let (mut head, body) = request.into_parts();
@@ -138,13 +67,15 @@ impl Shared {
             .map_err(broken)?
             .to_bytes();
         let mut query = head.uri.query().unwrap_or_default().to_owned();
-        let Some(target) = Target::of(&head.method, head.uri.path(), &query) else {
+        let asked = ResourcePath::of_request(head.method.as_str(), head.uri.path(), &query);
+        let Some((verb, path)) = asked else {
             return self.pass(&head, &query, body).await.map(whole);
         };
+        let resource = path.combined();
         let mut value = read(&head, &body);
-        let rules: Vec<_> = self.traffic.rules_for(&target, &value).cloned().collect();
-        if let Some((code, answer)) = rules.iter().find_map(|rule| rule.pretend(target.verb, &value)) {
-            return Ok(answered(code, &answer));
+        let rules = self.traffic.rules_for(verb, &resource, &value);
+        if rules.iter().any(|rule| rule.pretend) {
+            return Ok(pretended(verb, &value));
         }
         for rule in &rules {
             rule.apply(&mut value, &mut query);
@@ -158,7 +89,7 @@ impl Shared {
                 value.to_string().into()
             }
         };
-        let shows = self.traffic.shows(&target.resource);
+        let shows = self.traffic.shows(&resource);
         if shows
             && head
                 .headers
@@ -181,11 +112,12 @@ impl Shared {
                     .await,
             );
         }
-        match target.verb {
-            "watch" if shows && answer.status() == StatusCode::OK => Ok(self.watched(answer, target, &query)),
-            "list" | "get" if shows && answer.status() == StatusCode::OK => {
-                self.listed(answer, &target).await
-            }
+        if !shows || answer.status() != StatusCode::OK {
+            return Ok(whole(answer));
+        }
+        match verb {
+            Verb::Watch => Ok(self.watched(answer, resource, &query)),
+            Verb::List | Verb::Get => self.listed(answer, &resource).await,
             _ => Ok(whole(answer)),
         }
     }
@@ -205,7 +137,7 @@ impl Shared {
         self.client.request(request).await.map_err(broken)
     }
 
-    async fn listed(&self, answer: Response<Incoming>, target: &Target) -> Result<Response<Body>, Broken> {
+    async fn listed(&self, answer: Response<Incoming>, resource: &str) -> Result<Response<Body>, Broken> {
         let (mut head, body) = answer.into_parts();
         let body = Limited::new(body, ANSWER_MAX)
             .collect()
@@ -213,7 +145,6 @@ impl Shared {
             .map_err(broken)?
             .to_bytes();
         let mut value: Value = serde_json::from_slice(&body).map_err(broken)?;
-        let resource = target.resource.as_str();
         match value["items"].as_array_mut() {
             Some(items) => items.retain_mut(|object| self.traffic.show_listed(resource, object)),
             None => drop(self.traffic.show_listed(resource, &mut value)),
@@ -223,13 +154,13 @@ impl Shared {
     }
 
     /// The events of a watch as the system sees them.
-    fn watched(&self, answer: Response<Incoming>, target: Target, query: &str) -> Response<Body> {
+    fn watched(&self, answer: Response<Incoming>, resource: String, query: &str) -> Response<Body> {
         let mut listing = form_urlencoded::parse(query.as_bytes())
             .any(|(key, value)| key == "sendInitialEvents" && value == "true");
-        let traffic = self.traffic.clone();
+        let traffic = Arc::clone(&self.traffic);
         let (head, body) = answer.into_parts();
         let events = lines(body).filter_map(move |line| {
-            let shown = line.map(|line| shown(&traffic, &target.resource, &mut listing, line));
+            let shown = line.map(|line| shown(&traffic, &resource, &mut listing, line));
             std::future::ready(shown.transpose())
         });
         let frames = events.map(|line| line.map(Frame::data));
@@ -272,30 +203,6 @@ fn is_protobuf(media: Option<&HeaderValue>) -> bool {
     media.is_some_and(|media| media.contains("protobuf"))
 }
 
-/// The lines of a body, each with its end.
-fn lines(body: Incoming) -> impl Stream<Item = Result<Bytes, Broken>> {
-    let begun = (body, BytesMut::new());
-    futures::stream::try_unfold(begun, |(mut body, mut buffer)| async move {
-        loop {
-            if let Some(end) = buffer.iter().position(|byte| *byte == b'\n') {
-                let line = buffer.split_to(end + 1).freeze();
-                return Ok(Some((line, (body, buffer))));
-            }
-            if buffer.len() > ANSWER_MAX {
-                return Err(broken("an event is larger than any object"));
-            }
-            match body.frame().await {
-                Some(frame) => {
-                    if let Ok(data) = frame.map_err(broken)?.into_data() {
-                        buffer.extend_from_slice(&data);
-                    }
-                }
-                None => return Ok(None),
-            }
-        }
-    })
-}
-
 fn whole(answer: Response<Incoming>) -> Response<Body> {
     answer.map(|body| body.map_err(broken).boxed_unsync())
 }
@@ -304,9 +211,76 @@ fn full(body: Bytes) -> Body {
     Full::new(body).map_err(|never| match never {}).boxed_unsync()
 }
 
-fn answered(code: u16, body: &Value) -> Response<Body> {
-    let mut response = Response::new(full(body.to_string().into()));
-    *response.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+/// The answer to a request that is not sent, as if it had been done.
+fn pretended(verb: Verb, body: &Value) -> Response<Body> {
+    let (code, answer) = match verb {
+        Verb::Delete | Verb::DeleteCollection => {
+            let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 200});
+            (StatusCode::OK, status.to_string())
+        }
+        Verb::Create => (StatusCode::CREATED, body.to_string()),
+        _ => (StatusCode::OK, body.to_string()),
+    };
+    let mut response = Response::new(full(answer.into()));
+    *response.status_mut() = code;
     response.headers_mut().insert(CONTENT_TYPE, JSON);
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_known_by_its_verb_and_resource() {
+        let named = |verb: &str, resource: &str| Some((verb.to_owned(), resource.to_owned()));
+        for (method, url, expected) in [
+            ("GET", "/api/v1/nodes", named("list", "nodes")),
+            ("GET", "/api/v1/nodes?watch=true", named("watch", "nodes")),
+            ("GET", "/api/v1/namespaces/a", named("get", "namespaces")),
+            (
+                "PUT",
+                "/api/v1/namespaces/a/finalize",
+                named("update", "namespaces/finalize"),
+            ),
+            (
+                "PATCH",
+                "/api/v1/namespaces/a/pods/p/status",
+                named("patch", "pods/status"),
+            ),
+            (
+                "POST",
+                "/apis/storage.k8s.io/v1/namespaces/a/csistoragecapacities",
+                named("create", "csistoragecapacities"),
+            ),
+            (
+                "DELETE",
+                "/apis/storage.k8s.io/v1/namespaces/a/csistoragecapacities/c",
+                named("delete", "csistoragecapacities"),
+            ),
+            ("GET", "/version", None),
+            ("GET", "/apis", None),
+        ] {
+            let (path, query) = url.split_once('?').unwrap_or((url, ""));
+            let asked = ResourcePath::of_request(method, path, query);
+            let asked = asked.map(|(verb, path)| (verb.as_str().to_owned(), path.combined()));
+            assert_eq!(asked, expected, "{url}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_request_that_is_not_sent_is_answered_as_if_it_had_been_done() {
+        let object = json!({"a": 1});
+        for (verb, code, kind) in [
+            (Verb::Update, 200, Value::Null),
+            (Verb::Create, 201, Value::Null),
+            (Verb::Delete, 200, "Status".into()),
+        ] {
+            let (head, body) = pretended(verb, &object).into_parts();
+            let body = body.collect().await.map_err(|error| error.to_string());
+            let body: Value = serde_json::from_slice(&body.expect("it ends").to_bytes()).expect("it is JSON");
+            assert_eq!((head.status.as_u16(), &body["kind"]), (code, &kind));
+            assert_eq!(body == object, kind.is_null());
+        }
+    }
 }

@@ -11,16 +11,16 @@ mod traffic;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use fake_apiserver::Kubeconfig;
 use fake_csi::{Running, Spoil, Spoiler};
 
-pub use self::rule::{Answer, CallRule, EventKind, ObjectRule, RequestRule, WireRule};
+pub use self::rule::{EventKind, ObjectRule, RequestRule, WireRule};
 use self::traffic::Traffic;
+use crate::listening::Listening;
 use crate::system::{Access, BoxError, ChildAccess, System};
 
 /// What stands before the servers of one instance, until it is dropped.
 struct Interposed {
-    _api: Option<api::Proxy>,
+    _api: Option<Listening>,
     _csi: Option<Running>,
     _folder: tempfile::TempDir,
 }
@@ -46,7 +46,7 @@ async fn begin(mut access: Access, rules: &[WireRule]) -> Result<(Interposed, Ac
     let traffic = Traffic::of(rules);
     let api = match traffic.is_spoilt() {
         true => {
-            let proxy = api::Proxy::open(&access.api_url, traffic, access.child.is_some()).await?;
+            let proxy = api::open(&access.api_url, traffic, access.child.is_some()).await?;
             lead(&mut access, &proxy, folder.path().join("kubeconfig"))?;
             Some(proxy)
         }
@@ -71,17 +71,12 @@ async fn begin(mut access: Access, rules: &[WireRule]) -> Result<(Interposed, Ac
 }
 
 /// Leads a system to the proxy.
-fn lead(access: &mut Access, proxy: &api::Proxy, kubeconfig: PathBuf) -> std::io::Result<()> {
+fn lead(access: &mut Access, proxy: &Listening, kubeconfig: PathBuf) -> std::io::Result<()> {
     let Some(child) = access.child.take() else {
         access.api_url = proxy.url();
         return Ok(());
     };
-    let config = Kubeconfig {
-        server: &proxy.url(),
-        authority_pem: Some(proxy.authority_pem()),
-        token: &access.token,
-    };
-    config.write(&kubeconfig)?;
+    proxy.write_kubeconfig(&kubeconfig, &access.token)?;
     access.child = Some(ChildAccess {
         kubeconfig,
         api_url: proxy.url(),

@@ -15,13 +15,13 @@ pub enum WireRule {
     /// What it gets to see of objects, in lists and watches.
     Object(ObjectRule),
     /// What it asks the driver, and makes of the answer.
-    Call(CallRule),
+    Call(Spoil),
 }
 
 impl WireRule {
     pub(super) fn spoil(&self) -> Option<Spoil> {
         match self {
-            WireRule::Call(call) => Some(call.spoil()),
+            WireRule::Call(spoil) => Some(*spoil),
             WireRule::Request(_) | WireRule::Object(_) => None,
         }
     }
@@ -35,37 +35,21 @@ pub struct RequestRule {
     pub verbs: Vec<String>,
     /// The resource in the plural, with a subresource after a slash.
     pub resource: String,
-    /// Only in these versions of the API, such as `v1beta1`; none named: in all.
-    #[serde(default)]
-    pub versions: Vec<String>,
     /// Only requests whose body lacks all of these, as JSON pointers.
     #[serde(default)]
     pub lacking: Vec<String>,
     /// Taken out of the body, as JSON pointers.
     #[serde(default)]
     pub remove: Vec<String>,
-    /// Put into the body, by JSON pointer.
-    #[serde(default)]
-    pub set: BTreeMap<String, Value>,
     /// Parameters that are taken out of the query.
     #[serde(default)]
     pub without: Vec<String>,
-    /// Not sent at all, but answered like this.
+    /// Not sent at all, but answered as if it had been done.
     #[serde(default)]
-    pub answer: Option<Answer>,
+    pub pretend: bool,
     /// Sent that many times more.
     #[serde(default)]
     pub repeat: u32,
-}
-
-/// The answer to a request that is not sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Answer {
-    /// As if it had been done.
-    Pretended,
-    /// 404.
-    NotFound,
 }
 
 /// Spoils what a system gets to see of objects.
@@ -111,47 +95,4 @@ pub enum EventKind {
 
 fn all_events() -> Vec<EventKind> {
     vec![EventKind::Added, EventKind::Modified, EventKind::Deleted]
-}
-
-/// Spoils calls to the driver.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum CallRule {
-    /// Each GetCapacity is sent that many times more.
-    CapacityRepeated(u32),
-    /// The same GetCapacity is sent once, and its answer counts for ever.
-    CapacityRemembered,
-    /// `maximum_volume_size` in an answer of GetCapacity is overlooked.
-    MaximumOverlooked,
-    /// A GetCapacity that fails counts as an answer of zero.
-    ErrorAsZero,
-    /// A negative `available_capacity` counts as zero.
-    NegativeAsZero,
-    /// `available_capacity` is rounded up to a multiple of that many bytes.
-    CapacityRoundedUp(i64),
-    /// A driver without GET_CAPACITY is taken for one with it.
-    CapacityAssumed,
-    /// CreateVolume is sent without secrets, mutable parameters and content source.
-    SourcesForgotten,
-    /// Each CreateVolume has a new name.
-    VolumesRenamed,
-    /// DeleteVolume is not sent, and counts as answered.
-    VolumesLeft,
-}
-
-impl CallRule {
-    fn spoil(self) -> Spoil {
-        match self {
-            CallRule::CapacityRepeated(times) => Spoil::CapacityRepeated(times),
-            CallRule::CapacityRemembered => Spoil::CapacityRemembered,
-            CallRule::MaximumOverlooked => Spoil::MaximumOverlooked,
-            CallRule::ErrorAsZero => Spoil::ErrorAsZero,
-            CallRule::NegativeAsZero => Spoil::NegativeAsZero,
-            CallRule::CapacityRoundedUp(unit) => Spoil::CapacityRoundedUp(unit),
-            CallRule::CapacityAssumed => Spoil::CapacityAssumed,
-            CallRule::SourcesForgotten => Spoil::SourcesForgotten,
-            CallRule::VolumesRenamed => Spoil::VolumesRenamed,
-            CallRule::VolumesLeft => Spoil::VolumesLeft,
-        }
-    }
 }

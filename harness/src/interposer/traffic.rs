@@ -1,65 +1,16 @@
 //! What the rules make of one message: a request, a list, an event. Pure; sends nothing.
 
-use hyper::Method;
+use fake_apiserver::Verb;
 use serde_json::Value;
 
 use super::edit;
-use super::rule::{Answer, EventKind, ObjectRule, RequestRule, WireRule};
+use super::rule::{EventKind, ObjectRule, RequestRule, WireRule};
 
 /// The rules about the API server.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Traffic {
     requests: Vec<RequestRule>,
     objects: Vec<ObjectRule>,
-}
-
-/// What a request is about.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Target {
-    pub(super) verb: &'static str,
-    /// With its subresource after a slash.
-    pub(super) resource: String,
-    version: String,
-}
-
-impl Target {
-    /// Of a path such as `/apis/GROUP/VERSION/namespaces/NAMESPACE/RESOURCE/NAME/SUBRESOURCE`; none: it is about no resource.
-    pub(super) fn of(method: &Method, path: &str, query: &str) -> Option<Self> {
-        let mut steps = path.trim_matches('/').split('/');
-        match steps.next()? {
-            "api" => {}
-            "apis" => drop(steps.next()?),
-            _ => return None,
-        }
-        let version = steps.next()?.to_owned();
-        let mut steps: Vec<&str> = steps.collect();
-        if steps.len() > 2 && steps[0] == "namespaces" && !["status", "finalize"].contains(&steps[2]) {
-            steps.drain(..2);
-        }
-        let resource = match *steps {
-            [resource, _, subresource] => format!("{resource}/{subresource}"),
-            [resource, ..] => resource.to_owned(),
-            [] => return None,
-        };
-        let watches = form_urlencoded::parse(query.as_bytes())
-            .any(|(key, value)| key == "watch" && (value == "1" || value == "true"));
-        let verb = match (method, steps.len()) {
-            (&Method::GET, _) if watches => "watch",
-            (&Method::GET, 1) => "list",
-            (&Method::GET, _) => "get",
-            (&Method::POST, _) => "create",
-            (&Method::PUT, _) => "update",
-            (&Method::PATCH, _) => "patch",
-            (&Method::DELETE, 1) => "deletecollection",
-            (&Method::DELETE, _) => "delete",
-            _ => return None,
-        };
-        Some(Target {
-            verb,
-            resource,
-            version,
-        })
-    }
 }
 
 impl Traffic {
@@ -81,17 +32,13 @@ impl Traffic {
     }
 
     /// The rules for a request. `body`: null where it has none.
-    pub(super) fn rules_for<'a>(
-        &'a self,
-        target: &'a Target,
-        body: &'a Value,
-    ) -> impl Iterator<Item = &'a RequestRule> {
-        self.requests.iter().filter(move |rule| {
-            rule.resource == target.resource
-                && rule.verbs.iter().any(|verb| verb == target.verb)
-                && (rule.versions.is_empty() || rule.versions.contains(&target.version))
+    pub(super) fn rules_for(&self, verb: Verb, resource: &str, body: &Value) -> Vec<&RequestRule> {
+        let is_meant = |rule: &&RequestRule| {
+            rule.resource == resource
+                && rule.verbs.iter().any(|name| name == verb.as_str())
                 && !rule.lacking.iter().any(|pointer| edit::has(body, pointer))
-        })
+        };
+        self.requests.iter().filter(is_meant).collect()
     }
 
     /// Whether the objects in answers about that resource are spoilt.
@@ -141,9 +88,6 @@ impl RequestRule {
         for pointer in &self.remove {
             edit::remove(body, pointer);
         }
-        for (pointer, new) in &self.set {
-            edit::set(body, pointer, new);
-        }
         if !self.without.is_empty() {
             let kept = form_urlencoded::parse(query.as_bytes())
                 .filter(|(key, _)| !self.without.iter().any(|name| name == key));
@@ -151,21 +95,6 @@ impl RequestRule {
             writer.extend_pairs(kept);
             *query = writer.finish();
         }
-    }
-
-    /// The status and the body of the answer, if the request is not to be sent.
-    pub(super) fn pretend(&self, verb: &str, body: &Value) -> Option<(u16, Value)> {
-        let status = |status: &str, reason: &str, code: u16| {
-            serde_json::json!({
-                "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": status, "reason": reason, "code": code,
-            })
-        };
-        Some(match (self.answer?, verb) {
-            (Answer::NotFound, _) => (404, status("Failure", "NotFound", 404)),
-            (Answer::Pretended, "delete" | "deletecollection") => (200, status("Success", "", 200)),
-            (Answer::Pretended, "create") => (201, body.clone()),
-            (Answer::Pretended, _) => (200, body.clone()),
-        })
     }
 }
 
@@ -175,63 +104,25 @@ mod tests {
 
     use super::*;
 
-    fn target(method: &Method, url: &str) -> Option<(String, String)> {
-        let (path, query) = url.split_once('?').unwrap_or((url, ""));
-        let target = Target::of(method, path, query)?;
-        Some((target.verb.to_owned(), target.resource))
-    }
-
-    #[test]
-    fn a_request_is_known_by_its_verb_and_resource() {
-        let named = |verb: &str, resource: &str| Some((verb.to_owned(), resource.to_owned()));
-        for (method, url, expected) in [
-            (Method::GET, "/api/v1/nodes", named("list", "nodes")),
-            (Method::GET, "/api/v1/nodes?watch=true", named("watch", "nodes")),
-            (Method::GET, "/api/v1/namespaces/a", named("get", "namespaces")),
-            (
-                Method::PUT,
-                "/api/v1/namespaces/a/finalize",
-                named("update", "namespaces/finalize"),
-            ),
-            (
-                Method::PATCH,
-                "/api/v1/namespaces/a/pods/p/status",
-                named("patch", "pods/status"),
-            ),
-            (
-                Method::POST,
-                "/apis/storage.k8s.io/v1/namespaces/a/csistoragecapacities",
-                named("create", "csistoragecapacities"),
-            ),
-            (
-                Method::DELETE,
-                "/apis/storage.k8s.io/v1/namespaces/a/csistoragecapacities/c",
-                named("delete", "csistoragecapacities"),
-            ),
-            (Method::GET, "/version", None),
-            (Method::GET, "/apis", None),
-        ] {
-            assert_eq!(target(&method, url), expected, "{url}");
-        }
-    }
-
     #[test]
     fn rules_apply_to_what_they_name_and_to_nothing_else() {
         let rules: Vec<WireRule> = serde_json::from_value(json!([
-            {"request": {"verbs": ["update"], "resource": "persistentvolumeclaims", "lacking": ["/metadata/annotations/x"], "answer": "pretended"}},
+            {"request": {"verbs": ["update"], "resource": "persistentvolumeclaims", "lacking": ["/metadata/annotations/x"], "pretend": true}},
             {"object": {"resource": "nodes", "events": ["added"], "withhold": true}},
             {"object": {"resource": "csidrivers", "listed": true, "set": {"/spec/storageCapacity": false}}},
         ]))
         .unwrap();
         let traffic = Traffic::of(&rules);
-        let path = "/api/v1/namespaces/a/persistentvolumeclaims/c";
-        let target = Target::of(&Method::PUT, path, "").unwrap();
-        let pretended = |body: Value| {
-            let rule = traffic.rules_for(&target, &body).next()?;
-            rule.pretend(target.verb, &body)
+        let pretended = |verb: Verb, body: &Value| {
+            let rules = traffic.rules_for(verb, "persistentvolumeclaims", body);
+            rules.iter().any(|rule| rule.pretend)
         };
-        assert_eq!(pretended(json!({"metadata": {"annotations": {"x": "y"}}})), None);
-        assert_eq!(pretended(json!({"a": 1})), Some((200, json!({"a": 1}))));
+        assert!(!pretended(
+            Verb::Update,
+            &json!({"metadata": {"annotations": {"x": "y"}}})
+        ));
+        assert!(pretended(Verb::Update, &json!({"a": 1})));
+        assert!(!pretended(Verb::Patch, &json!({"a": 1})));
         let mut node = json!({});
         assert!(!traffic.show_event("nodes", EventKind::Added, &mut node));
         assert!(traffic.show_event("nodes", EventKind::Modified, &mut node));

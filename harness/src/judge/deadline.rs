@@ -48,6 +48,8 @@ pub(super) struct Pace {
     pub(super) refresh: Duration,
     /// Multiplies every bound.
     pub(super) patience: f64,
+    /// Whether the driver lets a call wait: nothing is told of that before the call ends.
+    pub(super) late_answers: bool,
 }
 
 /// The moment from which the bounds of a step count: all its actions are done.
@@ -107,7 +109,7 @@ impl Pace {
         }
         let trouble = scene.trouble_us.map(Duration::from_micros);
         // A call that is not answered may hold up a program with few threads until it gives the call up.
-        let hung = view.plan.has_late_answers().then_some(from);
+        let hung = self.late_answers.then_some(from);
         if let Some(trouble) = trouble.max(hung) {
             let limit = self.scaled(BACK_OFF) + late;
             waits.push((trouble + limit, Wait::Retry(limit)));

@@ -113,6 +113,7 @@ impl<'p> Judge<'p> {
             pace: Pace {
                 refresh: Duration::ZERO,
                 patience: 1.0,
+                late_answers: plan.has_late_answers(),
             },
             step: 0,
             step_started: 0,
@@ -148,6 +149,7 @@ impl<'p> Judge<'p> {
                 self.pace = Pace {
                     refresh: Duration::from_micros(begin.refresh_us),
                     patience: begin.patience,
+                    ..self.pace
                 };
             }
             What::StepStarted(mark) => self.start(mark.step, fact),

@@ -1,0 +1,42 @@
+//! The lines of an HTTP body as they come: the events of a watch.
+
+use std::error::Error;
+
+use bytes::{Bytes, BytesMut};
+use futures::Stream;
+use http_body_util::BodyExt;
+use hyper::body::Body;
+
+/// Bytes that one line may have.
+const LINE_MAX: usize = 64 << 20;
+
+/// Why no further line comes, though the body has not ended.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Broken(pub(crate) String);
+
+/// The lines, each with its end. A line that is too long is an error, as a body that breaks off is.
+pub(crate) fn lines<B>(body: B) -> impl Stream<Item = Result<Bytes, Broken>> + Send
+where
+    B: Body<Data = Bytes, Error: Error> + Send + Unpin,
+{
+    let begun = (body, BytesMut::new());
+    futures::stream::try_unfold(begun, |(mut body, mut rest)| async move {
+        loop {
+            if let Some(at) = rest.iter().position(|byte| *byte == b'\n') {
+                let line = rest.split_to(at + 1).freeze();
+                return Ok(Some((line, (body, rest))));
+            }
+            if rest.len() > LINE_MAX {
+                return Err(Broken("an event is larger than any object".to_owned()));
+            }
+            let Some(frame) = body.frame().await else {
+                return Ok(None);
+            };
+            let frame = frame.map_err(|error| Broken(error.to_string()))?;
+            if let Ok(data) = frame.into_data() {
+                rest.extend_from_slice(&data);
+            }
+        }
+    })
+}

@@ -1,0 +1,129 @@
+//! A listener on loopback for the systems of a case, with or without TLS, and with bounds on what its peers may take.
+//!
+//! Knows connections; what requests are answered is its user's.
+
+use std::error::Error;
+use std::future::Future;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use fake_apiserver::{Kubeconfig, Tls};
+use http_body_util::combinators::UnsyncBoxBody;
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto::Builder;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+/// Bytes that the body of a request may have, as for an API server.
+pub(crate) const BODY_MAX: usize = 3 << 20;
+/// Connections that a listener may have.
+const CONNECTIONS_MAX: usize = 1024;
+/// How long a peer may take to shake hands.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+
+/// A listener; dropping it ends its connections.
+pub(crate) struct Listening {
+    address: SocketAddr,
+    tls: Option<Tls>,
+    _stop: DropGuard,
+}
+
+impl Listening {
+    /// Opens a free port of 127.0.0.1. `serve` answers each request; an error cuts the connection.
+    pub(crate) async fn open<S, F, E>(with_tls: bool, serve: S) -> std::io::Result<Self>
+    where
+        S: Fn(Request<Incoming>) -> F + Clone + Send + 'static,
+        F: Future<Output = Result<Response<UnsyncBoxBody<Bytes, E>>, E>> + Send + 'static,
+        E: Error + Send + Sync + 'static,
+    {
+        let tls = match with_tls {
+            true => Some(Tls::generate(Ipv4Addr::LOCALHOST.into()).map_err(std::io::Error::other)?),
+            false => None,
+        };
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let address = listener.local_addr()?;
+        let stop = CancellationToken::new();
+        let accepting = accept(listener, tls.clone(), stop.clone(), serve);
+        tokio::spawn(stop.clone().run_until_cancelled_owned(accepting));
+        Ok(Listening {
+            address,
+            tls,
+            _stop: stop.drop_guard(),
+        })
+    }
+
+    /// The address as a URL without a path.
+    pub(crate) fn url(&self) -> String {
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}", self.address)
+    }
+
+    /// The certificate of the authority that clients have to trust, in PEM; empty without TLS.
+    pub(crate) fn authority_pem(&self) -> &str {
+        self.tls.as_ref().map_or("", Tls::authority_pem)
+    }
+
+    /// Writes a kubeconfig for the client with that token.
+    pub(crate) fn write_kubeconfig(&self, path: &Path, token: &str) -> std::io::Result<()> {
+        let config = Kubeconfig {
+            server: &self.url(),
+            authority_pem: self.tls.as_ref().map(Tls::authority_pem),
+            token,
+        };
+        config.write(path)
+    }
+}
+
+async fn accept<S, F, E>(listener: TcpListener, tls: Option<Tls>, stop: CancellationToken, serve: S)
+where
+    S: Fn(Request<Incoming>) -> F + Clone + Send + 'static,
+    F: Future<Output = Result<Response<UnsyncBoxBody<Bytes, E>>, E>> + Send + 'static,
+    E: Error + Send + Sync + 'static,
+{
+    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            // The peer's fault, or this machine's for a moment.
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            continue;
+        };
+        let Ok(place) = places.clone().try_acquire_owned() else {
+            continue;
+        };
+        let (serve, tls) = (serve.clone(), tls.clone());
+        tokio::spawn(stop.clone().run_until_cancelled_owned(async move {
+            let _place = place;
+            let _ = stream.set_nodelay(true);
+            match tls {
+                None => connection(stream, serve).await,
+                Some(tls) => {
+                    if let Ok(Ok(stream)) = tokio::time::timeout(HANDSHAKE, tls.accept(stream)).await {
+                        connection(stream, serve).await;
+                    }
+                }
+            }
+        }));
+    }
+}
+
+async fn connection<S, F, E>(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, serve: S)
+where
+    S: Fn(Request<Incoming>) -> F + Send + 'static,
+    F: Future<Output = Result<Response<UnsyncBoxBody<Bytes, E>>, E>> + Send + 'static,
+    E: Error + Send + Sync + 'static,
+{
+    let served = Builder::new(TokioExecutor::new())
+        .serve_connection(TokioIo::new(stream), service_fn(serve))
+        .await;
+    if let Err(error) = served {
+        tracing::debug!(%error, "a connection ended");
+    }
+}
