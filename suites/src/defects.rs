@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use harness::interposer::WireRule;
+use harness::manifest::Words;
 use harness::scenario::Role;
 use serde::Deserialize;
 
@@ -26,7 +27,7 @@ pub struct Defect {
     #[serde(default)]
     pub wire: Vec<WireRule>,
     /// The cases that claim to catch it, each with words of the first missing link that its failure must name.
-    pub claims: BTreeMap<String, String>,
+    pub claims: BTreeMap<String, Words>,
     /// Cases, or beginnings of their ids, that are there to catch it.
     #[serde(default)]
     pub cases: Vec<String>,

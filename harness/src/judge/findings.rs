@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use fake_apiserver::{ApiServer, Release};
 
+use super::duplicates::{Duplicates, Surplus};
 use super::rows::is_labelled;
 use crate::cluster_state::call_key;
 use crate::journal::{CallFact, Change, CommitFact, Fact, RequestFact, What};
@@ -47,9 +48,10 @@ const CALLS: &str = "csi-calls";
 const VERSION: &str = "api-version";
 const INVALID: &str = "api-invalid";
 const LABELS: &str = "object-labels";
+const TWICE: &str = "object-twice";
 
 /// All rules.
-pub const RULES: [Rule; 5] = [
+pub const RULES: [Rule; 6] = [
     Rule {
         name: ARGUMENTS,
         text: "the arguments of a CSI call are what the specification allows",
@@ -75,6 +77,11 @@ pub const RULES: [Rule; 5] = [
         text: "a published object says by its labels who manages it, for which driver",
         source: "KEP-1472, CSIStorageCapacity lifecycle",
     },
+    Rule {
+        name: TWICE,
+        text: "one object is made for each class and segment",
+        source: "KEP-1472, CSIStorageCapacity lifecycle",
+    },
 ];
 
 /// The rule of that name.
@@ -96,7 +103,12 @@ pub fn findings(plan: &Plan, facts: &[Fact]) -> Vec<Finding> {
     let release = plan.has_usual_release().then_some(plan.release);
     // What a client sends half may be the work of a fault that cuts it off, or kills it.
     let mut cut: BTreeSet<&str> = BTreeSet::new();
+    let mut duplicates = Duplicates::default();
     for fact in facts {
+        if duplicates.apply(fact) == Some(Surplus::Made) {
+            let text = "an object is made again in the refresh in which it was made";
+            found.add(TWICE, Role::Publisher, text.to_owned(), fact);
+        }
         match &fact.what {
             What::Call(call) => {
                 for violation in &call.details.violations {

@@ -3,6 +3,7 @@
 mod answers;
 mod deadline;
 mod diagnosis;
+mod duplicates;
 mod findings;
 mod lateness;
 mod monitor;
@@ -27,6 +28,7 @@ use crate::cluster_state::ClusterState;
 use crate::journal::{BoundFact, Exit, Fact, ProcessEvent, What};
 use crate::plan::Plan;
 use deadline::{Acted, Pace, Wait};
+use duplicates::Duplicates;
 use monitor::{Monitor, Phase, View};
 use settled::Scene;
 use summary::{Passed, summary};
@@ -92,6 +94,7 @@ pub struct Judge<'p> {
     plan: &'p Plan,
     cluster: ClusterState,
     scene: Scene,
+    duplicates: Duplicates,
     facts: Vec<Fact>,
     pace: Pace,
     step: usize,
@@ -109,6 +112,7 @@ impl<'p> Judge<'p> {
             plan,
             cluster: ClusterState::default(),
             scene: Scene::default(),
+            duplicates: Duplicates::default(),
             facts: Vec::new(),
             pace: Pace {
                 refresh: Duration::ZERO,
@@ -128,8 +132,9 @@ impl<'p> Judge<'p> {
     pub fn observe(&mut self, fact: Fact) {
         self.cluster.apply(&fact);
         self.scene.apply(&fact);
+        let surplus = self.duplicates.apply(&fact);
         if self.failure.is_none() {
-            self.judge(&fact);
+            self.judge(&fact, surplus.is_some());
         }
         self.facts.push(fact);
         // The explanation looks at the deciding fact as well, so it is made once that is in.
@@ -143,7 +148,7 @@ impl<'p> Judge<'p> {
         }
     }
 
-    fn judge(&mut self, fact: &Fact) {
+    fn judge(&mut self, fact: &Fact, is_surplus: bool) {
         match &fact.what {
             What::Begin(begin) => {
                 self.pace = Pace {
@@ -190,7 +195,9 @@ impl<'p> Judge<'p> {
             }
             _ => {}
         }
-        self.each_monitor(fact, |_, monitor, view| monitor.observe(view, fact));
+        self.each_monitor(fact, |_, monitor, view| {
+            monitor.observe(View { is_surplus, ..view }, fact);
+        });
     }
 
     fn each_monitor(&mut self, fact: &Fact, mut each: impl FnMut(usize, &mut Monitor<'p>, View<'_>)) {
@@ -213,6 +220,7 @@ impl<'p> Judge<'p> {
             plan: self.plan,
             cluster: &self.cluster,
             scene: &self.scene,
+            is_surplus: false,
             step_started: self.step_started,
             refreshes: since.as_secs_f64() / self.pace.refresh.as_secs_f64().max(f64::EPSILON),
         }

@@ -80,9 +80,17 @@ pub(super) struct View<'a> {
     pub(super) plan: &'a Plan,
     pub(super) cluster: &'a ClusterState,
     pub(super) scene: &'a Scene,
+    /// Whether the fact that is looked at is a write that no expectation counts.
+    pub(super) is_surplus: bool,
     pub(super) step_started: u64,
     /// Poll intervals since the step began.
     pub(super) refreshes: f64,
+}
+
+impl View<'_> {
+    fn matches(&self, pattern: &Pattern, fact: &Fact) -> bool {
+        !self.is_surplus && pattern::matches(self.plan, pattern, fact)
+    }
 }
 
 impl<'p> Monitor<'p> {
@@ -209,17 +217,17 @@ impl<'p> Monitor<'p> {
     }
 
     fn observe_never(&mut self, view: View<'_>, of: &Pattern, after: Option<&Pattern>, fact: &Fact) {
-        if self.anchored && pattern::matches(view.plan, of, fact) {
+        if self.anchored && view.matches(of, fact) {
             return self.decide(Phase::Failed(Reason::Violated), fact);
         }
-        if !self.anchored && after.is_some_and(|after| pattern::matches(view.plan, after, fact)) {
+        if !self.anchored && after.is_some_and(|after| view.matches(after, fact)) {
             self.anchored = true;
             self.start_holding(view, fact);
         }
     }
 
     fn observe_count(&mut self, view: View<'_>, count: &Count, fact: &Fact) {
-        if !pattern::matches(view.plan, &count.of, fact) {
+        if !view.matches(&count.of, fact) {
             return;
         }
         self.seen += 1;
@@ -232,7 +240,7 @@ impl<'p> Monitor<'p> {
 
     fn observe_order(&mut self, view: View<'_>, list: &[Pattern], fact: &Fact) {
         let next = usize::try_from(self.seen).ok().and_then(|seen| list.get(seen));
-        if next.is_some_and(|next| pattern::matches(view.plan, next, fact)) {
+        if next.is_some_and(|next| view.matches(next, fact)) {
             self.seen += 1;
             self.satisfy(view, fact);
         }

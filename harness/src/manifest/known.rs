@@ -44,8 +44,16 @@ pub struct Sometimes {
 }
 
 /// Words that a failure has to say; `*` stands for any text.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
 pub struct Words(String);
+
+impl TryFrom<String> for Words {
+    type Error = String;
+    fn try_from(text: String) -> Result<Self, String> {
+        Words::parse(&text)
+    }
+}
 
 /// What stands in the place of a reason until somebody has written one. No manifest with it is accepted.
 pub const UNWRITTEN: &str = "TODO";

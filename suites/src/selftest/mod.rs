@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use harness::judge::Verdict;
+use harness::judge::{Finding, Verdict};
 use harness::plan::Plan;
 use harness::system::Systems;
 use harness::{Outcome, RunOptions, run};
@@ -170,12 +170,12 @@ impl Selftest {
             Err(error) => trial.link = error.to_string(),
             Ok(outcome) => {
                 trial.seconds = seconds(outcome.elapsed);
-                trial.found = found(&outcome);
-                trial.link = deciding_words(&outcome);
+                let findings = harness::judge::findings(plan, &outcome.journal.since(0));
+                trial.found = found(&outcome, &findings);
+                trial.link = deciding_words(&outcome, &findings);
                 let claimed = defect.and_then(|defect| defect.claims.get(plan.id()));
                 // The link that the defect breaks is missing, however busy the machine is.
-                if trial.found == Found::Undecided && claimed.is_some_and(|words| trial.link.contains(words))
-                {
+                if trial.found == Found::Undecided && claimed.is_some_and(|words| words.are_in(&trial.link)) {
                     trial.found = Found::Failed;
                 }
                 // The others would only make the record large.
@@ -214,18 +214,23 @@ fn touches(defect: &Defect, plan: &Plan) -> bool {
     defect.role().is_none_or(|role| plan.roles.contains(&role))
 }
 
-fn found(outcome: &Outcome) -> Found {
+/// A finding ends a run as a failure does.
+fn found(outcome: &Outcome, findings: &[Finding]) -> Found {
     match outcome.verdict {
-        Verdict::Pass => Found::Passed,
-        Verdict::Fail(_) => Found::Failed,
+        Verdict::Pass if findings.is_empty() => Found::Passed,
+        Verdict::Pass | Verdict::Fail(_) => Found::Failed,
         Verdict::Inconclusive(_) => Found::Undecided,
     }
 }
 
-/// The first missing link with its note; what happened, where there is no chain because a process ended.
-fn deciding_words(outcome: &Outcome) -> String {
-    let failure = outcome.verdict.failure();
-    failure.map_or_else(String::new, |failure| Said::by(failure).deciding())
+/// The first missing link with its note; what happened, where there is no chain because a process ended; the first finding, where the
+/// case has passed.
+fn deciding_words(outcome: &Outcome, findings: &[Finding]) -> String {
+    if let Some(failure) = outcome.verdict.failure() {
+        return Said::by(failure).deciding();
+    }
+    let named = |finding: &Finding| format!("finding/{}: {}", finding.rule, finding.text);
+    findings.first().map(named).unwrap_or_default()
 }
 
 fn seconds(time: Duration) -> f64 {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use harness::manifest::Words;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -110,7 +111,7 @@ pub struct DefectBite {
 pub struct Claim {
     /// The case.
     pub case: String,
-    /// Words that its first missing link must have.
+    /// Words that its first missing link must have, `*` for any text; empty: any words will do.
     pub words: String,
     /// How it ended.
     pub found: Found,
@@ -182,7 +183,8 @@ impl SelftestReport {
 impl Claim {
     /// Whether the case failed and named the link.
     pub fn holds(&self) -> bool {
-        self.found == Found::Failed && self.link.contains(&self.words)
+        let are_in = |words: &str| Words::parse(words).is_ok_and(|words| words.are_in(&self.link));
+        self.found == Found::Failed && (self.words.is_empty() || are_in(&self.words))
     }
 }
 
@@ -215,7 +217,7 @@ fn bite(defect: &Defect, trials: &[Trial]) -> DefectBite {
         found.map(|trial| trial.case.clone()).collect()
     };
     let claims = of_defect.iter().filter_map(|trial| {
-        let words = defect.claims.get(&trial.case)?.clone();
+        let words = defect.claims.get(&trial.case)?.to_string();
         Some(Claim {
             case: trial.case.clone(),
             words,

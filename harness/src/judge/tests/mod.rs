@@ -1,6 +1,7 @@
 //! The judge over journals written by hand: what has to be seen before silence counts, and what a busy machine excuses.
 
 mod deadline;
+mod duplicates;
 mod monitor;
 
 use serde_json::{Value, json};
@@ -367,7 +368,7 @@ fn what_is_wrong_beside_the_point_is_found_once_per_cause() {
         "added",
         "csistoragecapacities",
         "bad",
-        &json!({"metadata": {}}),
+        &json!({"metadata": {}, "storageClassName": "fast"}),
     );
     story.commit(
         "harness",

@@ -14,14 +14,10 @@ fn reason(story: &Story) -> Option<Reason> {
         })
 }
 
+/// The publisher makes an object for one more class.
 fn write(story: &mut Story) {
-    story.commit(
-        "publisher",
-        "added",
-        "csistoragecapacities",
-        "c",
-        &json!({"metadata": {}}),
-    );
+    let object = json!({"metadata": {}, "storageClassName": format!("class-{}", story.seq)});
+    story.commit("publisher", "added", "csistoragecapacities", "c", &object);
 }
 
 #[test]

@@ -1,0 +1,95 @@
+//! Objects that a publisher makes twice at once: for a class and a segment that it has made an object for a moment ago.
+//!
+//! Whether two workers of a program meet is luck, so it must not decide about a case that asks for something else: such writes are a
+//! finding, and no expectation counts them. It stays with the expectations where the program had no such luck to blame: where it makes
+//! an object again in a later refresh or after a restart, and where a fault kept its own objects from it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::journal::{Change, CommitFact, Fact, ProcessEvent, What};
+use crate::scenario::Role;
+
+/// What the publishers of a case have made so far.
+#[derive(Debug, Default)]
+pub(super) struct Duplicates {
+    refresh_us: u64,
+    /// By client, class and segment.
+    made: BTreeMap<Made, Group>,
+    /// Clients that met a fault.
+    faulty: BTreeSet<Arc<str>>,
+}
+
+type Made = (Arc<str>, String);
+
+/// The objects of one client for one class and segment.
+#[derive(Debug, Default)]
+struct Group {
+    /// uid, and when it was made.
+    live: Vec<(String, u64)>,
+    /// One of them was made twice at once.
+    is_double: bool,
+}
+
+/// A write that no expectation counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Surplus {
+    /// An object is made that was made a moment ago.
+    Made,
+    /// One of two such objects is deleted.
+    Deleted,
+}
+
+impl Duplicates {
+    /// Takes one fact in; tells whether it is a write beside the point.
+    pub(super) fn apply(&mut self, fact: &Fact) -> Option<Surplus> {
+        match &fact.what {
+            What::Begin(begin) => self.refresh_us = begin.refresh_us,
+            What::Fault(fault) => self.faulty.extend(fault.client.clone()),
+            What::Process(process) if matches!(process.event, ProcessEvent::Started) => {
+                self.made.retain(|(client, _), _| *client != process.client);
+            }
+            What::Commit(commit) if *commit.resource == *"csistoragecapacities" => {
+                return self.commit(commit, fact.at_us);
+            }
+            _ => {}
+        }
+        None
+    }
+
+    fn commit(&mut self, commit: &CommitFact, at_us: u64) -> Option<Surplus> {
+        let uid = commit.object["metadata"]["uid"].as_str().unwrap_or_default();
+        match commit.change {
+            Change::Added => self.add(commit, uid, at_us),
+            Change::Deleted => self.delete(commit, uid),
+            Change::Modified => None,
+        }
+    }
+
+    fn add(&mut self, commit: &CommitFact, uid: &str, at_us: u64) -> Option<Surplus> {
+        if Role::of_client(&commit.client) != Some(Role::Publisher) || self.faulty.contains(&commit.client) {
+            return None;
+        }
+        let group = self.made.entry(key(commit)).or_default();
+        let since = at_us.saturating_sub(self.refresh_us);
+        let is_double = group.live.iter().any(|(_, made)| *made >= since);
+        group.live.push((uid.to_owned(), at_us));
+        group.is_double |= is_double;
+        is_double.then_some(Surplus::Made)
+    }
+
+    fn delete(&mut self, commit: &CommitFact, uid: &str) -> Option<Surplus> {
+        let of_object = |group: &&mut Group| group.live.iter().any(|(live, _)| live == uid);
+        let group = self.made.values_mut().find(of_object)?;
+        group.live.retain(|(live, _)| live != uid);
+        let is_surplus =
+            group.is_double && !group.live.is_empty() && Role::of_client(&commit.client).is_some();
+        is_surplus.then_some(Surplus::Deleted)
+    }
+}
+
+fn key(commit: &CommitFact) -> Made {
+    let object = &commit.object;
+    let row = format!("{} {}", object["storageClassName"], object["nodeTopology"]);
+    (commit.client.clone(), row)
+}

@@ -1,0 +1,72 @@
+//! Objects made twice at once: a finding where the program's own haste is to blame, a failure of the case where it is not.
+
+use super::*;
+
+fn object(uid: &str, class: &str) -> Value {
+    json!({"metadata": {"uid": uid}, "storageClassName": class, "nodeTopology": {"matchLabels": {"node": "n1"}}})
+}
+
+fn capacity(story: &mut Story, client: &str, change: &str, uid: &str, class: &str) {
+    story.commit(client, change, "csistoragecapacities", uid, &object(uid, class));
+}
+
+fn at_most_one() -> Story {
+    let write = json!({"write": "create csistoragecapacities"});
+    story(&json!({"count": {"of": write, "min": 1, "max": 1}, "why": "because"}))
+}
+
+fn found(story: &Story) -> Vec<&'static str> {
+    let found = findings(story.judge.plan, story.judge.facts());
+    let named = found.iter().filter(|it| it.rule == "object-twice");
+    named.map(|it| it.rule).collect()
+}
+
+#[test]
+fn what_is_made_twice_in_one_refresh_is_a_finding_and_no_failure() {
+    let mut story = at_most_one();
+    capacity(&mut story, "publisher", "added", "a", "fast");
+    capacity(&mut story, "publisher", "added", "b", "fast");
+    story.refuse("full");
+    story.ask(3);
+    assert!(story.is_done_when_quiet());
+    assert_eq!(found(&story), ["object-twice"]);
+}
+
+#[test]
+fn one_of_two_may_be_deleted_and_the_last_may_not() {
+    let delete = json!({"never": {"write": "delete csistoragecapacities"}, "why": "because"});
+    let mut story = story(&delete);
+    capacity(&mut story, "publisher", "added", "a", "fast");
+    capacity(&mut story, "publisher", "added", "b", "fast");
+    capacity(&mut story, "publisher", "deleted", "a", "fast");
+    assert_eq!(story.judge.progress(), Progress::Running { quiet: false });
+    capacity(&mut story, "publisher", "deleted", "b", "fast");
+    assert_eq!(story.judge.progress(), Progress::Failed);
+}
+
+#[test]
+fn another_class_another_publisher_and_another_object_are_no_second_one() {
+    for (client, class) in [("publisher", "slow"), ("publisher@n2", "fast")] {
+        let mut story = at_most_one();
+        capacity(&mut story, "publisher", "added", "a", "fast");
+        capacity(&mut story, client, "added", "b", class);
+        assert_eq!(story.judge.progress(), Progress::Failed, "{client} {class}");
+        assert!(found(&story).is_empty());
+    }
+}
+
+#[test]
+fn what_is_made_again_later_after_a_restart_or_behind_a_fault_fails_the_case() {
+    let started = json!({"fact": "process", "client": "publisher", "role": "publisher", "event": "started"});
+    let fault = json!({"fact": "fault", "rule": 1, "client": "publisher", "what": "hold", "legal": true});
+    let later = json!({"fact": "lag", "late_us": 1_000});
+    for (happens, microseconds) in [(later, 100_000), (started, 0), (fault, 0)] {
+        let mut story = at_most_one();
+        capacity(&mut story, "publisher", "added", "a", "fast");
+        story.at_us += microseconds;
+        story.tell(happens);
+        capacity(&mut story, "publisher", "added", "b", "fast");
+        assert_eq!(story.judge.progress(), Progress::Failed);
+        assert!(found(&story).is_empty());
+    }
+}
