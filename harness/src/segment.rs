@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use capacity_types::{Segment, segment};
 use serde_json::Value;
-
-/// Label key → value, as `accessible_topology` carries it.
-pub type Segment = BTreeMap<String, String>;
 
 /// Spells segments, given the driver's topology keys: with one key, its value is enough, and so is the name of a node where it is
 /// known what the driver reports of each.
@@ -82,14 +80,7 @@ impl Segments {
                 self.keys.join(", ")
             ));
         }
-        text.split(',')
-            .map(|pair| {
-                let (key, value) = pair
-                    .split_once('=')
-                    .ok_or_else(|| format!("`{pair}` is not key=value"))?;
-                Ok((key.to_owned(), value.to_owned()))
-            })
-            .collect()
+        segment::parse(text).map_err(|error| error.to_string())
     }
 
     /// Spells a segment; the inverse of [`Segments::parse`].
@@ -102,19 +93,12 @@ impl Segments {
         {
             return node;
         }
-        segment
-            .iter()
-            .map(|(key, value)| format!("{key}={value}"))
-            .collect::<Vec<_>>()
-            .join(",")
+        segment::format(segment)
     }
 
     /// The segment of a node with these labels; none while a key has no label.
     pub fn of_node(&self, labels: &BTreeMap<String, String>) -> Option<Segment> {
-        self.keys
-            .iter()
-            .map(|key| Some((key.clone(), labels.get(key)?.clone())))
-            .collect()
+        segment::of_node(&self.keys, labels)
     }
 
     /// Spells the `nodeTopology` of a CSIStorageCapacity object: its labels, with `In` of one value read as a label.

@@ -7,6 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use capacity_types::Segment;
 use csi_proto::v1::{
     ControllerGetCapabilitiesRequest, CreateVolumeRequest, DeleteVolumeRequest, GetCapacityRequest,
     GetCapacityResponse, GetPluginCapabilitiesRequest, GetPluginInfoRequest, NodeGetInfoRequest,
@@ -19,7 +20,7 @@ use tonic::{
     transport::{Channel, Endpoint},
 };
 
-use crate::{Options, metrics::Metrics, queue::Pace, status::code_text, topology::Segment};
+use crate::{Options, metrics::Metrics, queue::Pace, status::code_text};
 
 /// A driver whose name and abilities are known. The connection is made again whenever it is lost.
 pub(crate) struct Driver {

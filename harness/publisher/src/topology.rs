@@ -5,13 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-/// Values by topology key. An empty one is that of a driver without topology keys, and covers all nodes.
-pub(crate) type Segment = BTreeMap<String, String>;
-
-/// Whether every pair of `part` is also in `whole`.
-pub(crate) fn contains(whole: &Segment, part: &Segment) -> bool {
-    part.iter().all(|(key, value)| whole.get(key) == Some(value))
-}
+use capacity_types::{Segment, segment};
 
 /// What is known of one node.
 #[derive(Debug, Default)]
@@ -145,9 +139,7 @@ impl NodeFacts {
         let (Some(labels), Registration::Keys(keys)) = (&self.labels, &self.registration) else {
             return None;
         };
-        keys.iter()
-            .map(|key| Some((key.clone(), labels.get(key)?.clone())))
-            .collect()
+        segment::of_node(keys, labels)
     }
 }
 

@@ -7,14 +7,13 @@ use std::cmp::Reverse;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use capacity_types::{Arithmetic, Labels, NodeTopology, Quantity, RequirementError};
+
 use crate::capacity_index::Group;
 use crate::filter_error::FilterError;
 use crate::node_labels::NodeLabels;
 use crate::objects::{Capacity, Claim, Class};
-use crate::quantity::{Arithmetic, Quantity};
-use crate::requirement::{Labels, RequirementError};
 use crate::rules::{Choice, Rules};
-use crate::selector::Topology;
 use crate::snapshot::Snapshot;
 
 /// What the check found.
@@ -177,10 +176,10 @@ fn too_small(rules: &Rules, object: &Capacity, request: Quantity) -> Option<Shor
 
 fn no_access(object: &Capacity, labels: &Labels) -> Option<Shortcoming> {
     match &object.topology {
-        Topology::Matching(selector) if selector.matches(labels) => None,
-        Topology::Matching(_) => Some(Shortcoming::OtherTopology),
-        Topology::Unset => Some(Shortcoming::NoTopology),
-        Topology::Invalid(error) => Some(Shortcoming::InvalidTopology(error.clone())),
+        NodeTopology::Matching(selector) if selector.matches(labels) => None,
+        NodeTopology::Matching(_) => Some(Shortcoming::OtherTopology),
+        NodeTopology::Unset => Some(Shortcoming::NoTopology),
+        NodeTopology::Invalid(error) => Some(Shortcoming::InvalidTopology(error.clone())),
     }
 }
 

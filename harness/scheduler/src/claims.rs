@@ -4,9 +4,10 @@
 
 use std::sync::Arc;
 
+use capacity_types::Quantity;
+
 use crate::capacity_check::Demand;
 use crate::objects::{Claim, Class, ObjectKey, Pod, PodVolume};
-use crate::quantity::Quantity;
 use crate::rules::Rules;
 use crate::snapshot::Snapshot;
 use crate::static_match::Suitable;

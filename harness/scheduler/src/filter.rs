@@ -6,10 +6,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use capacity_types::Arithmetic;
+use capacity_types::quantity::format_bytes;
+
 use crate::capacity_check::{self, Sufficiency};
 use crate::claims::{Delayed, PodClaims};
 use crate::objects::{Capacity, Claim, Class, Node, ObjectKey, Volume};
-use crate::quantity::{Arithmetic, human};
 use crate::rules::Rules;
 use crate::snapshot::Snapshot;
 
@@ -102,7 +104,7 @@ impl Refusal {
             Self::NotEnoughSpace { claim } => {
                 let size = claim
                     .request
-                    .map(|request| human(request.bytes(Arithmetic::Exact)));
+                    .map(|request| format_bytes(request.bytes(Arithmetic::Exact)));
                 format!(
                     "{} of class {}, {}",
                     claim.key,

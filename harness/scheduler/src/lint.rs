@@ -5,11 +5,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use capacity_types::{Arithmetic, NodeTopology, Quantity};
 use serde::Serialize;
 
 use crate::objects::{Capacity, Class, ObjectKey};
-use crate::quantity::{Arithmetic, Quantity};
-use crate::selector::Topology;
 use crate::snapshot::Snapshot;
 
 /// One thing that is wrong.
@@ -155,13 +154,13 @@ fn not_tracked(snapshot: &Snapshot, object: &Capacity) -> Option<String> {
 }
 
 fn topology_unset(_: &Snapshot, object: &Capacity) -> Option<String> {
-    let unset = object.topology == Topology::Unset;
+    let unset = object.topology == NodeTopology::Unset;
     unset.then(|| "nodeTopology is unset, which is no node at all".to_owned())
 }
 
 fn topology_invalid(_: &Snapshot, object: &Capacity) -> Option<String> {
     match &object.topology {
-        Topology::Invalid(error) => Some(format!("nodeTopology cannot be evaluated: {error}")),
+        NodeTopology::Invalid(error) => Some(format!("nodeTopology cannot be evaluated: {error}")),
         _ => None,
     }
 }
@@ -176,7 +175,7 @@ fn node_selector_terms(_: &Snapshot, object: &Capacity) -> Option<String> {
 }
 
 fn matches_no_node(snapshot: &Snapshot, object: &Capacity) -> Option<String> {
-    let Topology::Matching(selector) = &object.topology else {
+    let NodeTopology::Matching(selector) = &object.topology else {
         return None;
     };
     // Without nodes nothing can be said.
@@ -206,7 +205,7 @@ fn not_allowed(snapshot: &Snapshot, object: &Capacity) -> Option<String> {
 }
 
 fn covers_all(snapshot: &Snapshot, object: &Capacity) -> Option<String> {
-    let is_everywhere = |topology: &Topology| matches!(topology, Topology::Matching(selector) if selector.requirements().is_empty());
+    let is_everywhere = |topology: &NodeTopology| matches!(topology, NodeTopology::Matching(selector) if selector.requirements().is_empty());
     if object.dropped_terms || !is_everywhere(&object.topology) {
         return None;
     }
@@ -258,7 +257,7 @@ fn overflow(_: &Snapshot, object: &Capacity) -> Option<String> {
 fn duplicates(snapshot: &Snapshot, findings: &mut Vec<Finding>) {
     let mut same: BTreeMap<(&str, Vec<String>), Vec<&Arc<Capacity>>> = BTreeMap::new();
     for object in snapshot.capacities.iter() {
-        let Topology::Matching(selector) = &object.topology else {
+        let NodeTopology::Matching(selector) = &object.topology else {
             continue;
         };
         let mut requirements: Vec<_> = selector.requirements().iter().map(ToString::to_string).collect();

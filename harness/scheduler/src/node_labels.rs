@@ -6,7 +6,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Deref;
 
-use crate::requirement::Labels;
+use capacity_types::Labels;
 
 /// The labels of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -7,8 +7,9 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use capacity_types::Arithmetic;
+
 use crate::extender::Extender;
-use crate::quantity::Arithmetic;
 use crate::release::Release;
 use crate::rules::{Choice, Pooling, Rules};
 use crate::shape::{Shape, ShapeError, ShapePoint};

@@ -6,8 +6,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use capacity_types::Arithmetic;
+
 use crate::message::Form;
-use crate::quantity::Arithmetic;
 use crate::taint_words::TaintWords;
 
 /// A Kubernetes release, 1.19 (the first with storage capacity, KEP-1472) to 1.37.

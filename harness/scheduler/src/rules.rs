@@ -1,7 +1,8 @@
 //! The settings that a placement decision depends on.
 
+use capacity_types::Arithmetic;
+
 use crate::message::Form;
-use crate::quantity::Arithmetic;
 use crate::shape::Shape;
 use crate::taint_words::TaintWords;
 

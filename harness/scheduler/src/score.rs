@@ -5,9 +5,10 @@
 
 use std::collections::BTreeMap;
 
+use capacity_types::{Arithmetic, Quantity};
+
 use crate::filter::VolumePlan;
 use crate::objects::Capacity;
-use crate::quantity::{Arithmetic, Quantity};
 use crate::rules::{Pooling, Rules};
 use crate::shape::Shape;
 

@@ -5,8 +5,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use capacity_types::Labels;
+
 use crate::objects::{Claim, ObjectKey, Volume};
-use crate::requirement::Labels;
 
 /// The volumes that would do for a claim, apart from where they are and what other claims of the pod take.
 #[derive(Clone, Debug, Default)]

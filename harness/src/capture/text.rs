@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use capacity_types::{Arithmetic, Quantity};
 use serde_json::{Map, Value, json};
 
 use super::flow::{flow, scalar};
@@ -10,7 +11,6 @@ use super::names::{Kind, Names, keys_of};
 use super::options::CaptureOptions;
 use super::reduce;
 use super::situation::{Situation, name_of, namespace_of};
-use fake_apiserver::quantity::Quantity;
 
 /// The place of a pod that no node takes.
 const NOWHERE: &str = "none";
@@ -203,7 +203,7 @@ fn place(pod: &Value, fits: &dyn Fn(&str, &str) -> bool, names: &mut Names) -> (
 fn backend(capacities: &[Value]) -> (BTreeMap<String, Value>, Vec<Value>) {
     let bytes = |value: &Value| {
         let quantity: Option<Quantity> = value.as_str().and_then(|text| text.parse().ok());
-        quantity.map_or(0, |quantity| quantity.ceil().max(0))
+        quantity.map_or(0, |quantity| quantity.bytes(Arithmetic::Exact).max(0))
     };
     let mut pools: BTreeMap<String, (i128, i128)> = BTreeMap::new();
     let figures = |object: &Value| (bytes(&object["capacity"]), bytes(&object["maximum"]));

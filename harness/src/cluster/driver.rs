@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use capacity_types::Segment;
 use fake_csi::{Caller, Figure, Forwarder, NodeIdentity, Question, Reply};
 use futures::future::join_all;
 use serde_json::Value;
@@ -14,7 +15,7 @@ use super::endpoint::Endpoint;
 use crate::journal::{AnswerFact, ProcessEvent, ProcessFact, What};
 use crate::plan::{CsiCall, CsiCallKind, Plan};
 use crate::scenario::Role;
-use crate::segment::{Segment, Segments};
+use crate::segment::Segments;
 use crate::start_error::StartError;
 
 /// How long a question of a case may take.

@@ -22,6 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use capacity_types::Segment;
 use fake_apiserver::{ApiServer, RuleId};
 use fake_csi::{FakeDriver, Pool, Storage};
 use serde_json::Value;
@@ -37,7 +38,6 @@ use crate::plan::{NAMESPACE, Plan};
 use crate::record;
 use crate::run_options::RunOptions;
 use crate::scenario::Role;
-use crate::segment::Segment;
 use crate::settings::Settings;
 use crate::start_error::StartError;
 use crate::system::{Access, ChildAccess, Fleet, Systems};

@@ -1,7 +1,8 @@
 //! Whether a fact is of the kind that a case names.
 
+use capacity_types::quantity::format_bytes;
+
 use super::objects::first_difference;
-use crate::bytes::format_bytes;
 use crate::client_name::HARNESS;
 use crate::fact_display::format_map;
 use crate::journal::{CallFact, ExtenderFact, Fact, What};

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use capacity_types::Segment;
 use fake_apiserver::ResourceRef;
 use serde_json::{Value, json};
 
@@ -11,7 +12,6 @@ use crate::scenario::{
     ActionSpec, CapacityAction, ClaimSpec, ClassAction, DeleteAction, DriverAction, FaultSpec, MergeSpec,
     NodeAction, NodeSpec, PodSpec, PoolSpec, ReleaseSpec, Role, SchedulerSpec, Short,
 };
-use crate::segment::Segment;
 use crate::settings::{Settings, of_role};
 
 impl Scope<'_> {

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use capacity_types::Segment;
+
 use super::Action;
 use super::scope::{Scope, names};
 use crate::scenario::{AnswerSpec, CsiCallSpec, Expression, Relation};
-use crate::segment::Segment;
 
 /// A question under a name.
 #[derive(Debug, Clone)]

@@ -4,11 +4,11 @@
 
 use std::collections::BTreeMap;
 
+use capacity_types::Segment;
 use fake_apiserver::ResourceRef;
 use serde_json::{Map, Value};
 
 use super::{Action, Plan, Target};
-use crate::segment::Segment;
 
 /// The way from one state of a scenario to another.
 #[derive(Debug, Clone, Default)]

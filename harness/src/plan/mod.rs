@@ -21,6 +21,7 @@ mod settings;
 
 use std::collections::BTreeMap;
 
+use capacity_types::Segment;
 use fake_apiserver::{Release, ResourceRef};
 use fake_csi::{Reservation, SpecVersion, Storage};
 use serde_json::Value;
@@ -37,7 +38,7 @@ pub use resolve::resolve;
 pub(crate) use scope::PUBLISHED;
 
 use crate::scenario::{ExtenderSpec, Level, Mode, PublisherSpec, Role, Scenario, SchedulerSpec, Size};
-use crate::segment::{Segment, Segments};
+use crate::segment::Segments;
 
 /// Namespace of the publisher and its objects. Pods and claims live elsewhere, as they do in real clusters.
 pub const NAMESPACE: &str = "csi";

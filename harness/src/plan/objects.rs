@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use capacity_types::Segment;
 use serde_json::{Map, Value, json};
 
 use super::{DRIVER_LABEL, MANAGED_LABEL, NAMESPACE, WORKLOADS};
 use crate::scenario::{
     Binding, CapacitySpec, ClaimSpec, ClassSpec, NodeSpec, PodSpec, VolumeMode, VolumeSpec,
 };
-use crate::segment::{Segment, Segments};
+use crate::segment::Segments;
 
 /// Label that every node carries.
 const HOSTNAME: &str = "kubernetes.io/hostname";

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use capacity_types::Segment;
 use fake_csi::{SpecVersion, Storage};
 use serde_json::Value;
 
@@ -15,7 +16,7 @@ use crate::scenario::{
     ActionSpec, ClusterSpec, Mode, NodeSpec, PoolSpec, Role, Scenario, ScenarioError, Short, Spanned,
     StepSpec,
 };
-use crate::segment::{Segment, Segments};
+use crate::segment::Segments;
 
 /// Resolves a scenario.
 pub fn resolve(scenario: &Scenario) -> Result<Plan, ScenarioError> {

@@ -5,12 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use capacity_types::Segment;
 use fake_csi::Storage;
 
 use crate::journal::{CallFact, Change, CommitFact, Fact, What};
 use crate::judge::{Offer, row_key};
 use crate::plan::{Action, Plan};
-use crate::segment::Segment;
 
 /// What is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,12 +2,13 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
+use capacity_types::Segment;
 use k8s_openapi::{
     api::storage::v1::{CSIStorageCapacity, StorageClass},
     apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta, OwnerReference},
 };
 
-use crate::{quantity, topology::Segment};
+use crate::quantity;
 
 /// Label that names the driver of an object.
 pub(crate) const DRIVER_LABEL: &str = "csi.storage.k8s.io/drivername";

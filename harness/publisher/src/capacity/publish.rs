@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use capacity_types::Segment;
 use futures::StreamExt;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use parking_lot::Mutex;
@@ -20,7 +21,6 @@ use crate::{
     queue::Queue,
     status::brief,
     throttle::Throttle,
-    topology::Segment,
 };
 
 /// Publishes the objects of one driver.

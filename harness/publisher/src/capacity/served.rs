@@ -3,11 +3,12 @@
 
 use std::{sync::Arc, time::Duration};
 
+use capacity_types::capacity_api::{GROUP, KIND, RESOURCE, VERSIONS, api_version, is_served};
 use futures::{
     Stream, StreamExt,
     stream::{self, BoxStream},
 };
-use k8s_openapi::api::storage::v1::CSIStorageCapacity;
+use k8s_openapi::{api::storage::v1::CSIStorageCapacity, apimachinery::pkg::apis::meta::v1::APIResourceList};
 use kube::{
     Api, Client, ResourceExt,
     api::{DeleteParams, DynamicObject, ListParams, PostParams},
@@ -22,12 +23,6 @@ use serde::{Serialize, de::DeserializeOwned};
 use tokio::time::Instant;
 
 use crate::{Options, queue::Pace, status::is_type_missing, throttle::Throttle, watch::Retry};
-
-const GROUP: &str = "storage.k8s.io";
-const KIND: &str = "CSIStorageCapacity";
-const PLURAL: &str = "csistoragecapacities";
-/// The version that is used where there is a choice comes first.
-const VERSIONS: [&str; 3] = ["v1", "v1beta1", "v1alpha1"];
 
 /// How long a server that dropped `maximumVolumeSize` is not sent it again: it may be upgraded without anybody being told.
 const DROPPED_FOR: Duration = Duration::from_secs(600);
@@ -163,9 +158,9 @@ impl Capacities {
         let resource = ApiResource {
             group: GROUP.to_owned(),
             version: version.to_owned(),
-            api_version: format!("{GROUP}/{version}"),
+            api_version: api_version(version),
             kind: KIND.to_owned(),
-            plural: PLURAL.to_owned(),
+            plural: RESOURCE.to_owned(),
         };
         Api::namespaced_with(self.client.clone(), &self.namespace, &resource)
     }
@@ -180,12 +175,9 @@ impl Capacities {
 
     async fn discover(&self) -> kube::Result<&'static str> {
         for version in VERSIONS {
-            let found = self
-                .client
-                .list_api_group_resources(&format!("{GROUP}/{version}"))
-                .await;
+            let found = self.client.list_api_group_resources(&api_version(version)).await;
             match found {
-                Ok(list) if list.resources.iter().any(|resource| resource.name == PLURAL) => {
+                Ok(list) if lists_capacities(&list) => {
                     *self.version.lock() = Some(version);
                     *self.maximum_dropped.lock() = None;
                     tracing::info!(version, "the server has CSIStorageCapacity");
@@ -269,6 +261,10 @@ impl Following {
     }
 }
 
+fn lists_capacities(list: &APIResourceList) -> bool {
+    is_served(list.resources.iter().map(|resource| resource.name.as_str()))
+}
+
 /// Whether a watch cannot go on because its version is gone.
 fn is_lost(error: &watcher::Error) -> bool {
     match error {
@@ -305,7 +301,7 @@ fn as_v1(object: &DynamicObject) -> kube::Result<CSIStorageCapacity> {
 /// The same fields under another version.
 fn converted<T: DeserializeOwned>(object: &impl Serialize, version: &str) -> kube::Result<T> {
     let mut value = serde_json::to_value(object).map_err(kube::Error::SerdeError)?;
-    value["apiVersion"] = format!("{GROUP}/{version}").into();
+    value["apiVersion"] = api_version(version).into();
     value["kind"] = KIND.into();
     serde_json::from_value(value).map_err(kube::Error::SerdeError)
 }

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use capacity_types::segment::{Segment, contains};
 use k8s_openapi::api::storage::v1::{CSIStorageCapacity, StorageClass};
 use kube::ResourceExt;
 use tokio::time::sleep;
@@ -11,10 +12,7 @@ use super::{
     desired::{Key, is_publishable, parameters_for_driver},
     publish::Publisher,
 };
-use crate::{
-    topology::{self, Segment, contains},
-    watch::Change,
-};
+use crate::{topology, watch::Change};
 
 impl Publisher {
     /// Asks for a refresh of every wanted key in each interval, without end. Each comes somewhat early, so that publishers that were

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use capacity_types::Segment;
 use k8s_openapi::api::storage::v1::CSIStorageCapacity;
 use kube::{
     ResourceExt,
@@ -13,10 +14,7 @@ use super::{
     desired::{self, Key, Values},
     publish::{Publisher, Unfinished},
 };
-use crate::{
-    status::{is_conflict, is_not_found},
-    topology::Segment,
-};
+use crate::status::{is_conflict, is_not_found};
 
 impl Publisher {
     pub(super) async fn create(

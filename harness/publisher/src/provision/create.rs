@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Instant};
 
+use capacity_types::Segment;
 use csi_proto::v1::{CreateVolumeRequest, Volume};
 use k8s_openapi::api::{
     core::v1::{PersistentVolume, PersistentVolumeClaim},
@@ -22,7 +23,6 @@ use crate::{
     csi::DriverError,
     events::Reason,
     status::{brief, is_already_there, is_conflict},
-    topology::Segment,
     watch::Change,
 };
 

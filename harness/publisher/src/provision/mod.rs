@@ -198,7 +198,7 @@ impl Provisioner {
         }
     }
 
-    fn refresh(&self, class: Option<&str>, terms: &[crate::topology::Segment]) {
+    fn refresh(&self, class: Option<&str>, terms: &[capacity_types::Segment]) {
         if let Some(publisher) = &self.publisher {
             publisher.refresh(class, terms);
         }

@@ -3,10 +3,11 @@
 
 use std::collections::BTreeSet;
 
+use capacity_types::segment::{Segment, contains};
 use csi_proto::v1::{Topology as Term, TopologyRequirement};
 use k8s_openapi::api::core::v1::TopologySelectorTerm;
 
-use crate::topology::{Located, Segment, Topology, contains};
+use crate::topology::{Located, Topology};
 
 /// What decides about the requirements of one volume.
 #[derive(Clone, Copy, Debug)]

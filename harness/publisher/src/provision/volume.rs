@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, time::SystemTime};
 
+use capacity_types::{Segment, segment};
 use csi_proto::v1::Volume;
 use k8s_openapi::{
     api::{
@@ -22,7 +23,7 @@ use super::{
     request,
     secret::{self, Use},
 };
-use crate::{Options, quantity, topology::Segment};
+use crate::{Options, quantity};
 
 /// Keeps the object until its volume is deleted.
 pub(super) const FINALIZER: &str = "external-provisioner.volume.kubernetes.io/finalizer";
@@ -153,8 +154,8 @@ pub(super) fn chore(object: &PersistentVolume, driver: &str, own: Option<&Segmen
         .is_some_and(|by| by == driver)
         && spec.csi.as_ref().is_some_and(|csi| csi.driver == driver);
     let reach = segments(object);
-    let here = own
-        .is_none_or(|own| reach.is_empty() || reach.iter().any(|term| crate::topology::contains(own, term)));
+    let here =
+        own.is_none_or(|own| reach.is_empty() || reach.iter().any(|term| segment::contains(own, term)));
     if !ours || !here {
         return None;
     }

@@ -9,13 +9,14 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use capacity_types::NodeTopology;
+
 use super::cache::{Change, Delta};
 use crate::capacity_check;
 use crate::cycle::Blocker;
 use crate::node_fit::{NodeWishes, Unfit};
 use crate::objects::{Capacity, Class, CsiNode, Driver, Node, Pod};
 use crate::rules::Rules;
-use crate::selector::Topology;
 use crate::snapshot::Snapshot;
 
 /// One change, to be held against many pods.
@@ -57,7 +58,7 @@ impl<'a> Hint<'a> {
     /// Whether a node that can access the object is one that the pod may use. What takes the node's resources is not
     /// looked at: that may change without anybody asking here again.
     fn is_in_reach(&self, object: &Capacity, pod: &Pod) -> bool {
-        let Topology::Matching(selector) = &object.topology else {
+        let NodeTopology::Matching(selector) = &object.topology else {
             return false;
         };
         let within = self.within.get_or_init(|| {

@@ -6,8 +6,12 @@
 
 use std::collections::VecDeque;
 
+use capacity_types::capacity_api::{
+    GROUP, KIND, RESOURCE, VERSIONS, api_version, is_served, is_type_missing,
+};
 use futures::stream::{self, BoxStream, StreamExt};
 use k8s_openapi::api::storage::v1::CSIStorageCapacity;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResourceList;
 use kube::Client;
 use kube::api::{Api, DynamicObject};
 use kube::core::{ApiResource, TypeMeta};
@@ -17,12 +21,6 @@ use tracing::{info, warn};
 
 use super::news::{News, Retry, Update, read};
 use crate::objects::{Capacity, ObjectKey};
-
-const GROUP: &str = "storage.k8s.io";
-const KIND: &str = "CSIStorageCapacity";
-const PLURAL: &str = "csistoragecapacities";
-/// The version that is used where there is a choice comes first.
-const VERSIONS: [&str; 3] = ["v1", "v1beta1", "v1alpha1"];
 
 /// Follows the objects without end.
 pub(super) fn capacities(client: &Client) -> BoxStream<'static, Update> {
@@ -109,11 +107,8 @@ impl Following {
 /// The version that the server has, if any.
 async fn discover(client: &Client) -> kube::Result<Option<&'static str>> {
     for version in VERSIONS {
-        match client
-            .list_api_group_resources(&format!("{GROUP}/{version}"))
-            .await
-        {
-            Ok(list) if list.resources.iter().any(|resource| resource.name == PLURAL) => {
+        match client.list_api_group_resources(&api_version(version)).await {
+            Ok(list) if lists_capacities(&list) => {
                 return Ok(Some(version));
             }
             Ok(_) => {}
@@ -128,14 +123,22 @@ fn resource(version: &str) -> ApiResource {
     ApiResource {
         group: GROUP.to_owned(),
         version: version.to_owned(),
-        api_version: format!("{GROUP}/{version}"),
+        api_version: api_version(version),
         kind: KIND.to_owned(),
-        plural: PLURAL.to_owned(),
+        plural: RESOURCE.to_owned(),
     }
 }
 
+fn lists_capacities(list: &APIResourceList) -> bool {
+    is_served(list.resources.iter().map(|resource| resource.name.as_str()))
+}
+
 fn is_missing(error: &kube::Error) -> bool {
-    matches!(error, kube::Error::Api(status) if status.code == 404)
+    let kube::Error::Api(status) = error else {
+        return false;
+    };
+    let details = status.details.as_ref();
+    is_type_missing(status.code, details.map(|details| details.name.as_str()))
 }
 
 /// Whether a watch cannot go on because its version is gone.
@@ -153,7 +156,7 @@ fn typed(event: Event<DynamicObject>) -> News<Capacity> {
     let as_v1 = |mut object: DynamicObject, wrap: fn(CSIStorageCapacity) -> Event<CSIStorageCapacity>| {
         let key = ObjectKey::of(&object.metadata);
         object.types = Some(TypeMeta {
-            api_version: format!("{GROUP}/v1"),
+            api_version: api_version("v1"),
             kind: KIND.to_owned(),
         });
         match object.try_parse() {

@@ -11,6 +11,8 @@ mod table;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use capacity_types::Arithmetic;
+use capacity_types::quantity::format_bytes;
 use serde::Serialize;
 use serde_json::json;
 
@@ -22,7 +24,6 @@ use crate::filter::{BindConflict, Refusal};
 use crate::lint::{self, Finding};
 use crate::message::{self, Preemption};
 use crate::objects::{Claim, Node, Object, ObjectKey, Pod, ReadError};
-use crate::quantity::{Arithmetic, human};
 use crate::rules::Rules;
 use crate::snapshot::Snapshot;
 use crate::store::Collection;
@@ -305,7 +306,7 @@ fn claim_views(rules: &Rules, claims: &PodClaims) -> Vec<ClaimView> {
         class: claim.class.clone(),
         request: claim
             .request
-            .map(|request| human(request.bytes(rules.arithmetic))),
+            .map(|request| format_bytes(request.bytes(rules.arithmetic))),
         state,
     };
     let bound = claims.bound.iter().map(|claim| {
@@ -375,8 +376,11 @@ fn plan_of(feasible: &Feasible, claim: &ObjectKey) -> Option<String> {
         .provisions
         .iter()
         .find(|it| it.claim.key == *claim)?;
-    let limit =
-        |object: &crate::objects::Capacity| object.limit().map(|limit| human(limit.bytes(Arithmetic::Exact)));
+    let limit = |object: &crate::objects::Capacity| {
+        object
+            .limit()
+            .map(|limit| format_bytes(limit.bytes(Arithmetic::Exact)))
+    };
     Some(match &provision.capacity {
         Some(object) => format!(
             "is provisioned: {} offers {}",

@@ -6,15 +6,15 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
+use capacity_types::quantity::format_bytes;
+use capacity_types::{Arithmetic, NodeTopology, Quantity};
 use serde::Serialize;
 
 use crate::capacity_check::{Demand, Shortcoming, shortcoming};
 use crate::capacity_index::Group;
 use crate::claims::Delayed;
 use crate::objects::{Capacity, Node};
-use crate::quantity::{Arithmetic, Quantity, human};
 use crate::rules::Rules;
-use crate::selector::Topology;
 use crate::snapshot::Snapshot;
 
 /// An object as seen from a node.
@@ -167,8 +167,8 @@ impl<'a> Considered<'a> {
                 };
                 let why = format!(
                     "{field} {} is less than {}{elsewhere}",
-                    human(limit),
-                    human(request)
+                    format_bytes(limit),
+                    format_bytes(request)
                 );
                 (Seen::TooSmall, why)
             }
@@ -189,8 +189,9 @@ impl<'a> Considered<'a> {
     }
 
     fn spell(&self, object: &Capacity, seen: Seen, why: String) -> ObjectView {
-        let text =
-            |quantity: Option<Quantity>| quantity.map(|quantity| human(quantity.bytes(Arithmetic::Exact)));
+        let text = |quantity: Option<Quantity>| {
+            quantity.map(|quantity| format_bytes(quantity.bytes(Arithmetic::Exact)))
+        };
         ObjectView {
             object: object.key.to_string(),
             class: object.class.clone(),
@@ -205,7 +206,7 @@ impl<'a> Considered<'a> {
 
 /// The label by which a node is outside a topology.
 fn miss(object: &Capacity, node: &Node) -> String {
-    let Topology::Matching(selector) = &object.topology else {
+    let NodeTopology::Matching(selector) = &object.topology else {
         return String::new();
     };
     let Some(unmet) = selector.unmet(&node.labels) else {

@@ -3,13 +3,14 @@
 //! kube-scheduler's reasons name none of these, since they are counted over nodes. Decides nothing: it describes a refusal that was
 //! decided elsewhere.
 
+use capacity_types::Labels;
+use capacity_types::quantity::format_bytes;
+
 use crate::cycle::{Cause, Refused};
 use crate::filter::Refusal;
 use crate::node_fit::{Short, Unfit};
 use crate::node_selector::NodeSelector;
 use crate::objects::{Node, Pod};
-use crate::quantity::human;
-use crate::requirement::Labels;
 use crate::snapshot::Snapshot;
 
 /// Each obstacle as a sentence; none where the reason says it all.
@@ -128,7 +129,7 @@ fn amounts(snapshot: &Snapshot, pod: &Pod, node: &Node, short: Short) -> String 
         ),
         Short::Memory => {
             let [asked, left, all] =
-                [pod.requests.memory, left.memory, all.memory].map(|bytes| human(bytes.into()));
+                [pod.requests.memory, left.memory, all.memory].map(|bytes| format_bytes(bytes.into()));
             format!("the pod requests {asked} of memory; {left} of {all} are left")
         }
     }

@@ -4,11 +4,11 @@
 
 use std::collections::BTreeSet;
 
+use capacity_types::{Labels, ephemeral_claim_name};
 use k8s_openapi::api::core::v1::{Pod as ApiPod, PodCondition, PodSpec, Volume as ApiVolume};
 
 use super::{Object, ObjectKey, ReadError, Resources, Toleration, version};
 use crate::node_selector::NodeSelector;
-use crate::requirement::Labels;
 
 /// One Pod.
 #[derive(Clone, Debug, PartialEq)]
@@ -133,7 +133,7 @@ fn pod_volume(pod: &ObjectKey, volume: &ApiVolume) -> Option<PodVolume> {
     let ephemeral = volume.ephemeral.is_some();
     let name = match &volume.persistent_volume_claim {
         Some(source) => source.claim_name.clone(),
-        None if ephemeral => format!("{}-{}", pod.name, volume.name),
+        None if ephemeral => ephemeral_claim_name(&pod.name, &volume.name),
         None => return None,
     };
     Some(PodVolume {

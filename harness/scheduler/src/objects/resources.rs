@@ -4,10 +4,9 @@
 
 use std::collections::BTreeMap;
 
+use capacity_types::Quantity;
 use k8s_openapi::api::core::v1::{Container, PodSpec};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as ApiQuantity;
-
-use crate::quantity::Quantity;
 
 /// Amounts of each resource.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use capacity_types::quantity::format_bytes;
+
 use super::{Chain, Window};
-use crate::bytes::format_bytes;
 use crate::journal::{CallFact, Change, CommitFact, Fact, RequestFact, What};
 use crate::judge::rows::{Offer, RowState, format_offer, format_row, is_managed, row_key};
 use crate::plan::Row;

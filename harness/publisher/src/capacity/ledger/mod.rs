@@ -10,12 +10,13 @@ use std::{
     time::Duration,
 };
 
+use capacity_types::Segment;
 use k8s_openapi::api::storage::v1::CSIStorageCapacity;
 
 use tokio::time::Instant;
 
 use super::desired::{Key, Place};
-use crate::{cluster::is_older, topology::Segment};
+use crate::cluster::is_older;
 
 /// Parameters of a publishable class.
 type Parameters = Arc<BTreeMap<String, String>>;
