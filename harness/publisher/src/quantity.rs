@@ -1,4 +1,4 @@
-//! The API's quantity type from and to numbers of bytes. What a quantity means is said in `capacity-types`.
+//! The API's quantity type from and to numbers of bytes. `capacity-types` says what a quantity means.
 
 use capacity_types::{Arithmetic, Quantity as Parsed, quantity::canonical};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;

@@ -41,7 +41,7 @@ pub(crate) struct Change {
 pub(crate) enum Located<'a> {
     /// In this segment.
     In(&'a Segment),
-    /// Nobody knows yet: the driver is not listed, or a label is missing.
+    /// Not known yet: the driver is not listed, or a label is missing.
     Unknown,
     /// The node has no CSINode, so it is gone or no driver ever ran there.
     Absent,
@@ -56,7 +56,7 @@ pub(crate) struct Topology {
 }
 
 impl Topology {
-    /// A topology of one node that never changes, as the driver on that node told it (distributed mode).
+    /// A topology of one node that never changes, as the driver on that node reports it (distributed mode).
     pub(crate) fn fixed(node: &str, segment: Segment) -> Topology {
         let mut topology = Topology::default();
         topology.set_registration(node, Registration::Keys(segment.keys().cloned().collect()));
@@ -69,7 +69,7 @@ impl Topology {
         self.update(node, |facts| facts.labels = labels)
     }
 
-    /// Takes what a CSINode object says about the driver.
+    /// Applies what a CSINode object says about the driver.
     pub(crate) fn set_registration(&mut self, node: &str, registration: Registration) -> Change {
         self.update(node, |facts| facts.registration = registration)
     }

@@ -1,4 +1,4 @@
-//! Is there enough free storage for one claim on one node (KEP-1472)?
+//! Whether there is enough free storage for one claim on one node (KEP-1472).
 //!
 //! Each claim is judged on its own and nothing is reserved, as upstream: two claims of 8Gi fit one object of 10Gi.
 //! The driver's name is no part of the match, only the class name is.
@@ -23,7 +23,7 @@ pub enum Sufficiency {
     Unchecked(Unchecked),
     /// This object is accessible and large enough.
     Enough(Arc<Capacity>),
-    /// No accessible object is large enough; [`shortcoming`] tells why each is not.
+    /// No accessible object is large enough; [`shortcoming`] says why each is not.
     NotEnough,
 }
 
@@ -60,14 +60,14 @@ pub enum Shortcoming {
     OtherTopology,
 }
 
-/// What has to be checked for one claim, on whichever node.
+/// What has to be checked for one claim, on any node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Demand {
-    /// So much, of one volume.
+    /// One volume of this size.
     Request(Quantity),
     /// Nothing.
     Unchecked(Unchecked),
-    /// It cannot be told, because an object that decides it cannot be read. No node may be judged without it.
+    /// Unknown, because an object that decides it cannot be read. No node may be judged without it.
     Unknown(FilterError),
 }
 
@@ -140,7 +140,7 @@ fn first_sufficient<'a>(
         .find(|object| no_access(object, labels).is_none())
 }
 
-/// The request to be satisfied, or why there is nothing to check.
+/// The request to satisfy, or why there is nothing to check.
 fn demanded(snapshot: &Snapshot, rules: &Rules, claim: &Claim, class: &Class) -> Result<Quantity, Unchecked> {
     if rules.without_capacity {
         return Err(Unchecked::GateOff);

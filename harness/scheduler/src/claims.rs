@@ -33,7 +33,7 @@ pub struct Delayed {
     pub class: Arc<Class>,
     /// What a node's capacity objects must meet.
     pub demand: Demand,
-    /// The existing volumes that would do, apart from where they are.
+    /// The existing volumes that suit it, wherever they are.
     pub suitable: Suitable,
 }
 
@@ -77,7 +77,7 @@ pub enum Unready {
     UnboundImmediate,
 }
 
-/// Sorts the claims of a pod, or tells why it cannot be placed anywhere.
+/// Sorts the claims of a pod, or says why it cannot be placed on any node.
 pub fn classify(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<PodClaims, Unready> {
     let found: Result<Vec<_>, _> = pod
         .volumes

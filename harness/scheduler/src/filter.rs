@@ -1,4 +1,4 @@
-//! Can a pod's volumes be had on a node (VolumeBinding's Filter)?
+//! Whether a pod can get its volumes on a node (VolumeBinding's Filter).
 //!
 //! Pure: from a snapshot to a plan or to refusals that carry what they are about. What a node is refused for besides
 //! storage is decided elsewhere, and so is which of several feasible nodes wins.
@@ -66,7 +66,7 @@ pub enum Refusal {
     BindConflict {
         /// The claim.
         claim: ObjectKey,
-        /// What stands in the way.
+        /// The obstacle.
         cause: BindConflict,
     },
     /// No accessible capacity object is large enough for a claim.
@@ -83,7 +83,7 @@ pub enum Refusal {
     },
 }
 
-/// Why a claim cannot be had on a node, capacity apart.
+/// Why a claim cannot get a volume on a node, capacity apart.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BindConflict {
     /// An earlier attempt selected this other node.
@@ -98,7 +98,7 @@ pub enum BindConflict {
 }
 
 impl Refusal {
-    /// The claim that it is about, with what is asked for it.
+    /// The claim that it is about, with its class and size.
     pub fn about(&self) -> String {
         match self {
             Self::NotEnoughSpace { claim } => {

@@ -1,7 +1,6 @@
 //! A cluster read from its objects: as JSON, as YAML text (`kubectl get -o yaml`), or listed from an API server.
 //!
-//! For those who look at one moment of a cluster: the explanation and the lint. The scheduling loop follows watches
-//! instead.
+//! The explanation and the lint look at one moment of a cluster. The scheduling loop follows watches instead.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +14,7 @@ use crate::objects::{Object, ObjectKey, Pod};
 use crate::snapshot::Snapshot;
 use crate::store::Collection;
 
-/// So many objects are asked for at a time.
+/// So many objects are listed per request.
 const PAGE: usize = 500;
 /// Where the versions of CSIStorageCapacity are, the newest first (1.24, 1.21, 1.19).
 const CAPACITIES: [&str; 3] = [
@@ -42,7 +41,7 @@ const QUANTITIES: [&str; 7] = [
     "pods",
     "ephemeral-storage",
 ];
-/// The seeds' examples of nodeTopology have this field of another type in it.
+/// Examples of nodeTopology in the wild have this field, which is of another type.
 const NODE_SELECTOR_TERMS: &str = "nodeSelectorTerms";
 
 /// What was found.
@@ -50,7 +49,7 @@ const NODE_SELECTOR_TERMS: &str = "nodeSelectorTerms";
 pub struct Inventory {
     /// All that decides about volumes.
     pub snapshot: Snapshot,
-    /// The pods, whoever schedules them.
+    /// The pods of all schedulers.
     pub pods: BTreeMap<ObjectKey, Arc<Pod>>,
     /// How many objects of each kind were passed over because the kind does not matter.
     pub passed_over: BTreeMap<String, usize>,
@@ -83,7 +82,7 @@ pub enum InventoryError {
     /// The API server did not give the objects.
     #[error("{path}: {source}")]
     List {
-        /// What was asked for.
+        /// The path of the list.
         path: &'static str,
         /// Why it was refused.
         source: Box<ClientError>,
@@ -103,7 +102,7 @@ impl Inventory {
         taken_apart(object, &mut |kind, object| self.add_one(kind, object))
     }
 
-    /// Asks an API server for everything, a page at a time. Only reads.
+    /// Lists everything from an API server, a page at a time. Only reads.
     pub async fn list(client: &Client) -> Result<Self, InventoryError> {
         let mut inventory = Self::default();
         each_in(client, &[], &mut |kind, object| inventory.add_one(kind, object)).await?;
@@ -111,7 +110,7 @@ impl Inventory {
     }
 
     fn add_one(&mut self, kind: &str, mut object: Value) -> Result<(), InventoryError> {
-        spell_quantities(&mut object);
+        format_quantities(&mut object);
         let snapshot = &mut self.snapshot;
         match kind {
             "Node" => put(kind, &mut snapshot.nodes, object),
@@ -261,17 +260,17 @@ where
 }
 
 /// Numbers in the place of quantities become the texts that the API has.
-fn spell_quantities(value: &mut Value) {
+fn format_quantities(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             for (name, value) in fields {
                 if value.is_number() && QUANTITIES.contains(&name.as_str()) {
                     *value = Value::String(value.to_string());
                 }
-                spell_quantities(value);
+                format_quantities(value);
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(spell_quantities),
+        Value::Array(items) => items.iter_mut().for_each(format_quantities),
         _ => {}
     }
 }

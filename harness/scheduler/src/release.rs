@@ -79,7 +79,7 @@ pub enum GateError {
     /// The release does not have it.
     #[error("unrecognized feature gate: {0}")]
     Unknown(String),
-    /// It is there for good.
+    /// It cannot be switched off any more.
     #[error("cannot set feature gate {0} to {1}, feature is locked to true")]
     Locked(&'static str, bool),
     /// The text is not `NAME=true|false`.

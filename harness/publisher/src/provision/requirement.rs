@@ -20,7 +20,7 @@ pub(super) struct Placement<'a> {
     pub(super) allowed: &'a [TopologySelectorTerm],
     /// Require the segment of the node, instead of preferring it.
     pub(super) strict: bool,
-    /// Tell the segments of the cluster if no node is selected.
+    /// Send the segments of the cluster if no node is selected.
     pub(super) immediate: bool,
 }
 
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_node_the_cluster_is_told_if_wanted() {
+    fn without_a_node_the_segments_of_the_cluster_are_sent_if_wanted() {
         let topology = zones(&["a", "b"]);
         assert_eq!(
             text(requirement(&topology, placement(None, &[])).unwrap())

@@ -1,4 +1,4 @@
-//! What exactly stands between a pod and a node: the taint, the label, the resource.
+//! What exactly keeps a pod off a node: the taint, the label, the resource.
 //!
 //! kube-scheduler's reasons name none of these, since they are counted over nodes. Decides nothing: it describes a refusal that was
 //! decided elsewhere.
@@ -128,9 +128,9 @@ fn amounts(snapshot: &Snapshot, pod: &Pod, node: &Node, short: Short) -> String 
             pod.requests.cpu_milli, left.cpu_milli, all.cpu_milli
         ),
         Short::Memory => {
-            let [asked, left, all] =
+            let [requested, left, all] =
                 [pod.requests.memory, left.memory, all.memory].map(|bytes| format_bytes(bytes.into()));
-            format!("the pod requests {asked} of memory; {left} of {all} are left")
+            format!("the pod requests {requested} of memory; {left} of {all} are left")
         }
     }
 }

@@ -1,6 +1,6 @@
 //! CSIStorageCapacity (KEP-1472), compiled.
 //!
-//! Neither namespace nor labels matter to a scheduler beyond telling two objects apart.
+//! A scheduler uses the namespace only to distinguish two objects, and ignores the labels.
 
 use capacity_types::{NodeTopology, Quantity};
 use k8s_openapi::api::storage::v1::CSIStorageCapacity;

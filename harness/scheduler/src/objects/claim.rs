@@ -7,9 +7,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use super::selector::label_selector;
 use super::{Object, ObjectKey, ReadError, STORAGE, annotation, class_name, quantity, version};
 
-/// The annotation with which a scheduler asks for provisioning on a node.
+/// The annotation by which a scheduler requests provisioning on a node.
 pub const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
-/// The annotation that tells, with any value, that binding is complete.
+/// The annotation that says, with any value, that binding is complete.
 pub const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";
 /// The volume mode where none is set.
 const FILESYSTEM: &str = "Filesystem";

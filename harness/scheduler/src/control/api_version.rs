@@ -1,8 +1,9 @@
 //! The watch of CSIStorageCapacity in whichever version the server has: `v1` from 1.24 on, `v1beta1` and `v1alpha1`
 //! before, and none where the feature is off. All versions have the same fields.
 //!
-//! A server without the type has no objects to tell of, so scheduling begins without them. What was told once counts
-//! until something else is told: a type that goes away takes no object back (KEP-1472, enablement and rollback).
+//! A server without the type has no objects, so scheduling begins without them. Objects that a watch has delivered stay
+//! known until a watch delivers something else: a type that goes away takes no object back (KEP-1472, enablement and
+//! rollback).
 
 use std::collections::VecDeque;
 
@@ -19,7 +20,7 @@ use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event};
 use tracing::{info, warn};
 
-use super::news::{News, Retry, Update, read};
+use super::watch_event::{Retry, Update, WatchEvent, read};
 use crate::objects::{Capacity, ObjectKey};
 
 /// Follows the objects without end.
@@ -29,7 +30,7 @@ pub(super) fn capacities(client: &Client) -> BoxStream<'static, Update> {
         events: None,
         waits: Retry::default(),
         failed: false,
-        told: false,
+        listed: false,
         pending: VecDeque::new(),
     };
     let updates = stream::unfold(following, |mut following| async {
@@ -46,8 +47,8 @@ struct Following {
     waits: Retry,
     /// The last attempt failed.
     failed: bool,
-    /// A list was told, be it empty.
-    told: bool,
+    /// A list was delivered, be it empty.
+    listed: bool,
     pending: VecDeque<Update>,
 }
 
@@ -65,7 +66,7 @@ impl Following {
                 Some(Ok(event)) => {
                     self.waits = Retry::default();
                     self.failed = false;
-                    self.told |= matches!(event, Event::InitDone);
+                    self.listed |= matches!(event, Event::InitDone);
                     self.pending.push_back(Update::Capacity(typed(event)));
                 }
                 Some(Err(error)) => {
@@ -93,13 +94,13 @@ impl Following {
                 let events = watcher::watcher(api, watcher::Config::default()).backoff(Retry::default());
                 self.events = Some(events.boxed());
             }
-            Ok(None) if !self.told => {
-                self.told = true;
-                let nothing: [News<Capacity>; 2] = [News::ListBegins, News::ListEnds];
+            Ok(None) if !self.listed => {
+                self.listed = true;
+                let nothing: [WatchEvent<Capacity>; 2] = [WatchEvent::ListBegins, WatchEvent::ListEnds];
                 self.pending.extend(nothing.map(Update::Capacity));
             }
             Ok(None) => {}
-            Err(error) => warn!(kind = KIND, %error, "cannot find out what is served, trying again"),
+            Err(error) => warn!(kind = KIND, %error, "cannot discover the served versions, trying again"),
         }
     }
 }
@@ -151,8 +152,8 @@ fn is_lost(error: &watcher::Error) -> bool {
     }
 }
 
-/// News of whichever version as news of v1. An object that is none is news all the same: it exists.
-fn typed(event: Event<DynamicObject>) -> News<Capacity> {
+/// The event of any version as one of v1. An object that cannot be read as v1 is an event all the same: it exists.
+fn typed(event: Event<DynamicObject>) -> WatchEvent<Capacity> {
     let as_v1 = |mut object: DynamicObject, wrap: fn(CSIStorageCapacity) -> Event<CSIStorageCapacity>| {
         let key = ObjectKey::of(&object.metadata);
         object.types = Some(TypeMeta {
@@ -163,15 +164,15 @@ fn typed(event: Event<DynamicObject>) -> News<Capacity> {
             Ok(object) => read(wrap(object)),
             Err(error) => {
                 warn!(object = %key, %error, "the object cannot be read");
-                News::Unreadable(key, error.to_string())
+                WatchEvent::Unreadable(key, error.to_string())
             }
         }
     };
     match event {
-        Event::Init => News::ListBegins,
-        Event::InitDone => News::ListEnds,
+        Event::Init => WatchEvent::ListBegins,
+        Event::InitDone => WatchEvent::ListEnds,
         Event::InitApply(object) => as_v1(object, Event::InitApply),
         Event::Apply(object) => as_v1(object, Event::Apply),
-        Event::Delete(object) => News::Gone(ObjectKey::of(&object.metadata)),
+        Event::Delete(object) => WatchEvent::Gone(ObjectKey::of(&object.metadata)),
     }
 }

@@ -1,5 +1,5 @@
 //! CSIStorageCapacity in whichever version the server has: `v1` from 1.24 on, `v1beta1` and `v1alpha1` before, and none where the
-//! feature is off. All versions have the same fields, so everybody else deals with `v1` alone. Publishes nothing.
+//! feature is off. All versions have the same fields, so the rest of the publisher uses `v1` alone. Publishes nothing.
 
 use std::{sync::Arc, time::Duration};
 
@@ -22,16 +22,16 @@ use parking_lot::Mutex;
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::time::Instant;
 
-use crate::{Options, queue::Pace, status::is_type_missing, throttle::Throttle, watch::Retry};
+use crate::{Options, queue::Pace, rate_limiter::RateLimiter, status::is_type_missing, watch::Retry};
 
-/// How long a server that dropped `maximumVolumeSize` is not sent it again: it may be upgraded without anybody being told.
+/// How long a server that dropped `maximumVolumeSize` is not sent it again: it may be upgraded meanwhile.
 const DROPPED_FOR: Duration = Duration::from_secs(600);
 
 /// The objects of one namespace.
 pub(crate) struct Capacities {
     client: Client,
     namespace: String,
-    throttle: Throttle,
+    limiter: RateLimiter,
     /// The version found last; none: not looked for yet, or gone.
     version: Mutex<Option<&'static str>>,
     /// When the server last dropped `maximumVolumeSize`, as it does before 1.21.
@@ -46,11 +46,11 @@ enum Access {
 
 impl Capacities {
     pub(crate) fn new(client: Client, namespace: &str, options: &Options) -> Capacities {
-        let throttle = Throttle::new(options.kube_api_capacity_qps, options.kube_api_capacity_burst);
+        let limiter = RateLimiter::new(options.kube_api_capacity_qps, options.kube_api_capacity_burst);
         Capacities {
             client,
             namespace: namespace.to_owned(),
-            throttle,
+            limiter,
             version: Mutex::default(),
             maximum_dropped: Mutex::default(),
         }
@@ -135,9 +135,9 @@ impl Capacities {
         })
     }
 
-    /// Waits for the turn of a request, and finds the version to use.
+    /// Waits for the rate limit, and finds the version to use.
     async fn access(&self) -> kube::Result<Access> {
-        self.throttle.turn().await;
+        self.limiter.acquire().await;
         let version = self.version().await?;
         Ok(if version == "v1" {
             Access::V1(Api::namespaced(self.client.clone(), &self.namespace))
@@ -275,12 +275,12 @@ fn is_lost(error: &watcher::Error) -> bool {
     }
 }
 
-/// The same event of the same objects as `v1` has them; none if that cannot be.
+/// The same event of the same objects as `v1` has them; none if they cannot be read as `v1`.
 fn typed(event: watcher::Result<Event<DynamicObject>>) -> Option<watcher::Result<Event<CSIStorageCapacity>>> {
     let read = |object: DynamicObject| match as_v1(&object) {
         Ok(object) => Some(object),
         Err(error) => {
-            tracing::warn!(name = object.name_any(), %error, "an object cannot be read and is passed over");
+            tracing::warn!(name = object.name_any(), %error, "an object cannot be read and is ignored");
             None
         }
     };
