@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use capacity_types::capacity_api::{RESOURCE, VERSIONS, api_version};
 use hyper::Request;
 use kube::{Client, Error as ClientError};
 use serde::de::DeserializeOwned;
@@ -12,17 +13,12 @@ use serde_json::Value;
 
 use crate::objects::{Object, ObjectKey, Pod};
 use crate::snapshot::Snapshot;
+use crate::status::is_type_missing;
 use crate::store::Collection;
 
 /// So many objects are listed per request.
 const PAGE: usize = 500;
-/// Where the versions of CSIStorageCapacity are, the newest first (1.24, 1.21, 1.19).
-const CAPACITIES: [&str; 3] = [
-    "/apis/storage.k8s.io/v1/csistoragecapacities",
-    "/apis/storage.k8s.io/v1beta1/csistoragecapacities",
-    "/apis/storage.k8s.io/v1alpha1/csistoragecapacities",
-];
-/// Where the other kinds are.
+/// The paths of the kinds besides CSIStorageCapacity.
 const OTHERS: [&str; 6] = [
     "/api/v1/nodes",
     "/api/v1/pods",
@@ -83,7 +79,7 @@ pub enum InventoryError {
     #[error("{path}: {source}")]
     List {
         /// The path of the list.
-        path: &'static str,
+        path: String,
         /// Why it was refused.
         source: Box<ClientError>,
     },
@@ -196,18 +192,19 @@ async fn each_in(client: &Client, more: &[&'static str], take: &mut Take<'_>) ->
     for path in OTHERS.iter().chain(more) {
         list_one(client, path, take).await?;
     }
-    for path in CAPACITIES {
-        match list_one(client, path, take).await {
-            Err(InventoryError::List { source, .. }) if is_missing(&source) => {}
+    for version in VERSIONS {
+        let path = format!("/apis/{}/{RESOURCE}", api_version(version));
+        match list_one(client, &path, take).await {
+            Err(InventoryError::List { source, .. }) if is_type_missing(&source) => {}
             done => return done,
         }
     }
     Ok(())
 }
 
-async fn list_one(client: &Client, path: &'static str, take: &mut Take<'_>) -> Result<(), InventoryError> {
+async fn list_one(client: &Client, path: &str, take: &mut Take<'_>) -> Result<(), InventoryError> {
     let failed = |source: ClientError| InventoryError::List {
-        path,
+        path: path.to_owned(),
         source: Box::new(source),
     };
     let mut next = String::new();
@@ -273,10 +270,6 @@ fn format_quantities(value: &mut Value) {
         Value::Array(items) => items.iter_mut().for_each(format_quantities),
         _ => {}
     }
-}
-
-fn is_missing(error: &ClientError) -> bool {
-    matches!(error, ClientError::Api(status) if status.code == 404)
 }
 
 fn shortened(text: &str) -> String {

@@ -32,6 +32,7 @@ pub mod score;
 pub mod shape;
 pub mod snapshot;
 pub mod static_match;
+mod status;
 pub mod store;
 pub mod taint_words;
 pub mod usage;

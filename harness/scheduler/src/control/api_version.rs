@@ -7,9 +7,7 @@
 
 use std::collections::VecDeque;
 
-use capacity_types::capacity_api::{
-    GROUP, KIND, RESOURCE, VERSIONS, api_version, is_served, is_type_missing,
-};
+use capacity_types::capacity_api::{GROUP, KIND, RESOURCE, VERSIONS, api_version, is_served};
 use futures::stream::{self, BoxStream, StreamExt};
 use k8s_openapi::api::storage::v1::CSIStorageCapacity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResourceList;
@@ -22,6 +20,7 @@ use tracing::{info, warn};
 
 use super::watch_event::{Retry, Update, WatchEvent, read};
 use crate::objects::{Capacity, ObjectKey};
+use crate::status::is_type_missing;
 
 /// Follows the objects without end.
 pub(super) fn capacities(client: &Client) -> BoxStream<'static, Update> {
@@ -113,7 +112,7 @@ async fn discover(client: &Client) -> kube::Result<Option<&'static str>> {
                 return Ok(Some(version));
             }
             Ok(_) => {}
-            Err(error) if is_missing(&error) => {}
+            Err(error) if is_type_missing(&error) => {}
             Err(error) => return Err(error),
         }
     }
@@ -134,20 +133,12 @@ fn lists_capacities(list: &APIResourceList) -> bool {
     is_served(list.resources.iter().map(|resource| resource.name.as_str()))
 }
 
-fn is_missing(error: &kube::Error) -> bool {
-    let kube::Error::Api(status) = error else {
-        return false;
-    };
-    let details = status.details.as_ref();
-    is_type_missing(status.code, details.map(|details| details.name.as_str()))
-}
-
 /// Whether a watch cannot go on because its version is gone.
 fn is_lost(error: &watcher::Error) -> bool {
     match error {
         watcher::Error::InitialListFailed(error)
         | watcher::Error::WatchStartFailed(error)
-        | watcher::Error::WatchFailed(error) => is_missing(error),
+        | watcher::Error::WatchFailed(error) => is_type_missing(error),
         watcher::Error::WatchError(_) | watcher::Error::NoResourceVersion => false,
     }
 }
