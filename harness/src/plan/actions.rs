@@ -38,7 +38,7 @@ impl Scope<'_> {
             ActionSpec::Delete(action) => delete(action),
             ActionSpec::Csi(spec) => self.script(spec),
             ActionSpec::Uncsi(id) => self.unscript(id),
-            ActionSpec::Ask(spec) => self.ask(spec),
+            ActionSpec::Ask(spec) => self.csi_call(spec),
             ActionSpec::Mount(pod) => Ok(vec![(
                 Action::Mount(pod.clone()),
                 format!("the kubelet publishes the volumes of pod {pod}"),

@@ -81,7 +81,7 @@ impl Known {
 
     /// Whether a claim can have its class, unless that is missing on purpose, and a size that there can be.
     pub(super) fn claim(&self, claim: &ClaimSpec) -> Result<(), String> {
-        // An empty name asks for a volume without a class.
+        // An empty name stands for a volume without a class.
         if let Some(class) = claim.class.as_ref().filter(|class| !class.is_empty()) {
             defined(
                 "class",

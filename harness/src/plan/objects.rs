@@ -59,7 +59,7 @@ pub(crate) fn node(spec: &NodeSpec, labels: &BTreeMap<String, String>) -> Value 
     node
 }
 
-/// The `spec.drivers` of a CSINode: the driver with its keys, or nobody.
+/// The `spec.drivers` of a CSINode: the driver with its keys, or none.
 pub(crate) fn registration(driver: &str, node: &str, keys: Option<&[String]>) -> Value {
     match keys {
         Some(keys) => json!([{"name": driver, "nodeID": node, "topologyKeys": keys}]),

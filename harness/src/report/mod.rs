@@ -1,5 +1,6 @@
 //! Reports for people. Renders what the judge found; decides nothing.
 
+mod backend;
 mod capacity;
 mod compare;
 mod expected;
