@@ -1,4 +1,4 @@
-//! The state of the cluster at one point of the journal: the fold of all commits, and who asked how often.
+//! The state of the cluster at one point of the journal: the fold of all commits, and how often each call was made.
 //!
 //! Knows objects, not expectations.
 
@@ -21,19 +21,19 @@ pub(crate) struct Refusal {
     pub(crate) seq: u64,
     /// The text for users.
     pub(crate) text: String,
-    told: Told,
+    source: RefusalSource,
     /// It was reported in the other way too.
-    told_twice: bool,
+    reported_twice: bool,
 }
 
 /// Schedulers report a refusal in two ways, in any order, the second perhaps much later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum RefusalSource {
     Condition,
     Event,
 }
 
-/// How often the systems asked or tried, by what it was about. A snapshot tells later how often they did so since.
+/// How often the systems made a call or an attempt, by what it was about. The difference to a later snapshot is the number since.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Rounds {
     /// GetCapacity calls, by node, segment and parameters.
@@ -65,9 +65,9 @@ pub(crate) struct ClusterState {
     resources: BTreeMap<Arc<str>, Objects>,
     /// The latest refusal of each pod that exists.
     refusals: BTreeMap<String, Refusal>,
-    /// How often each thing was asked or attempted.
+    /// How often each call or attempt was made.
     rounds: Rounds,
-    /// uids of the capacity objects that publishers made without the labels that tell whose they are.
+    /// uids of the capacity objects that publishers made without the labels for driver and manager.
     made: BTreeSet<String>,
     /// What the driver answered the harness, by the case's name for it, with the fact.
     answers: BTreeMap<String, (u64, AnswerFact)>,
@@ -89,7 +89,7 @@ impl ClusterState {
         }
     }
 
-    /// Takes one change in. `seq`: the fact that carries it, for those who ask who decided.
+    /// Applies one change. `seq`: the fact that carries it, which a verdict may name.
     pub(crate) fn commit(&mut self, seq: u64, commit: &CommitFact) {
         let key = (commit.namespace.clone(), commit.name.clone());
         if *commit.resource == *"csistoragecapacities" {
@@ -113,7 +113,7 @@ impl ClusterState {
             && Role::of_client(&commit.client) == Some(Role::Publisher)
             // One that had them and lost them was handed over.
             && [DRIVER_LABEL, MANAGED_LABEL].iter().any(|label| labels[label].is_null());
-        // Kept after its end: the change that ends an object tells it as it was.
+        // Kept after its end: the change that ends an object has its last state.
         self.made
             .extend(is_made.then(|| uid_of(&commit.object).to_owned()));
     }
@@ -129,7 +129,7 @@ impl ClusterState {
             Change::Modified => {
                 let text = unschedulable(&commit.object);
                 if let Some(text) = text.filter(|_| text != before.and_then(unschedulable)) {
-                    self.refuse(seq, &commit.name, text, Told::Condition);
+                    self.refuse(seq, &commit.name, text, RefusalSource::Condition);
                 }
             }
         }
@@ -144,26 +144,26 @@ impl ClusterState {
             .or_else(|| event["involvedObject"]["name"].as_str());
         let text = event["note"].as_str().or_else(|| event["message"].as_str());
         if let (Some(pod), Some(text)) = (pod, text) {
-            self.refuse(seq, pod, text, Told::Event);
+            self.refuse(seq, pod, text, RefusalSource::Event);
         }
     }
 
-    fn refuse(&mut self, seq: u64, pod: &str, text: &str, told: Told) {
+    fn refuse(&mut self, seq: u64, pod: &str, text: &str, source: RefusalSource) {
         if let Some(last) = self.refusals.get_mut(pod)
             && last.text == text
-            && last.told != told
-            && !last.told_twice
+            && last.source != source
+            && !last.reported_twice
         {
             // The same refusal once more, not another one.
-            last.told_twice = true;
+            last.reported_twice = true;
             return;
         }
         *self.rounds.attempts.entry(pod.to_owned()).or_default() += 1;
         let refusal = Refusal {
             seq,
             text: text.to_owned(),
-            told,
-            told_twice: false,
+            source,
+            reported_twice: false,
         };
         self.refusals.insert(pod.to_owned(), refusal);
     }
@@ -193,13 +193,13 @@ impl ClusterState {
         self.refusals.get(pod)
     }
 
-    /// How often each thing was asked so far.
+    /// How often each call was made so far.
     pub(crate) fn rounds(&self) -> &Rounds {
         &self.rounds
     }
 }
 
-/// What a GetCapacity call is about: calls with the same key ask for the same figure.
+/// What a GetCapacity call is about: calls with the same key are about the same figure.
 pub(crate) fn call_key(call: &CallFact) -> String {
     format!("{:?} {:?} {:?}", call.node, call.segment, call.parameters)
 }

@@ -1,7 +1,7 @@
 //! Deliberate defects of what surrounds the systems under test: the API server and the driver. They show that cases about those two can
 //! fail.
 //!
-//! A defect changes what the cluster is built and told to be, never what the case expects: the judge reads the plan as it was written.
+//! A defect changes how the cluster is built and scripted, never what the case expects: the judge reads the plan as it was written.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,11 +18,11 @@ use crate::plan::{Action, Effect, Plan, Script};
 pub enum Defect {
     /// The API server takes no notice of feature gates.
     ServerIgnoresGates,
-    /// The API server has the newest release, whatever was asked for.
+    /// The API server has the newest release, whatever the case requires.
     ServerIsNewest,
-    /// The API server has a release from before KEP-1472, whatever was asked for.
+    /// The API server has a release from before KEP-1472, whatever the case requires.
     ServerIsOldest,
-    /// The API server has the last release with the first rules for CSIDriver, whatever was asked for.
+    /// The API server has the last release with the first rules for CSIDriver, whatever the case requires.
     ServerIsBeta,
     /// The API server keeps nothing of the spec of a CSIDriver that is created.
     ServerForgetsDriverSpec,
@@ -32,7 +32,7 @@ pub enum Defect {
     DriverHasOddName,
     /// The driver never says that it is ready.
     DriverIsNeverReady,
-    /// The driver claims accessibility constraints, and tells no node's segment.
+    /// The driver claims accessibility constraints, and reports no node's segment.
     DriverHidesItsSegment,
     /// The driver advertises GET_CAPACITY, and does not implement it.
     DriverPromisesCapacity,
@@ -50,7 +50,7 @@ pub enum Defect {
     DriverChokesOnParameters,
     /// A volume that was made or deleted already is an error.
     DriverRefusesRepeats,
-    /// GetCapacity tells a smallest volume that is larger than all the room there is.
+    /// GetCapacity reports a smallest volume that is larger than the available capacity.
     DriverRaisesMinimum,
     /// There is a thousand times the storage that the case says, and only the first answer of GetCapacity hides it.
     DriverGrowsLater,
@@ -152,7 +152,7 @@ fn grow(storage: &mut Storage) {
     }
 }
 
-/// What the driver is told to answer wrongly. `all`: what it has, in bytes.
+/// The script of a driver that answers wrongly. `all`: what it has, in bytes.
 fn scripts(defect: Defect, all: i64) -> Vec<Script> {
     /// gRPC codes.
     const NOT_FOUND: i32 = 5;
@@ -215,7 +215,7 @@ fn scripts(defect: Defect, all: i64) -> Vec<Script> {
     }
 }
 
-/// The first that happens is that the driver is told.
+/// The first action is the script of the driver.
 fn script(plan: &mut Plan, scripts: Vec<Script>) {
     if let Some(step) = plan.steps.first_mut() {
         let scripts = scripts.into_iter();

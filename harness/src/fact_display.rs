@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::bytes::format_bytes;
+use capacity_types::quantity::format_bytes;
+
 use crate::journal::{
     AnswerFact, BoundKind, CallDetails, CallFact, CommitFact, ExtenderFact, Fact, ProcessEvent, RequestFact,
     What,

@@ -1,6 +1,6 @@
 //! Where observers of the API server and the driver put what they observe: into the journal, as long as it is worth writing down.
 //!
-//! It also acts on facts in the moment in which they become true: whoever meets a fault that kills is stopped before he can do anything
+//! It also acts on facts in the moment in which they become true: a client that meets a fault that kills is stopped before it can do anything
 //! about it, and controllers hear of each change. Judges nothing.
 
 use std::sync::Arc;
@@ -44,7 +44,7 @@ impl FactSink {
         }))
     }
 
-    /// From now on systems may do as much as they like: nobody judges them any more.
+    /// From now on systems may do as much as they like: they are not judged any more.
     pub(crate) fn lift_limit(&self) {
         self.0.state.lock().activity = None;
     }

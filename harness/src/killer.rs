@@ -7,7 +7,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
-/// Kills whoever meets a fault that is meant to kill. The server reports a fault before it acts, so nothing that the victim would do
+/// Kills the client that meets a fault that is meant to kill. The server reports a fault before it acts, so nothing that the victim would do
 /// about it happens.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Killer(Arc<Mutex<Victims>>);

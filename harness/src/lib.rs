@@ -6,7 +6,6 @@
 mod activity_limit;
 mod apiserver;
 mod body_lines;
-pub mod bytes;
 pub mod capture;
 mod client_name;
 mod cluster;

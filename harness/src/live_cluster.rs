@@ -13,7 +13,7 @@ use crate::start_error::StartError;
 use crate::system::Systems;
 use crate::unattended::Unattended;
 
-/// Facts that are kept: nobody judges them.
+/// Facts that are kept: no verdict needs them any more.
 const FACTS: usize = 100_000;
 
 /// A cluster that is up.
@@ -47,22 +47,22 @@ impl LiveCluster {
         self.cluster.keep_at_most(FACTS);
     }
 
-    /// Makes the cluster what an edit of its scenario asks for, as far as possible. `plan`: the new one. Returns what was done, each
+    /// Changes the cluster as an edit of its scenario requires, as far as possible. `plan`: the new one. Returns what was done, each
     /// with the words of a refusal where there was one.
     pub async fn apply(
         &mut self,
         plan: &Plan,
         actions: Vec<(Action, String)>,
     ) -> Vec<(String, Result<(), String>)> {
-        let mut told = Vec::new();
+        let mut done_so_far = Vec::new();
         for (action, words) in actions {
             let done = self.cluster.change(plan, &action, &words).await;
-            told.push((words, done));
+            done_so_far.push((words, done));
         }
-        told
+        done_so_far
     }
 
-    /// What is created from now on and nobody acts upon.
+    /// The objects that are created from now on and that no controller acts upon.
     pub fn unattended(&self) -> Unattended {
         Unattended::of(self.cluster.commits())
     }

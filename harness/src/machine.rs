@@ -1,6 +1,6 @@
 //! What this machine lets a run have: file descriptors, and room for files. Says what lacks and how to get it.
 //!
-//! Knows no case. Whoever has a failure at hand asks here whether the machine, rather than the system under test, may have caused it.
+//! Knows no case. Says of a failure whether the machine, rather than the system under test, may have caused it.
 
 use std::fs::File;
 use std::io::{Error, ErrorKind, Write as _};
@@ -48,12 +48,12 @@ pub fn raise_descriptor_limit() {
             current: Some(most),
             maximum: limit.maximum,
         };
-        // What it stays at is found out by whoever asks how many are left.
+        // The limit that holds is read again where the number of open files is compared with it.
         setrlimit(Resource::Nofile, raised).ok();
     }
 }
 
-/// How many files this process may have open, and how many of them it has not; none: there is no limit, or nobody knows.
+/// How many files this process may have open, and how many of them it has not; none: there is no limit, or it is unknown.
 pub fn descriptors() -> Option<(usize, usize)> {
     let limit = usize::try_from(getrlimit(Resource::Nofile).current?).ok()?;
     let open = std::fs::read_dir("/dev/fd").ok()?.count();

@@ -1,5 +1,6 @@
 //! What a pod says of its volumes, and a claim of its class. Knows both as the API has them, and nothing else.
 
+use capacity_types::ephemeral_claim_name;
 use serde_json::Value;
 
 /// The volumes of a pod.
@@ -12,8 +13,9 @@ pub(crate) fn claim_of(pod: &Value, volume: &Value) -> Option<String> {
     if let Some(name) = volume["persistentVolumeClaim"]["claimName"].as_str() {
         return Some(name.to_owned());
     }
-    let text = |object: &Value| object["name"].as_str().unwrap_or_default().to_owned();
-    (!volume["ephemeral"].is_null()).then(|| format!("{}-{}", text(&pod["metadata"]), text(volume)))
+    let name = |object: &'_ Value| object["name"].as_str().unwrap_or_default().to_owned();
+    let is_ephemeral = !volume["ephemeral"].is_null();
+    is_ephemeral.then(|| ephemeral_claim_name(&name(&pod["metadata"]), &name(volume)))
 }
 
 /// The names of all claims that a pod has volumes of.

@@ -27,7 +27,7 @@ pub enum RecordError {
     Scenario(#[from] ScenarioError),
 }
 
-/// Writes the folder of one case below `root` and returns it. `logs`: what child processes have said, by client name.
+/// Writes the folder of one case below `root` and returns it. `logs`: the output of child processes, by client name.
 pub fn save(
     root: &Path,
     plan: &Plan,
@@ -35,12 +35,12 @@ pub fn save(
     logs: &[(String, Vec<u8>)],
 ) -> std::io::Result<PathBuf> {
     let folder = root.join(plan.id().replace('/', "."));
-    // What an earlier run has left here is not of this one.
+    // Files of an earlier run do not belong to this one.
     match std::fs::remove_dir_all(&folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
         _ => std::fs::create_dir_all(&folder)?,
     }
-    std::fs::write(folder.join(SCENARIO), stored_text(plan))?;
+    std::fs::write(folder.join(SCENARIO), &plan.text)?;
     journal.save(&folder.join(JOURNAL))?;
     for (client, said) in logs {
         std::fs::write(folder.join(format!("{client}.log")), said)?;
@@ -48,7 +48,7 @@ pub fn save(
     Ok(folder)
 }
 
-/// What child processes have said, as far as a folder has it, by client name.
+/// The output of child processes, as far as a folder has it, by client name.
 pub fn logs(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut logs: Vec<_> = entries
@@ -67,25 +67,6 @@ pub fn is_run(folder: &Path) -> bool {
     folder.join(SCENARIO).is_file() && folder.join(JOURNAL).is_file()
 }
 
-/// The row's text says everything; its table would only make several cases of it again.
-fn stored_text(plan: &Plan) -> String {
-    let mut text = String::new();
-    let mut in_table = false;
-    for line in plan.scenario.text.lines() {
-        let is_nested = line.starts_with([' ', '-']) || line.is_empty();
-        in_table = line.starts_with("table:") || (in_table && is_nested);
-        let line = if line.starts_with("id:") {
-            format!("id: {}", plan.id())
-        } else {
-            line.to_owned()
-        };
-        // Kept as empty lines, so that places stay the same.
-        text.push_str(if in_table { "" } else { &line });
-        text.push('\n');
-    }
-    text
-}
-
 /// Reads the folder of one case.
 pub fn load(folder: &Path) -> Result<(Plan, Vec<Fact>), RecordError> {
     let io = |name: &str| {
@@ -97,13 +78,7 @@ pub fn load(folder: &Path) -> Result<(Plan, Vec<Fact>), RecordError> {
     };
     let path = folder.join(SCENARIO);
     let text = text_of(&path).map_err(io(SCENARIO))?;
-    let scenarios = scenario::parse(&path.display().to_string(), &text)?;
+    let case = scenario::parse_one(&path.display().to_string(), &text)?;
     let facts = journal::load(&folder.join(JOURNAL)).map_err(io(JOURNAL))?;
-    match scenarios.as_slice() {
-        [only] => Ok((resolve(only)?, facts)),
-        _ => Err(ScenarioError::whole(
-            &path,
-            "a stored run has one case without a table",
-        ))?,
-    }
+    Ok((resolve(&case)?, facts))
 }

@@ -96,12 +96,12 @@ const TICK: Duration = Duration::from_millis(50);
 /// Writes down when the harness does not get its turn in time.
 async fn watch_lag(journal: Journal) {
     /// Every timer of a busy process is late by some milliseconds.
-    const TELLING: Duration = Duration::from_millis(10);
+    const NOTICEABLE: Duration = Duration::from_millis(10);
     loop {
         let due = journal.now() + TICK;
         tokio::time::sleep(TICK).await;
         let late = journal.now().saturating_sub(due);
-        if late > TELLING {
+        if late > NOTICEABLE {
             let late_us = u64::try_from(late.as_micros()).unwrap_or(u64::MAX);
             journal.append(What::Lag(LagFact { late_us }));
         }

@@ -1,14 +1,12 @@
-//! Topology segments, as cases and reports spell them: `n1`, `region=east,rack=1`, or `*` for every node.
+//! Topology segments, as cases and reports write them: `n1`, `region=east,rack=1`, or `*` for every node.
 
 use std::collections::BTreeMap;
 
+use capacity_types::{Segment, segment};
 use serde_json::Value;
 
-/// Label key → value, as `accessible_topology` carries it.
-pub type Segment = BTreeMap<String, String>;
-
-/// Spells segments, given the driver's topology keys: with one key, its value is enough, and so is the name of a node where it is
-/// known what the driver reports of each.
+/// Reads and writes segments, given the driver's topology keys: with one key, its value is enough, and so is the name of a node where it
+/// is known what the driver reports of each.
 #[derive(Debug, Clone)]
 pub struct Segments {
     keys: Vec<String>,
@@ -19,7 +17,7 @@ pub struct Segments {
 /// What stands for the name of a node.
 pub(crate) const NODE: &str = "{node}";
 
-/// How the empty segment is spelled: it covers every node.
+/// The text of the empty segment, which covers every node.
 const EVERYWHERE: &str = "*";
 
 impl Segments {
@@ -33,7 +31,7 @@ impl Segments {
         Segments { keys, values }
     }
 
-    /// What the driver reports of a node, where nobody has said otherwise.
+    /// What the driver reports of a node, unless a case says otherwise.
     pub(crate) fn usual(&self, node: &str) -> Segment {
         let value = |key| {
             self.values
@@ -44,8 +42,8 @@ impl Segments {
         self.keys.iter().map(|key| (key.clone(), value(key))).collect()
     }
 
-    /// Whether a node's name is enough to spell a segment.
-    fn go_by_node(&self) -> bool {
+    /// Whether a node's name is enough as the text of a segment.
+    fn is_named_by_node(&self) -> bool {
         self.keys.len() == 1 || !self.values.is_empty()
     }
 
@@ -74,7 +72,7 @@ impl Segments {
             return Ok(Segment::new());
         }
         if !text.contains('=') {
-            if self.go_by_node() {
+            if self.is_named_by_node() {
                 return Ok(self.usual(text));
             }
             return Err(format!(
@@ -82,42 +80,28 @@ impl Segments {
                 self.keys.join(", ")
             ));
         }
-        text.split(',')
-            .map(|pair| {
-                let (key, value) = pair
-                    .split_once('=')
-                    .ok_or_else(|| format!("`{pair}` is not key=value"))?;
-                Ok((key.to_owned(), value.to_owned()))
-            })
-            .collect()
+        segment::parse(text).map_err(|error| error.to_string())
     }
 
-    /// Spells a segment; the inverse of [`Segments::parse`].
+    /// The text of a segment; the inverse of [`Segments::parse`].
     pub fn format(&self, segment: &Segment) -> String {
         if segment.is_empty() {
             return EVERYWHERE.to_owned();
         }
-        if self.go_by_node()
+        if self.is_named_by_node()
             && let Some(node) = self.node_of(segment)
         {
             return node;
         }
-        segment
-            .iter()
-            .map(|(key, value)| format!("{key}={value}"))
-            .collect::<Vec<_>>()
-            .join(",")
+        segment::format(segment)
     }
 
     /// The segment of a node with these labels; none while a key has no label.
     pub fn of_node(&self, labels: &BTreeMap<String, String>) -> Option<Segment> {
-        self.keys
-            .iter()
-            .map(|key| Some((key.clone(), labels.get(key)?.clone())))
-            .collect()
+        segment::of_node(&self.keys, labels)
     }
 
-    /// Spells the `nodeTopology` of a CSIStorageCapacity object: its labels, with `In` of one value read as a label.
+    /// The text of the `nodeTopology` of a CSIStorageCapacity object: its labels, with `In` of one value read as a label.
     pub fn format_topology(&self, topology: Option<&Value>) -> String {
         let Some(topology) = topology.filter(|topology| !topology.is_null()) else {
             return "(no node)".to_owned();
@@ -156,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn spelling_and_reading_are_inverse() {
+    fn writing_and_reading_are_inverse() {
         let two = Segments::new(vec!["region".to_owned(), "rack".to_owned()]);
         for (segments, text) in [
             (&one(), "n1"),

@@ -1,4 +1,4 @@
-//! The API server and the driver on their own, for whoever wants no scenario around them.
+//! The API server and the driver on their own, without a scenario.
 //!
 //! Only passes on what their crates offer: commands reach them through here.
 

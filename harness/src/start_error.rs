@@ -25,7 +25,7 @@ pub enum StartError {
         /// The server's words.
         message: String,
     },
-    /// The machine had not what the case needed, so nobody knows what its failure means.
+    /// The machine lacked a resource that the case needs, so its failure says nothing about a system.
     #[error("the case failed, but that proves nothing: {0}")]
     Machine(#[from] Shortage),
     /// The real API server can't be used any more.

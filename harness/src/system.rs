@@ -76,7 +76,7 @@ pub struct System {
 pub struct Systems {
     /// One per role.
     pub by_role: BTreeMap<Role, System>,
-    /// A driver that runs already, whoever started it.
+    /// A driver that runs already.
     pub driver_socket: Option<DriverSocket>,
     /// The real API server that stands in for the one in memory.
     pub api_server: Option<RealServer>,
@@ -87,7 +87,7 @@ pub struct Systems {
 pub struct DriverSocket {
     /// Its path.
     pub path: PathBuf,
-    /// Held by the case that uses it: what it tells must not change by what other cases do.
+    /// Held by the case that uses it: its answers must not change by what other cases do.
     pub(crate) turn: Arc<tokio::sync::Semaphore>,
 }
 

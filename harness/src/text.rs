@@ -1,4 +1,4 @@
-//! Reads a text file that somebody has named. Knows nothing of what is in it.
+//! Reads a text file that the user named. Knows nothing of its content.
 
 use std::fs::File;
 use std::io::{Error, ErrorKind, Read as _};

@@ -1,4 +1,4 @@
-//! What a cluster takes and nobody acts upon: objects whose controllers do not run here.
+//! Objects that a cluster accepts although their controllers do not run here.
 //!
 //! Knows which kinds those are. Does not know what makes the cluster, nor who hears of it.
 
@@ -39,7 +39,7 @@ impl Unattended {
         Unattended(commits)
     }
 
-    /// Waits for the next object that nobody acts upon, and says so; for ever, when the cluster has ended.
+    /// Waits for the next object that no controller acts upon, and says so; for ever, when the cluster has ended.
     pub async fn next(&mut self) -> String {
         while let Some(commit) = self.0.recv().await {
             let is_new = commit.change == Change::Added;

@@ -1,4 +1,4 @@
-//! What an API server says of a type that it does not serve, completed: programs ask for one version of a type, and the answer names none.
+//! Completes an API server's answer about a type that it does not serve: the request was for one version of the type, and the answer names none.
 
 use fake_apiserver::ResourcePath;
 

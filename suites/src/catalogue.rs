@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use harness::plan::Plan;
 use harness::report::Requirement;
-use harness::scenario::ScenarioError;
+use harness::scenario::{Scenario, ScenarioError};
 use serde::Deserialize;
 
 /// Requirements by id.
@@ -42,15 +42,15 @@ impl Catalogue {
 
     /// The requirements that a case shows, in its order.
     pub fn of(&self, plan: &Plan) -> Vec<Requirement> {
-        plan.requirements().filter_map(|id| self.get(id)).collect()
+        plan.requirements.iter().filter_map(|id| self.get(id)).collect()
     }
 
-    /// Fails where a case names a requirement that there is not: what it shows would be lost.
-    pub fn check(&self, plan: &Plan) -> Result<(), ScenarioError> {
-        let mut named = plan.scenario.file.requirements.iter();
+    /// Fails where a case names a requirement that does not exist: what it shows would be lost.
+    pub fn check(&self, case: &Scenario) -> Result<(), ScenarioError> {
+        let mut named = case.file.requirements.iter();
         match named.find(|id| !self.entries.contains_key(&id.value)) {
             None => Ok(()),
-            Some(id) => Err(plan.scenario.error(id.defined, self.unknown(&id.value))),
+            Some(id) => Err(case.error(id.defined, self.unknown(&id.value))),
         }
     }
 

@@ -49,7 +49,7 @@ pub fn resolved<'s>(scenarios: impl IntoIterator<Item = &'s Scenario>) -> Result
     let catalogue = Catalogue::load();
     let resolved = scenarios.into_iter().map(|scenario| {
         let plan = resolve(scenario)?;
-        catalogue.check(&plan)?;
+        catalogue.check(scenario)?;
         Ok(plan)
     });
     resolved.collect()

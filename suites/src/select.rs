@@ -115,7 +115,7 @@ impl Selection {
             && self
                 .requirement
                 .as_ref()
-                .is_none_or(|id| plan.requirements().any(|shown| shown == id))
+                .is_none_or(|id| plan.requirements.contains(id))
     }
 }
 

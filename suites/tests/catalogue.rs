@@ -8,10 +8,7 @@ use suites::{Catalogue, cases_folder, plans};
 
 fn named_by_cases() -> BTreeSet<String> {
     let plans = plans(&cases_folder()).unwrap();
-    plans
-        .iter()
-        .flat_map(|plan| plan.requirements().map(str::to_owned))
-        .collect()
+    plans.iter().flat_map(|plan| plan.requirements.clone()).collect()
 }
 
 #[test]
@@ -34,7 +31,7 @@ fn every_entry_is_shown_by_a_case() {
 fn every_case_shows_a_requirement() {
     for plan in plans(&cases_folder()).unwrap() {
         assert!(
-            !plan.scenario.file.requirements.is_empty(),
+            !plan.requirements.is_empty(),
             "{} shows no requirement",
             plan.id()
         );

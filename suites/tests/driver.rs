@@ -222,7 +222,7 @@ fn a_manifest_that_makes_no_sense_says_where_and_what_to_do() {
         ),
         (
             "driver: {socket: a.sock, names: {name: a, topologyKeys: [b], topology: {b: d}}}",
-            "tells one node from another",
+            "no key of `topology` distinguishes the nodes",
         ),
         (
             "publisher: {socket: a.sock, argv: [\"true\"]}",

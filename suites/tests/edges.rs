@@ -16,12 +16,21 @@ use serde_json::Value;
 /// Crate → what it may use of ours. What is not listed uses nothing of ours.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("fake-csi", &["csi-proto"]),
-    ("capacity-publisher", &["csi-proto"]),
-    ("harness", &["fake-apiserver", "fake-csi"]),
+    ("capacity-publisher", &["capacity-types", "csi-proto"]),
+    ("capacity-scheduler", &["capacity-types"]),
+    ("harness", &["capacity-types", "fake-apiserver", "fake-csi"]),
     // The references, compiled anew with mistakes, and the command line that runs them.
-    ("mutants", &["csi-proto", "suites", "xtask"]),
+    ("mutants", &["capacity-types", "csi-proto", "suites", "xtask"]),
     ("suites", &["harness"]),
-    ("xtask", &["capacity-publisher", "capacity-scheduler", "suites"]),
+    (
+        "xtask",
+        &[
+            "capacity-publisher",
+            "capacity-scheduler",
+            "capacity-types",
+            "suites",
+        ],
+    ),
 ];
 
 /// Tests may use more: the suites are tested with the references, which `xtask` registers, with their pure parts, and with the publisher
@@ -32,6 +41,7 @@ const ALLOWED_IN_TESTS: &[(&str, &[&str])] = &[(
         "xtask",
         "capacity-publisher",
         "capacity-scheduler",
+        "capacity-types",
         "csi-proto",
         "fake-apiserver",
         "fake-csi",
@@ -41,6 +51,7 @@ const ALLOWED_IN_TESTS: &[(&str, &[&str])] = &[(
 const MEMBERS: &[&str] = &[
     "capacity-publisher",
     "capacity-scheduler",
+    "capacity-types",
     "csi-proto",
     "fake-apiserver",
     "fake-csi",

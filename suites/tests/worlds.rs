@@ -14,8 +14,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use capacity_publisher::{Options, Profile};
+use capacity_types::{Segment, segment};
 use fake_apiserver::{ApiServer, LocalClient, ResourceRef, ServerOptions};
-use fake_csi::{DriverSpec, Effect, FakeDriver, Method, NodeIdentity, Rule, Segment};
+use fake_csi::{DriverSpec, Effect, FakeDriver, Method, NodeIdentity, Rule};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
@@ -444,13 +445,9 @@ impl<'w> Replay<'w> {
 /// The rule for `key=value,…|kind`.
 fn rule(key: &str, figures: Figures) -> Rule {
     let (segment, kind) = key.split_once('|').unwrap();
-    let pairs = segment.split(',').filter_map(|pair| pair.split_once('='));
-    let segment: Segment = pairs
-        .map(|(key, value)| (key.to_owned(), value.to_owned()))
-        .collect();
     Rule {
         method: Method::GetCapacity,
-        segment: Some(segment),
+        segment: Some(segment::parse(segment).unwrap()),
         parameters: [("kind".to_owned(), kind.to_owned())].into(),
         skip: 0,
         times: None,
@@ -464,12 +461,8 @@ fn rule(key: &str, figures: Figures) -> Rule {
 
 /// `key=value,…|kind`.
 fn format(segment: &Segment, parameters: &BTreeMap<String, String>) -> String {
-    let pairs: Vec<String> = segment
-        .iter()
-        .map(|(key, value)| format!("{key}={value}"))
-        .collect();
     let kind = parameters.get("kind").map_or("", String::as_str);
-    format!("{}|{kind}", pairs.join(","))
+    format!("{}|{kind}", segment::format(segment))
 }
 
 /// An object as the recordings show it.

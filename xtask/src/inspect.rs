@@ -55,7 +55,7 @@ pub(crate) fn list(args: &ListArgs) -> Exit {
                     known.why
                 )
             }
-            (None, None) => plan.title().to_owned(),
+            (None, None) => plan.title.clone(),
         };
         println!("{:<width$}  {}", plan.id(), paint.dim(&told));
     }
@@ -87,22 +87,21 @@ pub(crate) fn explain(args: &SelectArgs) -> Exit {
 
 fn explanation(plan: &Plan) -> String {
     let paint = Paint::of(&std::io::stdout());
-    let file = &plan.scenario.file;
     let roles: Vec<&str> = plan.roles.iter().map(|role| role.as_str()).collect();
     let mut text = format!(
         "{}\n  {}\n  in {}\n",
         paint.strong(plan.id()),
-        plan.title(),
-        plan.scenario.source
+        plan.title,
+        plan.source
     );
-    text.push_str(&format!("  level {:?}, runs {}\n", plan.level(), roles.join(" and ")).to_lowercase());
+    text.push_str(&format!("  level {:?}, runs {}\n", plan.level, roles.join(" and ")).to_lowercase());
     for requirement in Catalogue::load().of(plan) {
         text.push_str(&format!(
             "  must: {} ({}, {})\n",
             requirement.text, requirement.id, requirement.source
         ));
     }
-    for report in &file.catches {
+    for report in &plan.catches {
         text.push_str(&format!("  catches {report}\n"));
     }
     for (number, step) in plan.steps.iter().enumerate() {

@@ -89,7 +89,7 @@ fn compare_all(
 fn page(names: &[String; 2], both: &[CaseResult; 2]) -> String {
     let paint = Paint::of(&std::io::stdout());
     let plan = &both[0].plan;
-    let mut out = format!("{}\n  {}\n\n", paint.strong(plan.id()), plan.title());
+    let mut out = format!("{}\n  {}\n\n", paint.strong(plan.id()), plan.title);
     line(&mut out, " ", "", names);
     let records = both.each_ref().map(CaseRecord::new);
     let verdict = |record: &CaseRecord| format!("{}  {:.2}s", record.verdict, record.seconds);

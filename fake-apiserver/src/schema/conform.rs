@@ -1,11 +1,12 @@
 //! Bringing a document into the form of its type, as decoding it into a Go struct and encoding it again would.
 //!
-//! Wrong types are errors with the text of Go's decoder; unknown fields are dropped and reported; `null` means absent;
+//! Wrong types are errors; unknown fields are dropped and reported; `null` means absent;
 //! what is empty vanishes or appears as its field demands; quantities and times become canonical. Knows no rule about
 //! values beyond their form.
 
 use super::field_path::{FieldPath, PathStep};
-use super::scalar::{MICRO_TIME_LAYOUT, TIME_LAYOUT, bytes, is_int32, quantity, time};
+use super::form_error::{Class, FormError, Wanted};
+use super::scalar::{Layout, MICRO_TIME_LAYOUT, TIME_LAYOUT, bytes, is_int32, quantity, time};
 use super::types::{Field, Presence, Type, ValueType};
 use serde_json::{Map, Value};
 
@@ -17,15 +18,14 @@ const TYPE_META: [&str; 2] = ["apiVersion", "kind"];
 
 /// Brings a whole object into the form of its type and returns the paths of the unknown fields that were dropped.
 ///
-/// The error is the text of Go's decoder.
-pub(crate) fn conform(of: &'static Type, object: &mut Value) -> Result<Vec<String>, String> {
+pub(crate) fn conform(of: &'static Type, object: &mut Value) -> Result<Vec<String>, FormError> {
     let mut unknown = Vec::new();
     let root = FieldPath {
         parent: None,
         step: PathStep::Root,
     };
     let Value::Object(members) = object else {
-        return Err(root.mismatch(object, of.go_name()));
+        return Err(root.mismatch(object, struct_of(of)));
     };
     let apart = TYPE_META.map(|name| (name, members.remove(name)));
     let outcome = walk_struct(of, object, root, &mut unknown);
@@ -96,9 +96,9 @@ fn walk_struct(
     value: &mut Value,
     at: FieldPath<'_>,
     unknown: &mut Vec<String>,
-) -> Result<(), String> {
+) -> Result<(), FormError> {
     let Value::Object(members) = value else {
-        return Err(at.mismatch(value, of.go_name()));
+        return Err(at.mismatch(value, struct_of(of)));
     };
     let mut dropped: Vec<String> = Vec::new();
     for (name, member) in members.iter_mut() {
@@ -137,7 +137,7 @@ fn walk(
     value: &mut Value,
     at: FieldPath<'_>,
     unknown: &mut Vec<String>,
-) -> Result<(), String> {
+) -> Result<(), FormError> {
     match (form, &mut *value) {
         (ValueType::Raw, _) | (ValueType::Bool, Value::Bool(_)) | (ValueType::Text(_), Value::String(_)) => {
             Ok(())
@@ -145,10 +145,10 @@ fn walk(
         (ValueType::IntOrString, Value::String(_)) => Ok(()),
         (ValueType::Int64, Value::Number(n)) if n.is_i64() => Ok(()),
         (ValueType::Int32 | ValueType::IntOrString, Value::Number(n)) if is_int32(n.as_i64()) => Ok(()),
-        (ValueType::Quantity, _) => quantity(value),
-        (ValueType::Time, Value::String(text)) => time(text, TIME_LAYOUT).map(|time| *text = time),
-        (ValueType::MicroTime, Value::String(text)) => time(text, MICRO_TIME_LAYOUT).map(|time| *text = time),
-        (ValueType::Bytes, Value::String(text)) => bytes(text),
+        (ValueType::Quantity, _) => quantity(value).map_err(FormError::Scalar),
+        (ValueType::Time, Value::String(text)) => canonical(text, TIME_LAYOUT),
+        (ValueType::MicroTime, Value::String(text)) => canonical(text, MICRO_TIME_LAYOUT),
+        (ValueType::Bytes, Value::String(text)) => bytes(text).map_err(FormError::Scalar),
         (ValueType::List(inner), Value::Array(items)) => {
             items.iter_mut().enumerate().try_for_each(|(i, item)| {
                 element(
@@ -176,10 +176,31 @@ fn walk(
             })
         }
         (ValueType::Struct(id), _) => walk_struct(id.get(), value, at, unknown),
-        (ValueType::Time | ValueType::MicroTime, _) => Err(at.mismatch(value, "string")),
-        (ValueType::IntOrString, _) => Err(at.mismatch(value, "int32")),
-        _ => Err(at.mismatch(value, &form.go_name())),
+        (ValueType::Time | ValueType::MicroTime, _) => {
+            Err(at.mismatch(value, wanted(form, "string".to_owned())))
+        }
+        (ValueType::IntOrString, _) => Err(at.mismatch(value, wanted(form, "int32".to_owned()))),
+        _ => Err(at.mismatch(value, wanted(form, form.go_name()))),
     }
+}
+
+/// What Go decodes a value of this form into; with the name that its errors have.
+fn wanted(form: &ValueType, name: String) -> Wanted {
+    let class = Class::of(form);
+    Wanted { name, class }
+}
+
+fn struct_of(of: &Type) -> Wanted {
+    Wanted {
+        name: of.go_name().to_owned(),
+        class: Class::Struct,
+    }
+}
+
+/// Brings a time into its canonical form.
+fn canonical(text: &mut String, layout: Layout) -> Result<(), FormError> {
+    *text = time(text, layout).map_err(FormError::Scalar)?;
+    Ok(())
 }
 
 /// An entry of a list or a map: `null` stands for the zero value.
@@ -188,7 +209,7 @@ fn element(
     value: &mut Value,
     at: FieldPath<'_>,
     unknown: &mut Vec<String>,
-) -> Result<(), String> {
+) -> Result<(), FormError> {
     if value.is_null() {
         *value = zero(form);
         return Ok(());

@@ -2,8 +2,8 @@
 //!
 //! Owns which structs of Go hold another one without a name of its own in JSON.
 
+use super::form_error::{FormError, Wanted};
 use super::types::Type;
-use crate::machinery::go;
 use serde_json::Value;
 
 /// Fields of a PersistentVolumeSpec that are not those of the PersistentVolumeSource in it.
@@ -86,19 +86,10 @@ fn embedded(of: &Type, field: &str) -> Option<&'static str> {
 }
 
 impl FieldPath<'_> {
-    pub(super) fn mismatch(&self, value: &Value, wanted: &str) -> String {
-        let found = match value {
-            Value::Null => "null".to_owned(),
-            Value::Bool(_) => "bool".to_owned(),
-            // A number that would fit but for its value is named.
-            Value::Number(n) if wanted.starts_with("int") => format!("number {n}"),
-            Value::Number(_) => "number".to_owned(),
-            Value::String(_) => "string".to_owned(),
-            Value::Array(_) => "array".to_owned(),
-            Value::Object(_) => "object".to_owned(),
-        };
+    /// The error about a value here that is of another JSON type than the wanted one.
+    pub(super) fn mismatch(&self, value: &Value, wanted: Wanted) -> FormError {
         let mut names = Vec::new();
-        let mut owner = None;
+        let mut owner: Option<&'static Type> = None;
         let mut place = Some(self);
         while let Some(at) = place {
             if let PathStep::Field(of, name) = at.step {
@@ -109,15 +100,8 @@ impl FieldPath<'_> {
             place = at.parent;
         }
         names.reverse();
-        let into = match owner {
-            None => format!("value of type {wanted}"),
-            Some(owner) => format!(
-                "struct field {}.{} of type {wanted}",
-                owner.short_name(),
-                names.join(".")
-            ),
-        };
-        go::cannot_unmarshal(&found, &into)
+        let place = owner.map(|owner| (owner.short_name(), names.join(".")));
+        FormError::mismatch(value, wanted, place)
     }
 
     /// The path as strict decoding reports it, with keys and indices.

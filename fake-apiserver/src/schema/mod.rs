@@ -5,11 +5,13 @@
 
 mod conform;
 mod field_path;
+mod form_error;
 mod scalar;
 mod table;
 mod types;
 
 pub(crate) use conform::{conform, zero};
+pub(crate) use form_error::FormError;
 pub(crate) use types::{Field, Ownership, Presence, Strategy, Type, ValueType};
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ pub(super) fn quantity(value: &mut Value) -> Result<(), String> {
 }
 
 /// A layout of times: how Go writes it, and how its canonical form is written here.
-type Layout = (&'static str, &'static str);
+pub(super) type Layout = (&'static str, &'static str);
 
 pub(super) const TIME_LAYOUT: Layout = ("2006-01-02T15:04:05Z07:00", "%Y-%m-%dT%H:%M:%SZ");
 

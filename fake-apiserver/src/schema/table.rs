@@ -33,20 +33,6 @@ impl Type {
     pub(crate) fn find(api_version: &str, kind: &str) -> Option<&'static Self> {
         TABLE.kind(api_version, kind).map(|id| &TYPES[id])
     }
-
-    /// Whether a Go type with this name, without its package, is a struct.
-    pub(crate) fn is_struct(short_name: &str) -> bool {
-        TYPES.iter().any(|of| of.short_name() == short_name)
-    }
-
-    /// Whether a struct with this name, without its package, has a time as the field of that name.
-    pub(crate) fn has_time(short_name: &str, field: &str) -> bool {
-        let mut named = TYPES.iter().filter(|of| of.short_name() == short_name);
-        named.any(|of| {
-            of.field(field)
-                .is_some_and(|field| matches!(field.form, ValueType::Time | ValueType::MicroTime))
-        })
-    }
 }
 
 /// All types, in the order of the messages.

@@ -6,9 +6,9 @@ use super::call::Patch;
 use crate::kinds::Kind;
 use crate::machinery::document::Document;
 use crate::machinery::faults::Faults;
+use crate::machinery::metadata;
 use crate::machinery::status::{GroupResource, Status};
-use crate::machinery::{go, metadata};
-use crate::schema::{Type, conform};
+use crate::schema::{FormError, Type, conform};
 use serde_json::{Value, json};
 
 /// A decoded object, in the form in which it is stored.
@@ -30,8 +30,8 @@ pub(crate) enum Undecodable {
         version: String,
         why: String,
     },
-    /// It does not have the form of its kind; with the text of Go's decoder.
-    Form(String),
+    /// It does not have the form of its kind.
+    Form(FormError),
 }
 
 /// Decodes a body for a resource.
@@ -148,7 +148,7 @@ impl Undecodable {
                 version,
                 why,
             } => unreadable((&sent, &version), kind, &why),
-            Self::Form(why) => unreadable((kind.kind, kind.version), kind, &why),
+            Self::Form(error) => unreadable((kind.kind, kind.version), kind, &error.to_string()),
         }
     }
 
@@ -156,8 +156,9 @@ impl Undecodable {
     pub(crate) fn of_patch(self, shown: &str, style: Patch) -> Status {
         match self {
             Self::Version(status) => status,
-            Self::Form(why) if style == Patch::Strategic => bad_patch(shown, &unstructured(&why)),
-            Self::Form(why) | Self::Nothing(why, _) | Self::Identity { why, .. } => bad_patch(shown, &why),
+            Self::Form(error) if style == Patch::Strategic => bad_patch(shown, &error.unstructured()),
+            Self::Form(error) => bad_patch(shown, &error.to_string()),
+            Self::Nothing(why, _) | Self::Identity { why, .. } => bad_patch(shown, &why),
         }
     }
 
@@ -165,57 +166,10 @@ impl Undecodable {
     pub(crate) fn text(self) -> String {
         match self {
             Self::Version(status) => status.message,
-            Self::Form(why) | Self::Nothing(why, _) | Self::Identity { why, .. } => why,
+            Self::Form(error) => error.to_string(),
+            Self::Nothing(why, _) | Self::Identity { why, .. } => why,
         }
     }
-}
-
-/// The same mistake as the converter of strategic patches reports it: without the place.
-fn unstructured(why: &str) -> String {
-    let Some((found, rest)) = why
-        .strip_prefix("json: cannot unmarshal ")
-        .and_then(|rest| rest.split_once(" into "))
-    else {
-        return why.to_owned();
-    };
-    let place = rest
-        .strip_prefix("Go struct field ")
-        .and_then(|rest| rest.split_once(" of type "));
-    let owner = place.and_then(|(place, _)| Some((place.split('.').next()?, place.rsplit('.').next()?)));
-    if owner.is_some_and(|(owner, field)| Type::has_time(owner, field)) {
-        // Times read themselves.
-        return go::cannot_unmarshal(found, "value of type string");
-    }
-    let wanted = rest.rsplit_once("of type ").map_or(rest, |(_, wanted)| wanted);
-    let (found, number) = found.split_once(' ').unwrap_or((found, ""));
-    let found = match found {
-        "object" => "map",
-        "array" => "slice",
-        "number" if number.contains(['.', 'e', 'E']) => "float64",
-        "number" => "int64",
-        other => other,
-    };
-    if wanted.starts_with("[]") {
-        format!("cannot restore slice from {found}")
-    } else if wanted.starts_with("map[") || wanted == "v1.ResourceList" {
-        format!("cannot restore map from {found}")
-    } else if is_struct(wanted) {
-        format!("cannot restore struct from: {found}")
-    } else if (found == "int64" && (wanted == "string" || wanted.contains('.')))
-        || (found == "float64" && wanted.starts_with("int"))
-    {
-        // Go converts whole numbers to strings and others to whole ones, which JSON does not.
-        format!("cannot convert {found} to {wanted}")
-    } else {
-        let basic = if wanted.contains('.') { "string" } else { wanted };
-        format!("unrecognized type: {basic}")
-    }
-}
-
-/// Whether Go's type of this name is a struct: all that are not are strings by another name.
-fn is_struct(name: &str) -> bool {
-    name.rsplit_once('.')
-        .is_some_and(|(_, short)| Type::is_struct(short))
 }
 
 /// The refusal of a body that does not have the form of its own kind and version.

@@ -78,7 +78,7 @@ impl DeleteOptions {
         }
         let of = Type::find("v1", DELETE_OPTIONS);
         let of = of.ok_or_else(|| Status::internal("the type of deletion options is missing"))?;
-        conform(of, &mut body).map_err(Status::bad_request)?;
+        conform(of, &mut body).map_err(|error| Status::bad_request(error.to_string()))?;
         Ok(body)
     }
 

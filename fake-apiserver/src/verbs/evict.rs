@@ -29,7 +29,7 @@ pub(super) fn evict(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     };
     let mut eviction = body.value.clone();
     let of = Type::find("policy/v1", "Eviction").expect("evictions are in the table of messages");
-    conform(of, &mut eviction).map_err(|why| Undecodable::Form(why).of_body(call.target.kind))?;
+    conform(of, &mut eviction).map_err(|error| Undecodable::Form(error).of_body(call.target.kind))?;
     let named = metadata::text(&eviction, "name");
     if named != call.target.name() {
         return Err(Status::bad_request(

@@ -87,7 +87,7 @@ fn decode(txn: &mut Txn<'_>, validation: FieldValidation, mut document: Value) -
     let Some(of) = Type::find(VERSION, SCALE.kind) else {
         return Err(Status::internal("the type of scales is missing"));
     };
-    let unknown = conform(of, &mut document).map_err(|why| refuse(&why))?;
+    let unknown = conform(of, &mut document).map_err(|error| refuse(&error.to_string()))?;
     let flaws: Vec<String> = said(&unknown, "unknown").collect();
     match validation {
         FieldValidation::Ignore => {}

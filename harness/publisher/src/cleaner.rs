@@ -1,4 +1,4 @@
-//! The cleaner: removes the objects of distributed instances whose node does not run the driver any more (KEP-1472, "without central
+//! The cleaner: deletes the objects of distributed instances whose node does not run the driver any more (KEP-1472, "without central
 //! controller": neither garbage collection nor the instances of other nodes would). Needs no driver, and publishes nothing.
 //!
 //! An instance is known by the value of its managed-by label. It counts as absent from when that was first seen, also after a restart of
@@ -159,7 +159,7 @@ impl Cleaner {
                     failures += 1;
                     tracing::warn!(
                         error = brief(&error),
-                        "orphans could not be removed; it is tried again"
+                        "orphaned objects could not be deleted; it is tried again"
                     );
                     sleep_until(Instant::now() + pace.wait(failures)).await;
                     continue;
@@ -203,7 +203,7 @@ impl Cleaner {
     async fn remove(&self, instance: &str, objects: &[CSIStorageCapacity]) -> kube::Result<()> {
         tracing::info!(
             instance,
-            "its node does not run the driver any more: its objects are removed"
+            "its node does not run the driver any more: its objects are deleted"
         );
         for object in objects {
             if self.is_back(instance) {
@@ -270,7 +270,7 @@ impl Absences {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scripted::Scripted;
+    use crate::test_server::TestServer;
 
     const T: Duration = Duration::from_secs(30);
 
@@ -318,7 +318,7 @@ mod tests {
         assert_eq!(nodes.instances("d"), [of("n1")].into());
     }
 
-    fn cleaner(server: &Scripted) -> Cleaner {
+    fn cleaner(server: &TestServer) -> Cleaner {
         Cleaner {
             driver: "d".to_owned(),
             after: T,
@@ -338,23 +338,23 @@ mod tests {
 
     #[tokio::test]
     async fn an_object_that_is_gone_or_another_by_now_is_no_failure_and_a_refusal_is() {
-        let server = Scripted::default();
+        let server = TestServer::default();
         let cleaner = cleaner(&server);
         let types = serde_json::json!([{"name": "csistoragecapacities", "kind": "CSIStorageCapacity", "singularName": "", "namespaced": true, "verbs": []}]);
-        server.tell(serde_json::json!({"groupVersion": "storage.k8s.io/v1", "resources": types}));
+        server.answer_with(serde_json::json!({"groupVersion": "storage.k8s.io/v1", "resources": types}));
         server.refuse(404, "NotFound");
         server.refuse(409, "Conflict");
         server.refuse(403, "Forbidden");
         assert!(cleaner.delete(&object("a")).await.is_ok());
         assert!(cleaner.delete(&object("b")).await.is_ok());
         assert!(cleaner.delete(&object("c")).await.is_err());
-        let asked = server.asked();
-        assert_eq!(asked[1].1["preconditions"], serde_json::json!({"uid": "1"}));
+        let received = server.received();
+        assert_eq!(received[1].1["preconditions"], serde_json::json!({"uid": "1"}));
     }
 
     #[tokio::test]
-    async fn what_is_back_is_left_alone() {
-        let server = Scripted::default();
+    async fn the_objects_of_an_instance_that_is_back_are_left_alone() {
+        let server = TestServer::default();
         let cleaner = cleaner(&server);
         cleaner.nodes.lock().registered = absent(&["n1"]);
         let instance = ManagedBy::new("d", Some("n1")).instance;

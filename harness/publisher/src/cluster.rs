@@ -1,4 +1,4 @@
-//! What the API server told of the objects that provisioning needs. Plain data, always as new as the last message; decides nothing.
+//! The objects that provisioning needs, as the watches deliver them. Plain data, always as new as the last event; decides nothing.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -29,7 +29,7 @@ pub(crate) struct Cluster {
     pub(crate) topology: Topology,
 }
 
-/// Takes a change into one of the maps of [`Cluster`]. The version that it replaced; `None` also if the change was old news.
+/// Applies a change to one of the maps of [`Cluster`]. Returns the version that it replaced; `None` also if the change is older than the map.
 pub(crate) fn take<K: Resource>(
     map: &mut HashMap<String, Arc<K>>,
     change: &Change<K>,
@@ -66,7 +66,7 @@ pub(crate) fn registration(csi_node: &CSINode, driver: &str) -> Registration {
 }
 
 /// Whether `new` is a version from before `old`. Resource versions are numbers that grow (Kubernetes 1.35 promises it); where they are
-/// not, the newest message counts.
+/// not, the last event counts.
 pub(crate) fn is_older(new: &ObjectMeta, old: &ObjectMeta) -> bool {
     let version = |metadata: &ObjectMeta| metadata.resource_version.as_ref()?.parse::<u64>().ok();
     new.uid == old.uid && matches!((version(new), version(old)), (Some(new), Some(old)) if new < old)

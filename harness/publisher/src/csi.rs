@@ -1,4 +1,4 @@
-//! The driver behind its socket: what it can do, and the calls to it, each with a time limit. Knows no Kubernetes.
+//! The driver behind its socket: its capabilities, and the calls to it, each with a time limit. Knows no Kubernetes.
 
 use std::{
     collections::BTreeMap,
@@ -7,6 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use capacity_types::Segment;
 use csi_proto::v1::{
     ControllerGetCapabilitiesRequest, CreateVolumeRequest, DeleteVolumeRequest, GetCapacityRequest,
     GetCapacityResponse, GetPluginCapabilitiesRequest, GetPluginInfoRequest, NodeGetInfoRequest,
@@ -19,18 +20,18 @@ use tonic::{
     transport::{Channel, Endpoint},
 };
 
-use crate::{Options, metrics::Metrics, queue::Pace, status::code_text, topology::Segment};
+use crate::{Options, metrics::Metrics, queue::Pace, status::code_text};
 
-/// A driver whose name and abilities are known. The connection is made again whenever it is lost.
+/// A driver whose name and capabilities are known. A lost connection is made again.
 pub(crate) struct Driver {
-    line: Line,
+    connection: Connection,
     pub(crate) name: Arc<str>,
-    pub(crate) abilities: Abilities,
+    pub(crate) capabilities: Capabilities,
 }
 
-/// The way to the driver.
+/// The connection to the driver.
 #[derive(Clone)]
-struct Line {
+struct Connection {
     channel: Channel,
     timeout: Duration,
     metrics: Arc<Metrics>,
@@ -38,9 +39,9 @@ struct Line {
     name: Arc<str>,
 }
 
-/// What the driver advertises, as far as it matters here.
+/// What the driver advertises, as far as the publisher uses it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Abilities {
+pub(crate) struct Capabilities {
     /// `CONTROLLER_SERVICE`.
     pub(crate) controller: bool,
     /// `VOLUME_ACCESSIBILITY_CONSTRAINTS`.
@@ -63,13 +64,13 @@ pub(crate) struct Abilities {
 pub struct DriverError {
     /// The gRPC code.
     pub code: Code,
-    /// What the driver, or the way to it, said.
+    /// The message of the driver, or of the connection to it.
     pub message: String,
-    /// Whether nobody knows what the driver did (CSI: the call must be repeated until it is known).
+    /// Whether it is unknown what the driver did (CSI: the call must be repeated until that is known).
     pub undecided: bool,
 }
 
-/// Codes after which the driver may still be at it.
+/// Codes after which the driver may still be working on the call.
 const UNDECIDED: [Code; 4] = [
     Code::Cancelled,
     Code::DeadlineExceeded,
@@ -78,51 +79,51 @@ const UNDECIDED: [Code; 4] = [
 ];
 
 impl Driver {
-    /// Waits until the driver is ready, and asks what it is.
+    /// Waits until the driver is ready, and reads its name and capabilities.
     ///
-    /// A driver that is not there yet is waited for. Fails if it answers anything else than success.
+    /// Waits for a driver that does not listen yet. Fails if the driver answers with an error.
     pub(crate) async fn connect(options: &Options, metrics: &Arc<Metrics>) -> Result<Driver, DriverError> {
-        let mut line = Line {
+        let mut connection = Connection {
             channel: channel(&options.csi_address)?,
             timeout: options.timeout,
             metrics: Arc::clone(metrics),
             name: "".into(),
         };
-        line.until_ready(options.pace()).await?;
-        let name = line.plugin_name().await?;
-        line.name = Arc::clone(&name);
-        let services = line.services().await?;
+        connection.until_ready(options.pace()).await?;
+        let name = connection.plugin_name().await?;
+        connection.name = Arc::clone(&name);
+        let services = connection.services().await?;
         let has = |service| services.contains(&service);
-        let mut abilities = Abilities {
+        let mut capabilities = Capabilities {
             controller: has(service::Type::ControllerService),
             topology: has(service::Type::VolumeAccessibilityConstraints) && options.feature_gates.topology,
-            ..Abilities::default()
+            ..Capabilities::default()
         };
-        if abilities.controller {
-            abilities.add_calls(&line.controller_calls().await?);
+        if capabilities.controller {
+            capabilities.add_calls(&connection.controller_calls().await?);
         }
         Ok(Driver {
-            line,
+            connection,
             name,
-            abilities,
+            capabilities,
         })
     }
 
-    /// The segment of the node that the driver runs on; empty if it tells none.
+    /// The segment of the node that the driver runs on; empty if NodeGetInfo has none.
     pub(crate) async fn node_segment(&self) -> Result<Segment, DriverError> {
-        let mut node = NodeClient::new(self.line.channel.clone());
+        let mut node = NodeClient::new(self.connection.channel.clone());
         let call = node.node_get_info(NodeGetInfoRequest {});
-        let info = self.line.limited("/csi.v1.Node/NodeGetInfo", call).await?;
+        let info = self.connection.limited("/csi.v1.Node/NodeGetInfo", call).await?;
         Ok(info.accessible_topology.unwrap_or_default().segments)
     }
 
-    /// The room for volumes with these parameters in a segment. A driver without topology is asked without one, as CSI demands.
+    /// The capacity for volumes with these parameters in a segment. The request to a driver without topology has no segment, as CSI demands.
     pub(crate) async fn get_capacity(
         &self,
         segment: &Segment,
         parameters: BTreeMap<String, String>,
     ) -> Result<GetCapacityResponse, DriverError> {
-        let topology = self.abilities.topology && !segment.is_empty();
+        let topology = self.capabilities.topology && !segment.is_empty();
         let request = GetCapacityRequest {
             volume_capabilities: Vec::new(),
             parameters,
@@ -132,14 +133,19 @@ impl Driver {
         };
         let mut controller = self.controller();
         let call = controller.get_capacity(request);
-        self.line.limited("/csi.v1.Controller/GetCapacity", call).await
+        self.connection
+            .limited("/csi.v1.Controller/GetCapacity", call)
+            .await
     }
 
     /// Creates a volume.
     pub(crate) async fn create_volume(&self, request: CreateVolumeRequest) -> Result<Volume, DriverError> {
         let mut controller = self.controller();
         let call = controller.create_volume(request);
-        let answer = self.line.limited("/csi.v1.Controller/CreateVolume", call).await?;
+        let answer = self
+            .connection
+            .limited("/csi.v1.Controller/CreateVolume", call)
+            .await?;
         answer
             .volume
             .ok_or_else(|| DriverError::new(Code::Internal, "the driver answered no volume; fix the driver"))
@@ -157,18 +163,18 @@ impl Driver {
         };
         let mut controller = self.controller();
         let call = controller.delete_volume(request);
-        self.line
+        self.connection
             .limited("/csi.v1.Controller/DeleteVolume", call)
             .await
             .map(|_| ())
     }
 
     fn controller(&self) -> ControllerClient<Channel> {
-        ControllerClient::new(self.line.channel.clone())
+        ControllerClient::new(self.connection.channel.clone())
     }
 }
 
-impl Line {
+impl Connection {
     async fn until_ready(&self, pace: Pace) -> Result<(), DriverError> {
         let mut identity = IdentityClient::new(self.channel.clone());
         for failures in 1.. {
@@ -216,7 +222,7 @@ impl Line {
             .collect())
     }
 
-    /// Waits for the answer of a call, but not for ever, and counts it.
+    /// Waits for the answer of a call up to the time limit, and counts the call.
     async fn limited<M>(
         &self,
         method: &'static str,
@@ -236,7 +242,7 @@ impl Line {
     }
 }
 
-impl Abilities {
+impl Capabilities {
     fn add_calls(&mut self, calls: &[rpc::Type]) {
         self.volumes = calls.contains(&rpc::Type::CreateDeleteVolume);
         self.capacity = calls.contains(&rpc::Type::GetCapacity);
@@ -247,7 +253,7 @@ impl Abilities {
 }
 
 impl DriverError {
-    /// An answer that makes no sense, or a failure on the way.
+    /// A nonsensical answer, or a failure of the connection.
     pub(crate) fn new(code: Code, message: impl Into<String>) -> DriverError {
         DriverError {
             code,
@@ -259,9 +265,9 @@ impl DriverError {
 
 impl From<Status> for DriverError {
     fn from(status: Status) -> DriverError {
-        // A status with a cause was made here, on the way: the driver never sent it.
-        let on_the_way = std::error::Error::source(&status).is_some();
-        let undecided = on_the_way || UNDECIDED.contains(&status.code());
+        // A status with a cause was made by the connection: the driver never sent it.
+        let is_of_connection = std::error::Error::source(&status).is_some();
+        let undecided = is_of_connection || UNDECIDED.contains(&status.code());
         DriverError {
             code: status.code(),
             message: status.message().to_owned(),
@@ -270,7 +276,7 @@ impl From<Status> for DriverError {
     }
 }
 
-/// The way to a socket, which need not be there yet.
+/// A channel to a socket, which need not exist yet.
 fn channel(socket: &Path) -> Result<Channel, DriverError> {
     let path = socket
         .to_str()

@@ -45,7 +45,7 @@ pub(crate) struct Recorder {
     written: Mutex<HashMap<Repeated, Written>>,
 }
 
-/// What makes two events the same.
+/// Two events are the same if they agree in this.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Repeated {
     uid: Option<String>,
@@ -157,7 +157,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::scripted::Scripted;
+    use crate::test_server::TestServer;
 
     fn claim() -> PersistentVolumeClaim {
         let mut claim = PersistentVolumeClaim::default();
@@ -167,18 +167,18 @@ mod tests {
         claim
     }
 
-    async fn record(recorder: &Recorder, server: &Scripted) -> Vec<(String, Value)> {
+    async fn record(recorder: &Recorder, server: &TestServer) -> Vec<(String, Value)> {
         recorder
             .record(&claim(), Reason::ProvisioningFailed, "too full")
             .await;
-        server.asked()
+        server.received()
     }
 
     #[tokio::test]
     async fn an_event_says_what_happened_to_what_and_repeats_count_it_up() {
-        let server = Scripted::default();
+        let server = TestServer::default();
         let recorder = Recorder::new(server.client(), "disk.example.com", "n1");
-        (0..3).for_each(|_| server.take());
+        (0..3).for_each(|_| server.echo());
         let (request, event) = record(&recorder, &server).await.remove(0);
         assert_eq!(request, "POST /api/v1/namespaces/shop/events");
         assert_eq!(event["metadata"]["namespace"], "shop");
@@ -201,12 +201,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_event_that_ran_out_is_written_anew_and_another_refusal_is_only_told() {
-        let server = Scripted::default();
+    async fn an_event_that_ran_out_is_written_anew_and_another_refusal_is_only_logged() {
+        let server = TestServer::default();
         let recorder = Recorder::new(server.client(), "d", "p");
-        server.take();
+        server.echo();
         server.refuse(404, "NotFound");
-        server.take();
+        server.echo();
         server.refuse(403, "Forbidden");
         record(&recorder, &server).await;
         let again = record(&recorder, &server).await;
@@ -217,15 +217,15 @@ mod tests {
 
     #[tokio::test]
     async fn an_object_without_a_namespace_has_its_events_in_the_default_one() {
-        let server = Scripted::default();
+        let server = TestServer::default();
         let recorder = Recorder::new(server.client(), "d", "p");
-        server.take();
+        server.echo();
         let mut volume = PersistentVolume::default();
         volume.metadata.name = Some("pv".to_owned());
         recorder
             .record(&volume, Reason::ProvisioningSucceeded, "here it is")
             .await;
-        let (request, event) = server.asked().remove(0);
+        let (request, event) = server.received().remove(0);
         assert_eq!(request, "POST /api/v1/namespaces/default/events");
         assert_eq!(
             (&event["metadata"]["namespace"], &event["type"]),

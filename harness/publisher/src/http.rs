@@ -43,7 +43,7 @@ const CONNECTION_TIMEOUT: Duration = Duration::from_secs(120);
 /// So long after its Lease ran out, a leader that still runs is unhealthy.
 const LEASE_GRACE: Duration = Duration::from_secs(20);
 
-/// What those who ask about the health are told.
+/// The state that the health endpoints report.
 #[derive(Default)]
 pub(crate) struct Health {
     ready: AtomicBool,

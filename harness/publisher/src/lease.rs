@@ -1,4 +1,4 @@
-//! Leader election by Lease (coordination.k8s.io/v1), as client-go does it: whoever holds the Lease works, and renews it; others take it
+//! Leader election by Lease (coordination.k8s.io/v1), as client-go does it: the holder of the Lease works, and renews it; others take it
 //! when it was not renewed for its duration, counted by their own clock from the last change that they saw. Knows no work.
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
@@ -87,7 +87,7 @@ impl Election {
             "waiting for the lease"
         );
         while !self.attempt().await {
-            // Another instance works, and this one would at once: that is all that can be asked of it.
+            // A candidate is ready: it would begin to work at once.
             self.health.set_ready();
             let period = self.options.retry_period;
             sleep(period.mul_f64(1.0 + JITTER * rand::random::<f64>())).await;
@@ -118,7 +118,7 @@ impl Election {
         }
     }
 
-    /// Gives the Lease back, so that others need not wait until it runs out.
+    /// Gives the Lease back, so that others need not wait until it expires.
     pub(crate) async fn release(&self) {
         if !self.is_ours() {
             return;
@@ -194,7 +194,7 @@ impl Election {
         Ok(true)
     }
 
-    /// Whether nobody else holds the Lease, as far as can be seen from here.
+    /// Whether no other instance holds the Lease, by this clock.
     fn may_take(&self, spec: &LeaseSpec, now: Instant) -> bool {
         let changed_at = self.see(spec, now);
         let holder = spec.holder_identity.as_deref().unwrap_or_default();
@@ -203,7 +203,7 @@ impl Election {
         holder.is_empty() || holder == self.identity || now >= changed_at + duration
     }
 
-    /// Notes the present state; when it was first seen.
+    /// Notes the present state, and returns when it was first seen.
     fn see(&self, spec: &LeaseSpec, now: Instant) -> Instant {
         let mut seen = self.seen.lock();
         match &*seen {
@@ -269,12 +269,12 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::scripted::Scripted;
+    use crate::test_server::TestServer;
 
     const GET: &str = "GET /apis/coordination.k8s.io/v1/namespaces/default/leases/disk-example-com";
     const PUT: &str = "PUT /apis/coordination.k8s.io/v1/namespaces/default/leases/disk-example-com";
 
-    fn election(server: &Scripted) -> Election {
+    fn election(server: &TestServer) -> Election {
         let mut options = Options::default();
         options.election.labels.0 = [("app".to_owned(), "publisher".to_owned())].into();
         let (metrics, health) = (Metrics::new(), Arc::default());
@@ -295,13 +295,13 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_lease_that_is_not_there_is_made() {
-        let server = Scripted::default();
+        let server = TestServer::default();
         let election = election(&server);
         server.refuse(404, "NotFound");
-        server.take();
+        server.echo();
         assert!(election.attempt().await && election.is_ours());
-        let asked = server.asked();
-        let lease = &asked[1].1;
+        let received = server.received();
+        let lease = &received[1].1;
         assert_eq!(lease["metadata"]["name"], "disk-example-com");
         assert_eq!(lease["metadata"]["labels"], json!({"app": "publisher"}));
         let spec = &lease["spec"];
@@ -316,7 +316,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_lease_without_labels_says_nothing_of_labels() {
-        let server = Scripted::default();
+        let server = TestServer::default();
         let mut election = election(&server);
         election.options.labels.0.clear();
         assert_eq!(election.lease(None).metadata.labels, None);
@@ -324,24 +324,24 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_lease_of_another_is_taken_when_it_was_not_renewed_for_its_time() {
-        let server = Scripted::default();
+        let server = TestServer::default();
         let election = election(&server);
-        server.tell(held("another", 3));
+        server.answer_with(held("another", 3));
         assert!(
             !election.attempt().await,
             "it was seen for the first time, whatever its clock says"
         );
         tokio::time::advance(Duration::from_secs(14)).await;
-        server.tell(held("another", 3));
+        server.answer_with(held("another", 3));
         assert!(!election.attempt().await && alive(&election).is_none());
         assert_eq!(server.requests(), [GET, GET]);
         tokio::time::advance(Duration::from_secs(1)).await;
-        server.tell(held("another", 3));
-        server.take();
+        server.answer_with(held("another", 3));
+        server.echo();
         assert!(election.attempt().await);
-        let asked = server.asked();
-        assert_eq!((asked[0].0.as_str(), asked[1].0.as_str()), (GET, PUT));
-        let spec = &asked[1].1["spec"];
+        let received = server.received();
+        assert_eq!((received[0].0.as_str(), received[1].0.as_str()), (GET, PUT));
+        let spec = &received[1].1["spec"];
         assert_eq!(
             (&spec["holderIdentity"], &spec["leaseTransitions"]),
             (&json!(election.identity), &json!(4))
@@ -351,28 +351,28 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_change_of_the_lease_begins_its_time_anew_and_one_given_back_is_free() {
-        let server = Scripted::default();
+        let server = TestServer::default();
         let election = election(&server);
         for transitions in [1, 2] {
-            server.tell(held("another", transitions));
+            server.answer_with(held("another", transitions));
             assert!(!election.attempt().await);
             tokio::time::advance(Duration::from_secs(10)).await;
         }
-        server.tell(held("another", 2));
+        server.answer_with(held("another", 2));
         assert!(!election.attempt().await);
-        server.tell(held("", 2));
-        server.take();
+        server.answer_with(held("", 2));
+        server.echo();
         assert!(election.attempt().await);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_ours_is_renewed_and_stays_acquired() {
-        let server = Scripted::default();
+    async fn the_own_lease_is_renewed_and_stays_acquired() {
+        let server = TestServer::default();
         let election = election(&server);
-        server.tell(held(&election.identity, 3));
-        server.take();
+        server.answer_with(held(&election.identity, 3));
+        server.echo();
         assert!(election.attempt().await);
-        let spec = &server.asked()[1].1["spec"];
+        let spec = &server.received()[1].1["spec"];
         assert_eq!(
             (&spec["leaseTransitions"], &spec["acquireTime"]),
             (&json!(3), &json!("2024-01-01T00:00:00.000000Z"))
@@ -380,7 +380,7 @@ mod tests {
         assert_ne!(spec["renewTime"], "2024-01-01T00:00:00.000000Z");
     }
 
-    /// So long the leader goes on when, after one renewal, it gets these answers.
+    /// How long the leader goes on with the prepared answers.
     async fn leads_for(election: &Election) -> Duration {
         let began = Instant::now();
         election.lost().await;
@@ -389,11 +389,11 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_leader_that_cannot_renew_ends_at_its_deadline_and_not_before() {
-        let server = Scripted::default();
+        let server = TestServer::default();
         let election = election(&server);
         for _ in 0..2 {
-            server.tell(held(&election.identity, 0));
-            server.take();
+            server.answer_with(held(&election.identity, 0));
+            server.echo();
         }
         assert!(election.attempt().await);
         (0..3).for_each(|_| server.refuse(500, "InternalError"));
@@ -408,29 +408,29 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_leader_that_sees_another_ends_at_once() {
-        let server = Scripted::default();
+        let server = TestServer::default();
         let election = election(&server);
-        server.tell(held("another", 1));
+        server.answer_with(held("another", 1));
         assert_eq!(leads_for(&election).await, Duration::ZERO);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn only_what_is_ours_is_given_back() {
-        let server = Scripted::default();
+    async fn only_the_own_lease_is_given_back() {
+        let server = TestServer::default();
         let election = election(&server);
         election.release().await;
         assert_eq!(server.requests(), Vec::<String>::new(), "nothing was ever held");
-        server.tell(held(&election.identity, 0));
-        server.take();
+        server.answer_with(held(&election.identity, 0));
+        server.echo();
         assert!(election.attempt().await);
-        server.asked();
-        server.tell(held("another", 1));
+        server.received();
+        server.answer_with(held("another", 1));
         election.release().await;
         assert_eq!(server.requests(), [GET], "another has it by now");
-        server.tell(held(&election.identity, 0));
-        server.take();
+        server.answer_with(held(&election.identity, 0));
+        server.echo();
         election.release().await;
-        let spec = &server.asked()[1].1["spec"];
+        let spec = &server.received()[1].1["spec"];
         assert_eq!(
             (&spec["holderIdentity"], &spec["leaseDurationSeconds"]),
             (&json!(""), &json!(1))
@@ -438,12 +438,12 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn whoever_waits_is_ready_and_leads_once_it_has_won() {
-        let server = Scripted::default();
+    async fn a_candidate_is_ready_and_leads_once_it_has_won() {
+        let server = TestServer::default();
         let election = election(&server);
-        server.tell(held("another", 1));
-        server.tell(held("", 1));
-        server.take();
+        server.answer_with(held("another", 1));
+        server.answer_with(held("", 1));
+        server.echo();
         let began = Instant::now();
         election.won().await;
         let waited = began.elapsed().as_secs_f64();

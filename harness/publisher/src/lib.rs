@@ -1,17 +1,17 @@
 //! Reference publisher of CSIStorageCapacity objects (KEP-1472) and volume provisioner: what external-provisioner is upstream, in small.
 //!
 //! It gets an API server and the socket of a CSI driver, and nothing else: [`run`] is the whole of it, in process or in the program. As the
-//! cleaner of what distributed instances left behind, it does not even get a socket.
+//! cleaner of the objects that distributed instances left behind, it needs no socket.
 //!
 //! ```text
-//! options    what can be chosen              run        puts everything together
+//! options    flags and settings              run        puts everything together
 //! watch      follows the objects of a kind
 //! capacity/  publishing                      provision/ claims to volumes and back
-//! topology   segments of the cluster         cluster    other objects that were told of
+//! topology   segments of the cluster         cluster    other objects, as the watches deliver them
 //! csi        the driver                      owner      who owns published objects
-//! queue      work and waiting                throttle   requests per second
+//! queue      work and waiting                rate_limiter   requests per second
 //! cleaner    objects of vanished nodes       lease      leader election
-//! metrics    what is counted                 http       where it is served, and health
+//! metrics    what is counted                 http       serves metrics and health
 //! quantity, status, events: small matters
 //! ```
 //!
@@ -30,11 +30,11 @@ mod owner;
 mod provision;
 mod quantity;
 mod queue;
+mod rate_limiter;
 mod run;
-#[cfg(test)]
-mod scripted;
 mod status;
-mod throttle;
+#[cfg(test)]
+mod test_server;
 mod topology;
 mod watch;
 
@@ -42,8 +42,8 @@ pub use csi::DriverError;
 pub use lease::LostLease;
 pub use options::{
     CleanerOptions, FeatureGates, HttpOptions, LeaderElectionOptions, OnCapacityError, Options, OptionsError,
-    Profile, RecognizeBy, without_idle_flags,
+    Profile, RecognizeBy, without_ignored_flags,
 };
 pub use owner::OwnerError;
+pub use rate_limiter::rate_limited_client;
 pub use run::{Clients, Error, run, run_with};
-pub use throttle::throttled_client;

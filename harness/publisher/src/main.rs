@@ -1,4 +1,4 @@
-//! The program: flags and environment in, clients for the API server, and [`capacity_publisher::run_with`] until it is told to stop.
+//! The program: flags and environment in, clients for the API server, and [`capacity_publisher::run_with`] until a signal.
 
 use std::{
     error::Error,
@@ -7,7 +7,7 @@ use std::{
     process::ExitCode,
 };
 
-use capacity_publisher::{Clients, throttled_client, without_idle_flags};
+use capacity_publisher::{Clients, rate_limited_client, without_ignored_flags};
 use clap::Parser;
 use hyper::Uri;
 use kube::{
@@ -21,7 +21,7 @@ use tracing_subscriber::EnvFilter;
 #[derive(Parser)]
 #[command(version, args_override_self = true)]
 struct Arguments {
-    /// How to reach the API server; in a pod it is found without.
+    /// How to reach the API server; not needed in a pod.
     #[arg(long, value_name = "FILE", env = "KUBECONFIG")]
     kubeconfig: Option<PathBuf>,
 
@@ -29,7 +29,7 @@ struct Arguments {
     #[arg(long, value_name = "URL")]
     master: Option<Uri>,
 
-    /// Requests per second, watches and publishing excepted; 0 is no limit.
+    /// Requests per second, without watches and publishing; 0 is no limit.
     #[arg(long, value_name = "RATE", default_value_t = 5.0)]
     kube_api_qps: f64,
 
@@ -45,10 +45,10 @@ struct Arguments {
     options: capacity_publisher::Options,
 }
 
-// Almost everything is waiting for others: a second thread would only cost wake-ups.
+// Almost all the time is spent waiting: a second thread would only cost wake-ups.
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
-    let (arguments, idle) = without_idle_flags(std::env::args_os());
+    let (arguments, ignored) = without_ignored_flags(std::env::args_os());
     let arguments = Arguments::parse_from(arguments);
     let filter = EnvFilter::try_from_default_env();
     tracing_subscriber::fmt()
@@ -56,7 +56,7 @@ async fn main() -> ExitCode {
         .with_ansi(stderr().is_terminal())
         .with_writer(stderr)
         .init();
-    idle.iter().for_each(|sentence| tracing::warn!("{sentence}"));
+    ignored.iter().for_each(|sentence| tracing::warn!("{sentence}"));
     match start(arguments).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -78,7 +78,7 @@ fn level(verbosity: u8) -> &'static str {
 
 async fn start(arguments: Arguments) -> Result<(), Box<dyn Error>> {
     let config = config(arguments.kubeconfig, arguments.master).await?;
-    let main = throttled_client(config.clone(), arguments.kube_api_qps, arguments.kube_api_burst)?;
+    let main = rate_limited_client(config.clone(), arguments.kube_api_qps, arguments.kube_api_burst)?;
     // Publishing has a limit of its own, among the options.
     let publishing = kube::Client::try_from(config)?;
     let mut terminated = signal(SignalKind::terminate())?;
@@ -103,7 +103,7 @@ async fn config(kubeconfig: Option<PathBuf>, master: Option<Uri>) -> Result<Conf
     if let Some(url) = master {
         config.cluster_url = url;
     }
-    // Every key waits by itself after a failure; waiting twice would only hide the failures from the log.
+    // Every key waits after a failure; a second wait in the client would only hide failures from the log.
     config.default_retry = false;
     Ok(config)
 }

@@ -1,5 +1,5 @@
-//! What the publisher counts about itself, under the names and labels of external-provisioner. Knows when, not why, things are counted;
-//! what can only be told at the moment of reading is filled in by those who know it.
+//! The metrics of the publisher, under the names and labels of external-provisioner. Knows when, not why, things are counted; metrics that
+//! change without an event are set by their owners before each reading.
 
 use std::{sync::Arc, time::Duration};
 
@@ -20,7 +20,7 @@ pub(crate) type Seconds = Gauge<f64, std::sync::atomic::AtomicU64>;
 /// A histogram by labels.
 type Timed<L> = Family<L, Histogram, fn() -> Histogram>;
 
-/// The driver's name in calls that ask for it.
+/// The driver's name in the metrics of the calls before it is known.
 const UNKNOWN_DRIVER: &str = "unknown-driver";
 
 /// Seconds; the buckets of csi-lib-utils.
@@ -211,7 +211,7 @@ impl Objects {
         }
         registry.register(
             "csistoragecapacities_age_seconds",
-            "Time since the driver last told the figures of a CSIStorageCapacity object, or since the object was found if it never did",
+            "Time since the driver last answered with the values of a CSIStorageCapacity object, or since the object was found if it never did",
             objects.age.clone(),
         );
         objects
@@ -248,12 +248,12 @@ impl Queues {
         );
         registry.register(
             "workqueue_unfinished_work_seconds",
-            "Time that all present workers have been at it",
+            "Time that all present workers have spent so far",
             queues.unfinished.clone(),
         );
         registry.register(
             "workqueue_longest_running_processor_seconds",
-            "Time that the slowest present worker has been at it",
+            "Time that the slowest present worker has spent so far",
             queues.longest.clone(),
         );
         queues

@@ -1,5 +1,5 @@
-//! Work to do, one entry for each key whatever asks for it: a key is never worked on twice at once, and one that fails waits
-//! exponentially longer each time. Does not know what the work is.
+//! A work queue with one entry for each key: a key is never worked on twice at once, and one that fails waits exponentially longer each
+//! time. Does not know what the work is.
 
 use std::{
     collections::{BTreeSet, HashMap, VecDeque},
@@ -30,7 +30,7 @@ impl Pace {
     }
 }
 
-/// The queue. Whoever takes a key from it tells with [`Queue::done`], [`Queue::failed`] or [`Queue::postpone`] how it went.
+/// The queue. The worker that takes a key ends its work with [`Queue::done`], [`Queue::failed`] or [`Queue::postpone`].
 pub(crate) struct Queue<K> {
     pace: Pace,
     inner: Mutex<Inner<K>>,
@@ -55,7 +55,7 @@ struct Entry {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Place {
     Ready,
-    /// Someone works on it; `again` if it was asked for meanwhile.
+    /// A worker has it; `again` if it was added meanwhile.
     Taken {
         again: bool,
     },
@@ -79,7 +79,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         }
     }
 
-    /// Asks for work because something about the key changed: at once, even if it waits after a failure.
+    /// Adds a key because something about it changed: it is ready at once, even if it waits after a failure.
     pub(crate) fn add(&self, key: K) {
         let mut inner = self.inner.lock();
         let waiting = match inner.entries.get_mut(&key) {
@@ -107,7 +107,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         self.changed.notify_one();
     }
 
-    /// Asks for routine work: at once, but a key that waits after a failure goes on waiting.
+    /// Adds a key for routine work: it is ready at once, but a key that waits after a failure goes on waiting.
     pub(crate) fn add_unless_waiting(&self, key: K) {
         let waits = matches!(
             self.inner.lock().entries.get(&key),
@@ -121,7 +121,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         }
     }
 
-    /// Asks for work at a later time, unless the key is there already: then it has its turn before.
+    /// Adds a key that becomes ready at a later time. A key that is in the queue already stays as it is.
     pub(crate) fn add_at(&self, key: K, at: Instant) {
         let mut inner = self.inner.lock();
         if inner.entries.contains_key(&key) {
@@ -138,7 +138,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         self.changed.notify_one();
     }
 
-    /// Takes back what was asked for at a later time.
+    /// Removes a key that was added for a later time.
     pub(crate) fn cancel(&self, key: &K) {
         let mut inner = self.inner.lock();
         if let Some(Entry {
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_key_is_there_once_whoever_asks() {
+    async fn a_key_is_in_the_queue_once() {
         let queue = queue();
         queue.add("a");
         queue.add("b");
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn asked_for_while_worked_on_means_once_more_afterwards() {
+    async fn a_key_added_while_worked_on_is_ready_once_more_afterwards() {
         let queue = queue();
         queue.add("a");
         assert_eq!(ready_now(&queue), Some("a"));
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_meter_tells_what_waits_and_what_is_worked_on() {
+    async fn the_meter_counts_what_waits_and_what_is_worked_on() {
         let metrics = crate::metrics::Metrics::new();
         let pace = Pace {
             start: Duration::from_secs(1),

@@ -1,4 +1,4 @@
-//! Puts everything together: asks the driver, finds the owner, starts the watches, and lets the work begin when all have listed.
+//! Puts everything together: reads the driver's capabilities, finds the owner, starts the watches, and begins to work when all have listed.
 //! Holds no policy.
 
 use std::{convert::Infallible, sync::Arc};
@@ -37,7 +37,7 @@ pub enum Error {
     /// Options contradict each other.
     #[error(transparent)]
     Options(#[from] OptionsError),
-    /// The driver does not tell what it is.
+    /// The driver does not report its name or capabilities.
     #[error("the driver cannot be used: {0}; fix the driver or --csi-address")]
     Driver(#[from] DriverError),
     /// The owner of the objects cannot be found.
@@ -46,7 +46,7 @@ pub enum Error {
     /// Another instance may lead now.
     #[error(transparent)]
     Lease(#[from] LostLease),
-    /// The address for metrics and health is not to be had.
+    /// The address for metrics and health cannot be bound.
     #[error("cannot listen for metrics and health: {0}; choose another --http-endpoint")]
     Listen(#[from] std::io::Error),
 }
@@ -54,8 +54,8 @@ pub enum Error {
 /// Publishes and provisions, or cleans, until `shutdown` resolves.
 ///
 /// Fails at the start for a reason that waiting does not cure: contradicting options, a driver that answers nonsense, an owner that
-/// cannot be found, an address that is taken. A driver or an API server that is not there (any more) is waited for. Fails later only if
-/// there is an election and the Lease is lost.
+/// cannot be found, an address that is taken. Waits for a driver or an API server that cannot be reached. Fails later only if there is an
+/// election and the Lease is lost.
 pub async fn run(
     options: Options,
     client: Client,
@@ -65,7 +65,7 @@ pub async fn run(
     run_with(options, Clients { main, publishing }, shutdown).await
 }
 
-/// The ways to the API server. They may have different limits.
+/// The clients for the API server. They may have different rate limits.
 #[derive(Clone)]
 pub struct Clients {
     /// For everything but the published objects.
@@ -97,7 +97,7 @@ pub async fn run_with(
         election: Mutex::default(),
     };
     let ended = tokio::select! {
-        // Whoever is told to stop does nothing more, whatever else has happened.
+        // After the shutdown nothing more is done, whatever else has happened.
         biased;
         () = shutdown => Ok(()),
         never = Box::pin(start.serve()) => never.map(|never| match never {}),
@@ -111,14 +111,14 @@ pub async fn run_with(
     ended
 }
 
-/// What is there before the driver is known.
+/// Everything that does not need the driver.
 struct Start {
     options: Options,
     client: Client,
     publishing: Client,
     metrics: Arc<Metrics>,
     health: Arc<Health>,
-    /// Kept here for when the work ended.
+    /// Kept for the release of the Lease after the work.
     election: Mutex<Option<Arc<Election>>>,
 }
 
@@ -134,7 +134,7 @@ impl Start {
             return while_leading(election.as_deref(), work).await;
         }
         let driver = Arc::new(Driver::connect(&self.options, &self.metrics).await?);
-        tracing::info!(driver = &*driver.name, abilities = ?driver.abilities, "driver found");
+        tracing::info!(driver = &*driver.name, capabilities = ?driver.capabilities, "driver found");
         let publisher = self.publisher(&driver).await?;
         let election = self.election(&driver.name);
         while_leading(election.as_deref(), self.work(driver, publisher)).await
@@ -155,7 +155,7 @@ impl Start {
         let Some(namespace) = options.namespace.as_deref().filter(|_| options.enable_capacity) else {
             return Ok(None);
         };
-        if !driver.abilities.capacity {
+        if !driver.capabilities.capacity {
             tracing::error!(
                 driver = &*driver.name,
                 "the driver does not advertise GET_CAPACITY: nothing is published"
@@ -179,7 +179,7 @@ impl Start {
         )))
     }
 
-    /// Works without end.
+    /// Runs all watches and workers without end.
     async fn work(
         &self,
         driver: Arc<Driver>,
@@ -191,7 +191,7 @@ impl Start {
             let topology = Topology::fixed(node, driver.node_segment().await?);
             let added = topology.segments().next().cloned();
             cluster.lock().topology = topology;
-            tell_segments(publisher.as_deref(), topology::Change { added, removed: None });
+            deliver_segments(publisher.as_deref(), topology::Change { added, removed: None });
         }
         let provisioner = Provisioner::new(
             options.clone(),
@@ -202,7 +202,7 @@ impl Start {
             &self.metrics,
         );
         let watches_nodes =
-            options.own_node().is_none() && (driver.abilities.topology || publisher.is_some());
+            options.own_node().is_none() && (driver.capabilities.topology || publisher.is_some());
         let parts = Parts {
             driver,
             cluster,
@@ -225,7 +225,7 @@ impl Start {
     }
 }
 
-/// What the watches tell, and whom.
+/// The watches, and what they deliver to.
 struct Parts {
     driver: Arc<Driver>,
     cluster: Arc<Mutex<Cluster>>,
@@ -235,13 +235,13 @@ struct Parts {
     gate: Gate,
     /// Opens when the published objects were listed: volumes are provisioned even where the server does not have their type.
     published: Gate,
-    /// Nodes whose driver unregistered, until it counts.
+    /// Nodes whose driver unregistered, until the grace period ends.
     departures: Queue<String>,
     health: Arc<Health>,
     options: Options,
 }
 
-fn tell_segments(publisher: Option<&Publisher>, change: topology::Change) {
+fn deliver_segments(publisher: Option<&Publisher>, change: topology::Change) {
     if let Some(publisher) = publisher {
         publisher.segments_changed(change);
     }
@@ -321,7 +321,7 @@ impl Parts {
             self.gate.opened().await;
             tracing::info!(
                 driver = &*self.driver.name,
-                "everything was listed, the work begins"
+                "all objects are listed, the work begins"
             );
             self.health.set_ready();
             self.provisioner.work_on_claims().await;
@@ -366,7 +366,7 @@ impl Parts {
         let departs =
             registration == Registration::NotListed && self.cluster.lock().topology.is_registered(&name);
         if departs && !grace.is_zero() {
-            // A driver that restarts unregisters and comes back; its objects are of use meanwhile, and would only be made anew.
+            // A driver that restarts unregisters and registers again; its objects stay useful, and would only be created anew.
             return self.departures.add_at(name, Instant::now() + grace);
         }
         self.departures.cancel(&name);
@@ -379,6 +379,6 @@ impl Parts {
     }
 
     fn segments_changed(&self, change: topology::Change) {
-        tell_segments(self.publisher.as_deref(), change);
+        deliver_segments(self.publisher.as_deref(), change);
     }
 }

@@ -1,5 +1,6 @@
 //! Reading the errors of the API server and of drivers: which of them mean what. Does not decide what to do about them.
 
+use capacity_types::capacity_api;
 use tonic::Code;
 
 /// What went wrong, without the structure around it that the server adds.
@@ -18,11 +19,11 @@ pub(crate) fn is_not_found(error: &kube::Error) -> bool {
 /// The server does not know the type, or not in that version: it names no object that could be missing. What it stores of that type it
 /// may show again one day.
 pub(crate) fn is_type_missing(error: &kube::Error) -> bool {
-    let names_nothing = |status: &kube::core::Status| {
-        let details = status.details.as_ref();
-        details.is_none_or(|details| details.name.is_empty())
+    let kube::Error::Api(status) = error else {
+        return false;
     };
-    matches!(error, kube::Error::Api(status) if status.code == 404 && names_nothing(status))
+    let details = status.details.as_ref();
+    capacity_api::is_type_missing(status.code, details.map(|details| details.name.as_str()))
 }
 
 /// The object is another one, or another version, than the request expects.

@@ -5,13 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-/// Values by topology key. An empty one is that of a driver without topology keys, and covers all nodes.
-pub(crate) type Segment = BTreeMap<String, String>;
-
-/// Whether every pair of `part` is also in `whole`.
-pub(crate) fn contains(whole: &Segment, part: &Segment) -> bool {
-    part.iter().all(|(key, value)| whole.get(key) == Some(value))
-}
+use capacity_types::{Segment, segment};
 
 /// What is known of one node.
 #[derive(Debug, Default)]
@@ -47,7 +41,7 @@ pub(crate) struct Change {
 pub(crate) enum Located<'a> {
     /// In this segment.
     In(&'a Segment),
-    /// Nobody knows yet: the driver is not listed, or a label is missing.
+    /// Not known yet: the driver is not listed, or a label is missing.
     Unknown,
     /// The node has no CSINode, so it is gone or no driver ever ran there.
     Absent,
@@ -62,7 +56,7 @@ pub(crate) struct Topology {
 }
 
 impl Topology {
-    /// A topology of one node that never changes, as the driver on that node told it (distributed mode).
+    /// A topology of one node that never changes, as the driver on that node reports it (distributed mode).
     pub(crate) fn fixed(node: &str, segment: Segment) -> Topology {
         let mut topology = Topology::default();
         topology.set_registration(node, Registration::Keys(segment.keys().cloned().collect()));
@@ -75,7 +69,7 @@ impl Topology {
         self.update(node, |facts| facts.labels = labels)
     }
 
-    /// Takes what a CSINode object says about the driver.
+    /// Applies what a CSINode object says about the driver.
     pub(crate) fn set_registration(&mut self, node: &str, registration: Registration) -> Change {
         self.update(node, |facts| facts.registration = registration)
     }
@@ -145,9 +139,7 @@ impl NodeFacts {
         let (Some(labels), Registration::Keys(keys)) = (&self.labels, &self.registration) else {
             return None;
         };
-        keys.iter()
-            .map(|key| Some((key.clone(), labels.get(key)?.clone())))
-            .collect()
+        segment::of_node(keys, labels)
     }
 }
 

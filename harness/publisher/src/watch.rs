@@ -1,5 +1,5 @@
-//! Following all objects of a kind: a list, then changes, started over after every trouble. Turns the watch of kube into three plain
-//! messages, and finds out what went away while nobody watched. Keeps no more than it needs for that.
+//! Following all objects of a kind: a list, then changes, and a new list after every failure. Turns the events of kube's watcher into
+//! three kinds of changes, and finds out what was deleted between two watches. Keeps no more than it needs for that.
 
 use std::{
     borrow::Cow,
@@ -31,7 +31,7 @@ pub(crate) enum Change<K> {
     Set(Arc<K>),
     /// An object is gone; this was its last known state.
     Gone(Arc<K>),
-    /// Everything that there is has been told.
+    /// All existing objects have been delivered.
     Listed,
 }
 
@@ -58,35 +58,35 @@ impl Gate {
 /// Namespace and name.
 type Name = (Option<String>, String);
 
-/// The objects that were told of.
+/// The objects that were delivered.
 struct Followed<K, F> {
     known: BTreeMap<Name, Arc<K>>,
     /// Objects of the list under way.
     listing: BTreeSet<Name>,
-    tell: F,
+    on_change: F,
 }
 
-/// Follows the objects of a kind without end, and tells of each change in order.
+/// Follows the objects of a kind without end, and calls `on_change` for each change in order.
 pub(crate) async fn follow<K>(
     api: Api<K>,
     config: watcher::Config,
     pace: Pace,
     gate: &Gate,
-    tell: impl FnMut(Change<K>),
+    on_change: impl FnMut(Change<K>),
 ) -> Infallible
 where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
 {
     let events = watcher(api, config).backoff(Retry::new(pace));
-    follow_events(K::kind(&()), events, gate, tell).await
+    follow_events(K::kind(&()), events, gate, on_change).await
 }
 
-/// Tells of each change in order, as the events of a watch have them. Their source waits after failures by itself.
+/// Calls `on_change` for each change in order, as the events of a watch have them. The source of the events waits after failures.
 pub(crate) async fn follow_events<K>(
     kind: Cow<'static, str>,
     events: impl Stream<Item = watcher::Result<Event<K>>>,
     gate: &Gate,
-    tell: impl FnMut(Change<K>),
+    on_change: impl FnMut(Change<K>),
 ) -> Infallible
 where
     K: Resource<DynamicType = ()>,
@@ -94,7 +94,7 @@ where
     let mut followed = Followed {
         known: BTreeMap::new(),
         listing: BTreeSet::new(),
-        tell,
+        on_change,
     };
     let mut first = true;
     let mut events = std::pin::pin!(events);
@@ -124,21 +124,21 @@ impl<K: Resource<DynamicType = ()>, F: FnMut(Change<K>)> Followed<K, F> {
             Event::Apply(object) => self.set(object),
             Event::Delete(object) => {
                 self.known.remove(&name(&object));
-                (self.tell)(Change::Gone(Arc::new(object)));
+                (self.on_change)(Change::Gone(Arc::new(object)));
             }
             Event::InitDone => self.listed(),
         }
     }
 
     fn set(&mut self, mut object: K) {
-        // Nobody here reads them, and they are most of the size.
+        // The publisher does not read them, and they are most of the size.
         object.managed_fields_mut().clear();
         let object = Arc::new(object);
         let replaced = self.known.insert(name(&*object), Arc::clone(&object));
         if let Some(other) = replaced.filter(|replaced| replaced.meta().uid != object.meta().uid) {
-            (self.tell)(Change::Gone(other));
+            (self.on_change)(Change::Gone(other));
         }
-        (self.tell)(Change::Set(object));
+        (self.on_change)(Change::Set(object));
     }
 
     /// A list is complete: what it does not have is gone.
@@ -150,8 +150,8 @@ impl<K: Resource<DynamicType = ()>, F: FnMut(Change<K>)> Followed<K, F> {
             .map(|(_, object)| object)
             .collect();
         gone.into_iter()
-            .for_each(|object| (self.tell)(Change::Gone(object)));
-        (self.tell)(Change::Listed);
+            .for_each(|object| (self.on_change)(Change::Gone(object)));
+        (self.on_change)(Change::Listed);
     }
 }
 
@@ -220,11 +220,11 @@ mod tests {
         node
     }
 
-    fn told(events: Vec<Event<Node>>) -> Vec<String> {
-        let mut told = Vec::new();
-        let tell = |change| {
+    fn changes(events: Vec<Event<Node>>) -> Vec<String> {
+        let mut changes = Vec::new();
+        let on_change = |change| {
             let id = |node: &Node| node.metadata.uid.clone().unwrap_or_default();
-            told.push(match change {
+            changes.push(match change {
                 Change::Set(node) => format!("set {}", id(&node)),
                 Change::Gone(node) => format!("gone {}", id(&node)),
                 Change::Listed => "listed".to_owned(),
@@ -233,14 +233,14 @@ mod tests {
         let mut followed = Followed {
             known: BTreeMap::new(),
             listing: BTreeSet::new(),
-            tell,
+            on_change,
         };
         events.into_iter().for_each(|event| followed.event(event));
-        told
+        changes
     }
 
     #[test]
-    fn a_list_that_lacks_an_object_tells_that_it_is_gone() {
+    fn an_object_that_a_list_lacks_is_gone() {
         let first = [
             Event::Init,
             Event::InitApply(node("a", "1")),
@@ -253,9 +253,9 @@ mod tests {
             Event::InitApply(node("b", "2")),
             Event::InitDone,
         ];
-        let told = told(first.into_iter().chain(later).collect());
+        let changes = changes(first.into_iter().chain(later).collect());
         assert_eq!(
-            told,
+            changes,
             [
                 "set 1", "set 2", "listed", "set 3", "set 2", "gone 1", "gone 3", "listed"
             ]
@@ -270,6 +270,6 @@ mod tests {
             Event::Apply(node("a", "2")),
             Event::Delete(node("a", "2")),
         ];
-        assert_eq!(told(events), ["set 1", "gone 1", "set 2", "gone 2"]);
+        assert_eq!(changes(events), ["set 1", "gone 1", "set 2", "gone 2"]);
     }
 }

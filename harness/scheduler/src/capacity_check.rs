@@ -1,4 +1,4 @@
-//! Is there enough free storage for one claim on one node (KEP-1472)?
+//! Whether there is enough free storage for one claim on one node (KEP-1472).
 //!
 //! Each claim is judged on its own and nothing is reserved, as upstream: two claims of 8Gi fit one object of 10Gi.
 //! The driver's name is no part of the match, only the class name is.
@@ -7,14 +7,13 @@ use std::cmp::Reverse;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use capacity_types::{Arithmetic, Labels, NodeTopology, Quantity, RequirementError};
+
 use crate::capacity_index::Group;
 use crate::filter_error::FilterError;
 use crate::node_labels::NodeLabels;
 use crate::objects::{Capacity, Claim, Class};
-use crate::quantity::{Arithmetic, Quantity};
-use crate::requirement::{Labels, RequirementError};
 use crate::rules::{Choice, Rules};
-use crate::selector::Topology;
 use crate::snapshot::Snapshot;
 
 /// What the check found.
@@ -24,7 +23,7 @@ pub enum Sufficiency {
     Unchecked(Unchecked),
     /// This object is accessible and large enough.
     Enough(Arc<Capacity>),
-    /// No accessible object is large enough; [`shortcoming`] tells why each is not.
+    /// No accessible object is large enough; [`shortcoming`] says why each is not.
     NotEnough,
 }
 
@@ -61,14 +60,14 @@ pub enum Shortcoming {
     OtherTopology,
 }
 
-/// What has to be checked for one claim, on whichever node.
+/// What has to be checked for one claim, on any node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Demand {
-    /// So much, of one volume.
+    /// One volume of this size.
     Request(Quantity),
     /// Nothing.
     Unchecked(Unchecked),
-    /// It cannot be told, because an object that decides it cannot be read. No node may be judged without it.
+    /// Unknown, because an object that decides it cannot be read. No node may be judged without it.
     Unknown(FilterError),
 }
 
@@ -141,7 +140,7 @@ fn first_sufficient<'a>(
         .find(|object| no_access(object, labels).is_none())
 }
 
-/// The request to be satisfied, or why there is nothing to check.
+/// The request to satisfy, or why there is nothing to check.
 fn demanded(snapshot: &Snapshot, rules: &Rules, claim: &Claim, class: &Class) -> Result<Quantity, Unchecked> {
     if rules.without_capacity {
         return Err(Unchecked::GateOff);
@@ -177,10 +176,10 @@ fn too_small(rules: &Rules, object: &Capacity, request: Quantity) -> Option<Shor
 
 fn no_access(object: &Capacity, labels: &Labels) -> Option<Shortcoming> {
     match &object.topology {
-        Topology::Matching(selector) if selector.matches(labels) => None,
-        Topology::Matching(_) => Some(Shortcoming::OtherTopology),
-        Topology::Unset => Some(Shortcoming::NoTopology),
-        Topology::Invalid(error) => Some(Shortcoming::InvalidTopology(error.clone())),
+        NodeTopology::Matching(selector) if selector.matches(labels) => None,
+        NodeTopology::Matching(_) => Some(Shortcoming::OtherTopology),
+        NodeTopology::Unset => Some(Shortcoming::NoTopology),
+        NodeTopology::Invalid(error) => Some(Shortcoming::InvalidTopology(error.clone())),
     }
 }
 

@@ -8,11 +8,10 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use capacity_types::{Arithmetic, LabelSelector, NodeTopology, Requirement};
+
 use crate::node_labels::{NodeLabels, join, print_of};
 use crate::objects::{Capacity, ObjectKey};
-use crate::quantity::Arithmetic;
-use crate::requirement::Requirement;
-use crate::selector::{Selector, Topology};
 use crate::store::Collection;
 
 /// All CSIStorageCapacity objects of a cluster.
@@ -173,15 +172,15 @@ impl PartialEq for Ranked {
 impl Eq for Ranked {}
 
 impl Place {
-    fn of(topology: &Topology) -> Self {
+    fn of(topology: &NodeTopology) -> Self {
         match topology {
-            Topology::Unset | Topology::Invalid(_) => Self::Nowhere,
-            Topology::Matching(selector) => Self::listed(selector).unwrap_or(Self::Anywhere),
+            NodeTopology::Unset | NodeTopology::Invalid(_) => Self::Nowhere,
+            NodeTopology::Matching(selector) => Self::listed(selector).unwrap_or(Self::Anywhere),
         }
     }
 
     /// All labels of which exactly one value will do, together; without such a label, that with the fewest values.
-    fn listed(selector: &Selector) -> Option<Self> {
+    fn listed(selector: &LabelSelector) -> Option<Self> {
         let listing = |requirement: &&Requirement| requirement.listed().is_some();
         let mut listed: Vec<&Requirement> = selector.requirements().iter().filter(listing).collect();
         let count = |requirement: &&Requirement| requirement.listed().map_or(0, <[String]>::len);

@@ -4,9 +4,10 @@
 
 use std::sync::Arc;
 
+use capacity_types::Quantity;
+
 use crate::capacity_check::Demand;
 use crate::objects::{Claim, Class, ObjectKey, Pod, PodVolume};
-use crate::quantity::Quantity;
 use crate::rules::Rules;
 use crate::snapshot::Snapshot;
 use crate::static_match::Suitable;
@@ -32,7 +33,7 @@ pub struct Delayed {
     pub class: Arc<Class>,
     /// What a node's capacity objects must meet.
     pub demand: Demand,
-    /// The existing volumes that would do, apart from where they are.
+    /// The existing volumes that suit it, wherever they are.
     pub suitable: Suitable,
 }
 
@@ -76,7 +77,7 @@ pub enum Unready {
     UnboundImmediate,
 }
 
-/// Sorts the claims of a pod, or tells why it cannot be placed anywhere.
+/// Sorts the claims of a pod, or says why it cannot be placed on any node.
 pub fn classify(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<PodClaims, Unready> {
     let found: Result<Vec<_>, _> = pod
         .volumes

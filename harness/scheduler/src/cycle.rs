@@ -1,6 +1,6 @@
 //! One scheduling attempt, from a pod and a snapshot to a decision. Pure but for the tie break.
 //!
-//! Knows no queue and no wire: the loop, an explanation, an extender and a benchmark all come through here.
+//! Knows no queue and no wire: the loop, the explanation, the extender and the benchmark all call this.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use crate::claims::{self, PodClaims, Unready};
 use crate::filter::{self, Refusal, VolumePlan};
 use crate::filter_error::FilterError;
 use crate::message::{self, Preemption};
-use crate::node_fit::{NodeWishes, Unfit};
+use crate::node_fit::{NodeConditions, Unfit};
 use crate::objects::{Node, Pod};
 use crate::rules::Rules;
 use crate::score;
@@ -25,7 +25,7 @@ use crate::snapshot::Snapshot;
 pub struct Feasible {
     /// The node.
     pub node: Arc<Node>,
-    /// How the pod's volumes are had there.
+    /// How the pod gets its volumes there.
     pub plan: VolumePlan,
     /// The score, 0 to 100. A single feasible node is not scored and has 0.
     pub score: i64,
@@ -65,7 +65,7 @@ pub struct Assessment {
     pub refused: Vec<Refused>,
 }
 
-/// What becomes of the pod.
+/// The decision about a pod.
 #[derive(Clone, Debug)]
 pub enum Decision {
     /// It goes to this node.
@@ -102,7 +102,7 @@ pub enum Blocker {
     Nodes,
     /// What other pods take of the nodes' resources.
     Resources,
-    /// An extender, of which nobody knows what it waits for.
+    /// An extender; the scheduler does not know what it waits for.
     Extender,
 }
 
@@ -114,7 +114,7 @@ pub fn decide(snapshot: &Snapshot, rules: &Rules, pod: &Pod, random: &mut impl R
     }
 }
 
-/// Every node's verdict, for others to have their say before [`choose`]; or the decision, where no node is to be looked at.
+/// Every node's verdict, which extenders may change before [`choose`]; or the decision, where no node needs a look.
 pub fn judge(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<Assessment, Decision> {
     if snapshot.nodes.is_empty() {
         return Err(Decision::Unschedulable {
@@ -143,7 +143,7 @@ pub fn judge(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<Assessment
     })
 }
 
-/// Why nodes were not assessed.
+/// Why no node was assessed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoAssessment {
     /// The pod's claims forbid every node.
@@ -157,11 +157,11 @@ pub enum NoAssessment {
 /// Looks at every node, and scores the feasible ones if there are several.
 pub fn assess(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<Assessment, NoAssessment> {
     let claims = claims::classify(snapshot, rules, pod)?;
-    let wishes = NodeWishes::of(snapshot, pod);
+    let conditions = NodeConditions::of(snapshot, pod);
     let mut assessment = Assessment::default();
     for node in snapshot.nodes.iter() {
         let node = Arc::clone(node);
-        if let Some(unfit) = wishes.check(&node) {
+        if let Some(unfit) = conditions.check(&node) {
             let cause = Cause::Unfit(unfit);
             assessment.refused.push(Refused { node, cause });
             continue;
@@ -196,7 +196,7 @@ pub(crate) fn undecidable(claims: &PodClaims) -> Option<FilterError> {
         .next()
 }
 
-/// The decision that every node's verdict comes to.
+/// The decision that follows from every node's verdict.
 pub fn choose(mut assessment: Assessment, rules: &Rules, pod: &Pod, random: &mut impl Rng) -> Decision {
     let best = assessment.feasible.iter().map(|feasible| feasible.score).max();
     assessment
@@ -270,7 +270,7 @@ impl Cause {
             let is_known = blockers.iter().any(|known| {
                 matches!(known, Blocker::Capacity { class, request: of } if *class == claim.class && *of == request)
             });
-            // Thousands of nodes say the same.
+            // Thousands of nodes have the same blocker.
             if !is_known {
                 let class = claim.class.clone();
                 blockers.insert(Blocker::Capacity { class, request });

@@ -1,4 +1,4 @@
-//! What the scheduler knows of one extender.
+//! The settings of one extender.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -8,11 +8,11 @@ use std::time::Duration;
 pub struct Extender {
     /// Its address, to which a verb is added: `http://host:port/path`.
     pub url_prefix: String,
-    /// Refuses nodes; none: it is not asked to.
+    /// The verb that refuses nodes; none: it refuses none.
     pub filter_verb: Option<String>,
-    /// Scores nodes, 0 to 10; none: it is not asked to.
+    /// The verb that scores nodes, 0 to 10; none: it scores none.
     pub prioritize_verb: Option<String>,
-    /// Binds the pod in the scheduler's place; none: the scheduler does.
+    /// The verb that binds the pod in the scheduler's place; none: the scheduler binds it.
     pub bind_verb: Option<String>,
     /// Multiplies its scores.
     pub weight: i64,

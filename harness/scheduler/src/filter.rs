@@ -1,4 +1,4 @@
-//! Can a pod's volumes be had on a node (VolumeBinding's Filter)?
+//! Whether a pod can get its volumes on a node (VolumeBinding's Filter).
 //!
 //! Pure: from a snapshot to a plan or to refusals that carry what they are about. What a node is refused for besides
 //! storage is decided elsewhere, and so is which of several feasible nodes wins.
@@ -6,10 +6,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use capacity_types::Arithmetic;
+use capacity_types::quantity::format_bytes;
+
 use crate::capacity_check::{self, Sufficiency};
 use crate::claims::{Delayed, PodClaims};
 use crate::objects::{Capacity, Claim, Class, Node, ObjectKey, Volume};
-use crate::quantity::{Arithmetic, human};
 use crate::rules::Rules;
 use crate::snapshot::Snapshot;
 
@@ -64,7 +66,7 @@ pub enum Refusal {
     BindConflict {
         /// The claim.
         claim: ObjectKey,
-        /// What stands in the way.
+        /// The obstacle.
         cause: BindConflict,
     },
     /// No accessible capacity object is large enough for a claim.
@@ -81,7 +83,7 @@ pub enum Refusal {
     },
 }
 
-/// Why a claim cannot be had on a node, capacity apart.
+/// Why a claim cannot get a volume on a node, capacity apart.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BindConflict {
     /// An earlier attempt selected this other node.
@@ -96,13 +98,13 @@ pub enum BindConflict {
 }
 
 impl Refusal {
-    /// The claim that it is about, with what is asked for it.
+    /// The claim that it is about, with its class and size.
     pub fn about(&self) -> String {
         match self {
             Self::NotEnoughSpace { claim } => {
                 let size = claim
                     .request
-                    .map(|request| human(request.bytes(Arithmetic::Exact)));
+                    .map(|request| format_bytes(request.bytes(Arithmetic::Exact)));
                 format!(
                     "{} of class {}, {}",
                     claim.key,

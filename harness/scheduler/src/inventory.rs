@@ -1,11 +1,11 @@
 //! A cluster read from its objects: as JSON, as YAML text (`kubectl get -o yaml`), or listed from an API server.
 //!
-//! For those who look at one moment of a cluster: the explanation and the lint. The scheduling loop follows watches
-//! instead.
+//! The explanation and the lint look at one moment of a cluster. The scheduling loop follows watches instead.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use capacity_types::capacity_api::{RESOURCE, VERSIONS, api_version};
 use hyper::Request;
 use kube::{Client, Error as ClientError};
 use serde::de::DeserializeOwned;
@@ -13,17 +13,12 @@ use serde_json::Value;
 
 use crate::objects::{Object, ObjectKey, Pod};
 use crate::snapshot::Snapshot;
+use crate::status::is_type_missing;
 use crate::store::Collection;
 
-/// So many objects are asked for at a time.
+/// So many objects are listed per request.
 const PAGE: usize = 500;
-/// Where the versions of CSIStorageCapacity are, the newest first (1.24, 1.21, 1.19).
-const CAPACITIES: [&str; 3] = [
-    "/apis/storage.k8s.io/v1/csistoragecapacities",
-    "/apis/storage.k8s.io/v1beta1/csistoragecapacities",
-    "/apis/storage.k8s.io/v1alpha1/csistoragecapacities",
-];
-/// Where the other kinds are.
+/// The paths of the kinds besides CSIStorageCapacity.
 const OTHERS: [&str; 6] = [
     "/api/v1/nodes",
     "/api/v1/pods",
@@ -42,7 +37,7 @@ const QUANTITIES: [&str; 7] = [
     "pods",
     "ephemeral-storage",
 ];
-/// The seeds' examples of nodeTopology have this field of another type in it.
+/// Examples of nodeTopology in the wild have this field, which is of another type.
 const NODE_SELECTOR_TERMS: &str = "nodeSelectorTerms";
 
 /// What was found.
@@ -50,7 +45,7 @@ const NODE_SELECTOR_TERMS: &str = "nodeSelectorTerms";
 pub struct Inventory {
     /// All that decides about volumes.
     pub snapshot: Snapshot,
-    /// The pods, whoever schedules them.
+    /// The pods of all schedulers.
     pub pods: BTreeMap<ObjectKey, Arc<Pod>>,
     /// How many objects of each kind were passed over because the kind does not matter.
     pub passed_over: BTreeMap<String, usize>,
@@ -83,8 +78,8 @@ pub enum InventoryError {
     /// The API server did not give the objects.
     #[error("{path}: {source}")]
     List {
-        /// What was asked for.
-        path: &'static str,
+        /// The path of the list.
+        path: String,
         /// Why it was refused.
         source: Box<ClientError>,
     },
@@ -103,7 +98,7 @@ impl Inventory {
         taken_apart(object, &mut |kind, object| self.add_one(kind, object))
     }
 
-    /// Asks an API server for everything, a page at a time. Only reads.
+    /// Lists everything from an API server, a page at a time. Only reads.
     pub async fn list(client: &Client) -> Result<Self, InventoryError> {
         let mut inventory = Self::default();
         each_in(client, &[], &mut |kind, object| inventory.add_one(kind, object)).await?;
@@ -111,7 +106,7 @@ impl Inventory {
     }
 
     fn add_one(&mut self, kind: &str, mut object: Value) -> Result<(), InventoryError> {
-        spell_quantities(&mut object);
+        format_quantities(&mut object);
         let snapshot = &mut self.snapshot;
         match kind {
             "Node" => put(kind, &mut snapshot.nodes, object),
@@ -197,18 +192,19 @@ async fn each_in(client: &Client, more: &[&'static str], take: &mut Take<'_>) ->
     for path in OTHERS.iter().chain(more) {
         list_one(client, path, take).await?;
     }
-    for path in CAPACITIES {
-        match list_one(client, path, take).await {
-            Err(InventoryError::List { source, .. }) if is_missing(&source) => {}
+    for version in VERSIONS {
+        let path = format!("/apis/{}/{RESOURCE}", api_version(version));
+        match list_one(client, &path, take).await {
+            Err(InventoryError::List { source, .. }) if is_type_missing(&source) => {}
             done => return done,
         }
     }
     Ok(())
 }
 
-async fn list_one(client: &Client, path: &'static str, take: &mut Take<'_>) -> Result<(), InventoryError> {
+async fn list_one(client: &Client, path: &str, take: &mut Take<'_>) -> Result<(), InventoryError> {
     let failed = |source: ClientError| InventoryError::List {
-        path,
+        path: path.to_owned(),
         source: Box::new(source),
     };
     let mut next = String::new();
@@ -261,23 +257,19 @@ where
 }
 
 /// Numbers in the place of quantities become the texts that the API has.
-fn spell_quantities(value: &mut Value) {
+fn format_quantities(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             for (name, value) in fields {
                 if value.is_number() && QUANTITIES.contains(&name.as_str()) {
                     *value = Value::String(value.to_string());
                 }
-                spell_quantities(value);
+                format_quantities(value);
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(spell_quantities),
+        Value::Array(items) => items.iter_mut().for_each(format_quantities),
         _ => {}
     }
-}
-
-fn is_missing(error: &ClientError) -> bool {
-    matches!(error, ClientError::Api(status) if status.code == 404)
 }
 
 fn shortened(text: &str) -> String {

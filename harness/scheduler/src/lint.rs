@@ -1,15 +1,14 @@
-//! Objects that can never help, or hardly do what their writer meant.
+//! Objects that can never help, or that hardly mean what their writer intended.
 //!
-//! A scheduler passes such objects over in silence. This tells of them; it changes nothing and judges no program.
+//! A scheduler ignores such objects without a word. The lint names them; it changes nothing and judges no program.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use capacity_types::{Arithmetic, NodeTopology, Quantity};
 use serde::Serialize;
 
 use crate::objects::{Capacity, Class, ObjectKey};
-use crate::quantity::{Arithmetic, Quantity};
-use crate::selector::Topology;
 use crate::snapshot::Snapshot;
 
 /// One thing that is wrong.
@@ -30,7 +29,7 @@ pub struct Finding {
     pub claim: Option<ObjectKey>,
 }
 
-/// Looks at one object and tells what is wrong with it.
+/// Looks at one object and says what is wrong with it.
 type Check = fn(&Snapshot, &Capacity) -> Option<String>;
 
 /// The checks of single capacity objects: code, check, advice. An object may fail several.
@@ -155,13 +154,13 @@ fn not_tracked(snapshot: &Snapshot, object: &Capacity) -> Option<String> {
 }
 
 fn topology_unset(_: &Snapshot, object: &Capacity) -> Option<String> {
-    let unset = object.topology == Topology::Unset;
+    let unset = object.topology == NodeTopology::Unset;
     unset.then(|| "nodeTopology is unset, which is no node at all".to_owned())
 }
 
 fn topology_invalid(_: &Snapshot, object: &Capacity) -> Option<String> {
     match &object.topology {
-        Topology::Invalid(error) => Some(format!("nodeTopology cannot be evaluated: {error}")),
+        NodeTopology::Invalid(error) => Some(format!("nodeTopology cannot be evaluated: {error}")),
         _ => None,
     }
 }
@@ -176,10 +175,10 @@ fn node_selector_terms(_: &Snapshot, object: &Capacity) -> Option<String> {
 }
 
 fn matches_no_node(snapshot: &Snapshot, object: &Capacity) -> Option<String> {
-    let Topology::Matching(selector) = &object.topology else {
+    let NodeTopology::Matching(selector) = &object.topology else {
         return None;
     };
-    // Without nodes nothing can be said.
+    // Without nodes there is nothing to compare with.
     let none =
         !snapshot.nodes.is_empty() && !snapshot.nodes.iter().any(|node| selector.matches(&node.labels));
     none.then(|| format!("no node has labels that match {}", object.topology))
@@ -206,7 +205,7 @@ fn not_allowed(snapshot: &Snapshot, object: &Capacity) -> Option<String> {
 }
 
 fn covers_all(snapshot: &Snapshot, object: &Capacity) -> Option<String> {
-    let is_everywhere = |topology: &Topology| matches!(topology, Topology::Matching(selector) if selector.requirements().is_empty());
+    let is_everywhere = |topology: &NodeTopology| matches!(topology, NodeTopology::Matching(selector) if selector.requirements().is_empty());
     if object.dropped_terms || !is_everywhere(&object.topology) {
         return None;
     }
@@ -258,7 +257,7 @@ fn overflow(_: &Snapshot, object: &Capacity) -> Option<String> {
 fn duplicates(snapshot: &Snapshot, findings: &mut Vec<Finding>) {
     let mut same: BTreeMap<(&str, Vec<String>), Vec<&Arc<Capacity>>> = BTreeMap::new();
     for object in snapshot.capacities.iter() {
-        let Topology::Matching(selector) = &object.topology else {
+        let NodeTopology::Matching(selector) = &object.topology else {
             continue;
         };
         let mut requirements: Vec<_> = selector.requirements().iter().map(ToString::to_string).collect();
@@ -286,7 +285,7 @@ fn duplicates(snapshot: &Snapshot, findings: &mut Vec<Finding>) {
     }
 }
 
-/// A driver that says it tracks capacity, and says nothing about a class, keeps all pods of that class waiting.
+/// A driver that tracks capacity, and has no object for a class, keeps all pods of that class waiting.
 fn classes_without_objects(snapshot: &Snapshot, findings: &mut Vec<Finding>) {
     for class in snapshot.classes.iter() {
         let tracked = snapshot
@@ -299,7 +298,7 @@ fn classes_without_objects(snapshot: &Snapshot, findings: &mut Vec<Finding>) {
                 object: format!("storageclass {name}"),
                 class: name.clone(),
                 message: format!(
-                    "CSIDriver {} tracks capacity and no object tells of this class, so no pod can use it",
+                    "CSIDriver {} tracks capacity and no object is of this class, so no pod can use it",
                     class.provisioner
                 ),
                 advice: "see whether the driver's publisher runs; until it does, set storageCapacity: false",
@@ -309,7 +308,7 @@ fn classes_without_objects(snapshot: &Snapshot, findings: &mut Vec<Finding>) {
     }
 }
 
-/// A node that was selected stays selected until the provisioner gives it back.
+/// A selected node stays selected until the provisioner removes the annotation.
 fn claims_stuck(snapshot: &Snapshot, findings: &mut Vec<Finding>) {
     for claim in snapshot.claims.iter() {
         let Some(selected) = claim.selected_node.as_ref().filter(|_| claim.volume.is_none()) else {

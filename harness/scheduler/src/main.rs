@@ -25,7 +25,7 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// Schedules pods by storage capacity (KEP-1472, KEP-4049), and otherwise by taints, labels, processor and memory alone.
 ///
-/// The log level comes from RUST_LOG; `RUST_LOG=capacity_scheduler=debug` tells why each node was refused.
+/// The log level comes from RUST_LOG; `RUST_LOG=capacity_scheduler=debug` says why each node was refused.
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
@@ -79,7 +79,7 @@ struct Arguments {
     #[arg(long)]
     kep_4049_text: bool,
 
-    /// Extenders to ask, as a JSON list as in KubeSchedulerConfiguration.extenders
+    /// Extenders to call, as a JSON list as in KubeSchedulerConfiguration.extenders
     #[arg(long, value_name = "LIST", value_parser = Extenders::parse)]
     extenders: Option<Extenders>,
 
@@ -168,7 +168,7 @@ async fn serve(
     Ok(capacity_scheduler::serve_extender(options, client, listener, stopped).await?)
 }
 
-/// Tells everyone when the process is to end.
+/// Signals when the process has to end.
 #[derive(Clone)]
 struct Stopping(watch::Receiver<bool>);
 
@@ -182,13 +182,13 @@ impl Stopping {
 fn stopping() -> Result<Stopping, Failure> {
     let mut interrupted = signal(SignalKind::interrupt())?;
     let mut terminated = signal(SignalKind::terminate())?;
-    let (told, stopping) = watch::channel(false);
+    let (stop, stopping) = watch::channel(false);
     tokio::spawn(async move {
         tokio::select! {
             _ = interrupted.recv() => {}
             _ = terminated.recv() => {}
         }
-        told.send_replace(true);
+        stop.send_replace(true);
     });
     Ok(Stopping(stopping))
 }
@@ -204,7 +204,7 @@ async fn client(kubeconfig: Option<&PathBuf>) -> Result<Client, Failure> {
     Ok(Client::try_from(config)?)
 }
 
-/// What flags and file come to.
+/// What follows from flags and file.
 struct Start {
     kubeconfig: Option<PathBuf>,
     /// One scheduler for each profile.

@@ -1,7 +1,7 @@
 //! The texts of a failed attempt, as the kube-scheduler of a release writes them in its default configuration.
 //!
 //! That includes what other plugins' noise adds there (`no new claims to deallocate`, a trailing `not found`): people
-//! compare these texts. Whoever judges other versions should look only for `<count> <reason>`.
+//! compare these texts. A judge of other versions should look only for `<count> <reason>`.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ pub enum Form {
     TwoPeriods,
     /// 1.30 to 1.33, and from 1.37 on: ends in one.
     Preemption,
-    /// 1.34 to 1.36: and what the plugin for dynamic resources adds, which has nothing to say.
+    /// 1.34 to 1.36: and what the plugin for dynamic resources adds, although it has no result.
     #[default]
     Noisy,
 }
@@ -36,7 +36,7 @@ pub enum Form {
 pub struct Preemption {
     /// The pod has `preemptionPolicy: Never`.
     pub never: bool,
-    /// So many nodes would take the pod if others made room. Nobody is made to: this scheduler does not preempt.
+    /// So many nodes would take the pod if other pods made room. This scheduler does not preempt any.
     pub hopeful: usize,
 }
 

@@ -4,12 +4,11 @@
 //! Nothing here places a pod. It is what the index is held against, for equal answers in tests and for time in the
 //! benchmark, so it shares neither index nor compiled selectors with the filter.
 
+use capacity_types::{Arithmetic, Labels, Quantity};
 use k8s_openapi::api::storage::v1::CSIStorageCapacity;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as ApiQuantity;
 
-use crate::quantity::{Arithmetic, Quantity};
-use crate::requirement::Labels;
-use crate::selector::Selector;
+use crate::objects::label_selector;
 
 /// The first object, in the order given, that is for the class, large enough and accessible from a node with these
 /// labels (`hasEnoughCapacity`). Objects with a quantity or selector that is none are passed over.
@@ -36,6 +35,6 @@ fn bytes(quantity: &ApiQuantity) -> Option<i128> {
 }
 
 fn is_accessible(object: &CSIStorageCapacity, labels: &Labels) -> bool {
-    let compiled = object.node_topology.as_ref().map(Selector::compile);
+    let compiled = object.node_topology.as_ref().map(label_selector);
     compiled.is_some_and(|selector| selector.is_ok_and(|selector| selector.matches(labels)))
 }

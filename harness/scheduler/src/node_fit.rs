@@ -1,8 +1,8 @@
-//! What a pod says about nodes apart from storage, and what nodes say about pods: names, cordons, taints, labels, and
+//! Whether pod and node fit each other apart from storage: names, cordons, taints, labels, and
 //! processor, memory and number of pods.
 //!
-//! Not looked at, so that nobody relies on it: host ports, volume limits, zones of volumes, spreading, affinity between
-//! pods, preferences of any kind. Nobody is preempted.
+//! Not looked at: host ports, volume limits, zones of volumes, spreading, affinity between
+//! pods, preferences of any kind. No pod is preempted.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -63,16 +63,16 @@ impl Short {
     }
 }
 
-/// What a pod says about nodes, prepared once per attempt.
+/// The conditions of a pod on nodes, prepared once per attempt.
 #[derive(Debug)]
-pub struct NodeWishes<'a> {
+pub struct NodeConditions<'a> {
     snapshot: &'a Snapshot,
     pod: &'a Pod,
     named: Option<BTreeSet<&'a str>>,
 }
 
-impl<'a> NodeWishes<'a> {
-    /// Prepares the pod's wishes.
+impl<'a> NodeConditions<'a> {
+    /// Prepares the pod's conditions.
     pub fn of(snapshot: &'a Snapshot, pod: &'a Pod) -> Self {
         let affinity = pod.affinity.as_ref();
         Self {
@@ -106,22 +106,22 @@ impl<'a> NodeWishes<'a> {
         (!short.is_empty()).then_some(Unfit::Full(short))
     }
 
-    /// What the node has too little of. A node that does not say what it has is not asked.
+    /// What the node has too little of. A node without `status.allocatable` has no limits.
     fn short(&self, node: &Node) -> Vec<Short> {
         let Some(all) = node.allocatable else {
             return Vec::new();
         };
         let left = all.minus(self.snapshot.usage.on(node.name()));
-        let asked = self.pod.requests;
-        // Nothing asked is never too much, even of a node that is overcommitted.
+        let requests = self.pod.requests;
+        // A request of nothing always fits, even on a node that is overcommitted.
         let resources = [
-            (Short::Pods, asked.pods, left.pods),
-            (Short::Cpu, asked.cpu_milli, left.cpu_milli),
-            (Short::Memory, asked.memory, left.memory),
+            (Short::Pods, requests.pods, left.pods),
+            (Short::Cpu, requests.cpu_milli, left.cpu_milli),
+            (Short::Memory, requests.memory, left.memory),
         ];
         let short = resources
             .into_iter()
-            .filter(|(_, asked, left)| *asked > 0 && asked > left);
+            .filter(|(_, requested, left)| *requested > 0 && requested > left);
         short.map(|(short, ..)| short).collect()
     }
 }

@@ -1,12 +1,12 @@
 //! The labels of a node, with fingerprints that let the capacity index look them up without comparing texts.
 //!
-//! A fingerprint stands for a text but does not prove it: two texts may share one. Whoever finds something by
-//! fingerprint still has to compare.
+//! A fingerprint stands for a text but does not prove it: two texts may share one. A caller that finds something
+//! by fingerprint still has to compare the texts.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Deref;
 
-use crate::requirement::Labels;
+use capacity_types::Labels;
 
 /// The labels of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

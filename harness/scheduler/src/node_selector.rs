@@ -4,11 +4,10 @@
 
 use std::collections::BTreeSet;
 
+use capacity_types::{Labels, Operator, Requirement, RequirementError};
 use k8s_openapi::api::core::v1::{
     NodeSelector as ApiNodeSelector, NodeSelectorRequirement, NodeSelectorTerm,
 };
-
-use crate::requirement::{Labels, Operator, Requirement, RequirementError};
 
 const LABEL_OPERATORS: [Operator; 6] = [
     Operator::In,

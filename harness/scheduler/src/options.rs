@@ -1,14 +1,15 @@
 //! The settings of a running scheduler, and the check that turns them into rules.
 //!
-//! Where they come from (flags, a harness) is not known here.
+//! Does not know where they come from: flags, or a harness.
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use capacity_types::Arithmetic;
+
 use crate::extender::Extender;
-use crate::quantity::Arithmetic;
 use crate::release::Release;
 use crate::rules::{Choice, Pooling, Rules};
 use crate::shape::{Shape, ShapeError, ShapePoint};
@@ -24,7 +25,7 @@ pub struct Options {
     pub max_backoff: Duration,
     /// An unschedulable pod is retried after this time even if nothing happened.
     pub unschedulable_flush: Duration,
-    /// How long to wait for a pod's claims to be bound. With zero, claims are still asked to be provisioned.
+    /// How long to wait for a pod's claims to be bound. With zero, provisioning is still requested.
     pub bind_timeout: Duration,
     /// The feature gate `CSIStorageCapacity` (KEP-1472) as the scheduler has it; locked to true from 1.24 on.
     pub capacity: bool,
@@ -43,7 +44,7 @@ pub struct Options {
     pub pooling: Pooling,
     /// Seeds the choice among nodes of equal score; random if none is given.
     pub seed: Option<u64>,
-    /// Who is asked beside this scheduler, in this order.
+    /// The extenders, in the order of the calls.
     pub extenders: Vec<Extender>,
 }
 
@@ -124,7 +125,7 @@ pub enum OptionsError {
     /// The points are no shape.
     #[error(transparent)]
     Shape(#[from] ShapeError),
-    /// Nobody could ask for such a scheduler.
+    /// No pod can name such a scheduler.
     #[error("scheduler name is empty: set it to what pods name in spec.schedulerName")]
     NoName,
     /// The bounds contradict each other.

@@ -6,8 +6,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use capacity_types::Arithmetic;
+
 use crate::message::Form;
-use crate::quantity::Arithmetic;
 use crate::taint_words::TaintWords;
 
 /// A Kubernetes release, 1.19 (the first with storage capacity, KEP-1472) to 1.37.
@@ -78,7 +79,7 @@ pub enum GateError {
     /// The release does not have it.
     #[error("unrecognized feature gate: {0}")]
     Unknown(String),
-    /// It is there for good.
+    /// It cannot be switched off any more.
     #[error("cannot set feature gate {0} to {1}, feature is locked to true")]
     Locked(&'static str, bool),
     /// The text is not `NAME=true|false`.

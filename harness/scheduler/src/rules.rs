@@ -1,18 +1,19 @@
 //! The settings that a placement decision depends on.
 
+use capacity_types::Arithmetic;
+
 use crate::message::Form;
-use crate::quantity::Arithmetic;
 use crate::shape::Shape;
 use crate::taint_words::TaintWords;
 
-/// How to decide.
+/// The rules of a decision.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rules {
     /// How quantities become numbers, and what their products do above 2^63.
     pub arithmetic: Arithmetic,
     /// The scoring function, when `StorageCapacityScoring` (KEP-4049) is on.
     pub shape: Option<Shape>,
-    /// The gate `CSIStorageCapacity` of the scheduler is off: capacity does not matter to any pod.
+    /// The gate `CSIStorageCapacity` of the scheduler is off: capacity is not checked for any pod.
     pub without_capacity: bool,
     /// Releases 1.19 and 1.20: `maximumVolumeSize` does not exist, so requests are compared with `capacity` alone.
     pub without_maximum: bool,

@@ -1,13 +1,14 @@
-//! How well do a pod's volumes sit on a feasible node (KEP-4049, VolumeBinding's Score)?
+//! The score of a feasible node by its storage (KEP-4049, VolumeBinding's Score).
 //!
 //! The utilisation that each class would have afterwards goes through the shape; classes count equally. There is no
 //! normalisation and no weight per class.
 
 use std::collections::BTreeMap;
 
+use capacity_types::{Arithmetic, Quantity};
+
 use crate::filter::VolumePlan;
 use crate::objects::Capacity;
-use crate::quantity::{Arithmetic, Quantity};
 use crate::rules::{Pooling, Rules};
 use crate::shape::Shape;
 
@@ -16,7 +17,7 @@ use crate::shape::Shape;
 pub struct ClassUse {
     /// The sum of the pod's requests, in bytes.
     pub requested: i128,
-    /// What is there to take them from, in bytes.
+    /// The available bytes.
     pub capacity: i128,
 }
 

@@ -64,7 +64,7 @@ impl Snapshot {
         })
     }
 
-    /// The first capacity object that cannot be read. Whose storage it is about is unknown, so it concerns everyone.
+    /// The first capacity object that cannot be read. Its class is unknown, so it concerns every claim.
     pub fn unreadable_capacity(&self) -> Option<FilterError> {
         let (key, problem) = self.unreadable_capacities.first_key_value()?;
         Some(FilterError {

@@ -1,14 +1,15 @@
-//! Which existing volume suits an unbound claim on a node (static binding)?
+//! Which existing volume suits an unbound claim on a node (static binding).
 //!
 //! Follows `FindMatchingVolume` of kube-scheduler. Volumes come in by class; provisioning is the filter's next step.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::objects::{Claim, ObjectKey, Volume};
-use crate::requirement::Labels;
+use capacity_types::Labels;
 
-/// The volumes that would do for a claim, apart from where they are and what other claims of the pod take.
+use crate::objects::{Claim, ObjectKey, Volume};
+
+/// The volumes that suit a claim, wherever they are and whatever other claims of the pod take.
 #[derive(Clone, Debug, Default)]
 pub struct Suitable {
     /// Reserved for the claim, in the order of their names.

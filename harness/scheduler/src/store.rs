@@ -41,7 +41,7 @@ impl<T: Object> Store<T> {
         self.stored(key).map(|stored| self.as_decided(stored))
     }
 
-    /// The object as the API server last told it.
+    /// The object as the API server last delivered it.
     pub fn stored(&self, key: &ObjectKey) -> Option<&Arc<T>> {
         self.objects.get(key)
     }
@@ -62,7 +62,7 @@ impl<T: Object> Store<T> {
     }
 
     /// Lays a decision over a stored object: it must be a copy of that object, resource version included. The next
-    /// version that the API server tells ends it, so a decision can never hide news.
+    /// version that the API server delivers ends it, so a decision never hides a change.
     pub fn assume(&mut self, decided: Arc<T>) {
         self.assumed.insert(decided.key().clone(), decided);
     }

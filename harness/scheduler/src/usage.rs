@@ -1,6 +1,6 @@
-//! What pods take on each node: those that run there, and those that were just sent there.
+//! The resources that pods take on each node: pods that run there, and pods that were just sent there.
 //!
-//! Knows amounts, not limits; whether a pod still fits is [`crate::node_fit`]'s to say.
+//! Knows amounts, not limits; [`crate::node_fit`] says whether a pod still fits.
 
 use std::collections::HashMap;
 

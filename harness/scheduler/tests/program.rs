@@ -1,4 +1,4 @@
-//! The program as somebody starts it: wrong settings end it at once, with the words of kube-scheduler.
+//! The program as users start it: wrong settings end it at once, with the words of kube-scheduler.
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
 
@@ -53,8 +53,8 @@ fn wrong_settings_are_refused() {
         (&["--extenders", "[{}]"], "must begin with http://"),
         (&["--config", "x", "--extenders", "[]"], "cannot be used with"),
     ] {
-        let told = refused(arguments);
-        assert!(told.contains(words), "{arguments:?}: {told}");
+        let error = refused(arguments);
+        assert!(error.contains(words), "{arguments:?}: {error}");
     }
 }
 
@@ -68,15 +68,15 @@ profiles: [{pluginConfig: [{name: VolumeBinding, args: {shape: [{utilization: 0,
 ";
     std::fs::write(&file, text).unwrap();
     let file = file.to_str().unwrap();
-    let told = refused(&["--config", file]);
+    let error = refused(&["--config", file]);
     let expected = "unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring";
     assert!(
-        told.contains("profiles[0].pluginConfig[0].args.shape") && told.contains(expected),
-        "{told}"
+        error.contains("profiles[0].pluginConfig[0].args.shape") && error.contains(expected),
+        "{error}"
     );
-    let told = refused(&["--config", file, "--feature-gates", "StorageCapacityScoring=true"]);
+    let error = refused(&["--config", file, "--feature-gates", "StorageCapacityScoring=true"]);
     assert!(
-        !told.contains("shape"),
-        "with the gate it goes on to the cluster: {told}"
+        !error.contains("shape"),
+        "with the gate it goes on to the cluster: {error}"
     );
 }

@@ -1,7 +1,7 @@
 //! Removing what a run has created, and nothing else.
 //!
-//! Objects are deleted by name and uid, so that one of the same name that somebody else made stays. What waits for a finalizer that
-//! nobody would take away is released, for who would have done so belongs to the case and is stopped.
+//! Objects are deleted by name and uid, so that one of the same name that another client made stays. Finalizers are removed, for
+//! the controllers that would remove them belong to the case and are stopped.
 
 use futures::StreamExt;
 use hyper::Method;
@@ -47,7 +47,7 @@ async fn remove_one(upstream: &Upstream, kind: Kind, path: &str, uid: &Value) ->
         "apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0,
         "propagationPolicy": "Background", "preconditions": {"uid": uid},
     });
-    let answer = upstream.ask(Method::DELETE, path, Some(&options)).await?;
+    let answer = upstream.send(Method::DELETE, path, Some(&options)).await?;
     match answer.code {
         // Gone, or another object has the name.
         404 => return Ok(()),
@@ -58,20 +58,20 @@ async fn remove_one(upstream: &Upstream, kind: Kind, path: &str, uid: &Value) ->
     if answer.json()["kind"] == "Status" && kind.resource != "namespaces" {
         return Ok(());
     }
-    let there = upstream.ask(Method::GET, path, None).await?;
+    let there = upstream.send(Method::GET, path, None).await?;
     let mut object = there.json();
     if there.code == 404 || object["metadata"]["uid"] != *uid {
         return Ok(());
     }
     let released = if kind.resource == "namespaces" {
-        // Nobody else empties it; it is empty, for everything that is followed was deleted before.
+        // No other client empties it; it is empty, for everything that is followed was deleted before.
         object["spec"]["finalizers"] = json!([]);
         upstream
-            .ask(Method::PUT, &format!("{path}/finalize"), Some(&object))
+            .send(Method::PUT, &format!("{path}/finalize"), Some(&object))
             .await?
     } else {
         let patch = json!({"metadata": {"finalizers": null, "uid": uid}});
-        upstream.ask(Method::PATCH, path, Some(&patch)).await?
+        upstream.send(Method::PATCH, path, Some(&patch)).await?
     };
     match released.code {
         404 => Ok(()),

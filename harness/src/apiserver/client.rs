@@ -52,15 +52,15 @@ pub(crate) async fn call(
     path: &str,
     body: Option<Value>,
 ) -> Result<Value, Refused> {
-    let mut asked = ClientRequest::ours(client);
+    let mut incoming = ClientRequest::ours(client);
     if method == Method::PATCH {
         let media = HeaderValue::from_static("application/merge-patch+json");
-        asked.headers.insert(CONTENT_TYPE, media);
+        incoming.headers.insert(CONTENT_TYPE, media);
     }
-    asked.method = method;
-    asked.path = path.to_owned();
-    asked.body = body.map(|body| body.to_string().into()).unwrap_or_default();
-    match answer(case, asked).await {
+    incoming.method = method;
+    incoming.path = path.to_owned();
+    incoming.body = body.map(|body| body.to_string().into()).unwrap_or_default();
+    match answer(case, incoming).await {
         Reply::Whole(whole) if whole.code < 300 => Ok(whole.value()),
         Reply::Whole(whole) => Err(Refused {
             code: whole.code,
@@ -76,9 +76,9 @@ pub(crate) async fn call(
 impl Case {
     /// Reads an object without writing anything down; the code of the answer and the object.
     pub(super) async fn upstream_get(&self, path: &str) -> Option<(u16, Value)> {
-        let (_, asked) = fake_apiserver::ResourcePath::of_request("GET", path, "")?;
-        let path = self.names.path(&asked);
-        let answer = self.upstream.ask(Method::GET, &path, None).await.ok()?;
+        let (_, target) = fake_apiserver::ResourcePath::of_request("GET", path, "")?;
+        let path = self.names.path(&target);
+        let answer = self.upstream.send(Method::GET, &path, None).await.ok()?;
         let mut object = answer.json();
         self.names.receive(&mut object);
         Some((answer.code, object))

@@ -1,5 +1,5 @@
 //! What kube-controller-manager does behind an API server and the in-memory server does itself: dependents go with their owners, and
-//! claims and volumes that are protected go when nobody uses them any more.
+//! protected claims and volumes are deleted when nothing uses them any more.
 //!
 //! Works on the objects of one case, through its own requests. Deletions in the foreground and orphans are left to the clean-up.
 
@@ -84,7 +84,7 @@ async fn collect(case: &Arc<Case>, key: &Key, object: &Value) {
             json!({"metadata": {"uid": uid, "ownerReferences": solid}}),
         ),
     };
-    // A refusal means that somebody else was faster; it is in the journal.
+    // A refusal means that another client was faster; it is in the journal.
     let _ = call(case, GARBAGE, method, &path, Some(body)).await;
 }
 
@@ -109,15 +109,15 @@ async fn is_absent(case: &Arc<Case>, dependent: &Key, owner: &Value) -> bool {
         return false;
     }
     let Some(path) = path_of(&key) else { return false };
-    let asked = case.upstream_get(&path).await;
-    match asked {
+    let answer = case.upstream_get(&path).await;
+    match answer {
         Some((404, _)) => true,
         Some((200, object)) => object["metadata"]["uid"] != owner["uid"],
         _ => false,
     }
 }
 
-/// Lets a claim or volume go that waits for nobody any more.
+/// Removes the finalizer of a claim or volume that nothing uses any more.
 async fn release(case: &Arc<Case>, key: &Key, object: &Value) {
     let protection = match &*key.resource {
         CLAIMS if !is_mounted(case, key) => CLAIM_PROTECTION,

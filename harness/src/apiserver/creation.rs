@@ -9,7 +9,7 @@ use super::case::Case;
 use super::client::{Refused, call};
 use crate::client_name::HARNESS;
 
-/// Does to an object that was just made what controllers do at once in every cluster. `wanted`: as it was asked for.
+/// Does to an object that was just made what controllers do at once in every cluster. `wanted`: as the request has it.
 pub(crate) async fn finish_create(case: &Arc<Case>, wanted: &Value, made: Value) -> Result<Value, Refused> {
     let name = made["metadata"]["name"].as_str().unwrap_or_default();
     match made["kind"].as_str() {

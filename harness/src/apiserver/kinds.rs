@@ -66,7 +66,7 @@ pub(super) const KINDS: [Kind; 29] = [
     kind("", "v1", "namespaces"),
 ];
 
-/// Resources that only ask a question: nothing is stored.
+/// Review resources, of which nothing is stored.
 const QUESTIONS: [&str; 6] = [
     "localsubjectaccessreviews",
     "selfsubjectaccessreviews",
@@ -86,7 +86,7 @@ pub(super) fn followed(resource: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.resource == resource)
 }
 
-/// Whether a resource only asks a question.
+/// Whether a resource is a review, of which nothing is stored.
 pub(super) fn is_question(resource: &str) -> bool {
     QUESTIONS.contains(&resource)
 }

@@ -45,7 +45,7 @@ async fn serve(case: Arc<Case>, request: Request<Incoming>) -> Result<Response<B
         let text = "the request is larger than an API server takes";
         return Ok(whole(Whole::failure(413, "RequestEntityTooLarge", text)));
     };
-    let asked = ClientRequest {
+    let incoming = ClientRequest {
         client,
         is_ours: false,
         method: head.method,
@@ -54,7 +54,7 @@ async fn serve(case: Arc<Case>, request: Request<Incoming>) -> Result<Response<B
         headers: head.headers,
         body: body.to_bytes(),
     };
-    match answer(&case, asked).await {
+    match answer(&case, incoming).await {
         Reply::Whole(answered) => Ok(whole(answered)),
         Reply::Cut => Err(Cut),
         Reply::Events(events) => {

@@ -19,7 +19,7 @@ pub(super) const JSON: &str = "application/json";
 #[derive(Debug, Clone)]
 pub(super) struct ClientRequest {
     pub(super) client: Arc<str>,
-    /// Whether the harness itself asks.
+    /// Whether the harness itself sends it.
     pub(super) is_ours: bool,
     pub(super) method: Method,
     pub(super) path: String,
@@ -112,7 +112,7 @@ impl Whole {
 
 /// A request for a resource.
 pub(super) struct Wanted {
-    pub(super) asked: ClientRequest,
+    pub(super) incoming: ClientRequest,
     pub(super) verb: Verb,
     pub(super) path: ResourcePath,
 }

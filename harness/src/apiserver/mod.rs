@@ -110,7 +110,7 @@ impl RealServer {
         })))
     }
 
-    /// The release, as the server spells it.
+    /// The release, as the server writes it.
     pub fn version(&self) -> String {
         format!("{} (1.{})", self.0.version, self.0.minor)
     }

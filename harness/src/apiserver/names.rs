@@ -77,24 +77,24 @@ impl Names {
     }
 
     /// The path of a request in the server.
-    pub(super) fn path(&self, asked: &ResourcePath) -> String {
-        let mut path = match asked.group.as_str() {
-            "" => format!("/api/{}", asked.version),
-            group => format!("/apis/{group}/{}", asked.version),
+    pub(super) fn path(&self, target: &ResourcePath) -> String {
+        let mut path = match target.group.as_str() {
+            "" => format!("/api/{}", target.version),
+            group => format!("/apis/{group}/{}", target.version),
         };
-        if let Some(namespace) = &asked.namespace {
+        if let Some(namespace) = &target.namespace {
             path.push_str(&format!("/namespaces/{}", self.theirs(namespace)));
         }
         path.push('/');
-        path.push_str(&asked.resource);
-        if let Some(name) = &asked.name {
+        path.push_str(&target.resource);
+        if let Some(name) = &target.name {
             path.push('/');
-            match is_cluster_wide(asked) {
+            match is_cluster_wide(target) {
                 true => path.push_str(&self.theirs(name)),
                 false => path.push_str(name),
             }
         }
-        if let Some(subresource) = &asked.subresource {
+        if let Some(subresource) = &target.subresource {
             path.push('/');
             path.push_str(subresource);
         }
@@ -102,7 +102,7 @@ impl Names {
     }
 
     /// The query of a request in the server: collections are those of the case alone.
-    pub(super) fn query(&self, verb: Verb, asked: &ResourcePath, query: &str) -> String {
+    pub(super) fn query(&self, verb: Verb, target: &ResourcePath, query: &str) -> String {
         let mut own = None;
         if matches!(verb, Verb::List | Verb::Watch | Verb::DeleteCollection) {
             own = Some(format!("{CASE_LABEL}={}", self.case));
@@ -116,7 +116,7 @@ impl Names {
                     None => drop(pairs.append_pair(&key, &value)),
                 },
                 "fieldSelector" => {
-                    let fields = self.fields(asked, &value);
+                    let fields = self.fields(target, &value);
                     pairs.append_pair(&key, &fields);
                 }
                 // Said by the path in an old form of watches; the other form is what is sent on.
@@ -134,11 +134,11 @@ impl Names {
     }
 
     /// A field selector in the server's names.
-    fn fields(&self, asked: &ResourcePath, selector: &str) -> String {
+    fn fields(&self, target: &ResourcePath, selector: &str) -> String {
         let is_name = |key: &str| {
             key == "spec.nodeName"
                 || key.to_ascii_lowercase().ends_with("namespace")
-                || (key == "metadata.name" && is_cluster_wide(asked))
+                || (key == "metadata.name" && is_cluster_wide(target))
         };
         let terms = selector.split(',').map(|term| {
             let cut = term.find(['=', '!']).unwrap_or(term.len());
@@ -153,16 +153,16 @@ impl Names {
     }
 
     /// Turns the body of a request into what the server is sent, labels included where an object is written as a whole.
-    pub(super) fn send(&self, verb: Verb, asked: &ResourcePath, applies: bool, body: &mut Value) {
-        if is_cluster_wide(asked)
+    pub(super) fn send(&self, verb: Verb, target: &ResourcePath, applies: bool, body: &mut Value) {
+        if is_cluster_wide(target)
             && let Some(metadata) = body.get_mut("metadata").and_then(Value::as_object_mut)
         {
             self.name_itself(verb, metadata);
         }
         self.forward(body);
         let is_whole = match verb {
-            Verb::Create => asked.subresource.is_none(),
-            Verb::Update => !matches!(asked.subresource.as_deref(), Some("scale")),
+            Verb::Create => target.subresource.is_none(),
+            Verb::Update => !matches!(target.subresource.as_deref(), Some("scale")),
             _ => applies,
         };
         if is_whole && body.is_object() {
@@ -222,7 +222,7 @@ impl Names {
                         }
                     }
                 }
-                // What configuration and secrets hold is nobody's name.
+                // Configuration and secrets hold no names.
                 _ if key == "data" || key == "stringData" || key == "binaryData" => {}
                 value => self.forward(value),
             }
@@ -251,9 +251,9 @@ impl Names {
 }
 
 /// Whether the name in a path is that of an object without a namespace.
-fn is_cluster_wide(asked: &ResourcePath) -> bool {
-    asked.namespace.is_none()
-        && ResourceRef::by_plural(&asked.resource).is_none_or(|(_, namespaced)| !namespaced)
+fn is_cluster_wide(target: &ResourcePath) -> bool {
+    target.namespace.is_none()
+        && ResourceRef::by_plural(&target.resource).is_none_or(|(_, namespaced)| !namespaced)
 }
 
 #[cfg(test)]
@@ -265,13 +265,13 @@ mod tests {
         Names::new("abc", 7)
     }
 
-    fn asked(method: &str, path: &str) -> (Verb, ResourcePath) {
+    fn target(method: &str, path: &str) -> (Verb, ResourcePath) {
         ResourcePath::of_request(method, path, "").unwrap()
     }
 
     fn sent(method: &str, path: &str, mut body: Value) -> Value {
-        let (verb, asked) = asked(method, path);
-        names().send(verb, &asked, false, &mut body);
+        let (verb, target) = target(method, path);
+        names().send(verb, &target, false, &mut body);
         body
     }
 
@@ -296,7 +296,7 @@ mod tests {
 
     #[test]
     fn no_name_of_anything_without_a_namespace_stays_as_it_is() {
-        let path = |path| names().path(&asked("GET", path).1);
+        let path = |path| names().path(&target("GET", path).1);
         assert_eq!(path("/api/v1/nodes/n1"), "/api/v1/nodes/n1-xabc0007");
         assert_eq!(
             path("/api/v1/namespaces/default"),
@@ -334,8 +334,8 @@ mod tests {
     #[test]
     fn collections_are_those_of_the_case() {
         let query = |path: &str, query: &str| {
-            let (verb, asked) = ResourcePath::of_request("GET", path, query).unwrap();
-            let query = names().query(verb, &asked, query);
+            let (verb, target) = ResourcePath::of_request("GET", path, query).unwrap();
+            let query = names().query(verb, &target, query);
             form_urlencoded::parse(query.as_bytes())
                 .map(|(key, value)| format!("{key}={value}"))
                 .collect::<Vec<_>>()

@@ -20,10 +20,10 @@ pub(super) fn announce<'c>(case: &'c Case, wanted: &Wanted) -> OpenWrite<'c> {
         namespace: path.namespace.clone(),
         name: path.name.clone(),
     };
-    case.attribution.announce(&wanted.asked.client, touch)
+    case.attribution.announce(&wanted.incoming.client, touch)
 }
 
-/// Takes an answer in: what a write has made is told, and waited for.
+/// Processes an answer: what a write has made is announced, and waited for.
 pub(super) async fn settle(
     case: &Case,
     wanted: &Wanted,
@@ -38,8 +38,8 @@ pub(super) async fn settle(
     }
     case.names.receive(&mut value);
     whole.body = value.to_string().into();
-    let is_dry = wanted.asked.parameter("dryRun") == "All"
-        || serde_json::from_slice::<Value>(&wanted.asked.body).is_ok_and(|body| !body["dryRun"].is_null());
+    let is_dry = wanted.incoming.parameter("dryRun") == "All"
+        || serde_json::from_slice::<Value>(&wanted.incoming.body).is_ok_and(|body| !body["dryRun"].is_null());
     if let Some(open) = open
         && is_good
         && !is_dry
@@ -97,7 +97,7 @@ async fn gone(case: &Case, key: Key, open: OpenWrite<'_>) {
     case.attribution.seen_of(&key, |object| object.is_none()).await;
 }
 
-/// Whether an object that was deleted waits for somebody.
+/// Whether an object that was deleted waits for a finalizer.
 fn waits(object: &Value) -> bool {
     object["metadata"]["finalizers"]
         .as_array()

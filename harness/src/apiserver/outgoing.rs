@@ -13,8 +13,8 @@ const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
 /// The request as the server gets it.
 pub(super) fn request(case: &Case, wanted: &Wanted) -> Result<Request<Body>, Box<Whole>> {
-    let Wanted { asked, verb, path } = wanted;
-    let accepted = accepted(asked.header(&ACCEPT)).ok_or_else(|| {
+    let Wanted { incoming, verb, path } = wanted;
+    let accepted = accepted(incoming.header(&ACCEPT)).ok_or_else(|| {
         Whole::failure(
             406,
             "NotAcceptable",
@@ -22,20 +22,20 @@ pub(super) fn request(case: &Case, wanted: &Wanted) -> Result<Request<Body>, Box
         )
     })?;
     let mut uri = case.names.path(path);
-    let query = case.names.query(*verb, path, &asked.query);
+    let query = case.names.query(*verb, path, &incoming.query);
     if !query.is_empty() {
         uri = format!("{uri}?{query}");
     }
     let (media, body) = body(case, wanted)?;
     let mut request = Request::builder()
-        .method(asked.method.clone())
+        .method(incoming.method.clone())
         .uri(uri)
         .header(ACCEPT, accepted);
     if !media.is_empty() {
         request = request.header(CONTENT_TYPE, media);
     }
     // The server names field managers after it.
-    if let Some(agent) = asked.headers.get(USER_AGENT) {
+    if let Some(agent) = incoming.headers.get(USER_AGENT) {
         request = request.header(USER_AGENT, agent);
     }
     request
@@ -43,7 +43,7 @@ pub(super) fn request(case: &Case, wanted: &Wanted) -> Result<Request<Body>, Box
         .map_err(|error| Box::new(Whole::failure(400, "BadRequest", &error.to_string())))
 }
 
-/// What is asked of the server in place of what the client accepts: JSON in the same forms. None: it accepts no JSON.
+/// What is incoming of the server in place of what the client accepts: JSON in the same forms. None: it accepts no JSON.
 fn accepted(accept: &str) -> Option<String> {
     let clauses: Vec<String> = accept
         .split(',')
@@ -62,22 +62,22 @@ fn accepted(accept: &str) -> Option<String> {
 
 /// The body as the server gets it, with its media type.
 fn body(case: &Case, wanted: &Wanted) -> Result<(String, Vec<u8>), Box<Whole>> {
-    let Wanted { asked, verb, path } = wanted;
+    let Wanted { incoming, verb, path } = wanted;
     let removes = matches!(verb, Verb::Delete | Verb::DeleteCollection);
-    if asked.body.is_empty() && !removes {
+    if incoming.body.is_empty() && !removes {
         return Ok((String::new(), Vec::new()));
     }
     let wrong = |why: String| Whole::failure(400, "BadRequest", &why);
-    let media = asked.header(&CONTENT_TYPE).to_owned();
+    let media = incoming.header(&CONTENT_TYPE).to_owned();
     let applies = media.contains("apply-patch");
     let mut value = match () {
-        () if asked.body.is_empty() => json!({"apiVersion": "v1", "kind": "DeleteOptions"}),
+        () if incoming.body.is_empty() => json!({"apiVersion": "v1", "kind": "DeleteOptions"}),
         () if media.starts_with(PROTOBUF) => {
-            json_of_protobuf(&asked.body).map_err(|status| Whole::json(status.code, &status.to_value()))?
+            json_of_protobuf(&incoming.body).map_err(|status| Whole::json(status.code, &status.to_value()))?
         }
-        () if media.contains("yaml") => serde_saphyr::from_slice(&asked.body)
+        () if media.contains("yaml") => serde_saphyr::from_slice(&incoming.body)
             .map_err(|error| wrong(format!("the body is no YAML: {error}")))?,
-        () => serde_json::from_slice(&asked.body)
+        () => serde_json::from_slice(&incoming.body)
             .map_err(|error| wrong(format!("the body is no JSON: {error}")))?,
     };
     if removes && path.resource == "pods" {

@@ -19,15 +19,15 @@ use super::outgoing::request;
 use super::stream;
 
 /// Answers a request. One that writes is carried out to its end even if the client goes away: what it does must be known.
-pub(super) async fn answer(case: &Arc<Case>, asked: ClientRequest) -> Reply {
-    let resource = ResourcePath::of_request(asked.method.as_str(), &asked.path, &asked.query);
+pub(super) async fn answer(case: &Arc<Case>, incoming: ClientRequest) -> Reply {
+    let resource = ResourcePath::of_request(incoming.method.as_str(), &incoming.path, &incoming.query);
     let Some((verb, path)) = resource else {
-        return aside(case, asked).await;
+        return aside(case, incoming).await;
     };
     let mut loses_answer = false;
-    if !asked.is_ours {
-        let version = asked.parameter("resourceVersion");
-        let fate = case.faults.meet(&asked.client, verb, Some(&path), &version);
+    if !incoming.is_ours {
+        let version = incoming.parameter("resourceVersion");
+        let fate = case.faults.meet(&incoming.client, verb, Some(&path), &version);
         if !fate.delay.is_zero() {
             tokio::time::sleep(fate.delay).await;
         }
@@ -35,7 +35,7 @@ pub(super) async fn answer(case: &Arc<Case>, asked: ClientRequest) -> Reply {
             Some(Blow::Refuse(status)) if verb == Verb::Watch && status.code == 410 => {
                 note(
                     case,
-                    &asked.client,
+                    &incoming.client,
                     verb,
                     &path,
                     Noted::of(200, None, &Value::Null),
@@ -53,7 +53,7 @@ pub(super) async fn answer(case: &Arc<Case>, asked: ClientRequest) -> Reply {
                 }
                 note(
                     case,
-                    &asked.client,
+                    &incoming.client,
                     verb,
                     &path,
                     Noted::injected(status.code, status.message),
@@ -66,7 +66,7 @@ pub(super) async fn answer(case: &Arc<Case>, asked: ClientRequest) -> Reply {
             Some(Blow::Stale(_)) | None => {}
         }
     }
-    let wanted = Wanted { asked, verb, path };
+    let wanted = Wanted { incoming, verb, path };
     if verb == Verb::Watch {
         return stream::begin(case, wanted).await;
     }
@@ -87,8 +87,8 @@ pub(super) async fn answer(case: &Arc<Case>, asked: ClientRequest) -> Reply {
 }
 
 /// Paths that are no resource: versions, health, discovery and descriptions. They are the server's own, as they are.
-async fn aside(case: &Arc<Case>, asked: ClientRequest) -> Reply {
-    let segments: Vec<&str> = asked
+async fn aside(case: &Arc<Case>, incoming: ClientRequest) -> Reply {
+    let segments: Vec<&str> = incoming
         .path
         .split('/')
         .filter(|segment| !segment.is_empty())
@@ -101,9 +101,9 @@ async fn aside(case: &Arc<Case>, asked: ClientRequest) -> Reply {
             | ["apis", _]
             | ["apis", _, _]
     );
-    let fate = match asked.is_ours {
+    let fate = match incoming.is_ours {
         true => Default::default(),
-        false => case.faults.meet(&asked.client, Verb::Get, None, ""),
+        false => case.faults.meet(&incoming.client, Verb::Get, None, ""),
     };
     if !fate.delay.is_zero() {
         tokio::time::sleep(fate.delay).await;
@@ -111,19 +111,19 @@ async fn aside(case: &Arc<Case>, asked: ClientRequest) -> Reply {
     let whole = match fate.blow {
         Some(Blow::Disconnect | Blow::LoseAnswer) => return Reply::Cut,
         Some(Blow::Refuse(status)) => Whole::json(status.code, &status.to_value()),
-        _ if !is_open || asked.method != Method::GET => Whole::failure(
+        _ if !is_open || incoming.method != Method::GET => Whole::failure(
             404,
             "NotFound",
             "the server could not find the requested resource: the harness passes on only kinds that it follows",
         ),
         _ => {
             let _busy = case.busy();
-            let uri = match asked.query.as_str() {
-                "" => asked.path.clone(),
-                query => format!("{}?{query}", asked.path),
+            let uri = match incoming.query.as_str() {
+                "" => incoming.path.clone(),
+                query => format!("{}?{query}", incoming.path),
             };
             let request = Request::get(uri)
-                .header(ACCEPT, asked.header(&ACCEPT))
+                .header(ACCEPT, incoming.header(&ACCEPT))
                 .body(Body::empty());
             match request {
                 Ok(request) => match case.upstream.whole(request).await {
@@ -144,7 +144,7 @@ async fn aside(case: &Arc<Case>, asked: ClientRequest) -> Reply {
     };
     note(
         case,
-        &asked.client,
+        &incoming.client,
         Verb::Get,
         &path,
         Noted::of(whole.code, None, &Value::Null),
@@ -160,7 +160,7 @@ fn lost_reply(why: &str) -> Reply {
 
 /// Carries a request out.
 async fn exchange(case: &Arc<Case>, wanted: Wanted) -> Whole {
-    let Wanted { asked, verb, path } = &wanted;
+    let Wanted { incoming, verb, path } = &wanted;
     let whole = match refusal(case, &wanted) {
         Some(refused) => refused,
         None => match request(case, &wanted) {
@@ -182,7 +182,7 @@ async fn exchange(case: &Arc<Case>, wanted: Wanted) -> Whole {
     let message = (whole.code >= 400).then(|| value["message"].as_str().unwrap_or_default().to_owned());
     note(
         case,
-        &asked.client,
+        &incoming.client,
         *verb,
         path,
         Noted::of(whole.code, message, &value),

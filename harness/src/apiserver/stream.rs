@@ -22,12 +22,12 @@ const BEHIND: usize = 64;
 
 /// Begins a watch.
 pub(super) async fn begin(case: &Arc<Case>, wanted: Wanted) -> Reply {
-    let Wanted { asked, verb, path } = &wanted;
+    let Wanted { incoming, verb, path } = &wanted;
     let busy = case.busy();
-    if !asked.is_ours
+    if !incoming.is_ours
         && case
             .faults
-            .has_forgotten(path, &asked.parameter("resourceVersion"))
+            .has_forgotten(path, &incoming.parameter("resourceVersion"))
     {
         let status = Whole::failure(
             410,
@@ -36,7 +36,7 @@ pub(super) async fn begin(case: &Arc<Case>, wanted: Wanted) -> Reply {
         );
         note(
             case,
-            &asked.client,
+            &incoming.client,
             *verb,
             path,
             Noted::of(200, None, &Value::Null),
@@ -54,14 +54,14 @@ pub(super) async fn begin(case: &Arc<Case>, wanted: Wanted) -> Reply {
     if code != 200 {
         return Reply::Whole(refused(case, &wanted, code, response).await);
     }
-    let from = asked.parameter("resourceVersion");
+    let from = incoming.parameter("resourceVersion");
     let told = json!({"metadata": {"resourceVersion": from}});
-    note(case, &asked.client, *verb, path, Noted::of(code, None, &told));
-    let watched = case.faults.begin_watch(&asked.client, path);
+    note(case, &incoming.client, *verb, path, Noted::of(code, None, &told));
+    let watched = case.faults.begin_watch(&incoming.client, path);
     let (sender, receiver) = mpsc::channel(BEHIND);
     let carrier = Carrier {
         case: case.clone(),
-        client: asked.client.clone(),
+        client: incoming.client.clone(),
         path: path.clone(),
         watched,
         sender,
@@ -83,7 +83,7 @@ async fn refused(
     let text = |field: &str| value[field].as_str().unwrap_or_default().to_owned();
     note(
         case,
-        &wanted.asked.client,
+        &wanted.incoming.client,
         wanted.verb,
         &wanted.path,
         Noted::of(code, Some(text("message")), &Value::Null),

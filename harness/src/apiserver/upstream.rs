@@ -99,7 +99,7 @@ impl Answer {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 
-    /// Whether the server did what it was asked to.
+    /// Whether the server did it.
     pub(super) fn is_good(&self) -> bool {
         (200..300).contains(&self.code)
     }
@@ -158,7 +158,12 @@ impl Upstream {
     }
 
     /// A request of the harness's own.
-    pub(super) async fn ask(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Answer, Lost> {
+    pub(super) async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<Answer, Lost> {
         let media = match method {
             Method::PATCH => "application/merge-patch+json",
             _ => "application/json",
@@ -180,9 +185,9 @@ impl Upstream {
             path: path.to_owned(),
             why: lost.0,
         };
-        let version = self.ask(Method::GET, "/version", None).await.map_err(lost)?;
+        let version = self.send(Method::GET, "/version", None).await.map_err(lost)?;
         let nodes = self
-            .ask(Method::GET, "/api/v1/nodes?limit=1", None)
+            .send(Method::GET, "/api/v1/nodes?limit=1", None)
             .await
             .map_err(lost)?;
         if version.code == 401 || nodes.code == 401 {
@@ -203,7 +208,7 @@ impl Upstream {
         Ok(told)
     }
 
-    /// Whether the user may do everything that the systems of a case may ask for.
+    /// Whether the user may do everything that the systems of a case may request.
     async fn check_rights(&self, path: &Path) -> Result<(), ConnectError> {
         let everything = json!({"verb": "*", "group": "*", "resource": "*"});
         if self.may(path, &everything).await? {
@@ -212,8 +217,8 @@ impl Upstream {
         let mut missing = Vec::new();
         for kind in KINDS {
             for verb in ["list", "watch", "create", "update", "patch", "delete"] {
-                let asked = json!({"verb": verb, "group": kind.group, "resource": kind.resource});
-                if !self.may(path, &asked).await? {
+                let attributes = json!({"verb": verb, "group": kind.group, "resource": kind.resource});
+                if !self.may(path, &attributes).await? {
                     missing.push(format!("{verb} {}", kind.resource));
                 }
             }
@@ -227,13 +232,13 @@ impl Upstream {
         })
     }
 
-    async fn may(&self, path: &Path, asked: &Value) -> Result<bool, ConnectError> {
+    async fn may(&self, path: &Path, attributes: &Value) -> Result<bool, ConnectError> {
         let review = json!({
             "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
-            "spec": {"resourceAttributes": asked},
+            "spec": {"resourceAttributes": attributes},
         });
         let place = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
-        let answer = self.ask(Method::POST, place, Some(&review)).await;
+        let answer = self.send(Method::POST, place, Some(&review)).await;
         let answer = answer.map_err(|lost| ConnectError::Unreachable {
             path: path.to_owned(),
             why: lost.0,
@@ -251,7 +256,7 @@ impl Upstream {
     async fn check_peace(&self, path: &Path) -> Result<(), ConnectError> {
         for program in ["kube-controller-manager", "kube-scheduler"] {
             let place = format!("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/{program}");
-            let Ok(answer) = self.ask(Method::GET, &place, None).await else {
+            let Ok(answer) = self.send(Method::GET, &place, None).await else {
                 continue;
             };
             let lease = answer.json();

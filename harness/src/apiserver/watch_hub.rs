@@ -93,7 +93,7 @@ impl WatchHub {
     /// The objects of the run, and the revision of the list; none: the server does not have the kind.
     pub(super) async fn list(&self, kind: Kind) -> Result<Option<(Vec<Value>, u64)>, Lost> {
         let path = format!("{}?labelSelector={RUN_LABEL}%3D{}", kind.path(), self.run);
-        let answer = self.upstream.ask(Method::GET, &path, None).await?;
+        let answer = self.upstream.send(Method::GET, &path, None).await?;
         if answer.code == 404 {
             return Ok(None);
         }

@@ -1,4 +1,4 @@
-//! Values as one line of YAML. Owns the spelling only.
+//! Values as one line of YAML. Owns the notation only.
 
 use serde_json::Value;
 

@@ -1,8 +1,9 @@
 //! From the objects of a cluster to a scenario that reproduces the situation: the text of a case file.
 //!
-//! Pure. Reads objects as the API has them, and keeps what decides where pods go: nobody's secrets, images or environment.
+//! Pure. Reads objects as the API has them, and keeps what decides where pods go: no secrets, images or environment.
 //! Does not know where the objects come from, and decides nothing about pods.
 
+mod content;
 mod flow;
 mod names;
 mod options;
@@ -15,6 +16,7 @@ pub(crate) use flow::flow;
 pub use options::CaptureOptions;
 pub use situation::CaptureError;
 
+use content::Content;
 use serde_json::Value;
 
 /// Writes the scenario of what these objects say.
@@ -27,5 +29,5 @@ pub fn capture(
     options: &CaptureOptions,
 ) -> Result<String, CaptureError> {
     let situation = situation::Situation::find(objects, options)?;
-    Ok(text::write(&situation, fits, options))
+    Ok(Content::of(&situation, fits, options).text(options))
 }

@@ -29,7 +29,7 @@ pub(super) struct Names {
     numeric: BTreeSet<String>,
 }
 
-/// Domains whose label keys and names say nothing about anybody.
+/// Domains whose label keys and names are public.
 const PUBLIC: [&str; 2] = ["kubernetes.io", "k8s.io"];
 
 impl Names {

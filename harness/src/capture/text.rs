@@ -1,257 +1,17 @@
 //! The text of the case file: one line for each object, and at its head what it is and what was left out.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
+use super::content::{Content, NOWHERE};
 use super::flow::{flow, scalar};
-use super::names::{Kind, Names, keys_of};
 use super::options::CaptureOptions;
-use super::reduce;
-use super::situation::{Situation, name_of, namespace_of};
-use fake_apiserver::quantity::Quantity;
 
-/// The place of a pod that no node takes.
-const NOWHERE: &str = "none";
 /// How long a pod must stay without a node: time enough for every event that could still place it.
 const REFUSED_FOR: &str = "1s";
 /// How long the published objects must stay as they are.
 const PUBLISHED_FOR: &str = "2 refreshes";
-
-/// Writes the scenario.
-pub(super) fn write(
-    situation: &Situation<'_>,
-    fits: &dyn Fn(&str, &str) -> bool,
-    options: &CaptureOptions,
-) -> String {
-    let found = Found::of(situation, options);
-    let scenario = found.reduce(situation, fits, options);
-    scenario.text(options)
-}
-
-/// What is found out before anything is written.
-struct Found {
-    /// The driver's topology keys.
-    keys: Vec<String>,
-    /// The keys with which it is registered, by node.
-    registered: BTreeMap<String, Vec<String>>,
-    /// Label keys that something selects by.
-    needed: BTreeSet<String>,
-    names: Names,
-}
-
-impl Found {
-    fn of(situation: &Situation<'_>, options: &CaptureOptions) -> Self {
-        let (mut needed, mut numeric) = (BTreeSet::new(), BTreeSet::new());
-        let selectors = (situation.capacities.iter().map(|it| &it["nodeTopology"]))
-            .chain(situation.classes.values().map(|it| &it["allowedTopologies"]))
-            .chain(situation.volumes.iter().map(|it| &it["spec"]["nodeAffinity"]))
-            .chain(situation.claims.iter().map(|it| &it["spec"]["selector"]))
-            .chain(
-                situation
-                    .pods
-                    .iter()
-                    .map(|it| &it["spec"]["affinity"]["nodeAffinity"]),
-            );
-        selectors.for_each(|selector| keys_of(selector, &mut needed, &mut numeric));
-        for pod in &situation.pods {
-            let labels = pod["spec"]["nodeSelector"].as_object();
-            needed.extend(labels.into_iter().flat_map(Map::keys).cloned());
-        }
-        let registered = registrations(situation);
-        let keys = usual(&registered);
-        needed.extend(registered.values().flatten().cloned());
-        let nodes: Vec<&str> = situation.nodes.keys().copied().collect();
-        Found {
-            keys,
-            registered,
-            needed,
-            names: Names::new(options.scrub, &nodes, numeric),
-        }
-    }
-
-    fn reduce(
-        mut self,
-        situation: &Situation<'_>,
-        fits: &dyn Fn(&str, &str) -> bool,
-        options: &CaptureOptions,
-    ) -> Scenario {
-        let names = &mut self.names;
-        let (mut nodes, mut classes, mut objects) = (Vec::new(), Vec::new(), Vec::new());
-        for (name, node) in &situation.nodes {
-            let registration = self.registered.get(*name).map(Vec::as_slice);
-            nodes.push(reduce::node(node, registration, &self.keys, &self.needed, names));
-        }
-        for class in situation.classes.values() {
-            match reduce::class(class, names) {
-                Ok(spec) => classes.push(spec),
-                Err(object) => objects.push(object),
-            }
-        }
-        let others = situation
-            .drivers
-            .iter()
-            .filter(|(name, _)| **name != situation.driver);
-        objects.extend(others.map(|(_, driver)| reduce::other_driver(driver, names)));
-        let capacity = |object: &&Value| reduce::capacity(object, &self.keys, names);
-        let capacities: Vec<Value> = situation.capacities.iter().map(capacity).collect();
-        let (claims, driver) = (&situation.claims, &situation.driver);
-        let volumes = situation.volumes.iter();
-        objects.extend(volumes.map(|it| reduce::volume(it, claims, &self.needed, driver, names)));
-        objects.extend(situation.claims.iter().map(|claim| reduce::claim(claim, names)));
-        let mut places = Vec::new();
-        for pod in &situation.pods {
-            objects.push(super::pod::pod(pod, &situation.claims, names));
-            let name = names.in_namespace(Kind::Pod, namespace_of(pod), name_of(pod));
-            places.push((name, place(pod, fits, names)));
-        }
-        let driver = self.driver(situation);
-        let of_publisher = || (backend(&capacities), published(&capacities));
-        let ((backend, answers), published) = match options.publisher {
-            true => of_publisher(),
-            false => Default::default(),
-        };
-        Scenario {
-            driver,
-            nodes,
-            classes,
-            capacities: if options.publisher { Vec::new() } else { capacities },
-            backend,
-            answers,
-            published,
-            objects,
-            places,
-        }
-    }
-
-    fn driver(&mut self, situation: &Situation<'_>) -> Value {
-        let keys: Vec<String> = self.keys.iter().map(|key| self.names.key(key)).collect();
-        let mut spec = json!({"name": self.names.driver(&situation.driver), "topologyKeys": keys});
-        match situation.drivers.get(situation.driver.as_str()) {
-            Some(driver) => spec["storageCapacity"] = driver["spec"]["storageCapacity"].clone(),
-            None => spec["object"] = false.into(),
-        }
-        spec
-    }
-}
-
-/// The keys with which the driver is registered, by node. Where nobody gave CSINodes, nodes with the labels that capacity objects
-/// select by are taken for registered.
-fn registrations(situation: &Situation<'_>) -> BTreeMap<String, Vec<String>> {
-    let strings = |list: &Value| -> Vec<String> {
-        let list = list.as_array().into_iter().flatten();
-        list.filter_map(Value::as_str).map(str::to_owned).collect()
-    };
-    if !situation.csi_nodes.is_empty() {
-        let of_node = |(name, csi_node): (&&str, &&Value)| {
-            let drivers = csi_node["spec"]["drivers"].as_array()?;
-            let own = drivers
-                .iter()
-                .find(|driver| driver["name"] == situation.driver.as_str())?;
-            Some(((*name).to_owned(), strings(&own["topologyKeys"])))
-        };
-        return situation.csi_nodes.iter().filter_map(of_node).collect();
-    }
-    let (mut keys, mut numeric) = (BTreeSet::new(), BTreeSet::new());
-    let topologies = situation.capacities.iter().map(|it| &it["nodeTopology"]);
-    topologies.for_each(|topology| keys_of(topology, &mut keys, &mut numeric));
-    let has_all = |node: &&&Value| {
-        let labels = &node["metadata"]["labels"];
-        !keys.is_empty() && keys.iter().all(|key| labels[key.as_str()].is_string())
-    };
-    let nodes = situation.nodes.values().filter(has_all);
-    nodes
-        .map(|node| (name_of(node).to_owned(), keys.iter().cloned().collect()))
-        .collect()
-}
-
-/// The keys that most nodes have.
-fn usual(registered: &BTreeMap<String, Vec<String>>) -> Vec<String> {
-    let mut counts: BTreeMap<&Vec<String>, usize> = BTreeMap::new();
-    for keys in registered.values() {
-        *counts.entry(keys).or_default() += 1;
-    }
-    let most = counts.into_iter().max_by_key(|(_, count)| *count);
-    most.map(|(keys, _)| keys.clone()).unwrap_or_default()
-}
-
-/// What a pod is expected to come to, and why.
-fn place(pod: &Value, fits: &dyn Fn(&str, &str) -> bool, names: &mut Names) -> (String, &'static str) {
-    if let Some(node) = pod["spec"]["nodeName"].as_str().filter(|node| !node.is_empty()) {
-        return (names.of(Kind::Node, node), "it was there when it was captured");
-    }
-    let conditions = pod["status"]["conditions"].as_array().into_iter().flatten();
-    let refused = |condition: &Value| condition["type"] == "PodScheduled" && condition["status"] == "False";
-    if conditions.into_iter().any(refused) {
-        return (NOWHERE.to_owned(), "it was refused when it was captured");
-    }
-    match fits(namespace_of(pod), name_of(pod)) {
-        true => (
-            "any".to_owned(),
-            "no scheduler had looked at it, and there is a node for it",
-        ),
-        false => (
-            NOWHERE.to_owned(),
-            "no scheduler had looked at it, and there is no node for it",
-        ),
-    }
-}
-
-/// Storage by segment that makes a driver report what the objects say, and the answers for classes that get to hear something else
-/// than the storage.
-fn backend(capacities: &[Value]) -> (BTreeMap<String, Value>, Vec<Value>) {
-    let bytes = |value: &Value| {
-        let quantity: Option<Quantity> = value.as_str().and_then(|text| text.parse().ok());
-        quantity.map_or(0, |quantity| quantity.ceil().max(0))
-    };
-    let mut pools: BTreeMap<String, (i128, i128)> = BTreeMap::new();
-    let figures = |object: &Value| (bytes(&object["capacity"]), bytes(&object["maximum"]));
-    let with_segment = || {
-        let segment = |object: &Value| Some(object["segment"].as_str()?.to_owned());
-        capacities
-            .iter()
-            .filter_map(move |object| Some((segment(object)?, object)))
-    };
-    for (segment, object) in with_segment() {
-        let pool = pools.entry(segment).or_default();
-        *pool = (*pool).max(figures(object));
-    }
-    let long = |bytes: i128| i64::try_from(bytes).unwrap_or(i64::MAX);
-    let answers = with_segment().filter(|(segment, object)| pools[segment] != figures(object));
-    let answers = answers.map(|(segment, object)| {
-        let (available, maximum) = figures(object);
-        let mut script = json!({"method": "GetCapacity", "segment": segment, "class": object["class"], "available": long(available)});
-        if maximum > 0 {
-            script["maximum"] = long(maximum).into();
-        }
-        json!({"csi": script})
-    });
-    let answers = answers.collect();
-    let pool = |(segment, (capacity, maximum)): (String, (i128, i128))| {
-        let pool = match maximum {
-            0 => json!(capacity.to_string()),
-            _ => json!({"capacity": capacity.to_string(), "largest": maximum.to_string()}),
-        };
-        (segment, pool)
-    };
-    (pools.into_iter().map(pool).collect(), answers)
-}
-
-/// All that the file says.
-struct Scenario {
-    driver: Value,
-    nodes: Vec<Value>,
-    classes: Vec<Value>,
-    capacities: Vec<Value>,
-    backend: BTreeMap<String, Value>,
-    answers: Vec<Value>,
-    /// What a publisher is to make of the storage; null: none runs.
-    published: Value,
-    objects: Vec<Value>,
-    /// Pods, each with the place that is expected, and why.
-    places: Vec<(String, (String, &'static str))>,
-}
 
 const HEAD: &str = "\
 # Captured from a cluster. It runs with `cargo xtask repro FILE`, and `cargo xtask up FILE` serves it to kubectl.
@@ -260,8 +20,9 @@ const HEAD: &str = "\
 # The expectations say what was found. Write what should happen instead, and it is a test.
 ";
 
-impl Scenario {
-    fn text(&self, options: &CaptureOptions) -> String {
+impl Content {
+    /// The whole file.
+    pub(super) fn text(&self, options: &CaptureOptions) -> String {
         let mut out = HEAD.to_owned();
         let subject = match self.places.as_slice() {
             [(pod, _)] => pod.clone(),
@@ -328,24 +89,6 @@ impl Scenario {
             let _ = writeln!(out, "      - {expected}\n        why: that was there");
         }
     }
-}
-
-/// What a publisher makes of the storage: rows by class and segment.
-fn published(capacities: &[Value]) -> Value {
-    let mut rows = json!({});
-    for object in capacities {
-        let (Some(class), Some(segment)) = (object["class"].as_str(), object["segment"].as_str()) else {
-            continue;
-        };
-        let mut row = Map::new();
-        for field in ["capacity", "maximum"] {
-            if let Some(size) = object.get(field) {
-                row.insert(field.to_owned(), size.clone());
-            }
-        }
-        rows[class][segment] = row.into();
-    }
-    rows
 }
 
 fn list(out: &mut String, name: &str, items: &[Value]) {

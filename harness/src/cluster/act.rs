@@ -44,7 +44,7 @@ impl Cluster {
                 .await
                 .map_err(|problem| match problem {
                     Problem::Refused(message) => StartError::Refused {
-                        source_file: plan.scenario.source.clone(),
+                        source_file: plan.source.clone(),
                         step: plan.steps[step].id.clone(),
                         action: text.clone(),
                         message,
@@ -55,14 +55,14 @@ impl Cluster {
         Ok(())
     }
 
-    /// Lets the systems know what was done so far, before anything that may depend on it.
+    /// Waits until the systems know what was done so far, before anything that may depend on it.
     async fn let_know(&mut self, next: &Action) {
         let resource = next.resource();
-        let depends = |told: &String| match (resource.as_deref(), next) {
+        let depends = |changed: &String| match (resource.as_deref(), next) {
             // Events of one resource stay in order.
-            (Some(resource), _) if resource == told => false,
+            (Some(resource), _) if resource == changed => false,
             // A new claim says nothing to pods that are there.
-            (Some("persistentvolumeclaims"), Action::Create(_)) => told != "pods",
+            (Some("persistentvolumeclaims"), Action::Create(_)) => changed != "pods",
             _ => true,
         };
         if self.untold.iter().any(depends) {
@@ -117,7 +117,7 @@ impl Cluster {
                 let merge = json!({"spec": {"drivers": drivers}});
                 self.local.patch_merge(&at("csinodes", None, node), merge).await?;
             }
-            Action::CsiCall(ask) => self.ask(plan, ask).await?,
+            Action::CsiCall(call) => self.call(plan, call).await?,
             Action::Mount(pod) => self.mount(&plan.driver.name, pod).await?,
             Action::Script(script) => {
                 let scripted = self.driver.script(rule(script)?);
@@ -222,7 +222,7 @@ impl Cluster {
 
 /// Why an action could not be done.
 pub(super) enum Problem {
-    /// The case asks for something that can't be.
+    /// The case requires something that can't be.
     Refused(String),
     Other(StartError),
 }

@@ -2,7 +2,7 @@
 
 use fake_apiserver::ResourceRef;
 
-/// One object. A resource that nobody knows is looked for in the core group, and refused there.
+/// One object. An unknown resource is looked for in the core group, and refused there.
 pub(super) fn at(resource: &str, namespace: Option<&str>, name: &str) -> ResourceRef {
     let known = ResourceRef::by_plural(resource).map(|(collection, _)| collection);
     let collection = known.unwrap_or_else(|| ResourceRef::core(resource));

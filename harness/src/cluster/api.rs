@@ -24,7 +24,7 @@ pub(super) enum Api {
         plain: Running,
         tls: Option<Running>,
     },
-    /// Somebody else's.
+    /// A real one.
     Real {
         server: RealServer,
         case: Arc<Case>,
@@ -116,7 +116,7 @@ impl Api {
         }
     }
 
-    /// Where child processes find it; their kubeconfig is written there. None: nobody said that there are any.
+    /// Where child processes find it; their kubeconfig is written there. None: there are no child processes.
     pub(super) fn secure(&self, kubeconfig: &Path, token: &str) -> std::io::Result<Option<Secure>> {
         let (api_url, authority_pem) = match self {
             Api::Fake { tls: Some(tls), .. } => {
@@ -180,7 +180,7 @@ impl Api {
         }
     }
 
-    /// Whether it is somebody else's.
+    /// Whether it is a real one.
     pub(super) fn is_real(&self) -> bool {
         matches!(self, Api::Real { .. })
     }

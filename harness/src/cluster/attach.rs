@@ -1,7 +1,7 @@
 //! What the attach/detach controller does for this story: a VolumeAttachment for every volume of a pod on a node, unless
 //! the driver's CSIDriver object says that it needs none.
 //!
-//! Nobody attaches anything; the objects are there to be seen.
+//! Nothing is attached; only the objects are written.
 
 use serde_json::{Value, json};
 

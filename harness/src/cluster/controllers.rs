@@ -48,7 +48,7 @@ pub(super) async fn run(mut commits: Commits, client: Client, provision: bool) {
 struct Controllers {
     cluster: ClusterState,
     client: Client,
-    /// Whether claims are provisioned here, because nobody else does.
+    /// Whether claims are provisioned here, because no system under test does.
     provision: bool,
 }
 
@@ -163,7 +163,7 @@ impl Controllers {
             .map(|(_, volume)| volume.clone())
     }
 
-    /// Tells the provisioner that it is its turn, and plays it where there is none.
+    /// Hands a claim to the provisioner, and plays it where there is none.
     async fn ask_for_volume(&self, claim: &Value) {
         let (namespace, name) = place_of(claim);
         let class = class_of(claim).unwrap_or_default();
@@ -205,7 +205,7 @@ impl Controllers {
         }
     }
 
-    /// Refusals are in the journal, with their text; nobody else needs them.
+    /// Refusals are in the journal, with their text.
     async fn write<T>(&self, answer: impl Future<Output = Result<T, Refused>>) {
         if let Err(status) = answer.await {
             tracing::debug!(message = %status, "controller write refused");

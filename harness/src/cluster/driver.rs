@@ -1,10 +1,11 @@
-//! The driver's endpoints: those of the scripted driver, or sockets before somebody else's; and questions of the case to either.
+//! The driver's endpoints: those of the scripted driver, or sockets before an external driver's; and the calls of the case to either.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use capacity_types::Segment;
 use fake_csi::{Caller, Figure, Forwarder, NodeIdentity, Question, Reply};
 use futures::future::join_all;
 use serde_json::Value;
@@ -14,16 +15,16 @@ use super::endpoint::Endpoint;
 use crate::journal::{AnswerFact, ProcessEvent, ProcessFact, What};
 use crate::plan::{CsiCall, CsiCallKind, Plan};
 use crate::scenario::Role;
-use crate::segment::{Segment, Segments};
+use crate::segment::Segments;
 use crate::start_error::StartError;
 
-/// How long a question of a case may take.
+/// How long a call of a case may take.
 pub(super) const ANSWER: Duration = Duration::from_secs(10);
 
 /// How long a driver may take from its start to its first good answer to Probe, before patience.
 const START: Duration = Duration::from_secs(30);
 
-/// Pause between two probes of a driver that starts: nothing but asking it tells when it is ready.
+/// Pause between two probes of a driver that starts: only a call shows whether it is ready.
 const PROBE_AGAIN: Duration = Duration::from_millis(20);
 
 impl Cluster {
@@ -86,7 +87,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Starts somebody else's driver where it does not run, and puts a socket before it.
+    /// Starts an external driver where it does not run, and puts a socket before it.
     async fn forward(
         &mut self,
         node: Option<String>,
@@ -159,15 +160,15 @@ impl Cluster {
         })
     }
 
-    /// Puts a question to the driver, at the endpoint of the node that it is about, and writes the answer down.
-    pub(super) async fn ask(&self, plan: &Plan, ask: &CsiCall) -> Result<(), StartError> {
+    /// Calls the driver, at the endpoint of the node that the call is about, and records the answer.
+    pub(super) async fn call(&self, plan: &Plan, call: &CsiCall) -> Result<(), StartError> {
         let io = |source| StartError::Io {
-            what: "ask the driver",
+            what: "call the driver",
             source,
         };
-        let reply = match self.question(ask) {
+        let reply = match self.question(call) {
             Ok(question) => {
-                let socket = self.socket_for(&plan.segments, ask.segment.as_ref());
+                let socket = self.socket_for(&plan.segments, call.segment.as_ref());
                 let caller = Caller::new(&socket, ANSWER).map_err(io)?;
                 caller.ask(question).await
             }
@@ -183,10 +184,10 @@ impl Cluster {
         };
         let told = reply.told.into_iter();
         self.journal.append(What::Answer(AnswerFact {
-            name: ask.name.clone(),
-            call: ask.kind.method().to_owned(),
-            class: ask.class.clone(),
-            segment: ask.segment.as_ref().map(|segment| plan.segments.format(segment)),
+            name: call.name.clone(),
+            call: call.kind.method().to_owned(),
+            class: call.class.clone(),
+            segment: call.segment.as_ref().map(|segment| plan.segments.format(segment)),
             code: reply.code.to_owned(),
             message: reply.message,
             told: told
@@ -204,10 +205,10 @@ impl Cluster {
         endpoint.map(|it| it.socket.clone()).unwrap_or_default()
     }
 
-    /// The question with all figures filled in; the error names one that is not there.
-    fn question(&self, ask: &CsiCall) -> Result<Question, String> {
-        let segment = ask.segment.clone();
-        Ok(match &ask.kind {
+    /// The call with all figures filled in; the error names one that is missing.
+    fn question(&self, call: &CsiCall) -> Result<Question, String> {
+        let segment = call.segment.clone();
+        Ok(match &call.kind {
             CsiCallKind::Plain("GetPluginInfo") => Question::PluginInfo,
             CsiCallKind::Plain("GetPluginCapabilities") => Question::PluginCapabilities,
             CsiCallKind::Plain("Probe") => Question::Probe,

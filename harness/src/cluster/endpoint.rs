@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::segment::Segment;
+use capacity_types::Segment;
 
 /// One that was ever opened: it keeps its path while the driver is stopped.
 pub(super) struct Endpoint {

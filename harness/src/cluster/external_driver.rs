@@ -1,4 +1,4 @@
-//! A driver of somebody else's in the place of the scripted one: a recording socket stands before each of its own.
+//! An external driver in the place of the scripted one: a recording socket stands before each of its own.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use crate::plan::Plan;
 use crate::scenario::Role;
 use crate::system::Systems;
 
-/// A driver of somebody else's.
+/// An external driver.
 pub(super) struct ExternalDriver {
     pub(super) observer: Arc<CsiObserver>,
     /// Where it runs already; none: one process for each endpoint is started.
@@ -24,7 +24,7 @@ pub(super) struct ExternalDriver {
 }
 
 impl ExternalDriver {
-    /// For a plan in which somebody else plays the driver.
+    /// For a plan with an external driver.
     pub(super) async fn of(plan: &Plan, systems: &Systems, observer: CsiObserver) -> Option<Self> {
         let is_played = systems.by_role.contains_key(&Role::Driver) || systems.driver_socket.is_some();
         if !is_played || !plan.roles.contains(&Role::Driver) {

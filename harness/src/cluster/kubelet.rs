@@ -24,7 +24,7 @@ struct Mount {
 }
 
 impl Cluster {
-    /// Publishes the volumes of a pod on its node; the error says why nobody could try.
+    /// Publishes the volumes of a pod on its node; the error says why that could not be tried.
     pub(super) async fn mount(&self, driver: &str, name: &str) -> Result<(), Problem> {
         let refused = |message: String| Err(Problem::Refused(message));
         let Some(pod) = self.state.object("pods", Some(WORKLOADS), name) else {
@@ -41,7 +41,7 @@ impl Cluster {
             return refused(format!("the driver is not on {node}"));
         };
         let caller = Caller::new(&endpoint.socket, ANSWER).map_err(|source| StartError::Io {
-            what: "ask the driver",
+            what: "call the driver",
             source,
         })?;
         let mut failures = Vec::new();

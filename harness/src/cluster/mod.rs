@@ -22,6 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use capacity_types::Segment;
 use fake_apiserver::{ApiServer, RuleId};
 use fake_csi::{FakeDriver, Pool, Storage};
 use serde_json::Value;
@@ -37,7 +38,6 @@ use crate::plan::{NAMESPACE, Plan};
 use crate::record;
 use crate::run_options::RunOptions;
 use crate::scenario::Role;
-use crate::segment::Segment;
 use crate::settings::Settings;
 use crate::start_error::StartError;
 use crate::system::{Access, ChildAccess, Fleet, Systems};
@@ -53,7 +53,7 @@ pub(crate) struct Cluster {
     /// Requests of the harness itself.
     local: Client,
     driver: FakeDriver,
-    /// Somebody else's driver in its place.
+    /// An external driver in its place.
     external: Option<ExternalDriver>,
     /// The first node that runs the driver.
     first_node: Option<String>,
@@ -162,7 +162,7 @@ impl Cluster {
 
     async fn create_all(&mut self, plan: &Plan) -> Result<(), StartError> {
         let refused = |action: String, message: String| StartError::Refused {
-            source_file: plan.scenario.source.clone(),
+            source_file: plan.source.clone(),
             step: "cluster".to_owned(),
             action,
             message,
@@ -308,7 +308,7 @@ impl Cluster {
         }
     }
 
-    /// From now on nobody judges it: old facts are forgotten when there are more, and systems may do as much as they like.
+    /// From now on it is not judged: old facts are forgotten when there are more, and systems may do as much as they like.
     pub(crate) fn keep_at_most(&self, facts: usize) {
         self.journal.keep_at_most(facts);
         self.sink.lift_limit();

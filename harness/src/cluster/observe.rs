@@ -89,7 +89,7 @@ impl api::Observer for ApiObserver {
                     legal,
                 });
             }
-            // The end of a watch decides nothing: whoever watched comes back with a new request.
+            // The end of a watch decides nothing: its client starts a new one.
             api::Event::WatchClosed { .. } => {}
         }
     }

@@ -16,7 +16,7 @@ impl Cluster {
     pub(crate) async fn quiet(&self) {
         /// Long enough for a program on a busy machine to answer what it has just heard.
         const SETTLE_IN_MEMORY: Duration = Duration::from_millis(40);
-        /// The events of a real server take longer, and nobody knows which are on their way. Still less than the usual poll interval.
+        /// The events of a real server take longer, and it is unknown which are on their way. Still less than the usual poll interval.
         const SETTLE_BEHIND_PROXY: Duration = Duration::from_millis(80);
         let settle = match self.api.is_real() {
             true => SETTLE_BEHIND_PROXY,
@@ -52,7 +52,7 @@ impl Cluster {
         };
         let start = self.journal.now();
         while self.journal.now() - start < LONG_ENOUGH {
-            // A watcher that does not read would keep everybody waiting.
+            // A watcher that does not read would keep the case waiting.
             let _ = tokio::time::timeout(HANGS, self.api.quiet()).await;
             let (from, began) = (self.journal.len(), self.journal.now());
             tokio::time::sleep(moment).await;

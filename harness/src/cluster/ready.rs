@@ -44,7 +44,7 @@ impl Cluster {
     pub(crate) async fn up(&self, from: u64) {
         let facts = self.journal.since(from);
         let started = facts.iter().filter_map(|fact| match &fact.what {
-            // A driver asks the API server for nothing.
+            // A driver sends no request to the API server.
             What::Process(process) if process.role != Role::Driver => Some(process.client.clone()),
             _ => None,
         });
@@ -87,7 +87,7 @@ impl Cluster {
         })
     }
 
-    /// What it did instead of asking.
+    /// What it did instead of a request.
     fn instead(&self, client: &str, limit: Duration) -> String {
         let facts = self.journal.since(0);
         let requests = facts
@@ -103,7 +103,7 @@ impl Cluster {
     }
 }
 
-/// One that waits for another to give up the lead asks for nothing but the Lease.
+/// A candidate that waits for the Lease requests nothing else.
 fn is_look(request: &RequestFact) -> bool {
     matches!(request.verb.as_str(), "list" | "watch") || request.resource == "leases"
 }

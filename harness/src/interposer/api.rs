@@ -67,8 +67,8 @@ impl Proxy {
             .map_err(broken)?
             .to_bytes();
         let mut query = head.uri.query().unwrap_or_default().to_owned();
-        let asked = ResourcePath::of_request(head.method.as_str(), head.uri.path(), &query);
-        let Some((verb, path)) = asked else {
+        let target = ResourcePath::of_request(head.method.as_str(), head.uri.path(), &query);
+        let Some((verb, path)) = target else {
             return self.pass(&head, &query, body).await.map(whole);
         };
         let resource = path.combined();
@@ -123,8 +123,8 @@ impl Proxy {
     }
 
     async fn pass(&self, head: &Parts, query: &str, body: Bytes) -> Result<Response<Incoming>, Broken> {
-        let question = if query.is_empty() { "" } else { "?" };
-        let uri: Uri = format!("{}{}{question}{query}", self.server, head.uri.path())
+        let mark = if query.is_empty() { "" } else { "?" };
+        let uri: Uri = format!("{}{}{mark}{query}", self.server, head.uri.path())
             .parse()
             .map_err(broken)?;
         let mut request = Request::new(Full::new(body));
@@ -168,7 +168,7 @@ impl Proxy {
     }
 }
 
-/// One event as the system sees it; none: it does not. `listing`: the watch has not yet told all objects that were there before.
+/// One event as the system sees it; none: it does not. `listing`: the watch has not yet delivered all objects that existed before.
 fn shown(traffic: &Traffic, resource: &str, listing: &mut bool, line: Bytes) -> Option<Bytes> {
     let Ok(mut event) = serde_json::from_slice::<Value>(&line) else {
         return Some(line);

@@ -14,7 +14,7 @@ pub enum WireRule {
     Request(RequestRule),
     /// What it gets to see of objects, in lists and watches.
     Object(ObjectRule),
-    /// What it asks the driver, and makes of the answer.
+    /// Its calls of the driver, and their answers.
     Call(Spoil),
 }
 

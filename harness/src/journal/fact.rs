@@ -1,4 +1,4 @@
-//! What a fact is: one kind for each thing that can be observed of a case. Knows no journal, and nobody who observes or judges.
+//! What a fact is: one kind for each thing that can be observed of a case. Knows no journal, no observer and no judge.
 
 use std::fmt;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ pub enum What {
     Fault(FaultFact),
     /// The driver answered a call.
     Call(CallFact),
-    /// The harness has put a question to the driver, and this is what it got.
+    /// The harness has called the driver, and this is the answer.
     Answer(AnswerFact),
     /// An extender answered the scheduler.
     Extender(ExtenderFact),
@@ -130,7 +130,7 @@ pub enum BoundKind {
     Within,
     /// The time for which it had to stay true.
     Hold,
-    /// The time after which a publisher that has not asked the driver is taken not to ask.
+    /// The time after which a publisher without a GetCapacity call counts as one that makes none.
     Unasked,
     /// The time after which a scheduler that has not tried a pod again is taken not to try.
     Undecided,
@@ -261,9 +261,9 @@ pub enum ProcessEvent {
     Stopped,
     /// It ended by itself.
     Exited(Exit),
-    /// It has not asked the API server for anything in the time that it had; the text says what it did instead.
+    /// It has sent no request to the API server in the time that it had; the text says what it did instead.
     NotReady(String),
-    /// It does so much that nobody can judge it; the text says what. What more it does is not in the journal.
+    /// It does so much that it cannot be judged; the text says what. What it does after that is not in the journal.
     Flooded(String),
 }
 

@@ -23,7 +23,7 @@ pub use fact::{
 };
 pub use services::{AnswerFact, CallDetails, CallFact, ExtenderFact, PlacedVolume};
 
-/// An append-only list of facts that wakes whoever waits for more.
+/// An append-only list of facts that wakes its readers at each new one.
 #[derive(Clone)]
 pub struct Journal {
     shared: Arc<Shared>,

@@ -1,4 +1,4 @@
-//! What the services beside the API server were asked, and what they answered: the driver, and extenders of the scheduler.
+//! Calls of the services beside the API server, with their answers: the driver, and extenders of the scheduler.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ pub struct CallFact {
     pub method: String,
     /// The node whose endpoint was called; none for the central endpoint.
     pub node: Option<String>,
-    /// The segment asked for; none where the request had no topology.
+    /// The segment of the request; none where it had no topology.
     pub segment: Option<String>,
     /// Class parameters as the driver got them.
     pub parameters: BTreeMap<String, String>,
@@ -25,7 +25,7 @@ pub struct CallFact {
     /// Where the driver put a volume, for CreateVolume.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placed: Option<PlacedVolume>,
-    /// Bytes asked for, for CreateVolume.
+    /// Bytes of the request, for CreateVolume.
     pub required_bytes: Option<i64>,
     /// `OK` or the gRPC code.
     pub code: String,
@@ -48,11 +48,11 @@ pub struct AnswerFact {
     pub name: String,
     /// The CSI method.
     pub call: String,
-    /// The class asked about.
+    /// The class of the call.
     pub class: Option<String>,
-    /// The segment asked about, as cases spell it.
+    /// The segment of the call, as cases write it.
     pub segment: Option<String>,
-    /// `OK` or the gRPC code; `NOT_ASKED` where the question needed a figure that was not there.
+    /// `OK` or the gRPC code; `NOT_ASKED` where the call needed a figure of an answer that did not come.
     pub code: String,
     /// Why not.
     pub message: Option<String>,
@@ -60,7 +60,7 @@ pub struct AnswerFact {
     pub told: BTreeMap<String, Value>,
 }
 
-/// An answered question to an extender that the harness plays.
+/// A call of an extender that the harness plays, with its answer.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExtenderFact {
@@ -70,7 +70,7 @@ pub struct ExtenderFact {
     pub verb: String,
     /// The pod.
     pub pod: String,
-    /// The nodes asked about.
+    /// The nodes of the call.
     pub nodes: Vec<String>,
     /// Those that it left, for filter.
     pub kept: Vec<String>,

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use capacity_types::quantity::format_bytes;
 use serde_json::Value;
 
 use super::rows::{DiffRow, Offer, RowState, Subject, is_managed, row_key};
-use crate::bytes::format_bytes;
 use crate::cluster_state::ClusterState;
 use crate::journal::AnswerFact;
 use crate::plan::{PUBLISHED, Plan};

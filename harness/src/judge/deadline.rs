@@ -25,7 +25,8 @@ const BACK_OFF: Duration = Duration::from_secs(10);
 /// Where the harness was late others were too, and each of many hops from cause to effect: a missed expectation gets so many times more.
 const HOPS: u32 = 4;
 
-/// However short the refresh: a publisher that has asked nothing for this long, and for [`MISSED`] refreshes, is taken not to ask.
+/// However short the refresh: a publisher without a GetCapacity call for this long, and for [`MISSED`] refreshes, counts as one that
+/// makes none.
 const UNASKED: Duration = Duration::from_secs(1);
 const MISSED: u32 = 10;
 
@@ -33,7 +34,7 @@ const MISSED: u32 = 10;
 /// manifest sets it, and the second that its queue takes to notice the end of one.
 const UNDECIDED: Duration = Duration::from_secs(3);
 
-/// However short the refresh: who has asked nothing for this long while something must hold for some rounds will not.
+/// However short the refresh: a system without a call for this long, while something must hold for some rounds, will make none.
 const SILENCE: Duration = Duration::from_secs(3);
 
 /// Where the harness was late others were too, so that silence means less: it has to last longer by so many times that, ...
@@ -48,7 +49,7 @@ pub(super) struct Pace {
     pub(super) refresh: Duration,
     /// Multiplies every bound.
     pub(super) patience: f64,
-    /// Whether the driver lets a call wait: nothing is told of that before the call ends.
+    /// Whether the driver lets a call wait: the journal has a call only when it ends.
     pub(super) late_answers: bool,
 }
 
@@ -59,7 +60,7 @@ pub(super) struct Acted {
     pub(super) at_us: u64,
     /// How long the harness had been late up to then.
     pub(super) late: Duration,
-    /// How often the systems had asked and tried up to then.
+    /// How often the systems had made calls and attempts up to then.
     pub(super) rounds: Rounds,
 }
 
@@ -70,7 +71,7 @@ pub(super) enum Wait {
     Said,
     /// Until nothing has moved for this long.
     Still(Duration),
-    /// Until the publisher has asked the driver again, or has not for this long.
+    /// Until the publisher has called GetCapacity again, or has not for this long.
     Unasked(Duration),
     /// Until the scheduler has decided, or has done nothing for this long.
     Undecided(Duration),
@@ -91,7 +92,7 @@ impl Pace {
         let scene: &Scene = view.scene;
         let from = Duration::from_micros(acted.at_us);
         let moved = Duration::from_micros(scene.moved_us).max(from);
-        let asked = Duration::from_micros(scene.asked_us).max(from);
+        let called = Duration::from_micros(scene.asked_us).max(from);
         let late = scene.late.saturating_sub(acted.late) * HOPS;
         let said = self.said(expect);
         let still = self.scaled(STILL) + late;
@@ -101,7 +102,7 @@ impl Pace {
         ];
         if !scene.has_asked(view.plan, view.cluster, &acted.rounds) {
             let limit = self.limit(expect, BoundKind::Unasked) + late;
-            waits.push((asked + limit, Wait::Unasked(limit)));
+            waits.push((called + limit, Wait::Unasked(limit)));
         }
         if !scene.has_decided_all(view.cluster) {
             let limit = self.limit(expect, BoundKind::Undecided) + late;
@@ -145,7 +146,7 @@ impl Pace {
             (BoundKind::Unasked, _) => (self.refresh * MISSED).max(UNASKED),
             (BoundKind::Undecided, _) => UNDECIDED,
             (BoundKind::Hold, Some(Bound::Time(time))) => time,
-            // A system that never asks again proves its silence by time.
+            // A system that makes no further call proves its silence by time.
             (BoundKind::Hold, Some(rounds)) => (rounds.time(self.refresh) * 3).max(SILENCE),
             (BoundKind::Hold, None) => Duration::ZERO,
         })

@@ -1,7 +1,7 @@
 //! Findings: what a system does wrong beside the point of a case. Looked for in every case, once per cause, and never a verdict.
 //!
 //! A driver or an API server that refused such things would fail every case at its first step and hide everything else, so the
-//! harness's own go on, and the journal shows it. Cases that are about strictness ask for it.
+//! harness's own go on, and the journal shows it. Cases that are about strictness switch it on.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -37,7 +37,7 @@ pub struct Finding {
 pub struct Rule {
     /// Its name.
     pub name: &'static str,
-    /// What it asks for.
+    /// What it requires.
     pub text: &'static str,
     /// Where that is said.
     pub source: &'static str,
@@ -89,7 +89,7 @@ pub fn rule(name: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.name == name)
 }
 
-/// So many calls more than one in each poll interval are nobody's fault: volumes come and go, and failures are retried.
+/// So many calls more than one in each poll interval are no mistake: volumes come and go, and failures are retried.
 const CALLS_ALLOWED: u64 = 3;
 /// So many more may come at once.
 const CALLS_AT_ONCE: u64 = 20;
@@ -97,7 +97,7 @@ const CALLS_AT_ONCE: u64 = 20;
 /// What the systems of a case did wrong beside its point, in the order of the first facts.
 pub fn findings(plan: &Plan, facts: &[Fact]) -> Vec<Finding> {
     let mut found = Found::default();
-    let mut asked: BTreeMap<String, u64> = BTreeMap::new();
+    let mut calls: BTreeMap<String, u64> = BTreeMap::new();
     let refreshes = Refreshes::of(plan, facts);
     // Where the release is what the case is about, it judges versions itself.
     let release = plan.has_usual_release().then_some(plan.release);
@@ -119,7 +119,7 @@ pub fn findings(plan: &Plan, facts: &[Fact]) -> Vec<Finding> {
                         fact,
                     );
                 }
-                if refreshes.is_too_often(call, fact, &mut asked) {
+                if refreshes.is_too_often(call, fact, &mut calls) {
                     let text =
                         "GetCapacity: the same figure is asked for several times in each poll interval";
                     found.add(CALLS, Role::Publisher, text.to_owned(), fact);
@@ -167,7 +167,7 @@ impl Found {
     }
 }
 
-/// How often the driver may be asked; none: the case says that itself.
+/// How often GetCapacity may be called; none: the case says that itself.
 struct Refreshes(Option<Duration>);
 
 impl Refreshes {
@@ -179,11 +179,11 @@ impl Refreshes {
         Refreshes(refresh.filter(|_| plan.publisher.polls))
     }
 
-    fn is_too_often(&self, call: &CallFact, fact: &Fact, asked: &mut BTreeMap<String, u64>) -> bool {
+    fn is_too_often(&self, call: &CallFact, fact: &Fact, calls: &mut BTreeMap<String, u64>) -> bool {
         let Some(refresh) = self.0.filter(|_| call.method == "GetCapacity") else {
             return false;
         };
-        let count = asked.entry(call_key(call)).or_default();
+        let count = calls.entry(call_key(call)).or_default();
         *count += 1;
         let intervals = fact.at().as_micros() / refresh.as_micros().max(1);
         u128::from(*count) > intervals * u128::from(CALLS_ALLOWED) + u128::from(CALLS_AT_ONCE)

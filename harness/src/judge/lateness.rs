@@ -1,6 +1,6 @@
 //! Whether a failure may be the machine's: how long the harness was kept waiting between what a step did and what decided.
 //!
-//! Looks only at the lag that the journal shows; what a system under test did with its own time, nobody knows.
+//! Looks only at the lag that the journal shows; what a system under test did with its own time is unknown.
 
 use std::time::Duration;
 

@@ -15,6 +15,7 @@ mod settled;
 mod summary;
 #[cfg(test)]
 mod tests;
+mod verdict;
 
 use std::time::Duration;
 
@@ -23,71 +24,16 @@ pub use findings::{Finding, RULES, Rule, findings, rule};
 pub use monitor::Reason;
 pub use rows::{DiffRow, RowState, Subject};
 pub(crate) use rows::{Offer, format_offer, row_key};
+pub use verdict::{Failure, Progress, Verdict};
 
 use crate::cluster_state::ClusterState;
-use crate::journal::{BoundFact, Exit, Fact, ProcessEvent, What};
+use crate::journal::{BoundFact, Fact, ProcessEvent, What};
 use crate::plan::Plan;
 use deadline::{Acted, Pace, Wait};
 use duplicates::Duplicates;
 use monitor::{Monitor, Phase, View};
 use settled::Scene;
 use summary::{Passed, summary};
-
-/// What a case came to.
-#[derive(Debug, Clone)]
-pub enum Verdict {
-    /// Every expectation of every step was shown.
-    Pass,
-    /// Something was not as it must be.
-    Fail(Box<Failure>),
-    /// Something was late, but so was the harness itself: a busy machine proves nothing.
-    Inconclusive(Box<Failure>),
-}
-
-impl Verdict {
-    /// What was not as it must be.
-    pub fn failure(&self) -> Option<&Failure> {
-        match self {
-            Verdict::Pass => None,
-            Verdict::Fail(failure) | Verdict::Inconclusive(failure) => Some(failure),
-        }
-    }
-}
-
-/// Why a case failed, with all that explains it.
-#[derive(Debug, Clone)]
-pub struct Failure {
-    /// Index of the step.
-    pub step: usize,
-    /// Index of the expectation; none when a system ended by itself or the journal is cut off.
-    pub expect: Option<usize>,
-    /// What went wrong, in one line.
-    pub summary: String,
-    /// Wanted against got, all rows of the expectation.
-    pub rows: Vec<DiffRow>,
-    /// How a system ended that was not to end; none: none did.
-    pub exit: Option<Exit>,
-    /// The causal chain up to the first link without evidence.
-    pub chain: Chain,
-    /// The fact that decided.
-    pub decided_by: u64,
-    /// First fact of the step.
-    pub step_started: u64,
-}
-
-/// What the judge needs to go on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Progress {
-    /// More facts. `quiet`: nothing but silence is missing.
-    Running {
-        /// Nothing but silence is missing.
-        quiet: bool,
-    },
-    /// The next step may begin, or the case may end.
-    StepDone,
-    /// The case has failed; no further fact changes that.
-    Failed,
-}
 
 /// Judges the facts of one case as they come.
 pub struct Judge<'p> {
@@ -128,7 +74,7 @@ impl<'p> Judge<'p> {
         }
     }
 
-    /// Takes one fact in.
+    /// Takes the next fact.
     pub fn observe(&mut self, fact: Fact) {
         self.cluster.apply(&fact);
         self.scene.apply(&fact);

@@ -36,8 +36,8 @@ pub enum Reason {
     Violated,
     /// The fact that starts the window of a negative expectation was not seen.
     NoEvidence,
-    /// The driver has answered something else, and is asked no more.
-    Told,
+    /// The driver has answered something else, and is not called again.
+    OtherAnswer,
 }
 
 /// One expectation of the running step.
@@ -68,7 +68,7 @@ pub(super) struct Since {
     pub(super) late: Duration,
     /// It has been true for as long as it must.
     held: bool,
-    /// A publisher that has not asked the driver up to now does not ask.
+    /// A publisher without a GetCapacity call up to now makes none.
     unasked: bool,
     /// A scheduler that has not tried a pod again up to now does not try.
     undecided: bool,
@@ -130,7 +130,7 @@ impl<'p> Monitor<'p> {
         self.ripen(view, fact);
     }
 
-    /// From holding to ripe, from ripe to met; and back, where there is news that has to be waited for.
+    /// From holding to ripe, from ripe to met; and back, where a system has to react to a change first.
     fn ripen(&mut self, view: View<'_>, fact: &Fact) {
         match self.phase {
             // Nothing that came before the last action speaks of the step.
@@ -276,8 +276,8 @@ impl<'p> Monitor<'p> {
             (Phase::Waiting, false) if self.expect.always => {
                 self.decide(Phase::Failed(Reason::Violated), fact);
             }
-            (Phase::Waiting, false) if self.is_told(fact) => {
-                self.decide(Phase::Failed(Reason::Told), fact);
+            (Phase::Waiting, false) if self.has_other_answer(fact) => {
+                self.decide(Phase::Failed(Reason::OtherAnswer), fact);
             }
             (Phase::Holding | Phase::Ripe | Phase::Met, false) => self.lost(fact),
             _ => {}
@@ -285,7 +285,7 @@ impl<'p> Monitor<'p> {
     }
 
     /// Whether all answers are there that decide: answers do not change once the questions are put. Published objects do.
-    fn is_told(&self, fact: &Fact) -> bool {
+    fn has_other_answer(&self, fact: &Fact) -> bool {
         let Predicate::Answers(wanted) = &self.expect.predicate else {
             return false;
         };

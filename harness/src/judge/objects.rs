@@ -110,7 +110,7 @@ fn difference(path: &str, want: &Value, got: &Value) -> Option<(String, String)>
                 .into_iter()
                 .find_map(|(at, (want, got))| difference(&format!("{path}[{at}]"), want, got))
         }
-        // `having` and `fields` that are left out ask for nothing.
+        // `having` and `fields` that are left out require nothing.
         (Value::Null, _) if path.is_empty() => None,
         _ if want == got => None,
         _ => Some((format!("{path} {want}"), format!("{path} {got}"))),

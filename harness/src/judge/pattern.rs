@@ -1,7 +1,8 @@
 //! Whether a fact is of the kind that a case names.
 
+use capacity_types::quantity::format_bytes;
+
 use super::objects::first_difference;
-use crate::bytes::format_bytes;
 use crate::client_name::HARNESS;
 use crate::fact_display::format_map;
 use crate::journal::{CallFact, ExtenderFact, Fact, What};
@@ -59,25 +60,22 @@ pub(super) fn matches(plan: &Plan, pattern: &Pattern, fact: &Fact) -> bool {
                 && is_wanted(wanted, call)
                 && is_named(pattern, call.volume.as_deref())
         }
-        (PatternKind::Extender { verb, ok }, What::Extender(question)) => {
-            // Only a scheduler asks an extender; an unset role needs no check.
+        (PatternKind::Extender { verb, ok }, What::Extender(call)) => {
+            // Only a scheduler calls an extender; an unset role needs no check.
             pattern
                 .by
                 .is_none_or(|role| role == Role::Scheduler && plan.roles.contains(&role))
-                && is_asked(pattern, verb, *ok, question)
+                && is_called(pattern, verb, *ok, call)
         }
         _ => false,
     }
 }
 
-fn is_asked(pattern: &Pattern, verb: &str, ok: Option<bool>, question: &ExtenderFact) -> bool {
-    question.verb == verb
-        && ok.is_none_or(|ok| ok == question.error.is_none())
-        && is_named(pattern, Some(&question.pod))
-        && pattern
-            .node
-            .as_ref()
-            .is_none_or(|node| question.nodes.contains(node))
+fn is_called(pattern: &Pattern, verb: &str, ok: Option<bool>, call: &ExtenderFact) -> bool {
+    call.verb == verb
+        && ok.is_none_or(|ok| ok == call.error.is_none())
+        && is_named(pattern, Some(&call.pod))
+        && pattern.node.as_ref().is_none_or(|node| call.nodes.contains(node))
 }
 
 fn is_wanted(wanted: &CallPattern, call: &CallFact) -> bool {

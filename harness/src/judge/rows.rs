@@ -1,9 +1,9 @@
 //! Rows of wanted against got, and what a CSIStorageCapacity says as one. Knows no expectation.
 
-use fake_apiserver::quantity::Quantity;
+use capacity_types::quantity::format_bytes;
+use capacity_types::{Arithmetic, Quantity};
 use serde_json::Value;
 
-use crate::bytes::format_bytes;
 use crate::cluster_state::ClusterState;
 use crate::plan::{DRIVER_LABEL, MANAGED_LABEL, Plan, Row};
 
@@ -98,7 +98,7 @@ impl Offer {
                 .as_str()?
                 .parse::<Quantity>()
                 .ok()
-                .map(|quantity| quantity.ceil())
+                .map(|quantity| quantity.bytes(Arithmetic::Exact))
         };
         Offer {
             capacity: bytes("capacity"),

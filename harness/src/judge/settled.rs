@@ -1,7 +1,7 @@
 //! Whether the systems have had their say: what is needed before something that must *not* happen counts as not happening.
 //!
 //! A refusal, or an object that is not there, proves nothing while figures are on their way. A publisher has had its say when it has
-//! asked the driver again often enough to have seen what the step has changed; a scheduler, when it has decided about each pod after
+//! called GetCapacity again often enough to have seen what the step has changed; a scheduler, when it has decided about each pod after
 //! the last event that could change its mind. One that never does so gets the time of a bound, which is the monitor's.
 
 use std::collections::BTreeMap;
@@ -95,7 +95,7 @@ impl Scene {
         self.running.values().any(|running| *running == role)
     }
 
-    /// Whether the publisher has asked often enough since `before`; one that does not poll has nothing to ask.
+    /// Whether the publisher has called GetCapacity often enough since `before`; one that does not poll need not.
     pub(super) fn has_asked(&self, plan: &Plan, cluster: &ClusterState, before: &Rounds) -> bool {
         let polls = plan.publisher.polls && self.runs(Role::Publisher);
         !polls || cluster.rounds().calls_since(before) >= CALLS
@@ -122,7 +122,7 @@ impl Scene {
         self.decides_about(cluster, |_| Some(0))
     }
 
-    /// `since`: from which fact on a refusal of a pod counts; none: it is not asked for.
+    /// `since`: from which fact on a refusal of a pod counts; none: no refusal is needed.
     fn decides_about(&self, cluster: &ClusterState, since: impl Fn(&String) -> Option<u64>) -> bool {
         let is_waiting =
             |namespace: Option<&str>, pod: &Value| namespace == Some(WORKLOADS) && is_undecided(pod);

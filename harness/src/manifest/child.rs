@@ -97,7 +97,7 @@ pub(super) async fn run(
 /// Waits until all is read that a program has said, and completes its log.
 async fn drained(copies: [Option<JoinHandle<()>>; 2], log: &ProcessLog) {
     for copy in copies.into_iter().flatten() {
-        // Whoever has inherited the pipe may keep it open for ever.
+        // A process that inherited the pipe may keep it open for ever.
         let _ = tokio::time::timeout(Duration::from_secs(1), copy).await;
     }
     log.finish();

@@ -1,6 +1,6 @@
 //! Known failures of a manifest: what each one excuses, for which versions of the program, and until when.
 //!
-//! Owns their text and its checks. Which cases there are, and how one of them failed, is for whoever runs them to know.
+//! Owns their text and its checks. Knows neither which cases exist nor how one of them failed.
 
 use std::fmt;
 
@@ -55,10 +55,10 @@ impl TryFrom<String> for Words {
     }
 }
 
-/// What stands in the place of a reason until somebody has written one. No manifest with it is accepted.
+/// The placeholder of a reason that is not written yet. No manifest with it is accepted.
 pub const UNWRITTEN: &str = "TODO";
 
-/// Runs that tell how often something happens by chance.
+/// So many runs show how often something happens by chance.
 pub const ENOUGH_RUNS: u32 = 20;
 
 #[derive(Deserialize)]
@@ -122,7 +122,7 @@ impl fmt::Display for Words {
 }
 
 impl KnownFile {
-    /// Checks an entry of a manifest for that version of the program. `place`: how to tell where something stands.
+    /// Checks an entry of a manifest for that version of the program. `place`: the text of a location.
     pub(super) fn check(
         self,
         version: &str,
@@ -187,7 +187,7 @@ fn is_one_of(version: &str, ranges: &[Spanned<String>]) -> Result<bool, Wrong> {
         );
         (first.defined, message)
     })?;
-    // What was built after a release has its faults, unless somebody knows better.
+    // A build after a release has the faults of the release, unless the manifest says otherwise.
     let release = Version::new(version.major, version.minor, version.patch);
     let mut is_one = false;
     for range in ranges {

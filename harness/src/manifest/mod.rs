@@ -1,4 +1,4 @@
-//! The manifest of somebody else's programs (`sut.yaml`): which roles they play, how to start them, and what to expect.
+//! The manifest of programs under test (`sut.yaml`): which roles they play, how to start them, and what to expect.
 //!
 //! Owns the format and its checks. Starting and stopping is `child`'s; what a case wants is the plan's.
 
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::plan::{self, Plan, resolve};
-use crate::scenario::{ExternalDriver, Role, ScenarioError};
+use crate::scenario::{self, ExternalDriver, Role, ScenarioError};
 use crate::system::{DriverSocket, System, Systems};
 use child::Program;
 
@@ -102,7 +102,8 @@ impl Manifest {
     pub fn adapt(&self, plan: &Plan) -> Result<Plan, ScenarioError> {
         match &self.driver {
             Some(driver) if plan.roles.contains(&Role::Driver) => {
-                resolve(&plan.scenario.with_driver(&driver.names))
+                let case = scenario::parse_one(&plan.source, &plan.text)?;
+                resolve(&case.with_driver(&driver.names)?)
             }
             _ => Ok(plan.clone()),
         }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use capacity_types::Segment;
 use fake_apiserver::ResourceRef;
 use serde_json::{Value, json};
 
@@ -11,7 +12,6 @@ use crate::scenario::{
     ActionSpec, CapacityAction, ClaimSpec, ClassAction, DeleteAction, DriverAction, FaultSpec, MergeSpec,
     NodeAction, NodeSpec, PodSpec, PoolSpec, ReleaseSpec, Role, SchedulerSpec, Short,
 };
-use crate::segment::Segment;
 use crate::settings::{Settings, of_role};
 
 impl Scope<'_> {
@@ -38,7 +38,7 @@ impl Scope<'_> {
             ActionSpec::Delete(action) => delete(action),
             ActionSpec::Csi(spec) => self.script(spec),
             ActionSpec::Uncsi(id) => self.unscript(id),
-            ActionSpec::Ask(spec) => self.ask(spec),
+            ActionSpec::Ask(spec) => self.csi_call(spec),
             ActionSpec::Mount(pod) => Ok(vec![(
                 Action::Mount(pod.clone()),
                 format!("the kubelet publishes the volumes of pod {pod}"),

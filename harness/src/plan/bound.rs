@@ -29,7 +29,7 @@ impl Bound {
         }
     }
 
-    /// How often the system must have asked again about the same thing.
+    /// How often the system must have made the same call again.
     pub fn count(self) -> u32 {
         match self {
             Bound::Refreshes(count) | Bound::Rounds(count) => count,
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spelling_is_inverse_to_reading() {
+    fn writing_is_inverse_to_reading() {
         for text in ["1 refresh", "2 refreshes", "1 round", "3 rounds", "10s", "500ms"] {
             assert_eq!(Bound::parse(text).unwrap().to_string(), text);
         }

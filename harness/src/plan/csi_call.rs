@@ -1,13 +1,14 @@
-//! Questions to the driver: which there are, what each needs, and that expectations name only answers that are asked for.
+//! Calls of the driver by a case: which there are, what each needs, and that expectations name only answers of such calls.
 
 use std::collections::{BTreeMap, BTreeSet};
+
+use capacity_types::Segment;
 
 use super::Action;
 use super::scope::{Scope, names};
 use crate::scenario::{AnswerSpec, CsiCallSpec, Expression, Relation};
-use crate::segment::Segment;
 
-/// A question under a name.
+/// A call under a name.
 #[derive(Debug, Clone)]
 pub struct CsiCall {
     /// The case's name for its answer.
@@ -16,11 +17,11 @@ pub struct CsiCall {
     pub class: Option<String>,
     /// The segment that it is about.
     pub segment: Option<Segment>,
-    /// What is asked.
+    /// The call.
     pub kind: CsiCallKind,
 }
 
-/// What is asked. Figures of earlier answers are filled in when it runs.
+/// The call. Figures of earlier answers are filled in when it runs.
 #[derive(Debug, Clone)]
 pub enum CsiCallKind {
     /// A call without arguments, by its method.
@@ -62,7 +63,7 @@ impl CsiCallKind {
 }
 
 impl Scope<'_> {
-    pub(super) fn ask(&mut self, spec: &CsiCallSpec) -> Result<Vec<(Action, String)>, String> {
+    pub(super) fn csi_call(&mut self, spec: &CsiCallSpec) -> Result<Vec<(Action, String)>, String> {
         let kind = self.ask_kind(spec)?;
         let segment = spec
             .segment
@@ -75,14 +76,14 @@ impl Scope<'_> {
                 spec.name
             ));
         }
-        let note = format!("ask the driver: {} as {}", spec.call, spec.name);
-        let ask = CsiCall {
+        let note = format!("call the driver: {} as {}", spec.call, spec.name);
+        let call = CsiCall {
             name: spec.name.clone(),
             class: spec.class.clone(),
             segment,
             kind,
         };
-        Ok(vec![(Action::CsiCall(ask), note)])
+        Ok(vec![(Action::CsiCall(call), note)])
     }
 
     fn ask_kind(&self, spec: &CsiCallSpec) -> Result<CsiCallKind, String> {

@@ -1,14 +1,14 @@
-//! What an edit of a scenario asks of its cluster while that is up: actions for what can change, and words for what can't.
+//! The effect of an edit of a scenario on its cluster while that is up: actions for what can change, and sentences for what can't.
 //!
 //! Pure. Compares what the files say, so what others have done to the cluster meanwhile stays as it is.
 
 use std::collections::BTreeMap;
 
+use capacity_types::Segment;
 use fake_apiserver::ResourceRef;
 use serde_json::{Map, Value};
 
 use super::{Action, Plan, Target};
-use crate::segment::Segment;
 
 /// The way from one state of a scenario to another.
 #[derive(Debug, Clone, Default)]
@@ -20,7 +20,7 @@ pub struct Edit {
 }
 
 impl Edit {
-    /// Whether nothing is asked for.
+    /// Whether nothing changes.
     pub fn is_empty(&self) -> bool {
         self.actions.is_empty() && self.fixed.is_empty()
     }

@@ -1,4 +1,4 @@
-//! What a case needs of a system beyond its role. A system that does not claim a feature is not asked to show it.
+//! What a case needs of a system beyond its role. Cases that need a feature are skipped for systems that do not claim it.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -130,7 +130,7 @@ impl Plan {
         actions(self).any(|action| matches!(action, Action::Stop(Role::Driver)))
     }
 
-    /// What a case sets of the driver that no driver of somebody else's can be given, in words; none: nothing. Storage from the start
+    /// What a case sets of the driver that an external driver cannot be given, in words; none: nothing. Storage from the start
     /// is nothing where the driver itself is judged: it brings its own.
     pub fn sets_the_driver(&self) -> Option<&'static str> {
         let changes = actions(self).find_map(|action| match action {
@@ -157,9 +157,9 @@ impl Plan {
 
     /// The names of all features that the case needs.
     pub fn features(&self) -> BTreeSet<&'static str> {
-        let said = &self.scenario.file.features;
+        let named = &self.named_features;
         features()
-            .filter(|feature| feature.is_needed(self) || said.iter().any(|name| name.value == feature.name))
+            .filter(|feature| feature.is_needed(self) || named.iter().any(|name| name == feature.name))
             .map(|feature| feature.name)
             .collect()
     }

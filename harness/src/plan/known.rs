@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use capacity_types::ephemeral_claim_name;
 use serde_json::Value;
 
 use super::{Action, Predicate, WORKLOADS};
@@ -69,7 +70,8 @@ impl Known {
                 let volumes = object["spec"]["volumes"].as_array().into_iter().flatten();
                 let ephemeral = volumes.filter(|volume| volume.get("ephemeral").is_some());
                 let names = ephemeral.filter_map(|volume| volume["name"].as_str());
-                self.claims.extend(names.map(|name| format!("{pod}-{name}")));
+                self.claims
+                    .extend(names.map(|name| ephemeral_claim_name(&pod, name)));
                 self.pods.insert(pod);
             }
             Some("PersistentVolumeClaim") => self.claims.extend(name_of(object)),
@@ -79,7 +81,7 @@ impl Known {
 
     /// Whether a claim can have its class, unless that is missing on purpose, and a size that there can be.
     pub(super) fn claim(&self, claim: &ClaimSpec) -> Result<(), String> {
-        // An empty name asks for a volume without a class.
+        // An empty name stands for a volume without a class.
         if let Some(class) = claim.class.as_ref().filter(|class| !class.is_empty()) {
             defined(
                 "class",

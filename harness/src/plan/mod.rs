@@ -1,6 +1,7 @@
 //! A scenario made concrete: Kubernetes objects, pools and expectations with every name resolved.
 //!
-//! Resolving is pure: it reads a [`Scenario`] and yields a [`Plan`] or an error that points into the file. Nothing here runs.
+//! Resolving is pure: it reads a [`Scenario`](crate::scenario::Scenario) and yields a [`Plan`] or an error that points into the file. The
+//! plan keeps what runs, verdicts and reports need of the case. Nothing here runs.
 
 mod actions;
 mod backend;
@@ -18,9 +19,11 @@ mod resolve;
 mod scope;
 mod script;
 mod settings;
+mod steps;
 
 use std::collections::BTreeMap;
 
+use capacity_types::Segment;
 use fake_apiserver::{Release, ResourceRef};
 use fake_csi::{Reservation, SpecVersion, Storage};
 use serde_json::Value;
@@ -36,8 +39,8 @@ pub use pattern::{CallPattern, Pattern, PatternKind};
 pub use resolve::resolve;
 pub(crate) use scope::PUBLISHED;
 
-use crate::scenario::{ExtenderSpec, Level, Mode, PublisherSpec, Role, Scenario, SchedulerSpec, Size};
-use crate::segment::{Segment, Segments};
+use crate::scenario::{ExtenderSpec, Level, Mode, PublisherSpec, Role, SchedulerSpec, Size};
+use crate::segment::Segments;
 
 /// Namespace of the publisher and its objects. Pods and claims live elsewhere, as they do in real clusters.
 pub const NAMESPACE: &str = "csi";
@@ -51,8 +54,22 @@ pub const MANAGED_LABEL: &str = "csi.storage.k8s.io/managed-by";
 /// Everything that a run and its verdict need.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// The case as it was written.
-    pub scenario: Scenario,
+    /// Path-like name of the case, unique among all.
+    pub(crate) id: String,
+    /// One sentence that says what is shown.
+    pub title: String,
+    /// Ids of the requirements that it shows, as the catalogue has them.
+    pub requirements: Vec<String>,
+    /// How binding a failure is.
+    pub level: Level,
+    /// Names of the features that the case names itself.
+    pub named_features: Vec<String>,
+    /// Public reports of the bug that this case would have caught.
+    pub catches: Vec<String>,
+    /// Where the case was read from, for messages and annotations.
+    pub source: String,
+    /// A case file that says the same as the case.
+    pub text: String,
     /// The release of the API server at the start.
     pub release: Release,
     /// Its feature gates.
@@ -65,13 +82,13 @@ pub struct Plan {
     pub publisher: PublisherSpec,
     /// Settings of the scheduler.
     pub scheduler: SchedulerSpec,
-    /// Extenders that the scheduler asks.
+    /// Extenders that the scheduler calls.
     pub extenders: Vec<ExtenderSpec>,
     /// How long the driver must be absent before the cleaner acts.
     pub orphan_after: std::time::Duration,
     /// The driver.
     pub driver: DriverPlan,
-    /// Spelling of segments.
+    /// Reads and writes segments.
     pub segments: Segments,
     /// Objects that exist before the systems start.
     pub objects: Vec<Value>,
@@ -86,25 +103,10 @@ pub struct Plan {
 impl Plan {
     /// The case's id.
     pub fn id(&self) -> &str {
-        &self.scenario.id
+        &self.id
     }
 
-    /// One sentence that says what is shown.
-    pub fn title(&self) -> &str {
-        &self.scenario.file.title
-    }
-
-    /// Ids of the requirements that it shows, as the catalogue has them.
-    pub fn requirements(&self) -> impl Iterator<Item = &str> {
-        self.scenario.file.requirements.iter().map(|id| id.value.as_str())
-    }
-
-    /// How binding a failure is.
-    pub fn level(&self) -> Level {
-        self.scenario.file.level
-    }
-
-    /// Whether the driver lets a call wait: nothing is told of that before the call ends.
+    /// Whether the driver lets a call wait: the journal has a call only when it ends.
     pub(crate) fn has_late_answers(&self) -> bool {
         let mut actions = self.steps.iter().flat_map(|step| &step.actions);
         actions.any(|(action, _)| {
@@ -121,8 +123,7 @@ impl Plan {
     /// Whether the API server has the usual release and gates from the beginning to the end: then it is not what the case is about.
     pub fn has_usual_release(&self) -> bool {
         let mut actions = self.steps.iter().flat_map(|step| &step.actions);
-        let cluster = &self.scenario.file.cluster;
-        cluster.release == Default::default()
+        self.release == Release::default()
             && self.gates.is_empty()
             && !actions.any(|(action, _)| matches!(action, Action::Release(..)))
     }
@@ -190,13 +191,13 @@ pub enum Action {
     Script(Script),
     /// The script of that name is over.
     Unscript(String),
-    /// Ask the driver.
+    /// Call the driver.
     CsiCall(CsiCall),
     /// Publish the volumes of a pod, by its name, as the kubelet of its node does.
     Mount(String),
     /// Hold devices as an extender does.
     Reserve(Reservation),
-    /// Let them go.
+    /// Release them.
     Unreserve(String),
     /// Stop a role.
     Stop(Role),
@@ -204,13 +205,13 @@ pub enum Action {
     Start(Role),
     /// Start the scheduler anew with these settings.
     Reschedule(SchedulerSpec),
-    /// The API server fails by a rule, under the case's name for it; perhaps whoever meets it is killed.
+    /// The API server fails by a rule, under the case's name for it; perhaps the client that meets it is killed.
     Fault {
         /// The case's name for it.
         id: String,
         /// What fails.
         rule: fake_apiserver::Rule,
-        /// Whether whoever meets it is killed.
+        /// Whether the client that meets it is killed.
         kills: bool,
     },
     /// The fault of that name is over.
@@ -250,7 +251,7 @@ pub enum Target {
     Capacity {
         /// storageClassName.
         class: String,
-        /// The segment's spelling.
+        /// The segment, as cases write it.
         segment: String,
     },
 }
@@ -265,7 +266,7 @@ impl Target {
     }
 }
 
-/// What the driver is told to answer.
+/// A scripted answer of the driver.
 #[derive(Debug, Clone)]
 pub struct Script {
     /// The case's name for it.

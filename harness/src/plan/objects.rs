@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use capacity_types::Segment;
 use serde_json::{Map, Value, json};
 
 use super::{DRIVER_LABEL, MANAGED_LABEL, NAMESPACE, WORKLOADS};
 use crate::scenario::{
     Binding, CapacitySpec, ClaimSpec, ClassSpec, NodeSpec, PodSpec, VolumeMode, VolumeSpec,
 };
-use crate::segment::{Segment, Segments};
+use crate::segment::Segments;
 
 /// Label that every node carries.
 const HOSTNAME: &str = "kubernetes.io/hostname";
@@ -58,7 +59,7 @@ pub(crate) fn node(spec: &NodeSpec, labels: &BTreeMap<String, String>) -> Value 
     node
 }
 
-/// The `spec.drivers` of a CSINode: the driver with its keys, or nobody.
+/// The `spec.drivers` of a CSINode: the driver with its keys, or none.
 pub(crate) fn registration(driver: &str, node: &str, keys: Option<&[String]>) -> Value {
     match keys {
         Some(keys) => json!([{"name": driver, "nodeID": node, "topologyKeys": keys}]),

@@ -31,7 +31,7 @@ pub enum PatternKind {
     Write(String, String),
     /// An answered request.
     Request {
-        /// As RBAC spells it.
+        /// As RBAC names it.
         verb: String,
         /// Plural resource name.
         resource: String,
@@ -46,7 +46,7 @@ pub enum PatternKind {
     Call(CallPattern),
     /// A watch event: verb, resource.
     Delivery(String, String),
-    /// A question to an extender.
+    /// A call of an extender.
     Extender {
         /// filter, prioritize or bind.
         verb: String,

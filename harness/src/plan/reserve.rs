@@ -6,7 +6,7 @@ use super::scope::{Scope, names};
 use super::{Action, raw_bytes};
 use crate::scenario::{ReserveSpec, ReservedClaimSpec};
 
-/// How external-provisioner tells the driver the name of a claim (`--extra-create-metadata`).
+/// The parameter in which external-provisioner sends the name of a claim to the driver (`--extra-create-metadata`).
 const CLAIM_NAME: &str = "csi.storage.k8s.io/pvc/name";
 
 impl Scope<'_> {

@@ -1,21 +1,19 @@
 //! From a [`Scenario`] to a [`Plan`]: names become objects, and a name that nothing defines is an error with its place.
 //!
-//! What a step does is lowered in `actions`.
+//! `steps` resolves what a step does and expects.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use capacity_types::Segment;
 use fake_csi::{SpecVersion, Storage};
 use serde_json::Value;
 
 use super::known::Known;
-use super::scope::{Scope, names};
-use super::{DriverPlan, Plan, Step, WORKLOADS, backend, bound, expect, feature, objects};
-use crate::scenario::{
-    ActionSpec, ClusterSpec, Mode, NodeSpec, PoolSpec, Role, Scenario, ScenarioError, Short, Spanned,
-    StepSpec,
-};
-use crate::segment::{Segment, Segments};
+use super::scope::Scope;
+use super::{DriverPlan, Plan, WORKLOADS, backend, bound, feature, objects};
+use crate::scenario::{ClusterSpec, Mode, NodeSpec, PoolSpec, Role, Scenario, ScenarioError, Short, Spanned};
+use crate::segment::Segments;
 
 /// Resolves a scenario.
 pub fn resolve(scenario: &Scenario) -> Result<Plan, ScenarioError> {
@@ -75,7 +73,14 @@ pub fn resolve(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         ));
     }
     Ok(Plan {
-        scenario: scenario.clone(),
+        id: scenario.id.clone(),
+        title: scenario.file.title.clone(),
+        requirements: texts(&scenario.file.requirements),
+        level: scenario.file.level,
+        named_features: texts(&scenario.file.features),
+        catches: scenario.file.catches.clone(),
+        source: scenario.source.clone(),
+        text: scenario.text.clone(),
         release: cluster.release,
         gates: cluster.gates.clone(),
         roles,
@@ -108,6 +113,11 @@ pub fn resolve(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     })
 }
 
+/// The texts of a list of a case, without their places.
+fn texts(list: &[Spanned<String>]) -> Vec<String> {
+    list.iter().map(|item| item.value.clone()).collect()
+}
+
 /// The roles that run: as the case says, or as its id does.
 fn roles(cluster: &ClusterSpec, id: &str) -> Vec<Role> {
     if let Some(roles) = &cluster.roles {
@@ -122,7 +132,7 @@ fn roles(cluster: &ClusterSpec, id: &str) -> Vec<Role> {
     }
 }
 
-/// Whether the extenders can be told apart, and do something.
+/// Whether the extenders have different names and a positive weight, and at most one binds.
 fn extenders(cluster: &ClusterSpec) -> Result<(), String> {
     let mut names = BTreeSet::new();
     for extender in &cluster.extenders {
@@ -202,95 +212,6 @@ impl Scope<'_> {
             .filter(runs)
             .filter_map(with_segment)
             .collect()
-    }
-
-    fn step(
-        &mut self,
-        spec: &Spanned<StepSpec>,
-        scenario: &Scenario,
-        polls: bool,
-    ) -> Result<Step, ScenarioError> {
-        let mut actions = Vec::new();
-        // Pods that come together come after all their claims: systems know those by then.
-        let mut pods = Vec::new();
-        for action in &spec.value.actions {
-            let mut lowered = self
-                .action(&action.value)
-                .map_err(|message| scenario.error(action.defined, message))?;
-            lowered.iter().for_each(|(action, _)| self.known.action(action));
-            match &action.value {
-                ActionSpec::Pod(_) => pods.extend(lowered.pop()),
-                _ => actions.append(&mut pods),
-            }
-            actions.extend(lowered);
-        }
-        actions.append(&mut pods);
-        let mut expectations = Vec::new();
-        for item in &spec.value.expect {
-            let lowered = expect::expect(&item.value, item.defined.line(), &self.segments, polls)
-                .and_then(|lowered| self.check(lowered))
-                .map_err(|message| scenario.error(item.defined, message))?;
-            expectations.push(lowered);
-        }
-        if expectations.is_empty() {
-            let message = format!(
-                "step `{}` expects nothing, so it could not fail; add `expect`",
-                spec.value.id
-            );
-            return Err(scenario.error(spec.defined, message));
-        }
-        let (id, line) = (spec.value.id.clone(), spec.defined.line());
-        Ok(Step {
-            id,
-            line,
-            actions,
-            expect: expectations,
-        })
-    }
-
-    /// Names in expectations must be defined by then: a typing error must not pass as "absent".
-    fn check(&self, expect: super::Expect) -> Result<super::Expect, String> {
-        self.known.check(&expect.predicate)?;
-        match &expect.predicate {
-            super::Predicate::Capacities(rows) => {
-                if let Some((class, _)) = rows.keys().find(|(class, _)| !self.classes.contains_key(class)) {
-                    return Err(format!(
-                        "class `{class}` is not defined; classes: {}",
-                        names(&self.classes)
-                    ));
-                }
-            }
-            super::Predicate::Placement(pods) => {
-                for place in pods.values() {
-                    let super::Place::On(nodes) = place else { continue };
-                    if let Some(node) = nodes.iter().find(|node| !self.nodes.contains_key(*node)) {
-                        return Err(format!(
-                            "node `{node}` is not defined{}; nodes: {}",
-                            meant(node),
-                            names(&self.nodes)
-                        ));
-                    }
-                }
-            }
-            super::Predicate::Answers(answers) => {
-                for name in super::csi_call::named(answers) {
-                    self.known_answer(name)?;
-                }
-            }
-            _ => {}
-        }
-        Ok(expect)
-    }
-}
-
-/// What is meant by a word for a pod without a node.
-fn meant(node: &str) -> &'static str {
-    match node.to_ascii_lowercase().as_str() {
-        "pending" | "refused" | "unschedulable" | "nowhere" | "null" => {
-            "; write `none` for a pod that the scheduler refuses, and that stays Pending"
-        }
-        "some" | "anywhere" | "placed" => "; write `any` for a pod that goes to some node",
-        _ => "",
     }
 }
 

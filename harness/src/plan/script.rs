@@ -1,4 +1,4 @@
-//! What the driver is told to answer.
+//! Scripted answers of the driver.
 
 use std::collections::BTreeMap;
 
@@ -96,9 +96,9 @@ fn format(method: &str, effect: &Effect) -> String {
             minimum,
         } => {
             let bounds = [("maximum", maximum), ("minimum", minimum)];
-            let told = bounds.map(|(name, bytes)| bytes.map(|bytes| format!(" ({name} {bytes})")));
-            let told: String = told.into_iter().flatten().collect();
-            format!("{method} answers {available}{told}")
+            let limits = bounds.map(|(name, bytes)| bytes.map(|bytes| format!(" ({name} {bytes})")));
+            let limits: String = limits.into_iter().flatten().collect();
+            format!("{method} answers {available}{limits}")
         }
     }
 }

@@ -1,16 +1,13 @@
 //! Published against true capacity over time, for each class and segment that a case is about.
 //!
-//! The truth is what the pools hold, by the plan, the actions and the volumes that were created. It is reckoned here from the
-//! journal, and not by the driver: a driver that answers something else shows as such.
+//! The truth comes from the plan and the journal (`backend`), and not from the driver: a driver that answers something else shows as such.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fake_csi::Storage;
-
+use super::backend::Backend;
 use crate::journal::{CallFact, Change, CommitFact, Fact, What};
 use crate::judge::{Offer, row_key};
-use crate::plan::{Action, Plan};
-use crate::segment::Segment;
+use crate::plan::Plan;
 
 /// What is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,21 +27,21 @@ pub struct Point {
     pub bytes: Option<i128>,
 }
 
-/// What there was and what was said, of one class and segment.
+/// True, published and answered capacity of one class and segment.
 #[derive(Debug, Clone)]
 pub struct Series {
     /// The storage class.
     pub class: String,
-    /// The segment, as cases spell it.
+    /// The segment, as cases write it.
     pub segment: String,
     /// What is compared.
     pub quantity: Quantity,
-    /// What the pools had, in bytes of a volume of that class. Without a value where that can't be reckoned: of storage that is
+    /// What the pools had, in bytes of a volume of that class. Without a value where it can't be computed: of storage that is
     /// made of devices the journal does not show which one a volume took.
     pub truth: Vec<Point>,
-    /// What the API server held: the largest, where several objects say something.
+    /// What the API server held: the largest value of several objects.
     pub published: Vec<Point>,
-    /// What the driver answered, when it was asked.
+    /// The answers of the driver to GetCapacity.
     pub answered: Vec<Point>,
 }
 
@@ -71,20 +68,20 @@ pub fn series(plan: &Plan, facts: &[Fact], wanted: impl IntoIterator<Item = Key>
             })
         })
         .collect();
-    let mut books = Books::new(plan);
+    let mut observed = Observed::new(plan);
     for (at, fact) in facts.iter().enumerate() {
-        // Everything else changes neither what there is nor what is said.
-        let is_telling = match &fact.what {
+        // No other fact changes the storage or what is published.
+        let has_effect = match &fact.what {
             What::Action(_) | What::Call(_) | What::StepStarted(_) => true,
             What::Commit(commit) => is_capacity(commit),
             _ => at == 0,
         };
-        if is_telling {
-            books.apply(fact);
-            all.iter_mut().for_each(|series| books.extend(series, fact));
+        if has_effect {
+            observed.apply(fact);
+            all.iter_mut().for_each(|series| observed.extend(series, fact));
         }
     }
-    all.retain(Series::says_something);
+    all.retain(Series::has_values);
     all
 }
 
@@ -93,89 +90,35 @@ fn is_capacity(commit: &CommitFact) -> bool {
 }
 
 impl Series {
-    fn says_something(&self) -> bool {
+    fn has_values(&self) -> bool {
         let has_value = |points: &[Point]| points.iter().any(|point| point.bytes.is_some());
         has_value(&self.truth) || has_value(&self.published) || has_value(&self.answered)
     }
 }
 
-/// What takes room, by the id of the driver.
-struct Volume {
-    segment: Segment,
-    bytes: u64,
-    /// Raw bytes per byte.
-    cost: u64,
-}
-
-/// What the backend holds and the API server says, at one fact of the journal.
-struct Books<'p> {
+/// What the journal shows up to one fact.
+struct Observed<'p> {
     plan: &'p Plan,
-    pools: BTreeMap<Segment, Storage>,
-    volumes: BTreeMap<String, Volume>,
+    backend: Backend<'p>,
     /// By namespace and name.
     published: BTreeMap<(Option<String>, String), (Key, Offer)>,
-    step: usize,
-    action: usize,
 }
 
-impl<'p> Books<'p> {
+impl<'p> Observed<'p> {
     fn new(plan: &'p Plan) -> Self {
-        Books {
+        Observed {
             plan,
-            pools: plan.driver.pools.iter().cloned().collect(),
-            volumes: BTreeMap::new(),
+            backend: Backend::new(plan),
             published: BTreeMap::new(),
-            step: 0,
-            action: 0,
         }
     }
 
     fn apply(&mut self, fact: &Fact) {
-        match &fact.what {
-            What::StepStarted(mark) => (self.step, self.action) = (mark.step, 0),
-            What::Action(_) => {
-                let actions = self.plan.steps.get(self.step).map(|step| &step.actions);
-                if let Some((action, _)) = actions.and_then(|actions| actions.get(self.action)) {
-                    self.act(action);
-                }
-                self.action += 1;
-            }
-            What::Call(call) if call.code == "OK" => self.call(call),
-            What::Commit(commit) if is_capacity(commit) => self.commit(commit),
-            _ => {}
-        }
-    }
-
-    fn act(&mut self, action: &Action) {
-        match action {
-            Action::Pool(segment, Some(pool)) => {
-                self.pools.insert(segment.clone(), pool.clone());
-            }
-            Action::Pool(segment, None) => drop(self.pools.remove(segment)),
-            Action::Attempt(action) => self.act(action),
-            _ => {}
-        }
-    }
-
-    fn call(&mut self, call: &CallFact) {
-        let Some(id) = &call.volume_id else {
-            return;
-        };
-        if call.method == "DeleteVolume" {
-            self.volumes.remove(id);
-        } else if let Some(placed) = &call.placed {
-            let spelled = placed.segment.as_deref().unwrap_or("*");
-            let volume = Volume {
-                // What the plan spells it can read again.
-                segment: self.plan.segments.parse(spelled).unwrap_or_default(),
-                bytes: u64::try_from(placed.bytes).unwrap_or(0),
-                // A volume that grows goes on costing what it cost; the call does not tell its parameters again.
-                cost: match self.volumes.get(id) {
-                    Some(known) => known.cost,
-                    None => self.cost(&call.parameters),
-                },
-            };
-            self.volumes.insert(id.clone(), volume);
+        self.backend.apply(fact);
+        if let What::Commit(commit) = &fact.what
+            && is_capacity(commit)
+        {
+            self.commit(commit);
         }
     }
 
@@ -184,8 +127,8 @@ impl<'p> Books<'p> {
         match commit.change {
             Change::Deleted => drop(self.published.remove(&name)),
             Change::Added | Change::Modified => {
-                let said = (row_key(self.plan, &commit.object), Offer::of(&commit.object));
-                self.published.insert(name, said);
+                let offer = (row_key(self.plan, &commit.object), Offer::of(&commit.object));
+                self.published.insert(name, offer);
             }
         }
     }
@@ -226,8 +169,8 @@ impl<'p> Books<'p> {
     }
 
     fn published_for(&self, series: &Series) -> Option<i128> {
-        let said = self.published.values();
-        let own = said.filter(|(key, _)| key.0 == series.class && key.1 == series.segment);
+        let offers = self.published.values();
+        let own = offers.filter(|(key, _)| key.0 == series.class && key.1 == series.segment);
         own.filter_map(|(_, offer)| match series.quantity {
             Quantity::Capacity => offer.capacity,
             Quantity::Maximum => offer.maximum,
@@ -235,52 +178,13 @@ impl<'p> Books<'p> {
         .max()
     }
 
-    /// What all pools together have that can be reached from the segment.
     fn truth(&self, series: &Series) -> Option<i128> {
-        let asked = self.plan.segments.parse(&series.segment).ok()?;
+        let segment = self.plan.segments.parse(&series.segment).ok()?;
         let parameters = self.plan.class_parameters.get(&series.class)?;
-        let cost = self.cost(parameters).max(1);
-        // Who asks for no segment asks for all of them.
-        let serves = |segment: &Segment| {
-            let is_asked = |(key, value)| asked.get(key) == Some(value);
-            asked.is_empty() || segment.iter().all(is_asked)
-        };
-        let serving = self.pools.iter().filter(|(segment, _)| serves(segment));
-        let rooms = serving.map(|(segment, storage)| {
-            let taken = self.taken(segment);
-            let (free, largest) = match storage {
-                Storage::Linear { capacity, largest } => (capacity.saturating_sub(taken), *largest),
-                Storage::Filesystem { size, used } => {
-                    (size.saturating_sub(*used).saturating_sub(taken), Some(u64::MAX))
-                }
-                // No answer tells which device a volume took.
-                Storage::Devices(_) => return None,
-            };
-            match series.quantity {
-                Quantity::Capacity => Some(i128::from(free / cost)),
-                Quantity::Maximum => largest.map(|largest| i128::from(free.min(largest) / cost)),
-            }
-        });
-        // One pool that does not say is enough for nothing to be known.
-        let rooms: Vec<i128> = rooms.collect::<Option<_>>()?;
         match series.quantity {
-            Quantity::Capacity if rooms.is_empty() => None,
-            Quantity::Capacity => Some(rooms.into_iter().sum()),
-            Quantity::Maximum => rooms.into_iter().max(),
+            Quantity::Capacity => self.backend.available(&segment, parameters),
+            Quantity::Maximum => self.backend.largest(&segment, parameters),
         }
-    }
-
-    fn taken(&self, segment: &Segment) -> u64 {
-        let volumes = self.volumes.values().filter(|volume| volume.segment == *segment);
-        let raw = volumes.map(|volume| volume.bytes.saturating_mul(volume.cost));
-        raw.fold(0, u64::saturating_add)
-    }
-
-    /// Raw bytes per byte of a volume with these parameters.
-    fn cost(&self, parameters: &BTreeMap<String, String>) -> u64 {
-        let costs = self.plan.driver.costs.iter();
-        let applying = costs.filter(|(name, value, _)| parameters.get(name) == Some(value));
-        applying.map(|(_, _, factor)| factor).product()
     }
 }
 
@@ -402,14 +306,14 @@ steps:
 
     #[test]
     fn published_follows_the_objects() {
-        let asked = What::Call(CallFact {
+        let call = What::Call(CallFact {
             segment: Some("n1".to_owned()),
             available: Some(8),
             ..call("GetCapacity")
         });
         let series = of_n1(vec![
             What::StepStarted(StepMark { step: 0 }),
-            asked,
+            call,
             published(Change::Added, "8"),
             published(Change::Modified, "1k"),
             published(Change::Deleted, "1k"),

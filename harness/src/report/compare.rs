@@ -1,6 +1,6 @@
 //! Two runs of one scenario side by side: where they first differ, and how each stood in the end.
 //!
-//! Looks at what both have written into the cluster, and at what they asked; names that systems make up are left out.
+//! Looks at what both have written into the cluster, and at their calls; names that systems generate are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 

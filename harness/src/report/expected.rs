@@ -8,9 +8,8 @@ use crate::scenario::read;
 
 /// Expectation `at` of a step, both counted from 0, with all its keys but `why`.
 pub fn expectation(plan: &Plan, step: usize, at: usize) -> String {
-    let scenario = &plan.scenario;
     // It was read before, when the plan was made.
-    let file: Value = read(&scenario.source, &scenario.text).unwrap_or_default();
+    let file: Value = read(&plan.source, &plan.text).unwrap_or_default();
     let mut expect = file["steps"][step]["expect"][at].clone();
     if let Some(keys) = expect.as_object_mut() {
         keys.remove("why");

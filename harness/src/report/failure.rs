@@ -12,7 +12,7 @@ use crate::plan::Plan;
 pub struct Context {
     /// The requirements of the case, from the catalogue.
     pub requirements: Vec<Requirement>,
-    /// The harness did not get its turn in time, so that nobody is to blame.
+    /// The harness was late itself, so that no system is to blame.
     pub is_undecided: bool,
     /// What programs under test have said about errors.
     pub said: Vec<String>,
@@ -48,7 +48,7 @@ pub fn failure(plan: &Plan, facts: &[Fact], failure: &Failure, context: &Context
         &mut out,
         &format!("{}  {}  {took:.2}s", paint.bad(word), paint.strong(plan.id())),
     );
-    line(&mut out, &format!("  title   {}", plan.title()));
+    line(&mut out, &format!("  title   {}", plan.title));
     for requirement in context.requirements.iter().take(3) {
         line(
             &mut out,
@@ -59,7 +59,7 @@ pub fn failure(plan: &Plan, facts: &[Fact], failure: &Failure, context: &Context
         );
     }
     if let Some(step) = plan.steps.get(failure.step) {
-        let place = format!("{}:{}", plan.scenario.source, step.line);
+        let place = format!("{}:{}", plan.source, step.line);
         let number = format!("{} of {}", failure.step + 1, plan.steps.len());
         line(
             &mut out,

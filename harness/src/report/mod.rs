@@ -1,5 +1,6 @@
 //! Reports for people. Renders what the judge found; decides nothing.
 
+mod backend;
 mod capacity;
 mod compare;
 mod expected;
@@ -9,8 +10,8 @@ mod said;
 mod scene;
 mod timeline;
 
-pub use crate::bytes::format_bytes;
 pub use capacity::{Point, Quantity, Series, series};
+pub use capacity_types::quantity::format_bytes;
 pub use compare::{Comparison, Difference, Side, Turn, compare};
 pub use expected::expectation;
 pub use failure::{Context, Requirement, failure};

@@ -46,7 +46,7 @@ pub struct Moment {
     pub decides: bool,
     /// Whose doing it was.
     pub from: Lane,
-    /// Whom it reached; the same: nobody else.
+    /// The lane that it reached; the same one: no other.
     pub to: Lane,
     /// What was observed.
     pub text: String,
@@ -125,7 +125,7 @@ fn ends(fact: &Fact, processes: &BTreeSet<&str>) -> (Lane, Lane) {
     }
 }
 
-/// Who calls a driver is not told to it: it is whoever has got that socket.
+/// A call does not name its client: it is the system that was given the socket.
 fn caller(call: &CallFact, processes: &BTreeSet<&str>) -> String {
     let of_node = call.node.as_ref().map(|node| Role::Publisher.client(Some(node)));
     let known = |client: &str| processes.contains(client);

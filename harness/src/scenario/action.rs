@@ -26,7 +26,7 @@ pub enum ActionSpec {
     Pod(PodSpec),
     /// Create a claim.
     Claim(ClaimSpec),
-    /// Create, edit or delete a CSIStorageCapacity object as somebody else.
+    /// Create, edit or delete a CSIStorageCapacity object as another client.
     Capacity(CapacityAction),
     /// Delete a pod, a claim, or any other object.
     Delete(DeleteAction),
@@ -152,13 +152,13 @@ pub enum VolumeMode {
     Block,
 }
 
-/// What somebody else does to a CSIStorageCapacity object.
+/// What another client does to a CSIStorageCapacity object.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum CapacityAction {
     /// Create it.
     Create(CapacitySpec),
-    /// Change an existing object of that class and segment, whoever wrote it.
+    /// Change an existing object of that class and segment, whichever client wrote it.
     Edit {
         /// storageClassName.
         class: String,
@@ -167,7 +167,7 @@ pub enum CapacityAction {
         /// A JSON merge patch.
         merge: Value,
     },
-    /// Delete an existing object of that class and segment, whoever wrote it.
+    /// Delete an existing object of that class and segment, whichever client wrote it.
     Delete {
         /// storageClassName.
         class: String,

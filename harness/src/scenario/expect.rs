@@ -21,7 +21,7 @@ pub struct ExpectSpec {
     pub objects: Option<Vec<ObjectSpec>>,
     /// The text that the scheduler's refusal of a pod must contain.
     pub refusal: Option<BTreeMap<String, String>>,
-    /// Answers of the driver, by the name of the question: what their figures must be.
+    /// Answers of the driver, by the name of the call: what their figures must be.
     pub answers: Option<BTreeMap<String, AnswerSpec>>,
     /// A fact that must not be seen.
     pub never: Option<PatternSpec>,
@@ -151,7 +151,7 @@ pub struct PatternSpec {
     pub delivery: Option<String>,
     /// A CSI method.
     pub call: Option<String>,
-    /// A question to an extender: `filter`, `prioritize` or `bind`.
+    /// A call of an extender: `filter`, `prioritize` or `bind`.
     pub extender: Option<String>,
     /// Part of the text of a fault that a request met, such as `status 503: create csistoragecapacities`.
     pub fault: Option<String>,
@@ -162,7 +162,7 @@ pub struct PatternSpec {
     pub having: Value,
     /// Only by that role. Unset: by any system under test, not by the harness.
     pub by: Option<Role>,
-    /// Only by, or to, the instance on that node; an extender: asked about that node.
+    /// Only by, or to, the instance on that node; of an extender: only calls about that node.
     pub node: Option<String>,
     /// Calls only: for that segment.
     pub segment: Option<String>,

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-/// An HTTP service that the scheduler is told to ask (`KubeSchedulerConfiguration.extenders`).
+/// An HTTP service that the scheduler is configured to call (`KubeSchedulerConfiguration.extenders`).
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExtenderSpec {
     /// Its name in the journal.
     pub name: String,
-    /// It holds a device for each claim of a pod on every node that it is asked about, has the scheduler ask again, and then keeps the
+    /// It holds a device for each claim of a pod on every node of the call, makes the scheduler call again, and then keeps the
     /// nodes where it holds them (Dell CSI bare-metal proposal). The driver knows a claim by its name, so the publisher must pass that on.
     #[serde(default)]
     pub reserves: bool,
@@ -26,16 +26,16 @@ pub struct ExtenderSpec {
     /// It binds the pods that pass it, in the scheduler's place.
     #[serde(default)]
     pub binds: bool,
-    /// It is asked by the names of nodes (`nodeCacheCapable`) instead of with whole nodes.
+    /// Calls have the names of nodes (`nodeCacheCapable`) instead of whole nodes.
     #[serde(default)]
     pub by_name: bool,
     /// The scheduler may go on without it.
     #[serde(default)]
     pub ignorable: bool,
-    /// It answers every question with HTTP 500.
+    /// It answers every call with HTTP 500.
     #[serde(default)]
     pub fails: bool,
-    /// Only pods that ask for this extended resource concern it.
+    /// Only pods that request this extended resource concern it.
     pub resource: Option<String>,
 }
 

@@ -1,13 +1,14 @@
-//! A driver of somebody else's in the place of the scripted one: what cases have to call it, and how its names replace theirs.
+//! An external driver in the place of the scripted one: its name and topology, and how they replace those of a case.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ClusterSpec, Scenario};
+use super::outline::Outline;
+use super::{ClusterSpec, Scenario, ScenarioError, read};
 use crate::segment::NODE;
 
-/// What a case must know of a driver that it did not choose.
+/// What a case must know of a driver under test.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExternalDriver {
@@ -15,7 +16,7 @@ pub struct ExternalDriver {
     pub name: String,
     /// Keys of its topology.
     pub topology_keys: Vec<String>,
-    /// What NodeGetInfo answers for them, with `{node}` for the name of the node; where nothing is said, that name.
+    /// What NodeGetInfo answers for them, with `{node}` for the name of the node; without an entry, that name.
     #[serde(default)]
     pub topology: BTreeMap<String, String>,
     /// Parameters that every class needs with it.
@@ -41,7 +42,7 @@ impl ExternalDriver {
         let tells_the_node = |key: &String| self.topology.get(key).is_none_or(|value| value.contains(NODE));
         if !keys.is_empty() && !keys.iter().any(tells_the_node) {
             return Some(format!(
-                "no key of `topology` tells one node from another; use {NODE} in one"
+                "no key of `topology` distinguishes the nodes; use {NODE} in one"
             ));
         }
         None
@@ -60,13 +61,14 @@ impl ExternalDriver {
 }
 
 impl Scenario {
-    /// The same case with a driver of somebody else's. Its text says so at the end, so that places stay the same.
-    pub fn with_driver(&self, driver: &ExternalDriver) -> Scenario {
+    /// The same case with an external driver. Its text says so as well, and its lines stay where they are.
+    pub fn with_driver(&self, driver: &ExternalDriver) -> Result<Scenario, ScenarioError> {
+        let outline: Outline = read(&self.source, &self.text)?;
+        // Texts, lists and maps of texts can always be written as JSON, which is YAML.
+        let value = serde_json::to_string(driver).unwrap_or_default();
         let mut scenario = self.clone();
         scenario.file.external_driver = Some(driver.clone());
-        // JSON is YAML; plain texts can always be written so.
-        let line = serde_json::to_string(driver).unwrap_or_default();
-        scenario.text = format!("{}\nexternalDriver: {line}\n", self.text.trim_end());
-        scenario
+        scenario.text = outline.with(&self.text, "externalDriver", &value);
+        Ok(scenario)
     }
 }

@@ -36,12 +36,12 @@ pub struct FaultSpec {
     pub end_after: Option<u32>,
     /// Let watches lag: until `unfault`, or for so long, such as `200ms`.
     pub hold: Option<HoldSpec>,
-    /// Forget the history so far: whoever wants to go on from before gets 410.
+    /// Forget the history so far: a watch from an earlier revision gets 410.
     #[serde(default)]
     pub compact: bool,
     /// Get and list see the state of now, later on as well: where they allow it, or always.
     pub stale: Option<StaleSpec>,
-    /// Whoever meets it is killed at that very moment: what it does next never happens.
+    /// The client that meets it is killed at that very moment: what it does next never happens.
     #[serde(default)]
     pub kill: bool,
     /// No real server does this; the case means it all the same.
@@ -85,6 +85,6 @@ pub enum HoldSpec {
 pub enum StaleSpec {
     /// Those with resourceVersion 0.
     Allowed,
-    /// Those that ask for the newest state as well.
+    /// Those that request the newest state as well.
     Always,
 }

@@ -7,15 +7,19 @@ mod action;
 mod backend;
 mod cluster;
 mod csi_call;
+mod error;
 mod expect;
 mod extender;
 mod external_driver;
 mod fault;
 mod load;
+mod outline;
+mod parse;
 mod reserve;
 mod server;
 mod short;
 mod size;
+mod systems;
 mod table;
 
 use serde::Deserialize;
@@ -28,20 +32,22 @@ pub use action::{
 };
 pub use backend::{AccessSpec, DeviceSpec, FilesystemSpec, PoolSpec};
 pub use cluster::{
-    Binding, CapacitySpec, ClassSpec, ClusterSpec, CostSpec, Deviation, DriverSpec, Mode, NodeSpec,
-    PublisherSpec, SchedulerSpec, ShapePoint, VolumeSpec,
+    Binding, CapacitySpec, ClassSpec, ClusterSpec, CostSpec, DriverSpec, NodeSpec, VolumeSpec,
 };
 pub use csi_call::{AnswerSpec, Comparison, CsiCallSpec, Expression, Relation, Relations};
+pub use error::ScenarioError;
 pub use expect::{ClaimState, CountSpec, ExpectSpec, ObjectSpec, PatternSpec, PlaceSpec, RowSpec};
 pub use extender::ExtenderSpec;
 pub use external_driver::ExternalDriver;
 pub use fault::{ChanceSpec, CutSpec, FaultSpec, HoldSpec, StaleSpec};
-pub(crate) use load::read;
-pub use load::{ScenarioError, load_file, load_row, load_tree, parse};
+pub use load::{load_file, load_row, load_tree};
+pub(crate) use parse::read;
+pub use parse::{parse, parse_one};
 pub use reserve::{ReserveSpec, ReservedClaimSpec};
 pub use server::{MergeSpec, ReleaseSpec};
 pub use short::{FromShort, Short};
 pub use size::Size;
+pub use systems::{Deviation, Mode, PublisherSpec, SchedulerSpec, ShapePoint};
 
 /// One runnable case: a file without a table, or one row of a file with one.
 #[derive(Debug, Clone)]
@@ -50,7 +56,7 @@ pub struct Scenario {
     pub id: String,
     /// Where it was read from, for error messages and annotations.
     pub source: String,
-    /// The YAML of this very row, with the table's values filled in: enough to run it again.
+    /// A case file that says the same: for a row with its id, with the table's values filled in, and without the table.
     pub text: String,
     /// What the file says.
     pub file: ScenarioFile,
@@ -89,7 +95,7 @@ pub struct ScenarioFile {
     /// What exists before the systems under test start.
     #[serde(default)]
     pub cluster: ClusterSpec,
-    /// A driver of somebody else's in the place of the scripted one. Runs against one write it, so that their journals can be judged
+    /// An external driver in the place of the scripted one. Runs against one write it, so that their journals can be judged
     /// again; cases leave it out.
     #[serde(alias = "foreignDriver")]
     pub external_driver: Option<ExternalDriver>,

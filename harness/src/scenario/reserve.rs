@@ -10,7 +10,7 @@ use super::Size;
 pub struct ReserveSpec {
     /// Its name, for `unreserve`.
     pub name: String,
-    /// The segments, in general nodes, that it asks for.
+    /// The segments, in general nodes, that it reserves in.
     pub segments: Vec<String>,
     /// The claims that it is for.
     pub claims: Vec<ReservedClaimSpec>,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use fake_apiserver::quantity::Quantity;
+use capacity_types::{Arithmetic, Quantity};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 
 /// A size in bytes. `10Gi+1` and `10Gi-1` are the sizes just above and below a limit.
@@ -25,14 +25,14 @@ impl Size {
             let quantity: Quantity = text.parse().map_err(|_| wrong(text))?;
             return Ok(Size {
                 text: text.to_owned(),
-                bytes: quantity.ceil(),
+                bytes: quantity.bytes(Arithmetic::Exact),
             });
         };
         let base: Quantity = text[..at].parse().map_err(|_| wrong(text))?;
         let offset: i128 = text[at + 1..].parse().map_err(|_| wrong(text))?;
         let sum = match sign {
-            '+' => base.ceil().checked_add(offset),
-            _ => base.ceil().checked_sub(offset),
+            '+' => base.bytes(Arithmetic::Exact).checked_add(offset),
+            _ => base.bytes(Arithmetic::Exact).checked_sub(offset),
         };
         let bytes = sum.ok_or_else(|| wrong(text))?;
         Ok(Size {

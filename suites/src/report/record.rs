@@ -261,11 +261,11 @@ impl CaseRecord {
         };
         CaseRecord {
             id: plan.id().to_owned(),
-            title: plan.title().to_owned(),
-            level: plan.level(),
-            requirements: plan.requirements().map(str::to_owned).collect(),
+            title: plan.title.clone(),
+            level: plan.level,
+            requirements: plan.requirements.clone(),
             features: plan.features().into_iter().map(str::to_owned).collect(),
-            file: plan.scenario.source.clone(),
+            file: plan.source.clone(),
             line: explained.map_or(1, |it| it.line),
             verdict: CaseVerdict::of(ended),
             reason,

@@ -2,17 +2,18 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
+use capacity_types::Segment;
 use k8s_openapi::{
     api::storage::v1::{CSIStorageCapacity, StorageClass},
     apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta, OwnerReference},
 };
 
-use crate::{quantity, topology::Segment};
+use crate::quantity;
 
 /// Label that names the driver of an object.
 pub(crate) const DRIVER_LABEL: &str = "csi.storage.k8s.io/drivername";
 
-/// Label that names who looks after an object.
+/// Label that names the manager of an object.
 pub(crate) const MANAGED_BY_LABEL: &str = "csi.storage.k8s.io/managed-by";
 
 /// Class parameters with this prefix are for the provisioner, not for the driver.
@@ -24,7 +25,7 @@ const CENTRAL: &str = "external-provisioner";
 /// Longest value of a label.
 const LABEL_LENGTH_MAX: usize = 63;
 
-/// By what we know our objects: in labels the driver, and the value of the managed-by label; or their controlling owner.
+/// How we recognize our objects: by the labels for driver and manager, or by their controlling owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ManagedBy {
     pub(crate) driver: String,
@@ -45,7 +46,7 @@ pub(crate) struct Key {
 pub(crate) enum Place {
     /// Exactly the nodes of a segment; the empty segment is all nodes.
     Segment(Arc<Segment>),
-    /// Anything else: no selector at all (no nodes), or one that we never write. Nobody wants such an object.
+    /// Anything else: no selector at all (no nodes), or one that we never write. Such an object is not wanted.
     Other(String),
 }
 
@@ -61,7 +62,7 @@ pub(crate) fn is_publishable(class: &StorageClass, driver: &str, immediate: bool
     class.provisioner == driver && (immediate || class.volume_binding_mode.as_deref() != Some("Immediate"))
 }
 
-/// The parameters of a class that the driver gets to see (CSI: CreateVolume and GetCapacity get the same ones).
+/// The parameters of a class for the driver (CSI: CreateVolume and GetCapacity get the same ones).
 pub(crate) fn parameters_for_driver(class: &StorageClass) -> BTreeMap<String, String> {
     let all = class.parameters.iter().flatten();
     all.filter(|(key, _)| !key.starts_with(RESERVED_PREFIX))
@@ -156,7 +157,7 @@ impl Key {
 
 impl Place {
     /// What a selector says. Only labels make a segment: one with expressions is replaced by one that says the same in labels, because
-    /// whoever reads objects may rely on the form that external-provisioner writes.
+    /// readers may rely on the form that external-provisioner writes.
     fn of(selector: Option<&LabelSelector>) -> Place {
         match selector {
             Some(LabelSelector {
@@ -326,7 +327,7 @@ mod tests {
         let mut object = object(&central(), "fast", &segment(&[]), GIB, None);
         assert!(is_current(&object, GIB, None));
         object.capacity = Some(Quantity("1024Mi".to_owned()));
-        assert!(is_current(&object, GIB, None), "another spelling is no change");
+        assert!(is_current(&object, GIB, None), "another notation is no change");
         assert!(!is_current(
             &object,
             Values {

@@ -1,14 +1,14 @@
 //! Publishing of CSIStorageCapacity objects: what is wanted (`desired`), what is known (`ledger`), what may have changed (`triggers`), making
-//! the two agree (`publish`, `writes`), and the version of the API (`served`).
-//! Creates no volumes; is told when others did.
+//! the two agree (`publish`, `writes`), and the version of the API (`api_version`).
+//! Creates no volumes; the provisioner calls it after it did.
 
+mod api_version;
 mod desired;
 mod ledger;
 mod publish;
-mod served;
 mod triggers;
 mod writes;
 
+pub(crate) use api_version::Capacities;
 pub(crate) use desired::{DRIVER_LABEL, MANAGED_BY_LABEL, ManagedBy, parameters_for_driver};
 pub(crate) use publish::Publisher;
-pub(crate) use served::Capacities;

@@ -1,7 +1,8 @@
-//! Makes the objects of one key agree with the driver: ask, compare, and decide what to write. Provisions nothing.
+//! Makes the objects of one key agree with the driver: call GetCapacity, compare, and decide what to write. Provisions nothing.
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use capacity_types::Segment;
 use futures::StreamExt;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use parking_lot::Mutex;
@@ -9,18 +10,17 @@ use prometheus_client::metrics::{family::Family, gauge::Gauge};
 use tokio::time::Instant;
 
 use super::{
+    api_version::Capacities,
     desired::{Key, ManagedBy, Place, Values},
     ledger::{Ledger, View},
-    served::Capacities,
 };
 use crate::{
     OnCapacityError, Options, Profile,
     csi::{Driver, DriverError},
     metrics::{Metrics, Objects, Place as Labels},
     queue::Queue,
+    rate_limiter::RateLimiter,
     status::brief,
-    throttle::Throttle,
-    topology::Segment,
 };
 
 /// Publishes the objects of one driver.
@@ -30,16 +30,16 @@ pub(crate) struct Publisher {
     pub(super) owner: Option<OwnerReference>,
     driver: Arc<Driver>,
     pub(super) capacities: Arc<Capacities>,
-    /// How often the driver is asked.
-    asks: Throttle,
+    /// Limits GetCapacity calls.
+    calls: RateLimiter,
     pub(super) ledger: Mutex<Ledger>,
     pub(super) queue: Queue<Key>,
 }
 
-/// Why a key does not agree yet; it is tried again.
+/// Why the objects of a key do not agree with the driver yet; it is tried again.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Unfinished {
-    #[error("the driver did not tell the capacity: {0}; the published value stays")]
+    #[error("GetCapacity failed: {0}; the published value stays")]
     Driver(#[from] DriverError),
     #[error("the driver answered {what} = {bytes}; negative values are not published, fix the driver")]
     Negative { what: &'static str, bytes: i64 },
@@ -59,14 +59,14 @@ impl Publisher {
         metrics: &Arc<Metrics>,
     ) -> Arc<Publisher> {
         let queue = Queue::new(options.pace(), metrics.queue("csistoragecapacity"));
-        let asks = Throttle::new(options.get_capacity_qps(), options.get_capacity_burst);
+        let calls = RateLimiter::new(options.get_capacity_qps(), options.get_capacity_burst);
         let publisher = Arc::new(Publisher {
             options,
             by,
             owner,
             driver,
             capacities,
-            asks,
+            calls,
             ledger: Mutex::default(),
             queue,
         });
@@ -79,7 +79,7 @@ impl Publisher {
         publisher
     }
 
-    /// Brings the figures up to date.
+    /// Brings the metrics up to date.
     fn measure(&self, figures: &Objects) {
         self.queue.measure();
         let labels = self.labels();
@@ -116,7 +116,7 @@ impl Publisher {
             .collect()
     }
 
-    /// Works on keys as they need it, without end. Only call it when everything was listed: what is not known yet counts as not wanted.
+    /// Works on ready keys without end. Only call it after the lists: a key that is not known yet counts as not wanted.
     pub(crate) async fn work(&self) {
         let threads = self.options.capacity_threads;
         self.queue
@@ -125,7 +125,7 @@ impl Publisher {
             .await;
     }
 
-    /// The objects, for whoever watches them.
+    /// The objects, for their watch.
     pub(crate) fn capacities(&self) -> Arc<Capacities> {
         Arc::clone(&self.capacities)
     }
@@ -153,15 +153,15 @@ impl Publisher {
         if let Some((_, duplicates)) = view.objects.split_first() {
             self.delete_all(duplicates).await?;
         }
-        let values = match self.ask(segment, &parameters).await {
+        let values = match self.get_capacity(segment, &parameters).await {
             Ok(values) => values,
             Err(error) => {
                 self.withdraw(key).await?;
                 return Err(error);
             }
         };
-        let told = Instant::now();
-        // The answer took its time: look again before acting on it.
+        let answered_at = Instant::now();
+        // The call may have taken long: look again before acting on the answer.
         let View {
             wanted: Some(_),
             objects,
@@ -178,12 +178,12 @@ impl Publisher {
             None => Ok(()),
         };
         if published.is_ok() {
-            self.ledger.lock().told(key, told);
+            self.ledger.lock().record_answer(key, answered_at);
         }
         published
     }
 
-    /// The driver does not tell the figures of a key: what to do about its object is a choice.
+    /// GetCapacity failed for a key: the options say what happens to its object.
     async fn withdraw(&self, key: &Key) -> Result<(), Unfinished> {
         match self.options.on_capacity_error {
             OnCapacityError::Keep => Ok(()),
@@ -200,12 +200,12 @@ impl Publisher {
         values.capacity > 0 || self.options.publishes_zero()
     }
 
-    async fn ask(
+    async fn get_capacity(
         &self,
         segment: &Segment,
         parameters: &BTreeMap<String, String>,
     ) -> Result<Values, Unfinished> {
-        self.asks.turn().await;
+        self.calls.acquire().await;
         let answer = self.driver.get_capacity(segment, parameters.clone()).await?;
         let bytes = |what, bytes| u64::try_from(bytes).map_err(|_| Unfinished::Negative { what, bytes });
         let maximum = answer

@@ -1,8 +1,9 @@
-//! What may change the answer for a key, as keys to look at: polls, classes, segments, objects, and volumes that came or went. Asks nobody
+//! What may change the answer for a key, as keys to look at: polls, classes, segments, objects, and volumes that came or went. Calls no driver
 //! and writes nothing.
 
 use std::sync::Arc;
 
+use capacity_types::segment::{Segment, contains};
 use k8s_openapi::api::storage::v1::{CSIStorageCapacity, StorageClass};
 use kube::ResourceExt;
 use tokio::time::sleep;
@@ -11,14 +12,11 @@ use super::{
     desired::{Key, is_publishable, parameters_for_driver},
     publish::Publisher,
 };
-use crate::{
-    topology::{self, Segment, contains},
-    watch::Change,
-};
+use crate::{topology, watch::Change};
 
 impl Publisher {
-    /// Asks for a refresh of every wanted key in each interval, without end. Each comes somewhat early, so that publishers that were
-    /// started together do not ask together for long.
+    /// Adds every wanted key to the queue in each interval, without end. Each interval is shortened at random, so that publishers that
+    /// were started together do not call their drivers together for long.
     pub(crate) async fn poll(&self) {
         let interval = self.options.capacity_poll_interval;
         loop {

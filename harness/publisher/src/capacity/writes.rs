@@ -1,8 +1,8 @@
-//! Writing the object of a key: create, update, delete, and a look where the books may be wrong. What should be written is decided
-//! elsewhere.
+//! Writing the object of a key: create, update, delete, and a read where the ledger may be wrong. Other files decide what to write.
 
 use std::sync::Arc;
 
+use capacity_types::Segment;
 use k8s_openapi::api::storage::v1::CSIStorageCapacity;
 use kube::{
     ResourceExt,
@@ -13,10 +13,7 @@ use super::{
     desired::{self, Key, Values},
     publish::{Publisher, Unfinished},
 };
-use crate::{
-    status::{is_conflict, is_not_found},
-    topology::Segment,
-};
+use crate::status::{is_conflict, is_not_found};
 
 impl Publisher {
     pub(super) async fn create(
@@ -58,15 +55,15 @@ impl Publisher {
         }
     }
 
-    /// Makes sure that an object still exists, of which the watch never told.
+    /// Makes sure that an object still exists that the watch has never delivered.
     pub(super) async fn verify(&self, object: &CSIStorageCapacity) -> Result<(), Unfinished> {
         self.look_up(object).await?;
-        // What to do is decided anew, from what is known now.
+        // What to do is decided anew, with what is known now.
         self.queue.add(Key::of(object));
         Ok(())
     }
 
-    /// Learns from the server whether this very object still exists.
+    /// Reads from the server whether this very object still exists.
     async fn look_up(&self, object: &CSIStorageCapacity) -> Result<(), Unfinished> {
         let found = match self.capacities.get(&object.name_any()).await {
             Ok(found) => Some(found),
@@ -109,7 +106,7 @@ impl Publisher {
                 self.forget(object);
                 Ok(())
             }
-            // Another object has the name, or the server was in trouble: only a look tells which.
+            // Another object has the name, or the server failed: only a read shows which.
             Err(source) if is_conflict(&source) => {
                 self.ledger.lock().undo_delete(uid);
                 self.look_up(object).await?;

@@ -1,4 +1,4 @@
-//! What can be wrong with options before anything is asked of anybody.
+//! The check of the options, before the first request.
 
 use std::time::Duration;
 

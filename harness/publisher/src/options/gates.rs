@@ -3,11 +3,11 @@
 /// Which of external-provisioner's features are on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FeatureGates {
-    /// `Topology`: the driver is told from where a volume must be reachable, if it advertises that it wants to know.
+    /// `Topology`: requests have accessibility requirements, if the driver advertises VOLUME_ACCESSIBILITY_CONSTRAINTS.
     pub topology: bool,
     /// `VolumeAttributesClass`: the attributes class of a claim counts. Off, claims are provisioned as if they named none.
     pub attributes_class: bool,
-    /// `ReleaseLeaderElectionOnExit`: whoever leads gives its Lease back when it is told to stop. On by default, unlike upstream.
+    /// `ReleaseLeaderElectionOnExit`: the leader gives its Lease back when it stops. On by default, unlike upstream.
     pub release_on_exit: bool,
 }
 
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_gate_is_answered_with_those_that_are() {
+    fn an_unknown_gate_is_refused_with_the_known_ones() {
         let unknown = feature_gates("Topologie=true").unwrap_err();
         assert!(
             unknown.contains("Topologie") && unknown.contains("VolumeAttributesClass"),

@@ -1,9 +1,9 @@
-//! What can be chosen about a publisher: the flags of the program, equally settable in process. Flags are named like those of
-//! external-provisioner where they mean the same. Acts on nothing.
+//! The options of a publisher: the flags of the program, which can be set in process too. Flags have the names of external-provisioner's
+//! where they mean the same. Acts on nothing.
 
 mod check;
 mod gates;
-mod idle;
+mod ignored_flags;
 mod sections;
 mod values;
 
@@ -12,7 +12,7 @@ use std::{path::PathBuf, time::Duration};
 pub use check::OptionsError;
 pub use gates::FeatureGates;
 use gates::feature_gates;
-pub use idle::without_idle_flags;
+pub use ignored_flags::without_ignored_flags;
 pub use sections::{CleanerOptions, HttpOptions, LeaderElectionOptions};
 pub use values::{OnCapacityError, Profile, RecognizeBy};
 use values::{duration, fraction, rate};
@@ -45,11 +45,11 @@ pub struct Options {
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "1m")]
     pub capacity_poll_interval: Duration,
 
-    /// By how much of the interval a refresh may come earlier, at random, so that many publishers do not ask at once.
+    /// By how much of the interval a refresh may come earlier, at random, so that many publishers do not call their drivers at once.
     #[arg(long, value_name = "FRACTION", value_parser = fraction, default_value = "0.1")]
     pub capacity_poll_jitter: f64,
 
-    /// How many objects are looked after at once.
+    /// How many objects are worked on at once.
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     pub capacity_threads: usize,
 
@@ -62,7 +62,7 @@ pub struct Options {
     )]
     pub capacity_ownerref_level: i32,
 
-    /// By what existing objects are known to be of this publisher: their labels, or as in external-provisioner 2.0.0 their owner.
+    /// How the publisher recognizes its objects: by their labels, or as external-provisioner 2.0.0 by their owner.
     #[arg(long, value_enum, value_name = "CHOICE", default_value_t = RecognizeBy::Labels)]
     pub recognize_by: RecognizeBy,
 
@@ -74,7 +74,7 @@ pub struct Options {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub publish_zero: Option<bool>,
 
-    /// What happens to an object whose figure the driver does not tell any more.
+    /// What happens to an object when GetCapacity fails for it.
     #[arg(long, value_enum, value_name = "CHOICE", default_value_t = OnCapacityError::Keep)]
     pub on_capacity_error: OnCapacityError,
 
@@ -100,31 +100,31 @@ pub struct Options {
     #[arg(long, value_name = "COUNT", default_value_t = 100)]
     pub get_capacity_burst: u32,
 
-    /// How many claims, and how many volumes, are looked after at once.
+    /// How many claims, and how many volumes, are worked on at once.
     #[arg(long, value_name = "COUNT", default_value_t = 100)]
     pub worker_threads: usize,
 
-    /// Distributed mode: look after the node named by NODE_NAME only.
+    /// Distributed mode: publish and provision for the node named by NODE_NAME only.
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false)]
     pub node_deployment: bool,
 
-    /// Distributed mode: take claims with immediate binding for the own node, where there is room for them.
+    /// Distributed mode: select the own node for claims with immediate binding, where it has enough capacity.
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = true)]
     pub node_deployment_immediate_binding: bool,
 
-    /// Wait before taking such a claim, doubled after each attempt; up to as much again is subtracted at random.
+    /// Wait before selecting the own node, doubled after each attempt; up to as much again is subtracted at random.
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "20s")]
     pub node_deployment_base_delay: Duration,
 
-    /// Longest wait before taking such a claim.
+    /// Longest wait before selecting the own node.
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "60s")]
     pub node_deployment_max_delay: Duration,
 
-    /// Ask for volumes that are reachable from the selected node, instead of preferring them.
+    /// Require the topology segment of the selected node for a volume, instead of preferring it.
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false)]
     pub strict_topology: bool,
 
-    /// Tell the driver the segments of the cluster for volumes with immediate binding.
+    /// Send the segments of the cluster to the driver for volumes with immediate binding.
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = true)]
     pub immediate_topology: bool,
 
@@ -153,7 +153,7 @@ pub struct Options {
     #[arg(long, value_name = "NAME", default_value = "")]
     pub default_fstype: String,
 
-    /// Tell the driver names of claim and volume in the parameters of CreateVolume.
+    /// Send the names of claim and volume to the driver, in the parameters of CreateVolume.
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false)]
     pub extra_create_metadata: bool,
 
@@ -185,7 +185,7 @@ pub struct Options {
     #[command(flatten)]
     pub http: HttpOptions,
 
-    /// Removing what distributed instances left behind.
+    /// Removing the objects that distributed instances left behind.
     #[command(flatten)]
     pub cleaner: CleanerOptions,
 }
@@ -266,12 +266,12 @@ impl Options {
         self.unregistration_grace.unwrap_or(by_profile)
     }
 
-    /// The node that this instance is alone responsible for, in distributed mode.
+    /// The only node that this instance is responsible for, in distributed mode.
     pub(crate) fn own_node(&self) -> Option<&str> {
         self.node_name.as_deref().filter(|_| self.node_deployment)
     }
 
-    /// What tells this process from others of the same driver, for people: its pod, else its node, else its machine.
+    /// Names this process among others of the same driver, for people: its pod, else its node, else its machine.
     pub(crate) fn place(&self) -> String {
         let named = self.pod_name.as_deref().or(self.node_name.as_deref());
         let machine = || std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn a_missing_option_is_named() {
         let options = Options {
             enable_capacity: true,
             ..Options::default()
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused() {
+    fn values_out_of_range_are_refused() {
         for options in [
             Options {
                 capacity_threads: 0,

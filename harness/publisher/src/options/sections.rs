@@ -80,7 +80,7 @@ impl Default for HttpOptions {
 /// Needs no driver, and publishes nothing.
 #[derive(Clone, Debug, clap::Args)]
 pub struct CleanerOptions {
-    /// Only remove the objects that distributed instances on vanished nodes left behind; needs no CSI socket.
+    /// Only delete the objects that distributed instances on vanished nodes left behind; needs no CSI socket.
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false)]
     pub clean_orphans: bool,
 
@@ -88,7 +88,7 @@ pub struct CleanerOptions {
     #[arg(long, value_name = "NAME")]
     pub driver_name: Option<String>,
 
-    /// Objects go when the driver was absent from their node for so long.
+    /// Delete the objects of a node after its driver was absent for so long.
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "5m")]
     pub orphan_after: Duration,
 }

@@ -15,23 +15,23 @@ pub enum Profile {
     Upstream,
 }
 
-/// What happens to an object whose figure the driver does not tell any more.
+/// What happens to an object when GetCapacity fails for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum OnCapacityError {
-    /// The last known figure stays.
+    /// The last known capacity stays.
     #[default]
     Keep,
-    /// The object is removed until the driver answers again.
+    /// The object is deleted until GetCapacity succeeds again.
     Withdraw,
 }
 
-/// By what existing objects are known to be of a publisher.
+/// How a publisher recognizes its objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum RecognizeBy {
-    /// Driver and managed-by label, which the server filters by.
+    /// By the labels for driver and manager, by which the server filters.
     #[default]
     Labels,
-    /// The controlling owner; objects get no labels, and everything in the namespace is watched (external-provisioner 2.0.0).
+    /// By the controlling owner; objects get no labels, and everything in the namespace is watched (external-provisioner 2.0.0).
     Owner,
 }
 

@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Instant};
 
+use capacity_types::Segment;
 use csi_proto::v1::{CreateVolumeRequest, Volume};
 use k8s_openapi::api::{
     core::v1::{PersistentVolume, PersistentVolumeClaim},
@@ -22,7 +23,6 @@ use crate::{
     csi::DriverError,
     events::Reason,
     status::{brief, is_already_there, is_conflict},
-    topology::Segment,
     watch::Change,
 };
 
@@ -80,7 +80,7 @@ pub(super) enum ProvisionError {
 
 impl ProvisionError {
     /// Whether only a change of claim, class or driver can help.
-    fn is_hopeless(&self) -> bool {
+    fn is_infeasible(&self) -> bool {
         match self {
             ProvisionError::Driver(error) => error.code == Code::InvalidArgument && !error.undecided,
             ProvisionError::Refused(_) => true,
@@ -117,7 +117,7 @@ impl Provisioner {
             Ok(()) => self.claims.done(uid),
             Err(error) => {
                 tracing::warn!(claim = uid, %error, "volume not provisioned");
-                if error.is_hopeless() {
+                if error.is_infeasible() {
                     self.claims.postpone(uid);
                 } else {
                     self.claims.failed(uid);
@@ -144,7 +144,7 @@ impl Provisioner {
             .await;
         let began = Instant::now();
         let prepared = match undecided {
-            // A request whose outcome nobody knows is repeated as it was: anything else might make a second volume.
+            // A request whose outcome is unknown is repeated unchanged: another one might make a second volume.
             Some(attempt) => Ok(attempt),
             None => self.prepare(&job).await.map(Arc::new),
         };
@@ -165,21 +165,21 @@ impl Provisioner {
     }
 
     async fn prepare(&self, job: &Job) -> Result<Attempt, ProvisionError> {
-        let abilities = self.driver.abilities;
-        if !abilities.controller {
+        let capabilities = self.driver.capabilities;
+        if !capabilities.controller {
             return Err(ProvisionError::Unable("plugin CONTROLLER_SERVICE"));
         }
-        if !abilities.volumes {
+        if !capabilities.volumes {
             return Err(ProvisionError::Unable("controller CREATE_DELETE_VOLUME"));
         }
         let request = request::request(
             &self.options,
             &job.claim,
             &job.class,
-            abilities.single_node_multi_writer,
+            capabilities.single_node_multi_writer,
         )?;
         let request = self.completed(job, request).await?;
-        if !abilities.topology {
+        if !capabilities.topology {
             return Ok(Attempt {
                 job: job.clone(),
                 request,
@@ -237,7 +237,7 @@ impl Provisioner {
         let too_small = volume.capacity_bytes > 0 && volume.capacity_bytes < wanted;
         // CSI: a volume that was made from something says so; one that does not is empty.
         let not_copied = request.volume_content_source.is_some() && volume.content_source.is_none();
-        // Until it is clear what becomes of the volume, the request is remembered: the volume must not be forgotten.
+        // The request is remembered until the volume is either published or deleted: no volume must be lost.
         self.remember(attempt);
         let is_unwanted = too_small || not_copied || !self.is_claimed(job);
         if is_unwanted {
@@ -259,7 +259,7 @@ impl Provisioner {
             class: &job.class,
             volume,
             requested_bytes: wanted,
-            topology: self.driver.abilities.topology,
+            topology: self.driver.capabilities.topology,
             identity: &self.identity,
             options: &self.options,
         };
@@ -305,8 +305,9 @@ impl Provisioner {
             return Err(self.failed(job, error.into()).await);
         }
         self.undecided.lock().remove(&uid(&*job.claim));
-        let elsewhere =
-            error.code == Code::ResourceExhausted && self.driver.abilities.topology && job.node().is_some();
+        let elsewhere = error.code == Code::ResourceExhausted
+            && self.driver.capabilities.topology
+            && job.node().is_some();
         let error = self.failed(job, error.into()).await;
         if elsewhere {
             self.give_back(job).await
@@ -315,9 +316,9 @@ impl Provisioner {
         }
     }
 
-    /// Tells people of a failure.
+    /// Records a failure as an event.
     async fn failed(&self, job: &Job, error: ProvisionError) -> ProvisionError {
-        let text = match error.is_hopeless() {
+        let text = match error.is_infeasible() {
             true => {
                 format!("Volume provisioning failed with infeasible error. Retries will be delayed. {error}")
             }
@@ -339,7 +340,7 @@ impl Provisioner {
         let api: Api<PersistentVolumeClaim> = Api::namespaced(self.client.clone(), &namespace);
         let mut claim = (*job.claim).clone();
         for conflicts in 0.. {
-            // Somebody else may have decided meanwhile.
+            // Another client may have decided meanwhile.
             if claim.metadata.uid != job.claim.metadata.uid || claim::selected_node(&claim) != job.node() {
                 return Ok(Outcome::Elsewhere);
             }
@@ -371,7 +372,7 @@ impl Provisioner {
             .insert(uid(&*attempt.job.claim), Arc::clone(attempt));
     }
 
-    /// It is clear what became of a volume, and the room in these segments has changed.
+    /// The outcome of a request is known, and the capacity in these segments has changed.
     fn settle(&self, job: &Job, reach: &[Segment]) {
         self.undecided.lock().remove(&uid(&*job.claim));
         self.refresh(None, reach);
@@ -396,7 +397,7 @@ impl Job {
         )
     }
 
-    /// The node that decides about the place: for late binding, and where an instance took the claim for its own node.
+    /// The node that decides where the volume is made: for late binding, and where an instance took the claim for its own node.
     fn node(&self) -> Option<&str> {
         self.selected()
             .filter(|_| self.distributed || claim::waits_for_consumer(&self.class))

@@ -1,4 +1,4 @@
-//! Deleting the volumes of released PersistentVolumes, and letting their objects go. Releases nothing itself.
+//! Deleting the volumes of released PersistentVolumes, and removing the finalizer of their objects. Releases nothing itself.
 
 use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
@@ -27,7 +27,7 @@ use crate::{
 enum DeleteError {
     #[error("{0}")]
     Driver(#[from] DriverError),
-    #[error("cannot let the volume go: {}; it is tried again", brief(.0))]
+    #[error("cannot delete the object of the volume: {}; it is tried again", brief(.0))]
     Api(#[from] kube::Error),
 }
 
@@ -62,7 +62,7 @@ impl Provisioner {
         };
         match self.chore(&volume) {
             Some(Chore::Delete) => self.delete(&volume).await,
-            Some(Chore::LetGo) => Ok(self.let_go(&volume).await?),
+            Some(Chore::RemoveFinalizer) => Ok(self.remove_finalizer(&volume).await?),
             None => Ok(()),
         }
     }
@@ -76,7 +76,7 @@ impl Provisioner {
             self.refresh(None, &volume::segments(volume));
         }
         match self.delete_object(volume).await? {
-            Some(dying) => Ok(self.let_go(&dying).await?),
+            Some(dying) => Ok(self.remove_finalizer(&dying).await?),
             None => Ok(()),
         }
     }
@@ -119,7 +119,7 @@ impl Provisioner {
             tracing::warn!(
                 volume,
                 error,
-                "the secret for the deletion cannot be read; it is tried without"
+                "the secret for the deletion cannot be read; the volume is deleted without it"
             );
             BTreeMap::new()
         })
@@ -143,7 +143,7 @@ impl Provisioner {
     }
 
     /// Removes our finalizer, and only that; the resource version makes sure that no other change is lost.
-    async fn let_go(&self, volume: &PersistentVolume) -> kube::Result<()> {
+    async fn remove_finalizer(&self, volume: &PersistentVolume) -> kube::Result<()> {
         let others: Vec<&String> = volume
             .finalizers()
             .iter()
@@ -160,7 +160,7 @@ impl Provisioner {
             .await
         {
             Ok(left) => {
-                // What comes by the watch is older than this, or the same.
+                // The watch delivers this version, or older ones.
                 let left = Change::Set(Arc::new(left));
                 let mut cluster = self.cluster.lock();
                 if cluster.volumes.contains_key(&volume.name_any()) {

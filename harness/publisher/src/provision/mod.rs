@@ -1,5 +1,5 @@
-//! Provisioning: claims become volumes, released volumes are deleted. Binding claims to volumes, and everything else in a claim's status,
-//! is the business of others.
+//! Provisioning: claims become volumes, released volumes are deleted. Other controllers bind claims to volumes and write the status of
+//! claims.
 //!
 //! ```text
 //! claim        which claims are ours to provision
@@ -61,11 +61,11 @@ pub(crate) struct Provisioner {
     owners: Queue<String>,
     /// Claims that are kept for those that want copies, by uid.
     originals: Queue<String>,
-    /// How often others were faster, by uid of the claim.
+    /// How often another instance was faster, by uid of the claim.
     collisions: Mutex<HashMap<String, u32>>,
     /// Objects, by uid, whose volumes are deleted already.
     deleted: Mutex<HashSet<String>>,
-    /// Requests whose outcome nobody knows, by uid of the claim: they are repeated as they were until it is known.
+    /// Requests whose outcome is unknown, by uid of the claim: they are repeated unchanged until it is known.
     undecided: Mutex<HashMap<String, Arc<create::Attempt>>>,
     /// Marks the volumes that this process made, as external-provisioner does.
     identity: String,
@@ -121,7 +121,7 @@ impl Provisioner {
         provisioner
     }
 
-    /// Works on claims as they need it, without end. Only call it when everything was listed.
+    /// Works on claims without end, as they become ready. Only call it after the lists.
     pub(crate) async fn work_on_claims(&self) {
         let threads = self.options.worker_threads;
         self.claims
@@ -130,7 +130,7 @@ impl Provisioner {
             .await;
     }
 
-    /// Works on volumes as they need it, without end. Only call it when everything was listed.
+    /// Works on volumes without end, as they become ready. Only call it after the lists.
     pub(crate) async fn work_on_volumes(&self) {
         let threads = self.options.worker_threads;
         self.volumes
@@ -139,7 +139,7 @@ impl Provisioner {
             .await;
     }
 
-    /// Takes claims with immediate binding for the own node, without end. Only call it when everything was listed.
+    /// Takes claims with immediate binding for the own node, without end. Only call it after the lists.
     pub(crate) async fn work_on_ownership(&self) {
         let threads = self.options.worker_threads;
         self.owners
@@ -198,7 +198,7 @@ impl Provisioner {
         }
     }
 
-    fn refresh(&self, class: Option<&str>, terms: &[crate::topology::Segment]) {
+    fn refresh(&self, class: Option<&str>, terms: &[capacity_types::Segment]) {
         if let Some(publisher) = &self.publisher {
             publisher.refresh(class, terms);
         }

@@ -1,5 +1,5 @@
-//! Claims of whose volumes copies are wanted: a finalizer keeps such an original until no claim waits for a copy of it any more, as
-//! external-provisioner does. Makes no copies.
+//! Claims whose volumes are to be cloned: a finalizer keeps such an original until no claim waits for a clone of it any more, as
+//! external-provisioner does. Makes no clones.
 
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
@@ -45,7 +45,7 @@ impl Provisioner {
         }
     }
 
-    /// Lets originals go when nobody waits for a copy, without end. Only call it when everything was listed.
+    /// Removes the finalizer of originals when no claim waits for a copy, without end. Only call it after the lists.
     pub(crate) async fn work_on_originals(&self) {
         self.originals
             .ready()
@@ -60,7 +60,7 @@ impl Provisioner {
                 tracing::warn!(
                     claim = uid,
                     error = brief(&error),
-                    "the original of a copy is not let go"
+                    "the finalizer of a cloned claim is not removed"
                 );
                 self.originals.failed(uid);
             }

@@ -1,5 +1,5 @@
 //! Distributed mode and claims with immediate binding: no scheduler selects a node for them, so the instances do. Each waits a random time,
-//! asks its driver for room, and takes the claim by selecting its own node; the API server lets only one of them. Makes no volumes.
+//! calls GetCapacity, and takes the claim by selecting its own node; the API server lets only one of them. Makes no volumes.
 
 use std::time::Duration;
 
@@ -44,8 +44,8 @@ impl Provisioner {
         if !self.is_allowed_here(&job) {
             return self.owners.done(uid);
         }
-        if !self.has_room(&job).await {
-            // Others may have it, or there may be some later.
+        if !self.has_capacity(&job).await {
+            // Other nodes may have capacity, or this one may later.
             return self.owners.postpone(uid);
         }
         match self.take_claim(&job).await {
@@ -83,14 +83,14 @@ impl Provisioner {
             strict: true,
             immediate: true,
         };
-        !self.driver.abilities.topology || requirement(&self.cluster.lock().topology, placement).is_ok()
+        !self.driver.capabilities.topology || requirement(&self.cluster.lock().topology, placement).is_ok()
     }
 
-    /// Whether the driver has room for a claim on this node; a driver that cannot tell may try.
-    async fn has_room(&self, job: &Job) -> bool {
+    /// Whether the driver has capacity for a claim on this node. Where it is not known, making the volume is tried.
+    async fn has_capacity(&self, job: &Job) -> bool {
         let spec = job.claim.spec.clone().unwrap_or_default();
         let Ok(wanted) = request::requested_bytes(&spec) else {
-            // Making the volume will fail, and tell people why.
+            // Making the volume will fail, with an event that says why.
             return true;
         };
         let segment = {
@@ -100,14 +100,14 @@ impl Provisioner {
                 _ => Default::default(),
             }
         };
-        if !self.driver.abilities.capacity {
+        if !self.driver.capabilities.capacity {
             return true;
         }
         let parameters = parameters_for_driver(&job.class);
         match self.driver.get_capacity(&segment, parameters).await {
             Ok(room) => wanted <= room.maximum_volume_size.unwrap_or(room.available_capacity),
             Err(error) => {
-                tracing::warn!(claim = job.claim.name_any(), %error, "the room is not known, so it is tried");
+                tracing::warn!(claim = job.claim.name_any(), %error, "GetCapacity failed, so making the volume is tried");
                 true
             }
         }

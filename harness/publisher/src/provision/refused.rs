@@ -1,9 +1,9 @@
-//! Why a claim gets no volume however often it is tried.
+//! Why a claim gets no volume, however often it is tried.
 
 /// Parameter of classes that names the filesystem.
 pub(super) const FSTYPE: &str = "csi.storage.k8s.io/fstype";
 
-/// A claim or its class asks for something that cannot be done; only another claim or class helps.
+/// A claim or its class requests something that cannot be done; only another claim or class helps.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Refused {
     #[error("claim Selector is not supported")]

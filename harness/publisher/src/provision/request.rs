@@ -1,4 +1,4 @@
-//! The CreateVolume request for a claim, as external-provisioner words it. Pure. What this provisioner cannot do is refused, not left out.
+//! The CreateVolume request for a claim, as external-provisioner makes it. Pure. What this provisioner cannot do is refused, not left out.
 
 use csi_proto::v1::{
     CapacityRange, CreateVolumeRequest, TopologyRequirement, VolumeCapability,
@@ -101,7 +101,7 @@ pub(super) fn volume_name(options: &Options, claim: &PersistentVolumeClaim) -> S
     }
 }
 
-/// The filesystem that a class asks for, else the default; empty leaves that to the driver.
+/// The filesystem that a class names, else the default; empty: the driver chooses.
 pub(super) fn filesystem<'a>(class: &'a StorageClass, default: &'a str) -> Result<&'a str, Refused> {
     let names = |key: &str| key == FSTYPE || key.eq_ignore_ascii_case("fstype");
     let mut found = class
@@ -116,7 +116,7 @@ pub(super) fn filesystem<'a>(class: &'a StorageClass, default: &'a str) -> Resul
     }
 }
 
-/// How many bytes a claim asks for.
+/// How many bytes a claim requests.
 pub(super) fn requested_bytes(claim: &PersistentVolumeClaimSpec) -> Result<i64, Refused> {
     let requests = claim
         .resources
@@ -177,7 +177,7 @@ fn mode(name: &str, single_node_multi_writer: bool) -> Result<Mode, Refused> {
     Ok(if single_node_multi_writer { *finer } else { *usual })
 }
 
-/// What tells people who look at the storage whose volume it is.
+/// Parameters that name claim and volume, for people who look at the storage.
 fn metadata(claim: &PersistentVolumeClaim, volume: &str) -> [(String, String); 3] {
     let (name, namespace) = (&claim.metadata.name, &claim.metadata.namespace);
     [

@@ -3,10 +3,11 @@
 
 use std::collections::BTreeSet;
 
+use capacity_types::segment::{Segment, contains};
 use csi_proto::v1::{Topology as Term, TopologyRequirement};
 use k8s_openapi::api::core::v1::TopologySelectorTerm;
 
-use crate::topology::{Located, Segment, Topology, contains};
+use crate::topology::{Located, Topology};
 
 /// What decides about the requirements of one volume.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +20,7 @@ pub(super) struct Placement<'a> {
     pub(super) allowed: &'a [TopologySelectorTerm],
     /// Require the segment of the node, instead of preferring it.
     pub(super) strict: bool,
-    /// Tell the segments of the cluster if no node is selected.
+    /// Send the segments of the cluster if no node is selected.
     pub(super) immediate: bool,
 }
 
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_node_the_cluster_is_told_if_wanted() {
+    fn without_a_node_the_segments_of_the_cluster_are_sent_if_wanted() {
         let topology = zones(&["a", "b"]);
         assert_eq!(
             text(requirement(&topology, placement(None, &[])).unwrap())

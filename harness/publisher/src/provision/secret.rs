@@ -230,7 +230,7 @@ mod tests {
         assert_eq!(read(&[(NAME, ""), (NAMESPACE, "n")]), half());
         let twice = [(NAME, "s"), ("csiProvisionerSecretName", "s"), (NAMESPACE, "n")];
         assert_eq!(read(&twice), Err(Refused::SecretTwice(NAME)));
-        // Whoever makes claims must not choose another namespace.
+        // The owner of a claim must not choose another namespace.
         for namespace in ["${pvc.name}", "${pvc.annotations['team/key']}", "${open"] {
             let refused = Err(Refused::SecretTemplate(namespace.to_owned()));
             assert_eq!(read(&[(NAME, "s"), (NAMESPACE, namespace)]), refused);

@@ -60,7 +60,7 @@ impl Provisioner {
         let Some(name) = request::attributes_class(&self.options, claim) else {
             return Ok(BTreeMap::new());
         };
-        if !self.driver.abilities.modify {
+        if !self.driver.capabilities.modify {
             return Err(ProvisionError::Unable("controller MODIFY_VOLUME"));
         }
         let api: Api<VolumeAttributesClass> = Api::all(self.client.clone());
@@ -83,7 +83,7 @@ impl Provisioner {
         let Some(name) = source_name(claim, spec)? else {
             return Ok(None);
         };
-        if !self.driver.abilities.clone {
+        if !self.driver.capabilities.clone {
             return Err(ProvisionError::Unable("controller CLONE_VOLUME"));
         }
         let namespace = claim.namespace().unwrap_or_default();

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, time::SystemTime};
 
+use capacity_types::{Segment, segment};
 use csi_proto::v1::Volume;
 use k8s_openapi::{
     api::{
@@ -22,7 +23,7 @@ use super::{
     request,
     secret::{self, Use},
 };
-use crate::{Options, quantity, topology::Segment};
+use crate::{Options, quantity};
 
 /// Keeps the object until its volume is deleted.
 pub(super) const FINALIZER: &str = "external-provisioner.volume.kubernetes.io/finalizer";
@@ -39,7 +40,7 @@ const DELETION_SECRET: [&str; 2] = [
     "volume.kubernetes.io/provisioner-deletion-secret-namespace",
 ];
 
-/// A value that tells this process from others.
+/// A value that is different for each process.
 pub(super) fn identity(driver: &str, node: Option<&str>) -> String {
     let now = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
@@ -48,7 +49,7 @@ pub(super) fn identity(driver: &str, node: Option<&str>) -> String {
     format!("{now}-{}-{driver}{node}", rand::random_range(0..10_000))
 }
 
-/// What the object of a new volume is made of.
+/// The sources of the object of a new volume.
 pub(super) struct Made<'a> {
     /// Name of the object.
     pub(super) name: &'a str,
@@ -138,10 +139,10 @@ impl Made<'_> {
 /// What is still to be done about a volume of this driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Chore {
-    /// Nobody needs it: delete the volume, then the object.
+    /// It is not needed any more: delete the volume, then the object.
     Delete,
-    /// The object goes and the volume stays: only let the object go.
-    LetGo,
+    /// The object goes and the volume stays: only remove our finalizer.
+    RemoveFinalizer,
 }
 
 /// What is to be done about an object, if anything; with `own` (distributed mode) only for volumes that this node reaches.
@@ -153,8 +154,8 @@ pub(super) fn chore(object: &PersistentVolume, driver: &str, own: Option<&Segmen
         .is_some_and(|by| by == driver)
         && spec.csi.as_ref().is_some_and(|csi| csi.driver == driver);
     let reach = segments(object);
-    let here = own
-        .is_none_or(|own| reach.is_empty() || reach.iter().any(|term| crate::topology::contains(own, term)));
+    let here =
+        own.is_none_or(|own| reach.is_empty() || reach.iter().any(|term| segment::contains(own, term)));
     if !ours || !here {
         return None;
     }
@@ -165,7 +166,7 @@ pub(super) fn chore(object: &PersistentVolume, driver: &str, own: Option<&Segmen
     match (deletes, released) {
         // Without our finalizer, a dying object has been dealt with.
         (true, true) if held || !dying => Some(Chore::Delete),
-        (false, _) if held => Some(Chore::LetGo),
+        (false, _) if held => Some(Chore::RemoveFinalizer),
         _ => None,
     }
 }
@@ -334,7 +335,7 @@ mod tests {
         assert_eq!(
             usual.capacity.unwrap()["storage"].0,
             "1",
-            "a driver that tells no size made what was asked for"
+            "a driver that answers without a size made the requested one"
         );
         assert_eq!(usual.mount_options, Some(vec!["noatime".to_owned()]));
         let csi = usual.csi.unwrap();
@@ -366,7 +367,7 @@ mod tests {
         assert_eq!(
             with_modes(&Options::default(), readers),
             None,
-            "it was not asked for"
+            "the option is off"
         );
     }
 
@@ -382,7 +383,7 @@ mod tests {
             .spec
             .get_or_insert_default()
             .persistent_volume_reclaim_policy = Some("Retain".to_owned());
-        assert_eq!(chore(&switched, DRIVER, None), Some(Chore::LetGo));
+        assert_eq!(chore(&switched, DRIVER, None), Some(Chore::RemoveFinalizer));
     }
 
     #[test]

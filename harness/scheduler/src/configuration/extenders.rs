@@ -1,4 +1,4 @@
-//! The extenders of the configuration file: which HTTP services are asked beside the scheduler's own plugins.
+//! The extenders of the configuration file: the HTTP services that filter and score beside the scheduler's own plugins.
 //!
 //! Owns the settings and their check, with kube-scheduler's field names. Asking is the loop's business.
 
@@ -98,7 +98,7 @@ impl Reader {
         };
         if is_set("enableHTTPS") || !source["tlsConfig"].is_null() {
             self.errors.push(format!(
-                "{path}: extenders are asked over plain HTTP only; leave enableHTTPS and tlsConfig out"
+                "{path}: extenders are called over plain HTTP only; leave enableHTTPS and tlsConfig out"
             ));
         } else if !extender.url_prefix.starts_with("http://") {
             let url = &extender.url_prefix;

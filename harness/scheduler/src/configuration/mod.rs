@@ -1,8 +1,8 @@
 //! The configuration file of kube-scheduler (`KubeSchedulerConfiguration` with `VolumeBindingArgs`), as far as it
 //! concerns this scheduler: profiles, back-off, extenders, and the arguments of VolumeBinding.
 //!
-//! Fields that kube-scheduler knows and this one has no use for are named, so that nobody believes they act. Fields that
-//! nobody knows are errors. Texts of errors are kube-scheduler's.
+//! Fields that kube-scheduler knows and this scheduler ignores are reported as unused. Unknown fields are errors. Texts of
+//! errors are kube-scheduler's.
 
 mod extenders;
 
@@ -54,7 +54,7 @@ pub struct Configuration {
     pub max_backoff: Duration,
     /// The profiles; at least one.
     pub profiles: Vec<Profile>,
-    /// The extenders, in the order in which they are asked.
+    /// The extenders, in the order of the calls.
     pub extenders: Vec<Extender>,
     /// Paths of fields that kube-scheduler would use, and this scheduler does not.
     pub unused: Vec<String>,
@@ -71,7 +71,7 @@ pub struct Profile {
     pub shape: Option<Vec<ShapePoint>>,
 }
 
-/// Why a file cannot be used: every mistake in it.
+/// Why a file cannot be used: all mistakes in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigurationError(Vec<String>);
 
@@ -87,7 +87,7 @@ impl fmt::Display for ConfigurationError {
 impl std::error::Error for ConfigurationError {}
 
 impl Configuration {
-    /// Reads a file for a scheduler of a release. `scoring` tells whether the gate StorageCapacityScoring (or before it
+    /// Reads a file for a scheduler of a release. `scoring` says whether the gate StorageCapacityScoring (or before it
     /// VolumeCapacityPriority) is on: without it, `shape` is an error even when it is empty (KEP-4049).
     pub fn parse(text: &str, release: Release, scoring: bool) -> Result<Self, ConfigurationError> {
         let file: Value = serde_saphyr::from_str(text).map_err(|error| {

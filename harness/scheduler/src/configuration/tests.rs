@@ -168,7 +168,7 @@ fn profiles_and_back_off_are_validated() {
     let both = parse("podInitialBackoffSeconds: 0\nprofile: []", false).unwrap_err();
     assert!(
         both.starts_with('[') && both.contains(", podInitial"),
-        "every mistake is told: {both}"
+        "every mistake is reported: {both}"
     );
 }
 

@@ -18,8 +18,8 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use super::asked::Extenders;
 use super::cache::Cache;
+use super::extender_client::Extenders;
 use super::report::Reporter;
 use crate::cycle::Feasible;
 use crate::filter::Binding;
@@ -30,8 +30,8 @@ use crate::snapshot::Snapshot;
 pub(super) struct BindJob {
     pub(super) client: Client,
     pub(super) cache: Arc<Mutex<Cache>>,
-    /// Tells that the cache took in news.
-    pub(super) news: watch::Receiver<()>,
+    /// Signals that the cache has applied events.
+    pub(super) applied: watch::Receiver<()>,
     pub(super) timeout: Duration,
     pub(super) extenders: Arc<Extenders>,
     pub(super) pod: Arc<Pod>,
@@ -125,7 +125,7 @@ impl BindJob {
             .map_err(|error| BindError::Pod(reason(&error)))
     }
 
-    /// Reserves existing volumes and asks for provisioning, volumes first.
+    /// Reserves existing volumes, then requests provisioning by the selected-node annotation.
     async fn write(&self) -> Result<Written, ClientError> {
         let mut written = Written::default();
         let volumes: Api<PersistentVolume> = Api::all(self.client.clone());
@@ -158,23 +158,23 @@ impl BindJob {
         Ok(written)
     }
 
-    /// Whether the claim asks for the node already. Asks what the server told, not what is assumed: an assumed selection
-    /// may be another pod's that is never written.
+    /// Whether the stored claim has the node as its selected node already. What is assumed does not count: an assumed
+    /// selection may be another pod's that is never written.
     fn is_selected(&self, claim: &Claim) -> bool {
         let cache = self.cache.lock();
         let stored = cache.snapshot.claims.stored(&claim.key);
         stored.is_some_and(|stored| stored.selected_node.as_deref() == Some(self.decision.node.name()))
     }
 
-    /// Waits, from news to news, until everything is bound or cannot be any more.
+    /// Waits, from event to event, until everything is bound or cannot be any more.
     async fn all_bound(&mut self, written: &Written) -> Result<(), VolumesError> {
         loop {
-            self.news.borrow_and_update();
+            self.applied.borrow_and_update();
             let bound = check(&self.cache.lock(), &self.pod, &self.decision, written)?;
             if bound {
                 return Ok(());
             }
-            if self.news.changed().await.is_err() {
+            if self.applied.changed().await.is_err() {
                 // The scheduler is going down and takes this job with it.
                 std::future::pending::<()>().await;
             }
@@ -197,7 +197,7 @@ impl BindJob {
                 ..ObjectReference::default()
             },
         };
-        // The answer is a Status, which says nothing beyond its code.
+        // The answer is a Status, which has nothing beyond its code.
         let _status: Value = pods
             .create_subresource("binding", &key.name, &PostParams::default(), &binding)
             .await?;

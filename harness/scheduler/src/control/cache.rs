@@ -1,17 +1,17 @@
-//! What the watches told so far, and what changed with each piece of news.
+//! The objects that the watches have delivered, and what each event changes.
 //!
-//! Knows which pods await this scheduler. Knows no queue: who cares about a change is told in [`super::hints`].
+//! Knows which pods await this scheduler. Knows no queue: [`super::hints`] says which pods a change may help.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::news::{News, Update};
+use super::watch_event::{Update, WatchEvent};
 use crate::objects::{Capacity, Claim, Class, CsiNode, Driver, Node, Object, ObjectKey, Pod, Volume};
 use crate::snapshot::{Snapshot, Unreadable};
 use crate::store::{Collection, Store};
 use crate::usage::Usage;
 
-/// The cluster as told, with its pods, of which some await a node from this scheduler.
+/// The cluster as the watches deliver it, with its pods, of which some await a node from this scheduler.
 #[derive(Debug)]
 pub(super) struct Cache {
     pub(super) snapshot: Snapshot,
@@ -93,7 +93,7 @@ impl Cache {
             .is_some_and(|found| found.uid == pod.uid && awaits_node(&self.scheduler_name, found))
     }
 
-    /// Takes in news and tells what changed.
+    /// Applies an event and returns what changed.
     pub(super) fn learn(&mut self, update: Update) -> Vec<Change> {
         let Self {
             snapshot,
@@ -103,26 +103,28 @@ impl Cache {
             lists,
         } = self;
         match update {
-            Update::Pod(news) => {
-                let deltas = lists.pods.apply(pods, news);
+            Update::Pod(event) => {
+                let deltas = lists.pods.apply(pods, event);
                 let usage = &mut snapshot.usage;
                 deltas
                     .into_iter()
                     .flat_map(|delta| pod_changes(usage, scheduler_name, delta))
                     .collect()
             }
-            Update::CsiNode(news) => changes(lists.csi_nodes.apply(csi_nodes, news), Change::CsiNode),
-            Update::Node(news) => changes(lists.nodes.apply(&mut snapshot.nodes, news), Change::Node),
-            Update::Claim(news) => changes(lists.claims.apply(&mut snapshot.claims, news), Change::Claim),
-            Update::Volume(news) => changes(lists.volumes.apply(&mut snapshot.volumes, news), Change::Volume),
-            Update::Class(news) => changes(lists.classes.apply(&mut snapshot.classes, news), Change::Class),
-            Update::Driver(news) => {
-                note_unreadable(&mut snapshot.unreadable_drivers, &news);
-                changes(lists.drivers.apply(&mut snapshot.drivers, news), Change::Driver)
+            Update::CsiNode(event) => changes(lists.csi_nodes.apply(csi_nodes, event), Change::CsiNode),
+            Update::Node(event) => changes(lists.nodes.apply(&mut snapshot.nodes, event), Change::Node),
+            Update::Claim(event) => changes(lists.claims.apply(&mut snapshot.claims, event), Change::Claim),
+            Update::Volume(event) => {
+                changes(lists.volumes.apply(&mut snapshot.volumes, event), Change::Volume)
             }
-            Update::Capacity(news) => {
-                note_unreadable(&mut snapshot.unreadable_capacities, &news);
-                let deltas = lists.capacities.apply(&mut snapshot.capacities, news);
+            Update::Class(event) => changes(lists.classes.apply(&mut snapshot.classes, event), Change::Class),
+            Update::Driver(event) => {
+                note_unreadable(&mut snapshot.unreadable_drivers, &event);
+                changes(lists.drivers.apply(&mut snapshot.drivers, event), Change::Driver)
+            }
+            Update::Capacity(event) => {
+                note_unreadable(&mut snapshot.unreadable_capacities, &event);
+                let deltas = lists.capacities.apply(&mut snapshot.capacities, event);
                 changes(deltas, Change::Capacity)
             }
         }
@@ -133,7 +135,7 @@ fn changes<T>(deltas: Vec<Delta<T>>, wrap: fn(Delta<T>) -> Change) -> Vec<Change
     deltas.into_iter().map(wrap).collect()
 }
 
-/// Counts what a pod takes, and tells what its change means to pods that await a node.
+/// Counts the resources of a pod, and returns what its change means to pods that await a node.
 fn pod_changes(usage: &mut Usage, scheduler_name: &str, delta: Delta<Pod>) -> Vec<Change> {
     let Delta { old, new } = delta;
     if let Some(gone) = &old
@@ -156,15 +158,15 @@ fn pod_changes(usage: &mut Usage, scheduler_name: &str, delta: Delta<Pod>) -> Ve
     changes
 }
 
-/// Keeps apart what does not exist and what cannot be read.
-fn note_unreadable<T: Object>(unreadable: &mut Unreadable, news: &News<T>) {
-    match news {
-        // The list names those again that are still there.
-        News::ListBegins => unreadable.clear(),
-        News::Listed(object) | News::Changed(object) => drop(unreadable.remove(object.key())),
-        News::Gone(key) => drop(unreadable.remove(key)),
-        News::Unreadable(key, problem) => drop(unreadable.insert(key.clone(), problem.clone())),
-        News::ListEnds => {}
+/// Keeps apart objects that do not exist and objects that cannot be read.
+fn note_unreadable<T: Object>(unreadable: &mut Unreadable, event: &WatchEvent<T>) {
+    match event {
+        // The list has those again that still exist.
+        WatchEvent::ListBegins => unreadable.clear(),
+        WatchEvent::Listed(object) | WatchEvent::Changed(object) => drop(unreadable.remove(object.key())),
+        WatchEvent::Gone(key) => drop(unreadable.remove(key)),
+        WatchEvent::Unreadable(key, problem) => drop(unreadable.insert(key.clone(), problem.clone())),
+        WatchEvent::ListEnds => {}
     }
 }
 
@@ -179,27 +181,29 @@ fn awaits_node(scheduler_name: &str, pod: &Pod) -> bool {
 /// Follows one watch's lists. A list may come again at any time, when a watch had to start over.
 #[derive(Debug, Default)]
 struct List {
-    /// The keys named so far by a list under way.
+    /// The keys that a list under way has had so far.
     named: Option<BTreeSet<ObjectKey>>,
     was_complete: bool,
 }
 
 impl List {
-    fn apply<T: Object>(&mut self, objects: &mut impl Collection<T>, news: News<T>) -> Vec<Delta<T>> {
-        match news {
-            News::ListBegins => {
+    fn apply<T: Object>(&mut self, objects: &mut impl Collection<T>, event: WatchEvent<T>) -> Vec<Delta<T>> {
+        match event {
+            WatchEvent::ListBegins => {
                 self.named = Some(BTreeSet::new());
                 Vec::new()
             }
-            News::Listed(object) => {
+            WatchEvent::Listed(object) => {
                 if let Some(named) = &mut self.named {
                     named.insert(object.key().clone());
                 }
                 vec![put(objects, object)]
             }
-            News::Changed(object) => vec![put(objects, object)],
-            News::Gone(key) | News::Unreadable(key, _) => take(objects, &key).into_iter().collect(),
-            News::ListEnds => {
+            WatchEvent::Changed(object) => vec![put(objects, object)],
+            WatchEvent::Gone(key) | WatchEvent::Unreadable(key, _) => {
+                take(objects, &key).into_iter().collect()
+            }
+            WatchEvent::ListEnds => {
                 self.was_complete = true;
                 let named = self.named.take().unwrap_or_default();
                 let gone = objects.keys().into_iter().filter(|key| !named.contains(key));
@@ -255,23 +259,23 @@ mod tests {
     #[test]
     fn a_second_list_removes_what_it_does_not_name() {
         let mut cache = Cache::new("ours");
-        let mut tell = |news| cache.learn(Update::Pod(news));
-        tell(News::ListBegins);
-        tell(News::Listed(pod("a", "ours", None)));
-        tell(News::Listed(pod("b", "ours", None)));
-        assert!(tell(News::ListEnds).is_empty());
-        tell(News::ListBegins);
-        tell(News::Listed(pod("b", "ours", None)));
-        assert_eq!(names(&tell(News::ListEnds)), ["a>"]);
+        let mut deliver = |event| cache.learn(Update::Pod(event));
+        deliver(WatchEvent::ListBegins);
+        deliver(WatchEvent::Listed(pod("a", "ours", None)));
+        deliver(WatchEvent::Listed(pod("b", "ours", None)));
+        assert!(deliver(WatchEvent::ListEnds).is_empty());
+        deliver(WatchEvent::ListBegins);
+        deliver(WatchEvent::Listed(pod("b", "ours", None)));
+        assert_eq!(names(&deliver(WatchEvent::ListEnds)), ["a>"]);
     }
 
     #[test]
     fn only_pods_that_await_this_scheduler_count() {
         let mut cache = Cache::new("ours");
-        let mut tell = |pod| cache.learn(Update::Pod(News::Changed(pod)));
-        assert!(tell(pod("a", "another", None)).is_empty());
-        assert!(tell(pod("a", "ours", Some("n1"))).is_empty());
-        assert_eq!(names(&tell(pod("a", "ours", None))), [">a"]);
-        assert_eq!(names(&tell(pod("a", "ours", Some("n1")))), ["a>"]);
+        let mut deliver = |pod| cache.learn(Update::Pod(WatchEvent::Changed(pod)));
+        assert!(deliver(pod("a", "another", None)).is_empty());
+        assert!(deliver(pod("a", "ours", Some("n1"))).is_empty());
+        assert_eq!(names(&deliver(pod("a", "ours", None))), [">a"]);
+        assert_eq!(names(&deliver(pod("a", "ours", Some("n1")))), ["a>"]);
     }
 }

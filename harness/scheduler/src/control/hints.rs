@@ -9,13 +9,14 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use capacity_types::NodeTopology;
+
 use super::cache::{Change, Delta};
 use crate::capacity_check;
 use crate::cycle::Blocker;
-use crate::node_fit::{NodeWishes, Unfit};
+use crate::node_fit::{NodeConditions, Unfit};
 use crate::objects::{Capacity, Class, CsiNode, Driver, Node, Pod};
 use crate::rules::Rules;
-use crate::selector::Topology;
 use crate::snapshot::Snapshot;
 
 /// One change, to be held against many pods.
@@ -41,7 +42,7 @@ impl<'a> Hint<'a> {
     /// Whether the change may help a pod that was kept from being placed by `blockers`.
     pub(super) fn wakes(&self, pod: &Pod, blockers: &BTreeSet<Blocker>) -> bool {
         match self.change {
-            // What an extender waits for is not known, except that it is no pod's condition.
+            // The scheduler does not know what an extender waits for, except that it is no pod's condition.
             change if blockers.contains(&Blocker::Extender) && !matches!(change, Change::Pod(_)) => true,
             Change::Capacity(delta) => {
                 has_room_now(self.rules, delta, blockers)
@@ -54,18 +55,18 @@ impl<'a> Hint<'a> {
         }
     }
 
-    /// Whether a node that can access the object is one that the pod may use. What takes the node's resources is not
-    /// looked at: that may change without anybody asking here again.
+    /// Whether a node that can access the object is one that the pod may use. What pods take of the node's
+    /// resources is not looked at: that may change without a call of this function.
     fn is_in_reach(&self, object: &Capacity, pod: &Pod) -> bool {
-        let Topology::Matching(selector) = &object.topology else {
+        let NodeTopology::Matching(selector) = &object.topology else {
             return false;
         };
         let within = self.within.get_or_init(|| {
             let nodes = self.snapshot.nodes.iter();
             nodes.filter(|node| selector.matches(&node.labels)).collect()
         });
-        let wishes = NodeWishes::of(self.snapshot, pod);
-        let may_use = |node: &&Arc<Node>| matches!(wishes.check(node), None | Some(Unfit::Full(_)));
+        let conditions = NodeConditions::of(self.snapshot, pod);
+        let may_use = |node: &&Arc<Node>| matches!(conditions.check(node), None | Some(Unfit::Full(_)));
         within.iter().any(may_use)
     }
 }
@@ -86,7 +87,7 @@ fn wakes(rules: &Rules, change: &Change, pod: &Pod, blockers: &BTreeSet<Blocker>
         Change::Volume(delta) => by_volumes && delta.new.is_some(),
         Change::Class(delta) => by_volumes && class_may_help(delta),
         Change::Driver(delta) => by_capacity && !rules.sleeps_through_flag && tracking_ended(delta),
-        // Other pods take no capacity, as far as this scheduler knows, and a pod's own spec cannot change what matters.
+        // Other pods take no capacity, as far as this scheduler knows, and no change of the pod's own spec matters here.
         Change::Pod(_) | Change::Capacity(_) => false,
     }
 }
@@ -148,7 +149,7 @@ fn has_room_now(rules: &Rules, delta: &Delta<Capacity>, blockers: &BTreeSet<Bloc
     blockers.iter().any(|blocker| match blocker {
         Blocker::Capacity { class, request } if *class == new.class => {
             let is_enough = |object: &Capacity| limit_of(rules, object) >= Some(*request);
-            // One that was made anew under its name, while nobody looked, was another object before.
+            // An object that was created anew under the same name, between two lists, was another object before.
             let is_same = |old: &Arc<Capacity>| old.class == new.class && old.topology == new.topology;
             let was_enough = |old: &Arc<Capacity>| is_same(old) && is_enough(old);
             is_enough(new) && !delta.old.as_ref().is_some_and(was_enough)

@@ -1,18 +1,18 @@
-//! The scheduling loop: one owner of all state, to which everything that happens comes as an event.
+//! The scheduling loop: one owner of all state, which takes every change as an event.
 //!
 //! Decides nothing about placement itself ([`crate::cycle`] does) and knows no server beyond a client handed to it.
 
-mod asked;
+mod api_version;
 mod bind;
 mod cache;
-mod extender;
+mod extender_client;
+mod extender_server;
 mod hints;
-mod news;
 mod queue;
 mod report;
 mod run;
-mod served;
 mod watch;
+mod watch_event;
 
-pub use self::extender::serve_extender;
+pub use self::extender_server::serve_extender;
 pub use self::run::{Error, run};

@@ -1,6 +1,6 @@
 //! The pods that await a node: which is next, which is kept back, and what the others wait for.
 //!
-//! Knows time only as it is told, and neither cluster nor wire. A pod has at most one job (an attempt's report, or its
+//! Its callers pass the time in; it knows neither cluster nor wire. A pod has at most one job (an attempt's report, or its
 //! binding) under way; it is not attempted again before that job is done, so its reports stay in order.
 
 use std::cmp::Reverse;
@@ -155,7 +155,7 @@ impl Queue {
             _ => None,
         });
         let mut woken: Vec<_> = woken.collect();
-        // Who waits longest goes first; the map has no order of its own.
+        // The pod that has waited longest goes first; the map has no order of its own.
         woken.sort();
         for (earliest, uid) in woken {
             if earliest > now {

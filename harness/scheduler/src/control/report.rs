@@ -1,4 +1,4 @@
-//! What pods are told: the PodScheduled condition, and events in the form of events.k8s.io/v1.
+//! Reports on pods: the PodScheduled condition, and events in the form of events.k8s.io/v1.
 //!
 //! The condition is written only when it changes. The event is written at every attempt, so that observers see attempts
 //! that fail for the same reason: the first one creates it, further ones count up its series. kube-scheduler counts in
@@ -70,7 +70,7 @@ impl FailureReason {
     }
 }
 
-/// The parts in which the two kinds of events differ.
+/// The fields in which the two kinds of events differ.
 struct Outcome<'a> {
     type_: &'a str,
     reason: &'a str,
@@ -103,13 +103,13 @@ impl Reporter {
         self.create_event(pod, &outcome).await;
     }
 
-    /// Tells which node a pod is about to get while its claims are being bound (`status.nominatedNodeName`).
+    /// Writes the node that a pod is about to get while its claims are being bound (`status.nominatedNodeName`).
     pub(super) async fn nominate(&self, pod: &Pod, node: &str) {
         self.patch_status(pod, &json!({ "nominatedNodeName": node }))
             .await;
     }
 
-    /// Counts up the series of the last event if that said the same, else creates one.
+    /// Counts up the series of the last event if it has the same note, else creates an event.
     async fn repeat_event(
         &self,
         pod: &Pod,
@@ -181,8 +181,8 @@ impl Reporter {
         }
     }
 
-    /// Writes the condition if it says something new. After an error it is always written, because that takes back the
-    /// nomination made before binding.
+    /// Writes the condition if it is new. After an error it is always written, because that takes back the nomination
+    /// made before binding.
     async fn write_condition(&self, pod: &Pod, failure: &Failure, last: Option<Failure>) -> Option<Failure> {
         let known = last.or_else(|| condition_of(pod));
         let mut status = json!({ "conditions": conditions_with(pod, failure) });
@@ -205,7 +205,7 @@ impl Reporter {
         {
             Ok(_) => true,
             Err(error) if is_not_found(&error) => {
-                debug!(pod = %pod.key, "the pod is gone, its status stays unwritten");
+                debug!(pod = %pod.key, "the pod is gone, so its status is not written");
                 false
             }
             Err(error) => {
@@ -216,7 +216,7 @@ impl Reporter {
     }
 }
 
-/// What the pod's own condition says, if it tells a failure.
+/// The failure in the pod's own condition, if there is one.
 fn condition_of(pod: &Pod) -> Option<Failure> {
     let condition = pod
         .scheduled_condition()
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_pod_says_of_itself_is_known_again_if_this_scheduler_may_have_said_it() {
+    fn a_condition_counts_as_written_if_this_scheduler_may_have_written_it() {
         for (status, reason, expected) in [
             ("False", "Unschedulable", Some(FailureReason::Unschedulable)),
             ("False", "SchedulerError", Some(FailureReason::SchedulerError)),

@@ -1,7 +1,7 @@
-//! The loop: takes in news, attempts one pod after the other, and starts the jobs that follow from a decision.
+//! The loop: applies events, attempts one pod after the other, and starts the jobs that follow from a decision.
 //!
-//! Everything that happens comes through one `select`, so no change can slip in between looking at the cluster and
-//! deciding what to wait for: wake-ups cannot be lost.
+//! All events pass one `select`, so no change can come between a look at the cluster and the decision what to wait for:
+//! no wake-up is lost.
 
 use std::collections::BTreeSet;
 use std::future::Future;
@@ -19,20 +19,20 @@ use tower::limit::ConcurrencyLimit;
 use tower::service_fn;
 use tracing::{debug, info};
 
-use super::asked::Extenders;
 use super::bind::{self, BindJob};
 use super::cache::{Cache, Change};
+use super::extender_client::Extenders;
 use super::hints::Hint;
-use super::news::Update;
 use super::queue::{Delays, Queue};
 use super::report::{Failure, FailureReason, Reported, Reporter};
 use super::watch;
+use super::watch_event::Update;
 use crate::cycle::{self, Assessment, Blocker, Cause, Decision, Feasible, Refused};
 use crate::objects::Pod;
 use crate::options::{Options, OptionsError};
 use crate::rules::{Choice, Rules};
 
-/// Why the scheduler stopped other than by being told to.
+/// Why the scheduler stopped before its shutdown.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The options cannot be used.
@@ -45,10 +45,10 @@ pub enum Error {
 
 /// So many requests await an answer at a time, however many pods there are to report on.
 const REQUESTS_AT_ONCE: usize = 32;
-/// So many pieces of news are taken in at once.
-const NEWS_AT_ONCE: usize = 256;
-/// After so many pieces of news an attempt is made, though more have arrived.
-const NEWS_PER_ATTEMPT: usize = 4096;
+/// So many events are applied at once.
+const EVENTS_AT_ONCE: usize = 256;
+/// After so many events an attempt is made, though more have arrived.
+const EVENTS_PER_ATTEMPT: usize = 4096;
 
 /// Schedules pods until `shutdown` completes. Errors when the options are wrong; an unreachable or failing API server is
 /// no error but tried again. Dropping the future stops everything at once.
@@ -59,9 +59,9 @@ pub async fn run(
 ) -> Result<(), Error> {
     let client = with_few_requests(client);
     let mut scheduler = Scheduler::new(&options, &client)?;
-    let mut news = watch::all(&client).ready_chunks(NEWS_AT_ONCE);
+    let mut events = watch::all(&client).ready_chunks(EVENTS_AT_ONCE);
     let mut shutdown = std::pin::pin!(shutdown);
-    let mut news_since_attempt = 0;
+    let mut events_since_attempt = 0;
     loop {
         let can_attempt = scheduler.can_attempt();
         let deadline = scheduler.queue.next_deadline();
@@ -69,15 +69,15 @@ pub async fn run(
             biased;
             () = &mut shutdown => return Ok(()),
             Some(done) = scheduler.jobs.join_next() => scheduler.finish(done?),
-            Some(updates) = news.next(), if !can_attempt || news_since_attempt < NEWS_PER_ATTEMPT => {
-                news_since_attempt += updates.len();
+            Some(updates) = events.next(), if !can_attempt || events_since_attempt < EVENTS_PER_ATTEMPT => {
+                events_since_attempt += updates.len();
                 scheduler.learn(updates);
             }
             () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
                 scheduler.queue.tick(Instant::now());
             }
             () = tokio::task::yield_now(), if can_attempt => {
-                news_since_attempt = 0;
+                events_since_attempt = 0;
                 scheduler.attempt();
             }
         }
@@ -103,18 +103,18 @@ struct Scheduler {
     reporter: Reporter,
     bind_timeout: std::time::Duration,
     extenders: Arc<Extenders>,
-    asking: Asking,
-    /// Tells binding jobs that the cache took in news.
-    news: signal::Sender<()>,
+    extension: Extension,
+    /// Signals binding jobs that the cache has applied events.
+    applied: signal::Sender<()>,
 }
 
-/// Whether extenders are being asked. Attempts are made one after the other, as upstream: until the answers are there, no
-/// other begins.
+/// Whether extenders work on an attempt. Attempts are made one after the other, as upstream: until the extenders have
+/// answered, no other begins.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Asking {
-    No,
-    Yes {
-        /// Something changed meanwhile that may have helped the pod.
+enum Extension {
+    Idle,
+    Running {
+        /// The cluster has changed meanwhile, which may have helped the pod.
         missed: bool,
     },
 }
@@ -122,7 +122,7 @@ enum Asking {
 /// How a job ended.
 enum Done {
     /// The extenders have answered, or an error aborts the attempt.
-    Asked {
+    Extended {
         pod: Arc<Pod>,
         rules: Arc<Rules>,
         answer: Result<Assessment, String>,
@@ -161,23 +161,24 @@ impl Scheduler {
             },
             bind_timeout: options.bind_timeout,
             extenders: Arc::new(Extenders::new(&options.extenders, client.clone())),
-            asking: Asking::No,
-            news: signal::Sender::new(()),
+            extension: Extension::Idle,
+            applied: signal::Sender::new(()),
         })
     }
 
     fn can_attempt(&self) -> bool {
-        self.asking == Asking::No && self.queue.has_ready() && self.cache.lock().is_complete()
+        self.extension == Extension::Idle && self.queue.has_ready() && self.cache.lock().is_complete()
     }
 
-    /// Takes in news, and makes those pods ready that it may help.
+    /// Applies events, and makes those pods ready that they may help.
     fn learn(&mut self, updates: Vec<Update>) {
         let now = Instant::now();
         for update in updates {
             let changes = self.cache.lock().learn(update);
             for change in changes {
                 self.take_in(&change);
-                if let (Asking::Yes { missed }, false) = (&mut self.asking, matches!(change, Change::Pod(_)))
+                if let (Extension::Running { missed }, false) =
+                    (&mut self.extension, matches!(change, Change::Pod(_)))
                 {
                     *missed = true;
                 }
@@ -186,7 +187,7 @@ impl Scheduler {
                 self.queue.wake(now, |pod, blockers| hint.wakes(pod, blockers));
             }
         }
-        self.news.send_replace(());
+        self.applied.send_replace(());
     }
 
     fn take_in(&mut self, change: &Change) {
@@ -217,7 +218,7 @@ impl Scheduler {
         let judged = cycle::judge(&self.cache.lock().snapshot, &rules, &pod);
         match judged {
             Ok(assessment) if !assessment.feasible.is_empty() && self.extenders.concern(&pod) => {
-                self.start_asking(pod, rules, assessment, reported);
+                self.start_extenders(pod, rules, assessment, reported);
             }
             Ok(assessment) => {
                 let decision = cycle::choose(assessment, &rules, &pod, &mut self.random);
@@ -227,7 +228,7 @@ impl Scheduler {
         }
     }
 
-    /// Does what a decision comes to.
+    /// Carries a decision out.
     fn settle(&mut self, pod: Arc<Pod>, decision: Decision, reported: Reported) {
         let now = Instant::now();
         match decision {
@@ -253,12 +254,18 @@ impl Scheduler {
         }
     }
 
-    fn start_asking(&mut self, pod: Arc<Pod>, rules: Arc<Rules>, assessment: Assessment, reported: Reported) {
-        self.asking = Asking::Yes { missed: false };
+    fn start_extenders(
+        &mut self,
+        pod: Arc<Pod>,
+        rules: Arc<Rules>,
+        assessment: Assessment,
+        reported: Reported,
+    ) {
+        self.extension = Extension::Running { missed: false };
         let extenders = Arc::clone(&self.extenders);
         self.jobs.spawn(async move {
-            let answer = extenders.ask(&pod, assessment).await;
-            Done::Asked {
+            let answer = extenders.extend(&pod, assessment).await;
+            Done::Extended {
                 pod,
                 rules,
                 answer,
@@ -267,16 +274,16 @@ impl Scheduler {
         });
     }
 
-    /// Goes on with an attempt once the extenders have had their say.
-    fn asked(
+    /// Goes on with an attempt after the extenders.
+    fn extended(
         &mut self,
         pod: Arc<Pod>,
         rules: &Rules,
         answer: Result<Assessment, String>,
         reported: Reported,
     ) {
-        let missed = self.asking == Asking::Yes { missed: true };
-        self.asking = Asking::No;
+        let missed = self.extension == Extension::Running { missed: true };
+        self.extension = Extension::Idle;
         if !self.cache.lock().awaits(&pod) {
             return self.queue.job_done(&pod.uid, reported);
         }
@@ -308,7 +315,7 @@ impl Scheduler {
         let mut job = BindJob {
             client: reporter.client.clone(),
             cache: Arc::clone(&self.cache),
-            news: self.news.subscribe(),
+            applied: self.applied.subscribe(),
             timeout: self.bind_timeout,
             extenders: Arc::clone(&self.extenders),
             pod,
@@ -326,7 +333,7 @@ impl Scheduler {
                     Done::Bound { uid, decision }
                 }
                 Err(error) => {
-                    // At once, so that other pods do not see a decision that is none any more while this is reported.
+                    // Before the report, so that no other attempt sees a decision that does not hold any more.
                     {
                         let mut cache = cache.lock();
                         bind::forget(&mut cache.snapshot, &decision);
@@ -350,12 +357,12 @@ impl Scheduler {
     fn finish(&mut self, done: Done) {
         let now = Instant::now();
         match done {
-            Done::Asked {
+            Done::Extended {
                 pod,
                 rules,
                 answer,
                 reported,
-            } => self.asked(pod, &rules, answer, reported),
+            } => self.extended(pod, &rules, answer, reported),
             Done::Reported { uid, reported } => self.queue.job_done(&uid, reported),
             Done::Bound { uid, decision } => {
                 bind::forget(&mut self.cache.lock().snapshot, &decision);
@@ -375,8 +382,8 @@ impl Scheduler {
     }
 }
 
-/// Whether taking the decision back may help another pod: it frees volumes and room for anyone, and claims for those who
-/// share them.
+/// Whether taking the decision back may help another pod: it frees volumes and resources for all pods, and claims for the
+/// pods that share them.
 fn frees(decision: &Feasible, pod: &Pod, blockers: &BTreeSet<Blocker>) -> bool {
     let shares = |provision: &crate::filter::Provision| pod.uses(&provision.claim.key);
     blockers.contains(&Blocker::Resources)
@@ -384,7 +391,7 @@ fn frees(decision: &Feasible, pod: &Pod, blockers: &BTreeSet<Blocker>) -> bool {
         || decision.plan.provisions.iter().any(shares)
 }
 
-/// Node, claim, class and size of every refusal for lack of storage, for those who look for the cause in the log.
+/// Logs node, claim, class and size of every refusal for lack of storage.
 fn log_refusals(pod: &Pod, refused: &[Refused]) {
     for Refused { node, cause } in refused {
         let Cause::Volumes(refusals) = cause else {

@@ -1,6 +1,6 @@
-//! The watches that feed the scheduler, as one stream of parsed news.
+//! The watches of the scheduler, as one stream of parsed events.
 //!
-//! Parsing happens here, outside any lock. What news means for objects already known is the cache's business.
+//! Parsing happens here, outside any lock. The cache compares events with the objects that it knows.
 
 use std::fmt::Debug;
 
@@ -13,11 +13,11 @@ use kube::{Client, Resource};
 use serde::de::DeserializeOwned;
 use tracing::warn;
 
-use super::news::{News, Retry, Update, read};
-use super::served;
+use super::api_version;
+use super::watch_event::{Retry, Update, WatchEvent, read};
 use crate::objects::Object;
 
-/// Pods that ended cannot be scheduled any more and are many.
+/// There are many pods that have ended, and none of them can be scheduled.
 const NOT_TERMINATED: &str = "status.phase!=Succeeded,status.phase!=Failed";
 
 /// Starts all watches. The stream does not end: a watch that fails is started again.
@@ -35,7 +35,7 @@ pub(super) fn all(client: &Client) -> SelectAll<BoxStream<'static, Update>> {
         follow(Api::all(client.clone()), everything(), Update::Class),
         follow(Api::all(client.clone()), everything(), Update::Driver),
         follow(Api::all(client.clone()), everything(), Update::CsiNode),
-        served::capacities(client),
+        api_version::capacities(client),
     ])
 }
 
@@ -50,15 +50,15 @@ where
 fn follow<T>(
     api: Api<T::Api>,
     config: watcher::Config,
-    wrap: fn(News<T>) -> Update,
+    wrap: fn(WatchEvent<T>) -> Update,
 ) -> BoxStream<'static, Update>
 where
     T: Object,
     T::Api: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + 'static,
 {
     let events = watcher(api, config).backoff(Retry::default());
-    let news = events.filter_map(move |event| {
-        let news = match event {
+    let parsed = events.filter_map(move |event| {
+        let parsed = match event {
             Ok(event) => Some(wrap(read(event))),
             Err(error) => {
                 let kind = T::Api::kind(&());
@@ -66,7 +66,7 @@ where
                 None
             }
         };
-        std::future::ready(news)
+        std::future::ready(parsed)
     });
-    news.boxed()
+    parsed.boxed()
 }

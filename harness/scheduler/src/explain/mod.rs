@@ -1,7 +1,7 @@
-//! Why does a pod, or a claim that somebody thinks of, fit which nodes?
+//! Why a pod, or a claim that does not exist yet, fits which nodes.
 //!
 //! Pure: from a snapshot to every node's verdict, with the capacity objects that were considered and why each does not
-//! do. Upstream leaves this as an open question (KEP-1472 asks only for the reason text). It decides nothing of its own:
+//! suffice. Upstream leaves this as an open question (KEP-1472 asks only for the reason text). It decides nothing of its own:
 //! verdicts come from [`crate::cycle`] and [`crate::capacity_check`].
 
 mod objects;
@@ -11,6 +11,8 @@ mod table;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use capacity_types::Arithmetic;
+use capacity_types::quantity::format_bytes;
 use serde::Serialize;
 use serde_json::json;
 
@@ -22,17 +24,16 @@ use crate::filter::{BindConflict, Refusal};
 use crate::lint::{self, Finding};
 use crate::message::{self, Preemption};
 use crate::objects::{Claim, Node, Object, ObjectKey, Pod, ReadError};
-use crate::quantity::{Arithmetic, human};
 use crate::rules::Rules;
 use crate::snapshot::Snapshot;
 use crate::store::Collection;
 
 pub use self::objects::{ObjectView, Seen};
 
-/// How much is told.
+/// How much an explanation contains.
 #[derive(Clone, Debug)]
 pub struct Detail {
-    /// Only of this node.
+    /// Only this node.
     pub node: Option<String>,
     /// So many objects of each node and claim, those that came closest.
     pub objects: usize,
@@ -47,13 +48,13 @@ impl Default for Detail {
     }
 }
 
-/// What was found.
+/// An explanation.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Explanation {
-    /// What was asked about.
+    /// The pod or claim that is explained.
     pub subject: String,
-    /// What becomes of it, in the scheduler's words where it has any.
+    /// The decision, in the scheduler's words where it has any.
     pub verdict: String,
     /// The claims, in the order in which they are decided.
     pub claims: Vec<ClaimView>,
@@ -63,7 +64,7 @@ pub struct Explanation {
     pub findings: Vec<Finding>,
 }
 
-/// A claim, on whichever node.
+/// A claim, on any node.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClaimView {
@@ -101,7 +102,7 @@ pub struct NodeView {
 pub struct NodeClaim {
     /// Namespace and name.
     pub claim: String,
-    /// What it gets there, or what stands in the way.
+    /// What it gets there, or why it gets nothing.
     pub outcome: String,
     /// The capacity objects that were considered, the closest first.
     pub objects: Vec<ObjectView>,
@@ -109,16 +110,16 @@ pub struct NodeClaim {
     pub more: usize,
 }
 
-/// Why nothing can be told.
+/// Why there is no explanation.
 #[derive(Debug, thiserror::Error)]
 pub enum ExplainError {
-    /// The node that was asked about does not exist.
+    /// The node that was named does not exist.
     #[error("no node is named {0:?}; name one of the cluster's")]
     NoNode(String),
-    /// The class that was asked about does not exist.
+    /// The class that was named does not exist.
     #[error("no StorageClass is named {class:?}; PVCs of it stay Pending until it exists; name one of {}", known.join(", "))]
     NoClass {
-        /// The class that was asked about.
+        /// The class that was named.
         class: String,
         /// Those that exist.
         known: Vec<String>,
@@ -127,7 +128,7 @@ pub enum ExplainError {
     #[error(transparent)]
     Size(#[from] ReadError),
     /// Our own example objects do not parse.
-    #[error("the claim in question cannot be made up: {0}; please report this")]
+    #[error("the example claim cannot be made: {0}; please report this")]
     Example(#[from] serde_json::Error),
 }
 
@@ -202,7 +203,7 @@ fn explain(
     {
         return Err(ExplainError::NoNode(name.clone()));
     }
-    let told = |verdict: String, claims: Vec<ClaimView>, nodes, classes: Vec<&str>| Explanation {
+    let explanation = |verdict: String, claims: Vec<ClaimView>, nodes, classes: Vec<&str>| Explanation {
         subject,
         verdict,
         claims,
@@ -210,7 +211,7 @@ fn explain(
         findings: findings(snapshot, classes, |claim| pod.uses(claim)),
     };
     if snapshot.nodes.is_empty() {
-        return Ok(told(
+        return Ok(explanation(
             message::NO_NODES.to_owned(),
             Vec::new(),
             Vec::new(),
@@ -225,7 +226,7 @@ fn explain(
                 hopeful: 0,
             };
             let verdict = message::unready(rules.form, snapshot.nodes.len(), &reason.to_string(), preemption);
-            return Ok(told(verdict, Vec::new(), Vec::new(), Vec::new()));
+            return Ok(explanation(verdict, Vec::new(), Vec::new(), Vec::new()));
         }
     };
     let classes = claims.selected.iter().chain(&claims.open);
@@ -234,7 +235,7 @@ fn explain(
     let assessment = match assess(snapshot, rules, pod) {
         Ok(assessment) => assessment,
         Err(error @ (NoAssessment::Filter(_) | NoAssessment::Unready(_))) => {
-            return Ok(told(error.to_string(), views, Vec::new(), classes));
+            return Ok(explanation(error.to_string(), views, Vec::new(), classes));
         }
     };
     let verdict = verdict(rules, pod, &assessment.feasible, &assessment.refused);
@@ -266,10 +267,10 @@ fn explain(
         obstacles: obstacle::obstacles(snapshot, pod, refused),
         claims: node_claims(&of_claims, &refused.node, |claim| refusal_of(refused, claim)),
     });
-    let asked = |view: &NodeView| detail.node.as_ref().is_none_or(|node| *node == view.node);
-    let mut nodes: Vec<_> = feasible.chain(refused).filter(asked).collect();
+    let is_wanted = |view: &NodeView| detail.node.as_ref().is_none_or(|node| *node == view.node);
+    let mut nodes: Vec<_> = feasible.chain(refused).filter(is_wanted).collect();
     nodes.sort_by(|left, right| left.node.cmp(&right.node));
-    Ok(told(verdict, views, nodes, classes))
+    Ok(explanation(verdict, views, nodes, classes))
 }
 
 fn verdict(rules: &Rules, pod: &Pod, feasible: &[Feasible], refused: &[Refused]) -> String {
@@ -305,7 +306,7 @@ fn claim_views(rules: &Rules, claims: &PodClaims) -> Vec<ClaimView> {
         class: claim.class.clone(),
         request: claim
             .request
-            .map(|request| human(request.bytes(rules.arithmetic))),
+            .map(|request| format_bytes(request.bytes(rules.arithmetic))),
         state,
     };
     let bound = claims.bound.iter().map(|claim| {
@@ -375,8 +376,11 @@ fn plan_of(feasible: &Feasible, claim: &ObjectKey) -> Option<String> {
         .provisions
         .iter()
         .find(|it| it.claim.key == *claim)?;
-    let limit =
-        |object: &crate::objects::Capacity| object.limit().map(|limit| human(limit.bytes(Arithmetic::Exact)));
+    let limit = |object: &crate::objects::Capacity| {
+        object
+            .limit()
+            .map(|limit| format_bytes(limit.bytes(Arithmetic::Exact)))
+    };
     Some(match &provision.capacity {
         Some(object) => format!(
             "is provisioned: {} offers {}",
@@ -415,7 +419,8 @@ fn alone(considered: &Considered<'_>, node: &Node) -> String {
     }
 }
 
-/// What is wrong with the objects of these classes, and with these claims: those of others are nobody's business here.
+/// What is wrong with the objects of these classes, and with the own claims. Findings about other classes and claims are
+/// left out.
 fn findings<'a>(
     snapshot: &Snapshot,
     classes: impl IntoIterator<Item = &'a str>,

@@ -1,20 +1,20 @@
-//! The capacity objects that come into question for a claim on a node, each with what is wrong with it.
+//! The capacity objects that are considered for a claim on a node, each with why it does not suffice.
 //!
 //! There may be thousands, of which a node can access a few. Those come first, then the largest of the others, so that
-//! people see what would have done.
+//! readers see which would have sufficed.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
 
+use capacity_types::quantity::format_bytes;
+use capacity_types::{Arithmetic, NodeTopology, Quantity};
 use serde::Serialize;
 
 use crate::capacity_check::{Demand, Shortcoming, shortcoming};
 use crate::capacity_index::Group;
 use crate::claims::Delayed;
 use crate::objects::{Capacity, Node};
-use crate::quantity::{Arithmetic, Quantity, human};
 use crate::rules::Rules;
-use crate::selector::Topology;
 use crate::snapshot::Snapshot;
 
 /// An object as seen from a node.
@@ -31,13 +31,13 @@ pub struct ObjectView {
     pub capacity: Option<String>,
     /// `maximumVolumeSize`.
     pub maximum_volume_size: Option<String>,
-    /// Whether it does, for programs.
+    /// Whether it suffices, for programs.
     pub seen: Seen,
     /// The same in words.
     pub why: String,
 }
 
-/// What an object is to a claim on a node.
+/// How an object stands to a claim on a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Seen {
@@ -53,7 +53,7 @@ pub enum Seen {
     InvalidTopology,
     /// The node's labels do not match its topology.
     OtherTopology,
-    /// It is for another class, and would do otherwise.
+    /// It is for another class, and would suffice otherwise.
     OtherClass,
     /// Capacity is not checked for the claim, so it is not read.
     NotRead,
@@ -117,7 +117,7 @@ impl<'a> Considered<'a> {
         accessible
     }
 
-    /// The largest object of each other class, where it would do if it were for this one.
+    /// The largest object of each other class, where it would suffice if it were of this class.
     fn of_other_classes(&self, node: &Node) -> Vec<ObjectView> {
         let Demand::Request(request) = &self.delayed.demand else {
             return Vec::new();
@@ -135,7 +135,7 @@ impl<'a> Considered<'a> {
             .take(self.most)
             .map(|object| {
                 let why = format!("large enough, but for StorageClass {}", object.class);
-                self.spell(object, Seen::OtherClass, why)
+                self.object_view(object, Seen::OtherClass, why)
             })
             .collect()
     }
@@ -151,7 +151,7 @@ impl<'a> Considered<'a> {
                 (Seen::NotRead, "is not read: capacity is not checked".to_owned())
             }
         };
-        self.spell(object, seen, why)
+        self.object_view(object, seen, why)
     }
 
     fn judge(&self, object: &Capacity, node: &Node, found: Option<Shortcoming>) -> (Seen, String) {
@@ -167,8 +167,8 @@ impl<'a> Considered<'a> {
                 };
                 let why = format!(
                     "{field} {} is less than {}{elsewhere}",
-                    human(limit),
-                    human(request)
+                    format_bytes(limit),
+                    format_bytes(request)
                 );
                 (Seen::TooSmall, why)
             }
@@ -188,9 +188,10 @@ impl<'a> Considered<'a> {
         }
     }
 
-    fn spell(&self, object: &Capacity, seen: Seen, why: String) -> ObjectView {
-        let text =
-            |quantity: Option<Quantity>| quantity.map(|quantity| human(quantity.bytes(Arithmetic::Exact)));
+    fn object_view(&self, object: &Capacity, seen: Seen, why: String) -> ObjectView {
+        let text = |quantity: Option<Quantity>| {
+            quantity.map(|quantity| format_bytes(quantity.bytes(Arithmetic::Exact)))
+        };
         ObjectView {
             object: object.key.to_string(),
             class: object.class.clone(),
@@ -205,7 +206,7 @@ impl<'a> Considered<'a> {
 
 /// The label by which a node is outside a topology.
 fn miss(object: &Capacity, node: &Node) -> String {
-    let Topology::Matching(selector) = &object.topology else {
+    let NodeTopology::Matching(selector) = &object.topology else {
         return String::new();
     };
     let Some(unmet) = selector.unmet(&node.labels) else {

@@ -1,15 +1,16 @@
-//! What exactly stands between a pod and a node: the taint, the label, the resource.
+//! What exactly keeps a pod off a node: the taint, the label, the resource.
 //!
 //! kube-scheduler's reasons name none of these, since they are counted over nodes. Decides nothing: it describes a refusal that was
 //! decided elsewhere.
+
+use capacity_types::Labels;
+use capacity_types::quantity::format_bytes;
 
 use crate::cycle::{Cause, Refused};
 use crate::filter::Refusal;
 use crate::node_fit::{Short, Unfit};
 use crate::node_selector::NodeSelector;
 use crate::objects::{Node, Pod};
-use crate::quantity::human;
-use crate::requirement::Labels;
 use crate::snapshot::Snapshot;
 
 /// Each obstacle as a sentence; none where the reason says it all.
@@ -127,9 +128,9 @@ fn amounts(snapshot: &Snapshot, pod: &Pod, node: &Node, short: Short) -> String 
             pod.requests.cpu_milli, left.cpu_milli, all.cpu_milli
         ),
         Short::Memory => {
-            let [asked, left, all] =
-                [pod.requests.memory, left.memory, all.memory].map(|bytes| human(bytes.into()));
-            format!("the pod requests {asked} of memory; {left} of {all} are left")
+            let [requested, left, all] =
+                [pod.requests.memory, left.memory, all.memory].map(|bytes| format_bytes(bytes.into()));
+            format!("the pod requests {requested} of memory; {left} of {all} are left")
         }
     }
 }

@@ -1,14 +1,14 @@
 //! CSIStorageCapacity (KEP-1472), compiled.
 //!
-//! Neither namespace nor labels matter to a scheduler beyond telling two objects apart.
+//! A scheduler uses the namespace only to distinguish two objects, and ignores the labels.
 
+use capacity_types::{NodeTopology, Quantity};
 use k8s_openapi::api::storage::v1::CSIStorageCapacity;
 
 use serde_json::Value;
 
+use super::selector::node_topology;
 use super::{Object, ObjectKey, ReadError, annotation, quantity, version};
-use crate::quantity::Quantity;
-use crate::selector::Topology;
 
 /// What `kubectl apply` sent last.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -23,7 +23,7 @@ pub struct Capacity {
     /// `storageClassName`: the class that the numbers hold for.
     pub class: String,
     /// `nodeTopology`: the nodes with access.
-    pub topology: Topology,
+    pub topology: NodeTopology,
     /// `capacity`: bytes left, for filtering where no maximum is set, and for scoring.
     pub capacity: Option<Quantity>,
     /// `maximumVolumeSize`: the largest volume in bytes. It decides alone where it is set.
@@ -48,7 +48,7 @@ impl Object for Capacity {
         Ok(Self {
             version: version(&source.metadata),
             class: source.storage_class_name.clone(),
-            topology: Topology::compile(source.node_topology.as_ref()),
+            topology: node_topology(source.node_topology.as_ref()),
             capacity: quantity(&key, "capacity", source.capacity.as_ref())?,
             dropped_terms: was_applied_with_terms(source),
             maximum: quantity(&key, "maximumVolumeSize", source.maximum_volume_size.as_ref())?,

@@ -1,16 +1,15 @@
 //! PersistentVolumeClaim: what binding and provisioning decisions look at.
 
+use capacity_types::{LabelSelector, Quantity, RequirementError};
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, PersistentVolumeClaimSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
+use super::selector::label_selector;
 use super::{Object, ObjectKey, ReadError, STORAGE, annotation, class_name, quantity, version};
-use crate::quantity::Quantity;
-use crate::requirement::RequirementError;
-use crate::selector::Selector;
 
-/// The annotation with which a scheduler asks for provisioning on a node.
+/// The annotation by which a scheduler requests provisioning on a node.
 pub const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
-/// The annotation that tells, with any value, that binding is complete.
+/// The annotation that says, with any value, that binding is complete.
 pub const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";
 /// The volume mode where none is set.
 const FILESYSTEM: &str = "Filesystem";
@@ -49,7 +48,7 @@ pub struct Claim {
     /// The VolumeAttributesClass name, empty for none.
     pub attributes_class: String,
     /// The labels that a volume must carry.
-    pub selector: Result<Selector, RequirementError>,
+    pub selector: Result<LabelSelector, RequirementError>,
 }
 
 impl Claim {
@@ -82,7 +81,7 @@ impl Object for Claim {
             .and_then(|resources| resources.requests.as_ref());
         let request = requests.and_then(|requests| requests.get(STORAGE));
         let phase = source.status.as_ref().and_then(|status| status.phase.as_deref());
-        let selector = spec.selector.as_ref().map(Selector::compile);
+        let selector = spec.selector.as_ref().map(label_selector);
         Ok(Self {
             uid: metadata.uid.clone().unwrap_or_default(),
             version: version(metadata),
@@ -98,7 +97,7 @@ impl Object for Claim {
             access_modes: spec.access_modes.clone().unwrap_or_default(),
             volume_mode: volume_mode(spec.volume_mode.as_ref()),
             attributes_class: spec.volume_attributes_class_name.clone().unwrap_or_default(),
-            selector: selector.unwrap_or_else(|| Ok(Selector::default())),
+            selector: selector.unwrap_or_else(|| Ok(LabelSelector::default())),
             key,
         })
     }

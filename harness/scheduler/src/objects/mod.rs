@@ -7,12 +7,14 @@ mod claim;
 mod node;
 mod pod;
 mod resources;
+mod selector;
 mod storage;
 mod taint;
 mod volume;
 
 use std::fmt;
 
+use capacity_types::{Quantity, QuantityError};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as ApiQuantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
@@ -21,10 +23,10 @@ pub use self::claim::{BIND_COMPLETED, Claim, SELECTED_NODE};
 pub use self::node::{CsiNode, Node};
 pub use self::pod::{Pod, PodVolume};
 pub use self::resources::Resources;
+pub use self::selector::label_selector;
 pub use self::storage::{AllowedTopology, Class, Driver};
 pub use self::taint::{Taint, Toleration};
 pub use self::volume::{BOUND_BY_CONTROLLER, ClaimRef, Volume};
-use crate::quantity::{Quantity, QuantityError};
 
 /// Namespace and name. The namespace of cluster-scoped objects is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

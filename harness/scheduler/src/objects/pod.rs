@@ -1,14 +1,14 @@
-//! Pod: its volumes, its say about nodes, and the state of its scheduling.
+//! Pod: its volumes, its conditions on nodes, and the state of its scheduling.
 //!
 //! Not looked at: preferred affinity, affinity between pods, host ports, spreading, resources besides processor and memory.
 
 use std::collections::BTreeSet;
 
+use capacity_types::{Labels, ephemeral_claim_name};
 use k8s_openapi::api::core::v1::{Pod as ApiPod, PodCondition, PodSpec, Volume as ApiVolume};
 
 use super::{Object, ObjectKey, ReadError, Resources, Toleration, version};
 use crate::node_selector::NodeSelector;
-use crate::requirement::Labels;
 
 /// One Pod.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,9 +41,9 @@ pub struct Pod {
     pub node_selector: Labels,
     /// Required node affinity.
     pub affinity: Option<NodeSelector>,
-    /// What its containers ask for, and one pod.
+    /// The requests of its containers, and one pod.
     pub requests: Resources,
-    /// Names of the extended resources (`domain/name`) that its containers ask for or are limited to.
+    /// Names of the extended resources (`domain/name`) in the requests and limits of its containers.
     pub extended: BTreeSet<String>,
     /// The taints that it tolerates.
     pub tolerations: Vec<Toleration>,
@@ -66,7 +66,7 @@ impl Pod {
         self.volumes.iter().any(|volume| volume.claim == *claim)
     }
 
-    /// The condition that tells whether the pod is scheduled.
+    /// The condition `PodScheduled`.
     pub fn scheduled_condition(&self) -> Option<&PodCondition> {
         self.conditions
             .iter()
@@ -133,7 +133,7 @@ fn pod_volume(pod: &ObjectKey, volume: &ApiVolume) -> Option<PodVolume> {
     let ephemeral = volume.ephemeral.is_some();
     let name = match &volume.persistent_volume_claim {
         Some(source) => source.claim_name.clone(),
-        None if ephemeral => format!("{}-{}", pod.name, volume.name),
+        None if ephemeral => ephemeral_claim_name(&pod.name, &volume.name),
         None => return None,
     };
     Some(PodVolume {

@@ -1,13 +1,12 @@
-//! Processor time, memory and the number of pods: what a pod asks for, and what a node has.
+//! Processor time, memory and the number of pods: what a pod requests, and what a node has.
 //!
 //! Other resources (ephemeral storage, huge pages, devices) are not looked at.
 
 use std::collections::BTreeMap;
 
+use capacity_types::Quantity;
 use k8s_openapi::api::core::v1::{Container, PodSpec};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as ApiQuantity;
-
-use crate::quantity::Quantity;
 
 /// Amounts of each resource.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,32 +35,32 @@ impl Resources {
         }
     }
 
-    /// What a pod asks for: its containers together, or more if an init container needs it; itself as one pod.
+    /// The requests of a pod: of its containers together, or more if an init container needs it; itself as one pod.
     /// Requests of the pod as a whole win (KEP-2837).
     pub fn of_pod(spec: &PodSpec) -> Self {
         let mut running = Self::default();
         let mut most = Self::default();
         for container in spec.init_containers.iter().flatten() {
-            let asked = asked(container);
+            let requested = requested(container);
             if container.restart_policy.as_deref() == Some("Always") {
-                running = running.plus(asked);
+                running = running.plus(requested);
                 most = most.max(running);
             } else {
-                most = most.max(running.plus(asked));
+                most = most.max(running.plus(requested));
             }
         }
-        let containers = spec.containers.iter().map(asked);
+        let containers = spec.containers.iter().map(requested);
         let all = containers.fold(running, Self::plus).max(most);
         let overhead = spec.overhead.as_ref().map(Self::read).unwrap_or_default();
         let as_a_whole = spec
             .resources
             .as_ref()
             .and_then(|resources| resources.requests.as_ref());
-        let mut asked = as_a_whole
+        let mut requested = as_a_whole
             .map_or(all, |amounts| all.replaced(amounts))
             .plus(overhead);
-        asked.pods = 1;
-        asked
+        requested.pods = 1;
+        requested
     }
 
     /// Both together.
@@ -99,7 +98,7 @@ impl Resources {
     }
 }
 
-fn asked(container: &Container) -> Resources {
+fn requested(container: &Container) -> Resources {
     let requests = container
         .resources
         .as_ref()

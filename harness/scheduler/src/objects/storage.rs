@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use capacity_types::Labels;
 use k8s_openapi::api::core::v1::TopologySelectorTerm;
 use k8s_openapi::api::storage::v1::{CSIDriver, StorageClass};
 
 use super::{Object, ObjectKey, ReadError, version};
-use crate::requirement::Labels;
 
 /// One StorageClass.
 #[derive(Clone, Debug, PartialEq, Eq)]

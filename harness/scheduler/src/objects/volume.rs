@@ -1,12 +1,11 @@
 //! PersistentVolume: what static matching and the affinity of bound volumes look at.
 
+use capacity_types::{Labels, Quantity};
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeSpec};
 
 use super::claim::volume_mode;
 use super::{Claim, Object, ObjectKey, ReadError, STORAGE, class_name, quantity, version};
 use crate::node_selector::NodeSelector;
-use crate::quantity::Quantity;
-use crate::requirement::Labels;
 
 /// The annotation on volumes that were not bound by a person.
 pub const BOUND_BY_CONTROLLER: &str = "pv.kubernetes.io/bound-by-controller";

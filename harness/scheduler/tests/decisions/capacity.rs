@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use capacity_scheduler::capacity_check::{self, Shortcoming};
 use capacity_scheduler::objects::Capacity;
-use capacity_scheduler::quantity::Arithmetic;
 use capacity_scheduler::rules::Rules;
+use capacity_types::Arithmetic;
 use serde_json::{Value, json};
 
 use crate::reasons::{BIND, SPACE};

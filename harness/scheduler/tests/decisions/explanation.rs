@@ -1,4 +1,4 @@
-//! Explanations and the lint, as somebody with a pending pod reads them.
+//! Explanations and the lint, as the owner of a pending pod reads them.
 
 use capacity_scheduler::explain::{self, Detail, ExplainError, Explanation, Seen};
 use capacity_scheduler::inventory::Inventory;
@@ -61,9 +61,9 @@ fn every_object_is_told_with_what_is_wrong_with_it() {
     world.capacity("slow", &on("n1"), &nine, &null);
     world.delayed("data", "fast", "2Gi");
 
-    let told = pod(&world);
-    assert_eq!(told.verdict, "fits 1 of 2 nodes and goes to n2");
-    let mut on_n1 = seen(&told, "n1");
+    let explained = pod(&world);
+    assert_eq!(explained.verdict, "fits 1 of 2 nodes and goes to n2");
+    let mut on_n1 = seen(&explained, "n1");
     on_n1.sort();
     assert_eq!(
         on_n1,
@@ -76,7 +76,7 @@ fn every_object_is_told_with_what_is_wrong_with_it() {
             "driver/c6: other-class",
         ]
     );
-    let node = &told.nodes[0];
+    let node = &explained.nodes[0];
     assert_eq!(node.reasons, [super::reasons::SPACE]);
     let why = |object: &str| {
         let found = node.claims[0].objects.iter().find(|view| view.object == object);
@@ -87,7 +87,7 @@ fn every_object_is_told_with_what_is_wrong_with_it() {
     assert_eq!(why("driver/c5"), "label node is n1, not node In [n2]");
     assert_eq!(why("driver/c6"), "large enough, but for StorageClass slow");
     assert_eq!(
-        told.nodes[1].claims[0].outcome,
+        explained.nodes[1].claims[0].outcome,
         "is provisioned: driver/c5 offers 9Gi"
     );
 }
@@ -105,13 +105,13 @@ fn claims_say_why_capacity_is_not_checked() {
         world.driver(&tracks);
         world.capacity_on("n1", "1Gi");
         world.delayed("data", "fast", "2Gi");
-        let told = pod(&world);
+        let explained = pod(&world);
         assert!(
-            told.claims[0].state.contains(expected),
+            explained.claims[0].state.contains(expected),
             "{}",
-            told.claims[0].state
+            explained.claims[0].state
         );
-        let read = told.nodes[0].claims[0].objects[0].seen != Seen::NotRead;
+        let read = explained.nodes[0].claims[0].objects[0].seen != Seen::NotRead;
         assert_eq!(read, tracks == json!(true));
     }
 }
@@ -133,14 +133,14 @@ fn only_so_many_objects_are_told_and_the_rest_counted() {
         objects: 3,
         ..Detail::default()
     };
-    let told = explain::pod(&world.snapshot, &Rules::default(), &world.pod(json!({})), &detail).unwrap();
-    let claim = &told.nodes[0].claims[0];
+    let explained = explain::pod(&world.snapshot, &Rules::default(), &world.pod(json!({})), &detail).unwrap();
+    let claim = &explained.nodes[0].claims[0];
     assert_eq!((claim.objects.len(), claim.more), (3, 18));
     assert_eq!(
         claim.objects[0].object, "driver/c21",
         "the accessible one comes first"
     );
-    let text = told.to_string();
+    let text = explained.to_string();
     assert!(text.contains("and 18 more of the class"), "{text}");
     assert!(text.contains("capacity 1Gi is less than 2Gi"), "{text}");
 }
@@ -162,10 +162,10 @@ fn a_claim_that_does_not_exist_is_explained_too() {
         };
         explain::claim(&world.snapshot, &rules, class, size, &detail)
     };
-    let told = ask("fast", "10Gi", None).unwrap();
-    let scores: Vec<_> = told.nodes.iter().map(|node| node.score).collect();
+    let explained = ask("fast", "10Gi", None).unwrap();
+    let scores: Vec<_> = explained.nodes.iter().map(|node| node.score).collect();
     assert_eq!(scores, [Some(90), Some(50)]);
-    assert_eq!(told.verdict, "fits 2 of 2 nodes and goes to n1");
+    assert_eq!(explained.verdict, "fits 2 of 2 nodes and goes to n1");
     assert_eq!(ask("fast", "30Gi", Some("n2")).unwrap().nodes.len(), 1);
     assert!(
         ask("now", "30Gi", None)
@@ -284,16 +284,17 @@ nodeTopology: {nodeSelectorTerms: [{matchExpressions: [{key: node, operator: In,
     inventory.add_text(text).unwrap();
     assert_eq!(inventory.passed_over["Secret"], 1);
     let pod = &inventory.pods[&ObjectKey::namespaced("prod", "app")];
-    let told = explain::pod(&inventory.snapshot, &Rules::default(), pod, &Detail::default()).unwrap();
+    let explained = explain::pod(&inventory.snapshot, &Rules::default(), pod, &Detail::default()).unwrap();
     assert!(
-        told.verdict
+        explained
+            .verdict
             .starts_with("0/1 nodes are available: 1 node(s) did not have enough free storage")
     );
     assert_eq!(
-        told.nodes[0].claims[0].objects[0].why,
+        explained.nodes[0].claims[0].objects[0].why,
         "capacity 5Gi is less than 10Gi"
     );
-    let codes: Vec<_> = told.findings.iter().map(|finding| finding.code).collect();
+    let codes: Vec<_> = explained.findings.iter().map(|finding| finding.code).collect();
     assert_eq!(
         codes,
         ["topology-node-selector-terms"],
@@ -351,8 +352,9 @@ fn one_node_that_fits_has_no_score() {
         ..Rules::default()
     };
     let scores = |world: &World| {
-        let told = explain::pod(&world.snapshot, &rules, &world.pod(json!({})), &Detail::default()).unwrap();
-        told.nodes.iter().map(|node| node.score).collect::<Vec<_>>()
+        let explained =
+            explain::pod(&world.snapshot, &rules, &world.pod(json!({})), &Detail::default()).unwrap();
+        explained.nodes.iter().map(|node| node.score).collect::<Vec<_>>()
     };
     assert_eq!(scores(&among(&["n1"])), [None], "there was no choice");
     assert!(scores(&among(&["n1", "n2"])).iter().all(Option::is_some));
@@ -366,8 +368,8 @@ fn each_claim_is_told_its_own_fate() {
     world.delayed("made", "fast", "1Gi");
     world.delayed("found", "slow", "5Gi");
     let outcomes = |world: &World| {
-        let told = pod(world);
-        let claims = told.nodes[0].claims.iter();
+        let explained = pod(world);
+        let claims = explained.nodes[0].claims.iter();
         claims
             .map(|claim| format!("{}: {}", claim.claim, claim.outcome))
             .collect::<Vec<_>>()
@@ -384,9 +386,9 @@ fn each_claim_is_told_its_own_fate() {
     world.class("elsewhere", json!({"allowedTopologies": only_n2}));
     world.delayed("away", "elsewhere", "1Gi");
     let space = "no capacity object that this node can access is large enough";
-    let told = outcomes(&world);
+    let explained = outcomes(&world);
     let of = |claim: &str| {
-        let found = told
+        let found = explained
             .iter()
             .find_map(|outcome| outcome.strip_prefix(&format!("ns/{claim}: ")));
         found.unwrap_or_default().to_owned()
@@ -396,7 +398,7 @@ fn each_claim_is_told_its_own_fate() {
     let away = of("away");
     assert!(
         !away.is_empty() && away != space && !away.contains("would be"),
-        "{told:?}"
+        "{explained:?}"
     );
 }
 
@@ -423,10 +425,10 @@ fn obstacles(text: &str, node: &str) -> Vec<String> {
     let mut inventory = Inventory::default();
     inventory.add_text(text).unwrap();
     let pod = &inventory.pods[&ObjectKey::namespaced("ns", "p")];
-    let told = explain::pod(&inventory.snapshot, &Rules::default(), pod, &Detail::default()).unwrap();
-    let view = told.nodes.iter().find(|view| view.node == node).unwrap();
+    let explained = explain::pod(&inventory.snapshot, &Rules::default(), pod, &Detail::default()).unwrap();
+    let view = explained.nodes.iter().find(|view| view.node == node).unwrap();
     for obstacle in &view.obstacles {
-        assert!(told.to_string().contains(obstacle), "{told}");
+        assert!(explained.to_string().contains(obstacle), "{explained}");
     }
     view.obstacles.clone()
 }
@@ -519,16 +521,17 @@ fn findings_about_claims_of_other_pods_are_left_out() {
     inventory.add_text(&text).unwrap();
     assert_eq!(lint::lint(&inventory.snapshot).len(), 2);
     let pod = &inventory.pods[&ObjectKey::namespaced("ns", "p")];
-    let told = explain::pod(&inventory.snapshot, &Rules::default(), pod, &Detail::default()).unwrap();
-    let about: Vec<_> = told
+    let explained = explain::pod(&inventory.snapshot, &Rules::default(), pod, &Detail::default()).unwrap();
+    let about: Vec<_> = explained
         .findings
         .iter()
         .map(|finding| finding.object.as_str())
         .collect();
     assert_eq!(about, ["persistentvolumeclaim ns/own"]);
     assert!(
-        told.to_string()
+        explained
+            .to_string()
             .contains("its selected-node is gone until the provisioner clears it"),
-        "{told}"
+        "{explained}"
     );
 }

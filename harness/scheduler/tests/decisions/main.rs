@@ -1,6 +1,6 @@
 //! The decisions as a caller of the library sees them: which nodes fit and why others do not, and how they score.
 //!
-//! Nothing here runs a loop, and a server is only asked what it has.
+//! Nothing here runs a loop, and a server is only listed.
 
 // The attribute tells the linter that all of this is a test.
 #[cfg(test)]

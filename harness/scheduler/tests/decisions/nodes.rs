@@ -107,7 +107,7 @@ fn node_with(world: &mut World, pods: &[Value]) {
     }
 }
 
-fn asking(containers: &[Value], init: &[Value]) -> Value {
+fn requesting(containers: &[Value], init: &[Value]) -> Value {
     let named = |all: &[Value]| -> Vec<Value> {
         all.iter()
             .map(|requests| json!({"name": "c", "resources": {"requests": requests}}))
@@ -122,47 +122,47 @@ fn processor_memory_and_pods_run_out() {
     for (others, pod, expected) in [
         (
             vec![],
-            asking(&[json!({"cpu": "1", "memory": "1Gi"})], &[]),
+            requesting(&[json!({"cpu": "1", "memory": "1Gi"})], &[]),
             "fits",
         ),
         (
             vec![],
-            asking(&[json!({"cpu": "1001m"})], &[]),
+            requesting(&[json!({"cpu": "1001m"})], &[]),
             "Insufficient cpu",
         ),
         (
             vec![],
-            asking(&[json!({"memory": "1025Mi"})], &[]),
+            requesting(&[json!({"memory": "1025Mi"})], &[]),
             "Insufficient memory",
         ),
         (
             vec![],
-            asking(&[json!({"cpu": "600m"}), json!({"cpu": "600m"})], &[]),
+            requesting(&[json!({"cpu": "600m"}), json!({"cpu": "600m"})], &[]),
             "Insufficient cpu",
         ),
         (
             vec![],
-            asking(&[json!({"cpu": "600m"})], &[json!({"cpu": "600m"})]),
+            requesting(&[json!({"cpu": "600m"})], &[json!({"cpu": "600m"})]),
             "fits",
         ),
         (
             vec![],
-            asking(&[json!({"cpu": "1m"})], &[json!({"cpu": "2"})]),
+            requesting(&[json!({"cpu": "1m"})], &[json!({"cpu": "2"})]),
             "Insufficient cpu",
         ),
         (
             vec![small.clone()],
-            asking(&[json!({"cpu": "900m"})], &[]),
+            requesting(&[json!({"cpu": "900m"})], &[]),
             "fits",
         ),
         (
             vec![small.clone()],
-            asking(&[json!({"cpu": "901m", "memory": "1Gi"})], &[]),
+            requesting(&[json!({"cpu": "901m", "memory": "1Gi"})], &[]),
             "Insufficient cpu, Insufficient memory",
         ),
-        (vec![small.clone(), small], asking(&[], &[]), "Too many pods"),
-        // Who asks for nothing is not kept away by others who took too much.
-        (vec![json!({"cpu": "7"})], asking(&[], &[]), "fits"),
+        (vec![small.clone(), small], requesting(&[], &[]), "Too many pods"),
+        // A pod without requests fits a node on which other pods took too much.
+        (vec![json!({"cpu": "7"})], requesting(&[], &[]), "fits"),
     ] {
         let mut world = World::default();
         node_with(&mut world, &others);
@@ -179,7 +179,7 @@ fn a_node_that_does_not_say_what_it_has_sets_no_limit() {
     let mut world = World::default();
     world.node("n1", &json!({}), &Value::Null);
     assert_eq!(
-        verdicts(&world, &asking(&[json!({"cpu": "1000"})], &[])),
+        verdicts(&world, &requesting(&[json!({"cpu": "1000"})], &[])),
         ["n1: fits"]
     );
 }
@@ -188,7 +188,7 @@ fn a_node_that_does_not_say_what_it_has_sets_no_limit() {
 fn room_comes_back_when_pods_go_and_is_taken_by_pods_on_their_way() {
     let mut world = World::default();
     node_with(&mut world, &[json!({"cpu": "1"})]);
-    let pod = world.pod(asking(&[json!({"cpu": "1"})], &[]));
+    let pod = world.pod(requesting(&[json!({"cpu": "1"})], &[]));
     let usage = &mut world.snapshot.usage;
     usage.remove("other-0");
     assert_eq!(usage.on("n1").cpu_milli, 0);
@@ -227,7 +227,7 @@ fn storage_is_not_the_only_reason_in_the_message() {
         &json!({"taints": [{"key": "k", "value": "v", "effect": "NoSchedule"}]}),
     );
     world.delayed("data", "fast", "1Gi");
-    let pod = asking(&[json!({"cpu": "1"})], &[]);
+    let pod = requesting(&[json!({"cpu": "1"})], &[]);
     let message = |release: &str| {
         let release: Release = release.parse().unwrap();
         let rules = Options {

@@ -5,9 +5,9 @@ use capacity_scheduler::explain::{self, Detail};
 use capacity_scheduler::inventory::Inventory;
 use capacity_scheduler::lint;
 use capacity_scheduler::objects::ObjectKey;
-use capacity_scheduler::quantity::Arithmetic;
 use capacity_scheduler::rules::{Choice, Pooling, Rules};
 use capacity_scheduler::shape::Shape;
+use capacity_types::Arithmetic;
 use proptest::collection::{btree_map, vec};
 use proptest::option::of;
 use proptest::prelude::*;
@@ -241,16 +241,16 @@ proptest! {
         let snapshot = &inventory.snapshot;
         let pod = &inventory.pods[&ObjectKey::namespaced("ns", "p")];
         let decision = cycle::decide(snapshot, &rules, pod, &mut StdRng::seed_from_u64(7));
-        let told = explain::pod(snapshot, &rules, pod, &Detail::default()).unwrap();
+        let explained = explain::pod(snapshot, &rules, pod, &Detail::default()).unwrap();
         match decision {
             Decision::Place(chosen) => {
-                let node = told.nodes.iter().find(|node| node.node == chosen.node.name()).unwrap();
+                let node = explained.nodes.iter().find(|node| node.node == chosen.node.name()).unwrap();
                 prop_assert!(node.fits);
                 prop_assert!((0..=100).contains(&chosen.score), "{}", chosen.score);
             }
             Decision::Unschedulable { message, .. } => {
-                prop_assert!(told.nodes.iter().all(|node| !node.fits));
-                prop_assert_eq!(told.verdict, message);
+                prop_assert!(explained.nodes.iter().all(|node| !node.fits));
+                prop_assert_eq!(explained.verdict, message);
             }
             Decision::Failed { message } => prop_assert!(false, "{}", message),
         }

@@ -1,4 +1,4 @@
-//! What a pod is told that no node can take. The texts are those of kube-scheduler 1.36.
+//! The messages of pods that no node can take. The texts are those of kube-scheduler 1.36.
 
 use capacity_scheduler::cycle;
 use capacity_scheduler::rules::Rules;
@@ -12,7 +12,7 @@ use crate::world::World;
 /// The text for a pod, and what makes the world's claims lead to it.
 type Row = (&'static str, fn(&mut World));
 
-/// What a pod is told that no node can take, whatever the nodes are.
+/// The message of a pod that no node can take, whatever the nodes are.
 #[test]
 fn claims_that_forbid_every_node_are_named() {
     let unbound_immediate = "pod has unbound immediate PersistentVolumeClaims";

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use capacity_scheduler::cycle::{self, Decision};
 use capacity_scheduler::filter::VolumePlan;
-use capacity_scheduler::quantity::Arithmetic;
 use capacity_scheduler::rules::Rules;
 use capacity_scheduler::score;
 use capacity_scheduler::shape::{Shape, parse_points};
+use capacity_types::Arithmetic;
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand::rngs::StdRng;

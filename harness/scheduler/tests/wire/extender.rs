@@ -20,13 +20,13 @@ impl Extender {
                 capacity_scheduler::serve_extender(options, client, listener, std::future::pending()).await;
             panic!("the extender ended: {ended:?}");
         });
-        while extender.ask("GET", "/healthz", "").await.0 != 200 {
+        while extender.send("GET", "/healthz", "").await.0 != 200 {
             tokio::task::yield_now().await;
         }
         extender
     }
 
-    async fn ask(&self, method: &str, path: &str, body: &str) -> (u16, Value) {
+    async fn send(&self, method: &str, path: &str, body: &str) -> (u16, Value) {
         let mut stream = TcpStream::connect(self.0).await.unwrap();
         let length = body.len();
         let head = format!(
@@ -41,8 +41,8 @@ impl Extender {
         (code, serde_json::from_str(body).unwrap())
     }
 
-    async fn post(&self, path: &str, question: &Value) -> Value {
-        let (code, answer) = self.ask("POST", path, &question.to_string()).await;
+    async fn post(&self, path: &str, args: &Value) -> Value {
+        let (code, answer) = self.send("POST", path, &args.to_string()).await;
         assert_eq!(code, 200, "{answer}");
         answer
     }
@@ -72,8 +72,8 @@ async fn nodes_asked_about_by_name_are_filtered_and_scored() {
         },
     )
     .await;
-    let question = json!({"Pod": pod(), "Nodes": null, "NodeNames": ["n1", "n2", "n3", "gone"]});
-    let answer = extender.post("/filter", &question).await;
+    let args = json!({"Pod": pod(), "Nodes": null, "NodeNames": ["n1", "n2", "n3", "gone"]});
+    let answer = extender.post("/filter", &args).await;
     assert_eq!(answer["NodeNames"], json!(["n2", "n3"]));
     assert_eq!(answer["Error"], "");
     assert_eq!(
@@ -81,7 +81,7 @@ async fn nodes_asked_about_by_name_are_filtered_and_scored() {
         json!({"n1": "node(s) did not have enough free storage", "gone": "node \"gone\" is not known"})
     );
     assert!(answer["Nodes"].is_null());
-    let scores = extender.post("/prioritize", &question).await;
+    let scores = extender.post("/prioritize", &args).await;
     let expected = json!([{"Host": "gone", "Score": 0}, {"Host": "n1", "Score": 0}, {"Host": "n2", "Score": 5}, {"Host": "n3", "Score": 9}]);
     assert_eq!(scores, expected);
 }
@@ -91,8 +91,8 @@ async fn nodes_that_come_with_the_question_go_back_as_they_came() {
     let extender = Extender::start(&cluster(), Options::default()).await;
     let node = |name: &str, at: &str| json!({"metadata": {"name": name, "labels": {"node": at}}, "spec": {"podCIDR": "10.0.0.0/24"}});
     // Older releases write the names in lower case; where the node is, its own labels tell.
-    let question = json!({"pod": pod(), "nodes": {"items": [node("n1", "n1"), node("other", "n3")]}});
-    let answer = extender.post("/filter", &question).await;
+    let args = json!({"pod": pod(), "nodes": {"items": [node("n1", "n1"), node("other", "n3")]}});
+    let answer = extender.post("/filter", &args).await;
     assert_eq!(answer["Nodes"]["items"], json!([node("other", "n3")]));
     assert!(answer["NodeNames"].is_null());
 }
@@ -123,14 +123,14 @@ async fn what_is_no_question_is_refused() {
         ("POST", "/bind", "{}", 404),
     ] {
         assert_eq!(
-            extender.ask(method, path, body).await.0,
+            extender.send(method, path, body).await.0,
             expected,
             "{method} {path} {body}"
         );
     }
 }
 
-/// A scheduler that asks an extender decides as one that knows volumes itself (KEP-1472, custom schedulers).
+/// A scheduler with the extender decides as one that knows volumes itself (KEP-1472, custom schedulers).
 #[tokio::test]
 async fn the_extender_keeps_the_nodes_that_the_loop_would_take() {
     for (sizes, request) in [
@@ -150,8 +150,8 @@ async fn the_extender_keeps_the_nodes_that_the_loop_would_take() {
             ..Options::default()
         };
         let extender = Extender::start(&cluster, options.clone()).await;
-        let question = json!({"Pod": pod(), "NodeNames": nodes});
-        let kept = extender.post("/filter", &question).await["NodeNames"].clone();
+        let args = json!({"Pod": pod(), "NodeNames": nodes});
+        let kept = extender.post("/filter", &args).await["NodeNames"].clone();
         let scores = extender
             .post("/prioritize", &json!({"Pod": pod(), "NodeNames": kept}))
             .await;

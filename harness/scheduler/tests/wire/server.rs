@@ -29,16 +29,16 @@ pub(crate) struct Server {
     version: watch::Sender<u64>,
 }
 
-/// What a watch does instead of telling its next event.
+/// What a watch does instead of delivering its next event.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Trouble {
     /// It ends.
     Cut,
     /// It says that it cannot go on from there (410).
     Expire,
-    /// It tells the event twice.
+    /// It delivers the event twice.
     Repeat,
-    /// It tells it after this time.
+    /// It delivers it after this time.
     Lag(Duration),
 }
 
@@ -70,14 +70,14 @@ impl Server {
         Client::new(service, "default")
     }
 
-    /// Creates or replaces an object, as somebody else would.
+    /// Creates or replaces an object, as another client would.
     pub(crate) fn put(&self, resource: &str, object: Value) {
         let metadata = &object["metadata"];
         let text = |field: &str| metadata[field].as_str().unwrap_or_default().to_owned();
         self.store((resource.to_owned(), text("namespace"), text("name")), object);
     }
 
-    /// Changes an object by a merge patch, as somebody else would.
+    /// Changes an object by a merge patch, as another client would.
     pub(crate) fn change(&self, resource: &str, namespace: &str, name: &str, patch: &Value) {
         let key = (resource.to_owned(), namespace.to_owned(), name.to_owned());
         let mut object = self.state.lock().objects[&key].clone();
@@ -85,7 +85,7 @@ impl Server {
         self.store(key, object);
     }
 
-    /// Deletes an object, as somebody else would.
+    /// Deletes an object, as another client would.
     pub(crate) fn delete(&self, resource: &str, namespace: &str, name: &str) {
         let key = (resource.to_owned(), namespace.to_owned(), name.to_owned());
         let mut state = self.state.lock();

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Arc;
 
+use capacity_types::Segment;
 use fake_csi::FakeDriver;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
@@ -23,7 +24,7 @@ use super::api::Client;
 use crate::journal::{ExtenderFact, Journal, What};
 use crate::plan::Plan;
 use crate::scenario::ExtenderSpec;
-use crate::segment::{Segment, Segments};
+use crate::segment::Segments;
 use reserving::{Reservation, Reserving};
 
 /// Client name of the extenders.

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use capacity_types::Segment;
 use fake_csi::{FakeDriver, ReservedVolume};
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -12,7 +13,6 @@ use serde_json::Value;
 use super::super::address::at;
 use super::super::api::Client;
 use crate::pod::claims_of;
-use crate::segment::Segment;
 
 /// How a publisher tells the driver the name of a claim (`--extra-create-metadata`).
 const CLAIM_NAME: &str = "csi.storage.k8s.io/pvc/name";

@@ -1,9 +1,10 @@
-//! Chains about published capacity: delivered → asked the driver → answered → written → accepted → visible.
+//! Chains about published capacity: delivered → GetCapacity → answered → written → accepted → visible.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use capacity_types::quantity::format_bytes;
+
 use super::{Chain, Window};
-use crate::bytes::format_bytes;
 use crate::journal::{CallFact, Change, CommitFact, Fact, RequestFact, What};
 use crate::judge::rows::{Offer, RowState, format_offer, format_row, is_managed, row_key};
 use crate::plan::Row;
@@ -34,7 +35,7 @@ impl<'a> Window<'a> {
         if !self.class_delivered(&mut chain, class) || !self.segment_delivered(&mut chain, segment) {
             return chain;
         }
-        let parameters = self.asked_parameters(class);
+        let parameters = self.parameters_of(class);
         let changed = self.last_change_of_truth(segment);
         let since = changed.map_or(0, |(fact, _)| fact.seq).max(self.relevant_since());
         let is_meant = |call: &CallFact| {
@@ -47,7 +48,7 @@ impl<'a> Window<'a> {
             _ => None,
         });
         let last = calls.next_back();
-        let asked = format!("GetCapacity for class {class} at {segment}");
+        let call = format!("GetCapacity for class {class} at {segment}");
         if self.is_taken_away(&mut chain, class, segment) {
             return chain;
         }
@@ -55,7 +56,7 @@ impl<'a> Window<'a> {
             Some((_, call)) => format!("never since {} changed what is left", call.method),
             None => format!("never since the step began{}", self.instead(class, since)),
         };
-        if !chain.link(asked, last.map(|(fact, _)| fact), otherwise) {
+        if !chain.link(call, last.map(|(fact, _)| fact), otherwise) {
             return chain;
         }
         if let Some((fact, call)) = last {
@@ -81,10 +82,10 @@ impl<'a> Window<'a> {
         taken.is_some()
     }
 
-    /// What the publisher has asked the driver about a class instead, and what it was refused.
+    /// The segments and refusals of the GetCapacity calls about a class.
     fn instead(&self, class: &str, since: u64) -> String {
-        let parameters = self.asked_parameters(class);
-        let asked: BTreeSet<&str> = self
+        let parameters = self.parameters_of(class);
+        let segments: BTreeSet<&str> = self
             .facts
             .iter()
             .filter(|fact| fact.seq >= since)
@@ -95,9 +96,9 @@ impl<'a> Window<'a> {
                 _ => None,
             })
             .collect();
-        let mut text = match asked.len() {
+        let mut text = match segments.len() {
             0 => String::new(),
-            _ => format!("; asked about {}", Vec::from_iter(asked).join(" and ")),
+            _ => format!("; asked about {}", Vec::from_iter(segments).join(" and ")),
         };
         let refused = self.facts.iter().rev().find_map(|fact| match &fact.what {
             What::Request(request)
@@ -171,8 +172,8 @@ impl<'a> Window<'a> {
     }
 
     /// From the driver's answer on.
-    fn answer_links(&self, chain: &mut Chain, asked: (&Fact, &CallFact), row: (&str, &str), want: Row) {
-        let (fact, call) = asked;
+    fn answer_links(&self, chain: &mut Chain, answered: (&Fact, &CallFact), row: (&str, &str), want: Row) {
+        let (fact, call) = answered;
         let answer = format_answer(call);
         if !answers(call, want) {
             chain.missing(
@@ -320,8 +321,8 @@ impl<'a> Window<'a> {
         self.facts.iter().filter_map(of_commit).collect()
     }
 
-    /// What the driver is told of a class: its parameters without those meant for the sidecar.
-    fn asked_parameters(&self, class: &str) -> BTreeMap<String, String> {
+    /// The parameters of a class for the driver: those of the sidecar are left out.
+    fn parameters_of(&self, class: &str) -> BTreeMap<String, String> {
         let parameters = self.plan.class_parameters.get(class).cloned().unwrap_or_default();
         parameters
             .into_iter()
@@ -329,7 +330,7 @@ impl<'a> Window<'a> {
             .collect()
     }
 
-    /// In the first step, the start of the journal counts: systems may have asked before the step's actions.
+    /// In the first step, the start of the journal counts: systems may have made calls before the step's actions.
     fn relevant_since(&self) -> u64 {
         let first = self
             .facts

@@ -1,7 +1,7 @@
 //! The causal chain of a failed expectation: each link is a fact that had to happen, and the first one without evidence is
 //! where the system stopped.
 //!
-//! A chain turns "timed out" into "the publisher saw CSINode n3 but never asked the driver about it". Links only read the
+//! A chain turns "timed out" into "the publisher saw CSINode n3 but never called GetCapacity for it". Links only read the
 //! journal; what is true is decided elsewhere.
 
 mod capacities;
@@ -220,7 +220,7 @@ impl<'a> Window<'a> {
         requests.filter(|request| of_role(request)).last()
     }
 
-    /// The driver was asked, and answered; the answer is not as it must be.
+    /// The driver was called, and answered; the answer is not as it must be.
     fn answer_chain(&self, name: &str, figure: &str, row: &DiffRow) -> Chain {
         let mut chain = Chain::default();
         let Some((seq, answer)) = self.cluster.answer(name) else {
@@ -276,7 +276,7 @@ impl<'a> Window<'a> {
         chain
     }
 
-    /// An object that is gone was deleted by somebody; one that differs was written by somebody.
+    /// A client deleted an object that is gone, and wrote one that differs.
     fn object_chain(&self, list: &[Objects], resource: &str, name: &str, row: &DiffRow) -> Chain {
         let mut chain = Chain::default();
         let subject = format!("{resource} {name}");

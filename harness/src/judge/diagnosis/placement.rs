@@ -81,8 +81,8 @@ impl<'a> Window<'a> {
             return false;
         };
         let evidence = self.delivery(Role::Scheduler, created);
-        let asks = self.asks(pod);
-        let text = format!("pod {pod}, which asks for {asks}, delivered to the scheduler");
+        let requests = self.requests(pod);
+        let text = format!("pod {pod}, which requests {requests}, delivered to the scheduler");
         if !chain.link(text, evidence, "never") {
             return false;
         }
@@ -97,13 +97,13 @@ impl<'a> Window<'a> {
         chain.link(text, self.delivery(Role::Scheduler, capacity), "never")
     }
 
-    /// What is published for each class that the pod asks for, where that is more than the newest object.
+    /// What is published for each class of the pod's claims, where that is more than the newest object.
     fn offer_links(&self, chain: &mut Chain, pod: &str) {
         let classes: BTreeSet<String> = self
             .claims_of(pod)
             .iter()
-            .filter_map(|it| self.ask(it))
-            .map(|ask| ask.1)
+            .filter_map(|it| self.requested(it))
+            .map(|(_, class)| class)
             .collect();
         for class in classes {
             let is_of_class = |object: &Value| object["storageClassName"] == class.as_str();
@@ -314,7 +314,7 @@ impl<'a> Window<'a> {
     }
 
     /// What a claim wants of which class.
-    fn ask(&self, claim: &str) -> Option<(String, String)> {
+    fn requested(&self, claim: &str) -> Option<(String, String)> {
         let object = self
             .cluster
             .object("persistentvolumeclaims", Some(WORKLOADS), claim)?;
@@ -325,15 +325,17 @@ impl<'a> Window<'a> {
     }
 
     /// What a pod wants of which classes.
-    fn asks(&self, pod: &str) -> String {
-        let asks = self
+    fn requests(&self, pod: &str) -> String {
+        let requests = self
             .claims_of(pod)
             .into_iter()
-            .filter_map(|claim| self.ask(&claim));
-        let asks: Vec<String> = asks.map(|(size, class)| format!("{size} of {class}")).collect();
-        match asks.is_empty() {
+            .filter_map(|claim| self.requested(&claim));
+        let requests: Vec<String> = requests
+            .map(|(size, class)| format!("{size} of {class}"))
+            .collect();
+        match requests.is_empty() {
             true => "no storage".to_owned(),
-            false => asks.join(" and "),
+            false => requests.join(" and "),
         }
     }
 

@@ -1,8 +1,8 @@
-//! What is known about wanted and existing objects, and which keys need a look after each change. Pure: no requests, and no time but
-//! what it is told, and when it heard of objects.
+//! What is known about wanted and existing objects, and which keys need a look after each change. Makes no requests; uses the clock only to
+//! note when an object was found.
 //!
 //! Objects come from the watch and from our own writes, in any order. A create that is still under way, and deletions of our own, are
-//! remembered, so that their echo in the watch asks nobody for anything.
+//! remembered, so that their watch events cause no work.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
@@ -10,17 +10,18 @@ use std::{
     time::Duration,
 };
 
+use capacity_types::Segment;
 use k8s_openapi::api::storage::v1::CSIStorageCapacity;
 
 use tokio::time::Instant;
 
 use super::desired::{Key, Place};
-use crate::{cluster::is_older, topology::Segment};
+use crate::cluster::is_older;
 
 /// Parameters of a publishable class.
 type Parameters = Arc<BTreeMap<String, String>>;
 
-/// The books of the publisher.
+/// The wanted keys and the existing objects of the publisher.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     classes: BTreeMap<Arc<str>, Parameters>,
@@ -37,12 +38,12 @@ struct Known {
     object: Arc<CSIStorageCapacity>,
     /// Seen by the watch, not only in the answer to our own create.
     confirmed: bool,
-    /// A list of all objects did not have it, though nobody told that it is gone.
+    /// A list of all objects did not have it, though no watch event said that it is gone.
     doubtful: bool,
     /// We are deleting it.
     deleting: bool,
-    /// When the driver last told the figures that it has; when it was found, if never.
-    told: Instant,
+    /// When the driver last answered with the values that it has; when it was found, if never.
+    answered_at: Instant,
 }
 
 /// How many objects there are, and should be.
@@ -59,7 +60,7 @@ pub(crate) struct Counts {
 /// What holds for one key now.
 #[derive(Debug, PartialEq)]
 pub(crate) struct View {
-    /// Parameters of the class; `None` if nobody wants the key.
+    /// Parameters of the class; `None` if the key is not wanted.
     pub(crate) wanted: Option<Parameters>,
     /// Existing objects, the one to keep first.
     pub(crate) objects: Vec<Arc<CSIStorageCapacity>>,
@@ -121,7 +122,7 @@ impl Ledger {
             .collect()
     }
 
-    /// The watch told of an object. The key that needs a look because of that.
+    /// The watch delivered an object. The key that needs a look because of that.
     pub(crate) fn seen(&mut self, object: Arc<CSIStorageCapacity>) -> Option<Key> {
         let uid = object.metadata.uid.clone()?;
         if object.metadata.deletion_timestamp.is_some() {
@@ -133,13 +134,13 @@ impl Ledger {
             .filter(|key| !self.creating.contains(key))
     }
 
-    /// The watch told that an object is gone. The key that needs a look because of that.
+    /// The watch delivered a deletion. The key that needs a look because of that.
     pub(crate) fn gone(&mut self, uid: &str) -> Option<Key> {
         let known = self.forget(uid)?;
         (!known.deleting && self.is_wanted(&known.key)).then_some(known.key)
     }
 
-    /// The watch started over and listed all objects: those that only our own writes told of may be gone. Their keys.
+    /// The watch started over and listed all objects: those that are known only from our own writes may be gone. Their keys.
     pub(crate) fn listed(&mut self) -> Vec<Key> {
         let unconfirmed = self.objects.values_mut().filter(|known| !known.confirmed);
         unconfirmed
@@ -174,20 +175,20 @@ impl Ledger {
         }
     }
 
-    /// The driver told the figures of a key, and its object says so.
-    pub(crate) fn told(&mut self, key: &Key, at: Instant) {
+    /// The driver answered for a key at this time, and its object has the values of the answer.
+    pub(crate) fn record_answer(&mut self, key: &Key, at: Instant) {
         for uid in self.by_key.get(key).into_iter().flatten() {
             if let Some(known) = self.objects.get_mut(uid) {
-                known.told = at;
+                known.answered_at = at;
             }
         }
     }
 
-    /// The age of the figures of each object of a wanted key.
+    /// The age of the values of each object of a wanted key.
     pub(crate) fn ages(&self, now: Instant) -> Vec<(Key, Duration)> {
         let first = |(key, uids): (&Key, &BTreeSet<String>)| {
             let known = uids.iter().find_map(|uid| self.objects.get(uid))?;
-            Some((key.clone(), now.duration_since(known.told)))
+            Some((key.clone(), now.duration_since(known.answered_at)))
         };
         let wanted = self.by_key.iter().filter(|(key, _)| self.is_wanted(key));
         wanted.filter_map(first).collect()
@@ -272,7 +273,7 @@ impl Ledger {
             confirmed,
             doubtful: false,
             deleting: false,
-            told: Instant::now(),
+            answered_at: Instant::now(),
         };
         self.objects.insert(uid.to_owned(), known);
         true

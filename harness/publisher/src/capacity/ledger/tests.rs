@@ -1,4 +1,4 @@
-//! The books, change by change. Nothing here asks a server.
+//! The ledger, change by change. No test here needs a server.
 
 use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
 
@@ -90,11 +90,11 @@ fn an_object_concerns_its_key_when_it_comes_and_when_it_goes() {
     assert_eq!(ledger.gone("1"), Some(a));
     let obsolete = ledger.seen(existing("3", "slow", &zone("a"), 4)).unwrap();
     assert_eq!(ledger.view(&obsolete).wanted, None);
-    assert_eq!(ledger.gone("3"), None, "nobody misses it");
+    assert_eq!(ledger.gone("3"), None, "it is not wanted");
 }
 
 #[test]
-fn the_echo_of_our_own_writes_concerns_nobody() {
+fn watch_events_of_our_own_writes_need_no_work() {
     let mut ledger = ledger();
     let a = key("fast", &zone("a"));
     ledger.begin_create(&a);
@@ -112,7 +112,7 @@ fn the_echo_of_our_own_writes_concerns_nobody() {
     ledger.seen(existing("2", "fast", &zone("a"), 2));
     assert!(
         ledger.end_create(&a, Some((*existing("3", "fast", &zone("a"), 3)).clone())),
-        "somebody else's twin"
+        "another client's duplicate"
     );
 }
 
@@ -176,7 +176,7 @@ fn counts_follow_what_is_wanted_and_what_exists() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_age_counts_from_when_the_driver_told() {
+async fn an_age_counts_from_the_last_answer_of_the_driver() {
     let mut ledger = ledger();
     ledger.seen(existing("1", "fast", &zone("a"), 1));
     let a = key("fast", &zone("a"));
@@ -187,7 +187,7 @@ async fn an_age_counts_from_when_the_driver_told() {
         [(a.clone(), Duration::from_secs(5))],
         "it never did"
     );
-    ledger.told(&a, Instant::now());
+    ledger.record_answer(&a, Instant::now());
     tokio::time::advance(Duration::from_secs(2)).await;
     assert_eq!(age(&ledger), [(a, Duration::from_secs(2))]);
 }
@@ -195,7 +195,7 @@ async fn an_age_counts_from_when_the_driver_told() {
 /// external-provisioner compares every object with every key at its start and at each reading of the metrics: with so many objects that
 /// would not end.
 #[test]
-fn the_books_of_many_objects_are_read_as_fast_as_they_are_long() {
+fn a_ledger_of_many_objects_is_read_in_linear_time() {
     const OBJECTS: usize = 10_000;
     let mut ledger = Ledger::default();
     ledger.set_class("fast", Some(Parameters::default()));

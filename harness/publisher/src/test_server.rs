@@ -1,4 +1,4 @@
-//! For tests: an API server that answers what it was told to, in order, and keeps what it was asked. Knows no kinds and stores nothing.
+//! For tests: an API server that gives prepared answers in order, and keeps the requests. Knows no kinds and stores nothing.
 
 use std::{collections::VecDeque, convert::Infallible, sync::Arc};
 
@@ -9,26 +9,26 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 /// A request: method and path, and the body, null if there was none.
-pub(crate) type Asked = (String, Value);
+pub(crate) type Received = (String, Value);
 
-/// Code and object of an answer; without an object it is what was sent.
+/// Code and object of an answer; without an object the answer is the object of the request.
 type Answer = (u16, Option<Value>);
 
-/// The server; clones share what they know.
+/// The server; clones share their answers and requests.
 #[derive(Clone, Default)]
-pub(crate) struct Scripted {
+pub(crate) struct TestServer {
     answers: Arc<Mutex<VecDeque<Answer>>>,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    received: Arc<Mutex<Vec<Received>>>,
 }
 
-impl Scripted {
+impl TestServer {
     /// The next request that has no answer yet gets this object.
-    pub(crate) fn tell(&self, object: Value) {
+    pub(crate) fn answer_with(&self, object: Value) {
         self.answers.lock().push_back((200, Some(object)));
     }
 
-    /// The next request that has no answer yet gets back what it sent.
-    pub(crate) fn take(&self) {
+    /// The next request that has no answer yet gets its own object back.
+    pub(crate) fn echo(&self) {
         self.answers.lock().push_back((200, None));
     }
 
@@ -41,14 +41,14 @@ impl Scripted {
         self.answers.lock().push_back((code, Some(status)));
     }
 
-    /// What was asked since this was called last.
-    pub(crate) fn asked(&self) -> Vec<Asked> {
-        std::mem::take(&mut *self.asked.lock())
+    /// The requests since the last call of this.
+    pub(crate) fn received(&self) -> Vec<Received> {
+        std::mem::take(&mut *self.received.lock())
     }
 
-    /// Methods and paths of what was asked since then.
+    /// Methods and paths of the requests since then.
     pub(crate) fn requests(&self) -> Vec<String> {
-        self.asked().into_iter().map(|(request, _)| request).collect()
+        self.received().into_iter().map(|(request, _)| request).collect()
     }
 
     pub(crate) fn client(&self) -> Client {
@@ -71,7 +71,7 @@ impl Scripted {
             .unwrap_or_else(|| panic!("no answer to {line}"));
         let sent: Value = serde_json::from_slice(&body).unwrap_or_default();
         let mut answer = Response::new(Full::from(object.as_ref().unwrap_or(&sent).to_string()));
-        self.asked.lock().push((line, sent));
+        self.received.lock().push((line, sent));
         *answer.status_mut() = code.try_into().unwrap();
         answer
     }

@@ -1,91 +1,7 @@
-//! What a case may ask of a program, one row for each setting: from it follow the key in a case and in a manifest, what a manifest has to
-//! map to arguments, and the feature that a program claims with it.
-//!
-//! Knows values, and no program.
+//! All settings, a row each.
 
-use std::time::Duration;
-
-use crate::scenario::{Deviation, Mode, PublisherSpec, Role, SchedulerSpec};
-
-/// The settings of a case, for all roles.
-#[derive(Debug, Clone)]
-pub struct Settings {
-    /// How the publisher is deployed.
-    pub mode: Mode,
-    /// The publisher's poll interval.
-    pub refresh: Duration,
-    /// How the publisher is set.
-    pub publisher: PublisherSpec,
-    /// How the scheduler is set.
-    pub scheduler: SchedulerSpec,
-    /// The extenders that the scheduler is to ask: a JSON list as `KubeSchedulerConfiguration.extenders` has it.
-    pub extenders: Option<String>,
-    /// Name of the driver; the cleaner has no socket to ask.
-    pub driver: String,
-    /// How long the driver must be absent before the cleaner acts.
-    pub orphan_after: Duration,
-}
-
-/// A setting of a role.
-#[derive(Debug, Clone, Copy)]
-pub struct Setting {
-    /// Whose it is.
-    pub role: Role,
-    /// Its key below `settings` of the role in a manifest.
-    pub name: &'static str,
-    /// Its key below `cluster` in a case.
-    pub case_key: &'static str,
-    /// What a program claims that has it.
-    pub(crate) claim: Claim,
-    value: fn(&Settings) -> Value,
-}
-
-/// What a program claims that has a setting.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Claim {
-    /// Nothing: every program of the role needs it.
-    Nothing,
-    /// A feature that is about more than the setting.
-    Other(&'static str),
-    /// This feature.
-    Feature {
-        /// Its name.
-        name: &'static str,
-        /// What it means to have it, in one sentence.
-        text: &'static str,
-        /// Whether a case with these settings needs it.
-        is_needed: fn(&Settings) -> bool,
-    },
-}
-
-/// The value of a setting.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Value {
-    /// As manifests write it; `none`: it is unset.
-    pub(crate) text: String,
-    /// Whether a program has that value by itself, so that a manifest need not say how it gets it.
-    pub(crate) is_usual: bool,
-}
-
-impl Setting {
-    /// Its value.
-    pub(crate) fn value(&self, settings: &Settings) -> Value {
-        (self.value)(settings)
-    }
-
-    /// The feature that a program claims with it; none: every program of the role needs it.
-    pub fn feature(&self) -> Option<&'static str> {
-        match self.claim {
-            Claim::Nothing => None,
-            Claim::Other(name) | Claim::Feature { name, .. } => Some(name),
-        }
-    }
-}
-
-/// The settings of a role.
-pub fn of_role(role: Role) -> impl Iterator<Item = &'static Setting> {
-    SETTINGS.iter().filter(move |setting| setting.role == role)
-}
+use super::{Claim, Setting, Settings, Value};
+use crate::scenario::{Deviation, Mode, Role, SchedulerSpec};
 
 const fn publisher(
     name: &'static str,
@@ -148,7 +64,7 @@ pub const SETTINGS: [Setting; 21] = [
         "publisher.publish",
         feature(
             "publisher.off",
-            "it can be told not to publish, and provisions all the same",
+            "publishing can be switched off, and it provisions all the same",
             |it| !it.publisher.publish,
         ),
         |it| switch(it.publisher.publish, true),
@@ -168,7 +84,7 @@ pub const SETTINGS: [Setting; 21] = [
         "publisher.metadata",
         feature(
             "publisher.metadata",
-            "it can tell the driver the names of claim and volume (--extra-create-metadata)",
+            "it can send the names of claim and volume to the driver (--extra-create-metadata)",
             |it| it.publisher.metadata,
         ),
         |it| switch(it.publisher.metadata, false),
@@ -178,7 +94,7 @@ pub const SETTINGS: [Setting; 21] = [
         "publisher.asksPerSecond",
         feature(
             "publisher.asking-limit",
-            "it can be told how many GetCapacity calls per second it may make",
+            "its GetCapacity calls per second can be limited",
             |it| it.publisher.asks_per_second.is_some(),
         ),
         |it| optional(it.publisher.asks_per_second),
@@ -208,7 +124,7 @@ pub const SETTINGS: [Setting; 21] = [
         "publisher.strictTopology",
         feature(
             "publisher.strict-topology",
-            "it can ask for the selected node's topology only",
+            "it can require the selected node's topology segment",
             |it| it.publisher.strict_topology,
         ),
         |it| switch(it.publisher.strict_topology, false),
@@ -306,7 +222,7 @@ pub const SETTINGS: [Setting; 21] = [
         "scheduler.bugCompatible",
         feature(
             "scheduler.bug-compatible",
-            "it can be told to deviate as upstream does, and is right otherwise",
+            "it can deviate as upstream does where a case says so, and is right otherwise",
             |it| !it.scheduler.bug_compatible.is_empty(),
         ),
         |it| {
@@ -364,66 +280,5 @@ fn gate(scheduler: &SchedulerSpec, on: Option<bool>, usual: bool) -> Value {
     Value {
         is_usual: on.is_none_or(|on| on == usual && scheduler.release.is_none()),
         ..optional(on)
-    }
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Settings {
-            mode: Mode::Central,
-            refresh: Duration::from_millis(100),
-            publisher: PublisherSpec::default(),
-            scheduler: SchedulerSpec::default(),
-            extenders: None,
-            driver: String::new(),
-            orphan_after: Duration::from_millis(200),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-    use crate::scenario::parse;
-
-    #[test]
-    fn names_are_told_apart_within_a_role() {
-        for role in Role::ALL {
-            let names: BTreeSet<&str> = of_role(role).map(|setting| setting.name).collect();
-            assert_eq!(names.len(), of_role(role).count(), "{}", role.as_str());
-        }
-    }
-
-    #[test]
-    fn each_key_of_a_case_is_one_that_cases_have() {
-        for setting in &SETTINGS {
-            let mut value = serde_json::json!([]);
-            for key in setting.case_key.split('.').rev() {
-                value = serde_json::json!({key: value});
-            }
-            let case = serde_json::json!({"id": "a/b/c", "title": "t", "cluster": value, "steps": []});
-            // A list is the value of few of them, but no key is unknown.
-            let error = parse("case.yaml", &case.to_string())
-                .err()
-                .map(|error| error.message);
-            let is_unknown = error.as_ref().is_some_and(|text| text.contains("unknown field"));
-            assert!(!is_unknown, "{}: {error:?}", setting.case_key);
-        }
-        let case =
-            r#"{"id": "a/b/c", "title": "t", "cluster": {"publisher": {"nonsense": []}}, "steps": []}"#;
-        let error = parse("case.yaml", case).unwrap_err().message;
-        assert!(error.contains("unknown field"), "{error}");
-    }
-
-    #[test]
-    fn a_program_has_the_usual_values_by_itself() {
-        let usual = Settings::default();
-        for role in [Role::Publisher, Role::Scheduler] {
-            for setting in of_role(role) {
-                assert!(setting.value(&usual).is_usual, "{}", setting.name);
-            }
-        }
     }
 }

@@ -1,4 +1,4 @@
-//! What the watches tell: parsed objects, and lists that begin and end. Also how long a watch waits that has failed.
+//! The events of the watches: parsed objects, and the beginning and end of lists. Also the back-off of a watch that failed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,14 +10,14 @@ use tracing::warn;
 
 use crate::objects::{Capacity, Claim, Class, CsiNode, Driver, Node, Object, ObjectKey, Pod, Volume};
 
-/// What one watch tells.
+/// One event of a watch.
 #[derive(Debug)]
-pub(super) enum News<T> {
+pub(super) enum WatchEvent<T> {
     /// A complete list follows.
     ListBegins,
     /// An object of that list.
     Listed(Arc<T>),
-    /// The list is complete: whatever it did not name is gone.
+    /// The list is complete: objects that it does not have are gone.
     ListEnds,
     /// An object was added or changed.
     Changed(Arc<T>),
@@ -27,38 +27,38 @@ pub(super) enum News<T> {
     Unreadable(ObjectKey, String),
 }
 
-/// News of one of the watches.
+/// An event of one of the watches.
 #[derive(Debug)]
 pub(super) enum Update {
-    Pod(News<Pod>),
-    Node(News<Node>),
-    Claim(News<Claim>),
-    Volume(News<Volume>),
-    Class(News<Class>),
-    Driver(News<Driver>),
-    Capacity(News<Capacity>),
-    CsiNode(News<CsiNode>),
+    Pod(WatchEvent<Pod>),
+    Node(WatchEvent<Node>),
+    Claim(WatchEvent<Claim>),
+    Volume(WatchEvent<Volume>),
+    Class(WatchEvent<Class>),
+    Driver(WatchEvent<Driver>),
+    Capacity(WatchEvent<Capacity>),
+    CsiNode(WatchEvent<CsiNode>),
 }
 
-pub(super) fn read<T>(event: Event<T::Api>) -> News<T>
+pub(super) fn read<T>(event: Event<T::Api>) -> WatchEvent<T>
 where
     T: Object,
 {
     match event {
-        Event::Init => News::ListBegins,
-        Event::InitDone => News::ListEnds,
-        Event::InitApply(source) => read_object(&source, News::Listed),
-        Event::Apply(source) => read_object(&source, News::Changed),
-        Event::Delete(source) => News::Gone(ObjectKey::of(source.meta())),
+        Event::Init => WatchEvent::ListBegins,
+        Event::InitDone => WatchEvent::ListEnds,
+        Event::InitApply(source) => read_object(&source, WatchEvent::Listed),
+        Event::Apply(source) => read_object(&source, WatchEvent::Changed),
+        Event::Delete(source) => WatchEvent::Gone(ObjectKey::of(source.meta())),
     }
 }
 
-fn read_object<T: Object>(source: &T::Api, wrap: fn(Arc<T>) -> News<T>) -> News<T> {
+fn read_object<T: Object>(source: &T::Api, wrap: fn(Arc<T>) -> WatchEvent<T>) -> WatchEvent<T> {
     match T::read(source) {
         Ok(object) => wrap(Arc::new(object)),
         Err(error) => {
             warn!(%error, "the object cannot be read");
-            News::Unreadable(ObjectKey::of(source.meta()), error.to_string())
+            WatchEvent::Unreadable(ObjectKey::of(source.meta()), error.to_string())
         }
     }
 }

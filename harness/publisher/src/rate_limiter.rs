@@ -1,4 +1,4 @@
-//! How often something may be done: so many at once, and from then on so many per second. Does not know what is done.
+//! A limit on a rate: so many at once, and from then on so many per second. Does not know what is limited.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,27 +10,27 @@ use tower::service_fn;
 
 /// A limit in requests per second, with a burst (as client-go's `flowcontrol`).
 #[derive(Debug)]
-pub(crate) struct Throttle {
+pub(crate) struct RateLimiter {
     /// Time between two requests once the burst is used up; `None` is no limit.
     spacing: Option<Duration>,
     burst: u32,
-    /// When everything let through so far would have been done at the steady rate.
+    /// When everything admitted so far would have been done at the steady rate.
     done: Mutex<Option<Instant>>,
 }
 
-impl Throttle {
+impl RateLimiter {
     /// `per_second` of 0 is no limit.
-    pub(crate) fn new(per_second: f64, burst: u32) -> Throttle {
+    pub(crate) fn new(per_second: f64, burst: u32) -> RateLimiter {
         let spacing = (per_second > 0.0).then(|| Duration::try_from_secs_f64(1.0 / per_second).ok());
-        Throttle {
+        RateLimiter {
             spacing: spacing.flatten(),
             burst: burst.max(1),
             done: Mutex::default(),
         }
     }
 
-    /// Waits until it is this caller's turn. Turns are given in the order of the calls.
-    pub(crate) async fn turn(&self) {
+    /// Waits until the caller may go on. Callers go on in the order of their calls.
+    pub(crate) async fn acquire(&self) {
         if let Some(at) = self.reserve(Instant::now()) {
             sleep_until(at).await;
         }
@@ -49,20 +49,20 @@ impl Throttle {
 
 /// A client that sends no more requests per second than this, with a burst. Watches do not count, and 0 is no limit.
 ///
-/// Fails when the configuration makes no client.
-pub fn throttled_client(config: kube::Config, per_second: f64, burst: u32) -> kube::Result<Client> {
-    let throttle = Arc::new(Throttle::new(per_second, burst));
+/// Fails when no client can be made from the configuration.
+pub fn rate_limited_client(config: kube::Config, per_second: f64, burst: u32) -> kube::Result<Client> {
+    let limiter = Arc::new(RateLimiter::new(per_second, burst));
     let client = Client::try_from(config)?;
     let namespace = client.default_namespace().to_owned();
     let service = service_fn(move |request: Request<Body>| {
-        let (client, throttle) = (client.clone(), Arc::clone(&throttle));
+        let (client, limiter) = (client.clone(), Arc::clone(&limiter));
         async move {
             let watches = request
                 .uri()
                 .query()
                 .is_some_and(|query| query.contains("watch=true"));
             if !watches {
-                throttle.turn().await;
+                limiter.acquire().await;
             }
             client.send(request).await
         }
@@ -78,11 +78,11 @@ mod tests {
 
     #[test]
     fn a_burst_goes_at_once_and_the_rest_at_the_rate() {
-        let throttle = Throttle::new(2.0, 3);
+        let limiter = RateLimiter::new(2.0, 3);
         let now = Instant::now();
         let waits: Vec<u128> = (0..6)
             .map(|_| {
-                throttle
+                limiter
                     .reserve(now)
                     .map_or(0, |at| at.duration_since(now).as_millis())
             })
@@ -90,7 +90,7 @@ mod tests {
         assert_eq!(waits, [0, 0, 0, 500, 1000, 1500]);
         let later = now + Duration::from_secs(60);
         assert_eq!(
-            throttle.reserve(later),
+            limiter.reserve(later),
             None,
             "idle time is credited, up to the burst"
         );
@@ -98,22 +98,22 @@ mod tests {
 
     #[test]
     fn no_limit_never_waits() {
-        let throttle = Throttle::new(0.0, 1);
+        let limiter = RateLimiter::new(0.0, 1);
         let now = Instant::now();
-        assert!((0..1000).all(|_| throttle.reserve(now).is_none()));
+        assert!((0..1000).all(|_| limiter.reserve(now).is_none()));
     }
 
     proptest! {
-        /// In any window, no more are let through than the burst and what the rate allows.
+        /// In any window, no more are admitted than the burst and what the rate allows.
         #[test]
         fn the_rate_is_kept(rate in 1..50_u32, burst in 1..20_u32, gaps in proptest::collection::vec(0..500_u64, 1..100)) {
-            let throttle = Throttle::new(f64::from(rate), burst);
+            let limiter = RateLimiter::new(f64::from(rate), burst);
             let begin = Instant::now();
             let mut now = begin;
             let mut passed = Vec::new();
             for gap in gaps {
                 now += Duration::from_millis(gap);
-                passed.push(throttle.reserve(now).unwrap_or(now));
+                passed.push(limiter.reserve(now).unwrap_or(now));
             }
             for (index, first) in passed.iter().enumerate() {
                 for (count, last) in passed[index..].iter().enumerate() {

@@ -1,29 +1,29 @@
-//! Flags of external-provisioner that have nothing to do here: command lines written for it must work, and whoever reads the log must see
-//! what had no effect. Knows no flag that means something.
+//! Flags of external-provisioner that are accepted and ignored: command lines written for it must work, and the log must say which flags
+//! had no effect. Knows no flag that has one.
 
 use std::ffi::OsString;
 
 /// A flag, whether a value follows it, and why it has no effect.
-type Idle = (&'static str, bool, &'static str);
+type Ignored = (&'static str, bool, &'static str);
 
 const LOGS: &str = "the log goes to standard error as text; choose how much with -v or RUST_LOG";
-const SNAPSHOTS: &str = "there are no snapshots here";
+const SNAPSHOTS: &str = "this provisioner makes no snapshots";
 
-const IDLE: [Idle; 26] = [
+const IGNORED: [Ignored; 26] = [
     ("add_dir_header", false, LOGS),
     ("alsologtostderr", false, LOGS),
-    ("automaxprocs", false, "one thread is enough here"),
+    ("automaxprocs", false, "this program uses one thread"),
     (
         "cloning-protection-threads",
         true,
-        "the workers of claims look after clones",
+        "the workers of claims protect the sources of clones too",
     ),
     (
         "connection-timeout",
         true,
-        "a driver that is not there yet is waited for",
+        "the program waits for the driver as long as it takes",
     ),
-    ("enable-pprof", false, "there are no profiles of a Go runtime"),
+    ("enable-pprof", false, "this program has no Go runtime to profile"),
     ("leader-election-type", true, "elections use Leases"),
     ("log-flush-frequency", true, LOGS),
     ("log-json-info-buffer-size", true, LOGS),
@@ -38,7 +38,7 @@ const IDLE: [Idle; 26] = [
     ("logtostderr", false, LOGS),
     ("one_output", false, LOGS),
     ("prevent-volume-mode-conversion", false, SNAPSHOTS),
-    ("provisioner", true, "the driver tells its name"),
+    ("provisioner", true, "GetPluginInfo gives the name of the driver"),
     ("skip_headers", false, LOGS),
     ("skip_log_headers", false, LOGS),
     ("snapshot-orphan-sweep-interval", true, SNAPSHOTS),
@@ -46,25 +46,26 @@ const IDLE: [Idle; 26] = [
     ("vmodule", true, LOGS),
 ];
 
-/// Takes the flags without effect out of the arguments of a program; what is left, and a sentence about each that was taken.
-pub fn without_idle_flags(arguments: impl IntoIterator<Item = OsString>) -> (Vec<OsString>, Vec<String>) {
-    let (mut left, mut taken) = (Vec::new(), Vec::new());
+/// Removes the ignored flags from the arguments of a program. Returns the other arguments, and a sentence about each removed flag.
+pub fn without_ignored_flags(arguments: impl IntoIterator<Item = OsString>) -> (Vec<OsString>, Vec<String>) {
+    let (mut left, mut removed) = (Vec::new(), Vec::new());
     let mut arguments = arguments.into_iter();
     while let Some(argument) = arguments.next() {
         let Some((name, has_value)) = argument.to_str().and_then(flag) else {
             left.push(argument);
             continue;
         };
-        let Some((name, takes_value, why)) = IDLE.into_iter().find(|(idle, ..)| *idle == name) else {
+        let Some((name, takes_value, why)) = IGNORED.into_iter().find(|(ignored, ..)| *ignored == name)
+        else {
             left.push(argument);
             continue;
         };
         if takes_value && !has_value {
             arguments.next();
         }
-        taken.push(format!("--{name} has no effect: {why}"));
+        removed.push(format!("--{name} has no effect: {why}"));
     }
-    (left, taken)
+    (left, removed)
 }
 
 /// The name of a flag, and whether its value is in the same argument.
@@ -81,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn idle_flags_go_with_their_values_and_the_rest_stays() {
+    fn ignored_flags_go_with_their_values_and_the_rest_stays() {
         let arguments = [
             "program",
             "--logtostderr",
@@ -93,24 +94,27 @@ mod tests {
             "--timeout",
             "30s",
         ];
-        let (left, taken) = without_idle_flags(arguments.map(OsString::from));
+        let (left, removed) = without_ignored_flags(arguments.map(OsString::from));
         assert_eq!(left, ["program", "--enable-capacity", "-v=5", "--timeout", "30s"]);
-        assert_eq!(taken.len(), 3);
+        assert_eq!(removed.len(), 3);
         assert!(
-            taken[1].starts_with("--snapshot-orphan-sweep-interval has no effect: "),
-            "{taken:?}"
+            removed[1].starts_with("--snapshot-orphan-sweep-interval has no effect: "),
+            "{removed:?}"
         );
     }
 
     #[test]
-    fn no_flag_is_idle_that_means_something() {
+    fn no_flag_with_an_effect_is_ignored() {
         let command = <crate::Options as clap::Args>::augment_args(clap::Command::new("program"));
-        for (name, ..) in IDLE {
-            let means = command
+        for (name, ..) in IGNORED {
+            let has_effect = command
                 .get_arguments()
                 .any(|argument| argument.get_long() == Some(name));
-            assert!(!means, "--{name}");
+            assert!(!has_effect, "--{name}");
         }
-        assert!(IDLE.is_sorted_by_key(|(name, ..)| name), "the table is in order");
+        assert!(
+            IGNORED.is_sorted_by_key(|(name, ..)| name),
+            "the table is in order"
+        );
     }
 }

@@ -1,13 +1,16 @@
 //! The watch of CSIStorageCapacity in whichever version the server has: `v1` from 1.24 on, `v1beta1` and `v1alpha1`
 //! before, and none where the feature is off. All versions have the same fields.
 //!
-//! A server without the type has no objects to tell of, so scheduling begins without them. What was told once counts
-//! until something else is told: a type that goes away takes no object back (KEP-1472, enablement and rollback).
+//! A server without the type has no objects, so scheduling begins without them. Objects that a watch has delivered stay
+//! known until a watch delivers something else: a type that goes away takes no object back (KEP-1472, enablement and
+//! rollback).
 
 use std::collections::VecDeque;
 
+use capacity_types::capacity_api::{GROUP, KIND, RESOURCE, VERSIONS, api_version, is_served};
 use futures::stream::{self, BoxStream, StreamExt};
 use k8s_openapi::api::storage::v1::CSIStorageCapacity;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResourceList;
 use kube::Client;
 use kube::api::{Api, DynamicObject};
 use kube::core::{ApiResource, TypeMeta};
@@ -15,14 +18,9 @@ use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event};
 use tracing::{info, warn};
 
-use super::news::{News, Retry, Update, read};
+use super::watch_event::{Retry, Update, WatchEvent, read};
 use crate::objects::{Capacity, ObjectKey};
-
-const GROUP: &str = "storage.k8s.io";
-const KIND: &str = "CSIStorageCapacity";
-const PLURAL: &str = "csistoragecapacities";
-/// The version that is used where there is a choice comes first.
-const VERSIONS: [&str; 3] = ["v1", "v1beta1", "v1alpha1"];
+use crate::status::is_type_missing;
 
 /// Follows the objects without end.
 pub(super) fn capacities(client: &Client) -> BoxStream<'static, Update> {
@@ -31,7 +29,7 @@ pub(super) fn capacities(client: &Client) -> BoxStream<'static, Update> {
         events: None,
         waits: Retry::default(),
         failed: false,
-        told: false,
+        listed: false,
         pending: VecDeque::new(),
     };
     let updates = stream::unfold(following, |mut following| async {
@@ -48,8 +46,8 @@ struct Following {
     waits: Retry,
     /// The last attempt failed.
     failed: bool,
-    /// A list was told, be it empty.
-    told: bool,
+    /// A list was delivered, be it empty.
+    listed: bool,
     pending: VecDeque<Update>,
 }
 
@@ -67,7 +65,7 @@ impl Following {
                 Some(Ok(event)) => {
                     self.waits = Retry::default();
                     self.failed = false;
-                    self.told |= matches!(event, Event::InitDone);
+                    self.listed |= matches!(event, Event::InitDone);
                     self.pending.push_back(Update::Capacity(typed(event)));
                 }
                 Some(Err(error)) => {
@@ -95,13 +93,13 @@ impl Following {
                 let events = watcher::watcher(api, watcher::Config::default()).backoff(Retry::default());
                 self.events = Some(events.boxed());
             }
-            Ok(None) if !self.told => {
-                self.told = true;
-                let nothing: [News<Capacity>; 2] = [News::ListBegins, News::ListEnds];
+            Ok(None) if !self.listed => {
+                self.listed = true;
+                let nothing: [WatchEvent<Capacity>; 2] = [WatchEvent::ListBegins, WatchEvent::ListEnds];
                 self.pending.extend(nothing.map(Update::Capacity));
             }
             Ok(None) => {}
-            Err(error) => warn!(kind = KIND, %error, "cannot find out what is served, trying again"),
+            Err(error) => warn!(kind = KIND, %error, "cannot discover the served versions, trying again"),
         }
     }
 }
@@ -109,15 +107,12 @@ impl Following {
 /// The version that the server has, if any.
 async fn discover(client: &Client) -> kube::Result<Option<&'static str>> {
     for version in VERSIONS {
-        match client
-            .list_api_group_resources(&format!("{GROUP}/{version}"))
-            .await
-        {
-            Ok(list) if list.resources.iter().any(|resource| resource.name == PLURAL) => {
+        match client.list_api_group_resources(&api_version(version)).await {
+            Ok(list) if lists_capacities(&list) => {
                 return Ok(Some(version));
             }
             Ok(_) => {}
-            Err(error) if is_missing(&error) => {}
+            Err(error) if is_type_missing(&error) => {}
             Err(error) => return Err(error),
         }
     }
@@ -128,14 +123,14 @@ fn resource(version: &str) -> ApiResource {
     ApiResource {
         group: GROUP.to_owned(),
         version: version.to_owned(),
-        api_version: format!("{GROUP}/{version}"),
+        api_version: api_version(version),
         kind: KIND.to_owned(),
-        plural: PLURAL.to_owned(),
+        plural: RESOURCE.to_owned(),
     }
 }
 
-fn is_missing(error: &kube::Error) -> bool {
-    matches!(error, kube::Error::Api(status) if status.code == 404)
+fn lists_capacities(list: &APIResourceList) -> bool {
+    is_served(list.resources.iter().map(|resource| resource.name.as_str()))
 }
 
 /// Whether a watch cannot go on because its version is gone.
@@ -143,32 +138,32 @@ fn is_lost(error: &watcher::Error) -> bool {
     match error {
         watcher::Error::InitialListFailed(error)
         | watcher::Error::WatchStartFailed(error)
-        | watcher::Error::WatchFailed(error) => is_missing(error),
+        | watcher::Error::WatchFailed(error) => is_type_missing(error),
         watcher::Error::WatchError(_) | watcher::Error::NoResourceVersion => false,
     }
 }
 
-/// News of whichever version as news of v1. An object that is none is news all the same: it exists.
-fn typed(event: Event<DynamicObject>) -> News<Capacity> {
+/// The event of any version as one of v1. An object that cannot be read as v1 is an event all the same: it exists.
+fn typed(event: Event<DynamicObject>) -> WatchEvent<Capacity> {
     let as_v1 = |mut object: DynamicObject, wrap: fn(CSIStorageCapacity) -> Event<CSIStorageCapacity>| {
         let key = ObjectKey::of(&object.metadata);
         object.types = Some(TypeMeta {
-            api_version: format!("{GROUP}/v1"),
+            api_version: api_version("v1"),
             kind: KIND.to_owned(),
         });
         match object.try_parse() {
             Ok(object) => read(wrap(object)),
             Err(error) => {
                 warn!(object = %key, %error, "the object cannot be read");
-                News::Unreadable(key, error.to_string())
+                WatchEvent::Unreadable(key, error.to_string())
             }
         }
     };
     match event {
-        Event::Init => News::ListBegins,
-        Event::InitDone => News::ListEnds,
+        Event::Init => WatchEvent::ListBegins,
+        Event::InitDone => WatchEvent::ListEnds,
         Event::InitApply(object) => as_v1(object, Event::InitApply),
         Event::Apply(object) => as_v1(object, Event::Apply),
-        Event::Delete(object) => News::Gone(ObjectKey::of(&object.metadata)),
+        Event::Delete(object) => WatchEvent::Gone(ObjectKey::of(&object.metadata)),
     }
 }

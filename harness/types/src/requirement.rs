@@ -4,8 +4,7 @@
 
 use std::fmt;
 
-/// The labels of an object, as the API types hold them.
-pub type Labels = std::collections::BTreeMap<String, String>;
+use crate::Labels;
 
 /// The comparison of one requirement, named as in the API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

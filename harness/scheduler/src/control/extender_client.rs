@@ -1,7 +1,7 @@
-//! Asks the extenders of the configuration which nodes they refuse, how they score the others, and to bind the pod.
+//! The client of the extenders of the configuration, which refuse nodes, score the others, and bind pods.
 //!
 //! Knows the protocol (`k8s.io/kube-scheduler/extender/v1`) and nothing about volumes or queues. Pod and nodes are read
-//! anew for a question: of both the scheduler keeps only what it decides by itself.
+//! from the API server for each attempt: the scheduler keeps only the fields that its own decisions need.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,7 +34,7 @@ pub(super) struct Extenders {
     api: Client,
 }
 
-/// Pod and nodes as an extender gets them.
+/// Pod and nodes as extenders get them.
 struct Subject {
     pod: Value,
     /// All nodes by name, if an extender wants more than names.
@@ -50,14 +50,14 @@ impl Extenders {
         }
     }
 
-    /// Whether anybody is to be asked which nodes a pod may have.
+    /// Whether an extender filters or scores nodes for a pod.
     pub(super) fn concern(&self, pod: &Pod) -> bool {
         self.interested(pod)
             .any(|extender| extender.filter_verb.is_some() || extender.prioritize_verb.is_some())
     }
 
-    /// Takes the nodes away that extenders refuse, and adds what they score. An error aborts the attempt.
-    pub(super) async fn ask(&self, pod: &Pod, mut assessment: Assessment) -> Result<Assessment, String> {
+    /// Takes the nodes away that extenders refuse, and adds their scores. An error aborts the attempt.
+    pub(super) async fn extend(&self, pod: &Pod, mut assessment: Assessment) -> Result<Assessment, String> {
         let subject = self.subject(pod).await?;
         for extender in self.interested(pod) {
             let Some(verb) = &extender.filter_verb else {
@@ -68,7 +68,7 @@ impl Extenders {
             }
             let answer = self.filter(extender, verb, &subject, names(&assessment)).await;
             match answer {
-                Ok(answer) => answer.apply(extender, &mut assessment),
+                Ok(result) => result.apply(extender, &mut assessment),
                 Err(error) if extender.ignorable => {
                     warn!(%error, pod = %pod.key, "going on without an extender");
                 }
@@ -84,14 +84,14 @@ impl Extenders {
         Ok(assessment)
     }
 
-    /// Has the pod bound by the extender that binds; none: nobody but the scheduler does.
+    /// Lets the extender that binds bind the pod; none: no extender does, so the scheduler has to.
     pub(super) async fn bind(&self, pod: &Pod, node: &str) -> Option<Result<(), String>> {
         let mut interested = self.interested(pod);
         let (extender, verb) = interested.find_map(|it| Some((it, it.bind_verb.as_ref()?)))?;
-        let question = json!({
+        let args = json!({
             "PodName": pod.key.name, "PodNamespace": pod.key.namespace, "PodUID": pod.uid, "Node": node,
         });
-        let answer = self.post(extender, verb, "bind", &question).await;
+        let answer = self.post(extender, verb, "bind", &args).await;
         Some(answer.and_then(|answer| error_in(&answer).map_or(Ok(()), Err)))
     }
 
@@ -136,20 +136,20 @@ impl Extenders {
         verb: &str,
         subject: &Subject,
         names: Vec<String>,
-    ) -> Result<Answer, String> {
-        let question = subject.question(extender, &names);
-        let answer = self.post(extender, verb, "filter", &question).await?;
-        Answer::read(extender, &answer, &names)
+    ) -> Result<FilterResult, String> {
+        let args = subject.args(extender, &names);
+        let answer = self.post(extender, verb, "filter", &args).await?;
+        FilterResult::read(extender, &answer, &names)
     }
 
-    /// An extender that fails adds nothing, whether it is ignorable or not.
+    /// An extender that fails adds no score, whether it is ignorable or not.
     async fn prioritize(&self, extender: &Extender, subject: &Subject, feasible: &mut [Feasible]) {
         let Some(verb) = &extender.prioritize_verb else {
             return;
         };
         let names: Vec<String> = feasible.iter().map(|it| it.node.name().to_owned()).collect();
-        let question = subject.question(extender, &names);
-        let answer = match self.post(extender, verb, "prioritize", &question).await {
+        let args = subject.args(extender, &names);
+        let answer = match self.post(extender, verb, "prioritize", &args).await {
             Ok(answer) => answer,
             Err(error) => return warn!(%error, "an extender's scores are left out"),
         };
@@ -173,14 +173,14 @@ impl Extenders {
         extender: &Extender,
         verb: &str,
         action: &str,
-        question: &Value,
+        args: &Value,
     ) -> Result<Value, String> {
         let url = format!("{}/{}", extender.url_prefix, verb.trim_start_matches('/'));
         let request = Request::builder()
             .method(Method::POST)
             .uri(&url)
             .header(CONTENT_TYPE, "application/json")
-            .body(Full::from(question.to_string()))
+            .body(Full::from(args.to_string()))
             .map_err(|error| format!("Post \"{url}\": {error}"))?;
         let answered = async {
             let answer = self.http.request(request).await.map_err(|error| {
@@ -201,7 +201,7 @@ impl Extenders {
     }
 }
 
-/// The nodes to ask about.
+/// The names of the feasible nodes.
 fn names(assessment: &Assessment) -> Vec<String> {
     let feasible = assessment.feasible.iter().map(|it| it.node.name().to_owned());
     feasible.collect()
@@ -209,7 +209,7 @@ fn names(assessment: &Assessment) -> Vec<String> {
 
 impl Subject {
     /// ExtenderArgs.
-    fn question(&self, extender: &Extender, names: &[String]) -> Value {
+    fn args(&self, extender: &Extender, names: &[String]) -> Value {
         if extender.node_cache_capable {
             return json!({"Pod": self.pod, "Nodes": null, "NodeNames": names});
         }
@@ -219,16 +219,16 @@ impl Subject {
 }
 
 /// ExtenderFilterResult, read.
-struct Answer {
+struct FilterResult {
     kept: BTreeSet<String>,
     /// Node → reason.
     failed: BTreeMap<String, String>,
-    /// Likewise, where making room on the node would not help.
+    /// Node → reason, where preemption on the node would not help.
     unresolvable: BTreeMap<String, String>,
 }
 
-impl Answer {
-    fn read(extender: &Extender, answer: &Value, asked: &[String]) -> Result<Self, String> {
+impl FilterResult {
+    fn read(extender: &Extender, answer: &Value, sent: &[String]) -> Result<Self, String> {
         if let Some(error) = error_in(answer) {
             return Err(error);
         }
@@ -243,8 +243,8 @@ impl Answer {
             .iter()
             .filter_map(|name| name.as_str().map(str::to_owned))
             .collect();
-        let asked: BTreeSet<&String> = asked.iter().collect();
-        if let Some(stranger) = kept.iter().find(|name| !asked.contains(name)) {
+        let sent: BTreeSet<&String> = sent.iter().collect();
+        if let Some(stranger) = kept.iter().find(|name| !sent.contains(name)) {
             let url = &extender.url_prefix;
             return Err(format!(
                 "extender \"{url}\" claims a filtered node \"{stranger}\" which is not found in the input node list"
@@ -268,7 +268,7 @@ impl Answer {
         })
     }
 
-    /// Moves the nodes that were not kept to those that are refused.
+    /// Moves the nodes that the extender did not keep to the refused ones.
     fn apply(mut self, extender: &Extender, assessment: &mut Assessment) {
         let feasible = std::mem::take(&mut assessment.feasible);
         for feasible in feasible {
@@ -290,14 +290,14 @@ impl Answer {
     }
 }
 
-/// The field of that name, in whatever case: Go reads any, and releases differ.
+/// The field of that name in any case: Go ignores the case, and releases differ in it.
 fn field(object: &Value, name: &str) -> Value {
     let fields = object.as_object().into_iter().flatten();
     let mut found = fields.filter(|(field, _)| field.eq_ignore_ascii_case(name));
     found.next().map_or(Value::Null, |(_, value)| value.clone())
 }
 
-/// What the extender says went wrong.
+/// The error in an answer, if there is one.
 fn error_in(answer: &Value) -> Option<String> {
     let error = field(answer, "Error");
     error.as_str().filter(|text| !text.is_empty()).map(str::to_owned)

@@ -1,13 +1,14 @@
 //! CSIStorageCapacity in whichever version the server has: `v1` from 1.24 on, `v1beta1` and `v1alpha1` before, and none where the
-//! feature is off. All versions have the same fields, so everybody else deals with `v1` alone. Publishes nothing.
+//! feature is off. All versions have the same fields, so the rest of the publisher uses `v1` alone. Publishes nothing.
 
 use std::{sync::Arc, time::Duration};
 
+use capacity_types::capacity_api::{GROUP, KIND, RESOURCE, VERSIONS, api_version, is_served};
 use futures::{
     Stream, StreamExt,
     stream::{self, BoxStream},
 };
-use k8s_openapi::api::storage::v1::CSIStorageCapacity;
+use k8s_openapi::{api::storage::v1::CSIStorageCapacity, apimachinery::pkg::apis::meta::v1::APIResourceList};
 use kube::{
     Api, Client, ResourceExt,
     api::{DeleteParams, DynamicObject, ListParams, PostParams},
@@ -21,22 +22,16 @@ use parking_lot::Mutex;
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::time::Instant;
 
-use crate::{Options, queue::Pace, status::is_type_missing, throttle::Throttle, watch::Retry};
+use crate::{Options, queue::Pace, rate_limiter::RateLimiter, status::is_type_missing, watch::Retry};
 
-const GROUP: &str = "storage.k8s.io";
-const KIND: &str = "CSIStorageCapacity";
-const PLURAL: &str = "csistoragecapacities";
-/// The version that is used where there is a choice comes first.
-const VERSIONS: [&str; 3] = ["v1", "v1beta1", "v1alpha1"];
-
-/// How long a server that dropped `maximumVolumeSize` is not sent it again: it may be upgraded without anybody being told.
+/// How long a server that dropped `maximumVolumeSize` is not sent it again: it may be upgraded meanwhile.
 const DROPPED_FOR: Duration = Duration::from_secs(600);
 
 /// The objects of one namespace.
 pub(crate) struct Capacities {
     client: Client,
     namespace: String,
-    throttle: Throttle,
+    limiter: RateLimiter,
     /// The version found last; none: not looked for yet, or gone.
     version: Mutex<Option<&'static str>>,
     /// When the server last dropped `maximumVolumeSize`, as it does before 1.21.
@@ -51,11 +46,11 @@ enum Access {
 
 impl Capacities {
     pub(crate) fn new(client: Client, namespace: &str, options: &Options) -> Capacities {
-        let throttle = Throttle::new(options.kube_api_capacity_qps, options.kube_api_capacity_burst);
+        let limiter = RateLimiter::new(options.kube_api_capacity_qps, options.kube_api_capacity_burst);
         Capacities {
             client,
             namespace: namespace.to_owned(),
-            throttle,
+            limiter,
             version: Mutex::default(),
             maximum_dropped: Mutex::default(),
         }
@@ -140,9 +135,9 @@ impl Capacities {
         })
     }
 
-    /// Waits for the turn of a request, and finds the version to use.
+    /// Waits for the rate limit, and finds the version to use.
     async fn access(&self) -> kube::Result<Access> {
-        self.throttle.turn().await;
+        self.limiter.acquire().await;
         let version = self.version().await?;
         Ok(if version == "v1" {
             Access::V1(Api::namespaced(self.client.clone(), &self.namespace))
@@ -163,9 +158,9 @@ impl Capacities {
         let resource = ApiResource {
             group: GROUP.to_owned(),
             version: version.to_owned(),
-            api_version: format!("{GROUP}/{version}"),
+            api_version: api_version(version),
             kind: KIND.to_owned(),
-            plural: PLURAL.to_owned(),
+            plural: RESOURCE.to_owned(),
         };
         Api::namespaced_with(self.client.clone(), &self.namespace, &resource)
     }
@@ -180,12 +175,9 @@ impl Capacities {
 
     async fn discover(&self) -> kube::Result<&'static str> {
         for version in VERSIONS {
-            let found = self
-                .client
-                .list_api_group_resources(&format!("{GROUP}/{version}"))
-                .await;
+            let found = self.client.list_api_group_resources(&api_version(version)).await;
             match found {
-                Ok(list) if list.resources.iter().any(|resource| resource.name == PLURAL) => {
+                Ok(list) if lists_capacities(&list) => {
                     *self.version.lock() = Some(version);
                     *self.maximum_dropped.lock() = None;
                     tracing::info!(version, "the server has CSIStorageCapacity");
@@ -269,6 +261,10 @@ impl Following {
     }
 }
 
+fn lists_capacities(list: &APIResourceList) -> bool {
+    is_served(list.resources.iter().map(|resource| resource.name.as_str()))
+}
+
 /// Whether a watch cannot go on because its version is gone.
 fn is_lost(error: &watcher::Error) -> bool {
     match error {
@@ -279,12 +275,12 @@ fn is_lost(error: &watcher::Error) -> bool {
     }
 }
 
-/// The same event of the same objects as `v1` has them; none if that cannot be.
+/// The same event of the same objects as `v1` has them; none if they cannot be read as `v1`.
 fn typed(event: watcher::Result<Event<DynamicObject>>) -> Option<watcher::Result<Event<CSIStorageCapacity>>> {
     let read = |object: DynamicObject| match as_v1(&object) {
         Ok(object) => Some(object),
         Err(error) => {
-            tracing::warn!(name = object.name_any(), %error, "an object cannot be read and is passed over");
+            tracing::warn!(name = object.name_any(), %error, "an object cannot be read and is ignored");
             None
         }
     };
@@ -305,7 +301,7 @@ fn as_v1(object: &DynamicObject) -> kube::Result<CSIStorageCapacity> {
 /// The same fields under another version.
 fn converted<T: DeserializeOwned>(object: &impl Serialize, version: &str) -> kube::Result<T> {
     let mut value = serde_json::to_value(object).map_err(kube::Error::SerdeError)?;
-    value["apiVersion"] = format!("{GROUP}/{version}").into();
+    value["apiVersion"] = api_version(version).into();
     value["kind"] = KIND.into();
     serde_json::from_value(value).map_err(kube::Error::SerdeError)
 }

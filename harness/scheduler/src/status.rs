@@ -1,0 +1,12 @@
+//! Reading the errors of the API server: which of them mean what. Does not decide what to do about them.
+
+use capacity_types::capacity_api;
+
+/// Whether the server does not have the type, or not in that version.
+pub(crate) fn is_type_missing(error: &kube::Error) -> bool {
+    let kube::Error::Api(status) = error else {
+        return false;
+    };
+    let details = status.details.as_ref();
+    capacity_api::is_type_missing(status.code, details.map(|details| details.name.as_str()))
+}

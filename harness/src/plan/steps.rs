@@ -1,0 +1,97 @@
+//! A step of a scenario: its actions, and its expectations, which name only what the scenario defines.
+
+use super::scope::{Scope, names};
+use super::{Expect, Place, Predicate, Step, csi_call, expect};
+use crate::scenario::{ActionSpec, Scenario, ScenarioError, Spanned, StepSpec};
+
+impl Scope<'_> {
+    /// Resolves a step. `polls`: whether a publisher refreshes by itself.
+    pub(super) fn step(
+        &mut self,
+        spec: &Spanned<StepSpec>,
+        scenario: &Scenario,
+        polls: bool,
+    ) -> Result<Step, ScenarioError> {
+        let mut actions = Vec::new();
+        // Pods of a step come after all their claims, so that the systems know those first.
+        let mut pods = Vec::new();
+        for action in &spec.value.actions {
+            let mut resolved = self
+                .action(&action.value)
+                .map_err(|message| scenario.error(action.defined, message))?;
+            resolved.iter().for_each(|(action, _)| self.known.action(action));
+            match &action.value {
+                ActionSpec::Pod(_) => pods.extend(resolved.pop()),
+                _ => actions.append(&mut pods),
+            }
+            actions.extend(resolved);
+        }
+        actions.append(&mut pods);
+        let mut expectations = Vec::new();
+        for item in &spec.value.expect {
+            let resolved = expect::expect(&item.value, item.defined.line(), &self.segments, polls)
+                .and_then(|resolved| self.check(resolved))
+                .map_err(|message| scenario.error(item.defined, message))?;
+            expectations.push(resolved);
+        }
+        if expectations.is_empty() {
+            let message = format!(
+                "step `{}` expects nothing, so it could not fail; add `expect`",
+                spec.value.id
+            );
+            return Err(scenario.error(spec.defined, message));
+        }
+        let (id, line) = (spec.value.id.clone(), spec.defined.line());
+        Ok(Step {
+            id,
+            line,
+            actions,
+            expect: expectations,
+        })
+    }
+
+    /// Names in expectations must be defined by then: a typing error must not pass as "absent".
+    fn check(&self, expect: Expect) -> Result<Expect, String> {
+        self.known.check(&expect.predicate)?;
+        match &expect.predicate {
+            Predicate::Capacities(rows) => {
+                if let Some((class, _)) = rows.keys().find(|(class, _)| !self.classes.contains_key(class)) {
+                    return Err(format!(
+                        "class `{class}` is not defined; classes: {}",
+                        names(&self.classes)
+                    ));
+                }
+            }
+            Predicate::Placement(pods) => {
+                for place in pods.values() {
+                    let Place::On(nodes) = place else { continue };
+                    if let Some(node) = nodes.iter().find(|node| !self.nodes.contains_key(*node)) {
+                        return Err(format!(
+                            "node `{node}` is not defined{}; nodes: {}",
+                            meant(node),
+                            names(&self.nodes)
+                        ));
+                    }
+                }
+            }
+            Predicate::Answers(answers) => {
+                for name in csi_call::named(answers) {
+                    self.known_answer(name)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(expect)
+    }
+}
+
+/// What is meant by a word for a pod without a node.
+fn meant(node: &str) -> &'static str {
+    match node.to_ascii_lowercase().as_str() {
+        "pending" | "refused" | "unschedulable" | "nowhere" | "null" => {
+            "; write `none` for a pod that the scheduler refuses, and that stays Pending"
+        }
+        "some" | "anywhere" | "placed" => "; write `any` for a pod that goes to some node",
+        _ => "",
+    }
+}

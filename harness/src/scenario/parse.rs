@@ -1,0 +1,237 @@
+//! From a text to [`Scenario`]s: the table is expanded, and each row becomes a case with a text of its own.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::error::plain_words;
+use super::outline::{Outline, offset};
+use super::table::{self, Table};
+use super::{Scenario, ScenarioError, ScenarioFile, Spanned};
+
+/// Only the table of a file: everything else may still hold `$names`.
+#[derive(Deserialize)]
+struct TableOnly {
+    table: Option<Table>,
+}
+
+/// Reads all cases of a text. `source` is only used in messages.
+pub fn parse(source: &str, text: &str) -> Result<Vec<Scenario>, ScenarioError> {
+    let only: TableOnly = read(source, text).map_err(|error| ill_formed(source, text).unwrap_or(error))?;
+    let Some(table) = only.table else {
+        return Ok(vec![scenario(source, text.to_owned(), None)?]);
+    };
+    let outline: Outline = read(source, text)?;
+    let rows = table::expand(&outline.without(text, "table"), &table).map_err(|error| {
+        ScenarioError::in_text(source, text, Some((error.line, error.column)), error.message)
+    })?;
+    rows.into_iter()
+        .map(|row| scenario(source, row.text, Some(&row.name)))
+        .collect()
+}
+
+/// Reads the only case of a text. Fails if the text has a table.
+pub fn parse_one(source: &str, text: &str) -> Result<Scenario, ScenarioError> {
+    let mut cases = parse(source, text)?;
+    match (cases.pop(), cases.is_empty()) {
+        (Some(only), true) => Ok(only),
+        _ => Err(ScenarioError::whole(
+            Path::new(source),
+            "several cases are here, and one is needed; remove the table",
+        )),
+    }
+}
+
+/// What is wrong with a table that is written in another way than ours, where that is what is wrong.
+fn ill_formed(source: &str, text: &str) -> Option<ScenarioError> {
+    #[derive(Deserialize)]
+    struct AnyTable {
+        table: Spanned<Value>,
+    }
+    let table = read::<AnyTable>(source, text).ok()?.table;
+    let rows = table.value["rows"].as_array();
+    let has_maps = rows.is_some_and(|rows| rows.iter().any(Value::is_object));
+    let message = if !table.value.is_object() {
+        "a table has the keys `columns` and `rows`; write {columns: [row, size], rows: [[small, 1Gi], [large, 9Gi]]}"
+    } else if has_maps {
+        "a row of a table is a list of cells in the order of `columns`; write [small, 1Gi] instead of {row: small, size: 1Gi}"
+    } else {
+        return None;
+    };
+    Some(ScenarioError::at(source, text, table.defined, message))
+}
+
+fn scenario(source: &str, text: String, row: Option<&str>) -> Result<Scenario, ScenarioError> {
+    let file: ScenarioFile = read(source, &text).map_err(|mut error| {
+        if let Some(row) = row {
+            error.message = format!("in row `{row}`: {}", error.message);
+        }
+        error
+    })?;
+    let id = match row {
+        Some(row) => format!("{}/{row}", file.id.value),
+        None => file.id.value.clone(),
+    };
+    if !is_id(&file.id.value) {
+        let message = format!(
+            "id `{}` must be lower-case words joined by / and -",
+            file.id.value
+        );
+        return Err(ScenarioError::at(source, &text, file.id.defined, message));
+    }
+    Ok(Scenario {
+        text: with_id(text, &file.id, &id),
+        id,
+        source: source.to_owned(),
+        file,
+    })
+}
+
+/// The text with another id in the place of the one that was read from it.
+fn with_id(mut text: String, read: &Spanned<String>, id: &str) -> String {
+    let span = read.defined.span();
+    if read.value != id
+        && let (Some(start), Some(length)) = (offset(span.byte_offset()), offset(span.byte_len()))
+    {
+        text.replace_range(start..start + length, id);
+    }
+    text
+}
+
+pub(super) fn is_id(id: &str) -> bool {
+    let word = |part: &str| {
+        !part.is_empty()
+            && part
+                .bytes()
+                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+    };
+    id.split('/').all(word)
+}
+
+pub(crate) fn read<'de, T: Deserialize<'de>>(source: &str, text: &'de str) -> Result<T, ScenarioError> {
+    let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true };
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| {
+        let place = error.location().map(|at| (at.line(), at.column()));
+        let message = error.without_snippet().to_string();
+        // The position stands in front already.
+        let message = message
+            .rfind(" at line ")
+            .map_or(message.as_str(), |end| &message[..end])
+            .trim()
+            .to_owned();
+        ScenarioError::in_text(source, text, place, plain_words(message))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MINIMAL: &str = "id: a/b\ntitle: t\nsteps: []\n";
+
+    #[test]
+    fn unknown_keys_name_the_key_and_the_place() {
+        let error = parse("f.yaml", &format!("{MINIMAL}colour: red\n")).unwrap_err();
+        assert_eq!(error.place.map(|place| place.0), Some(4), "{error}");
+        assert!(error.message.contains("colour"), "{error}");
+    }
+
+    #[test]
+    fn wrong_types_name_what_was_expected() {
+        let text = MINIMAL.replace("steps: []", "cluster:\n  nodes: [{nome: n1}]\nsteps: []");
+        let error = parse("f.yaml", &text).unwrap_err();
+        assert_eq!(error.place.map(|place| place.0), Some(4), "{error}");
+        assert!(error.message.contains("nome"), "{error}");
+    }
+
+    #[test]
+    fn a_place_far_to_the_right_is_shown_with_what_stands_around_it() {
+        let far = " ".repeat(70_000);
+        let error = parse(
+            "f.yaml",
+            &format!("{MINIMAL}cluster: {{nodes: [n1],{far}colour: red}}\n"),
+        )
+        .unwrap_err();
+        assert!(
+            error
+                .place
+                .is_some_and(|(line, column)| line == 4 && column > 65_535),
+            "{:?}",
+            error.place
+        );
+        let told = error.to_string();
+        assert!(told.contains("colour: red"), "{told}");
+        assert!(told.len() < 1000, "{}", told.len());
+        let wide = parse("f.yaml", &format!("{MINIMAL}{}: red\n", "é".repeat(70_000))).unwrap_err();
+        assert!(
+            wide.to_string()
+                .lines()
+                .all(|line| line.chars().count() < 140_100)
+        );
+    }
+
+    #[test]
+    fn errors_speak_no_words_of_the_yaml_library() {
+        let deep = format!("{MINIMAL}cluster: {}{}\n", "[".repeat(3000), "]".repeat(3000));
+        let large = format!("{MINIMAL}cluster: {{nodes: [{}n]}}\n", "n, ".repeat(300_000));
+        for (text, words) in [
+            (
+                format!("{MINIMAL}title: again\n"),
+                "the key `title` is there twice; remove one of them",
+            ),
+            (
+                format!("{MINIMAL}cluster: {{nodes: [~]}}\n"),
+                "nothing stands here; expected",
+            ),
+            (deep, "too large, or too deeply nested"),
+            (large, "too large, or too deeply nested"),
+        ] {
+            let error = parse("f.yaml", &text).unwrap_err().to_string();
+            assert!(error.contains(words), "no “{words}” in {error}");
+            for own in ["Policy", "budget", "unit value", "recursion"] {
+                assert!(!error.contains(own), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_row_that_is_wrong_is_named() {
+        let text = "id: a/b\ntitle: t\ntable:\n  columns: [row, size]\n  rows:\n  - [good, 1Gi]\n  - [bad, lots]\n\
+                    cluster:\n  backend: {n1: $size}\nsteps: []\n";
+        let error = parse("f.yaml", text).unwrap_err();
+        assert!(error.message.contains("in row `bad`"), "{error}");
+        assert_eq!(error.place.map(|place| place.0), Some(9), "{error}");
+    }
+
+    #[test]
+    fn ids_are_paths_of_plain_words() {
+        assert!(is_id("publisher/topology/new-node"));
+        for bad in ["", "A/b", "a//b", "../b", "a/b.yaml"] {
+            assert!(!is_id(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_text_of_a_row_is_a_case_of_its_own() {
+        let block = "# about\nid: a/b\ntitle: t\ntable:\n  columns: [row, size]\n  rows:\n  - [small, 1Gi]\n  - [large, 9Gi]\n\
+                     cluster:\n  backend: {n1: $size}\nsteps: []\n";
+        let flow = r#"{"id": "a/b", "title": "t", "table": {"columns": ["row", "size"], "rows": [["small", "1Gi"], ["large", "9Gi"]]},
+            "cluster": {"backend": {"n1": "$size"}}, "steps": []}"#;
+        let last = r#"{"id": "a/b", "title": "t", "cluster": {"backend": {"n1": "$size"}}, "steps": [],
+            "table": {"columns": ["row", "size"], "rows": [["small", "1Gi"], ["large", "9Gi"]]}}
+            # the end {of it}"#;
+        for text in [block, flow, last] {
+            let rows = parse("f.yaml", text).unwrap();
+            let ids: Vec<&str> = rows.iter().map(|row| row.id.as_str()).collect();
+            assert_eq!(ids, ["a/b/small", "a/b/large"]);
+            for row in &rows {
+                assert_eq!(row.text.lines().count(), text.lines().count(), "{}", row.text);
+                let again = parse("f.yaml", &row.text).unwrap();
+                assert_eq!(again.len(), 1, "{}", row.text);
+                assert_eq!((&again[0].id, &again[0].text), (&row.id, &row.text));
+                assert_eq!(again[0].file.cluster.backend.len(), 1);
+            }
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! Names of claims that the API defines.
+
+/// The name of the PersistentVolumeClaim of a generic ephemeral volume: the names of the pod and of the volume with a dash between them
+/// (Kubernetes API, `EphemeralVolumeSource`).
+pub fn ephemeral_claim_name(pod: &str, volume: &str) -> String {
+    format!("{pod}-{volume}")
+}

@@ -1,0 +1,20 @@
+//! The vocabulary of storage-capacity tracking: values that the Kubernetes API defines, and that mean the same for every program.
+//!
+//! Deliberately absent: every decision. What a publisher writes, which node a scheduler chooses and what a verdict wants is said where
+//! it is decided, once by each of them. No I/O, no clients, no types of the API: texts, numbers and maps come in as the API spells them.
+
+pub mod capacity_api;
+mod claim;
+pub mod quantity;
+mod requirement;
+pub mod segment;
+mod selector;
+
+pub use self::claim::ephemeral_claim_name;
+pub use self::quantity::{Arithmetic, Quantity, QuantityError};
+pub use self::requirement::{Operator, Requirement, RequirementError};
+pub use self::segment::Segment;
+pub use self::selector::{Expression, LabelSelector, NodeTopology};
+
+/// The labels of an object, or other values by key, as the API types hold them.
+pub type Labels = std::collections::BTreeMap<String, String>;

@@ -1,0 +1,101 @@
+//! Texts of numbers of bytes: the one that the API stores, and the one that people read.
+
+/// A unit of a quantity: its suffix, and the bytes of one.
+type Unit = (&'static str, i128);
+
+/// The binary units, the largest first.
+const BINARY: [Unit; 6] = [
+    ("Ei", 1 << 60),
+    ("Pi", 1 << 50),
+    ("Ti", 1 << 40),
+    ("Gi", 1 << 30),
+    ("Mi", 1 << 20),
+    ("Ki", 1 << 10),
+];
+
+/// The binary and the decimal units, in the order of preference.
+const ALL: [Unit; 12] = [
+    ("Ei", 1 << 60),
+    ("Pi", 1 << 50),
+    ("Ti", 1 << 40),
+    ("Gi", 1 << 30),
+    ("E", 1_000_000_000_000_000_000),
+    ("P", 1_000_000_000_000_000),
+    ("T", 1_000_000_000_000),
+    ("G", 1_000_000_000),
+    ("Mi", 1 << 20),
+    ("M", 1_000_000),
+    ("Ki", 1 << 10),
+    ("k", 1_000),
+];
+
+/// The canonical text of a quantity with binary suffixes, as Kubernetes stores it: the largest power of 1024 that leaves no rest; below
+/// 1024 it is written with decimal suffixes, so that 1000 bytes are `1k`.
+pub fn canonical(bytes: u64) -> String {
+    match bytes {
+        1000 => "1k".to_owned(),
+        _ => in_first(&BINARY, bytes.into()),
+    }
+}
+
+/// Bytes in a large unit, binary or decimal, that divides them, such as `10Gi` or `256G`: exact, and short to read.
+pub fn format_bytes(bytes: i128) -> String {
+    in_first(&ALL, bytes)
+}
+
+/// In the first unit that leaves no rest.
+fn in_first(units: &[Unit], bytes: i128) -> String {
+    let unit = units.iter().find(|(_, size)| bytes != 0 && bytes % size == 0);
+    unit.map_or_else(
+        || bytes.to_string(),
+        |(suffix, size)| format!("{}{suffix}", bytes / size),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn canonical_text_is_that_of_kubernetes() {
+        for (bytes, text) in [
+            (0, "0"),
+            (1, "1"),
+            (999, "999"),
+            (1000, "1k"),
+            (1023, "1023"),
+            (1024, "1Ki"),
+            (1025, "1025"),
+            (1500, "1500"),
+            (2000, "2000"),
+            (2048, "2Ki"),
+            (4_096_000, "4000Ki"),
+            (1_000_000, "1000000"),
+            (1_500_000_000, "1500000000"),
+            (1_610_612_736, "1536Mi"),
+            (1 << 30, "1Gi"),
+            (100 << 30, "100Gi"),
+            (1 << 40, "1Ti"),
+            (1 << 50, "1Pi"),
+            (i64::MAX.unsigned_abs(), "9223372036854775807"),
+        ] {
+            assert_eq!(canonical(bytes), text);
+        }
+    }
+
+    #[test]
+    fn readable_text_has_a_unit_that_loses_nothing() {
+        for (bytes, text) in [
+            (0, "0"),
+            (10 << 30, "10Gi"),
+            (1536 << 20, "1536Mi"),
+            (-(1 << 20), "-1Mi"),
+            (256_000_000_000, "256G"),
+            (1023, "1023"),
+            (3000, "3k"),
+            ((10 << 30) + 1, "10737418241"),
+        ] {
+            assert_eq!(format_bytes(bytes), text);
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Topology segments: the parts of a cluster that a driver tells apart (CSI, `Topology`; KEP-1472).
+//!
+//! Does not know how a case or a report abbreviates them, nor which segments a cluster has.
+
+use crate::Labels;
+
+/// Values by topology key. The empty segment is that of a driver without topology keys, and covers all nodes.
+pub type Segment = std::collections::BTreeMap<String, String>;
+
+/// Why a text is no segment.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{pair}` is not key=value")]
+pub struct SegmentError {
+    pair: String,
+}
+
+/// The segment of a node: its labels for the topology keys that the driver registered in the CSINode. None while one of the labels is
+/// missing.
+pub fn of_node<'k>(keys: impl IntoIterator<Item = &'k String>, labels: &Labels) -> Option<Segment> {
+    let values = keys
+        .into_iter()
+        .map(|key| Some((key.clone(), labels.get(key)?.clone())));
+    values.collect()
+}
+
+/// Whether every key of `part` has the same value in `whole`.
+pub fn contains(whole: &Segment, part: &Segment) -> bool {
+    part.iter().all(|(key, value)| whole.get(key) == Some(value))
+}
+
+/// Reads `key=value,key=value`; the empty text is the empty segment. Errors when a pair has no `=`.
+pub fn parse(text: &str) -> Result<Segment, SegmentError> {
+    let pairs = text.split(',').filter(|_| !text.is_empty());
+    let values = pairs.map(|pair| match pair.split_once('=') {
+        Some((key, value)) => Ok((key.to_owned(), value.to_owned())),
+        None => Err(SegmentError {
+            pair: pair.to_owned(),
+        }),
+    });
+    values.collect()
+}
+
+/// The segment as `key=value,key=value`, in the order of the keys; the inverse of [`parse`].
+pub fn format(segment: &Segment) -> String {
+    let pairs = segment.iter().map(|(key, value)| format!("{key}={value}"));
+    pairs.collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_node_has_a_segment_when_it_has_a_label_for_every_key() {
+        let labels = parse("zone=a,rack=1,host=n1").unwrap();
+        let keys = ["zone".to_owned(), "rack".to_owned()];
+        assert_eq!(of_node(&keys, &labels), Some(parse("rack=1,zone=a").unwrap()));
+        assert_eq!(of_node(&["row".to_owned()], &labels), None);
+        assert_eq!(of_node(&[], &labels), Some(Segment::new()));
+    }
+
+    #[test]
+    fn a_segment_contains_what_it_agrees_with_in_every_key() {
+        let whole = parse("rack=1,zone=a").unwrap();
+        for (part, expected) in [("", true), ("zone=a", true), ("zone=b", false), ("row=1", false)] {
+            assert_eq!(contains(&whole, &parse(part).unwrap()), expected, "{part}");
+        }
+    }
+
+    #[test]
+    fn a_pair_without_a_value_is_named() {
+        let error = parse("zone=a,rack").unwrap_err();
+        assert_eq!(error.to_string(), "`rack` is not key=value");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_formatted_reads_back(segment in proptest::collection::btree_map("[a-z./]{1,8}", "[a-z0-9]{0,4}", 0..4)) {
+            prop_assert_eq!(parse(&format(&segment)).unwrap(), segment);
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Label selectors, compiled once, and the `nodeTopology` of a CSIStorageCapacity, which is one.
+//!
+//! Deliberately not here: node selectors of pods and volumes, which have other operators and OR their terms.
+
+use std::fmt;
+
+use crate::Labels;
+use crate::requirement::{Operator, Requirement, RequirementError};
+
+/// The operators of a label selector.
+const OPERATORS: [Operator; 4] = [
+    Operator::In,
+    Operator::NotIn,
+    Operator::Exists,
+    Operator::DoesNotExist,
+];
+
+/// One of the `matchExpressions`, as the API spells it (`LabelSelectorRequirement`).
+#[derive(Clone, Copy, Debug)]
+pub struct Expression<'a> {
+    /// The label key.
+    pub key: &'a str,
+    /// The operator, such as `NotIn`.
+    pub operator: &'a str,
+    /// The values; none for `Exists` and `DoesNotExist`.
+    pub values: &'a [String],
+}
+
+/// A compiled label selector: all requirements must hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LabelSelector {
+    requirements: Vec<Requirement>,
+}
+
+impl LabelSelector {
+    /// Compiles `matchLabels` and `matchExpressions`. Errors when the API server would refuse the selector.
+    pub fn compile<'a>(
+        match_labels: impl IntoIterator<Item = (&'a String, &'a String)>,
+        match_expressions: impl IntoIterator<Item = Expression<'a>>,
+    ) -> Result<Self, RequirementError> {
+        let labels = match_labels
+            .into_iter()
+            .map(|(key, value)| (key.as_str(), "In", std::slice::from_ref(value)));
+        let expressions = match_expressions
+            .into_iter()
+            .map(|it| (it.key, it.operator, it.values));
+        let all = labels.chain(expressions);
+        let requirements =
+            all.map(|(key, operator, values)| Requirement::compile(key, operator, values, &OPERATORS));
+        Ok(Self {
+            requirements: requirements.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Whether the labels meet every requirement; a selector without any meets all.
+    pub fn matches(&self, labels: &Labels) -> bool {
+        self.requirements
+            .iter()
+            .all(|requirement| requirement.matches(labels))
+    }
+
+    /// The requirements, in the order of the source: `matchLabels` first.
+    pub fn requirements(&self) -> &[Requirement] {
+        &self.requirements
+    }
+
+    /// The first requirement that the labels do not meet.
+    pub fn unmet(&self, labels: &Labels) -> Option<&Requirement> {
+        self.requirements
+            .iter()
+            .find(|requirement| !requirement.matches(labels))
+    }
+}
+
+/// Which nodes have access to the storage of one CSIStorageCapacity object (`nodeTopology`, KEP-1472).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NodeTopology {
+    /// Absent: no node has access.
+    Unset,
+    /// Present: the nodes whose labels match. `{}` is every node.
+    Matching(LabelSelector),
+    /// Present, but it cannot be evaluated: no node has access.
+    Invalid(RequirementError),
+}
+
+impl NodeTopology {
+    /// Tells nil, `{}` and a set apart, given what compiling the field gave, if it is there.
+    pub fn new(compiled: Option<Result<LabelSelector, RequirementError>>) -> Self {
+        match compiled {
+            None => Self::Unset,
+            Some(Ok(selector)) => Self::Matching(selector),
+            Some(Err(error)) => Self::Invalid(error),
+        }
+    }
+
+    /// Whether a node with these labels has access.
+    pub fn admits(&self, labels: &Labels) -> bool {
+        matches!(self, Self::Matching(selector) if selector.matches(labels))
+    }
+}
+
+/// `-` for unset, `{}` for every node, else the requirements.
+impl fmt::Display for NodeTopology {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unset => f.write_str("-"),
+            Self::Invalid(_) => f.write_str("invalid"),
+            Self::Matching(selector) if selector.requirements.is_empty() => f.write_str("{}"),
+            Self::Matching(selector) => {
+                let texts: Vec<_> = selector.requirements.iter().map(ToString::to_string).collect();
+                f.write_str(&texts.join(", "))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn labels(text: &str) -> Labels {
+        crate::segment::parse(text).unwrap()
+    }
+
+    /// A selector of labels and of expressions: key, operator, values.
+    fn compile(
+        match_labels: &str,
+        expressions: &[(&str, &str, &[&str])],
+    ) -> Result<LabelSelector, RequirementError> {
+        let owned: Vec<_> = expressions
+            .iter()
+            .map(|(key, operator, values)| {
+                let values: Vec<String> = values.iter().map(ToString::to_string).collect();
+                (*key, *operator, values)
+            })
+            .collect();
+        let expressions = owned.iter().map(|(key, operator, values)| Expression {
+            key,
+            operator,
+            values,
+        });
+        LabelSelector::compile(&labels(match_labels), expressions)
+    }
+
+    #[test]
+    fn nil_empty_and_invalid_are_kept_apart() {
+        let node = labels("zone=a");
+        let unset = NodeTopology::new(None);
+        assert!(!unset.admits(&node));
+        let every = NodeTopology::new(Some(compile("", &[])));
+        assert!(every.admits(&node) && every.admits(&Labels::new()));
+        let unknown = NodeTopology::new(Some(compile("", &[("zone", "Gt", &["1"])])));
+        assert!(matches!(unknown, NodeTopology::Invalid(_)));
+        assert!(!unknown.admits(&node));
+        assert!(!NodeTopology::new(Some(compile("zone=bad value!", &[]))).admits(&node));
+        let one = NodeTopology::new(Some(compile("zone=a", &[("rack", "Exists", &[])])));
+        let texts = [unset, every, unknown, one].map(|topology| topology.to_string());
+        assert_eq!(texts, ["-", "{}", "invalid", "zone In [a], rack Exists"]);
+    }
+
+    #[test]
+    fn labels_and_expressions_must_all_hold() {
+        let both = compile("zone=a", &[("rack", "NotIn", &["r1"])]).unwrap();
+        assert!(
+            both.matches(&labels("zone=a")),
+            "NotIn holds when the label is absent"
+        );
+        assert!(both.matches(&labels("zone=a,rack=r2")));
+        assert!(!both.matches(&labels("zone=a,rack=r1")));
+        assert!(!both.matches(&labels("rack=r2")));
+        let unmet = both.unmet(&labels("zone=a,rack=r1")).map(Requirement::key);
+        assert_eq!(unmet, Some("rack"));
+    }
+
+    proptest! {
+        #[test]
+        fn in_and_not_in_are_opposites(values in proptest::collection::vec("[xyz]", 1..3), present in proptest::option::of("[xyz]")) {
+            let values: Vec<&str> = values.iter().map(String::as_str).collect();
+            let labels: Labels = present.into_iter().map(|value| ("k".to_owned(), value)).collect();
+            let matches = ["In", "NotIn"].map(|operator| compile("", &[("k", operator, &values)]).unwrap().matches(&labels));
+            prop_assert_ne!(matches[0], matches[1]);
+        }
+    }
+}
