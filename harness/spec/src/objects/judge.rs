@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use super::fate::{Fate, fate, is_collected};
 use super::ownership::{Ownership, Stored};
 use super::pairs::Pairs;
 use super::wanted::{Demand, Demanded, Wanted};
@@ -257,42 +258,6 @@ fn others(
             violations.push(on_object(rules::STRANGE_LABELS, key, detail));
         }
     }
-}
-
-/// What becomes of an object that no publisher looks after.
-enum Fate {
-    Stays,
-    Goes(&'static Rule),
-    Open,
-}
-
-fn fate(world: &World, key: &NamespacedName, object: &CapacityObject) -> Fate {
-    if is_collected(world, object) {
-        return Fate::Goes(rules::OUTLIVES_OWNER);
-    }
-    let Some(cleaner) = &world.cleaner else {
-        return Fate::Stays;
-    };
-    let Some(node) = cleaner.node_of(key, object) else {
-        return Fate::Stays;
-    };
-    let csi_node = world
-        .csi_nodes
-        .get(node)
-        .filter(|_| world.nodes.contains_key(node));
-    if csi_node.is_some_and(|it| it.drivers.contains_key(&cleaner.driver)) {
-        return Fate::Stays;
-    }
-    if cleaner.waiting.contains(node) {
-        return Fate::Open;
-    }
-    Fate::Goes(rules::ORPHANED)
-}
-
-/// Whether all owners are gone that it had.
-fn is_collected(world: &World, object: &CapacityObject) -> bool {
-    let is_gone = |owner: &Owner| world.gone_owners.contains(&owner.uid);
-    !object.owners.is_empty() && object.owners.iter().all(is_gone)
 }
 
 fn on_object(rule: &'static Rule, key: &NamespacedName, detail: String) -> Violation {

@@ -4,6 +4,7 @@
 
 use capacity_types::{LabelSelector, NodeTopology, Quantity};
 
+use super::fate::{Fate, fate};
 use super::ownership::{Ownership, Stored};
 use super::pairs::Pairs;
 use super::wanted::{Demand, Demanded, Wanted};
@@ -11,7 +12,8 @@ use crate::rules::Question;
 use crate::world::capacity::{DRIVER_LABEL, MANAGED_LABEL};
 use crate::world::{CapacityObject, Figures, Instance, NamespacedName, Objects, Publisher, World};
 
-/// The objects once every publisher has done its work: those that are right stay, and what is missing gets a name that nothing else has.
+/// The objects once publishers, cleaner and garbage collection have done their work: those that are right stay, and what is missing gets a
+/// name that nothing else has.
 pub fn settled(world: &World) -> Objects {
     let mut objects = world.objects.clone();
     if world.api.version().is_none() {
@@ -19,6 +21,11 @@ pub fn settled(world: &World) -> Objects {
     }
     let ownership = Ownership::of(world);
     let own = ownership.divide(&world.objects);
+    for (key, object) in own.get(&None).into_iter().flatten() {
+        if matches!(fate(world, key, object), Fate::Goes(_)) {
+            objects.remove(*key);
+        }
+    }
     for (instance, publisher) in &world.publishers {
         // Without its label nobody knows what it would write.
         let Some(manager) = publisher.manager(instance).filter(|_| publisher.publishes) else {

@@ -57,6 +57,11 @@ pub struct Api {
 }
 
 impl Api {
+    /// Whether a CSIDriver that is created keeps `storageCapacity`: while the gate is off it is dropped.
+    pub fn keeps_flag(self) -> bool {
+        self.release.tracks(self.gate)
+    }
+
     /// The best version of CSIStorageCapacity that is served; none: the type is not there. The gate governs v1alpha1 alone: v1beta1 is
     /// served from 1.21 on and v1 from 1.24 on, whatever it says.
     pub fn version(self) -> Option<&'static str> {

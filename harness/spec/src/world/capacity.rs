@@ -123,9 +123,20 @@ impl From<CapacityJson> for (NamespacedName, CapacityObject) {
     }
 }
 
+/// A quantity as it may be written.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Text(String),
+    Number(i64),
+}
+
 /// Reads a quantity that may be absent.
 pub(super) fn quantity<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Quantity>, D::Error> {
-    let text = Option::<String>::deserialize(deserializer)?;
-    text.map(|text| text.parse().map_err(de::Error::custom))
-        .transpose()
+    let text = match Option::<Written>::deserialize(deserializer)? {
+        None => return Ok(None),
+        Some(Written::Text(text)) => text,
+        Some(Written::Number(number)) => number.to_string(),
+    };
+    text.parse().map(Some).map_err(de::Error::custom)
 }
