@@ -1,0 +1,68 @@
+//! Nodes that the scheduler chooses.
+
+use super::monitor::Monitor;
+use crate::placement::{Outcome, View};
+use crate::rules;
+use crate::violation::{Subject, Violation};
+use crate::world::change::Aspect;
+use crate::world::{Change, NamespacedName, PodVolume, World};
+
+/// What a decision depends on besides the pod and its claims.
+const ASPECTS: [Aspect; 7] = [
+    Aspect::Nodes,
+    Aspect::CsiNodes,
+    Aspect::CsiDrivers,
+    Aspect::Classes,
+    Aspect::Objects,
+    Aspect::Volumes,
+    Aspect::Settings,
+];
+
+impl Monitor {
+    pub(super) fn selected(&mut self, claim: &NamespacedName, node: String) -> Vec<Violation> {
+        let uses = |volume: &PodVolume| matches!(volume, PodVolume::Claim(name) | PodVolume::Ephemeral(name) if *name == claim.name);
+        let mut pods = self.world.pods.iter();
+        // A pod that is gone again is judged by nobody.
+        let pod = pods.find(|(key, pod)| {
+            key.namespace == claim.namespace && pod.node.is_none() && pod.volumes.iter().any(uses)
+        });
+        let violations = pod.map(|(key, _)| self.decided(key, &node)).unwrap_or_default();
+        if let Some(known) = self.world.claims.get(claim) {
+            let mut known = known.clone();
+            known.selected_node = Some(node);
+            self.apply(Change::Claim(claim.clone(), Some(known)));
+        }
+        violations
+    }
+
+    pub(super) fn placed(&mut self, pod: &NamespacedName, node: String) -> Vec<Violation> {
+        let before = self.world.pods.get(pod).and_then(|pod| pod.node.clone());
+        let violations = match before {
+            Some(before) if before == node => Vec::new(),
+            Some(before) => vec![Violation {
+                rule: rules::MOVED,
+                subject: Subject::Pod(pod.clone()),
+                detail: format!("it was on {before}, and is on {node}"),
+            }],
+            None => self.decided(pod, &node),
+        };
+        if let Some(known) = self.world.pods.get(pod) {
+            let mut known = known.clone();
+            known.node = Some(node);
+            self.apply(Change::Pod(pod.clone(), Some(known)));
+        }
+        violations
+    }
+
+    /// What is wrong with a node, in whatever the scheduler may have known.
+    fn decided(&self, pod: &NamespacedName, node: &str) -> Vec<Violation> {
+        let outcome = Outcome::On(node.to_owned());
+        let judged = |world: &World| View::new(world).judge(pod, &outcome);
+        let violations = judged(&self.world);
+        let is_allowed = |world: &World| judged(world).is_empty();
+        match violations.is_empty() || self.lately.any(&self.world, &ASPECTS, is_allowed) {
+            true => Vec::new(),
+            false => violations,
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! What must hold at every moment, over a history of changes, writes, questions and decisions.
+//!
+//! Programs learn of changes later, and of each kind of object on its own: between two moments at which everything is quiet, a program
+//! may act on any mixture of what has been. Something is a violation only if no such mixture allows it.
+//!
+//! ```text
+//! event      what happens                           monitor    takes one event after the other, and says what is wrong
+//! writes     of capacity objects                    questions  to the driver
+//! decisions  of the scheduler                       told       what the driver ever answered
+//! views      the mixtures that a program may have acted on
+//! ```
+
+mod decisions;
+mod event;
+mod monitor;
+mod questions;
+mod told;
+mod views;
+mod writes;
+
+pub use event::{Author, Event};
+pub use monitor::{Monitor, judge};

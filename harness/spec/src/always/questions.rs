@@ -1,0 +1,70 @@
+//! GetCapacity calls: who asks, and for what.
+
+use capacity_types::Segment;
+
+use super::event::Author;
+use super::monitor::Monitor;
+use crate::objects::Wanted;
+use crate::rules;
+use crate::violation::{Subject, Violation};
+use crate::world::change::Aspect;
+use crate::world::{Figures, Instance, Parameters, World};
+
+/// What a publisher's questions depend on.
+const ASPECTS: [Aspect; 4] = [Aspect::Nodes, Aspect::CsiNodes, Aspect::Classes, Aspect::Settings];
+
+impl Monitor {
+    pub(super) fn asked(
+        &mut self,
+        by: &Author,
+        driver: &str,
+        segment: Segment,
+        parameters: Parameters,
+        answer: Option<Figures>,
+    ) -> Vec<Violation> {
+        let wrong = match by {
+            Author::Publisher(instance) => self.strange(instance, driver, &segment, &parameters),
+            Author::Scheduler | Author::Cleaner => Some("somebody asks who is no publisher"),
+            Author::Other => None,
+        };
+        let violation = wrong.map(|wrong| Violation {
+            rule: rules::STRANGE_QUESTION,
+            subject: Subject::Call {
+                driver: driver.to_owned(),
+                segment: segment.clone(),
+            },
+            detail: format!("{wrong}: {parameters:?}"),
+        });
+        if let Some(figures) = answer.filter(|figures| figures.is_sound()) {
+            self.told.add(driver, parameters, segment, figures);
+        }
+        violation.into_iter().collect()
+    }
+
+    /// What is strange about a publisher's question.
+    fn strange(
+        &self,
+        instance: &Instance,
+        driver: &str,
+        segment: &Segment,
+        parameters: &Parameters,
+    ) -> Option<&'static str> {
+        let any = |is_so: &dyn Fn(&World) -> bool| self.lately.any(&self.world, &ASPECTS, is_so);
+        let is_of_class = |world: &World| {
+            let mut classes = world.classes.values();
+            classes
+                .any(|class| class.provisioner == instance.driver && class.driver_parameters() == *parameters)
+        };
+        let is_of_nodes = |world: &World| {
+            let publisher = world.publishers.get(instance);
+            publisher.is_some_and(|it| Wanted::of(world, instance, it).segments().contains(segment))
+        };
+        if driver != instance.driver {
+            return Some("the driver is another publisher's");
+        }
+        if !any(&is_of_class) {
+            return Some("no class of the driver has these parameters");
+        }
+        (!any(&is_of_nodes)).then_some("the segment is none of its own")
+    }
+}

@@ -1,0 +1,115 @@
+//! What a program may have acted on: of each kind of object it has seen some moment since everything was last quiet, and of different
+//! kinds different moments.
+
+use crate::world::change::Aspect;
+use crate::world::{Change, World};
+
+/// More mixtures than these are not tried: then anything counts as allowed.
+const MIXTURES_MAX: usize = 256;
+
+/// The changes since everything was last quiet.
+pub(super) struct Lately {
+    /// The world as it was then.
+    settled: World,
+    changes: Vec<Change>,
+}
+
+impl Lately {
+    /// Everything is quiet.
+    pub(super) fn since(world: &World) -> Self {
+        Lately {
+            settled: world.clone(),
+            changes: Vec::new(),
+        }
+    }
+
+    /// The world when everything was last quiet.
+    pub(super) fn settled(&self) -> &World {
+        &self.settled
+    }
+
+    /// Takes a change in.
+    pub(super) fn add(&mut self, change: Change) {
+        self.changes.push(change);
+    }
+
+    /// Whether something is so in one of the worlds that a program may have seen. `aspects`: what it depends on; of anything else the
+    /// program knows what is so now.
+    pub(super) fn any(&self, now: &World, aspects: &[Aspect], is_so: impl Fn(&World) -> bool) -> bool {
+        if is_so(now) {
+            return true;
+        }
+        let of = |aspect: &Aspect| {
+            let changes = self.changes.iter().filter(|change| change.aspect() == *aspect);
+            (*aspect, changes.collect::<Vec<_>>())
+        };
+        let mut histories: Vec<(Aspect, Vec<&Change>)> = aspects.iter().map(of).collect();
+        histories.retain(|(_, changes)| !changes.is_empty());
+        let mixtures = histories.iter().try_fold(1_usize, |product, (_, changes)| {
+            product.checked_mul(changes.len() + 1)
+        });
+        if mixtures.is_none_or(|mixtures| mixtures > MIXTURES_MAX) {
+            return true;
+        }
+        self.mixed(now, &histories, &is_so)
+    }
+
+    fn mixed(
+        &self,
+        world: &World,
+        histories: &[(Aspect, Vec<&Change>)],
+        is_so: &impl Fn(&World) -> bool,
+    ) -> bool {
+        let Some(((aspect, changes), rest)) = histories.split_first() else {
+            return is_so(world);
+        };
+        let mut mixture = world.clone();
+        mixture.take_over(*aspect, &self.settled);
+        let mut later = changes.iter();
+        loop {
+            if self.mixed(&mixture, rest, is_so) {
+                return true;
+            }
+            match later.next() {
+                Some(change) => mixture.apply((*change).clone()),
+                None => return false,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::world::{CsiDriver, Node};
+
+    fn changed(lately: &mut Lately, world: &mut World, change: Change) {
+        lately.add(change.clone());
+        world.apply(change);
+    }
+
+    #[test]
+    fn kinds_may_be_seen_at_different_moments_and_each_kind_at_one() {
+        let mut world = World::default();
+        let mut lately = Lately::since(&world);
+        for name in ["a", "b"] {
+            changed(
+                &mut lately,
+                &mut world,
+                Change::Node(name.to_owned(), Some(Node::default())),
+            );
+        }
+        let driver = Change::CsiDriver("d".to_owned(), Some(CsiDriver::default()));
+        changed(&mut lately, &mut world, driver);
+        let aspects = [Aspect::Nodes, Aspect::CsiDrivers];
+        let sees = |nodes: usize, drivers: usize| {
+            lately.any(&world, &aspects, |world| {
+                (world.nodes.len(), world.csi_drivers.len()) == (nodes, drivers)
+            })
+        };
+        assert!(sees(0, 1) && sees(1, 0) && sees(2, 1));
+        assert!(!sees(3, 0));
+        let only_b = |world: &World| world.nodes.len() == 1 && world.nodes.contains_key("b");
+        assert!(!lately.any(&world, &aspects, only_b));
+    }
+}

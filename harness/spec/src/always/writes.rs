@@ -1,0 +1,214 @@
+//! Writes of capacity objects: by whom, to whose, and what for.
+
+use capacity_types::{Quantity, Segment};
+
+use super::event::Author;
+use super::monitor::Monitor;
+use crate::objects::{Demand, Wanted};
+use crate::rules::{self, Rule};
+use crate::violation::{Subject, Violation};
+use crate::world::capacity::bytes;
+use crate::world::change::Aspect;
+use crate::world::{CapacityObject, Change, Figures, Instance, NamespacedName, Publisher, World};
+
+/// What a publisher's objects depend on.
+const ASPECTS: [Aspect; 5] = [
+    Aspect::Nodes,
+    Aspect::CsiNodes,
+    Aspect::Classes,
+    Aspect::Answers,
+    Aspect::Settings,
+];
+
+impl Monitor {
+    pub(super) fn wrote(
+        &mut self,
+        by: &Author,
+        key: NamespacedName,
+        object: Option<CapacityObject>,
+    ) -> Vec<Violation> {
+        if *by == Author::Other {
+            return self.observe(super::Event::Changed(Change::Object(key, object)));
+        }
+        let mut wrong = Vec::new();
+        match by {
+            Author::Publisher(instance) => self.by_publisher(instance, &key, object.as_ref(), &mut wrong),
+            Author::Cleaner if object.is_none() => self.by_cleaner(&key, &mut wrong),
+            _ => wrong.push((rules::FOREIGN_WRITE, "no publisher wrote it".to_owned())),
+        }
+        let violation = |(rule, detail): (&'static Rule, String)| Violation {
+            rule,
+            subject: Subject::Object(key.clone()),
+            detail,
+        };
+        let violations = wrong.into_iter().map(violation).collect();
+        self.apply(Change::Object(key, object));
+        violations
+    }
+
+    fn by_publisher(
+        &self,
+        instance: &Instance,
+        key: &NamespacedName,
+        object: Option<&CapacityObject>,
+        wrong: &mut Vec<(&'static Rule, String)>,
+    ) {
+        // It may have been stopped, or set otherwise, while its write was under way.
+        let known = [&self.world, self.lately.settled()];
+        let publishers: Vec<&Publisher> = known
+            .iter()
+            .filter_map(|world| world.publishers.get(instance))
+            .collect();
+        let Some(publisher) = publishers.first() else {
+            return wrong.push((rules::FOREIGN_WRITE, "no such publisher runs".to_owned()));
+        };
+        if publishers.iter().all(|publisher| !publisher.publishes) {
+            wrong.push((rules::WRITES_WHILE_OFF, "it is told not to publish".to_owned()));
+        }
+        let existing = self.world.objects.get(key);
+        if let Some(existing) = existing
+            && !publisher.owns(instance, key, existing)
+        {
+            let detail = format!("it is not of the publisher: labels {:?}", existing.labels);
+            wrong.push((rules::FOREIGN_WRITE, detail));
+        }
+        match (existing, object) {
+            (existing, Some(object)) => {
+                if !publisher.owns(instance, key, object) {
+                    let detail = format!(
+                        "the publisher would not know it again: labels {:?}",
+                        object.labels
+                    );
+                    wrong.push((rules::MISLABELLED, detail));
+                }
+                if existing.is_none() && !self.may_want(instance, object) {
+                    let detail = format!("class {} at {:?}", object.class, object.segment());
+                    wrong.push((rules::UNWANTED_CREATE, detail));
+                }
+                let is_same = |before: &CapacityObject| {
+                    let uid = before.uid.clone();
+                    CapacityObject {
+                        uid,
+                        ..object.clone()
+                    } == *before
+                };
+                if existing.is_some_and(is_same) {
+                    wrong.push((rules::IDLE_WRITE, object.figures()));
+                }
+                if existing.is_none_or(|before| !before.says_as(object)) {
+                    self.figures(instance, object, wrong);
+                }
+            }
+            (Some(existing), None) => {
+                if self.is_needless(instance, publisher, key, existing) {
+                    wrong.push((rules::NEEDLESS_DELETE, existing.figures()));
+                }
+            }
+            (None, None) => {}
+        }
+    }
+
+    /// Whether the publisher may have seen the class, and the segment, of an object.
+    fn may_want(&self, instance: &Instance, object: &CapacityObject) -> bool {
+        object
+            .segment()
+            .is_some_and(|segment| self.in_view(instance, |wanted| wanted.has(&object.class, &segment)))
+    }
+
+    /// Whether something is so of what the publisher may have thought that it has to publish.
+    fn in_view(&self, instance: &Instance, is_so: impl Fn(&Wanted<'_>) -> bool) -> bool {
+        self.lately.any(&self.world, &ASPECTS, |world: &World| {
+            let publisher = world.publishers.get(instance);
+            publisher.is_some_and(|publisher| is_so(&Wanted::of(world, instance, publisher)))
+        })
+    }
+
+    /// A figure is some that the driver has answered, or less.
+    fn figures(
+        &self,
+        instance: &Instance,
+        object: &CapacityObject,
+        wrong: &mut Vec<(&'static Rule, String)>,
+    ) {
+        let is_negative = |quantity: Option<Quantity>| quantity.is_some_and(|quantity| bytes(quantity) < 0);
+        if is_negative(object.capacity) || is_negative(object.maximum) {
+            wrong.push((rules::NEGATIVE_FIGURE, object.figures()));
+        }
+        let Some(segment) = object.segment() else {
+            return;
+        };
+        let is_told = |wanted: &Wanted<'_>| {
+            let class = wanted.class(&object.class);
+            let told = class.and_then(|class| {
+                self.told
+                    .largest(&instance.driver, &class.driver_parameters(), &segment)
+            });
+            is_within(object, told)
+        };
+        if !self.in_view(instance, is_told) {
+            let detail = format!("{}, and the driver never answered so much", object.figures());
+            wrong.push((rules::EXCESSIVE_FIGURE, detail));
+        }
+    }
+
+    /// Whether an object is right, and the only one for its class and segment, whatever the publisher may have seen.
+    fn is_needless(
+        &self,
+        instance: &Instance,
+        publisher: &Publisher,
+        key: &NamespacedName,
+        object: &CapacityObject,
+    ) -> bool {
+        let Some(segment) = object.segment() else {
+            return false;
+        };
+        let is_twin = |(other, it): (&NamespacedName, &CapacityObject)| {
+            other != key
+                && it.class == object.class
+                && publisher.owns(instance, other, it)
+                && it.segment().as_ref() == Some(&segment)
+        };
+        let may_go = |wanted: &Wanted<'_>| may_go(wanted, &object.class, &segment);
+        let has_gone = self.lately.any(&self.world, &ASPECTS, |world: &World| {
+            !world.publishers.contains_key(instance)
+        });
+        !has_gone && !self.in_view(instance, may_go) && !self.world.objects.iter().any(is_twin)
+    }
+
+    /// The cleaner deletes what publishers of nodes without the driver left, and nothing else.
+    fn by_cleaner(&self, key: &NamespacedName, wrong: &mut Vec<(&'static Rule, String)>) {
+        let aspects = [Aspect::Nodes, Aspect::CsiNodes, Aspect::Settings];
+        let object = self.world.objects.get(key);
+        let is_orphan = |world: &World| {
+            let (Some(cleaner), Some(object)) = (&world.cleaner, object) else {
+                return false;
+            };
+            cleaner.node_of(key, object).is_some_and(|node| {
+                let csi_node = world
+                    .csi_nodes
+                    .get(node)
+                    .filter(|_| world.nodes.contains_key(node));
+                csi_node.is_none_or(|it| !it.drivers.contains_key(&cleaner.driver))
+            })
+        };
+        if object.is_some() && !self.lately.any(&self.world, &aspects, is_orphan) {
+            let detail = "its node has the driver, or it is of no node".to_owned();
+            wrong.push((rules::FOREIGN_WRITE, detail));
+        }
+    }
+}
+
+/// Whether a publisher may do without an object for a class at a segment.
+fn may_go(wanted: &Wanted<'_>, class: &str, segment: &Segment) -> bool {
+    let demand = wanted.demand_for(class, segment);
+    !matches!(demand, Some(Demand::Present(_) | Demand::Stale(_)))
+}
+
+/// Whether the figures of an object are at most those that were answered.
+fn is_within(object: &CapacityObject, told: Option<&Figures>) -> bool {
+    let within = |quantity: Option<Quantity>, told: Option<i64>| {
+        quantity.is_none_or(|quantity| bytes(quantity) <= told.map_or(0, i128::from))
+    };
+    within(object.capacity, told.map(|it| it.available))
+        && within(object.maximum, told.and_then(|it| it.maximum))
+}

@@ -1,0 +1,43 @@
+//! What becomes of objects that no publisher looks after: garbage collection, and the cleaner (KEP-1472, lifecycle of objects).
+
+use crate::rules::{self, Rule};
+use crate::world::{CapacityObject, NamespacedName, Owner, World};
+
+/// What becomes of an object that no publisher looks after.
+pub(super) enum Fate {
+    /// Nobody may touch it.
+    Stays,
+    /// It has to go, by this rule.
+    Goes(&'static Rule),
+    /// It may go or stay.
+    Open,
+}
+
+pub(super) fn fate(world: &World, key: &NamespacedName, object: &CapacityObject) -> Fate {
+    if is_collected(world, object) {
+        return Fate::Goes(rules::OUTLIVES_OWNER);
+    }
+    let Some(cleaner) = &world.cleaner else {
+        return Fate::Stays;
+    };
+    let Some(node) = cleaner.node_of(key, object) else {
+        return Fate::Stays;
+    };
+    let csi_node = world
+        .csi_nodes
+        .get(node)
+        .filter(|_| world.nodes.contains_key(node));
+    if csi_node.is_some_and(|it| it.drivers.contains_key(&cleaner.driver)) {
+        return Fate::Stays;
+    }
+    if cleaner.waiting.contains(node) {
+        return Fate::Open;
+    }
+    Fate::Goes(rules::ORPHANED)
+}
+
+/// Whether all owners are gone that it had.
+pub(super) fn is_collected(world: &World, object: &CapacityObject) -> bool {
+    let is_gone = |owner: &Owner| world.gone_owners.contains(&owner.uid);
+    !object.owners.is_empty() && object.owners.iter().all(is_gone)
+}

@@ -1,0 +1,269 @@
+//! The objects that are there, against what must and may be.
+//!
+//! The world holds the objects as they were before the publishers did anything; what they made of them is handed in. Whoever edits
+//! objects by hand meanwhile edits the world too, and so moves what "before" is.
+
+use std::collections::BTreeSet;
+
+use super::fate::{Fate, fate, is_collected};
+use super::ownership::{Ownership, Stored};
+use super::pairs::Pairs;
+use super::wanted::{Demand, Demanded, Wanted};
+use crate::rules::{self, Question, Rule};
+use crate::violation::{Subject, Violation};
+use crate::world::{CapacityObject, Figures, Instance, NamespacedName, Objects, Owner, Publisher, World};
+
+/// Compares the objects that are there once nothing is in flight with what there must be. `world.objects`: as they were before.
+pub fn judge(world: &World, stored: &Objects) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    if world.api.version().is_none() {
+        // Nobody can see an object, so nothing can be demanded of one.
+        return violations;
+    }
+    let ownership = Ownership::of(world);
+    let (before, now) = (ownership.divide(&world.objects), ownership.divide(stored));
+    for (instance, publisher) in &world.publishers {
+        let before = before.get(&Some(instance)).cloned().unwrap_or_default();
+        let now = now.get(&Some(instance)).cloned().unwrap_or_default();
+        if publisher.publishes {
+            Judge::new(world, instance, publisher, &before).judge(&now, &mut violations);
+        } else {
+            switched_off(world, stored, &before, &now, &mut violations);
+        }
+    }
+    let before = before.get(&None).cloned().unwrap_or_default();
+    let now = now.get(&None).cloned().unwrap_or_default();
+    others(world, stored, &before, &now, &mut violations);
+    violations
+}
+
+/// What one publisher has made of its objects.
+struct Judge<'w> {
+    world: &'w World,
+    instance: &'w Instance,
+    publisher: &'w Publisher,
+    wanted: Wanted<'w>,
+    /// Its objects as they were before, by class and segment.
+    before: Pairs<'w, Vec<&'w CapacityObject>>,
+}
+
+impl<'w> Judge<'w> {
+    fn new(world: &'w World, instance: &'w Instance, publisher: &'w Publisher, own: &[Stored<'w>]) -> Self {
+        let mut before: Pairs<'_, Vec<_>> = Pairs::new();
+        for (_, object) in own {
+            if let Some(segment) = object.segment() {
+                before.entry(&object.class, segment).push(*object);
+            }
+        }
+        Self {
+            world,
+            instance,
+            publisher,
+            wanted: Wanted::of(world, instance, publisher),
+            before,
+        }
+    }
+
+    fn judge(&self, objects: &[Stored<'_>], violations: &mut Vec<Violation>) {
+        let mut found: Pairs<'_, Vec<Stored<'_>>> = Pairs::new();
+        for (key, object) in objects {
+            violations.extend(self.owner(key, object));
+            let segment = object.segment();
+            match segment.filter(|segment| self.wanted.has(&object.class, segment)) {
+                Some(segment) => found.entry(&object.class, segment).push((key, object)),
+                None => violations.push(on_object(rules::OBSOLETE, key, format!("class {}", object.class))),
+            }
+        }
+        for demanded in self.wanted.demands() {
+            let there = found.get(demanded.class, demanded.segment);
+            self.pair(
+                &demanded,
+                there.map(Vec::as_slice).unwrap_or_default(),
+                violations,
+            );
+        }
+    }
+
+    fn pair(&self, demanded: &Demanded<'_>, there: &[Stored<'_>], violations: &mut Vec<Violation>) {
+        let Demanded {
+            class,
+            segment,
+            demand,
+        } = demanded;
+        let mut add = |rule, detail: String| {
+            let subject = Subject::Pair {
+                instance: self.instance.clone(),
+                class: (*class).to_owned(),
+                segment: (*segment).clone(),
+            };
+            violations.push(Violation {
+                rule,
+                subject,
+                detail,
+            });
+        };
+        if there.len() > 1 {
+            let names: Vec<&str> = there.iter().map(|(key, _)| key.name.as_str()).collect();
+            add(rules::DOUBLED, names.join(", "));
+        }
+        if there.is_empty()
+            && let Demand::Present(figures) | Demand::Stale(figures) = demand
+        {
+            add(
+                rules::MISSING,
+                format!("no object, and the driver reports {figures}"),
+            );
+        }
+        let before = self.before.get(class, segment).map(Vec::as_slice);
+        for (key, object) in there {
+            if let Some(rule) = self.wrong(demand, object, before.unwrap_or_default()) {
+                let (name, figures) = (&key.name, object.figures());
+                add(rule, format!("{name} has {figures}; {}", allowed(demand)));
+            }
+        }
+    }
+
+    /// The rule that an object's figures break.
+    fn wrong(
+        &self,
+        demand: &Demand,
+        object: &CapacityObject,
+        before: &[&CapacityObject],
+    ) -> Option<&'static Rule> {
+        let is_as_before = before.iter().any(|earlier| earlier.says_as(object));
+        match demand {
+            Demand::Present(figures) => (!object.says(figures)).then_some(rules::WRONG_FIGURES),
+            Demand::Stale(figures) => {
+                (!object.says(figures) && !is_as_before).then_some(rules::WRONG_FIGURES)
+            }
+            Demand::Optional {
+                figures,
+                as_before,
+                question,
+            } => {
+                let is_told = figures.iter().any(|figures| object.says(figures));
+                let may_be_empty = *question == Question::KeepOrWithdraw || offers_nothing(figures);
+                let is_empty = object.is_empty(self.world.api.release.has_maximum());
+                let holds = is_told || (is_empty && may_be_empty) || (*as_before && is_as_before);
+                (!holds).then(|| rule_of(*question, figures))
+            }
+        }
+    }
+
+    /// An object has the owner that the publisher was told, and none of its making if it was told none.
+    fn owner(&self, key: &NamespacedName, object: &CapacityObject) -> Option<Violation> {
+        let wrong = match &self.publisher.owner {
+            Some(owner) => {
+                let is_it = |it: &&Owner| it.uid == owner.uid;
+                let controllers = object.owners.iter().filter(|it| it.controller).count();
+                let is_there = object.owners.iter().find(is_it).is_some_and(|it| it.controller);
+                !is_there || controllers > 1
+            }
+            // What had an owner before may keep it.
+            None => {
+                !object.owners.is_empty()
+                    && self
+                        .world
+                        .objects
+                        .get(key)
+                        .is_none_or(|before| before.owners != object.owners)
+            }
+        };
+        let names: Vec<String> = object
+            .owners
+            .iter()
+            .map(|it| format!("{} {}", it.kind, it.name))
+            .collect();
+        wrong.then(|| on_object(rules::WRONG_OWNER, key, format!("owners: {}", names.join(", "))))
+    }
+}
+
+/// Whether the figures leave nothing but an offer of nothing.
+fn offers_nothing(figures: &BTreeSet<Figures>) -> bool {
+    figures.iter().all(|figures| figures.available == 0)
+}
+
+/// What is broken by figures where there is a choice.
+fn rule_of(question: Question, figures: &BTreeSet<Figures>) -> &'static Rule {
+    match question {
+        Question::KeepOrWithdraw => rules::UNTOLD_FIGURES,
+        _ if offers_nothing(figures) => rules::OFFERS_NOTHING_REAL,
+        _ => rules::WRONG_FIGURES,
+    }
+}
+
+fn allowed(demand: &Demand) -> String {
+    match demand {
+        Demand::Present(figures) => format!("the driver reports {figures}"),
+        Demand::Stale(figures) => format!("the driver reports {figures}, or it stays as it was"),
+        Demand::Optional {
+            figures, as_before, ..
+        } => {
+            let figures: Vec<String> = figures.iter().map(ToString::to_string).collect();
+            let before = if *as_before { ", or what it had before" } else { "" };
+            format!("allowed is none, or {}{before}", figures.join(" or "))
+        }
+    }
+}
+
+/// A publisher that does not publish neither writes nor removes what an earlier life of it has written.
+fn switched_off(
+    world: &World,
+    stored: &Objects,
+    before: &[Stored<'_>],
+    now: &[Stored<'_>],
+    violations: &mut Vec<Violation>,
+) {
+    for (key, object) in before {
+        if stored.get(*key) != Some(*object) && !is_collected(world, object) {
+            let detail = "it was changed or removed".to_owned();
+            violations.push(on_object(rules::SWITCHED_OFF, key, detail));
+        }
+    }
+    for (key, _) in now {
+        if !world.objects.contains_key(*key) {
+            violations.push(on_object(rules::SWITCHED_OFF, key, "it was created".to_owned()));
+        }
+    }
+}
+
+/// What belongs to no publisher that runs: it stays, unless a cleaner or the loss of its owners removes it.
+fn others(
+    world: &World,
+    stored: &Objects,
+    before: &[Stored<'_>],
+    now: &[Stored<'_>],
+    violations: &mut Vec<Violation>,
+) {
+    for (key, object) in before {
+        let there = stored.get(*key);
+        match fate(world, key, object) {
+            Fate::Stays if there != Some(*object) => {
+                let what = if there.is_some() { "changed" } else { "removed" };
+                let detail = format!("it was {what}, and belongs to no publisher that runs");
+                violations.push(on_object(rules::TOUCHED, key, detail));
+            }
+            Fate::Goes(rule) if there.is_some() => {
+                violations.push(on_object(rule, key, "it is still there".to_owned()));
+            }
+            _ => {}
+        }
+    }
+    for (key, object) in now {
+        if !world.objects.contains_key(*key) {
+            let detail = format!(
+                "it is new, and no publisher knows it by its labels {:?}",
+                object.labels
+            );
+            violations.push(on_object(rules::STRANGE_LABELS, key, detail));
+        }
+    }
+}
+
+fn on_object(rule: &'static Rule, key: &NamespacedName, detail: String) -> Violation {
+    Violation {
+        rule,
+        subject: Subject::Object(key.clone()),
+        detail,
+    }
+}

@@ -1,0 +1,54 @@
+//! Whose an object is.
+
+use std::collections::BTreeMap;
+
+use crate::world::capacity::MANAGED_LABEL;
+use crate::world::{CapacityObject, Instance, NamespacedName, Objects, Publisher, World};
+
+/// An object with its key.
+pub(super) type Stored<'s> = (&'s NamespacedName, &'s CapacityObject);
+
+/// The publishers of a world, by what tells their objects.
+pub(super) struct Ownership<'w> {
+    by_label: BTreeMap<String, Vec<(&'w Instance, &'w Publisher)>>,
+    by_owner: Vec<(&'w Instance, &'w Publisher)>,
+}
+
+impl<'w> Ownership<'w> {
+    pub(super) fn of(world: &'w World) -> Self {
+        let mut ownership = Ownership {
+            by_label: BTreeMap::new(),
+            by_owner: Vec::new(),
+        };
+        for (instance, publisher) in &world.publishers {
+            match publisher.manager(instance) {
+                _ if publisher.by_owner => ownership.by_owner.push((instance, publisher)),
+                Some(manager) => {
+                    let of_label = ownership.by_label.entry(manager).or_default();
+                    of_label.push((instance, publisher));
+                }
+                None => {}
+            }
+        }
+        ownership
+    }
+
+    /// The publisher whose an object is; none: it is nobody's who runs.
+    pub(super) fn owner(&self, key: &NamespacedName, object: &CapacityObject) -> Option<&'w Instance> {
+        let manager = object.labels.get(MANAGED_LABEL);
+        let labelled = manager.and_then(|manager| self.by_label.get(manager));
+        let mut candidates = labelled.into_iter().flatten().chain(&self.by_owner);
+        let found = candidates.find(|(instance, publisher)| publisher.owns(instance, key, object));
+        found.map(|(instance, _)| *instance)
+    }
+
+    /// Objects by whose they are.
+    pub(super) fn divide<'s>(&self, objects: &'s Objects) -> BTreeMap<Option<&'w Instance>, Vec<Stored<'s>>> {
+        let mut divided: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for (key, object) in objects {
+            let of = divided.entry(self.owner(key, object)).or_default();
+            of.push((key, object));
+        }
+        divided
+    }
+}

@@ -1,0 +1,159 @@
+//! The objects that right programs leave: one of the outcomes that are allowed, where there are several.
+//!
+//! For whoever needs a world to go on from: nothing is demanded here.
+
+use capacity_types::{LabelSelector, NodeTopology, Quantity};
+
+use super::fate::{Fate, fate};
+use super::ownership::{Ownership, Stored};
+use super::pairs::Pairs;
+use super::wanted::{Demand, Demanded, Wanted};
+use crate::rules::Question;
+use crate::world::capacity::{DRIVER_LABEL, MANAGED_LABEL};
+use crate::world::{CapacityObject, Figures, Instance, NamespacedName, Objects, Publisher, World};
+
+/// The objects once publishers, cleaner and garbage collection have done their work: those that are right stay, and what is missing gets a
+/// name that nothing else has.
+pub fn settled(world: &World) -> Objects {
+    let mut objects = world.objects.clone();
+    if world.api.version().is_none() {
+        return objects;
+    }
+    let ownership = Ownership::of(world);
+    let own = ownership.divide(&world.objects);
+    for (key, object) in own.get(&None).into_iter().flatten() {
+        if matches!(fate(world, key, object), Fate::Goes(_)) {
+            objects.remove(*key);
+        }
+    }
+    for (instance, publisher) in &world.publishers {
+        // Without its label nobody knows what it would write.
+        let Some(manager) = publisher.manager(instance).filter(|_| publisher.publishes) else {
+            continue;
+        };
+        let own = own.get(&Some(instance)).cloned().unwrap_or_default();
+        Publishing {
+            wanted: Wanted::of(world, instance, publisher),
+            instance,
+            publisher,
+            manager,
+        }
+        .publish(&own, &mut objects);
+    }
+    objects
+}
+
+/// The work of one publisher.
+struct Publishing<'w> {
+    wanted: Wanted<'w>,
+    instance: &'w Instance,
+    publisher: &'w Publisher,
+    manager: String,
+}
+
+impl Publishing<'_> {
+    fn publish(&self, own: &[Stored<'_>], objects: &mut Objects) {
+        let kept = self.kept(own, objects);
+        for demanded in self.wanted.demands() {
+            let key = kept
+                .get(demanded.class, demanded.segment)
+                .and_then(Option::as_ref);
+            match (key, chosen(&demanded.demand, self.publisher)) {
+                (Some(key), Chosen::None) => drop(objects.remove(key)),
+                (Some(key), Chosen::Figures(figures)) => {
+                    if let Some(object) = objects.get_mut(key) {
+                        set(object, figures);
+                        adopt(object, self.publisher);
+                    }
+                }
+                (None, Chosen::Figures(figures)) => {
+                    let mut object = self.new_object(&demanded);
+                    set(&mut object, figures);
+                    objects.insert(free_name(objects, self.publisher), object);
+                }
+                (_, Chosen::AsItIs) | (None, Chosen::None) => {}
+            }
+        }
+    }
+
+    /// One of its objects for each class and segment; the rest is removed.
+    fn kept<'s>(&self, own: &[Stored<'s>], objects: &mut Objects) -> Pairs<'s, Option<NamespacedName>> {
+        let mut kept: Pairs<'_, Option<NamespacedName>> = Pairs::new();
+        for (key, object) in own {
+            let segment = object.segment();
+            let segment = segment.filter(|segment| self.wanted.has(&object.class, segment));
+            match segment.map(|segment| kept.entry(&object.class, segment)) {
+                Some(free) if free.is_none() => *free = Some((*key).clone()),
+                _ => drop(objects.remove(*key)),
+            }
+        }
+        kept
+    }
+
+    fn new_object(&self, demanded: &Demanded<'_>) -> CapacityObject {
+        let labels = [
+            (DRIVER_LABEL, &self.instance.driver),
+            (MANAGED_LABEL, &self.manager),
+        ];
+        CapacityObject {
+            uid: String::new(),
+            labels: labels.map(|(key, value)| (key.to_owned(), value.clone())).into(),
+            owners: self.publisher.owner.clone().into_iter().collect(),
+            class: demanded.class.to_owned(),
+            topology: NodeTopology::new(Some(LabelSelector::compile(demanded.segment, []))),
+            capacity: None,
+            maximum: None,
+        }
+    }
+}
+
+/// What a publisher does where it has the choice.
+enum Chosen {
+    None,
+    Figures(Figures),
+    AsItIs,
+}
+
+fn chosen(demand: &Demand, publisher: &Publisher) -> Chosen {
+    match demand {
+        Demand::Present(figures) | Demand::Stale(figures) => Chosen::Figures(*figures),
+        Demand::Optional {
+            figures, question, ..
+        } => match (question, figures.last()) {
+            (Question::ImmediateClasses, _) => Chosen::None,
+            (Question::KeepOrWithdraw, _) | (_, None) => Chosen::AsItIs,
+            (Question::ZeroOrNothing, Some(_)) if !publisher.zero => Chosen::None,
+            (_, Some(figures)) => Chosen::Figures(*figures),
+        },
+    }
+}
+
+fn set(object: &mut CapacityObject, figures: Figures) {
+    object.capacity = quantity(Some(figures.available));
+    object.maximum = quantity(figures.maximum);
+}
+
+fn adopt(object: &mut CapacityObject, publisher: &Publisher) {
+    if let Some(owner) = &publisher.owner
+        && !object
+            .owners
+            .iter()
+            .any(|it| it.uid == owner.uid && it.controller)
+    {
+        object.owners.retain(|it| !it.controller && it.uid != owner.uid);
+        object.owners.push(owner.clone());
+    }
+}
+
+fn quantity(bytes: Option<i64>) -> Option<Quantity> {
+    bytes.and_then(|bytes| bytes.to_string().parse().ok())
+}
+
+fn free_name(objects: &Objects, publisher: &Publisher) -> NamespacedName {
+    let named = |number: usize| NamespacedName::new(&publisher.namespace, format!("csisc-{number}"));
+    let mut number = objects.len();
+    while objects.contains_key(&named(number)) {
+        number += 1;
+    }
+    named(number)
+}

@@ -1,0 +1,167 @@
+//! What must, or may, be published for a class at a segment.
+
+use std::collections::BTreeSet;
+
+use capacity_types::Segment;
+
+use crate::rules::Question;
+use crate::world::{
+    Answer, Binding, Deployment, Driver, Figures, Instance, Parameters, Publisher, StorageClass, World,
+};
+
+/// What must be published for a class at a segment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Demand {
+    /// One object, with these figures.
+    Present(Figures),
+    /// One object, with these figures or those that it had before.
+    Stale(Figures),
+    /// One object with one of these figures, or with none, or no object. Which is left open.
+    Optional {
+        /// The figures that it may have.
+        figures: BTreeSet<Figures>,
+        /// Whether it may be as it was before.
+        as_before: bool,
+        /// Why the choice is left.
+        question: Question,
+    },
+}
+
+impl Demand {
+    /// Why there is a choice; none: there is none.
+    pub fn question(&self) -> Option<Question> {
+        match self {
+            Demand::Present(_) => None,
+            Demand::Stale(_) => Some(Question::WithoutPolling),
+            Demand::Optional { question, .. } => Some(*question),
+        }
+    }
+}
+
+/// A demand, and what it is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Demanded<'w> {
+    /// The class.
+    pub class: &'w str,
+    /// The segment.
+    pub segment: &'w Segment,
+    /// The demand.
+    pub demand: Demand,
+}
+
+/// What one publisher has to publish.
+pub struct Wanted<'w> {
+    world: &'w World,
+    publisher: &'w Publisher,
+    /// Its classes, in the order of their names.
+    classes: Vec<(&'w str, &'w StorageClass)>,
+    segments: BTreeSet<Segment>,
+    /// The plugin; none: nothing is known of it, so that it answers nothing.
+    driver: Option<&'w Driver>,
+}
+
+impl<'w> Wanted<'w> {
+    /// Of a publisher of this world.
+    pub fn of(world: &'w World, instance: &'w Instance, publisher: &'w Publisher) -> Self {
+        let classes = world.classes.iter();
+        let own = classes.filter(|(_, class)| class.provisioner == instance.driver);
+        Self {
+            world,
+            publisher,
+            classes: own.map(|(name, class)| (name.as_str(), class)).collect(),
+            segments: segments(world, instance, publisher),
+            driver: world.drivers.get(&instance.driver),
+        }
+    }
+
+    /// Whether there may be an object for a class at a segment at all.
+    pub fn has(&self, class: &str, segment: &Segment) -> bool {
+        self.class(class).is_some() && self.segments.contains(segment)
+    }
+
+    /// The segments that it publishes for.
+    pub fn segments(&self) -> &BTreeSet<Segment> {
+        &self.segments
+    }
+
+    /// A class of its driver.
+    pub fn class(&self, name: &str) -> Option<&'w StorageClass> {
+        let at = self.classes.binary_search_by_key(&name, |(own, _)| own).ok()?;
+        Some(self.classes[at].1)
+    }
+
+    /// All demands, by class and segment.
+    pub fn demands(&self) -> impl Iterator<Item = Demanded<'_>> {
+        self.classes.iter().flat_map(move |(name, class)| {
+            let parameters = class.driver_parameters();
+            self.segments.iter().map(move |segment| Demanded {
+                class: name,
+                segment,
+                demand: self.demand(class, segment, self.answer(segment, &parameters)),
+            })
+        })
+    }
+
+    /// What is demanded for a class at a segment; none: there must be no object.
+    pub fn demand_for(&self, class: &str, segment: &Segment) -> Option<Demand> {
+        let class = self.class(class).filter(|_| self.segments.contains(segment))?;
+        let answer = self.answer(segment, &class.driver_parameters());
+        Some(self.demand(class, segment, answer))
+    }
+
+    fn answer(&self, segment: &Segment, parameters: &Parameters) -> Option<&'w Answer> {
+        let driver = self.driver.filter(|driver| driver.get_capacity)?;
+        Some(driver.answer(segment, parameters))
+    }
+
+    fn demand(&self, class: &StorageClass, segment: &Segment, answer: Option<&Answer>) -> Demand {
+        let has_maximum = self.world.api.release.has_maximum();
+        let untold = |figures: BTreeSet<Figures>| Demand::Optional {
+            figures,
+            as_before: true,
+            question: Question::KeepOrWithdraw,
+        };
+        let figures = match answer {
+            // CSI: a driver without GET_CAPACITY is not to be asked.
+            None => return untold(BTreeSet::new()),
+            Some(Answer::Error { before }) => {
+                let sound = before.iter().filter(|figures| figures.is_sound());
+                return untold(sound.map(|figures| figures.kept(has_maximum)).collect());
+            }
+            Some(Answer::Figures(figures)) if !figures.is_sound() => return untold(BTreeSet::new()),
+            Some(Answer::Figures(figures)) => figures.kept(has_maximum),
+        };
+        match self.question(class, segment, figures) {
+            Some(question) => Demand::Optional {
+                figures: BTreeSet::from([figures]),
+                as_before: !self.publisher.polls,
+                question,
+            },
+            None if !self.publisher.polls => Demand::Stale(figures),
+            None => Demand::Present(figures),
+        }
+    }
+
+    /// Why an object may be there or not.
+    fn question(&self, class: &StorageClass, segment: &Segment, figures: Figures) -> Option<Question> {
+        if class.binding == Binding::Immediate && !self.publisher.immediate {
+            return Some(Question::ImmediateClasses);
+        }
+        if segment.is_empty() {
+            return Some(Question::WithoutTopology);
+        }
+        (figures.available == 0).then_some(Question::ZeroOrNothing)
+    }
+}
+
+/// The segments of the nodes that a publisher publishes for. A node without a label for one of the keys has none yet.
+fn segments(world: &World, instance: &Instance, publisher: &Publisher) -> BTreeSet<Segment> {
+    if let Deployment::Distributed(segment) = &publisher.deployment {
+        return BTreeSet::from([segment.clone()]);
+    }
+    let registered = world.csi_nodes.iter().filter_map(|(name, node)| {
+        let registration = node.drivers.get(&instance.driver)?;
+        registration.segment(&world.nodes.get(name)?.labels)
+    });
+    registered.collect()
+}

@@ -1,0 +1,82 @@
+//! The claims of a pod: bound, or to be bound where the pod goes.
+
+use std::fmt;
+
+use crate::world::{Binding, Claim, NamespacedName, Pod, PodVolume, World};
+
+/// A claim with its name.
+pub(super) type Named<'w> = (&'w str, &'w Claim);
+
+/// The claims of a pod that can be placed.
+pub(super) struct Claims<'w> {
+    /// Those that have their volume.
+    pub(super) bound: Vec<Named<'w>>,
+    /// Those that get one where the pod goes, in the order of the pod's volumes.
+    pub(super) delayed: Vec<Named<'w>>,
+}
+
+/// Why a pod can go to no node, whatever the nodes are like.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// There is no such pod.
+    NoPod,
+    /// A claim does not exist.
+    ClaimMissing(String),
+    /// A claim is being deleted, or has lost its volume.
+    ClaimGoing(String),
+    /// A claim has the name of one for an ephemeral volume, and was not made for the pod.
+    ClaimOfAnother(String),
+    /// A claim is to be bound without the pod, and is not yet.
+    ClaimUnbound(String),
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::NoPod => write!(f, "there is no such pod"),
+            Refusal::ClaimMissing(name) => write!(f, "claim {name} does not exist"),
+            Refusal::ClaimGoing(name) => write!(f, "claim {name} is going, or lost its volume"),
+            Refusal::ClaimOfAnother(name) => write!(f, "claim {name} was not made for the pod"),
+            Refusal::ClaimUnbound(name) => {
+                write!(f, "claim {name} is to be bound without the pod, and is not")
+            }
+        }
+    }
+}
+
+/// The claims of a pod, or the first reason why it can go nowhere.
+pub(super) fn of_pod<'w>(world: &'w World, namespace: &str, pod: &'w Pod) -> Result<Claims<'w>, Refusal> {
+    let mut claims = Claims {
+        bound: Vec::new(),
+        delayed: Vec::new(),
+    };
+    for volume in &pod.volumes {
+        let (name, is_own) = match volume {
+            PodVolume::Claim(name) => (name, false),
+            PodVolume::Ephemeral(name) => (name, true),
+            PodVolume::Inline(_) => continue,
+        };
+        let key = NamespacedName::new(namespace, name);
+        let claim = world
+            .claims
+            .get(&key)
+            .ok_or_else(|| Refusal::ClaimMissing(name.clone()))?;
+        if claim.is_lost || claim.is_deleted {
+            return Err(Refusal::ClaimGoing(name.clone()));
+        }
+        if is_own && !claim.owners.iter().any(|it| it.controller && it.uid == pod.uid) {
+            return Err(Refusal::ClaimOfAnother(name.clone()));
+        }
+        match (claim.volume.is_empty(), claim.is_bound) {
+            (false, true) => claims.bound.push((name, claim)),
+            (true, _) if waits_for_pod(world, claim) => claims.delayed.push((name, claim)),
+            _ => return Err(Refusal::ClaimUnbound(name.clone())),
+        }
+    }
+    Ok(claims)
+}
+
+fn waits_for_pod(world: &World, claim: &Claim) -> bool {
+    let class = world.classes.get(&claim.class);
+    class.is_some_and(|class| class.binding == Binding::WaitForFirstConsumer)
+}

@@ -1,0 +1,187 @@
+//! All nodes together: which take the pod, with the scores that they may have, and why the others do not.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::claims::{self, Claims, Refusal};
+use super::provision::{self, Allowed};
+use super::reason::Reason;
+use super::score::Candidate;
+use super::shape::Shape;
+use super::view::View;
+use super::{fit, volumes};
+use crate::world::{NamespacedName, Node, Pod, Scoring};
+
+/// Where a pod may go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Nowhere, whatever the nodes are like.
+    Refused(Refusal),
+    /// What each node says.
+    Nodes(BTreeMap<String, NodeVerdict>),
+}
+
+/// What a node says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NodeVerdict {
+    /// It takes the pod, with one of these scores, 0 to 100. Several where the documents leave open which of several objects counts.
+    Fits(BTreeSet<i64>),
+    /// It does not.
+    Excluded(BTreeSet<Reason>),
+}
+
+impl Decision {
+    /// The nodes that take the pod.
+    pub fn feasible(&self) -> impl Iterator<Item = &str> {
+        self.scores().map(|(name, _)| name)
+    }
+
+    /// The nodes that take the pod, each with the scores that it may have.
+    pub fn scores(&self) -> impl Iterator<Item = (&str, &BTreeSet<i64>)> {
+        let nodes = match self {
+            Decision::Refused(_) => None,
+            Decision::Nodes(nodes) => Some(nodes),
+        };
+        nodes
+            .into_iter()
+            .flatten()
+            .filter_map(|(name, verdict)| match verdict {
+                NodeVerdict::Fits(scores) => Some((name.as_str(), scores)),
+                NodeVerdict::Excluded(_) => None,
+            })
+    }
+
+    /// The nodes that may be best: no other one is better for sure.
+    pub fn best(&self) -> BTreeSet<&str> {
+        // The least that the best of all has for sure.
+        let floor = self.scores().filter_map(|(_, scores)| scores.first()).max();
+        let may_be = |scores: &BTreeSet<i64>| scores.last() >= floor;
+        let best = self.scores().filter(|(_, scores)| may_be(scores));
+        best.map(|(name, _)| name).collect()
+    }
+}
+
+impl<'w> View<'w> {
+    /// Where a pod may go that has no node yet.
+    pub fn decide(&self, key: &NamespacedName) -> Decision {
+        let Some(pod) = self.world.pods.get(key) else {
+            return Decision::Refused(Refusal::NoPod);
+        };
+        let claims = match claims::of_pod(self.world, &key.namespace, pod) {
+            Ok(claims) => claims,
+            Err(refusal) => return Decision::Refused(refusal),
+        };
+        let question = Question::new(self, key, pod, &claims);
+        let nodes = self.world.nodes.iter();
+        let verdicts = nodes.map(|(name, node)| (name.clone(), question.verdict(name, node)));
+        Decision::Nodes(verdicts.collect())
+    }
+}
+
+/// What is asked of every node.
+struct Question<'v, 'w> {
+    view: &'v View<'w>,
+    key: &'v NamespacedName,
+    pod: &'w Pod,
+    claims: &'v Claims<'w>,
+    scoring: Scoring,
+    shape: Shape,
+    /// The nodes on which an extender holds devices for the pod; none: nobody has to.
+    reserved: Option<Option<&'w BTreeSet<String>>>,
+}
+
+impl<'v, 'w> Question<'v, 'w> {
+    fn new(view: &'v View<'w>, key: &'v NamespacedName, pod: &'w Pod, claims: &'v Claims<'w>) -> Self {
+        let scheduler = &view.world.scheduler;
+        let reservations = view.world.reservations.as_ref();
+        let reserved = reservations.filter(|it| {
+            let drivers = provision::drivers(view, &claims.delayed);
+            drivers.contains(&it.driver.as_str())
+        });
+        Self {
+            view,
+            key,
+            pod,
+            claims,
+            scoring: scheduler.scores(),
+            shape: Shape::of(scheduler),
+            reserved: reserved.map(|it| it.held.get(key)),
+        }
+    }
+
+    fn verdict(&self, name: &str, node: &'w Node) -> NodeVerdict {
+        let mut reasons = fit::reasons(self.pod, name, node);
+        reasons.extend(self.limits(name));
+        reasons.extend(self.bound(name, node));
+        if let Some(held) = self.reserved
+            && !held.is_some_and(|nodes| nodes.contains(name))
+        {
+            reasons.push(Reason::NotReserved);
+        }
+        let mut candidate = Candidate::default();
+        reasons.extend(self.delayed(name, node, &mut candidate));
+        match reasons.is_empty() {
+            true => NodeVerdict::Fits(candidate.scores(
+                self.scoring,
+                &self.shape,
+                self.view.world.scheduler.kep_text,
+            )),
+            false => NodeVerdict::Excluded(reasons.into_iter().collect()),
+        }
+    }
+
+    /// Volumes that exist have to be reached.
+    fn bound(&self, name: &str, node: &Node) -> Vec<Reason> {
+        let bound = self.claims.bound.iter().filter_map(|(claim_name, claim)| {
+            match self.view.world.volumes.get(&claim.volume) {
+                None => Some(Reason::VolumeMissing((*claim_name).to_owned())),
+                Some(volume) if !volume.is_reachable(name, &node.labels) => {
+                    Some(Reason::VolumeElsewhere((*claim_name).to_owned()))
+                }
+                Some(_) => None,
+            }
+        });
+        bound.collect()
+    }
+
+    /// Volumes that do not exist have to be found or made.
+    fn delayed(&self, name: &str, node: &'w Node, candidate: &mut Candidate<'w>) -> Vec<Reason> {
+        let mut reasons = Vec::new();
+        let (mut open, mut provisioned) = (Vec::new(), Vec::new());
+        for (claim_name, claim) in &self.claims.delayed {
+            match &claim.selected_node {
+                None => open.push((*claim_name, *claim)),
+                Some(selected) if selected == name => provisioned.push((*claim_name, *claim)),
+                Some(_) => reasons.push(Reason::SelectedElsewhere((*claim_name).to_owned())),
+            }
+        }
+        let matched = volumes::find(self.view, &self.key.namespace, open, name, node);
+        for ((_, claim), volume) in matched.found {
+            candidate.add_volume(claim, volume);
+        }
+        for named in provisioned.into_iter().chain(matched.unmet) {
+            match provision::check(self.view, named, node) {
+                Ok(Allowed::By(objects)) => candidate.add_claim(named.1, objects),
+                Ok(Allowed::Untracked) => {}
+                Err(reason) => reasons.push(reason),
+            }
+        }
+        reasons
+    }
+
+    /// A node can have so many volumes of a driver.
+    fn limits(&self, name: &str) -> Vec<Reason> {
+        let Some(csi_node) = self.view.world.csi_nodes.get(name) else {
+            return Vec::new();
+        };
+        let limited = csi_node.drivers.iter().filter_map(|(driver, registration)| {
+            let max = usize::try_from(registration.volumes_max?).ok()?;
+            let all = self.claims.bound.iter().chain(&self.claims.delayed);
+            let own = all.filter(|(_, claim)| self.view.driver_of(claim) == Some(driver.as_str()));
+            let own: BTreeSet<&str> = own.map(|(claim_name, _)| *claim_name).collect();
+            let used = self.view.used(name, driver);
+            let others = used.map_or(0, |used| used.difference(&own).count());
+            (!own.is_empty() && others + own.len() > max).then(|| Reason::TooManyVolumes(driver.clone()))
+        });
+        limited.collect()
+    }
+}

@@ -1,0 +1,68 @@
+//! What was decided about a pod, against where it may go.
+
+use super::claims::Refusal;
+use super::decision::{Decision, NodeVerdict};
+use super::view::View;
+use crate::rules::{self, Rule};
+use crate::violation::{Subject, Violation};
+use crate::world::{NamespacedName, Scoring, World};
+
+/// What was decided about a pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It goes to this node.
+    On(String),
+    /// It goes nowhere for now.
+    Refused,
+}
+
+/// Compares what was decided about a pod with the world as it was then.
+pub fn judge(world: &World, pod: &NamespacedName, outcome: &Outcome) -> Vec<Violation> {
+    View::new(world).judge(pod, outcome)
+}
+
+impl View<'_> {
+    /// Compares what was decided about a pod with this world.
+    pub fn judge(&self, pod: &NamespacedName, outcome: &Outcome) -> Vec<Violation> {
+        let decision = self.decide(pod);
+        let violation = |rule: &'static Rule, detail: String| Violation {
+            rule,
+            subject: Subject::Pod(pod.clone()),
+            detail,
+        };
+        match (outcome, &decision) {
+            (Outcome::On(node), Decision::Refused(refusal)) => {
+                let rule = match refusal {
+                    Refusal::NoPod => rules::NO_NODE,
+                    _ => rules::NO_CLAIM,
+                };
+                vec![violation(rule, format!("it is on {node}, and {refusal}"))]
+            }
+            (Outcome::On(node), Decision::Nodes(nodes)) => match nodes.get(node) {
+                None => vec![violation(rules::NO_NODE, format!("there is no node {node}"))],
+                Some(NodeVerdict::Excluded(reasons)) => reasons
+                    .iter()
+                    .map(|reason| violation(reason.rule(), format!("it is on {node}: {reason}")))
+                    .collect(),
+                Some(NodeVerdict::Fits(scores)) => {
+                    let best = decision.best();
+                    let is_wrong =
+                        self.world.scheduler.scores() != Scoring::Off && !best.contains(node.as_str());
+                    let detail = || format!("it is on {node}, which scores {scores:?}; best: {best:?}");
+                    is_wrong
+                        .then(|| violation(rules::NOT_BEST, detail()))
+                        .into_iter()
+                        .collect()
+                }
+            },
+            (Outcome::Refused, decision) => {
+                let feasible: Vec<&str> = decision.feasible().collect();
+                let detail = || format!("it is refused, and fits on {}", feasible.join(", "));
+                (!feasible.is_empty())
+                    .then(|| violation(rules::NEEDLESSLY_REFUSED, detail()))
+                    .into_iter()
+                    .collect()
+            }
+        }
+    }
+}

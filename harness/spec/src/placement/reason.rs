@@ -1,0 +1,70 @@
+//! Why a node does not take a pod, and the rule that placing it there would break.
+
+use std::fmt;
+
+use crate::rules::{self, Rule};
+
+/// Why a node does not take a pod.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reason {
+    /// `spec.unschedulable`.
+    Unschedulable,
+    /// It has a taint with this key that the pod does not tolerate.
+    Tainted(String),
+    /// The pod selects other nodes.
+    NotSelected,
+    /// It has as many volumes of this driver as it can have.
+    TooManyVolumes(String),
+    /// The claim of this name is bound to a volume that does not exist.
+    VolumeMissing(String),
+    /// The claim of this name is bound to a volume that the node does not reach.
+    VolumeElsewhere(String),
+    /// Another node was chosen for the claim of this name.
+    SelectedElsewhere(String),
+    /// No volume exists for the claim of this name, and none can be made: its class has no provisioner.
+    NoProvisioner(String),
+    /// No volume exists for the claim of this name, and its class allows none to be made here.
+    NotAllowed(String),
+    /// No capacity object is large enough for the claim of this name.
+    NotEnoughCapacity(String),
+    /// Nothing is reserved for the pod here.
+    NotReserved,
+}
+
+impl Reason {
+    /// The rule that placing the pod here would break.
+    pub fn rule(&self) -> &'static Rule {
+        match self {
+            Reason::Unschedulable | Reason::Tainted(_) | Reason::NotSelected | Reason::TooManyVolumes(_) => {
+                rules::NO_NODE
+            }
+            Reason::VolumeMissing(_)
+            | Reason::VolumeElsewhere(_)
+            | Reason::SelectedElsewhere(_)
+            | Reason::NoProvisioner(_)
+            | Reason::NotAllowed(_) => rules::NO_VOLUME,
+            Reason::NotEnoughCapacity(_) => rules::NO_CAPACITY,
+            Reason::NotReserved => rules::NOT_RESERVED,
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::Unschedulable => write!(f, "it takes no new pods"),
+            Reason::Tainted(key) => write!(f, "the pod does not tolerate its taint {key}"),
+            Reason::NotSelected => write!(f, "the pod selects other nodes"),
+            Reason::TooManyVolumes(driver) => write!(f, "it has as many volumes of {driver} as it can have"),
+            Reason::VolumeMissing(claim) => write!(f, "the volume of claim {claim} does not exist"),
+            Reason::VolumeElsewhere(claim) => write!(f, "it does not reach the volume of claim {claim}"),
+            Reason::SelectedElsewhere(claim) => write!(f, "another node was chosen for claim {claim}"),
+            Reason::NoProvisioner(claim) => write!(f, "nobody makes a volume for claim {claim}"),
+            Reason::NotAllowed(claim) => write!(f, "the class of claim {claim} allows no volume there"),
+            Reason::NotEnoughCapacity(claim) => {
+                write!(f, "no capacity object is large enough for claim {claim}")
+            }
+            Reason::NotReserved => write!(f, "nothing is reserved for the pod there"),
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! The shape of the score: from utilisation to score, linear between its points (KEP-4049, `VolumeBindingArgs.shape`).
+
+use crate::world::{Scheduler, Scoring, ShapePoint};
+
+/// The score of a point counts for so much: points have 0 to 10, nodes 0 to 100.
+const SCALE: i64 = 10;
+
+/// A shape with at least one point, in the order of utilisation.
+pub(super) struct Shape {
+    points: Vec<ShapePoint>,
+}
+
+impl Shape {
+    /// The shape of a scheduler: its own, or the default of its gate. KEP-4049 prefers room; KEP-1845 preferred the tightest fit.
+    pub(super) fn of(scheduler: &Scheduler) -> Self {
+        let line = |first, last| {
+            let point = |utilization, score| ShapePoint { utilization, score };
+            vec![point(0, first), point(100, last)]
+        };
+        let points = match scheduler.scores() {
+            _ if !scheduler.shape.is_empty() => scheduler.shape.clone(),
+            Scoring::Volumes => line(0, 10),
+            Scoring::Capacity | Scoring::Off => line(10, 0),
+        };
+        Shape { points }
+    }
+
+    /// The score, 0 to 100, of so many percent. Between two points whole numbers are divided, and the rest is dropped.
+    pub(super) fn score(&self, percent: i64) -> i64 {
+        let scaled = |point: &ShapePoint| point.score * SCALE;
+        let after = self.points.iter().position(|point| percent <= point.utilization);
+        match after {
+            Some(0) => self.points.first().map_or(0, scaled),
+            Some(at) => {
+                let (low, high) = (&self.points[at - 1], &self.points[at]);
+                let rise = scaled(high) - scaled(low);
+                scaled(low) + rise * (percent - low.utilization) / (high.utilization - low.utilization)
+            }
+            None => self.points.last().map_or(0, scaled),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape(points: &[(i64, i64)]) -> Shape {
+        let point = |(utilization, score): &(i64, i64)| ShapePoint {
+            utilization: *utilization,
+            score: *score,
+        };
+        Shape {
+            points: points.iter().map(point).collect(),
+        }
+    }
+
+    /// As kube-scheduler interpolates, from 5 below the shape to 5 above it.
+    #[test]
+    fn between_points_the_score_is_linear_and_the_rest_is_dropped() {
+        for (points, expected) in [
+            (
+                &[(0, 10), (100, 0)][..],
+                [100, 95, 85, 75, 65, 55, 45, 35, 25, 15, 5, 0],
+            ),
+            (
+                &[(0, 0), (100, 10)],
+                [0, 5, 15, 25, 35, 45, 55, 65, 75, 85, 95, 100],
+            ),
+            (
+                &[(0, 10), (33, 7), (100, 1)],
+                [100, 96, 87, 78, 69, 60, 51, 42, 33, 24, 15, 10],
+            ),
+            (
+                &[(20, 3), (21, 9), (77, 4)],
+                [30, 30, 30, 87, 78, 69, 60, 51, 42, 40, 40, 40],
+            ),
+            (&[(50, 3)], [30; 12]),
+        ] {
+            let percents = [-5, 5, 15, 25, 35, 45, 55, 65, 75, 85, 95, 105];
+            assert_eq!(
+                percents.map(|percent| shape(points).score(percent)),
+                expected,
+                "{points:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! A world, arranged so that many pods can be asked about.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use capacity_types::NodeTopology;
+
+use super::by_label::{ByLabel, Label};
+use crate::world::{CapacityObject, Claim, NamespacedName, Node, PodVolume, Volume, World};
+
+/// Name of a driver → claims whose volumes are on a node.
+type Used<'w> = BTreeMap<&'w str, BTreeSet<&'w str>>;
+
+/// A world, arranged for questions about pods.
+pub struct View<'w> {
+    pub(super) world: &'w World,
+    /// Capacity objects by class.
+    objects: BTreeMap<&'w str, ByLabel<'w, &'w CapacityObject>>,
+    /// Volumes by class, the smallest first.
+    volumes: BTreeMap<&'w str, ByLabel<'w, (&'w str, &'w Volume)>>,
+    /// What nodes use, where a node has a limit.
+    used: BTreeMap<&'w str, Used<'w>>,
+}
+
+impl<'w> View<'w> {
+    /// Of a world.
+    pub fn new(world: &'w World) -> Self {
+        let mut objects: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for object in world.objects.values() {
+            let of_class = objects.entry(object.class.as_str()).or_default();
+            of_class.push((object, labels_of(object)));
+        }
+        let mut volumes: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        let mut by_size: Vec<_> = world.volumes.iter().collect();
+        by_size.sort_by_key(|(_, volume)| volume.capacity);
+        for (name, volume) in by_size {
+            let label = volume.affinity.as_ref().and_then(|it| it.label());
+            let of_class = volumes.entry(volume.class.as_str()).or_default();
+            of_class.push(((name.as_str(), volume), label.into_iter().collect()));
+        }
+        Self {
+            world,
+            objects: arranged(objects),
+            volumes: arranged(volumes),
+            used: used(world),
+        }
+    }
+
+    /// The capacity objects of a class that a node reaches.
+    pub(super) fn objects<'s>(
+        &'s self,
+        class: &str,
+        node: &'s Node,
+    ) -> impl Iterator<Item = &'w CapacityObject> + use<'s, 'w> {
+        let of_class = self.objects.get(class).into_iter();
+        let candidates = of_class
+            .flat_map(|objects| objects.candidates(&node.labels))
+            .copied();
+        candidates.filter(|object| object.topology.admits(&node.labels))
+    }
+
+    /// The volumes of a class that a node may reach.
+    pub(super) fn volumes<'s>(
+        &'s self,
+        class: &str,
+        node: &'s Node,
+    ) -> impl Iterator<Item = (&'w str, &'w Volume)> + use<'s, 'w> {
+        let of_class = self.volumes.get(class).into_iter();
+        of_class
+            .flat_map(|volumes| volumes.candidates(&node.labels))
+            .copied()
+    }
+
+    /// The claims whose volumes of a driver are used on a node.
+    pub(super) fn used(&self, node: &str, driver: &str) -> Option<&BTreeSet<&'w str>> {
+        self.used.get(node)?.get(driver)
+    }
+
+    /// The driver that a claim's volume is of, or will be.
+    pub(super) fn driver_of(&self, claim: &Claim) -> Option<&'w str> {
+        driver_of(self.world, claim)
+    }
+}
+
+fn arranged<'w, T>(things: BTreeMap<&'w str, Vec<(T, Vec<Label<'w>>)>>) -> BTreeMap<&'w str, ByLabel<'w, T>> {
+    let classes = things.into_iter();
+    classes
+        .map(|(class, things)| (class, ByLabel::new(things)))
+        .collect()
+}
+
+/// The labels that a node must have to reach the storage.
+fn labels_of(object: &CapacityObject) -> Vec<Label<'_>> {
+    let NodeTopology::Matching(selector) = &object.topology else {
+        return Vec::new();
+    };
+    let requirements = selector.requirements().iter();
+    let labels = requirements.filter_map(|requirement| match requirement.listed()? {
+        [value] => Some((requirement.key(), value.as_str())),
+        _ => None,
+    });
+    labels.collect()
+}
+
+fn driver_of<'w>(world: &'w World, claim: &Claim) -> Option<&'w str> {
+    if let Some(volume) = world.volumes.get(&claim.volume) {
+        return Some(volume.driver.as_str()).filter(|driver| !driver.is_empty());
+    }
+    world
+        .classes
+        .get(&claim.class)
+        .map(|class| class.provisioner.as_str())
+}
+
+/// What nodes use. Without a limit anywhere nobody asks.
+fn used(world: &World) -> BTreeMap<&str, Used<'_>> {
+    let mut used: BTreeMap<&str, Used<'_>> = BTreeMap::new();
+    let mut registrations = world.csi_nodes.values().flat_map(|node| node.drivers.values());
+    if registrations.all(|registration| registration.volumes_max.is_none()) {
+        return used;
+    }
+    for (key, pod) in &world.pods {
+        let Some(node) = &pod.node else { continue };
+        for volume in &pod.volumes {
+            let (PodVolume::Claim(name) | PodVolume::Ephemeral(name)) = volume else {
+                continue;
+            };
+            let claim = world.claims.get(&NamespacedName::new(&key.namespace, name));
+            if let Some(driver) = claim.and_then(|claim| driver_of(world, claim)) {
+                let of_node = used.entry(node).or_default();
+                of_node.entry(driver).or_default().insert(name);
+            }
+        }
+    }
+    used
+}

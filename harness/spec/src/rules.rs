@@ -1,0 +1,136 @@
+//! Every rule that a world or a history can break, with the requirements that it comes from, and the choices that the documents leave.
+//!
+//! Data only: what decides whether a rule is kept stands beside the part of the world that it is about.
+
+/// One rule.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// Its name: what it is about, and what goes wrong.
+    pub id: &'static str,
+    /// Ids of the requirements that it comes from, as `suites/requirements.yaml` has them.
+    pub requirements: &'static [&'static str],
+    /// What must be so, in one sentence.
+    pub sentence: &'static str,
+}
+
+/// A choice that the documents leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Question {
+    /// Whether a zero capacity is left out or published as an object (KEP-1472, "Determining parameters" against the comment of the type).
+    ZeroOrNothing,
+    /// Whether an object stays or goes while the driver does not tell its figure.
+    KeepOrWithdraw,
+    /// Whether classes with immediate binding are published: the KEP says all classes of the driver, and nobody needs theirs.
+    ImmediateClasses,
+    /// Whether a driver without topology has one object for all nodes or none.
+    WithoutTopology,
+    /// A publisher that does not poll hears of changes of the backend when something else makes it ask, or never.
+    WithoutPolling,
+}
+
+macro_rules! rules {
+    ($($name:ident: $id:literal, [$($requirement:literal),+], $sentence:literal;)+) => {
+        $(
+            #[doc = $sentence]
+            pub const $name: &Rule = &Rule { id: $id, requirements: &[$($requirement),+], sentence: $sentence };
+        )+
+
+        /// All rules.
+        pub const RULES: &[&Rule] = &[$($name),+];
+    };
+}
+
+rules! {
+    // Objects, once everything is quiet.
+    MISSING: "objects/missing",
+        ["PUB-14", "PUB-02", "PUB-03", "PUB-08", "PUB-10", "PUB-20", "PUB-25", "SCALE-01", "SCALE-02", "API-02"],
+        "where the driver has capacity, its publisher has an object for each class and segment";
+    WRONG_FIGURES: "objects/wrong-figures",
+        ["CSI-05", "CSI-06", "PUB-17", "PUB-22", "PUB-27", "PUB-58", "CSI-02", "CSI-14"],
+        "an object has the figures that the driver reports for its class and segment";
+    OFFERS_NOTHING_REAL: "objects/offer-without-capacity",
+        ["PUB-15", "API-18", "CSI-09", "PUB-16"],
+        "where the driver has no capacity, no object offers any";
+    UNTOLD_FIGURES: "objects/untold-figures",
+        ["PUB-55", "CSI-26", "PUB-15", "CSI-01"],
+        "while the driver does not tell a figure, the last one stays or the offer is withdrawn, and nothing new is offered";
+    OBSOLETE: "objects/obsolete",
+        ["PUB-19", "PUB-13", "PUB-08", "PUB-10"],
+        "objects of classes and segments that are not there, or not the driver's, are deleted";
+    DOUBLED: "objects/doubled",
+        ["PUB-59", "PUB-17", "PUB-18", "PUB-09", "FAIL-18"],
+        "a publisher has at most one object for a class and a segment";
+    TOUCHED: "objects/touched",
+        ["PUB-34", "PUB-35", "PUB-37", "PUB-47", "PUB-60", "PUB-36", "PUB-52"],
+        "what is not a publisher's own stays as it is";
+    STRANGE_LABELS: "objects/strange-labels",
+        ["PUB-29", "PUB-30", "PUB-31", "PUB-32", "PUB-62"],
+        "a publisher's objects are in its namespace and carry its labels";
+    WRONG_OWNER: "objects/wrong-owner",
+        ["PUB-38", "PUB-39", "PUB-61"],
+        "an object has the chosen owner, and no other of the publisher's making";
+    SWITCHED_OFF: "objects/switched-off",
+        ["PUB-01", "GATE-09", "LIM-31"],
+        "a publisher that is told not to publish leaves its objects as they are";
+    ORPHANED: "objects/orphaned",
+        ["PUB-48", "PUB-49", "PUB-51", "PUB-52"],
+        "a cleaner removes the objects of nodes where the driver is not registered any more";
+    OUTLIVES_OWNER: "objects/outlives-owner",
+        ["PUB-42", "PUB-45", "FAIL-13", "BM-13"],
+        "an object goes when the last of its owners is gone";
+
+    // Where a pod is.
+    NO_CAPACITY: "placement/no-capacity",
+        ["SCHED-01", "SCHED-05", "SCHED-06", "SCHED-07", "SCHED-08", "SCHED-10", "SCHED-11", "SCHED-12", "SCHED-21", "API-10", "API-12"],
+        "a pod goes to no node without a capacity object that is large enough for each claim that is to be provisioned there";
+    NO_VOLUME: "placement/no-volume",
+        ["SCHED-17", "SCHED-18", "SCHED-23", "SCHED-48", "CSI-24"],
+        "a pod goes to no node that does not reach its volumes, or where its classes allow none to be made";
+    NO_CLAIM: "placement/no-claim",
+        ["SCHED-19", "LIM-12", "PROV-11"],
+        "a pod goes nowhere while one of its claims is missing, going, or still to be bound without it";
+    NO_NODE: "placement/no-node",
+        ["SCHED-23", "GATE-06"],
+        "capacity lifts none of the conditions that pods and nodes have besides";
+    NOT_RESERVED: "placement/not-reserved",
+        ["BM-16", "BM-18", "BM-20"],
+        "where devices are reserved, a pod goes only to a node where they are held for it";
+    NEEDLESSLY_REFUSED: "placement/needlessly-refused",
+        ["SCHED-03", "SCHED-04", "SCHED-14", "SCHED-15", "SCHED-16", "SCHED-20", "SCHED-22", "SCHED-24", "SCHED-28", "SCHED-31", "SCHED-34", "SCHED-35", "SCHED-36", "API-11", "LIM-24"],
+        "a pod is refused only where no node fits";
+    NOT_BEST: "placement/not-best",
+        ["SCORE-01", "SCORE-02", "SCORE-04", "SCORE-06", "SCORE-07", "SCORE-08", "SCORE-09", "SCORE-10", "SCORE-11", "SCORE-15", "SCORE-16", "SCORE-19"],
+        "of the nodes that fit, a pod goes to one with the best score";
+    MOVED: "placement/moved",
+        ["GATE-22", "SCHED-32"],
+        "a pod that has a node stays there";
+
+    // Always.
+    FOREIGN_WRITE: "always/foreign-write",
+        ["PUB-34", "PUB-35", "PUB-03", "PUB-47", "PUB-52"],
+        "nobody writes to an object that is not its own";
+    EXCESSIVE_FIGURE: "always/excessive-figure",
+        ["PUB-55", "CSI-05", "SCHED-47", "FAIL-08"],
+        "a published figure is never more than the driver ever answered for its class and segment";
+    NEGATIVE_FIGURE: "always/negative-figure",
+        ["CSI-26"],
+        "a negative figure is never published";
+    IDLE_WRITE: "always/idle-write",
+        ["PUB-21", "API-16"],
+        "an object is written only if that changes it";
+    NEEDLESS_DELETE: "always/needless-delete",
+        ["PUB-44", "FAIL-16", "SCALE-07", "SCALE-08"],
+        "a publisher deletes no object that is right and that it has once";
+    UNWANTED_CREATE: "always/unwanted-create",
+        ["PUB-13", "PUB-08", "PUB-10", "PUB-03"],
+        "a publisher creates objects only for classes of its driver and segments of its nodes";
+    MISLABELLED: "always/mislabelled",
+        ["PUB-29", "PUB-30", "PUB-31", "PUB-62"],
+        "a publisher creates objects only in its namespace and with its labels";
+    WRITES_WHILE_OFF: "always/writes-while-off",
+        ["PUB-01", "GATE-09"],
+        "a publisher that is told not to publish writes no object";
+    STRANGE_QUESTION: "always/strange-question",
+        ["PUB-13", "PUB-03", "CSI-02", "CSI-03", "SCHED-40", "CSI-13"],
+        "only publishers ask for capacity, and only for classes of their driver and their own segments";
+}

@@ -1,0 +1,80 @@
+//! A rule that is broken, and by what.
+
+use std::fmt;
+
+use capacity_types::{Segment, segment};
+
+use crate::rules::Rule;
+use crate::world::{Instance, NamespacedName};
+
+/// A rule that is broken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// The rule.
+    pub rule: &'static Rule,
+    /// What breaks it.
+    pub subject: Subject,
+    /// What is there and what should be, in words.
+    pub detail: String,
+}
+
+/// What a violation is about.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Subject {
+    /// What a publisher says of a class at a segment.
+    Pair {
+        /// The publisher.
+        instance: Instance,
+        /// The class.
+        class: String,
+        /// The segment.
+        segment: Segment,
+    },
+    /// A CSIStorageCapacity.
+    Object(NamespacedName),
+    /// A pod.
+    Pod(NamespacedName),
+    /// A call to a driver.
+    Call {
+        /// The driver.
+        driver: String,
+        /// The segment that is asked for.
+        segment: Segment,
+    },
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Subject::Pair {
+                instance,
+                class,
+                segment,
+            } => {
+                write!(f, "{}, class {class}, {}", instance.driver, spelled(segment))
+            }
+            Subject::Object(key) => write!(f, "object {key}"),
+            Subject::Pod(key) => write!(f, "pod {key}"),
+            Subject::Call { driver, segment } => write!(f, "GetCapacity of {driver}, {}", spelled(segment)),
+        }
+    }
+}
+
+fn spelled(segment: &Segment) -> String {
+    match segment.is_empty() {
+        true => "every node".to_owned(),
+        false => segment::format(segment),
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let requirements = self.rule.requirements.join(", ");
+        let Violation { subject, detail, .. } = self;
+        write!(
+            f,
+            "{subject}: {detail} ({}: {}; {requirements})",
+            self.rule.id, self.rule.sentence
+        )
+    }
+}

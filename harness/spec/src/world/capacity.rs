@@ -1,0 +1,142 @@
+//! CSIStorageCapacity objects, and whose they are.
+
+use capacity_types::{Arithmetic, Labels, NodeTopology, Quantity, Segment};
+use serde::{Deserialize, Deserializer, de};
+
+use super::answer::Figures;
+use super::metadata::{Metadata, NamespacedName, Owner};
+use super::selection::LabelSelectorJson;
+
+/// The label with the name of the driver (KEP-1472, lifecycle of objects).
+pub const DRIVER_LABEL: &str = "csi.storage.k8s.io/drivername";
+/// The label with the name of the publisher that manages the object.
+pub const MANAGED_LABEL: &str = "csi.storage.k8s.io/managed-by";
+
+/// A CSIStorageCapacity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CapacityObject {
+    /// `metadata.uid`: tells an object from a later one of the same name.
+    pub uid: String,
+    /// `metadata.labels`.
+    pub labels: Labels,
+    /// `metadata.ownerReferences`.
+    pub owners: Vec<Owner>,
+    /// `storageClassName`.
+    pub class: String,
+    /// `nodeTopology`: the nodes that reach the storage.
+    pub topology: NodeTopology,
+    /// `capacity`.
+    pub capacity: Option<Quantity>,
+    /// `maximumVolumeSize`.
+    pub maximum: Option<Quantity>,
+}
+
+impl CapacityObject {
+    /// The size in bytes of the largest claim that fits: `maximumVolumeSize`, or `capacity` where that is unset; none offers nothing.
+    /// Fractions count as a whole byte.
+    pub fn limit(&self, has_maximum: bool) -> Option<i128> {
+        let maximum = self.maximum.filter(|_| has_maximum);
+        Some(bytes(maximum.or(self.capacity)?))
+    }
+
+    /// Whether it offers nothing: an unset and a zero figure say the same as no object (KEP-1472, comment of the type).
+    pub fn is_empty(&self, has_maximum: bool) -> bool {
+        self.limit(has_maximum).is_none_or(|limit| limit <= 0)
+    }
+
+    /// Whether its figures are those of an answer.
+    pub fn says(&self, figures: &Figures) -> bool {
+        let says = |quantity: Option<Quantity>, figure: Option<i64>| match (quantity, figure) {
+            (Some(quantity), Some(figure)) => {
+                u64::try_from(figure).is_ok_and(|figure| quantity.equals_bytes(figure))
+            }
+            (None, None) => true,
+            _ => false,
+        };
+        says(self.capacity, Some(figures.available)) && says(self.maximum, figures.maximum)
+    }
+
+    /// Whether it has the same figures as another, however they are written.
+    pub fn says_as(&self, other: &Self) -> bool {
+        (self.capacity, self.maximum) == (other.capacity, other.maximum)
+    }
+
+    /// The segment that it is for: the labels that nodes must have, where its selector says just that.
+    pub fn segment(&self) -> Option<Segment> {
+        let NodeTopology::Matching(selector) = &self.topology else {
+            return None;
+        };
+        let mut segment = Segment::new();
+        for requirement in selector.requirements() {
+            let [value] = requirement.listed()? else {
+                return None;
+            };
+            let before = segment.insert(requirement.key().to_owned(), value.clone());
+            if before.is_some_and(|before| before != *value) {
+                return None;
+            }
+        }
+        Some(segment)
+    }
+
+    /// Its figures in words.
+    pub fn figures(&self) -> String {
+        let word = |quantity: Option<Quantity>| {
+            quantity.map_or_else(|| "unset".to_owned(), |quantity| bytes(quantity).to_string())
+        };
+        format!("capacity {}, maximum {}", word(self.capacity), word(self.maximum))
+    }
+}
+
+/// A quantity in whole bytes, fractions rounded away from zero.
+pub(crate) fn bytes(quantity: Quantity) -> i128 {
+    quantity.bytes(Arithmetic::Exact)
+}
+
+/// As the API sends it.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct CapacityJson {
+    metadata: Metadata,
+    storage_class_name: String,
+    #[serde(default)]
+    node_topology: Option<LabelSelectorJson>,
+    #[serde(default, deserialize_with = "quantity")]
+    capacity: Option<Quantity>,
+    #[serde(default, deserialize_with = "quantity")]
+    maximum_volume_size: Option<Quantity>,
+}
+
+impl From<CapacityJson> for (NamespacedName, CapacityObject) {
+    fn from(mut json: CapacityJson) -> Self {
+        let key = json.metadata.key();
+        let object = CapacityObject {
+            uid: json.metadata.uid.unwrap_or_default(),
+            labels: json.metadata.labels.unwrap_or_default(),
+            owners: json.metadata.owner_references.unwrap_or_default(),
+            class: json.storage_class_name,
+            topology: NodeTopology::new(json.node_topology.map(|selector| selector.compile())),
+            capacity: json.capacity,
+            maximum: json.maximum_volume_size,
+        };
+        (key, object)
+    }
+}
+
+/// A quantity as it may be written.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Text(String),
+    Number(i64),
+}
+
+/// Reads a quantity that may be absent.
+pub(super) fn quantity<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Quantity>, D::Error> {
+    let text = match Option::<Written>::deserialize(deserializer)? {
+        None => return Ok(None),
+        Some(Written::Text(text)) => text,
+        Some(Written::Number(number)) => number.to_string(),
+    };
+    text.parse().map(Some).map_err(de::Error::custom)
+}

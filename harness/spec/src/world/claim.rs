@@ -1,0 +1,119 @@
+//! PersistentVolumeClaims, as far as placement depends on them.
+
+use std::collections::BTreeSet;
+
+use capacity_types::{LabelSelector, Quantity};
+use serde::Deserialize;
+
+use super::capacity::quantity;
+use super::metadata::{Metadata, NamespacedName, Owner};
+use super::selection::LabelSelectorJson;
+
+/// The node that the scheduler has chosen for a claim.
+const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
+/// Claim and volume know of each other.
+const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";
+/// How claims named their class before they had a field for it. It goes before the field.
+const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
+
+/// A PersistentVolumeClaim.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Claim {
+    /// `metadata.uid`.
+    pub uid: String,
+    /// The class; empty: none.
+    pub class: String,
+    /// `spec.resources.requests.storage`.
+    pub request: Option<Quantity>,
+    /// `spec.volumeName`; empty: none.
+    pub volume: String,
+    /// Whether binding to that volume is completed.
+    pub is_bound: bool,
+    /// The node that was chosen for it, tentatively.
+    pub selected_node: Option<String>,
+    /// `status.phase` is Lost: the volume is gone.
+    pub is_lost: bool,
+    /// It is being deleted.
+    pub is_deleted: bool,
+    /// `metadata.ownerReferences`.
+    pub owners: Vec<Owner>,
+    /// `spec.volumeMode` is Block.
+    pub is_block: bool,
+    /// `spec.accessModes`.
+    pub access_modes: BTreeSet<String>,
+    /// `spec.selector`: which existing volumes may be used.
+    pub selector: Option<LabelSelector>,
+    /// `spec.volumeAttributesClassName`.
+    pub attributes_class: String,
+}
+
+/// As the API sends it.
+#[derive(Deserialize)]
+pub(super) struct ClaimJson {
+    metadata: Metadata,
+    #[serde(default)]
+    spec: Spec,
+    #[serde(default)]
+    status: Status,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase")]
+struct Spec {
+    #[serde(default)]
+    storage_class_name: Option<String>,
+    #[serde(default)]
+    resources: Resources,
+    #[serde(default)]
+    volume_name: Option<String>,
+    #[serde(default)]
+    volume_mode: Option<String>,
+    #[serde(default)]
+    access_modes: Option<BTreeSet<String>>,
+    #[serde(default)]
+    selector: Option<LabelSelectorJson>,
+    #[serde(default)]
+    volume_attributes_class_name: Option<String>,
+}
+
+#[derive(Deserialize, Default)]
+struct Resources {
+    #[serde(default)]
+    requests: Requests,
+}
+
+#[derive(Deserialize, Default)]
+struct Requests {
+    #[serde(default, deserialize_with = "quantity")]
+    storage: Option<Quantity>,
+}
+
+#[derive(Deserialize, Default)]
+struct Status {
+    #[serde(default)]
+    phase: Option<String>,
+}
+
+impl From<ClaimJson> for (NamespacedName, Claim) {
+    fn from(mut json: ClaimJson) -> Self {
+        let key = json.metadata.key();
+        let annotated = json.metadata.annotation(CLASS_ANNOTATION).cloned();
+        let claim = Claim {
+            class: annotated.or(json.spec.storage_class_name).unwrap_or_default(),
+            request: json.spec.resources.requests.storage,
+            volume: json.spec.volume_name.unwrap_or_default(),
+            is_bound: json.metadata.annotation(BIND_COMPLETED).is_some(),
+            selected_node: json.metadata.annotation(SELECTED_NODE).cloned(),
+            is_lost: json.status.phase.as_deref() == Some("Lost"),
+            is_deleted: json.metadata.deletion_timestamp.is_some(),
+            uid: json.metadata.uid.unwrap_or_default(),
+            owners: json.metadata.owner_references.unwrap_or_default(),
+            is_block: json.spec.volume_mode.as_deref() == Some("Block"),
+            access_modes: json.spec.access_modes.unwrap_or_default(),
+            // One that cannot be evaluated is refused by the API server.
+            selector: json.spec.selector.and_then(|selector| selector.compile().ok()),
+            attributes_class: json.spec.volume_attributes_class_name.unwrap_or_default(),
+        };
+        (key, claim)
+    }
+}

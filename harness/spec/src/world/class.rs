@@ -1,0 +1,112 @@
+//! Storage classes.
+
+use std::collections::BTreeMap;
+
+use capacity_types::Labels;
+use serde::Deserialize;
+
+use super::metadata::Metadata;
+
+/// Prefix of the parameters that are meant for the sidecars. CreateVolume does not get them, so GetCapacity does not either (CSI: the
+/// same parameters as CreateVolume).
+const SIDECAR_PREFIX: &str = "csi.storage.k8s.io/";
+
+/// The provisioner of classes that only have volumes made beforehand.
+const NO_PROVISIONER: &str = "kubernetes.io/no-provisioner";
+
+/// A StorageClass.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StorageClass {
+    /// `provisioner`.
+    pub provisioner: String,
+    /// `parameters`.
+    pub parameters: BTreeMap<String, String>,
+    /// `volumeBindingMode`.
+    pub binding: Binding,
+    /// `allowedTopologies`: terms, of which one must be met; each holds keys with the values allowed for them, all of which must be met.
+    /// No term restricts nothing.
+    pub allowed_topologies: Vec<Vec<(String, Vec<String>)>>,
+}
+
+/// When a claim gets its volume.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub enum Binding {
+    /// At once.
+    #[default]
+    Immediate,
+    /// When a pod that uses it has a node.
+    WaitForFirstConsumer,
+}
+
+impl StorageClass {
+    /// The parameters that the driver gets.
+    pub fn driver_parameters(&self) -> BTreeMap<String, String> {
+        let own = self
+            .parameters
+            .iter()
+            .filter(|(key, _)| !key.starts_with(SIDECAR_PREFIX));
+        own.map(|(key, value)| (key.clone(), value.clone())).collect()
+    }
+
+    /// Whether somebody makes volumes of this class.
+    pub fn can_provision(&self) -> bool {
+        !self.provisioner.is_empty() && self.provisioner != NO_PROVISIONER
+    }
+
+    /// Whether `allowedTopologies` admits a node with these labels.
+    pub fn allows(&self, labels: &Labels) -> bool {
+        let is_met = |(key, values): &(String, Vec<String>)| {
+            labels
+                .get(key)
+                .is_some_and(|value| values.iter().any(|allowed| allowed == value))
+        };
+        // A term without a condition is no term that a node could meet.
+        let meets = |term: &Vec<(String, Vec<String>)>| !term.is_empty() && term.iter().all(is_met);
+        self.allowed_topologies.is_empty() || self.allowed_topologies.iter().any(meets)
+    }
+}
+
+/// As the API sends it.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ClassJson {
+    metadata: Metadata,
+    provisioner: String,
+    #[serde(default)]
+    parameters: Option<BTreeMap<String, String>>,
+    #[serde(default)]
+    volume_binding_mode: Option<Binding>,
+    #[serde(default)]
+    allowed_topologies: Option<Vec<Term>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Term {
+    #[serde(default)]
+    match_label_expressions: Option<Vec<Expression>>,
+}
+
+#[derive(Deserialize)]
+struct Expression {
+    key: String,
+    values: Vec<String>,
+}
+
+impl From<ClassJson> for (String, StorageClass) {
+    fn from(json: ClassJson) -> Self {
+        let condition = |it: Expression| (it.key, it.values);
+        let term = |it: Term| {
+            let conditions = it.match_label_expressions.unwrap_or_default();
+            conditions.into_iter().map(condition).collect()
+        };
+        let terms = json.allowed_topologies.unwrap_or_default();
+        let class = StorageClass {
+            provisioner: json.provisioner,
+            parameters: json.parameters.unwrap_or_default(),
+            binding: json.volume_binding_mode.unwrap_or_default(),
+            allowed_topologies: terms.into_iter().map(term).collect(),
+        };
+        (json.metadata.name, class)
+    }
+}

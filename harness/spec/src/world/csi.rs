@@ -1,0 +1,109 @@
+//! CSIDriver and CSINode: whether a driver tracks capacity, and where it is registered with which topology keys.
+
+use std::collections::BTreeMap;
+
+use capacity_types::{Labels, Segment, segment};
+use serde::Deserialize;
+
+use super::metadata::Metadata;
+
+/// A CSIDriver.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CsiDriver {
+    /// `spec.storageCapacity`; unset is false (KEP-1472, `CSIDriver.spec.storageCapacity`).
+    pub storage_capacity: bool,
+}
+
+/// A CSINode: the drivers that are registered on the node, by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CsiNode {
+    /// `spec.drivers`.
+    pub drivers: BTreeMap<String, Registration>,
+}
+
+/// One of a CSINode's `spec.drivers`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Registration {
+    /// `topologyKeys`: the keys of the node labels that make up the node's segment. None: the driver knows no topology.
+    pub topology_keys: Vec<String>,
+    /// `allocatable.count`: how many volumes of the driver the node can have at the most.
+    pub volumes_max: Option<u32>,
+}
+
+impl Registration {
+    /// The segment of a node with these labels; none while one of the keys has no label there.
+    pub fn segment(&self, labels: &Labels) -> Option<Segment> {
+        segment::of_node(&self.topology_keys, labels)
+    }
+}
+
+/// As the API sends it.
+#[derive(Deserialize)]
+pub(super) struct CsiDriverJson {
+    metadata: Metadata,
+    #[serde(default)]
+    spec: DriverSpec,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase")]
+struct DriverSpec {
+    #[serde(default)]
+    storage_capacity: Option<bool>,
+}
+
+impl From<CsiDriverJson> for (String, CsiDriver) {
+    fn from(json: CsiDriverJson) -> Self {
+        let driver = CsiDriver {
+            storage_capacity: json.spec.storage_capacity.unwrap_or(false),
+        };
+        (json.metadata.name, driver)
+    }
+}
+
+/// As the API sends it.
+#[derive(Deserialize)]
+pub(super) struct CsiNodeJson {
+    metadata: Metadata,
+    #[serde(default)]
+    spec: NodeSpec,
+}
+
+#[derive(Deserialize, Default)]
+struct NodeSpec {
+    #[serde(default)]
+    drivers: Option<Vec<NodeDriver>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct NodeDriver {
+    name: String,
+    #[serde(default)]
+    topology_keys: Option<Vec<String>>,
+    #[serde(default)]
+    allocatable: Option<Allocatable>,
+}
+
+#[derive(Deserialize)]
+struct Allocatable {
+    #[serde(default)]
+    count: Option<u32>,
+}
+
+impl From<CsiNodeJson> for (String, CsiNode) {
+    fn from(json: CsiNodeJson) -> Self {
+        let registered = |driver: NodeDriver| {
+            let registration = Registration {
+                topology_keys: driver.topology_keys.unwrap_or_default(),
+                volumes_max: driver.allocatable.and_then(|allocatable| allocatable.count),
+            };
+            (driver.name, registration)
+        };
+        let drivers = json.spec.drivers.unwrap_or_default();
+        let node = CsiNode {
+            drivers: drivers.into_iter().map(registered).collect(),
+        };
+        (json.metadata.name, node)
+    }
+}

@@ -1,0 +1,77 @@
+//! A cluster at one moment: what the API server holds, what the driver would answer, and how the programs are set.
+//!
+//! Data only. What follows from it is in [`crate::objects`] and [`crate::placement`]; how it changes is in [`change`]. Each kind of the
+//! API can be read from the text that the API server sends; fields that no rule speaks of are not kept.
+
+pub mod answer;
+pub mod api;
+pub mod capacity;
+pub mod change;
+pub mod claim;
+pub mod class;
+pub mod csi;
+mod metadata;
+pub mod node;
+pub mod pod;
+pub mod programs;
+mod selection;
+pub mod volume;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+pub use self::answer::{Answer, Driver, Figures, Parameters};
+pub use self::api::{Api, Release};
+pub use self::capacity::CapacityObject;
+pub use self::change::Change;
+pub use self::claim::Claim;
+pub use self::class::{Binding, StorageClass};
+pub use self::csi::{CsiDriver, CsiNode, Registration};
+pub use self::metadata::{NamespacedName, Owner};
+pub use self::node::{Effect, Node, Taint};
+pub use self::pod::{Pod, PodVolume, Toleration};
+pub use self::programs::{
+    Cleaner, Deployment, Instance, Publisher, Reservations, Scheduler, Scoring, ShapePoint,
+};
+pub use self::selection::NodeTerms;
+pub use self::volume::{ClaimRef, Volume};
+
+/// Objects of a namespaced kind.
+pub type Namespaced<T> = BTreeMap<NamespacedName, T>;
+
+/// CSIStorageCapacity objects.
+pub type Objects = Namespaced<CapacityObject>;
+
+/// A cluster at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct World {
+    /// Release and gates of the API server.
+    pub api: Api,
+    /// Nodes by name.
+    pub nodes: BTreeMap<String, Node>,
+    /// CSINodes by name, which is that of the node.
+    pub csi_nodes: BTreeMap<String, CsiNode>,
+    /// CSIDriver objects by name.
+    pub csi_drivers: BTreeMap<String, CsiDriver>,
+    /// Storage classes by name.
+    pub classes: BTreeMap<String, StorageClass>,
+    /// CSIStorageCapacity objects.
+    pub objects: Objects,
+    /// PersistentVolumeClaims.
+    pub claims: Namespaced<Claim>,
+    /// PersistentVolumes by name.
+    pub volumes: BTreeMap<String, Volume>,
+    /// Pods.
+    pub pods: Namespaced<Pod>,
+    /// uids of objects that are gone and may have owned others.
+    pub gone_owners: BTreeSet<String>,
+    /// What the plugins behind the drivers answer, by the name of the driver.
+    pub drivers: BTreeMap<String, Driver>,
+    /// The publishers that run.
+    pub publishers: BTreeMap<Instance, Publisher>,
+    /// The cleaner that runs, if one does.
+    pub cleaner: Option<Cleaner>,
+    /// How the scheduler is set.
+    pub scheduler: Scheduler,
+    /// What an extender that reserves devices holds, where there is one.
+    pub reservations: Option<Reservations>,
+}

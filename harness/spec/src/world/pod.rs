@@ -1,0 +1,169 @@
+//! Pods: their volumes, and which nodes they accept.
+
+use capacity_types::{Labels, ephemeral_claim_name};
+use serde::Deserialize;
+
+use super::metadata::{Metadata, NamespacedName};
+use super::node::{Effect, Taint};
+use super::selection::{NodeSelectorJson, NodeTerms};
+
+/// A Pod.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pod {
+    /// `metadata.uid`.
+    pub uid: String,
+    /// `spec.nodeName`.
+    pub node: Option<String>,
+    /// `spec.nodeSelector`.
+    pub node_selector: Labels,
+    /// `spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution`.
+    pub affinity: Option<NodeTerms>,
+    /// `spec.tolerations`.
+    pub tolerations: Vec<Toleration>,
+    /// `spec.volumes`, those that storage has to do with.
+    pub volumes: Vec<PodVolume>,
+}
+
+/// A volume of a pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PodVolume {
+    /// `persistentVolumeClaim`: the claim of this name.
+    Claim(String),
+    /// `ephemeral`: the claim of this name, which is made for the pod.
+    Ephemeral(String),
+    /// `csi`: an inline volume of this driver.
+    Inline(String),
+}
+
+/// One of `spec.tolerations`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct Toleration {
+    /// The key of the taint; empty: any, together with `Exists`.
+    #[serde(default)]
+    pub key: String,
+    /// `Equal`, or `Exists`; empty is `Equal`.
+    #[serde(default)]
+    pub operator: String,
+    /// The value of the taint.
+    #[serde(default)]
+    pub value: String,
+    /// Only taints of this effect; none: of all.
+    #[serde(default)]
+    pub effect: Option<Effect>,
+}
+
+impl Pod {
+    /// Whether it accepts a node with this name and these labels.
+    pub fn selects(&self, name: &str, labels: &Labels) -> bool {
+        let mut wanted = self.node_selector.iter();
+        wanted.all(|(key, value)| labels.get(key) == Some(value))
+            && self.affinity.as_ref().is_none_or(|it| it.select(name, labels))
+    }
+
+    /// Whether it tolerates a taint.
+    pub fn tolerates(&self, taint: &Taint) -> bool {
+        self.tolerations.iter().any(|it| it.covers(taint))
+    }
+}
+
+impl Toleration {
+    fn covers(&self, taint: &Taint) -> bool {
+        let exists = self.operator == "Exists";
+        let key = self.key == taint.key || (self.key.is_empty() && exists);
+        let effect = self.effect.is_none_or(|effect| effect == taint.effect);
+        key && effect && (exists || self.value == taint.value)
+    }
+}
+
+/// As the API sends it.
+#[derive(Deserialize)]
+pub(super) struct PodJson {
+    metadata: Metadata,
+    #[serde(default)]
+    spec: Spec,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase")]
+struct Spec {
+    #[serde(default)]
+    node_name: Option<String>,
+    #[serde(default)]
+    node_selector: Option<Labels>,
+    #[serde(default)]
+    affinity: Option<Affinity>,
+    #[serde(default)]
+    tolerations: Option<Vec<Toleration>>,
+    #[serde(default)]
+    volumes: Option<Vec<VolumeJson>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Affinity {
+    #[serde(default)]
+    node_affinity: Option<NodeAffinity>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct NodeAffinity {
+    #[serde(default, rename = "requiredDuringSchedulingIgnoredDuringExecution")]
+    required: Option<NodeSelectorJson>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct VolumeJson {
+    name: String,
+    #[serde(default)]
+    persistent_volume_claim: Option<ClaimSource>,
+    #[serde(default)]
+    ephemeral: Option<EphemeralSource>,
+    #[serde(default)]
+    csi: Option<CsiSource>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ClaimSource {
+    claim_name: String,
+}
+
+#[derive(Deserialize)]
+struct EphemeralSource {}
+
+#[derive(Deserialize)]
+struct CsiSource {
+    driver: String,
+}
+
+impl From<PodJson> for (NamespacedName, Pod) {
+    fn from(mut json: PodJson) -> Self {
+        let key = json.metadata.key();
+        let affinity = json.spec.affinity.and_then(|it| it.node_affinity);
+        let volumes = json.spec.volumes.unwrap_or_default();
+        let pod = Pod {
+            uid: json.metadata.uid.unwrap_or_default(),
+            node: json.spec.node_name.filter(|name| !name.is_empty()),
+            node_selector: json.spec.node_selector.unwrap_or_default(),
+            affinity: affinity.and_then(|it| it.required).map(NodeTerms::from),
+            tolerations: json.spec.tolerations.unwrap_or_default(),
+            volumes: volumes
+                .into_iter()
+                .filter_map(|it| volume(&key.name, it))
+                .collect(),
+        };
+        (key, pod)
+    }
+}
+
+fn volume(pod: &str, json: VolumeJson) -> Option<PodVolume> {
+    if let Some(source) = json.persistent_volume_claim {
+        return Some(PodVolume::Claim(source.claim_name));
+    }
+    if json.ephemeral.is_some() {
+        return Some(PodVolume::Ephemeral(ephemeral_claim_name(pod, &json.name)));
+    }
+    json.csi.map(|source| PodVolume::Inline(source.driver))
+}

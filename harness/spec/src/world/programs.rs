@@ -1,0 +1,190 @@
+//! How the programs are set: publishers, cleaner, scheduler, and an extender that reserves.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use capacity_types::Segment;
+
+use super::api::Release;
+use super::capacity::{CapacityObject, DRIVER_LABEL, MANAGED_LABEL};
+use super::metadata::{NamespacedName, Owner};
+
+/// The value of the managed-by label in central mode, and its beginning in distributed mode.
+const MANAGER: &str = "external-provisioner";
+
+/// The longest value of a label, in characters.
+const LABEL_MAX: usize = 63;
+
+/// Which publisher: each instance is told apart by its driver and its node.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Instance {
+    /// The name of the driver.
+    pub driver: String,
+    /// The node that it publishes for; none: it publishes for all.
+    pub node: Option<String>,
+}
+
+/// A publisher that runs. Several replicas with an election are one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Publisher {
+    /// The namespace of its objects, which is its own.
+    pub namespace: String,
+    /// For which segments it publishes.
+    pub deployment: Deployment,
+    /// Whether it publishes at all.
+    pub publishes: bool,
+    /// Whether it publishes for classes with immediate binding, too.
+    pub immediate: bool,
+    /// Whether it asks the driver from time to time. If not, it hears of changes of the backend by chance only.
+    pub polls: bool,
+    /// Whether it publishes zero as an object, where the documents leave the choice.
+    pub zero: bool,
+    /// The owner of its objects; none: they have none.
+    pub owner: Option<Owner>,
+    /// Whether the owner tells which objects are its own, as in external-provisioner 2.0.0, and not the labels.
+    pub by_owner: bool,
+    /// Its managed-by label where the documents do not say which ([`Publisher::manager`]), as it was seen.
+    pub label: Option<String>,
+}
+
+/// For which segments a publisher publishes (KEP-1472, "with" and "without central controller").
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Deployment {
+    /// For those of all nodes.
+    #[default]
+    Central,
+    /// For this segment, which the plugin on its node reports.
+    Distributed(Segment),
+}
+
+impl Default for Publisher {
+    fn default() -> Self {
+        Publisher {
+            namespace: String::new(),
+            deployment: Deployment::Central,
+            publishes: true,
+            immediate: false,
+            polls: true,
+            zero: false,
+            owner: None,
+            by_owner: false,
+            label: None,
+        }
+    }
+}
+
+impl Publisher {
+    /// The value of the managed-by label of its objects; none: the node's name is too long for the documents to say, and it was not
+    /// seen either.
+    pub fn manager(&self, instance: &Instance) -> Option<String> {
+        let value = match &instance.node {
+            None => MANAGER.to_owned(),
+            Some(node) => format!("{MANAGER}-{node}"),
+        };
+        if value.len() > LABEL_MAX {
+            return self.label.clone();
+        }
+        Some(value)
+    }
+
+    /// Whether an object is its own.
+    pub fn owns(&self, instance: &Instance, key: &NamespacedName, object: &CapacityObject) -> bool {
+        if key.namespace != self.namespace {
+            return false;
+        }
+        if self.by_owner {
+            let is_owner = |owner: &Owner| Some(&owner.uid) == self.owner.as_ref().map(|it| &it.uid);
+            return object.owners.iter().any(is_owner);
+        }
+        object.labels.get(DRIVER_LABEL) == Some(&instance.driver)
+            && object
+                .labels
+                .get(MANAGED_LABEL)
+                .is_some_and(|label| Some(label) == self.manager(instance).as_ref())
+    }
+}
+
+/// A cleaner that runs: it removes what publishers of nodes without the driver left behind.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cleaner {
+    /// The name of the driver.
+    pub driver: String,
+    /// The namespace that it looks into.
+    pub namespace: String,
+    /// Nodes that miss the driver for less than the chosen time: their objects may be there or not.
+    pub waiting: BTreeSet<String>,
+}
+
+impl Cleaner {
+    /// The node whose publisher manages an object that this cleaner looks after.
+    pub fn node_of<'o>(&self, key: &NamespacedName, object: &'o CapacityObject) -> Option<&'o str> {
+        let is_of_driver = object.labels.get(DRIVER_LABEL) == Some(&self.driver);
+        let manager = object.labels.get(MANAGED_LABEL)?;
+        let node = manager.strip_prefix(MANAGER)?.strip_prefix('-')?;
+        (is_of_driver && key.namespace == self.namespace).then_some(node)
+    }
+}
+
+/// How the scheduler is set.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scheduler {
+    /// Its release.
+    pub release: Release,
+    /// Its gate CSIStorageCapacity; none: as the release has it by itself.
+    pub capacity: Option<bool>,
+    /// Its gate StorageCapacityScoring (KEP-4049); none: as the release has it by itself, which is off up to 1.36 and on from then.
+    pub scoring: Option<bool>,
+    /// Its gate VolumeCapacityPriority (KEP-1845), of 1.21 to 1.32; none: off.
+    pub priority: Option<bool>,
+    /// `VolumeBindingArgs.shape`; empty: the default of its gate.
+    pub shape: Vec<ShapePoint>,
+    /// Whether the capacity of a class is added up for each of its claims, as the text of KEP-4049 has it, instead of counted once.
+    pub kep_text: bool,
+}
+
+/// A point of `VolumeBindingArgs.shape`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShapePoint {
+    /// What is requested, in percent of the capacity: 0 to 100.
+    pub utilization: i64,
+    /// The score there: 0 to 10.
+    pub score: i64,
+}
+
+/// What a scheduler scores nodes by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scoring {
+    /// Nothing that has to do with capacity.
+    Off,
+    /// Existing volumes alone (KEP-1845).
+    Volumes,
+    /// Existing volumes, and where a node has none of them, capacity (KEP-4049).
+    Capacity,
+}
+
+impl Scheduler {
+    /// Whether it looks at capacity objects.
+    pub fn checks_capacity(&self) -> bool {
+        self.release.tracks(self.capacity)
+    }
+
+    /// What it scores by.
+    pub fn scores(&self) -> Scoring {
+        let minor = self.release.minor;
+        if minor >= 33 && self.scoring.unwrap_or(minor >= 37) {
+            Scoring::Capacity
+        } else if (21..33).contains(&minor) && self.priority == Some(true) {
+            Scoring::Volumes
+        } else {
+            Scoring::Off
+        }
+    }
+}
+
+/// What an extender holds that reserves devices before volumes are made (bare-metal proposal, capacity reservations).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reservations {
+    /// The driver that it reserves for.
+    pub driver: String,
+    /// Nodes on which devices are held for the volumes of a pod.
+    pub held: BTreeMap<NamespacedName, BTreeSet<String>>,
+}

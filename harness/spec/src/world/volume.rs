@@ -1,0 +1,141 @@
+//! PersistentVolumes: where they can be used, and by which claims.
+
+use std::collections::BTreeSet;
+
+use capacity_types::{Labels, Quantity};
+use serde::Deserialize;
+
+use super::capacity::quantity;
+use super::metadata::{Metadata, NamespacedName};
+use super::selection::{NodeSelectorJson, NodeTerms};
+
+/// A PersistentVolume.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Volume {
+    /// `metadata.labels`.
+    pub labels: Labels,
+    /// `spec.storageClassName`.
+    pub class: String,
+    /// `spec.capacity.storage`.
+    pub capacity: Option<Quantity>,
+    /// `status.phase` is Available.
+    pub is_available: bool,
+    /// `spec.claimRef`: the claim that it is for.
+    pub claim: Option<ClaimRef>,
+    /// `spec.nodeAffinity.required`; none: every node reaches it.
+    pub affinity: Option<NodeTerms>,
+    /// `spec.volumeMode` is Block.
+    pub is_block: bool,
+    /// `spec.accessModes`.
+    pub access_modes: BTreeSet<String>,
+    /// `spec.csi.driver`; empty: it is no CSI volume.
+    pub driver: String,
+    /// It is being deleted.
+    pub is_deleted: bool,
+    /// `spec.volumeAttributesClassName`.
+    pub attributes_class: String,
+}
+
+/// `spec.claimRef` of a volume.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClaimRef {
+    /// Namespace and name of the claim.
+    pub claim: NamespacedName,
+    /// Its uid; empty: whichever claim has that name.
+    pub uid: String,
+}
+
+impl Volume {
+    /// Whether a node reaches it.
+    pub fn is_reachable(&self, node: &str, labels: &Labels) -> bool {
+        self.affinity.as_ref().is_none_or(|it| it.select(node, labels))
+    }
+}
+
+/// As the API sends it.
+#[derive(Deserialize)]
+pub(super) struct VolumeJson {
+    metadata: Metadata,
+    #[serde(default)]
+    spec: Spec,
+    #[serde(default)]
+    status: Status,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase")]
+struct Spec {
+    #[serde(default)]
+    storage_class_name: Option<String>,
+    #[serde(default)]
+    capacity: Capacity,
+    #[serde(default)]
+    claim_ref: Option<ClaimRefJson>,
+    #[serde(default)]
+    node_affinity: Option<Affinity>,
+    #[serde(default)]
+    volume_mode: Option<String>,
+    #[serde(default)]
+    access_modes: Option<BTreeSet<String>>,
+    #[serde(default)]
+    csi: Option<Csi>,
+    #[serde(default)]
+    volume_attributes_class_name: Option<String>,
+}
+
+#[derive(Deserialize, Default)]
+struct Capacity {
+    #[serde(default, deserialize_with = "quantity")]
+    storage: Option<Quantity>,
+}
+
+#[derive(Deserialize)]
+struct ClaimRefJson {
+    #[serde(default)]
+    namespace: String,
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    uid: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Affinity {
+    #[serde(default)]
+    required: Option<NodeSelectorJson>,
+}
+
+#[derive(Deserialize)]
+struct Csi {
+    driver: String,
+}
+
+#[derive(Deserialize, Default)]
+struct Status {
+    #[serde(default)]
+    phase: Option<String>,
+}
+
+impl From<VolumeJson> for (String, Volume) {
+    fn from(json: VolumeJson) -> Self {
+        let claim = json.spec.claim_ref.map(|it| ClaimRef {
+            claim: NamespacedName::new(it.namespace, it.name),
+            uid: it.uid.unwrap_or_default(),
+        });
+        let affinity = json.spec.node_affinity.and_then(|it| it.required);
+        let volume = Volume {
+            labels: json.metadata.labels.unwrap_or_default(),
+            class: json.spec.storage_class_name.unwrap_or_default(),
+            capacity: json.spec.capacity.storage,
+            is_available: json.status.phase.as_deref() == Some("Available"),
+            claim,
+            affinity: affinity.map(NodeTerms::from),
+            is_block: json.spec.volume_mode.as_deref() == Some("Block"),
+            access_modes: json.spec.access_modes.unwrap_or_default(),
+            driver: json.spec.csi.map(|csi| csi.driver).unwrap_or_default(),
+            is_deleted: json.metadata.deletion_timestamp.is_some(),
+            attributes_class: json.spec.volume_attributes_class_name.unwrap_or_default(),
+        };
+        (json.metadata.name, volume)
+    }
+}

@@ -1,0 +1,320 @@
+//! Every rule is broken by something, and then by that rule's name and no other.
+
+use std::collections::BTreeSet;
+
+use capacity_spec::always::{Author, Event, judge as judge_history};
+use capacity_spec::placement::{Outcome, judge as judge_pod};
+use capacity_spec::world::{
+    Answer, CapacityObject, Change, Cleaner, Deployment, Figures, Objects, Publisher, Reservations,
+};
+use capacity_spec::{RULES, Rule, Violation, World, objects, rules};
+
+use super::build::{
+    CLASS, DRIVER, GI, add_pod, answer, at, by_hand, central, join, key, key_of, object, of_node, owner,
+    published, publisher,
+};
+
+/// What a change of the objects of a good world breaks.
+fn objects(change: impl Fn(&mut World, &mut Objects)) -> Vec<Violation> {
+    let mut world = published();
+    let mut stored = world.objects.clone();
+    change(&mut world, &mut stored);
+    objects::judge(&world, &stored)
+}
+
+/// What an outcome for a pod breaks.
+fn outcome(size: &str, outcome: &Outcome, change: impl Fn(&mut World)) -> Vec<Violation> {
+    let mut world = published();
+    let pod = add_pod(&mut world, "app", &[size]);
+    change(&mut world);
+    judge_pod(&world, &pod, outcome)
+}
+
+/// What events break.
+fn history(events: impl Fn(&World) -> Vec<Event>) -> Vec<Violation> {
+    let world = published();
+    let events = events(&world);
+    judge_history(world, events)
+}
+
+fn wrote(name: &str, object: Option<CapacityObject>) -> Event {
+    Event::Wrote {
+        by: Author::Publisher(central()),
+        key: key(name),
+        object,
+    }
+}
+
+fn on(node: &str) -> Outcome {
+    Outcome::On(node.to_owned())
+}
+
+/// Each rule with something that breaks it.
+fn cases() -> Vec<(&'static Rule, Vec<Violation>)> {
+    let mut cases = of_objects();
+    cases.extend(of_placement());
+    cases.extend(of_history());
+    cases
+}
+
+fn of_objects() -> Vec<(&'static Rule, Vec<Violation>)> {
+    let is_none = |_: &mut World| Answer::available(0);
+    vec![
+        (
+            rules::MISSING,
+            objects(|_, stored| drop(stored.remove(&key_of(stored, "n1")))),
+        ),
+        (
+            rules::WRONG_FIGURES,
+            objects(|_, stored| drop(stored.insert(key_of(stored, "n1"), object("n1", "9Gi")))),
+        ),
+        (
+            rules::OFFERS_NOTHING_REAL,
+            objects(|world, _| {
+                let zero = is_none(world);
+                answer(world, "n1", zero);
+            }),
+        ),
+        (
+            rules::UNTOLD_FIGURES,
+            objects(|world, stored| {
+                answer(world, "n1", Answer::error());
+                stored.insert(key_of(stored, "n1"), object("n1", "11Gi"));
+            }),
+        ),
+        (
+            rules::OBSOLETE,
+            objects(|_, stored| drop(stored.insert(key("old"), object("n9", "1Gi")))),
+        ),
+        (
+            rules::DOUBLED,
+            objects(|_, stored| drop(stored.insert(key("twin"), object("n1", "10Gi")))),
+        ),
+        (
+            rules::TOUCHED,
+            objects(|world, stored| {
+                world.objects.insert(key("mine"), by_hand("n1", "1Gi"));
+                stored.insert(key("mine"), by_hand("n1", "2Gi"));
+            }),
+        ),
+        (
+            rules::STRANGE_LABELS,
+            objects(|_, stored| drop(stored.insert(key("new"), by_hand("n1", "10Gi")))),
+        ),
+        (
+            rules::WRONG_OWNER,
+            objects(|_, stored| {
+                let owned = CapacityObject {
+                    owners: vec![owner("u")],
+                    ..object("n1", "10Gi")
+                };
+                stored.insert(key_of(stored, "n1"), owned);
+            }),
+        ),
+        (
+            rules::SWITCHED_OFF,
+            objects(|world, stored| {
+                let off = Publisher {
+                    publishes: false,
+                    ..publisher()
+                };
+                world.publishers.insert(central(), off);
+                stored.remove(&key_of(stored, "n1"));
+            }),
+        ),
+        (rules::ORPHANED, objects(orphan)),
+        (
+            rules::OUTLIVES_OWNER,
+            objects(|world, stored| {
+                world.gone_owners.insert("u".to_owned());
+                let owned = CapacityObject {
+                    owners: vec![owner("u")],
+                    ..by_hand("n1", "10Gi")
+                };
+                world.objects.insert(key("left"), owned.clone());
+                stored.insert(key("left"), owned);
+            }),
+        ),
+    ]
+}
+
+/// The publisher of a node that has left, and a cleaner that did nothing.
+fn orphan(world: &mut World, stored: &mut Objects) {
+    world.cleaner = Some(Cleaner {
+        driver: DRIVER.to_owned(),
+        namespace: key("").namespace,
+        ..Cleaner::default()
+    });
+    let mut left = object("n9", "1Gi");
+    left.labels.insert(
+        "csi.storage.k8s.io/managed-by".to_owned(),
+        "external-provisioner-n9".to_owned(),
+    );
+    world.objects.insert(key("left"), left.clone());
+    stored.insert(key("left"), left);
+}
+
+fn of_placement() -> Vec<(&'static Rule, Vec<Violation>)> {
+    let as_it_is = |_: &mut World| {};
+    vec![
+        (rules::NO_CAPACITY, outcome("11Gi", &on("n1"), as_it_is)),
+        (
+            rules::NO_VOLUME,
+            outcome("1Gi", &on("n1"), |world| {
+                let class = world.classes.get_mut(CLASS).unwrap();
+                let only = ("disk.example.com/node".to_owned(), vec!["n2".to_owned()]);
+                class.allowed_topologies = vec![vec![only]];
+            }),
+        ),
+        (
+            rules::NO_CLAIM,
+            outcome("1Gi", &on("n1"), |world| world.claims.clear()),
+        ),
+        (
+            rules::NO_NODE,
+            outcome("1Gi", &on("n1"), |world| {
+                world.nodes.get_mut("n1").unwrap().unschedulable = true;
+            }),
+        ),
+        (
+            rules::NOT_RESERVED,
+            outcome("1Gi", &on("n1"), |world| {
+                world.reservations = Some(Reservations {
+                    driver: DRIVER.to_owned(),
+                    ..Reservations::default()
+                });
+            }),
+        ),
+        (
+            rules::NEEDLESSLY_REFUSED,
+            outcome("1Gi", &Outcome::Refused, as_it_is),
+        ),
+        (
+            rules::NOT_BEST,
+            outcome("1Gi", &on("n1"), |world| world.scheduler.scoring = Some(true)),
+        ),
+        (
+            rules::MOVED,
+            history(|_| {
+                let mut other = World::default();
+                let pod = add_pod(&mut other, "app", &[]);
+                let is_there = Change::Pod(pod.clone(), Some(other.pods[&pod].clone()));
+                let placed = |node: &str| Event::Placed {
+                    pod: pod.clone(),
+                    node: node.to_owned(),
+                };
+                vec![Event::Changed(is_there), placed("n1"), placed("n2")]
+            }),
+        ),
+    ]
+}
+
+fn of_history() -> Vec<(&'static Rule, Vec<Violation>)> {
+    let asked = |gib: i64| Event::Asked {
+        by: Author::Publisher(central()),
+        driver: DRIVER.to_owned(),
+        segment: at("n1"),
+        parameters: [].into(),
+        answer: Some(Figures::available(gib * GI)),
+    };
+    let n1 = |world: &World| key_of(&world.objects, "n1").name;
+    vec![
+        (
+            rules::FOREIGN_WRITE,
+            history(|_| {
+                let other = Change::Object(key("mine"), Some(by_hand("n1", "1Gi")));
+                vec![Event::Changed(other), wrote("mine", None)]
+            }),
+        ),
+        (
+            rules::EXCESSIVE_FIGURE,
+            history(|world| vec![asked(10), wrote(&n1(world), Some(object("n1", "11Gi")))]),
+        ),
+        (
+            rules::NEGATIVE_FIGURE,
+            history(|world| vec![asked(10), wrote(&n1(world), Some(object("n1", "-1")))]),
+        ),
+        (
+            rules::IDLE_WRITE,
+            history(|world| vec![asked(10), wrote(&n1(world), Some(object("n1", "10240Mi")))]),
+        ),
+        (
+            rules::NEEDLESS_DELETE,
+            history(|world| vec![wrote(&n1(world), None)]),
+        ),
+        (
+            rules::UNWANTED_CREATE,
+            history(|_| vec![wrote("new", Some(object("n9", "0")))]),
+        ),
+        (
+            rules::MISLABELLED,
+            history(|_| vec![asked(10), wrote("new", Some(by_hand("n1", "10Gi")))]),
+        ),
+        (rules::WRITES_WHILE_OFF, {
+            let mut world = published();
+            world.publishers.get_mut(&central()).unwrap().publishes = false;
+            let event = wrote(&n1(&world), Some(object("n1", "0")));
+            judge_history(world, [event])
+        }),
+        (
+            rules::STRANGE_QUESTION,
+            history(|_| {
+                vec![Event::Asked {
+                    by: Author::Scheduler,
+                    driver: DRIVER.to_owned(),
+                    segment: at("n1"),
+                    parameters: [].into(),
+                    answer: None,
+                }]
+            }),
+        ),
+    ]
+}
+
+#[test]
+fn each_rule_is_broken_by_something_that_breaks_no_other() {
+    let cases = cases();
+    for (rule, violations) in &cases {
+        let broken: BTreeSet<&str> = violations.iter().map(|it| it.rule.id).collect();
+        assert_eq!(broken, BTreeSet::from([rule.id]), "{violations:?}");
+    }
+    let all: BTreeSet<&str> = RULES.iter().map(|rule| rule.id).collect();
+    let shown: BTreeSet<&str> = cases.iter().map(|(rule, _)| rule.id).collect();
+    assert_eq!(shown, all);
+}
+
+#[test]
+fn rules_have_names_of_their_own_and_violations_say_what_they_break() {
+    let names: BTreeSet<&str> = RULES.iter().map(|rule| rule.id).collect();
+    assert_eq!(names.len(), RULES.len());
+    for (rule, violations) in cases() {
+        let text = violations[0].to_string();
+        assert!(
+            text.contains(rule.id) && text.contains(rule.requirements[0]),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_good_world_breaks_nothing() {
+    let mut world = published();
+    assert_eq!(objects::judge(&world, &world.objects.clone()), []);
+    join(&mut world, "n3");
+    world.publishers = ["n1", "n2", "n3"]
+        .map(|node| {
+            let deployment = Deployment::Distributed(at(node));
+            (
+                of_node(node),
+                Publisher {
+                    deployment,
+                    ..publisher()
+                },
+            )
+        })
+        .into();
+    // What the central one has left is nobody's any more.
+    let stored = objects::settled(&world);
+    assert_eq!(objects::judge(&world, &stored), []);
+    assert_eq!(stored.len(), 4);
+}

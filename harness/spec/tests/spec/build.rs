@@ -1,0 +1,166 @@
+//! A small world to start from: two nodes, each a segment of its own, one driver, one class, one central publisher; and its parts.
+
+use capacity_spec::World;
+use capacity_spec::world::{
+    Answer, Binding, CapacityObject, Change, Claim, CsiDriver, CsiNode, Instance, NamespacedName, Node,
+    Objects, Owner, Pod, PodVolume, Publisher, Registration, StorageClass,
+};
+use capacity_types::{Quantity, Segment, segment};
+use serde_json::json;
+
+pub(crate) const DRIVER: &str = "disk.example.com";
+pub(crate) const KEY: &str = "disk.example.com/node";
+pub(crate) const CLASS: &str = "fast";
+pub(crate) const NAMESPACE: &str = "csi";
+pub(crate) const GI: i64 = 1 << 30;
+
+/// Two nodes n1 and n2 with 10Gi and 20Gi, and no object yet.
+pub(crate) fn world() -> World {
+    let mut world = World::default();
+    for (name, gib) in [("n1", 10), ("n2", 20)] {
+        join(&mut world, name);
+        answer(&mut world, name, Answer::available(gib * GI));
+    }
+    world.csi_drivers.insert(
+        DRIVER.to_owned(),
+        CsiDriver {
+            storage_capacity: true,
+        },
+    );
+    world.classes.insert(CLASS.to_owned(), class());
+    world.publishers.insert(central(), publisher());
+    world
+}
+
+/// The same, with the objects that its publisher makes.
+pub(crate) fn published() -> World {
+    let mut world = world();
+    world.objects = capacity_spec::objects::settled(&world);
+    world
+}
+
+pub(crate) fn join(world: &mut World, name: &str) {
+    let node = Node {
+        labels: at(name),
+        ..Node::default()
+    };
+    let registration = Registration {
+        topology_keys: vec![KEY.to_owned()],
+        volumes_max: None,
+    };
+    let csi_node = CsiNode {
+        drivers: [(DRIVER.to_owned(), registration)].into(),
+    };
+    world.apply(Change::Node(name.to_owned(), Some(node)));
+    world.apply(Change::CsiNode(name.to_owned(), Some(csi_node)));
+}
+
+pub(crate) fn answer(world: &mut World, node: &str, answer: Answer) {
+    world.drivers.entry(DRIVER.to_owned()).or_default();
+    world.apply(Change::Answer(DRIVER.to_owned(), at(node), [].into(), answer));
+}
+
+pub(crate) fn class() -> StorageClass {
+    StorageClass {
+        provisioner: DRIVER.to_owned(),
+        binding: Binding::WaitForFirstConsumer,
+        ..StorageClass::default()
+    }
+}
+
+pub(crate) fn central() -> Instance {
+    Instance {
+        driver: DRIVER.to_owned(),
+        node: None,
+    }
+}
+
+pub(crate) fn of_node(node: &str) -> Instance {
+    Instance {
+        node: Some(node.to_owned()),
+        ..central()
+    }
+}
+
+pub(crate) fn publisher() -> Publisher {
+    Publisher {
+        namespace: NAMESPACE.to_owned(),
+        ..Publisher::default()
+    }
+}
+
+pub(crate) fn owner(uid: &str) -> Owner {
+    Owner {
+        kind: "Deployment".to_owned(),
+        name: "publisher".to_owned(),
+        uid: uid.to_owned(),
+        controller: true,
+    }
+}
+
+/// The segment of a node.
+pub(crate) fn at(node: &str) -> Segment {
+    segment::parse(&format!("{KEY}={node}")).unwrap()
+}
+
+pub(crate) fn quantity(text: &str) -> Quantity {
+    text.parse().unwrap()
+}
+
+/// An object for the class at a node, of the central publisher.
+pub(crate) fn object(node: &str, capacity: &str) -> CapacityObject {
+    let json = json!({
+        "metadata": {"name": "x", "namespace": NAMESPACE, "labels": {
+            "csi.storage.k8s.io/drivername": DRIVER, "csi.storage.k8s.io/managed-by": "external-provisioner",
+        }},
+        "storageClassName": CLASS, "nodeTopology": {"matchLabels": {KEY: node}}, "capacity": capacity,
+    });
+    let Some(Change::Object(_, Some(object))) = Change::set("csistoragecapacities", &json).unwrap() else {
+        panic!("it is no capacity object");
+    };
+    object
+}
+
+/// The same of somebody else.
+pub(crate) fn by_hand(node: &str, capacity: &str) -> CapacityObject {
+    CapacityObject {
+        labels: [].into(),
+        ..object(node, capacity)
+    }
+}
+
+pub(crate) fn key(name: &str) -> NamespacedName {
+    NamespacedName::new(NAMESPACE, name)
+}
+
+/// The key of the object for the class at a node.
+pub(crate) fn key_of(objects: &Objects, node: &str) -> NamespacedName {
+    let found = objects
+        .iter()
+        .find(|(_, object)| object.segment() == Some(at(node)));
+    found.unwrap().0.clone()
+}
+
+/// A pod with a claim of the class for each size.
+pub(crate) fn add_pod(world: &mut World, name: &str, sizes: &[&str]) -> NamespacedName {
+    let pod = NamespacedName::new("default", name);
+    let mut volumes = Vec::new();
+    for (index, size) in sizes.iter().enumerate() {
+        let claim_name = format!("{name}-{index}");
+        let claim = Claim {
+            class: CLASS.to_owned(),
+            request: Some(quantity(size)),
+            ..Claim::default()
+        };
+        world
+            .claims
+            .insert(NamespacedName::new("default", &claim_name), claim);
+        volumes.push(PodVolume::Claim(claim_name));
+    }
+    let spec = Pod {
+        volumes,
+        ..Pod::default()
+    };
+    world.pods.insert(pod.clone(), spec);
+    pod
+}

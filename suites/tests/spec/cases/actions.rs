@@ -1,0 +1,211 @@
+//! What the harness does in a step, and what publishers and cleaner make of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use capacity_spec::objects::settled;
+use capacity_spec::world::{
+    Cleaner, Deployment, Instance, NamespacedName, Owner, PodVolume, Publisher, Release, Scheduler,
+    ShapePoint,
+};
+use capacity_types::Segment;
+use serde_json::{Value, json};
+use suites::harness::plan::{Action, CsiCallKind, NAMESPACE};
+use suites::harness::scenario::{Role, SchedulerSpec};
+
+use super::left_out::LeftOut;
+use super::volumes::CLAIMS;
+use super::walk::Walk;
+
+impl Walk<'_> {
+    pub(crate) async fn act(&mut self, action: &Action) {
+        match action {
+            Action::Pool(segment, storage) => self.plugin.set_pool(segment, storage.as_ref()),
+            Action::Create(object) => self.create(object),
+            Action::Merge(target, patch) => {
+                for (resource, namespace, name) in self.cluster.targets(self.plan, target) {
+                    self.cluster.merge(&resource, &namespace, &name, patch);
+                }
+            }
+            Action::Delete(target) => {
+                for (resource, namespace, name) in self.cluster.targets(self.plan, target) {
+                    self.delete(&resource, &namespace, &name).await;
+                }
+            }
+            Action::DriverUp(node, segment) => drop(self.endpoints.insert(node.clone(), segment.clone())),
+            Action::DriverDown(node) => drop(self.endpoints.remove(node)),
+            Action::Registration(node, keys) => {
+                let driver = &self.plan.driver.name;
+                let drivers = keys.as_ref().map_or_else(
+                    || json!([]),
+                    |keys| json!([{"name": driver, "nodeID": node, "topologyKeys": keys}]),
+                );
+                let patch = json!({"spec": {"drivers": drivers}});
+                self.cluster.merge("csinodes", "", node, &patch);
+            }
+            Action::Script(script) => self.plugin.script(script),
+            Action::Unscript(name) => self.plugin.unscript(name),
+            Action::CsiCall(call) => {
+                if matches!(call.kind, CsiCallKind::Create { .. } | CsiCallKind::Delete(_)) {
+                    self.lose(LeftOut::ByHand);
+                }
+            }
+            Action::Mount(_) => {}
+            Action::Reserve(_) | Action::Unreserve(_) => self.lose(LeftOut::Extender),
+            Action::Stop(Role::Driver) => self.plugin.is_down = true,
+            Action::Start(Role::Driver) => self.plugin.is_down = false,
+            Action::Stop(role) => drop(self.active.remove(role)),
+            Action::Start(role) => drop(self.active.insert(*role)),
+            Action::Reschedule(spec) => self.cluster.world.scheduler = scheduler(spec),
+            Action::Fault { id, rule, kills } => {
+                if *kills {
+                    self.lose(LeftOut::Killed);
+                }
+                if rule.times.is_none() {
+                    self.faults.insert(id.clone());
+                }
+            }
+            Action::Unfault(id) => drop(self.faults.remove(id)),
+            Action::Release(..) | Action::Attempt(_) => self.lose(LeftOut::Server),
+        }
+    }
+
+    fn create(&mut self, object: &Value) {
+        if !object["spec"]["dataSource"].is_null() {
+            self.lose(LeftOut::ByHand);
+        }
+        self.cluster.create(object);
+    }
+
+    async fn delete(&mut self, resource: &str, namespace: &str, name: &str) {
+        if namespace == NAMESPACE && resource != "csistoragecapacities" {
+            self.lose(LeftOut::OwnerGoes);
+        }
+        let key = NamespacedName::new(namespace, name);
+        if resource == "pods" {
+            self.decided.remove(&key);
+            let ephemeral = self.cluster.world.pods.get(&key).map(|pod| pod.volumes.clone());
+            for volume in ephemeral.into_iter().flatten() {
+                if let PodVolume::Ephemeral(claim) = volume {
+                    self.delete_claim(namespace, &claim).await;
+                }
+            }
+        }
+        if resource == CLAIMS {
+            self.delete_claim(namespace, name).await;
+        }
+        self.cluster.remove(resource, namespace, name);
+    }
+
+    async fn delete_claim(&mut self, namespace: &str, name: &str) {
+        let key = NamespacedName::new(namespace, name);
+        let volume = self
+            .cluster
+            .world
+            .claims
+            .get(&key)
+            .map(|claim| claim.volume.clone());
+        if let Some(volume) = volume.filter(|volume| !volume.is_empty()) {
+            self.plugin.delete(&volume).await;
+            self.cluster.remove("persistentvolumes", "", &volume);
+        }
+        self.cluster.remove(CLAIMS, namespace, name);
+    }
+
+    pub(crate) fn lose(&mut self, why: LeftOut) {
+        self.lost.get_or_insert(why);
+    }
+
+    /// The programs that run, as the world has them.
+    pub(crate) fn programs(&mut self) {
+        let spec = &self.plan.publisher;
+        let owner = spec.owner_level.map(|_| Owner {
+            kind: "Owner".to_owned(),
+            name: "publisher".to_owned(),
+            uid: "publisher".to_owned(),
+            controller: true,
+        });
+        let publisher = |deployment| Publisher {
+            namespace: NAMESPACE.to_owned(),
+            deployment,
+            publishes: spec.publish,
+            immediate: spec.immediate,
+            polls: spec.polls,
+            zero: spec.zero,
+            owner: owner.clone(),
+            by_owner: spec.by_owner,
+            label: None,
+        };
+        let instance = |node: Option<&String>| Instance {
+            driver: self.plan.driver.name.clone(),
+            node: node.cloned(),
+        };
+        let of_node = |(node, segment): (&String, &Segment)| {
+            let mut publisher = publisher(Deployment::Distributed(segment.clone()));
+            // Where the name is too long for the label, any label of its own will do.
+            let end = node.len().saturating_sub(40);
+            publisher.label = Some(format!("external-provisioner-{}", &node[end..]));
+            (instance(Some(node)), publisher)
+        };
+        let all: BTreeMap<Instance, Publisher> = match self.plan.is_distributed() {
+            _ if !self.active.contains(&Role::Publisher) => BTreeMap::new(),
+            true => self.endpoints.iter().map(of_node).collect(),
+            false => [(instance(None), publisher(Deployment::Central))].into(),
+        };
+        self.cluster.world.publishers = all;
+        let cleaner = self.active.contains(&Role::Cleaner).then(|| Cleaner {
+            driver: self.plan.driver.name.clone(),
+            namespace: NAMESPACE.to_owned(),
+            waiting: BTreeSet::new(),
+        });
+        self.cluster.world.cleaner = cleaner;
+    }
+
+    /// Asks the plugin for every segment and class.
+    pub(crate) async fn ask_plugin(&mut self) {
+        let world = &self.cluster.world;
+        let mut segments: BTreeSet<Segment> = self.endpoints.values().cloned().collect();
+        for (name, csi_node) in &world.csi_nodes {
+            let registration = csi_node.drivers.get(&self.plan.driver.name);
+            let labels = world.nodes.get(name).map(|node| &node.labels);
+            segments.extend(
+                registration
+                    .zip(labels)
+                    .and_then(|(it, labels)| it.segment(labels)),
+            );
+        }
+        let classes = world.classes.values();
+        let parameters = classes.map(|class| class.driver_parameters()).collect();
+        let name = &self.plan.driver.name;
+        let answers = self
+            .plugin
+            .answers(&segments, &parameters, world.drivers.get(name))
+            .await;
+        self.cluster.world.drivers.insert(name.clone(), answers);
+    }
+
+    /// The publishers and the cleaner do their work, unless something keeps them from it.
+    pub(crate) async fn settle(&mut self) {
+        self.ask_plugin().await;
+        if self.faults.is_empty() && self.stuck.is_none() && self.lost.is_none() {
+            self.cluster.world.objects = settled(&self.cluster.world);
+        }
+    }
+}
+
+/// How the scheduler of a case is set.
+pub(crate) fn scheduler(spec: &SchedulerSpec) -> Scheduler {
+    let shape = spec.shape.iter().flatten().map(|point| ShapePoint {
+        utilization: point.utilization.into(),
+        score: point.score.into(),
+    });
+    Scheduler {
+        release: spec
+            .release
+            .map_or(Release::USUAL, |release| Release::new(release.minor())),
+        capacity: spec.capacity,
+        scoring: spec.scoring,
+        priority: spec.priority,
+        shape: shape.collect(),
+        kep_text: spec.kep_text,
+    }
+}

@@ -1,0 +1,196 @@
+//! An expectation of a case against the specification: what it wants must be allowed, and nothing else must be.
+
+use std::collections::BTreeSet;
+
+use super::left_out::LeftOut;
+use capacity_spec::objects;
+use capacity_spec::world::capacity::{DRIVER_LABEL, MANAGED_LABEL};
+use capacity_spec::world::{CapacityObject, Figures, Instance, NamespacedName, Objects, Publisher};
+use capacity_spec::{Question, World};
+use capacity_types::Segment;
+use suites::harness::plan::{NAMESPACE, Place, Plan, Row, Rows};
+
+/// What came of an expectation.
+pub(crate) enum Compared {
+    /// It does. The choices that the documents leave, and of which it allows one alone.
+    Agrees(BTreeSet<Question>),
+    /// That cannot be told.
+    LeftOut(LeftOut),
+    /// It does not.
+    Differs(String),
+}
+
+/// Whether the objects that a case wants, all of them, are allowed; and no others with one byte more.
+pub(crate) fn capacities(plan: &Plan, world: &World, rows: &Rows) -> Compared {
+    let texts = judged(plan, world, rows);
+    if !texts.is_empty() {
+        return Compared::Differs(texts.join("; "));
+    }
+    for (key, row) in rows {
+        let Row::Values { capacity, maximum } = row else {
+            continue;
+        };
+        let mut others = rows.clone();
+        let capacity = capacity.map(|capacity| capacity + 1);
+        others.insert(
+            key.clone(),
+            Row::Values {
+                capacity,
+                maximum: *maximum,
+            },
+        );
+        if capacity.is_some() && judged(plan, world, &others).is_empty() {
+            return Compared::Differs(format!("{key:?} may have one byte more"));
+        }
+    }
+    Compared::Agrees(questions(world))
+}
+
+/// The choices that publishers have in this world. Wanted are rows as they are written, so one of the outcomes is.
+fn questions(world: &World) -> BTreeSet<Question> {
+    let mut questions = BTreeSet::new();
+    for (instance, publisher) in world.publishers.iter().filter(|(_, it)| it.publishes) {
+        let wanted = objects::Wanted::of(world, instance, publisher);
+        questions.extend(wanted.demands().filter_map(|it| it.demand.question()));
+    }
+    questions
+}
+
+/// What is wrong with the objects that a case wants.
+fn judged(plan: &Plan, world: &World, rows: &Rows) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let mut stored = Objects::new();
+    let mut open: Vec<(&String, &String, &Row)> = rows
+        .iter()
+        .map(|((class, segment), row)| (class, segment, row))
+        .collect();
+    for (key, object) in &world.objects {
+        if publisher_of(world, key, object).is_some() {
+            continue;
+        }
+        if !is_labelled(plan, object) {
+            // Such objects are not what the case speaks of.
+            stored.insert(key.clone(), object.clone());
+            continue;
+        }
+        let segment = object.segment().map(|segment| plan.segments.format(&segment));
+        let wanted = open.iter().position(|(class, at, row)| {
+            **class == object.class && Some(*at) == segment.as_ref() && says(object, row)
+        });
+        if let Some(wanted) = wanted {
+            open.remove(wanted);
+            stored.insert(key.clone(), object.clone());
+        }
+    }
+    for (class, segment, row) in open {
+        if let Row::Values { capacity, maximum } = row {
+            let segment = plan.segments.parse(segment).unwrap();
+            if !add(world, &mut stored, class, &segment, (*capacity, *maximum)) {
+                wrong.push(format!("nobody publishes class {class} at {segment:?}"));
+            }
+        }
+    }
+    let violations = objects::judge(world, &stored);
+    wrong.extend(violations.iter().map(ToString::to_string));
+    wrong
+}
+
+fn publisher_of<'w>(world: &'w World, key: &NamespacedName, object: &CapacityObject) -> Option<&'w Instance> {
+    let mut publishers = world.publishers.iter();
+    let found = publishers.find(|(instance, publisher)| publisher.owns(instance, key, object));
+    found.map(|(instance, _)| instance)
+}
+
+fn is_labelled(plan: &Plan, object: &CapacityObject) -> bool {
+    object.labels.get(DRIVER_LABEL) == Some(&plan.driver.name) && object.labels.contains_key(MANAGED_LABEL)
+}
+
+fn says(object: &CapacityObject, row: &Row) -> bool {
+    match row {
+        Row::Nothing => object.is_empty(true),
+        Row::Values { capacity, maximum } => {
+            let bytes = |figure: Option<i128>| figure.and_then(|figure| i64::try_from(figure).ok());
+            bytes(*capacity).is_some_and(|available| {
+                object.says(&Figures {
+                    available,
+                    maximum: bytes(*maximum),
+                })
+            })
+        }
+    }
+}
+
+/// Adds the object that a row wants: the one that is there, with these figures, or a new one of the publisher whose segment it is. Whether
+/// there is such a publisher.
+fn add(
+    world: &World,
+    stored: &mut Objects,
+    class: &str,
+    segment: &Segment,
+    (capacity, maximum): (Option<i128>, Option<i128>),
+) -> bool {
+    let figure = |bytes: Option<i128>| bytes.map(|bytes| bytes.to_string().parse().unwrap());
+    let is_it = |(key, object): &(&NamespacedName, &CapacityObject)| {
+        object.class == class
+            && object.segment().as_ref() == Some(segment)
+            && publisher_of(world, key, object).is_some()
+    };
+    let there = world.objects.iter().find(is_it);
+    let there = there.map(|(key, object)| (key.clone(), object.clone()));
+    let Some((key, object)) = there.or_else(|| new(world, stored, class, segment)) else {
+        return false;
+    };
+    let object = CapacityObject {
+        capacity: figure(capacity),
+        maximum: figure(maximum),
+        ..object
+    };
+    stored.insert(key, object);
+    true
+}
+
+/// An object like those that the publisher of this segment makes.
+fn new(
+    world: &World,
+    stored: &Objects,
+    class: &str,
+    segment: &Segment,
+) -> Option<(NamespacedName, CapacityObject)> {
+    let publishes = |(_, publisher): &(&Instance, &Publisher)| match &publisher.deployment {
+        capacity_spec::world::Deployment::Central => true,
+        capacity_spec::world::Deployment::Distributed(own) => own == segment,
+    };
+    let (instance, publisher) = world.publishers.iter().find(publishes)?;
+    let labels = [
+        (DRIVER_LABEL, instance.driver.clone()),
+        (MANAGED_LABEL, publisher.manager(instance).unwrap()),
+    ];
+    let object = CapacityObject {
+        uid: String::new(),
+        labels: labels.map(|(key, value)| (key.to_owned(), value)).into(),
+        owners: publisher.owner.clone().into_iter().collect(),
+        class: class.to_owned(),
+        topology: capacity_types::NodeTopology::new(Some(capacity_types::LabelSelector::compile(
+            segment,
+            [],
+        ))),
+        capacity: None,
+        maximum: None,
+    };
+    let name = format!("wanted-{class}-{}", stored.len());
+    Some((NamespacedName::new(NAMESPACE, name), object))
+}
+
+/// What is wrong with where a case wants a pod, given the nodes that are right.
+pub(crate) fn placement(best: &BTreeSet<String>, place: &Place) -> Option<String> {
+    match place {
+        Place::Refused => (!best.is_empty()).then(|| format!("wanted nowhere, allowed on {best:?}")),
+        Place::Anywhere => best
+            .is_empty()
+            .then(|| "wanted anywhere, allowed nowhere".to_owned()),
+        Place::On(nodes) => {
+            let nodes: BTreeSet<String> = nodes.iter().cloned().collect();
+            (nodes != *best).then(|| format!("wanted on {nodes:?}, allowed on {best:?}"))
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Every explicit expectation of the cases about capacities and placement, against the specification.
+//!
+//! A case is walked on a world: its actions change it, and right programs do their work between the steps. What the world cannot say is
+//! left out by a typed reason, counted and bounded.
+
+mod actions;
+mod cluster;
+mod compare;
+mod left_out;
+mod plugin;
+mod volumes;
+mod walk;
+
+use std::collections::BTreeMap;
+
+use capacity_spec::Question;
+use suites::{cases_folder, plans};
+
+use compare::Compared;
+use left_out::LeftOut;
+use walk::walk;
+
+/// So many expectations agree, at least.
+const AGREE_MIN: usize = 650;
+
+/// So many are left out, at the most.
+const LEFT_OUT_MAX: usize = 180;
+
+#[tokio::test]
+async fn expectations_of_cases_are_what_the_documents_allow() {
+    let mut agree = 0;
+    let mut one_sided: BTreeMap<Question, usize> = BTreeMap::new();
+    let mut left_out: BTreeMap<LeftOut, usize> = BTreeMap::new();
+    let mut differ = Vec::new();
+    for plan in plans(&cases_folder()).unwrap() {
+        for (name, compared) in walk(&plan).await {
+            match compared {
+                Compared::Agrees(questions) => {
+                    agree += 1;
+                    for question in questions {
+                        *one_sided.entry(question).or_default() += 1;
+                    }
+                }
+                Compared::LeftOut(why) => *left_out.entry(why).or_default() += 1,
+                Compared::Differs(text) => differ.push(format!("{name}: {text}")),
+            }
+        }
+    }
+    println!("{agree} agree, {} differ", differ.len());
+    for (question, count) in &one_sided {
+        println!("{count} of them want one of several outcomes that are allowed: {question:?}");
+    }
+    for (why, count) in &left_out {
+        println!("{count} left out: {why}");
+    }
+    assert_eq!(differ.join("\n"), "");
+    let left_out: usize = left_out.values().sum();
+    assert!(agree >= AGREE_MIN, "only {agree} agree");
+    assert!(left_out <= LEFT_OUT_MAX, "{left_out} are left out");
+}

@@ -1,0 +1,227 @@
+//! What the plugin of a case answers: asked over its socket, for every class and segment.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use capacity_spec::world::{Answer, Driver, Figures, Parameters};
+use capacity_types::Segment;
+use fake_csi::{
+    Caller, CostFactor, DriverSpec, Effect as CsiEffect, FakeDriver, Figure, Method, Pool, Question, Rule,
+    RuleId, Running, Storage, VolumeInfo,
+};
+use suites::harness::plan::{Effect, Plan, Script};
+
+/// No call takes so long that is answered at all.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// The plugin behind the driver of a case.
+pub(crate) struct Plugin {
+    pub(crate) driver: FakeDriver,
+    caller: Caller,
+    _running: Running,
+    _folder: tempfile::TempDir,
+    scripts: BTreeMap<String, RuleId>,
+    /// Calls that are never answered.
+    silent: Vec<Script>,
+    /// Whether it is stopped.
+    pub(crate) is_down: bool,
+}
+
+impl Plugin {
+    pub(crate) async fn start(plan: &Plan) -> Self {
+        let spec = DriverSpec {
+            topology_keys: plan.segments.keys().to_vec(),
+            advertise_get_capacity: plan.driver.get_capacity,
+            tells_reserved: plan.driver.tells_reserved,
+            version: plan.driver.version,
+            ..DriverSpec::new(plan.driver.name.clone())
+        };
+        let driver = FakeDriver::new(spec, None);
+        for (parameter, value, factor) in plan.driver.costs.clone() {
+            let cost = CostFactor {
+                parameter,
+                value,
+                numerator: factor,
+                denominator: 1,
+            };
+            driver.add_cost(cost).unwrap();
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("csi.sock");
+        let running = driver.listen(&socket, None).await.unwrap();
+        let plugin = Plugin {
+            driver,
+            caller: Caller::new(&socket, LIMIT).unwrap(),
+            _running: running,
+            _folder: folder,
+            scripts: BTreeMap::new(),
+            silent: Vec::new(),
+            is_down: false,
+        };
+        for (segment, storage) in &plan.driver.pools {
+            plugin.set_pool(segment, Some(storage));
+        }
+        plugin
+    }
+
+    pub(crate) fn set_pool(&self, segment: &Segment, storage: Option<&Storage>) {
+        match storage {
+            Some(storage) => self.driver.set_pool(Pool {
+                segment: segment.clone(),
+                parameters: BTreeMap::new(),
+                storage: storage.clone(),
+            }),
+            None => self.driver.remove_pool(segment),
+        }
+    }
+
+    /// Whatever happens to a limited number of calls is over when everything is quiet.
+    pub(crate) fn script(&mut self, script: &Script) {
+        if script.times.is_some() {
+            return;
+        }
+        let effect = match script.effect {
+            Effect::Code(code) => CsiEffect::Code(code.into(), "scripted".to_owned()),
+            Effect::Disconnect | Effect::LoseAnswer => {
+                CsiEffect::Code(fake_csi::Code::Unavailable, "cut".to_owned())
+            }
+            Effect::Hang => {
+                self.silent.push(script.clone());
+                return;
+            }
+            Effect::Delay(_) => return,
+            Effect::Answer {
+                available,
+                maximum,
+                minimum,
+            } => CsiEffect::Capacity {
+                available,
+                maximum,
+                minimum,
+            },
+        };
+        let rule = Rule {
+            method: script.method.parse::<Method>().unwrap(),
+            segment: script.segment.clone(),
+            parameters: script.parameters.clone(),
+            skip: 0,
+            times: None,
+            effect,
+        };
+        let id = self.driver.script(rule).unwrap();
+        if let Some(name) = &script.id {
+            self.scripts.insert(name.clone(), id);
+        }
+    }
+
+    pub(crate) fn unscript(&mut self, name: &str) {
+        if let Some(id) = self.scripts.remove(name) {
+            self.driver.unscript(id);
+        }
+        self.silent.retain(|script| script.id.as_deref() != Some(name));
+    }
+
+    /// What it answers for each of these segments and parameters.
+    pub(crate) async fn answers(
+        &self,
+        segments: &BTreeSet<Segment>,
+        parameters: &BTreeSet<Parameters>,
+        before: Option<&Driver>,
+    ) -> Driver {
+        let mut driver = Driver {
+            get_capacity: self.driver.spec().advertise_get_capacity,
+            ..Driver::default()
+        };
+        for parameters in parameters {
+            for segment in segments {
+                let answer = match self.answer(segment, parameters).await {
+                    Some(figures) => Answer::Figures(figures),
+                    None => Answer::Error {
+                        before: before
+                            .map(|it| heard(it.answer(segment, parameters)))
+                            .unwrap_or_default(),
+                    },
+                };
+                let answers = driver.answers.entry(parameters.clone()).or_default();
+                answers.insert(segment.clone(), answer);
+            }
+        }
+        driver
+    }
+
+    async fn answer(&self, segment: &Segment, parameters: &Parameters) -> Option<Figures> {
+        if self.is_silent("GetCapacity", Some(segment), parameters) {
+            return None;
+        }
+        let has_topology = !self.driver.spec().topology_keys.is_empty();
+        let question = Question::Capacity {
+            segment: has_topology.then(|| segment.clone()),
+            parameters: parameters.clone(),
+        };
+        let reply = self.caller.ask(question).await;
+        let number = |name: &str| match reply.told.get(name) {
+            Some(Figure::Number(number)) => Some(*number),
+            _ => None,
+        };
+        Some(Figures {
+            available: number("available").filter(|_| reply.code == "OK")?,
+            maximum: number("maximum"),
+        })
+    }
+
+    /// Whether a call is never answered.
+    fn is_silent(&self, method: &str, segment: Option<&Segment>, parameters: &Parameters) -> bool {
+        let is_meant = |script: &Script| {
+            let is_asked = script.segment.is_none() || script.segment.as_ref() == segment;
+            let mut wanted = script.parameters.iter();
+            script.method == method
+                && is_asked
+                && wanted.all(|(key, value)| parameters.get(key) == Some(value))
+        };
+        self.is_down || self.silent.iter().any(is_meant)
+    }
+
+    /// Makes a volume; none: it cannot be made.
+    pub(crate) async fn create(
+        &self,
+        name: &str,
+        bytes: i64,
+        segment: Option<Segment>,
+        parameters: Parameters,
+    ) -> Option<VolumeInfo> {
+        let has_topology = !self.driver.spec().topology_keys.is_empty();
+        let is_silent = self.is_silent("CreateVolume", segment.as_ref(), &parameters);
+        let question = Question::Create {
+            name: name.to_owned(),
+            bytes,
+            segment: segment.filter(|_| has_topology),
+            parameters,
+        };
+        if is_silent || self.caller.ask(question).await.code != "OK" {
+            return None;
+        }
+        self.driver
+            .volumes()
+            .into_iter()
+            .find(|volume| volume.name == name)
+    }
+
+    /// Deletes a volume by the name under which it was made.
+    pub(crate) async fn delete(&self, name: &str) {
+        let volume = self
+            .driver
+            .volumes()
+            .into_iter()
+            .find(|volume| volume.name == name);
+        if let Some(volume) = volume {
+            self.caller.ask(Question::Delete { id: volume.id }).await;
+        }
+    }
+}
+
+fn heard(answer: &Answer) -> BTreeSet<Figures> {
+    match answer {
+        Answer::Figures(figures) => BTreeSet::from([*figures]),
+        Answer::Error { before } => before.clone(),
+    }
+}

@@ -1,0 +1,232 @@
+//! Pods where they go, and the volumes of their claims: what scheduler, provisioner and the binding of claims do together.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use capacity_spec::world::{Binding, Claim, NamespacedName, PodVolume, StorageClass, Volume};
+use capacity_types::{Arithmetic, Segment, segment};
+use serde_json::{Value, json};
+use suites::harness::plan::{Place, Predicate, Step};
+use suites::harness::scenario::Role;
+
+use super::left_out::LeftOut;
+use super::walk::Walk;
+
+/// The resource of claims.
+pub(crate) const CLAIMS: &str = "persistentvolumeclaims";
+
+impl Walk<'_> {
+    /// Puts pods where they go, as far as that can be told, and makes their volumes.
+    pub(crate) async fn place(
+        &mut self,
+        step: &Step,
+        found: BTreeMap<NamespacedName, Result<BTreeSet<String>, LeftOut>>,
+    ) {
+        if let Some(why) = self.obstacle() {
+            self.decided.extend(found.into_keys().map(|pod| (pod, Err(why))));
+            return;
+        }
+        let wanting = found.iter().filter(|(pod, nodes)| {
+            nodes.as_ref().is_ok_and(|nodes| !nodes.is_empty()) && self.takes_storage(pod)
+        });
+        let is_crowded = wanting.count() > 1 && self.plan.roles.contains(&Role::Publisher);
+        for (pod, nodes) in found {
+            let takes = self.takes_storage(&pod);
+            let nodes = if is_crowded && takes {
+                nodes.and(Err(LeftOut::Race))
+            } else {
+                nodes
+            };
+            if let Ok(nodes) = &nodes {
+                let chosen: Vec<&String> = nodes.iter().filter(|node| is_wanted(step, &pod, node)).collect();
+                match chosen.as_slice() {
+                    [] => {}
+                    [node] => {
+                        let node = (*node).clone();
+                        self.put_on(&pod, &node).await;
+                    }
+                    _ if takes => self.get_stuck(LeftOut::WhichNode),
+                    [node, ..] => {
+                        let node = (*node).clone();
+                        self.put_on(&pod, &node).await;
+                    }
+                }
+            } else if takes {
+                self.get_stuck(LeftOut::Race);
+            }
+            self.decided.insert(pod, nodes);
+        }
+        self.settle().await;
+    }
+
+    /// Why nothing can be told of pods without a node.
+    fn obstacle(&self) -> Option<LeftOut> {
+        let is_stopped = !self.active.contains(&Role::Scheduler);
+        let fails = (!self.faults.is_empty()).then_some(LeftOut::Fault);
+        self.lost
+            .or(self.stuck)
+            .or(fails)
+            .or(is_stopped.then_some(LeftOut::Stopped))
+    }
+
+    /// What comes later cannot be told.
+    fn get_stuck(&mut self, why: LeftOut) {
+        self.stuck.get_or_insert(why);
+    }
+
+    fn takes_storage(&self, pod: &NamespacedName) -> bool {
+        let volumes = self.cluster.world.pods.get(pod).map(|pod| pod.volumes.as_slice());
+        let claims = volumes.unwrap_or_default().iter();
+        let mut unbound = claims.filter(|volume| match volume {
+            PodVolume::Claim(name) | PodVolume::Ephemeral(name) => {
+                let claim = self
+                    .cluster
+                    .world
+                    .claims
+                    .get(&NamespacedName::new(&pod.namespace, name));
+                claim.is_some_and(|claim| claim.volume.is_empty())
+            }
+            PodVolume::Inline(_) => false,
+        });
+        unbound.next().is_some()
+    }
+
+    async fn put_on(&mut self, pod: &NamespacedName, node: &str) {
+        let volumes = self.cluster.world.pods[pod].volumes.clone();
+        for volume in volumes {
+            let (PodVolume::Claim(name) | PodVolume::Ephemeral(name)) = volume else {
+                continue;
+            };
+            let key = NamespacedName::new(&pod.namespace, &name);
+            if self.cluster.world.claims[&key].volume.is_empty() {
+                self.bind(&key, Some(node)).await;
+            }
+            if self.cluster.world.claims[&key].volume.is_empty() {
+                // The node is chosen, and the pod is not on it.
+                return;
+            }
+        }
+        let patch = json!({"spec": {"nodeName": node}});
+        self.cluster.merge("pods", &pod.namespace, &pod.name, &patch);
+    }
+
+    /// Gives a claim a volume: one that is there and fits, or one that the driver makes.
+    async fn bind(&mut self, key: &NamespacedName, node: Option<&str>) {
+        let claim = self.cluster.world.claims[key].clone();
+        let world = &self.cluster.world;
+        let labels = node
+            .and_then(|node| world.nodes.get(node))
+            .map(|it| it.labels.clone());
+        let fits = |volume: &&Volume| {
+            let is_here = node.is_none_or(|node| volume.is_reachable(node, labels.as_ref().unwrap()));
+            let is_free = volume.claim.is_none() && volume.is_available;
+            let is_meant = volume.claim.as_ref().is_some_and(|it| it.claim == *key);
+            volume.class == claim.class
+                && volume.capacity >= claim.request
+                && is_here
+                && (is_free || is_meant)
+        };
+        let there = world.volumes.iter().filter(|(_, volume)| fits(volume));
+        let there = there
+            .min_by_key(|(_, volume)| volume.capacity)
+            .map(|(name, _)| name.clone());
+        let volume = match there {
+            Some(volume) => Some(volume),
+            None => self.provision(key, node).await,
+        };
+        let Some(volume) = volume else { return };
+        let reference = json!({"namespace": key.namespace, "name": key.name});
+        let taken = json!({"spec": {"claimRef": reference}, "status": {"phase": "Bound"}});
+        self.cluster.merge("persistentvolumes", "", &volume, &taken);
+        let bound = json!({
+            "metadata": {"annotations": {"pv.kubernetes.io/bind-completed": "yes"}},
+            "spec": {"volumeName": volume},
+        });
+        self.cluster.merge(CLAIMS, &key.namespace, &key.name, &bound);
+    }
+
+    /// Makes a volume. In a case without a publisher the harness does so, without limits.
+    async fn provision(&mut self, key: &NamespacedName, node: Option<&str>) -> Option<String> {
+        let claim = self.cluster.world.claims[key].clone();
+        let class = self.cluster.world.classes.get(&claim.class)?.clone();
+        if !class.can_provision() {
+            return None;
+        }
+        let name = format!("pvc-{}", key.name);
+        let reached_from = match self.plan.roles.contains(&Role::Publisher) {
+            true => self.made_by_driver(&name, &claim, &class, node).await?,
+            false => node.map(|node| segment::parse(&format!("kubernetes.io/hostname={node}")).unwrap()),
+        };
+        let mut volume = json!({
+            "apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name},
+            "spec": {
+                "storageClassName": claim.class, "csi": {"driver": class.provisioner},
+                "capacity": {"storage": claim.request?.bytes(Arithmetic::Exact).to_string()},
+            },
+        });
+        if let Some(segment) = reached_from {
+            let term = |(key, value)| json!({"key": key, "operator": "In", "values": [value]});
+            let terms: Vec<Value> = segment.iter().map(term).collect();
+            volume["spec"]["nodeAffinity"] =
+                json!({"required": {"nodeSelectorTerms": [{"matchExpressions": terms}]}});
+        }
+        self.cluster.create(&volume);
+        Some(name)
+    }
+
+    /// Has the driver make a volume, and tells from where it is reached: none inside, from everywhere. None: it is not made.
+    async fn made_by_driver(
+        &mut self,
+        name: &str,
+        claim: &Claim,
+        class: &StorageClass,
+        node: Option<&str>,
+    ) -> Option<Option<Segment>> {
+        if class.provisioner != self.plan.driver.name || !self.active.contains(&Role::Publisher) {
+            self.get_stuck(LeftOut::Stopped);
+            return None;
+        }
+        let world = &self.cluster.world;
+        let segment = node.and_then(|node| {
+            let registration = world.csi_nodes.get(node)?.drivers.get(&class.provisioner)?;
+            registration.segment(&world.nodes.get(node)?.labels)
+        });
+        let bytes = i64::try_from(claim.request?.bytes(Arithmetic::Exact)).ok()?;
+        let parameters = class.driver_parameters();
+        match self.plugin.create(name, bytes, segment, parameters).await {
+            Some(made) => Some(Some(made.segment).filter(|segment| !segment.is_empty())),
+            None => {
+                self.lose(LeftOut::Retries);
+                None
+            }
+        }
+    }
+
+    pub(crate) async fn bind_immediate_claims(&mut self) {
+        let world = &self.cluster.world;
+        let is_immediate = |class: &String| {
+            world
+                .classes
+                .get(class)
+                .is_some_and(|class| class.binding == Binding::Immediate)
+        };
+        let open = world
+            .claims
+            .iter()
+            .filter(|(_, claim)| claim.volume.is_empty() && is_immediate(&claim.class));
+        let open: Vec<NamespacedName> = open.map(|(key, _)| key.clone()).collect();
+        for key in open {
+            self.bind(&key, None).await;
+        }
+    }
+}
+
+/// Whether a step allows a pod on a node, or says nothing about it.
+fn is_wanted(step: &Step, pod: &NamespacedName, node: &str) -> bool {
+    step.expect.iter().all(|expect| match &expect.predicate {
+        Predicate::Placement(pods) => match pods.get(&pod.name) {
+            Some(Place::On(nodes)) => nodes.iter().any(|it| it == node),
+            _ => true,
+        },
+        _ => true,
+    })
+}

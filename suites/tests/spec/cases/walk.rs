@@ -1,0 +1,183 @@
+//! One case, step by step, on a world: what the harness does, and what right programs make of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use capacity_spec::placement::{Decision, View};
+use capacity_spec::world::{Api, NamespacedName, Release};
+use capacity_types::Segment;
+use serde_json::Value;
+use suites::harness::plan::{Action, Expect, NAMESPACE, Place, Plan, Predicate, Step};
+use suites::harness::scenario::Role;
+
+use super::actions::scheduler;
+use super::cluster::Cluster;
+use super::compare::{self, Compared};
+use super::left_out::LeftOut;
+use super::plugin::Plugin;
+
+/// A case in the middle.
+pub(crate) struct Walk<'p> {
+    pub(crate) plan: &'p Plan,
+    pub(crate) cluster: Cluster,
+    pub(crate) plugin: Plugin,
+    /// Roles that run.
+    pub(crate) active: BTreeSet<Role>,
+    /// Nodes whose publisher runs in distributed mode, with their segments.
+    pub(crate) endpoints: BTreeMap<String, Segment>,
+    /// Faults that are in force without an end.
+    pub(crate) faults: BTreeSet<String>,
+    /// Why nothing is compared any more.
+    pub(crate) lost: Option<LeftOut>,
+    /// Why nothing new can be told from now on; what was decided stays comparable.
+    pub(crate) stuck: Option<LeftOut>,
+    /// Where pods were found to go: the nodes that are allowed, or why that cannot be told.
+    pub(crate) decided: BTreeMap<NamespacedName, Result<BTreeSet<String>, LeftOut>>,
+}
+
+/// All expectations about capacities and placement of a case.
+pub(crate) async fn walk(plan: &Plan) -> Vec<(String, Compared)> {
+    let mut walk = Walk::new(plan).await;
+    let mut compared = Vec::new();
+    for step in &plan.steps {
+        walk.step(step).await;
+        for (at, expect) in step.expect.iter().enumerate() {
+            let name = format!("{} step {} expectation {}", plan.id(), step.id, at + 1);
+            for one in walk.compare(expect) {
+                compared.push((name.clone(), one));
+            }
+        }
+    }
+    compared
+}
+
+impl<'p> Walk<'p> {
+    async fn new(plan: &'p Plan) -> Self {
+        let mut walk = Walk {
+            plan,
+            cluster: Cluster::default(),
+            plugin: Plugin::start(plan).await,
+            active: plan.roles.iter().copied().collect(),
+            endpoints: plan.driver_nodes.iter().cloned().collect(),
+            faults: BTreeSet::new(),
+            lost: None,
+            stuck: None,
+            decided: BTreeMap::new(),
+        };
+        if !plan.extenders.is_empty() {
+            walk.lost = Some(LeftOut::Extender);
+        }
+        let gate = plan.gates.get("CSIStorageCapacity").copied();
+        walk.cluster.world.api = Api {
+            release: Release::new(plan.release.minor()),
+            gate,
+        };
+        walk.cluster.world.scheduler = scheduler(&plan.scheduler);
+        for object in &plan.objects {
+            walk.cluster.create(object);
+        }
+        walk.programs();
+        walk.bind_immediate_claims().await;
+        walk.settle().await;
+        walk
+    }
+
+    async fn step(&mut self, step: &Step) {
+        let mut late: BTreeSet<NamespacedName> = BTreeSet::new();
+        for (action, _) in &step.actions {
+            self.act(action).await;
+            self.programs();
+            let is_of_pods = matches!(action, Action::Create(object) if is_of_pods(object));
+            if !is_of_pods {
+                // Whoever is to be placed by then may be decided on before or after this.
+                late.extend(self.pending());
+            }
+        }
+        self.bind_immediate_claims().await;
+        let before = self.decisions();
+        self.ask_plugin().await;
+        let unsettled = self.cluster.world.objects.clone();
+        self.settle().await;
+        let mut after = self.decisions();
+        let is_moved = unsettled != self.cluster.world.objects;
+        for (pod, nodes) in &mut after {
+            let seen_before = before.get(pod);
+            if (is_moved || late.contains(pod))
+                && seen_before.is_some_and(|it| it != nodes)
+                && self.is_new(pod)
+            {
+                *nodes = Err(LeftOut::Race);
+            }
+        }
+        self.place(step, after).await;
+    }
+
+    /// Whether nothing was decided on a pod before.
+    fn is_new(&self, pod: &NamespacedName) -> bool {
+        !self.decided.contains_key(pod)
+    }
+
+    /// Pods without a node.
+    fn pending(&self) -> Vec<NamespacedName> {
+        let pods = self.cluster.world.pods.iter();
+        let open = pods.filter(|(key, pod)| pod.node.is_none() && key.namespace != NAMESPACE);
+        open.map(|(key, _)| key.clone()).collect()
+    }
+
+    /// The nodes that are right for each pod without one.
+    fn decisions(&self) -> BTreeMap<NamespacedName, Result<BTreeSet<String>, LeftOut>> {
+        let view = View::new(&self.cluster.world);
+        let decided = |pod: NamespacedName| {
+            let decision: Decision = view.decide(&pod);
+            let best = decision.best().into_iter().map(str::to_owned).collect();
+            (pod, Ok(best))
+        };
+        self.pending().into_iter().map(decided).collect()
+    }
+
+    /// Compares an expectation about capacities or placement; there may be one result for each pod.
+    fn compare(&self, expect: &Expect) -> Vec<Compared> {
+        let is_about = matches!(
+            expect.predicate,
+            Predicate::Capacities(_) | Predicate::Placement(_)
+        );
+        if !is_about {
+            return Vec::new();
+        }
+        if let Some(why) = self.lost {
+            return vec![Compared::LeftOut(why)];
+        }
+        if expect.always && expect.hold.is_some() {
+            return vec![Compared::LeftOut(LeftOut::Passing)];
+        }
+        let fails = (!self.faults.is_empty()).then_some(LeftOut::Fault);
+        match &expect.predicate {
+            Predicate::Capacities(rows) => vec![match self.stuck.or(fails) {
+                Some(why) => Compared::LeftOut(why),
+                None => compare::capacities(self.plan, &self.cluster.world, rows),
+            }],
+            Predicate::Placement(pods) => {
+                let of_pod = |(pod, place): (&String, &Place)| self.compare_pod(pod, place);
+                pods.iter().map(of_pod).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn compare_pod(&self, pod: &str, place: &Place) -> Compared {
+        if !self.plan.scheduler.bug_compatible.is_empty() {
+            return Compared::LeftOut(LeftOut::Deviation);
+        }
+        match self.decided.get(&NamespacedName::new("default", pod)) {
+            None => Compared::LeftOut(LeftOut::Stopped),
+            Some(Err(why)) => Compared::LeftOut(*why),
+            Some(Ok(nodes)) => match compare::placement(nodes, place) {
+                None => Compared::Agrees(BTreeSet::new()),
+                Some(text) => Compared::Differs(format!("pod {pod}: {text}")),
+            },
+        }
+    }
+}
+
+fn is_of_pods(object: &Value) -> bool {
+    object["kind"] == "Pod" || object["kind"] == "PersistentVolumeClaim"
+}

@@ -1,0 +1,289 @@
+//! What external-provisioner left behind in small random worlds is what must, or may, be there.
+//!
+//! The recordings leave choices open that the program has made: they count as met, and are counted, so that a specification which allows
+//! everything is found out.
+
+use std::collections::BTreeMap;
+
+use capacity_spec::world::{Answer, Change, Deployment, Driver, Figures, Instance, Objects, Publisher};
+use capacity_spec::{World, objects};
+use capacity_types::{Segment, segment};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::recordings;
+
+/// The label that tells which objects a step deletes.
+const MANAGED: &str = "csi.storage.k8s.io/managed-by";
+
+/// How names that the publisher generated are shown.
+const GENERATED: &str = "csisc-";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Recording {
+    driver: String,
+    namespace: String,
+    worlds: Vec<Recorded>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Recorded {
+    name: String,
+    mode: String,
+    #[serde(default)]
+    node: Option<String>,
+    #[serde(default)]
+    segment: Option<Segment>,
+    nodes: Vec<Node>,
+    classes: Vec<Value>,
+    objects: Vec<Value>,
+    answers: BTreeMap<String, Told>,
+    steps: Vec<Step>,
+    after: Vec<Vec<Value>>,
+    alive: bool,
+    asked: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Node {
+    name: String,
+    labels: BTreeMap<String, String>,
+    topology_keys: Option<Vec<String>>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Told {
+    available: i64,
+    maximum: Option<i64>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Step {
+    CreateNode(Node),
+    CreateClass(Value),
+    DeleteClass(String),
+    DeleteObjects(bool),
+    Relabel {
+        node: String,
+        labels: BTreeMap<String, String>,
+    },
+    Unregister(String),
+}
+
+/// What was compared, and what was open.
+#[derive(Default)]
+struct Tally {
+    demands: usize,
+    open: usize,
+    wrong: Vec<String>,
+}
+
+#[test]
+fn what_external_provisioner_left_is_what_must_or_may_be_there() {
+    let mut tally = Tally::default();
+    for (_, recording) in recordings::read::<Recording>("worlds", "WORLDS", "worlds.json") {
+        for recorded in &recording.worlds {
+            assert!(recorded.alive, "{} ended early", recorded.name);
+            replay(&recording, recorded, &mut tally);
+        }
+    }
+    let (wrong, demands, open) = (tally.wrong.join("\n"), tally.demands, tally.open);
+    println!("{demands} demands, of which {open} leave a choice");
+    assert_eq!(wrong, "");
+    assert!(demands >= 200, "only {demands} demands");
+    assert!(open * 4 < demands, "{open} of {demands} leave a choice");
+}
+
+fn replay(recording: &Recording, recorded: &Recorded, tally: &mut Tally) {
+    let mut world = at_first(recording, recorded);
+    let moments = std::iter::once(None).chain(recorded.steps.iter().map(Some));
+    for (step, after) in moments.zip(&recorded.after) {
+        if let Some(step) = step {
+            act(recording, &mut world, step);
+        }
+        let stored = stored(recording, after);
+        for (instance, publisher) in &world.publishers {
+            let wanted = objects::Wanted::of(&world, instance, publisher);
+            for demanded in wanted.demands() {
+                tally.demands += 1;
+                tally.open += usize::from(demanded.demand.question().is_some());
+            }
+        }
+        let when = if step.is_none() {
+            "at first"
+        } else {
+            "after the change"
+        };
+        let violations = objects::judge(&world, &stored);
+        tally.wrong.extend(
+            violations
+                .iter()
+                .map(|it| format!("{} {when}: {it}", recorded.name)),
+        );
+        world.objects = stored;
+    }
+    // Every question that was asked is about a class and a segment of the publisher's.
+    for question in &recorded.asked {
+        let (asked, _) = question.split_once('|').unwrap();
+        let asked = segment::parse(asked).unwrap();
+        let known = segments(recorded);
+        if !known.contains(&asked) {
+            tally
+                .wrong
+                .push(format!("{} asked for {question}", recorded.name));
+        }
+    }
+}
+
+/// Every segment that a node has at some time.
+fn segments(recorded: &Recorded) -> Vec<Segment> {
+    let created = recorded.steps.iter().filter_map(|step| match step {
+        Step::CreateNode(node) => Some(node),
+        _ => None,
+    });
+    let mut found: Vec<Segment> = recorded.segment.iter().cloned().collect();
+    for node in recorded.nodes.iter().chain(created) {
+        let mut labels = node.labels.clone();
+        let keys = node.topology_keys.iter().flatten();
+        found.extend(segment::of_node(keys.clone(), &labels));
+        for step in &recorded.steps {
+            if let Step::Relabel {
+                node: name,
+                labels: new,
+            } = step
+                && *name == node.name
+            {
+                labels.extend(new.clone());
+                found.extend(segment::of_node(keys.clone(), &labels));
+            }
+        }
+    }
+    found
+}
+
+fn at_first(recording: &Recording, recorded: &Recorded) -> World {
+    let mut world = World::default();
+    for node in &recorded.nodes {
+        put_node(recording, &mut world, node);
+    }
+    for class in &recorded.classes {
+        put(&mut world, "storageclasses", named(class, None));
+    }
+    for object in &recorded.objects {
+        let object = named(object, Some(&recording.namespace));
+        put(&mut world, "csistoragecapacities", object);
+    }
+    let mut driver = Driver::default();
+    for (question, told) in &recorded.answers {
+        let (segment, kind) = question.split_once('|').unwrap();
+        let parameters = [("kind".to_owned(), kind.to_owned())].into();
+        let answers = driver.answers.entry(parameters).or_default();
+        let figures = Figures {
+            available: told.available,
+            maximum: told.maximum,
+        };
+        answers.insert(segment::parse(segment).unwrap(), Answer::Figures(figures));
+    }
+    world.drivers.insert(recording.driver.clone(), driver);
+    let instance = Instance {
+        driver: recording.driver.clone(),
+        node: recorded.node.clone(),
+    };
+    let deployment = match recorded.mode.as_str() {
+        "central" => Deployment::Central,
+        _ => Deployment::Distributed(recorded.segment.clone().unwrap_or_default()),
+    };
+    let publisher = Publisher {
+        namespace: recording.namespace.clone(),
+        deployment,
+        label: label_seen(recorded),
+        ..Publisher::default()
+    };
+    world.publishers.insert(instance, publisher);
+    world
+}
+
+fn act(recording: &Recording, world: &mut World, step: &Step) {
+    match step {
+        Step::CreateNode(node) => put_node(recording, world, node),
+        Step::CreateClass(class) => put(world, "storageclasses", named(class, None)),
+        Step::DeleteClass(name) => world.apply(Change::Class(name.clone(), None)),
+        Step::DeleteObjects(all) => {
+            assert!(all, "some objects are meant, and nothing says which");
+            world
+                .objects
+                .retain(|_, object| !object.labels.contains_key(MANAGED));
+        }
+        Step::Relabel { node, labels } => {
+            let mut changed = world.nodes[node].clone();
+            changed.labels.extend(labels.clone());
+            world.apply(Change::Node(node.clone(), Some(changed)));
+        }
+        Step::Unregister(node) => {
+            let nobody = json!({"metadata": {"name": node}, "spec": {"drivers": []}});
+            put(world, "csinodes", nobody);
+        }
+    }
+}
+
+fn put_node(recording: &Recording, world: &mut World, node: &Node) {
+    let metadata = json!({"name": node.name, "labels": node.labels});
+    put(world, "nodes", json!({"metadata": metadata}));
+    let registered = node
+        .topology_keys
+        .iter()
+        .map(|keys| json!({"name": recording.driver, "nodeID": node.name, "topologyKeys": keys}));
+    let drivers: Vec<Value> = registered.collect();
+    put(
+        world,
+        "csinodes",
+        json!({"metadata": {"name": node.name}, "spec": {"drivers": drivers}}),
+    );
+}
+
+fn put(world: &mut World, resource: &str, object: Value) {
+    world.apply(Change::set(resource, object).unwrap().unwrap());
+}
+
+/// Name and labels stand beside the other fields in the recordings.
+fn named(recorded: &Value, namespace: Option<&str>) -> Value {
+    let mut object = recorded.clone();
+    object["metadata"] = json!({
+        "name": recorded["name"], "namespace": namespace, "labels": recorded["labels"],
+        "ownerReferences": recorded["ownerReferences"],
+    });
+    object
+}
+
+/// The objects that were there. Those that the publisher has named are all shown alike: they get names by what they are for.
+fn stored(recording: &Recording, recorded: &[Value]) -> Objects {
+    let mut read = World::default();
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    for row in recorded {
+        let mut row = row.clone();
+        if row["name"] == GENERATED {
+            let what = format!("{}-{}", row["storageClassName"], row["nodeTopology"]);
+            let count = seen.entry(what.clone()).or_default();
+            *count += 1;
+            row["name"] = format!("{GENERATED}{what}-{count}").into();
+        }
+        put(
+            &mut read,
+            "csistoragecapacities",
+            named(&row, Some(&recording.namespace)),
+        );
+    }
+    read.objects
+}
+
+/// The managed-by label of a publisher whose node has a long name: the documents do not say it.
+fn label_seen(recorded: &Recorded) -> Option<String> {
+    let mut rows = recorded.after.iter().flatten();
+    let own = rows.find(|row| row["name"] == GENERATED)?;
+    Some(own["labels"][MANAGED].as_str()?.to_owned())
+}
