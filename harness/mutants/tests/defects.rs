@@ -246,7 +246,8 @@ async fn what_is_missed_or_blamed_on_something_else_is_a_problem() {
         "{texts:?}"
     );
     assert!(
-        texts[1].contains("fails with “a node is chosen for pod p") && texts[1].contains("“the moon is full”"),
+        texts[1].contains("fails with “a node is chosen for pod p")
+            && texts[1].contains("“the moon is full”"),
         "{texts:?}"
     );
     assert_eq!(texts.len(), 2, "{texts:?}");
