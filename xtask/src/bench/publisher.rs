@@ -304,6 +304,8 @@ impl Publisher {
         let mut config = kube::Config::new(url.parse()?);
         config.auth_info.token = Some(token.to_owned().into());
         config.default_retry = false;
+        // The address is plain HTTP, and a client that lacks certificates would read all of the machine's.
+        config.root_cert = Some(Vec::new());
         let options = Options {
             csi_address: PathBuf::from(socket),
             enable_capacity: true,
