@@ -1,11 +1,13 @@
 //! `bench` with a load so small that it says nothing about speed: every phase is there, and nothing is left behind.
 
 use std::path::Path;
+use std::time::Instant;
 
 use crate::program::{Serving, ended};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client};
+use serde_json::Value;
 
 const TINY: [&str; 14] = [
     "bench",
@@ -31,9 +33,21 @@ fn bench(kubeconfig: &Path, more: &[&str]) -> String {
 }
 
 /// What a part of `bench` measures.
-fn measured(part: &[&str]) -> serde_json::Value {
+fn measured(part: &[&str]) -> Value {
     let (told, _) = ended(0, &[&["bench"], part, &["--as-built", "--json"]].concat());
     serde_json::from_str(&told).unwrap()
+}
+
+fn counts(figures: &[Value]) -> Vec<u64> {
+    figures.iter().map(|it| it["count"].as_u64().unwrap()).collect()
+}
+
+/// The times of a figure are in their order, and none is longer than all of it.
+fn assert_within(figure: &Value) {
+    let value = |name: &str| figure[name].as_f64().unwrap();
+    let all = value("count") / value("perSecond") * 1e6;
+    let (p50, p99) = (value("p50Microseconds"), value("p99Microseconds"));
+    assert!(0.0 < p50 && p50 <= p99 && p99 <= all, "{figure}");
 }
 
 /// The names of the namespaces of a server.
@@ -63,8 +77,10 @@ fn every_phase_has_figures_for_both_servers_and_nothing_is_left_behind() {
     let kubeconfig = folder.path().join("kubeconfig");
     let _other = Serving::start(&["up", "--kubeconfig", kubeconfig.to_str().unwrap()]);
     let before = namespaces(&kubeconfig);
+    let began = Instant::now();
     let output = bench(&kubeconfig, &["--json"]);
-    let measured: serde_json::Value = serde_json::from_str(&output).unwrap();
+    let whole = began.elapsed();
+    let measured: Value = serde_json::from_str(&output).unwrap();
     for server in ["server", "against"] {
         let figures = measured[server]["figures"].as_array().unwrap();
         let names: Vec<&str> = figures.iter().map(|it| it["name"].as_str().unwrap()).collect();
@@ -79,15 +95,9 @@ fn every_phase_has_figures_for_both_servers_and_nothing_is_left_behind() {
                 "deletes"
             ]
         );
-        for figure in figures {
-            for value in ["perSecond", "p50Microseconds", "p99Microseconds"] {
-                assert!(figure[value].as_f64().unwrap() > 0.0, "{server}: {figure}");
-            }
-            assert!(
-                figure["p50Microseconds"].as_f64() <= figure["p99Microseconds"].as_f64(),
-                "{server}: {figure}"
-            );
-        }
+        // Each change is an event of each watch.
+        assert_eq!(counts(figures), [12, 12, 12, 3, 3 * 20, 12], "{server}");
+        figures.iter().for_each(assert_within);
     }
     let held = measured["server"]["held"].as_array().unwrap();
     let names: Vec<&str> = held.iter().map(|it| it["name"].as_str().unwrap()).collect();
@@ -99,11 +109,13 @@ fn every_phase_has_figures_for_both_servers_and_nothing_is_left_behind() {
             "events beside 4 watches"
         ]
     );
+    assert_eq!(counts(held), [10 * 20; 3]);
+    held.iter().for_each(assert_within);
+    let ready = measured["server"]["readyMilliseconds"].as_f64().unwrap();
     assert!(
-        held.iter().all(|it| it["perSecond"].as_f64().unwrap() > 0.0),
-        "{held:?}"
+        ready > 0.0 && ready < whole.as_secs_f64() * 1e3,
+        "{ready} ms of {whole:?}"
     );
-    assert!(measured["server"]["readyMilliseconds"].as_f64().unwrap() > 0.0);
     assert_eq!(namespaces(&kubeconfig), before);
 }
 
@@ -124,6 +136,7 @@ fn the_table_has_a_ratio_for_each_phase() {
 
 #[test]
 fn the_scheduler_has_a_row_for_each_size_and_storage_beside_the_scan() {
+    let began = Instant::now();
     let measured = measured(&[
         "scheduler",
         "--nodes=3,9",
@@ -131,6 +144,7 @@ fn the_scheduler_has_a_row_for_each_size_and_storage_beside_the_scan() {
         "--scanned-nodes=2",
         "--held=50",
     ]);
+    let milliseconds = began.elapsed().as_secs_f64() * 1e3;
     let rows = measured["rows"].as_array().unwrap();
     let told: Vec<_> = rows
         .iter()
@@ -158,9 +172,12 @@ fn the_scheduler_has_a_row_for_each_size_and_storage_beside_the_scan() {
             row["objects"].as_u64().unwrap(),
             2 * row["nodes"].as_u64().unwrap()
         );
-        for value in ["attemptMilliseconds", "scanMilliseconds"] {
-            assert!(row[value].as_f64().unwrap() > 0.0, "{row}");
-        }
+        assert_eq!(row["attempts"], 3, "{row}");
+        // What is shown is the median, so two of the three took no less.
+        let (attempt, scan) = (&row["attemptMilliseconds"], &row["scanMilliseconds"]);
+        let least = 2.0 * attempt.as_f64().unwrap();
+        assert!(least > 0.0 && least < milliseconds, "{row}");
+        assert!(scan.as_f64().unwrap() > 0.0, "{row}");
     }
     let held: Vec<_> = measured["held"]
         .as_array()
@@ -214,6 +231,17 @@ fn every_way_to_place_pods_has_a_line_and_scoring_asks_for_nothing_more() {
     // KEP-1472: the size of an object does not depend on how many nodes there are.
     assert!(number(plenty, "objectBytes") < 3 * 1500);
     assert!(number("whole disks, reserving extender", "extenderQuestions") >= 12);
+}
+
+#[test]
+fn what_is_measured_of_the_publisher_is_what_was_asked_for_and_nothing_more() {
+    let costs = measured(&["publisher", "--objects=3,20", "--changes=3"]);
+    let counts = |cost: &Value| {
+        ["objects", "publishedWrites", "changeWrites", "pollWrites"].map(|name| cost[name].as_u64().unwrap())
+    };
+    let counted: Vec<_> = costs.as_array().unwrap().iter().map(counts).collect();
+    // Two classes on each node, so 3 objects are 4; a changed node is two new objects and two deletions; a poll finds nothing new.
+    assert_eq!(counted, [[4, 4, 12, 0], [20, 20, 12, 0]]);
 }
 
 #[test]
