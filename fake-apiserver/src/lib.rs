@@ -21,7 +21,7 @@
 //!
 //! # Layout
 //!
-//! The rooms from the ground up. Each imports only rooms that stand before it; `tests/floors.rs` holds that.
+//! The rooms from the ground up. Each imports only rooms that stand before it; `tests/integration/floors.rs` holds that.
 //!
 //! - `machinery`: what all kinds have in common: names, quantities, selectors, metadata, field errors, `Status`.
 //! - `config`: options, and which release of Kubernetes is served, with which gates.

@@ -1,9 +1,10 @@
 //! The badge: one line for a README, as an SVG of our own and as the endpoint that shields.io reads.
 
 use harness::scenario::Level;
+use maud::html;
 use serde_json::json;
 
-use super::{CaseRecord, CaseVerdict, Report, escape};
+use super::{CaseRecord, CaseVerdict, Report, page};
 
 /// Label, message and colour.
 struct Badge {
@@ -35,31 +36,31 @@ pub(super) fn endpoint(report: &Report) -> String {
 
 /// The same as a picture.
 pub(super) fn svg(report: &Report) -> String {
-    let badge = badge(report);
-    let (left, right) = (width(&badge.label), width(&badge.message));
-    let (label, message) = (escape::xml(&badge.label), escape::xml(&badge.message));
+    let Badge {
+        label,
+        message,
+        colour: (_, colour),
+    } = badge(report);
+    let (left, right) = (width(&label), width(&message));
     let all = left + right;
     let text = |text: &str, middle: usize, long: usize| {
         // The width is said and not left to the font, so that the text fits whatever there is.
-        format!(
-            r#"<text x="{middle}" y="14" textLength="{long}" lengthAdjust="spacingAndGlyphs">{text}</text>"#
-        )
+        html! { text x=(middle) y="14" textLength=(long) lengthAdjust="spacingAndGlyphs" { (text) } }
     };
-    format!(
-        r##"<svg xmlns="http://www.w3.org/2000/svg" width="{all}" height="20" role="img" aria-label="{label}: {message}">
-<title>{label}: {message}</title>
-<clipPath id="round"><rect width="{all}" height="20" rx="3"/></clipPath>
-<g clip-path="url(#round)"><rect width="{left}" height="20" fill="#444"/><rect x="{left}" width="{right}" height="20" fill="{colour}"/></g>
-<g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">
-{label_text}
-{message_text}
-</g>
-</svg>
-"##,
-        colour = badge.colour.1,
-        label_text = text(&label, left / 2, left - PADDING),
-        message_text = text(&message, left + right / 2, right - PADDING),
-    )
+    page::written(&html! {
+        svg xmlns="http://www.w3.org/2000/svg" width=(all) height="20" role="img" aria-label={ (label) ": " (message) } {
+            title { (label) ": " (message) }
+            clipPath id="round" { rect width=(all) height="20" rx="3" {} }
+            g clip-path="url(#round)" {
+                rect width=(left) height="20" fill="#444" {}
+                rect x=(left) width=(right) height="20" fill=(colour) {}
+            }
+            g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11" {
+                (text(&label, left / 2, left - PADDING))
+                (text(&message, left + right / 2, right - PADDING))
+            }
+        }
+    })
 }
 
 /// Left and right of a text together, in pixels.

@@ -63,8 +63,14 @@ pub(super) fn property(text: &str) -> String {
 }
 
 /// For writers that escape by themselves.
-pub(super) fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     translate(text, |_| None)
+}
+
+/// Markup as a file holds it: what can't be shown is replaced, wherever it stands.
+pub(super) fn printable(markup: &str) -> String {
+    let shown = |letter| if is_unshown(letter) { UNSHOWN } else { letter };
+    markup.chars().map(shown).collect()
 }
 
 /// Replaces letters by what stands for them, drops colours, and shows that something can't be shown.

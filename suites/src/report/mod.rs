@@ -9,13 +9,13 @@ mod junit;
 mod known;
 mod markdown;
 mod merge;
+pub(crate) mod page;
 mod record;
 mod schema;
 mod shards;
 mod verdict;
 mod write;
 
-pub(crate) use html::STYLE;
 pub use merge::{MergeError, merge};
 pub use record::{
     CaseRecord, FORMAT, FindingRecord, IN_MEMORY, KnownRecord, LoadError, Report, SettingsRecord,

@@ -1,111 +1,114 @@
-//! `selftest.html`: one page without scripts; the matrix of defects and areas, and the failure of each claim as its reader sees it.
+//! `selftest.html`: one page; the matrix of defects and areas, and the failure of each claim as its reader sees it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use maud::{Markup, html};
+
 use super::markdown::headline;
 use super::{DefectBite, SelftestReport};
-use crate::report::STYLE;
-use crate::report::escape::xml;
+use crate::report::escape::plain;
+use crate::report::page::page as whole_page;
 
 /// The page.
 pub fn page(report: &SelftestReport) -> String {
-    let title = xml(&headline(report));
-    let mut out = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
-         <meta name=\"color-scheme\" content=\"light dark\"/>\n<title>{title}</title>\n<style>\n{STYLE}</style>\n\
-         </head>\n<body>\n<header>\n<h1>{title}</h1>\n\
-         <p class=\"quiet\">Each defect makes one of the references wrong on purpose. The case that claims a defect must fail \
-         with it, and the first missing link of its failure must point at it; without a defect every case must pass.</p>\n\
-         </header>\n<main>\n"
-    );
-    out.push_str(&problems(report));
-    out.push_str(&matrix(report));
-    out.push_str("<section>\n<h2>Defects</h2>\n");
-    for defect in &report.defects {
-        out.push_str(&article(defect));
-    }
-    out.push_str(&format!(
-        "</section>\n</main>\n<footer>\n<p>Made by csi-capacity-harness {} with <code>cargo xtask {}</code> on {}: {} runs in {:.1} s. \
-         The same record stands in <code>selftest.json</code>, format {}.</p>\n</footer>\n</body>\n</html>\n",
-        xml(&report.harness),
-        xml(&report.command.join(" ")),
-        xml(&report.started),
-        report.runs,
-        report.seconds,
-        report.format,
-    ));
-    out
-}
-
-fn problems(report: &SelftestReport) -> String {
-    let lines: Vec<String> = report
-        .problems
-        .iter()
-        .map(|problem| {
-            let case = problem.case.as_deref().unwrap_or_default();
-            format!("<li><code>{}</code> {}</li>\n", xml(case), xml(&problem.text))
-        })
-        .chain(report.undecided.iter().map(|open| {
-            format!(
-                "<li>undecided on a busy machine: <code>{}</code></li>\n",
-                xml(open)
-            )
-        }))
-        .collect();
-    match lines.is_empty() {
-        true => String::new(),
-        false => format!(
-            "<section>\n<h2>To look at</h2>\n<ul>\n{}</ul>\n</section>\n",
-            lines.concat()
-        ),
-    }
-}
-
-/// A row for each defect, a column for each area, and in a cell how many cases of the area caught it of those that ran.
-fn matrix(report: &SelftestReport) -> String {
-    let area = |id: &String| id.split('/').take(2).collect::<Vec<_>>().join("/");
-    let ran = |defect: &DefectBite| {
-        let mut cells: BTreeMap<String, (usize, usize)> = BTreeMap::new();
-        for id in &defect.caught_by {
-            cells.entry(area(id)).or_default().0 += 1;
+    let title = headline(report);
+    let body = html! {
+        header {
+            h1 { (title) }
+            p.quiet {
+                "Each defect makes one of the references wrong on purpose. The case that claims a defect must fail with it, and the \
+                 first missing link of its failure must point at it; without a defect every case must pass."
+            }
         }
-        for id in defect.caught_by.iter().chain(&defect.missed_by) {
-            cells.entry(area(id)).or_default().1 += 1;
+        main {
+            (problems(report))
+            (matrix(report))
+            section {
+                h2 { "Defects" }
+                @for defect in &report.defects { (article(defect)) }
+            }
         }
-        cells
+        footer {
+            p {
+                "Made by csi-capacity-harness " (report.harness) " with " code { "cargo xtask " (report.command.join(" ")) } " on "
+                (report.started) ": " (report.runs) " runs in " (format_args!("{:.1}", report.seconds))
+                " s. The same record stands in " code { "selftest.json" } ", format " (report.format) "."
+            }
+        }
     };
+    whole_page(&title, &body)
+}
+
+fn problems(report: &SelftestReport) -> Markup {
+    html! {
+        @if !(report.problems.is_empty() && report.undecided.is_empty()) {
+            section {
+                h2 { "To look at" }
+                ul {
+                    @for problem in &report.problems {
+                        li { code { (problem.case.as_deref().unwrap_or_default()) } " " (plain(&problem.text)) }
+                    }
+                    @for open in &report.undecided {
+                        li { "undecided on a busy machine: " code { (open) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Area → how many of its cases caught a defect, and how many ran with it.
+fn areas_of(defect: &DefectBite) -> BTreeMap<String, (usize, usize)> {
+    let area = |id: &String| id.split('/').take(2).collect::<Vec<_>>().join("/");
+    let mut areas: BTreeMap<String, (usize, usize)> = BTreeMap::new();
+    for id in &defect.caught_by {
+        areas.entry(area(id)).or_default().0 += 1;
+    }
+    for id in defect.caught_by.iter().chain(&defect.missed_by) {
+        areas.entry(area(id)).or_default().1 += 1;
+    }
+    areas
+}
+
+/// A row for each defect, a column for each area.
+fn matrix(report: &SelftestReport) -> Markup {
     let rows: Vec<_> = report
         .defects
         .iter()
-        .map(|defect| (defect, ran(defect)))
+        .map(|defect| (defect, areas_of(defect)))
         .collect();
     let areas: BTreeSet<&String> = rows.iter().flat_map(|(_, cells)| cells.keys()).collect();
-    let mut out = "<section>\n<h2>Matrix</h2>\n<p>Cases that caught the defect, of those that ran with it.</p>\n\
-                   <div class=\"wide\"><table class=\"matrix\">\n<thead><tr><th scope=\"col\">defect</th><th scope=\"col\">claim</th>"
-        .to_owned();
-    for area in &areas {
-        out.push_str(&format!("<th scope=\"col\">{}</th>", xml(area)));
-    }
-    out.push_str("</tr></thead>\n<tbody>\n");
-    for (defect, cells) in &rows {
-        out.push_str(&format!(
-            "<tr><th scope=\"row\"><a href=\"#{0}\">{0}</a></th><td class=\"{1}\">{2}</td>",
-            xml(&defect.name),
-            class(defect),
-            defect.word(),
-        ));
-        for area in &areas {
-            out.push_str(&match cells.get(*area) {
-                Some((0, all)) => format!("<td class=\"none\">0 of {all}</td>"),
-                Some((caught, all)) => format!("<td>{caught} of {all}</td>"),
-                None => "<td></td>".to_owned(),
-            });
+    html! {
+        section {
+            h2 { "Matrix" }
+            p { "Cases that caught the defect, of those that ran with it." }
+            div.wide {
+                table.matrix {
+                    thead {
+                        tr {
+                            th scope="col" { "defect" }
+                            th scope="col" { "claim" }
+                            @for area in &areas { th scope="col" { (area) } }
+                        }
+                    }
+                    tbody {
+                        @for (defect, cells) in &rows {
+                            tr {
+                                th scope="row" { a href={ "#" (defect.name) } { (defect.name) } }
+                                td class=(class(defect)) { (defect.word()) }
+                                @for area in &areas {
+                                    @match cells.get(*area) {
+                                        Some((caught, all)) => td.none[*caught == 0] { (caught) " of " (all) },
+                                        None => td {},
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
         }
-        out.push_str("</tr>\n");
     }
-    out.push_str("</tbody>\n</table></div>\n</section>\n");
-    out
 }
 
 fn class(defect: &DefectBite) -> &'static str {
@@ -116,28 +119,20 @@ fn class(defect: &DefectBite) -> &'static str {
     }
 }
 
-fn article(defect: &DefectBite) -> String {
-    let mut out = format!(
-        "<article id=\"{0}\">\n<h3><code>{0}</code> <span class=\"{1}\">{2}</span></h3>\n<p>{3}. After {4}.</p>\n",
-        xml(&defect.name),
-        class(defect),
-        defect.word(),
-        xml(&defect.text),
-        xml(&defect.source),
-    );
-    for claim in &defect.claims {
-        out.push_str(&format!(
-            "<p class=\"reason\">{}: {}</p>\n",
-            xml(&claim.case),
-            xml(&claim.link)
-        ));
-        if let Some(text) = &claim.explanation {
-            out.push_str(&format!(
-                "<details><summary>The failure</summary>\n<pre>{}</pre>\n</details>\n",
-                xml(text)
-            ));
+fn article(defect: &DefectBite) -> Markup {
+    html! {
+        article id=(defect.name) {
+            h3 { code { (defect.name) } " " span class=(class(defect)) { (defect.word()) } }
+            p { (defect.text) ". After " (defect.source) "." }
+            @for claim in &defect.claims {
+                p.reason { (claim.case) ": " (plain(&claim.link)) }
+                @if let Some(text) = &claim.explanation {
+                    details {
+                        summary { "The failure" }
+                        pre { (plain(text)) }
+                    }
+                }
+            }
         }
     }
-    out.push_str("</article>\n");
-    out
 }

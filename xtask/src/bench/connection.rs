@@ -1,10 +1,14 @@
-//! One HTTP/1.1 connection to an API server, as thin as possible: what it costs is missing from the figures.
-//!
-//! Owns framing. Does not know what requests ask for.
+//! One HTTP/1.1 connection to an API server, whose answers are read piece by piece as they come. Does not know what requests ask for.
 
 use std::sync::Arc;
 
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
+use http_body_util::BodyExt;
+use hyper::Request;
+use hyper::body::{Bytes, Incoming};
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST};
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite, BufReader};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
@@ -54,26 +58,12 @@ trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> Stream for S {}
 
-/// An open connection.
+/// An open connection. It ends when this is dropped.
 pub(super) struct Connection {
     target: Arc<Target>,
-    stream: Box<dyn Stream>,
-    /// What was read and is not used yet is at `used..filled`.
-    buffer: Vec<u8>,
-    used: usize,
-    filled: usize,
-    body: Left,
-    head: Vec<u8>,
-}
-
-/// What is still to come of the body of an answer.
-#[derive(Clone, Copy)]
-enum Left {
-    Bytes(usize),
-    /// Bytes of the present chunk.
-    Chunk(usize),
-    NextChunk,
-    Done,
+    requests: SendRequest<String>,
+    /// The body of the last answer.
+    body: Option<Incoming>,
 }
 
 impl Connection {
@@ -88,29 +78,29 @@ impl Connection {
             }
             None => Box::new(tcp),
         };
+        let (requests, connection) = http1::handshake(TokioIo::new(stream)).await?;
+        // What goes wrong, the request under way says.
+        tokio::spawn(async { drop(connection.await) });
         Ok(Self {
             target: target.clone(),
-            stream,
-            buffer: vec![0; READ_BYTES],
-            used: 0,
-            filled: 0,
-            body: Left::Done,
-            head: Vec::new(),
+            requests,
+            body: None,
         })
     }
 
     /// Sends a request, reads the whole answer, keeps what `keep` takes of it, and fails unless it is a success.
     pub(super) async fn call(&mut self, ask: &Ask, mut keep: impl FnMut(&[u8])) -> Result<(), BoxError> {
         let code = self.send(ask).await?;
-        if (200..300).contains(&code) {
-            while let Some(piece) = self.piece().await? {
-                keep(piece);
-            }
-            return Ok(());
-        }
         let mut text = Vec::new();
         while let Some(piece) = self.piece().await? {
-            text.extend_from_slice(&piece[..piece.len().min(SHOWN_BYTES.saturating_sub(text.len()))]);
+            if (200..300).contains(&code) {
+                keep(&piece);
+            } else {
+                text.extend_from_slice(&piece[..piece.len().min(SHOWN_BYTES.saturating_sub(text.len()))]);
+            }
+        }
+        if (200..300).contains(&code) {
+            return Ok(());
         }
         let text = String::from_utf8_lossy(&text);
         Err(format!("{} {} is answered {code}: {text}", ask.method, ask.path).into())
@@ -118,110 +108,33 @@ impl Connection {
 
     /// Sends a request and reads the head of the answer: its status.
     pub(super) async fn send(&mut self, ask: &Ask) -> Result<u16, BoxError> {
-        let Ask {
-            method,
-            path,
-            media,
-            body,
-        } = ask;
-        let (host, length) = (&self.target.address, body.len());
-        let mut text = format!(
-            "{method} {path} HTTP/1.1\r\nhost: {host}\r\naccept: {JSON}\r\ncontent-type: {media}\r\ncontent-length: {length}\r\n"
-        );
+        let mut request = Request::builder()
+            .method(ask.method)
+            .uri(&ask.path)
+            .header(HOST, &self.target.address)
+            .header(ACCEPT, JSON)
+            .header(CONTENT_TYPE, ask.media);
         if let Some(token) = &self.target.token {
-            text.push_str("authorization: Bearer ");
-            text.push_str(token);
-            text.push_str("\r\n");
+            request = request.header(AUTHORIZATION, format!("Bearer {token}"));
         }
-        text.push_str("\r\n");
-        text.push_str(body);
-        self.stream.write_all(text.as_bytes()).await?;
-        self.stream.flush().await?;
-        let code = self.read_head().await?;
+        let request = request.body(ask.body.clone())?;
+        self.requests.ready().await?;
+        let answer = self.requests.send_request(request).await?;
+        let code = answer.status().as_u16();
+        self.body = Some(answer.into_body());
         Ok(code)
     }
 
     /// The next piece of the body of the answer; none at its end.
-    pub(super) async fn piece(&mut self) -> Result<Option<&[u8]>, BoxError> {
-        if let Left::NextChunk = self.body {
-            // What ended the chunk before, if there was one, is an empty line.
-            self.line().await?;
-            if self.head.is_empty() {
-                self.line().await?;
-            }
-            let size = std::str::from_utf8(&self.head)?;
-            let size = usize::from_str_radix(size.split(';').next().unwrap_or_default().trim(), 16)?;
-            self.body = Left::Chunk(size);
-            if size == 0 {
-                self.line().await?;
-                self.body = Left::Done;
-            }
-        }
-        let left = match self.body {
-            Left::Done | Left::NextChunk | Left::Bytes(0) => return Ok(None),
-            Left::Bytes(left) | Left::Chunk(left) => left,
+    pub(super) async fn piece(&mut self) -> Result<Option<Bytes>, BoxError> {
+        let Some(body) = &mut self.body else {
+            return Ok(None);
         };
-        if self.used == self.filled {
-            self.fill().await?;
-        }
-        let (from, to) = (self.used, self.filled.min(self.used + left));
-        self.used = to;
-        let left = left - (to - from);
-        self.body = match self.body {
-            Left::Bytes(_) => Left::Bytes(left),
-            _ if left == 0 => Left::NextChunk,
-            _ => Left::Chunk(left),
-        };
-        Ok(Some(&self.buffer[from..to]))
-    }
-
-    async fn read_head(&mut self) -> Result<u16, BoxError> {
-        self.line().await?;
-        let line = std::str::from_utf8(&self.head)?;
-        let code: u16 = line.split(' ').nth(1).ok_or("an answer has no status")?.parse()?;
-        self.body = Left::Done;
-        loop {
-            self.line().await?;
-            if self.head.is_empty() {
-                return Ok(code);
-            }
-            let line = std::str::from_utf8(&self.head)?;
-            let (name, value) = line.split_once(':').ok_or("a header has no value")?;
-            if name.eq_ignore_ascii_case("content-length") {
-                self.body = Left::Bytes(value.trim().parse()?);
-            } else if name.eq_ignore_ascii_case("transfer-encoding") {
-                self.body = Left::NextChunk;
+        while let Some(frame) = body.frame().await {
+            if let Ok(piece) = frame?.into_data() {
+                return Ok(Some(piece));
             }
         }
-    }
-
-    /// Reads a line, without its end, into `head`.
-    async fn line(&mut self) -> Result<(), BoxError> {
-        self.head.clear();
-        loop {
-            let unused = &self.buffer[self.used..self.filled];
-            let end = unused.iter().position(|byte| *byte == b'\n');
-            let taken = end.unwrap_or(unused.len());
-            self.head.extend_from_slice(&unused[..taken]);
-            self.used += taken;
-            if end.is_some() {
-                self.used += 1;
-                if self.head.last() == Some(&b'\r') {
-                    self.head.pop();
-                }
-                return Ok(());
-            }
-            self.fill().await?;
-        }
-    }
-
-    /// Reads more after everything was used.
-    async fn fill(&mut self) -> Result<(), BoxError> {
-        self.used = 0;
-        self.filled = self.stream.read(&mut self.buffer).await?;
-        if self.filled == 0 {
-            return Err("the server closed the connection in the middle of an answer".into());
-        }
-        Ok(())
+        Ok(None)
     }
 }

@@ -9,6 +9,8 @@ use serde::Serialize;
 #[serde(rename_all = "camelCase")]
 pub(super) struct Figure {
     pub(super) name: String,
+    /// Requests that were answered, or events that were read.
+    pub(super) count: usize,
     pub(super) per_second: f64,
     /// Half of the requests took no longer than this.
     pub(super) p50_microseconds: f64,
@@ -45,6 +47,7 @@ impl Figure {
         };
         Self {
             name,
+            count,
             per_second: count as f64 / elapsed.as_secs_f64(),
             p50_microseconds: at(50),
             p99_microseconds: at(99),

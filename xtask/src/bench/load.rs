@@ -217,8 +217,9 @@ impl Bench<'_> {
         while let Some(ended) = tasks.join_next().await {
             took.extend(ended??);
         }
-        let figure = Figure::new(name, count, began.elapsed(), took);
-        Ok(figure.with_processor(busy, self.meter.processor(), count))
+        let answered = took.len();
+        let figure = Figure::new(name, answered, began.elapsed(), took);
+        Ok(figure.with_processor(busy, self.meter.processor(), answered))
     }
 }
 

@@ -75,6 +75,8 @@ struct Row {
     objects: usize,
     storage: Storage,
     feasible: usize,
+    /// Attempts that were timed.
+    attempts: usize,
     /// One object changes and is taken in, then every node is judged, and scored if it fits.
     attempt_milliseconds: f64,
     /// The same verdicts from a scan of every object for every node.
@@ -189,6 +191,7 @@ impl Cluster {
             objects: self.objects.len(),
             storage: self.storage,
             feasible,
+            attempts: took.len(),
             attempt_milliseconds: milliseconds(median(took)),
             scan_milliseconds: self.scan(args.scanned_nodes, feasible)?,
         })

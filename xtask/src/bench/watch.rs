@@ -36,9 +36,10 @@ impl Bench<'_> {
             let sent = sent.clone();
             reading.spawn(async move {
                 if number == 0 {
-                    return follower.arrivals(began, &sent).await;
+                    let took = follower.arrivals(began, &sent).await?;
+                    return Ok::<_, BoxError>((took.len(), took));
                 }
-                follower.count(sent.len()).await.map(|()| Vec::new())
+                Ok((follower.count(sent.len()).await?, Vec::new()))
             });
         }
         let (started, busy) = (Instant::now(), self.meter.processor());
@@ -53,11 +54,12 @@ impl Bench<'_> {
             )
         });
         self.rate(String::new(), changes, change).await?;
-        let mut took = Vec::new();
+        let (mut events, mut took) = (0, Vec::new());
         while let Some(ended) = reading.join_next().await {
-            took.extend(ended??);
+            let (read, times) = ended??;
+            events += read;
+            took.extend(times);
         }
-        let events = watchers * changes;
         Ok(Figure::new(name, events, started.elapsed(), took).with_processor(
             busy,
             self.meter.processor(),
@@ -102,14 +104,14 @@ impl Follower {
         })
     }
 
-    /// Reads until that many events have come.
-    async fn count(mut self, events: usize) -> Result<(), BoxError> {
+    /// Reads until that many events have come, and returns how many did.
+    async fn count(mut self, events: usize) -> Result<usize, BoxError> {
         self.only_counts = true;
         let mut seen = 0;
         while seen < events {
             seen += self.lines().await?;
         }
-        Ok(())
+        Ok(seen)
     }
 
     /// Reads until all changes have come, and says how long after its sending each came.
@@ -132,8 +134,8 @@ impl Follower {
     async fn lines(&mut self) -> Result<usize, BoxError> {
         loop {
             if let Ok(Some(piece)) = self.connection.piece().await {
-                remember(&mut self.recent, piece, self.only_counts);
-                return Ok(memchr_iter(b'\n', piece).count());
+                remember(&mut self.recent, &piece, self.only_counts);
+                return Ok(memchr_iter(b'\n', &piece).count());
             }
             let last = self.whole().rsplit(|byte| *byte == b'\n').next();
             let revision = revision_of(last.unwrap_or_default())?;

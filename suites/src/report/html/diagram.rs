@@ -1,11 +1,10 @@
 //! The space-time diagram: a column for each party, time downwards, an arrow for each fact. Draws what the harness has chosen.
 
-use std::fmt::Write as _;
-
-use harness::report::{Lane, Moment, scene};
+use harness::report::{Lane, Moment, Scene, scene};
+use maud::{Markup, html};
 
 use super::super::CaseRecord;
-use super::super::escape::xml;
+use super::super::escape::plain;
 use super::anchor::anchor;
 use super::story::Story;
 
@@ -23,47 +22,53 @@ const LETTER: usize = 8;
 const LETTERS: usize = 68;
 const LINES: usize = 3;
 
-/// The diagram with its caption.
-pub(super) fn figure(story: &Story, case: &CaseRecord) -> String {
+/// The diagram with its caption; nothing where nothing was seen.
+pub(super) fn figure(story: &Story, case: &CaseRecord) -> Markup {
     let scene = scene(&story.facts, &story.failure);
-    if scene.moments.is_empty() {
-        return String::new();
+    html! {
+        @if !scene.moments.is_empty() {
+            figure {
+                figcaption {
+                    h4 { "Who said what to whom" }
+                    p.quiet {
+                        "Time goes downwards and is in seconds since the step began. The verdict rests on the facts in bold with a \
+                         full dot."
+                    }
+                }
+                div.wide { (drawing(&scene, &anchor(case))) }
+            }
+        }
     }
-    let texts: Vec<Vec<String>> = scene.moments.iter().map(|moment| wrap(&moment.text)).collect();
-    let height = HEAD
-        + texts
-            .iter()
-            .map(|lines| lines.len() * LINE + SPACE)
-            .sum::<usize>()
-        + SPACE;
-    let words = TIMES + scene.lanes.len() * COLUMN;
-    let width = words + LETTERS * LETTER;
-    let id = anchor(case);
-    let mut svg = format!(
-        "<svg class=\"diagram\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" \
-         aria-label=\"Space-time diagram of {id}; the same facts stand in the text below\">\n<defs><marker id=\"tip-{id}\" \
-         viewBox=\"0 0 8 8\" refX=\"8\" refY=\"4\" markerWidth=\"9\" markerHeight=\"9\" markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path class=\"tip\" \
-         d=\"M0 0L8 4L0 8z\"/></marker></defs>\n",
-    );
-    for (at, lane) in scene.lanes.iter().enumerate() {
-        let x = middle(at);
-        let _ = writeln!(
-            svg,
-            "<line class=\"lane\" x1=\"{x}\" y1=\"{HEAD}\" x2=\"{x}\" y2=\"{height}\"/>\
-             <text class=\"lane-name\" x=\"{x}\" y=\"18\">{}</text>",
-            name(lane)
-        );
-    }
+}
+
+fn drawing(scene: &Scene, id: &str) -> Markup {
     let mut y = HEAD + SPACE;
-    for (moment, lines) in scene.moments.iter().zip(&texts) {
-        svg.push_str(&row(moment, lines, &scene.lanes, y, &id));
-        y += lines.len() * LINE + SPACE;
+    let rows: Vec<(&Moment, Vec<String>, usize)> = scene
+        .moments
+        .iter()
+        .map(|moment| {
+            let (lines, at) = (wrap(&plain(&moment.text)), y);
+            y += lines.len() * LINE + SPACE;
+            (moment, lines, at)
+        })
+        .collect();
+    let height = y;
+    let width = TIMES + scene.lanes.len() * COLUMN + LETTERS * LETTER;
+    html! {
+        svg.diagram viewBox={ "0 0 " (width) " " (height) } width=(width) height=(height) role="img"
+            aria-label={ "Space-time diagram of " (id) "; the same facts stand in the text below" } {
+            defs {
+                marker id={ "tip-" (id) } viewBox="0 0 8 8" refX="8" refY="4" markerWidth="9" markerHeight="9"
+                    markerUnits="userSpaceOnUse" orient="auto" { path.tip d="M0 0L8 4L0 8z" {} }
+            }
+            @for (at, lane) in scene.lanes.iter().enumerate() {
+                @let x = middle(at);
+                line.lane x1=(x) y1=(HEAD) x2=(x) y2=(height) {}
+                text.lane-name x=(x) y="18" { (name(lane)) }
+            }
+            @for (moment, lines, y) in &rows { (row(moment, lines, &scene.lanes, *y, id)) }
+        }
     }
-    svg.push_str("</svg>\n");
-    format!(
-        "<figure>\n<figcaption><h4>Who said what to whom</h4><p class=\"quiet\">Time goes downwards and is in seconds since the step \
-         began. The verdict rests on the facts in bold with a full dot.</p></figcaption>\n<div class=\"wide\">{svg}</div>\n</figure>\n"
-    )
 }
 
 fn middle(lane: usize) -> usize {
@@ -71,39 +76,35 @@ fn middle(lane: usize) -> usize {
 }
 
 /// Names are clipped to the column; the whole one is what a pointer shows.
-fn name(lane: &Lane) -> String {
+fn name(lane: &Lane) -> Markup {
     const FITTING: usize = 13;
-    match lane.name().char_indices().nth(FITTING) {
-        Some((end, _)) => format!("<title>{}</title>{}…", xml(lane.name()), xml(&lane.name()[..end])),
-        None => xml(lane.name()),
+    let name = lane.name();
+    html! {
+        @match name.char_indices().nth(FITTING) {
+            Some((end, _)) => { title { (name) } (name[..end]) "…" }
+            None => (name),
+        }
     }
 }
 
-fn row(moment: &Moment, lines: &[String], lanes: &[Lane], y: usize, id: &str) -> String {
+fn row(moment: &Moment, lines: &[String], lanes: &[Lane], y: usize, id: &str) -> Markup {
     let place = |lane: &Lane| middle(lanes.iter().position(|other| other == lane).unwrap_or_default());
     let (from, to) = (place(&moment.from), place(&moment.to));
-    let class = if moment.decides { "fact decides" } else { "fact" };
-    let base = y + LINE - 4;
-    let line = y + LINE / 2;
-    let mut out = format!(
-        "<g class=\"{class}\"><text class=\"time\" x=\"{}\" y=\"{base}\">{:+.3}</text><circle cx=\"{from}\" cy=\"{line}\" r=\"4\"/>",
-        TIMES - 12,
-        moment.seconds
-    );
-    if from != to {
-        let end = if from < to { to - 2 } else { to + 2 };
-        let _ = write!(
-            out,
-            "<line x1=\"{from}\" y1=\"{line}\" x2=\"{end}\" y2=\"{line}\" marker-end=\"url(#tip-{id})\"/>"
-        );
+    let (base, line) = (y + LINE - 4, y + LINE / 2);
+    let end = if from < to { to - 2 } else { to + 2 };
+    let text_from = TIMES + lanes.len() * COLUMN;
+    html! {
+        g.fact.decides[moment.decides] {
+            text.time x=(TIMES - 12) y=(base) { (format_args!("{:+.3}", moment.seconds)) }
+            circle cx=(from) cy=(line) r="4" {}
+            @if from != to {
+                line x1=(from) y1=(line) x2=(end) y2=(line) marker-end={ "url(#tip-" (id) ")" } {}
+            }
+            @for (at, text) in lines.iter().enumerate() {
+                text x=(text_from) y=(base + at * LINE) { (text) }
+            }
+        }
     }
-    let x = TIMES + lanes.len() * COLUMN;
-    for (at, text) in lines.iter().enumerate() {
-        let y = base + at * LINE;
-        let _ = write!(out, "<text x=\"{x}\" y=\"{y}\">{}</text>", xml(text));
-    }
-    out.push_str("</g>\n");
-    out
 }
 
 /// Breaks a text at its spaces, and says so where it is cut off.

@@ -1,7 +1,4 @@
-//! `report.html`: one page that needs nothing else, for people who may never have heard of this project.
-//!
-//! No script, no link to a style or a font: what is seen is in the file. Every foreign text goes through [`xml`]. The page is
-//! well-formed XML too, so that a parser can hold it to that.
+//! `report.html`: one page for people who may never have heard of this project.
 
 mod anchor;
 mod case;
@@ -12,50 +9,43 @@ mod story;
 
 use std::path::Path;
 
-use super::escape::xml;
-use super::{CaseRecord, CaseVerdict, Report};
-use crate::Catalogue;
+use maud::{Markup, html};
 
-/// What pages look like.
-pub(crate) const STYLE: &str = include_str!("style.css");
+use super::escape::plain;
+use super::{CaseRecord, CaseVerdict, Report, page};
+use crate::Catalogue;
 
 /// Cases that are explained at most; further ones are named with their reason.
 const EXPLAINED: usize = 100;
 
 /// The page. `folder`: what the paths in the record start from.
 pub(super) fn page(report: &Report, folder: &Path) -> String {
-    let title = headline(report);
+    let headline = headline(report);
     let system = format!("{} {}", report.system.name, report.system.version);
+    let title = format!("{headline}: {}", system.trim());
     let catalogue = Catalogue::load();
-    let mut out = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
-         <meta name=\"color-scheme\" content=\"light dark\"/>\n<title>{title}: {system}</title>\n<style>\n{STYLE}</style>\n\
-         </head>\n<body>\n<header>\n<h1>{title}</h1>\n",
-        title = xml(&title),
-        system = xml(system.trim()),
-    );
-    out.push_str(&about(report));
-    out.push_str("</header>\n<main>\n");
-    out.push_str(&matrix::table(report));
-    for (heading, note, cases) in sections(report) {
-        if cases.is_empty() {
-            continue;
+    let body = html! {
+        header {
+            h1 { (headline) }
+            (about(report))
         }
-        out.push_str(&format!("<section>\n<h2>{heading}</h2>\n<p>{note}</p>\n"));
-        for (number, case) in cases.into_iter().enumerate() {
-            out.push_str(&match number {
-                0..EXPLAINED => case::article(case, &catalogue, folder),
-                _ => case::line(case),
-            });
+        main {
+            (matrix::table(report))
+            @for (heading, note, cases) in sections(report).iter().filter(|section| !section.2.is_empty()) {
+                section {
+                    h2 { (heading) }
+                    p { (note) }
+                    @for (number, case) in cases.iter().enumerate() {
+                        @if number < EXPLAINED { (case::article(case, &catalogue, folder)) } @else { (case::line(case)) }
+                    }
+                }
+            }
+            (listed(report, CaseVerdict::Pass, "Passed"))
+            (listed(report, CaseVerdict::Skip, "Skipped"))
         }
-        out.push_str("</section>\n");
-    }
-    out.push_str(&rest(report));
-    out.push_str("</main>\n");
-    out.push_str(&footer(report));
-    out.push_str("</body>\n</html>\n");
-    out
+        (footer(report))
+    };
+    page::page(&title, &body)
 }
 
 fn headline(report: &Report) -> String {
@@ -76,58 +66,46 @@ fn headline(report: &Report) -> String {
 }
 
 /// What was tested, and what a case is.
-fn about(report: &Report) -> String {
-    let mut out = format!(
-        "<p>Tested: <strong>{} {}</strong>{}. {}, in {:.1} s, on {}.</p>\n",
-        xml(&report.system.name),
-        xml(&report.system.version),
-        match report.system.roles.as_slice() {
-            [] => String::new(),
-            roles => format!(" as {}", xml(&roles.join(" and "))),
-        },
-        xml(&capitalized(&report.counts_in_words())),
-        report.seconds,
-        xml(&report.started),
-    );
-    if !report.partial.is_empty() {
-        out.push_str("<p><strong>This result is partial:</strong></p>\n<ul>\n");
-        for reason in &report.partial {
-            out.push_str(&format!("<li>{}</li>\n", xml(reason)));
+fn about(report: &Report) -> Markup {
+    let system = &report.system;
+    html! {
+        p {
+            "Tested: " strong { (system.name) " " (system.version) }
+            @if !system.roles.is_empty() { " as " (system.roles.join(" and ")) }
+            ". " (capitalized(&report.counts_in_words())) (format_args!(", in {:.1} s, on ", report.seconds))
+            (report.started) "."
         }
-        out.push_str("</ul>\n");
-    }
-    if !report.findings.is_empty() {
-        out.push_str("<p><strong>Findings</strong>: what a program did wrong beside the point of the cases</p>\n<ul>\n");
-        for finding in &report.findings {
-            let known = finding.known.as_ref().map_or("", |_| " (known)");
-            out.push_str(&format!(
-                "<li>{} <code>{}</code>: {} <span class=\"quiet\">{}{known}{}</span></li>\n",
-                xml(&finding.role),
-                xml(&finding.rule),
-                xml(&finding.text),
-                xml(&finding.extent()),
-                finding
-                    .demand()
-                    .map_or_else(String::new, |demand| format!("; demanded: {}", xml(&demand)))
-            ));
+        @if !report.partial.is_empty() {
+            p { strong { "This result is partial:" } }
+            ul { @for reason in &report.partial { li { (reason) } } }
         }
-        out.push_str("</ul>\n");
-    }
-    let idle = report.idle_entries();
-    if !idle.is_empty() {
-        out.push_str("<p><strong>Entries for known failures that excuse nothing:</strong></p>\n<ul>\n");
-        for wrong in &idle {
-            out.push_str(&format!("<li>{}</li>\n", xml(wrong)));
+        @if !report.findings.is_empty() {
+            p { strong { "Findings" } ": what a program did wrong beside the point of the cases" }
+            ul {
+                @for finding in &report.findings {
+                    li {
+                        (finding.role) " " code { (finding.rule) } ": " (plain(&finding.text)) " "
+                        span.quiet {
+                            (finding.extent())
+                            @if finding.known.is_some() { " (known)" }
+                            @if let Some(demand) = finding.demand() { "; demanded: " (demand) }
+                        }
+                    }
+                }
+            }
         }
-        out.push_str("</ul>\n");
+        @let idle = report.idle_entries();
+        @if !idle.is_empty() {
+            p { strong { "Entries for known failures that excuse nothing:" } }
+            ul { @for wrong in &idle { li { (wrong) } } }
+        }
+        p.quiet {
+            "Each case starts a small Kubernetes control plane of its own and a CSI driver with storage pools, lets the \
+             programs under test work, and watches. A pool’s free bytes go one way: the " em { "driver" } " answers GetCapacity, a "
+            em { "publisher" } " writes that into CSIStorageCapacity objects in the " em { "API server" } ", and a "
+            em { "scheduler" } " reads them to place pods. A failure says where on that way it went wrong."
+        }
     }
-    out.push_str(
-        "<p class=\"quiet\">Each case starts a small Kubernetes control plane of its own and a CSI driver with storage pools, lets the \
-         programs under test work, and watches. A pool’s free bytes go one way: the <em>driver</em> answers GetCapacity, a \
-         <em>publisher</em> writes that into CSIStorageCapacity objects in the <em>API server</em>, and a <em>scheduler</em> reads \
-         them to place pods. A failure says where on that way it went wrong.</p>\n",
-    );
-    out
 }
 
 /// Heading, note, and the cases below it, most important first.
@@ -158,55 +136,43 @@ fn sections(report: &Report) -> [(&'static str, &'static str, Vec<&CaseRecord>);
     ]
 }
 
-/// What passed and what was skipped, folded.
-fn rest(report: &Report) -> String {
-    let mut out = String::new();
-    for (verdict, heading) in [(CaseVerdict::Pass, "Passed"), (CaseVerdict::Skip, "Skipped")] {
-        let cases: Vec<_> = report
-            .cases
-            .iter()
-            .filter(|case| case.verdict == verdict)
-            .collect();
-        if cases.is_empty() {
-            continue;
-        }
-        out.push_str(&format!(
-            "<section>\n<details><summary><h2>{heading}: {}</h2></summary>\n<ul class=\"cases\">\n",
-            cases.len()
-        ));
-        for case in cases {
-            out.push_str(&format!(
-                "<li><code>{}</code> {}{}</li>\n",
-                xml(&case.id),
-                xml(&case.title),
-                match case.reason.as_str() {
-                    "" => String::new(),
-                    reason => format!(" — <em>{}</em>", xml(reason)),
+/// The cases of a verdict that needs no explanation, folded.
+fn listed(report: &Report, verdict: CaseVerdict, heading: &str) -> Markup {
+    let of_verdict = report.cases.iter().filter(|case| case.verdict == verdict);
+    let cases: Vec<&CaseRecord> = of_verdict.collect();
+    html! {
+        @if !cases.is_empty() {
+            section {
+                details {
+                    summary { h2 { (heading) ": " (cases.len()) } }
+                    ul.cases {
+                        @for case in cases {
+                            li {
+                                code { (case.id) } " " (case.title)
+                                @if !case.reason.is_empty() { " — " em { (plain(&case.reason)) } }
+                            }
+                        }
+                    }
                 }
-            ));
+            }
         }
-        out.push_str("</ul>\n</details>\n</section>\n");
     }
-    out
 }
 
-fn footer(report: &Report) -> String {
+fn footer(report: &Report) -> Markup {
     let settings = &report.settings;
-    let features = match report.system.features.as_slice() {
-        [] => String::new(),
-        features => format!(" It claims {}.", xml(&features.join(", "))),
-    };
-    format!(
-        "<footer>\n<p>Made by csi-capacity-harness {} with <code>cargo xtask {}</code>: poll interval {} ms, bounds × {}, \
-         {} attempt(s) per case, API server {}.{features} The same record stands in <code>report.json</code>, format {}.</p>\n</footer>\n",
-        xml(&report.harness),
-        xml(&report.command.join(" ")),
-        settings.refresh_milliseconds,
-        settings.patience,
-        settings.attempts,
-        xml(&settings.api_server),
-        report.format,
-    )
+    let features = &report.system.features;
+    html! {
+        footer {
+            p {
+                "Made by csi-capacity-harness " (report.harness) " with " code { "cargo xtask " (report.command.join(" ")) }
+                ": poll interval " (settings.refresh_milliseconds) " ms, bounds × " (settings.patience) ", "
+                (settings.attempts) " attempt(s) per case, API server " (settings.api_server) "."
+                @if !features.is_empty() { " It claims " (features.join(", ")) "." }
+                " The same record stands in " code { "report.json" } ", format " (report.format) "."
+            }
+        }
+    }
 }
 
 fn capitalized(text: &str) -> String {

@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 use harness::journal::What;
 use harness::judge::{RowState, Subject};
 use harness::report::{Point, Quantity, Series, format_bytes, series};
+use maud::{Markup, html};
 
 use super::super::CaseRecord;
-use super::super::escape::xml;
 use super::story::Story;
 
 /// Pixels: the field, and what is around it.
@@ -24,7 +24,7 @@ const PLOTS: usize = 4;
 const POINTS: usize = 400;
 
 /// The plots of a case, of what the failure is about first.
-pub(super) fn figures(story: &Story, case: &CaseRecord) -> String {
+pub(super) fn figures(story: &Story, case: &CaseRecord) -> Markup {
     // None where no object was wanted.
     let wrong: BTreeMap<(String, String), Option<&str>> = story
         .failure
@@ -46,25 +46,22 @@ pub(super) fn figures(story: &Story, case: &CaseRecord) -> String {
     };
     let mut all = series(&story.plan, &story.facts, wrong.keys().cloned());
     all.sort_by_key(|series| (want(series).is_none(), agrees(series)));
-    if all.is_empty() {
-        return String::new();
+    html! {
+        @if !all.is_empty() {
+            figure {
+                figcaption {
+                    h4 { "Published against true capacity" }
+                    p.quiet {
+                        span.key.truth {} " what the pools had · " span.key.published {}
+                        " what was published (dashed) · ○ what the driver answered · vertical lines: steps. Seconds since the case \
+                         began."
+                    }
+                }
+                @for series in all.iter().take(PLOTS) { (plot(series, want(series), story, case)) }
+                @if all.len() > PLOTS { p.quiet { (all.len() - PLOTS) " more are not drawn." } }
+            }
+        }
     }
-    let mut out = "<figure>\n<figcaption><h4>Published against true capacity</h4><p class=\"quiet\"><span class=\"key truth\"></span> \
-                   what the pools had · <span class=\"key published\"></span> what was published (dashed) · ○ what the driver \
-                   answered · vertical lines: steps. Seconds since the case began.</p></figcaption>\n"
-        .to_owned();
-    for series in all.iter().take(PLOTS) {
-        out.push_str(&plot(series, want(series), story, case));
-    }
-    if all.len() > PLOTS {
-        let _ = writeln!(
-            out,
-            "<p class=\"quiet\">{} more are not drawn.</p>",
-            all.len() - PLOTS
-        );
-    }
-    out.push_str("</figure>\n");
-    out
 }
 
 fn last(points: &[Point]) -> Option<i128> {
@@ -101,11 +98,15 @@ impl Scale {
     }
 }
 
+/// A number of pixels, as precise as a screen is.
+fn px(pixels: f64) -> String {
+    format!("{pixels:.1}")
+}
+
 /// `want`: what the case wanted of this class and segment, or that it wanted no object, where it did not get that.
-fn plot(series: &Series, want: Option<Option<&str>>, story: &Story, case: &CaseRecord) -> String {
+fn plot(series: &Series, want: Option<Option<&str>>, story: &Story, case: &CaseRecord) -> Markup {
     let end_us = story.facts.last().map_or(0, |fact| fact.at_us);
     let scale = Scale::of(series, end_us);
-    let of = format!("class {} at {}", xml(&series.class), xml(&series.segment));
     let what = match series.quantity {
         Quantity::Capacity => "capacity",
         Quantity::Maximum => "maximum volume size",
@@ -113,30 +114,23 @@ fn plot(series: &Series, want: Option<Option<&str>>, story: &Story, case: &CaseR
     let (width, height) = (LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM);
     let wanted = match want {
         Some(None) => ", where no object was wanted".to_owned(),
-        Some(Some(want)) => format!(", where {} was wanted", xml(want)),
+        Some(Some(want)) => format!(", where {want} was wanted"),
         None => String::new(),
     };
-    let sentence = format!("{what} of {of}: {}{wanted}", at_the_end(series));
-    let mut svg = format!(
-        "<svg class=\"plot\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" \
-         aria-label=\"{}: {sentence}\">\n",
-        xml(&case.id)
-    );
-    svg.push_str(&frame(series, story, &scale));
-    let _ = writeln!(
-        svg,
-        "<path class=\"truth\" d=\"{}\"/>",
-        steps(&series.truth, &scale, end_us)
-    );
-    let _ = writeln!(
-        svg,
-        "<path class=\"published\" d=\"{}\"/>",
-        steps(&series.published, &scale, end_us)
-    );
-    svg.push_str(&answers(&series.answered, &scale));
-    svg.push_str("</svg>\n");
-    let mark = if want.is_none() { "" } else { " class=\"wrong\"" };
-    format!("<p{mark}>{sentence}.</p>\n<div class=\"wide\">{svg}</div>\n")
+    let (class, segment, ended) = (&series.class, &series.segment, at_the_end(series));
+    let sentence = format!("{what} of class {class} at {segment}: {ended}{wanted}");
+    html! {
+        p.wrong[want.is_some()] { (sentence) "." }
+        div.wide {
+            svg.plot viewBox={ "0 0 " (width) " " (height) } width=(width) height=(height) role="img"
+                aria-label={ (case.id) ": " (sentence) } {
+                (frame(series, story, &scale))
+                path.truth d=(steps(&series.truth, &scale, end_us)) {}
+                path.published d=(steps(&series.published, &scale, end_us)) {}
+                (answers(&series.answered, &scale))
+            }
+        }
+    }
 }
 
 /// The last values in words.
@@ -154,74 +148,63 @@ fn at_the_end(series: &Series) -> String {
 }
 
 /// One circle for each answer; of those that would stand upon each other, the first.
-fn answers(points: &[Point], scale: &Scale) -> String {
+fn answers(points: &[Point], scale: &Scale) -> Markup {
     const APART: f64 = 9.0;
-    let mut out = String::new();
-    let mut drawn: Option<(f64, f64)> = None;
+    let mut drawn: Vec<(f64, f64)> = Vec::new();
     for point in points {
         let Some(bytes) = point.bytes else {
             continue;
         };
         let (x, y) = (scale.x(point.at_us), scale.y(bytes));
-        if drawn.is_none_or(|(last, at)| at != y || x - last >= APART) {
-            let _ = writeln!(
-                out,
-                "<circle class=\"answered\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\"/>"
-            );
-            drawn = Some((x, y));
+        if drawn
+            .last()
+            .is_none_or(|(last, at)| *at != y || x - last >= APART)
+        {
+            drawn.push((x, y));
         }
     }
-    out
+    html! {
+        @for (x, y) in drawn { circle.answered cx=(px(x)) cy=(px(y)) r="3" {} }
+    }
 }
 
 /// Axes, the values that occur, and where steps begin.
-fn frame(series: &Series, story: &Story, scale: &Scale) -> String {
+fn frame(series: &Series, story: &Story, scale: &Scale) -> Markup {
     let (bottom, right) = (TOP + HEIGHT, LEFT + WIDTH);
-    let mut out = format!(
-        "<path class=\"axis\" d=\"M{LEFT} {TOP}V{bottom}H{right}\"/>\n<text class=\"time\" x=\"{LEFT}\" y=\"{}\">0</text>\
-         <text class=\"time\" x=\"{right}\" y=\"{}\">{:.2} s</text>\n",
-        bottom + 28.0,
-        bottom + 28.0,
-        scale.end_us / 1e6
-    );
-    for bytes in ticks(series, scale) {
-        let y = scale.y(bytes);
-        let _ = writeln!(
-            out,
-            "<line class=\"grid\" x1=\"{LEFT}\" y1=\"{y:.1}\" x2=\"{right}\" y2=\"{y:.1}\"/>\
-             <text class=\"tick\" x=\"{}\" y=\"{:.1}\">{}</text>",
-            LEFT - 6.0,
-            y + 4.0,
-            format_bytes(bytes)
-        );
+    html! {
+        path.axis d={ "M" (LEFT) " " (TOP) "V" (bottom) "H" (right) } {}
+        text.time x=(LEFT) y=(bottom + 28.0) { "0" }
+        text.time x=(right) y=(bottom + 28.0) { (format_args!("{:.2} s", scale.end_us / 1e6)) }
+        @for bytes in ticks(series, scale) {
+            @let y = scale.y(bytes);
+            line.grid x1=(LEFT) y1=(px(y)) x2=(right) y2=(px(y)) {}
+            text.tick x=(LEFT - 6.0) y=(px(y + 4.0)) { (format_bytes(bytes)) }
+        }
+        @for (x, name) in step_marks(story, scale) {
+            line.step x1=(px(x)) y1=(TOP) x2=(px(x)) y2=(bottom) {}
+            @if let Some(name) = name { text.step-name x=(px(x)) y=(bottom + 13.0) { (name) } }
+        }
     }
+}
+
+/// Where steps begin, and their names. Steps that follow each other at once would have theirs upon each other, so only the first has one.
+fn step_marks<'s>(story: &'s Story, scale: &Scale) -> Vec<(f64, Option<&'s str>)> {
+    const LETTER: f64 = 7.0;
+    const SPACE: f64 = 8.0;
     let mut free_from = LEFT;
+    let mut marks = Vec::new();
     for fact in &story.facts {
         if let What::StepStarted(mark) = fact.what {
             let x = scale.x(fact.at_us);
-            let _ = write!(
-                out,
-                "<line class=\"step\" x1=\"{x:.1}\" y1=\"{TOP}\" x2=\"{x:.1}\" y2=\"{bottom}\"/>"
-            );
-            // Steps that follow each other at once would have their names upon each other.
-            let id = story
-                .plan
-                .steps
-                .get(mark.step)
-                .map_or("", |step| step.id.as_str());
-            if x >= free_from {
-                let _ = write!(
-                    out,
-                    "<text class=\"step-name\" x=\"{x:.1}\" y=\"{}\">{}</text>",
-                    bottom + 13.0,
-                    xml(id)
-                );
-                free_from = x + id.chars().count() as f64 * 7.0 + 8.0;
+            let step = story.plan.steps.get(mark.step);
+            let name = step.map(|step| step.id.as_str()).filter(|_| x >= free_from);
+            if let Some(name) = name {
+                free_from = x + name.chars().count() as f64 * LETTER + SPACE;
             }
-            out.push('\n');
+            marks.push((x, name));
         }
     }
-    out
+    marks
 }
 
 /// The values that occur, without those that would stand upon another.

@@ -1,0 +1,106 @@
+//! The fuzz targets, run over their seeds and over spoilt seeds, so that they are compiled and hold without cargo-fuzz.
+
+#[path = "../../fuzz/src/lib.rs"]
+pub mod fuzz;
+
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use std::path::{Path, PathBuf};
+
+/// Spoilt inputs for each target.
+const CASES: u32 = 256;
+
+fn place(of: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz").join(of)
+}
+
+/// The names in a folder, without what follows a dot.
+fn names(folder: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(place(folder)).expect("the folder is there");
+    let name = |entry: std::io::Result<std::fs::DirEntry>| {
+        let path = entry.expect("the folder can be read").path();
+        path.file_stem()
+            .expect("entries have names")
+            .to_string_lossy()
+            .into_owned()
+    };
+    let mut names: Vec<String> = entries.map(name).collect();
+    names.sort();
+    names
+}
+
+fn seeds(target: &str) -> Vec<Vec<u8>> {
+    let folder = place("seeds").join(target);
+    let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let read = |entry: std::io::Result<std::fs::DirEntry>| {
+        std::fs::read(entry.expect("the folder can be read").path()).expect("seeds can be read")
+    };
+    entries.map(read).collect()
+}
+
+/// A seed with some bytes changed, put in or left out, or some piece of it repeated; or bytes that were never a seed.
+fn spoilt(seeds: Vec<Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
+    let changes = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..5_u8), 1..6);
+    let changed = (prop::sample::select(seeds), changes).prop_map(|(mut bytes, changes)| {
+        for (place, byte, how) in changes {
+            let at = place.index(bytes.len().max(1));
+            match how {
+                _ if bytes.is_empty() => bytes.push(byte),
+                0 => bytes[at] = byte,
+                1 => bytes.insert(at, byte),
+                2 => drop(bytes.remove(at)),
+                3 => bytes.truncate(at),
+                _ => {
+                    let end = bytes.len().min(at + usize::from(byte));
+                    bytes.extend_from_within(at..end);
+                }
+            }
+        }
+        bytes
+    });
+    prop_oneof![5 => changed, 1 => prop::collection::vec(any::<u8>(), 0..100)]
+}
+
+/// Each target has a thread and so a server of its own: what it leaves behind is in nobody's way.
+#[test]
+fn no_bytes_break_what_a_target_promises() {
+    let runs = fuzz::TARGETS.map(|(name, _)| {
+        let run = move || {
+            let seeds = seeds(name);
+            seeds.iter().for_each(|seed| fuzz::run(name, seed));
+            let mut runner = TestRunner::new(ProptestConfig {
+                cases: CASES,
+                failure_persistence: None,
+                ..ProptestConfig::default()
+            });
+            let ran = runner.run(&spoilt(seeds), |bytes| {
+                fuzz::run(name, &bytes);
+                Ok(())
+            });
+            ran.unwrap_or_else(|failure| panic!("{name}: {failure}"));
+        };
+        std::thread::Builder::new()
+            .name(name.to_owned())
+            .spawn(run)
+            .expect("a thread starts")
+    });
+    let failed = runs.into_iter().filter_map(|run| run.join().err()).count();
+    assert_eq!(failed, 0, "targets have failed");
+}
+
+#[test]
+fn every_target_has_a_program_and_seeds() {
+    let targets = fuzz::TARGETS.map(|(name, _)| name.to_owned());
+    assert_eq!(names("fuzz_targets"), targets);
+    assert_eq!(names("seeds"), targets);
+    let manifest = std::fs::read_to_string(place("Cargo.toml")).expect("the manifest is there");
+    for name in targets {
+        let program = format!("[[bin]]\nname = \"{name}\"\npath = \"fuzz_targets/{name}.rs\"\n");
+        assert!(manifest.contains(&program), "{name} is not in the manifest");
+        let source = std::fs::read_to_string(place("fuzz_targets").join(format!("{name}.rs")));
+        assert!(
+            source.is_ok_and(|text| text.contains(&format!("run(\"{name}\", bytes)"))),
+            "{name} runs another"
+        );
+    }
+}

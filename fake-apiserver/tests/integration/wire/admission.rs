@@ -1,0 +1,58 @@
+//! Admission that looks at other objects.
+
+use super::client::{PODS, Wire, pod};
+use fake_apiserver::ServerOptions;
+use serde_json::{Value, json};
+
+const CLAIMS: &str = "/api/v1/namespaces/default/persistentvolumeclaims";
+const CLASSES: &str = "/apis/storage.k8s.io/v1/storageclasses";
+const ACCOUNTS: &str = "/api/v1/namespaces/default/serviceaccounts";
+
+#[tokio::test]
+async fn with_kubelets_a_pod_needs_its_service_account() {
+    let options = ServerOptions {
+        kubelet_less: false,
+        ..Default::default()
+    };
+    let wire = Wire::with(options, None).await;
+    let refused = wire.post(PODS, pod("p")).await;
+    let text = "pods \"p\" is forbidden: error looking up service account default/default: serviceaccount \
+        \"default\" not found";
+    assert_eq!((refused.code, &refused.body["message"]), (403, &json!(text)));
+    wire.create(ACCOUNTS, json!({"metadata": {"name": "default"}}))
+        .await;
+    wire.create(PODS, pod("p")).await;
+}
+
+async fn class(wire: &Wire, name: &str, default: bool) {
+    let annotations = json!({"storageclass.kubernetes.io/is-default-class": default.to_string()});
+    let class =
+        json!({"metadata": {"name": name, "annotations": annotations}, "provisioner": "p.example.com"});
+    wire.create(CLASSES, class).await;
+}
+
+async fn claim(wire: &Wire, name: &str, class: Option<&str>) -> Value {
+    let mut spec = json!({"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}});
+    if let Some(class) = class {
+        spec["storageClassName"] = class.into();
+    }
+    let claim = wire
+        .create(CLAIMS, json!({"metadata": {"name": name}, "spec": spec}))
+        .await;
+    claim["spec"]["storageClassName"].clone()
+}
+
+#[tokio::test]
+async fn a_claim_without_a_class_gets_the_default_one() {
+    let wire = Wire::start().await;
+    class(&wire, "slow", false).await;
+    assert_eq!(claim(&wire, "before", None).await, Value::Null);
+    class(&wire, "fast", true).await;
+    assert_eq!(claim(&wire, "after", None).await, "fast");
+    assert_eq!(claim(&wire, "named", Some("slow")).await, "slow");
+    assert_eq!(
+        claim(&wire, "none", Some("")).await,
+        "",
+        "an empty class is a choice"
+    );
+}

@@ -1,0 +1,55 @@
+//! What is said beside the object: that another kind is better, and tables of subresources.
+
+use super::client::Wire;
+use fake_apiserver::ServerOptions;
+use serde_json::{Value, json};
+
+#[tokio::test]
+async fn whoever_asks_for_endpoints_is_told_what_to_use() {
+    let told = async |release: &str, path: &str| {
+        let options = ServerOptions {
+            release: release.parse().expect("it is a release"),
+            ..ServerOptions::default()
+        };
+        let wire = Wire::with(options, None).await;
+        let answer = wire.get(path).await;
+        let warning = answer.headers.get("warning");
+        warning.map(|warning| warning.to_str().unwrap().to_owned())
+    };
+    let advice = "299 - \"v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice\"";
+    for path in [
+        "/api/v1/endpoints",
+        "/api/v1/namespaces/default/endpoints/none",
+        "/api/v1/endpoints?watch=true&timeoutSeconds=1",
+    ] {
+        assert_eq!(told("1.36", path).await.as_deref(), Some(advice), "{path}");
+        assert_eq!(told("1.32", path).await, None, "{path}");
+    }
+    assert_eq!(told("1.36", "/api/v1/services").await, None);
+}
+
+#[tokio::test]
+async fn a_scale_has_a_table_of_its_own() {
+    let wire = Wire::start().await;
+    let template = json!({
+        "metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]},
+    });
+    let spec = json!({"replicas": 2, "selector": {"matchLabels": {"a": "b"}}, "template": template});
+    let deployments = "/apis/apps/v1/namespaces/default/deployments";
+    wire.create(deployments, json!({"metadata": {"name": "d"}, "spec": spec}))
+        .await;
+    let accept = [("accept", "application/json;as=Table;v=v1;g=meta.k8s.io")];
+    let path = format!("{deployments}/d/scale");
+    let table = wire.send("GET", &path, &accept, String::new()).await.body;
+    let columns: Vec<&Value> = table["columnDefinitions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|c| &c["name"])
+        .collect();
+    assert_eq!(columns, ["Name", "Desired", "Available", "Age"]);
+    assert_eq!(
+        table["rows"][0]["cells"].as_array().unwrap()[..3],
+        [json!("d"), json!(2), json!(0)]
+    );
+}

@@ -1,0 +1,208 @@
+//! A raw client: requests in, status, headers and JSON out, and watches line by line.
+
+use fake_apiserver::{ApiServer, Observer, Running, ServerOptions};
+use http_body_util::BodyExt;
+use hyper::{HeaderMap, Request, Response};
+use kube::client::Body;
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// A running server and a client of it.
+pub(crate) struct Wire {
+    pub(crate) server: ApiServer,
+    pub(crate) running: Running,
+    pub(crate) client: kube::Client,
+}
+
+/// What came back.
+pub(crate) struct Answer {
+    pub(crate) code: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Value,
+    pub(crate) text: String,
+}
+
+/// An open watch.
+pub(crate) struct Watching {
+    body: Body,
+    pending: VecDeque<Value>,
+    rest: Vec<u8>,
+}
+
+impl Wire {
+    pub(crate) async fn start() -> Self {
+        Self::with(ServerOptions::default(), None).await
+    }
+
+    pub(crate) async fn with(options: ServerOptions, observer: Option<Arc<dyn Observer>>) -> Self {
+        let server = ApiServer::new(options, observer);
+        let token = server.add_client("tester");
+        let running = server.start().await.expect("a loopback port is free");
+        let client = client(&running, Some(token));
+        Self {
+            server,
+            running,
+            client,
+        }
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.send("GET", path, &[], String::new()).await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Answer {
+        self.send(
+            "POST",
+            path,
+            &[("content-type", "application/json")],
+            body.to_string(),
+        )
+        .await
+    }
+
+    pub(crate) async fn put(&self, path: &str, body: Value) -> Answer {
+        self.send(
+            "PUT",
+            path,
+            &[("content-type", "application/json")],
+            body.to_string(),
+        )
+        .await
+    }
+
+    pub(crate) async fn merge(&self, path: &str, body: Value) -> Answer {
+        self.send(
+            "PATCH",
+            path,
+            &[("content-type", "application/merge-patch+json")],
+            body.to_string(),
+        )
+        .await
+    }
+
+    pub(crate) async fn delete(&self, path: &str) -> Answer {
+        self.send("DELETE", path, &[], String::new()).await
+    }
+
+    pub(crate) async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: String,
+    ) -> Answer {
+        answer(request(&self.client, method, path, headers, body).await).await
+    }
+
+    /// Opens a watch, which must be accepted.
+    pub(crate) async fn watch(&self, path: &str) -> Watching {
+        let response = request(&self.client, "GET", path, &[], String::new()).await;
+        assert_eq!(response.status(), 200, "the watch of {path} was refused");
+        Watching {
+            body: response.into_body(),
+            pending: VecDeque::new(),
+            rest: Vec::new(),
+        }
+    }
+
+    /// Creates an object and returns it; it must be accepted.
+    pub(crate) async fn create(&self, path: &str, body: Value) -> Value {
+        let answer = self.post(path, body).await;
+        assert_eq!(answer.code, 201, "{}", answer.text);
+        answer.body
+    }
+}
+
+impl Watching {
+    /// The next event; `None` when the stream has ended.
+    pub(crate) async fn next(&mut self) -> Option<Value> {
+        loop {
+            if let Some(event) = self.pending.pop_front() {
+                return Some(event);
+            }
+            let frame = self.body.frame().await?.ok()?;
+            self.rest
+                .extend_from_slice(&frame.into_data().expect("there are no trailers"));
+            while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.rest.drain(..=end).collect();
+                self.pending
+                    .push_back(serde_json::from_slice(&line).expect("every line is JSON"));
+            }
+        }
+    }
+
+    /// The next events as "TYPE name", as many as asked for.
+    pub(crate) async fn told(&mut self, count: usize) -> Vec<String> {
+        let mut told = Vec::new();
+        for _ in 0..count {
+            let event = self.next().await.expect("the watch goes on");
+            told.push(short(&event));
+        }
+        told
+    }
+}
+
+/// "TYPE name" of an event.
+pub(crate) fn short(event: &Value) -> String {
+    format!(
+        "{} {}",
+        event["type"].as_str().unwrap_or("?"),
+        event["object"]["metadata"]["name"].as_str().unwrap_or("-")
+    )
+}
+
+/// A client of a listener, with or without a token.
+pub(crate) fn client(running: &Running, token: Option<String>) -> kube::Client {
+    let mut config = kube::Config::new(running.url().parse().expect("it is a URL"));
+    config.auth_info.token = token.map(Into::into);
+    config.default_retry = false;
+    // The address is plain HTTP, and a client that lacks certificates would read all of the machine's.
+    config.root_cert = Some(Vec::new());
+    kube::Client::try_from(config).expect("nothing in the configuration can fail")
+}
+
+pub(crate) async fn request(
+    client: &kube::Client,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: impl Into<Vec<u8>>,
+) -> Response<Body> {
+    let mut request = Request::builder().method(method).uri(path);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let body = Body::from(body.into());
+    client
+        .send(request.body(body).expect("the request is well formed"))
+        .await
+        .expect("the server answers")
+}
+
+pub(crate) async fn answer(response: Response<Body>) -> Answer {
+    let (head, body) = response.into_parts();
+    let bytes = body.collect().await.expect("the answer is complete").to_bytes();
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let body = serde_json::from_slice(&bytes).unwrap_or_default();
+    Answer {
+        code: head.status.as_u16(),
+        headers: head.headers,
+        body,
+        text,
+    }
+}
+
+/// A capacity object of class `fast`.
+pub(crate) fn capacity(name: &str, amount: &str) -> Value {
+    json!({"metadata": {"name": name}, "storageClassName": "fast", "capacity": amount})
+}
+
+/// A pod with one container.
+pub(crate) fn pod(name: &str) -> Value {
+    json!({"metadata": {"name": name}, "spec": {"containers": [{"name": "c", "image": "example.com/app:1"}]}})
+}
+
+pub(crate) const CAPACITIES: &str = "/apis/storage.k8s.io/v1/namespaces/default/csistoragecapacities";
+pub(crate) const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+pub(crate) const PODS: &str = "/api/v1/namespaces/default/pods";

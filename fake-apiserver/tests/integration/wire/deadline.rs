@@ -1,0 +1,98 @@
+//! How long requests may take: what the server allots, and what clients ask for.
+
+use super::client::{CONFIG_MAPS, Wire, answer, client, request};
+use fake_apiserver::{Effect, Match, Rule};
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+const TEXT: &str = "{\"metadata\":{},\"status\":\"Failure\",\"message\":\"Timeout: request did not complete within the \
+    allotted timeout\",\"reason\":\"Timeout\",\"details\":{},\"code\":504}\n";
+
+#[tokio::test]
+async fn a_request_that_may_take_no_time_is_not_carried_out() {
+    let wire = Wire::start().await;
+    for path in [CONFIG_MAPS, "/api", "/version", "/nowhere"] {
+        let late = wire.get(&format!("{path}?timeout=1ns")).await;
+        assert_eq!((late.code, late.text.as_str()), (504, TEXT), "{path}");
+        assert_eq!(late.headers["content-type"], "text/plain; charset=utf-8");
+    }
+    let body = json!({"metadata": {"name": "m"}});
+    assert_eq!(
+        wire.post(&format!("{CONFIG_MAPS}?timeout=1ns"), body).await.code,
+        504
+    );
+    assert_eq!(wire.get(&format!("{CONFIG_MAPS}/m")).await.code, 404);
+    for enough in ["", "0", "-1s", "1h", "32s"] {
+        assert_eq!(
+            wire.get(&format!("{CONFIG_MAPS}?timeout={enough}")).await.code,
+            200,
+            "{enough}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_time_that_is_none_is_refused_before_anything_else_is_looked_at() {
+    let wire = Wire::start().await;
+    let nobody = client(&wire.running, None);
+    for client in [&wire.client, &nobody] {
+        let path = format!("{CONFIG_MAPS}?timeout=5");
+        let refused = answer(request(client, "GET", &path, &[], "").await).await;
+        assert_eq!(
+            (refused.code, &refused.body["message"]),
+            (
+                400,
+                &json!("invalid timeout specified in the request URL - time: missing unit in duration \"5\"")
+            )
+        );
+    }
+    let mut watch = wire.watch(&format!("{CONFIG_MAPS}?watch=1&timeout=never")).await;
+    wire.create(CONFIG_MAPS, json!({"metadata": {"name": "m"}})).await;
+    assert_eq!(
+        watch.told(1).await,
+        ["ADDED m"],
+        "watches have a time limit of their own"
+    );
+}
+
+#[tokio::test]
+async fn what_is_held_up_is_answered_when_its_time_is_up() {
+    let wire = Wire::start().await;
+    let milliseconds = 3_600_000;
+    let held = Match {
+        name: Some("held".to_owned()),
+        ..Match::default()
+    };
+    wire.server
+        .perturb(Rule::new(held, Effect::Delay { milliseconds }))
+        .expect("the rule makes sense");
+    let late = wire.get(&format!("{CONFIG_MAPS}/held?timeout=20ms")).await;
+    assert_eq!((late.code, late.text.as_str()), (504, TEXT));
+    let future = wire
+        .get(&format!("{CONFIG_MAPS}?resourceVersion=999999&timeout=20ms"))
+        .await;
+    assert_eq!(future.text, TEXT, "waiting for a revision takes longer");
+    wire.server.quiet().await;
+}
+
+#[tokio::test]
+async fn a_body_that_comes_too_slowly_is_not_waited_for() {
+    let wire = Wire::start().await;
+    let token = wire.server.add_client("slow");
+    let mut socket = TcpStream::connect(wire.running.address())
+        .await
+        .expect("the server listens");
+    let head = format!(
+        "POST {CONFIG_MAPS}?timeout=50ms HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n\
+         content-length: 1000000\r\n\r\n{{"
+    );
+    socket.write_all(head.as_bytes()).await.expect("the server reads");
+    let mut all = String::new();
+    socket
+        .read_to_string(&mut all)
+        .await
+        .expect("the server answers and closes the connection");
+    assert!(all.starts_with("HTTP/1.1 504 ") && all.ends_with(TEXT), "{all}");
+    wire.server.quiet().await;
+}

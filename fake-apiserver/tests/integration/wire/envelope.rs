@@ -1,0 +1,174 @@
+//! A client of protobuf bodies: envelopes and messages, put together and taken apart by hand.
+
+use super::client::{Wire, request};
+use http_body_util::BodyExt;
+use kube::client::Body;
+
+pub(crate) const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+
+/// What came back: status code, media type, bytes.
+pub(crate) struct Raw {
+    pub(crate) code: u16,
+    pub(crate) media: String,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Raw {
+    /// `apiVersion`, `kind` and the object in the envelope.
+    pub(crate) fn open(&self) -> (String, String, Vec<u8>) {
+        open(&self.bytes)
+    }
+}
+
+pub(crate) async fn send(wire: &Wire, method: &str, path: &str, accept: &str, body: Vec<u8>) -> Raw {
+    let headers = [("accept", accept), ("content-type", PROTOBUF)];
+    let response = request(&wire.client, method, path, &headers, body).await;
+    let (head, body) = response.into_parts();
+    Raw {
+        code: head.status.as_u16(),
+        media: head.headers["content-type"]
+            .to_str()
+            .expect("media types are text")
+            .to_owned(),
+        bytes: body
+            .collect()
+            .await
+            .expect("the answer is complete")
+            .to_bytes()
+            .to_vec(),
+    }
+}
+
+pub(crate) async fn get(wire: &Wire, path: &str, accept: &str) -> Raw {
+    send(wire, "GET", path, accept, Vec::new()).await
+}
+
+pub(crate) fn varint(mut value: usize) -> Vec<u8> {
+    let mut out = Vec::new();
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+    out
+}
+
+/// A field of bytes.
+pub(crate) fn field(number: u8, content: impl AsRef<[u8]>) -> Vec<u8> {
+    let content = content.as_ref();
+    [&[number << 3 | 2][..], &varint(content.len()), content].concat()
+}
+
+/// An object in its envelope.
+pub(crate) fn body(api_version: &str, kind: &str, raw: &[u8]) -> Vec<u8> {
+    let type_meta = [field(1, api_version), field(2, kind)].concat();
+    [b"k8s\0".to_vec(), field(1, type_meta), field(2, raw)].concat()
+}
+
+/// The fields of a message: numbers as their varint, all else as it is.
+pub(crate) fn fields(mut bytes: &[u8]) -> Vec<(u64, Vec<u8>)> {
+    fn next(bytes: &mut &[u8]) -> u64 {
+        let mut value = 0;
+        for shift in (0..64).step_by(7) {
+            let (first, rest) = bytes.split_first().expect("the varint goes on");
+            *bytes = rest;
+            value |= u64::from(first & 0x7f) << shift;
+            if first & 0x80 == 0 {
+                break;
+            }
+        }
+        value
+    }
+    let mut out = Vec::new();
+    while !bytes.is_empty() {
+        let tag = next(&mut bytes);
+        let content = match tag & 7 {
+            0 => next(&mut bytes).to_be_bytes().to_vec(),
+            2 => {
+                let length = usize::try_from(next(&mut bytes)).expect("lengths are small");
+                let (content, rest) = bytes.split_at(length);
+                bytes = rest;
+                content.to_vec()
+            }
+            other => panic!("no message here has wire type {other}"),
+        };
+        out.push((tag >> 3, content));
+    }
+    out
+}
+
+/// All values of a field.
+pub(crate) fn all(bytes: &[u8], number: u64) -> Vec<Vec<u8>> {
+    let found = fields(bytes).into_iter().filter(|(n, _)| *n == number);
+    found.map(|(_, content)| content).collect()
+}
+
+/// The only value of a field.
+pub(crate) fn one(bytes: &[u8], number: u64) -> Vec<u8> {
+    let mut found = all(bytes, number);
+    assert_eq!(found.len(), 1, "field {number}");
+    found.remove(0)
+}
+
+pub(crate) fn text(bytes: &[u8], number: u64) -> String {
+    String::from_utf8(one(bytes, number)).expect("it is text")
+}
+
+pub(crate) fn open(bytes: &[u8]) -> (String, String, Vec<u8>) {
+    let rest = bytes
+        .strip_prefix(b"k8s\0")
+        .expect("bodies begin with the magic bytes");
+    let type_meta = one(rest, 1);
+    (text(&type_meta, 1), text(&type_meta, 2), one(rest, 2))
+}
+
+/// The name of an object: metadata is field 1 of all of them, the name field 1 of that.
+pub(crate) fn name(object: &[u8]) -> String {
+    text(&one(object, 1), 1)
+}
+
+/// An open watch in frames.
+pub(crate) struct Frames {
+    body: Body,
+    rest: Vec<u8>,
+}
+
+impl Frames {
+    pub(crate) async fn open(wire: &Wire, path: &str) -> Self {
+        Self::with(wire, path, PROTOBUF).await
+    }
+
+    pub(crate) async fn with(wire: &Wire, path: &str, accept: &str) -> Self {
+        let response = request(&wire.client, "GET", path, &[("accept", accept)], Vec::new()).await;
+        assert_eq!(response.status(), 200, "{path}");
+        assert_eq!(
+            response.headers()["content-type"],
+            "application/vnd.kubernetes.protobuf;stream=watch"
+        );
+        Self {
+            body: response.into_body(),
+            rest: Vec::new(),
+        }
+    }
+
+    /// Type and enveloped object of the next event.
+    pub(crate) async fn next(&mut self) -> (String, Vec<u8>) {
+        loop {
+            if let Some((length, rest)) = self.rest.split_first_chunk::<4>() {
+                let length = u32::from_be_bytes(*length) as usize;
+                if let Some(event) = rest.get(..length).map(<[u8]>::to_vec) {
+                    self.rest.drain(..4 + length);
+                    return (text(&event, 1), one(&one(&event, 2), 1));
+                }
+            }
+            let frame = self
+                .body
+                .frame()
+                .await
+                .expect("the watch goes on")
+                .expect("reading does not fail");
+            self.rest
+                .extend_from_slice(&frame.into_data().expect("there are no trailers"));
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Evictions and the budgets that allow them.
+
+use super::client::{Answer, PODS, Wire, pod};
+use serde_json::{Value, json};
+
+const BUDGETS: &str = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
+
+/// A healthy pod with a label.
+async fn running(wire: &Wire, name: &str) {
+    let mut pod = pod(name);
+    pod["metadata"]["labels"] = json!({"app": "a"});
+    wire.create(PODS, pod).await;
+    let ready = json!([{"type": "Ready", "status": "True"}]);
+    let status = json!({"status": {"phase": "Running", "conditions": ready}});
+    assert_eq!(
+        wire.merge(&format!("{PODS}/{name}/status"), status).await.code,
+        200
+    );
+}
+
+/// A budget for those pods, as its controller has worked it out.
+async fn budget(wire: &Wire, allowed: i64) {
+    let spec = json!({"minAvailable": 1, "selector": {"matchLabels": {"app": "a"}}});
+    wire.create(BUDGETS, json!({"metadata": {"name": "b"}, "spec": spec}))
+        .await;
+    let status = json!({"status": {
+        "observedGeneration": 1, "disruptionsAllowed": allowed, "currentHealthy": 2, "desiredHealthy": 2}});
+    assert_eq!(wire.merge(&format!("{BUDGETS}/b/status"), status).await.code, 200);
+}
+
+async fn evict(wire: &Wire, name: &str, body: Value) -> Answer {
+    wire.post(&format!("{PODS}/{name}/eviction"), body).await
+}
+
+#[tokio::test]
+async fn a_pod_without_a_budget_goes() {
+    let wire = Wire::start().await;
+    running(&wire, "p").await;
+    let answer = evict(
+        &wire,
+        "p",
+        json!({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "p"}}),
+    )
+    .await;
+    assert_eq!(
+        (answer.code, &answer.body["status"], &answer.body["code"]),
+        (201, &json!("Success"), &json!(201))
+    );
+    assert_eq!(wire.get(&format!("{PODS}/p")).await.code, 404);
+}
+
+#[tokio::test]
+async fn a_budget_is_spent_and_then_refuses() {
+    let wire = Wire::start().await;
+    for name in ["p", "q"] {
+        running(&wire, name).await;
+    }
+    budget(&wire, 1).await;
+    assert_eq!(
+        evict(&wire, "p", json!({"metadata": {"name": "p"}})).await.code,
+        201
+    );
+    let spent = wire.get(&format!("{BUDGETS}/b")).await.body;
+    assert_eq!(spent["status"]["disruptionsAllowed"], 0);
+    assert!(spent["status"]["disruptedPods"]["p"].is_string());
+    let refused = evict(&wire, "q", json!({"metadata": {"name": "q"}})).await;
+    assert_eq!((refused.code, refused.headers.get("retry-after")), (429, None));
+    assert_eq!(
+        refused.body["details"]["causes"],
+        json!([{"reason": "DisruptionBudget", "message": "The disruption budget b needs 2 healthy pods and has 2 currently"}])
+    );
+    assert_eq!(wire.get(&format!("{PODS}/q")).await.code, 200);
+}
+
+#[tokio::test]
+async fn a_budget_that_is_not_worked_out_makes_one_wait() {
+    let wire = Wire::start().await;
+    running(&wire, "p").await;
+    let spec = json!({"minAvailable": 1, "selector": {}});
+    wire.create(BUDGETS, json!({"metadata": {"name": "b"}, "spec": spec}))
+        .await;
+    let refused = evict(&wire, "p", json!({"metadata": {"name": "p"}})).await;
+    assert_eq!(
+        (refused.code, &refused.headers["retry-after"]),
+        (429, &"10".parse().unwrap())
+    );
+}
+
+#[tokio::test]
+async fn the_body_must_be_about_the_pod() {
+    let wire = Wire::start().await;
+    running(&wire, "p").await;
+    let refused = evict(&wire, "p", json!({"metadata": {"name": "q"}})).await;
+    assert_eq!(
+        (refused.code, &refused.body["message"]),
+        (400, &json!("name in URL does not match name in Eviction object"))
+    );
+    let stale = json!({"metadata": {"name": "p"}, "deleteOptions": {"preconditions": {"uid": "other"}}});
+    assert_eq!(evict(&wire, "p", stale).await.code, 409);
+    let dry = json!({"metadata": {"name": "p"}, "deleteOptions": {"dryRun": ["All"]}});
+    assert_eq!(evict(&wire, "p", dry).await.code, 201);
+    assert_eq!(
+        wire.get(&format!("{PODS}/p")).await.code,
+        200,
+        "a dry run evicts nobody"
+    );
+}

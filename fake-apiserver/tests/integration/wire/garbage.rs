@@ -1,0 +1,208 @@
+//! Garbage collection: what becomes of dependents when their owner goes.
+
+use super::client::{CONFIG_MAPS, Wire};
+use fake_apiserver::{Release, ServerOptions};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+const EVENTS: &str = "/api/v1/namespaces/default/events";
+
+/// A reference to an object.
+fn reference(owner: &Value, blocks: bool) -> Value {
+    json!({
+        "apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": owner["metadata"]["name"],
+        "uid": owner["metadata"]["uid"], "blockOwnerDeletion": blocks,
+    })
+}
+
+async fn map(wire: &Wire, name: &str, owners: &[Value]) -> Value {
+    wire.create(
+        CONFIG_MAPS,
+        json!({"metadata": {"name": name, "ownerReferences": owners}}),
+    )
+    .await
+}
+
+/// The names of all maps, once the collector has nothing left to do.
+async fn left(wire: &Wire) -> Vec<String> {
+    wire.server.quiet().await;
+    let list = wire.get(CONFIG_MAPS).await.body;
+    let items = list["items"].as_array().expect("a list has items");
+    items
+        .iter()
+        .filter_map(|item| item["metadata"]["name"].as_str().map(str::to_owned))
+        .collect()
+}
+
+#[tokio::test]
+async fn dependents_of_dependents_go_with_their_owner() {
+    let wire = Wire::start().await;
+    let owner = map(&wire, "owner", &[]).await;
+    let child = map(&wire, "child", &[reference(&owner, false)]).await;
+    map(&wire, "grandchild", &[reference(&child, false)]).await;
+    map(&wire, "stranger", &[]).await;
+    wire.delete(&format!("{CONFIG_MAPS}/owner")).await;
+    assert_eq!(left(&wire).await, ["stranger"]);
+}
+
+#[tokio::test]
+async fn a_dependent_with_another_owner_loses_only_the_reference() {
+    let wire = Wire::start().await;
+    let owners = [map(&wire, "a", &[]).await, map(&wire, "b", &[]).await];
+    map(
+        &wire,
+        "child",
+        &[reference(&owners[0], false), reference(&owners[1], false)],
+    )
+    .await;
+    wire.delete(&format!("{CONFIG_MAPS}/a")).await;
+    assert_eq!(left(&wire).await, ["b", "child"]);
+    let child = wire.get(&format!("{CONFIG_MAPS}/child")).await.body;
+    assert_eq!(
+        child["metadata"]["ownerReferences"],
+        json!([reference(&owners[1], false)])
+    );
+}
+
+#[tokio::test]
+async fn an_owner_that_is_not_there_is_no_owner() {
+    let wire = Wire::start().await;
+    let mut owner = map(&wire, "owner", &[]).await;
+    map(&wire, "child", &[reference(&owner, false)]).await;
+    owner["metadata"]["uid"] = "2c2e7e0c-6d3a-4a63-9b0e-000000000000".into();
+    map(&wire, "impostor", &[reference(&owner, false)]).await;
+    owner["kind"] = "Widget".into();
+    map(&wire, "unknown", &[reference(&owner, false)]).await;
+    assert_eq!(left(&wire).await, ["child", "owner", "unknown"]);
+}
+
+#[tokio::test]
+async fn orphans_stay_without_their_reference() {
+    let wire = Wire::start().await;
+    let owner = map(&wire, "owner", &[]).await;
+    map(&wire, "child", &[reference(&owner, true)]).await;
+    wire.delete(&format!("{CONFIG_MAPS}/owner?propagationPolicy=Orphan"))
+        .await;
+    assert_eq!(left(&wire).await, ["child"]);
+    let child = wire.get(&format!("{CONFIG_MAPS}/child")).await.body;
+    assert!(child["metadata"].get("ownerReferences").is_none());
+}
+
+#[tokio::test]
+async fn in_the_foreground_the_owner_waits_for_those_that_block() {
+    let wire = Wire::start().await;
+    let owner = map(&wire, "owner", &[]).await;
+    let mut held = json!({"metadata": {"name": "held", "finalizers": ["example.com/hold"]}});
+    held["metadata"]["ownerReferences"] = json!([reference(&owner, true)]);
+    wire.create(CONFIG_MAPS, held).await;
+    map(&wire, "loose", &[reference(&owner, false)]).await;
+    let answer = wire
+        .delete(&format!("{CONFIG_MAPS}/owner?propagationPolicy=Foreground"))
+        .await;
+    assert_eq!(
+        answer.body["metadata"]["finalizers"],
+        json!(["foregroundDeletion"])
+    );
+    assert_eq!(left(&wire).await, ["held", "loose", "owner"]);
+    wire.merge(
+        &format!("{CONFIG_MAPS}/held"),
+        json!({"metadata": {"finalizers": null}}),
+    )
+    .await;
+    assert_eq!(left(&wire).await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn the_collector_is_a_client_of_its_own() {
+    let (wire, recorder) = super::observer::observed().await;
+    let owner = map(&wire, "owner", &[]).await;
+    map(&wire, "child", &[reference(&owner, false)]).await;
+    wire.delete(&format!("{CONFIG_MAPS}/owner")).await;
+    wire.server.quiet().await;
+    let told = recorder.about("commits DELETED");
+    let who: Vec<&str> = told.iter().filter_map(|text| text.split(" @").next()).collect();
+    assert_eq!(
+        who,
+        [
+            "tester commits DELETED configmaps/owner",
+            "system:gc commits DELETED configmaps/child"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn events_end() {
+    let options = ServerOptions {
+        event_ttl: std::time::Duration::ZERO,
+        ..Default::default()
+    };
+    let wire = Wire::with(options, None).await;
+    let event = json!({"metadata": {"name": "e"}, "involvedObject": {"namespace": "default"}});
+    wire.create(EVENTS, event).await;
+    assert_eq!(wire.get(&format!("{EVENTS}/e")).await.code, 404);
+}
+
+const CAPACITIES: &str = "/apis/storage.k8s.io/v1alpha1/namespaces/default/csistoragecapacities";
+
+/// A server of 1.20, where the gate decides about the type, with a capacity object of that owner.
+async fn with_capacity(owner: &str) -> Wire {
+    let options = ServerOptions {
+        release: Release::new(20).expect("it is known"),
+        gates: gate(true),
+        ..ServerOptions::default()
+    };
+    let wire = Wire::with(options, None).await;
+    let owner = map(&wire, owner, &[]).await;
+    let capacity = json!({
+        "metadata": {"name": "c", "ownerReferences": [reference(&owner, false)]}, "storageClassName": "fast",
+    });
+    wire.create(CAPACITIES, capacity).await;
+    wire
+}
+
+fn gate(on: bool) -> BTreeMap<String, bool> {
+    BTreeMap::from([("CSIStorageCapacity".to_owned(), on)])
+}
+
+#[tokio::test]
+async fn what_is_not_served_is_collected_when_it_is_again() {
+    let wire = with_capacity("owner").await;
+    let release = wire.server.release();
+    wire.server.set_release(release, &gate(false));
+    wire.delete(&format!("{CONFIG_MAPS}/owner")).await;
+    wire.server.quiet().await;
+    let before = wire.get(CONFIG_MAPS).await.body["metadata"]["resourceVersion"].clone();
+    wire.server.set_release(release, &gate(true));
+    let since = before.as_str().expect("lists have a revision");
+    let mut watch = wire
+        .watch(&format!("{CAPACITIES}?watch=1&resourceVersion={since}"))
+        .await;
+    assert_eq!(watch.told(1).await, ["DELETED c"], "it was not collected before");
+}
+
+#[tokio::test]
+async fn a_namespace_goes_without_what_is_not_served() {
+    let wire = with_capacity("owner").await;
+    let release = wire.server.release();
+    wire.create("/api/v1/namespaces", json!({"metadata": {"name": "other"}}))
+        .await;
+    let others = CAPACITIES.replace("default", "other");
+    wire.create(
+        &others,
+        json!({"metadata": {"name": "left"}, "storageClassName": "fast"}),
+    )
+    .await;
+    wire.server.set_release(release, &gate(false));
+    wire.delete("/api/v1/namespaces/other").await;
+    assert_eq!(
+        wire.get("/api/v1/namespaces/other").await.code,
+        404,
+        "nothing holds it back"
+    );
+    wire.server.set_release(release, &gate(true));
+    assert_eq!(
+        wire.get(&format!("{others}/left")).await.code,
+        200,
+        "it was left behind"
+    );
+}

@@ -1,0 +1,105 @@
+//! Compressed answers: for those who ask, and only where there is much to send.
+
+use super::client::{CONFIG_MAPS, Wire, request};
+use flate2::read::GzDecoder;
+use http_body_util::BodyExt;
+use hyper::HeaderMap;
+use serde_json::{Value, json};
+use std::io::Read;
+
+/// An answer as it came over the wire.
+async fn fetch(wire: &Wire, path: &str, headers: &[(&str, &str)]) -> (HeaderMap, Vec<u8>) {
+    let response = request(&wire.client, "GET", path, headers, String::new()).await;
+    let (head, body) = response.into_parts();
+    let bytes = body.collect().await.expect("the answer is complete").to_bytes();
+    (head.headers, bytes.to_vec())
+}
+
+fn unzipped(bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    GzDecoder::new(bytes).read_to_end(&mut out).expect("it is gzip");
+    out
+}
+
+/// Config maps that have 60 kB each.
+async fn fill(wire: &Wire, count: usize) {
+    for i in 0..count {
+        let data = json!({"metadata": {"name": format!("m{i}")}, "data": {"text": "abcdef".repeat(10_000)}});
+        wire.create(CONFIG_MAPS, data).await;
+    }
+}
+
+#[tokio::test]
+async fn long_lists_are_compressed_for_those_who_ask() {
+    let wire = Wire::start().await;
+    fill(&wire, 3).await;
+    let (headers, plain) = fetch(&wire, CONFIG_MAPS, &[]).await;
+    assert_eq!(
+        (headers.get("content-encoding"), headers.get("vary")),
+        (None, None)
+    );
+    for asked in ["gzip", "deflate, gzip;q=0.5"] {
+        let (headers, zipped) = fetch(&wire, CONFIG_MAPS, &[("accept-encoding", asked)]).await;
+        assert_eq!(headers["content-encoding"], "gzip", "{asked}");
+        assert_eq!(headers["vary"], "Accept-Encoding");
+        assert!(
+            zipped.len() < plain.len() / 10,
+            "{} of {}",
+            zipped.len(),
+            plain.len()
+        );
+        assert_eq!(unzipped(&zipped), plain);
+    }
+    for asked in ["identity", "gzip;q=0", "x-gzip"] {
+        let (headers, same) = fetch(&wire, CONFIG_MAPS, &[("accept-encoding", asked)]).await;
+        assert_eq!(
+            (headers.get("content-encoding"), same.len()),
+            (None, plain.len()),
+            "{asked}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn short_answers_are_sent_as_they_are() {
+    let wire = Wire::start().await;
+    fill(&wire, 2).await;
+    for path in [CONFIG_MAPS, "/apis", "/api/v1/namespaces/default/configmaps/m0"] {
+        let (headers, body) = fetch(&wire, path, &[("accept-encoding", "gzip")]).await;
+        assert_eq!(headers.get("content-encoding"), None, "{path}");
+        let _: Value = serde_json::from_slice(&body).expect("it is JSON");
+    }
+}
+
+#[tokio::test]
+async fn lists_in_other_forms_are_compressed_as_well() {
+    let wire = Wire::start().await;
+    fill(&wire, 3).await;
+    for accept in [
+        "application/yaml",
+        "application/vnd.kubernetes.protobuf",
+        "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+    ] {
+        let (_, plain) = fetch(&wire, CONFIG_MAPS, &[("accept", accept)]).await;
+        let asked = [("accept", accept), ("accept-encoding", "gzip")];
+        let (headers, body) = fetch(&wire, CONFIG_MAPS, &asked).await;
+        let is_long = plain.len() > 128 * 1024;
+        assert_eq!(headers.contains_key("content-encoding"), is_long, "{accept}");
+        let body = if is_long { unzipped(&body) } else { body };
+        assert_eq!(body, plain, "{accept}");
+    }
+}
+
+#[tokio::test]
+async fn the_second_version_of_openapi_is_compressed_and_the_third_is_not() {
+    let wire = Wire::start().await;
+    let asked = [("accept-encoding", "gzip")];
+    let (_, plain) = fetch(&wire, "/openapi/v2", &[]).await;
+    let (headers, zipped) = fetch(&wire, "/openapi/v2", &asked).await;
+    assert_eq!(headers["content-encoding"], "gzip");
+    let vary: Vec<_> = headers.get_all("vary").iter().collect();
+    assert_eq!(vary, ["Accept", "Accept-Encoding"]);
+    assert_eq!(unzipped(&zipped), plain);
+    let (headers, _) = fetch(&wire, "/openapi/v3/api/v1", &asked).await;
+    assert_eq!(headers.get("content-encoding"), None);
+}

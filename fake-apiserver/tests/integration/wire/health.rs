@@ -1,0 +1,146 @@
+//! Health endpoints and metrics.
+
+use super::client::{CAPACITIES, CONFIG_MAPS, PODS, Wire, capacity, client};
+use fake_apiserver::{Effect, Match, Rule, Verb};
+use serde_json::json;
+
+#[tokio::test]
+async fn health_can_be_asked_check_by_check() {
+    let wire = Wire::start().await;
+    let verbose = wire.get("/readyz?verbose").await;
+    assert_eq!(
+        verbose.text,
+        "[+]ping ok\n[+]storage ok\n[+]shutdown ok\nreadyz check passed\n"
+    );
+    assert_eq!(wire.get("/livez/ping").await.text, "ok");
+    assert_eq!(
+        wire.get("/livez/shutdown").await.code,
+        404,
+        "only readiness knows it"
+    );
+    assert_eq!(wire.get("/healthz/nothing").await.code, 404);
+    let excluded = wire.get("/livez?verbose&exclude=storage&exclude=etcd").await.text;
+    let lines = "[+]ping ok\n[+]storage excluded: ok\nwarn: some health checks cannot be excluded: no matches for \
+                 \"etcd\"\nlivez check passed\n";
+    assert_eq!(excluded, lines);
+}
+
+/// The value of the sample that has all these parts.
+fn sample(text: &str, parts: &[&str]) -> f64 {
+    let line = text
+        .lines()
+        .find(|line| parts.iter().all(|part| line.contains(part)));
+    let line = line.unwrap_or_else(|| panic!("no sample with {parts:?} in\n{text}"));
+    let value = line.rsplit(' ').next().and_then(|value| value.parse().ok());
+    value.expect("a sample ends with its value")
+}
+
+#[tokio::test]
+async fn requests_are_counted_by_what_they_were() {
+    let wire = Wire::start().await;
+    wire.create(CONFIG_MAPS, json!({"metadata": {"name": "a"}})).await;
+    wire.get(&format!("{CONFIG_MAPS}/a")).await;
+    wire.get(&format!("{CONFIG_MAPS}/b")).await;
+    wire.get("/api/v1/pods").await;
+    let _watch = wire.watch(&format!("{PODS}?watch=true")).await;
+    let answer = wire.get("/metrics").await;
+    assert!(
+        answer.headers["content-type"]
+            .to_str()
+            .unwrap()
+            .starts_with("application/openmetrics-text")
+    );
+    let requests = |parts: &[&str]| sample(&answer.text, &[&["apiserver_request_total{"], parts].concat());
+    let of_maps = "resource=\"configmaps\"";
+    assert_eq!(
+        requests(&[of_maps, "verb=\"POST\"", "scope=\"resource\"", "code=\"201\""]),
+        1.0
+    );
+    assert_eq!(requests(&[of_maps, "verb=\"GET\"", "code=\"404\""]), 1.0);
+    assert_eq!(
+        requests(&[
+            "resource=\"pods\"",
+            "verb=\"LIST\"",
+            "scope=\"cluster\"",
+            "code=\"200\""
+        ]),
+        1.0
+    );
+    assert_eq!(
+        requests(&["resource=\"pods\"", "verb=\"WATCH\"", "scope=\"namespace\""]),
+        1.0
+    );
+    let gets = [
+        "apiserver_request_duration_seconds_count{",
+        of_maps,
+        "verb=\"GET\"",
+    ];
+    assert_eq!(sample(&answer.text, &gets), 2.0);
+    assert_eq!(
+        sample(
+            &answer.text,
+            &["apiserver_longrunning_requests{", "verb=\"WATCH\""]
+        ),
+        1.0
+    );
+    let in_flight = [
+        "apiserver_current_inflight_requests{",
+        "request_kind=\"readOnly\"",
+    ];
+    assert_eq!(
+        sample(&answer.text, &in_flight),
+        1.0,
+        "this request is the only one"
+    );
+    assert!(
+        !answer
+            .text
+            .contains("apiserver_request_duration_seconds_count{verb=\"WATCH\"")
+    );
+}
+
+/// MET-10 and MET-11 (KEP-1472, rollout): how operators are to see that the API of the objects is slow, or fails.
+#[tokio::test]
+async fn slow_and_failing_requests_for_capacity_show() {
+    let wire = Wire::start().await;
+    let on = |verb| Match {
+        verbs: vec![verb],
+        resource: Some("csistoragecapacities".to_owned()),
+        ..Match::default()
+    };
+    let fails = Effect::Status {
+        code: 500,
+        retry_after_seconds: 0,
+    };
+    wire.server
+        .perturb(Rule::new(on(Verb::Create), fails).times(2))
+        .unwrap();
+    let slow = Effect::Delay { milliseconds: 300 };
+    wire.server.perturb(Rule::new(on(Verb::List), slow)).unwrap();
+    for code in [500, 500, 201] {
+        assert_eq!(wire.post(CAPACITIES, capacity("a", "1Gi")).await.code, code);
+    }
+    assert_eq!(wire.get(CAPACITIES).await.code, 200);
+    let text = wire.get("/metrics").await.text;
+    let of_capacity = "resource=\"csistoragecapacities\"";
+    let created = |code| {
+        sample(
+            &text,
+            &["apiserver_request_total{", of_capacity, "verb=\"POST\"", code],
+        )
+    };
+    assert_eq!((created("code=\"500\""), created("code=\"201\"")), (2.0, 1.0));
+    let seconds = "apiserver_request_duration_seconds_sum{";
+    assert!(sample(&text, &[seconds, of_capacity, "verb=\"LIST\""]) >= 0.3);
+}
+
+#[tokio::test]
+async fn what_a_peer_sends_makes_no_new_series() {
+    let wire = Wire::start().await;
+    let anonymous = client(&wire.running, None);
+    for path in ["/one", "/two", "/apis/one", "/api/v1/one", "/api/v1/two"] {
+        drop(super::client::request(&anonymous, "GET", path, &[], String::new()).await);
+    }
+    let text = wire.get("/metrics").await.text;
+    assert!(!text.contains("one") && !text.contains("two"), "{text}");
+}

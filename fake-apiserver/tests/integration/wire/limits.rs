@@ -1,0 +1,143 @@
+//! What a peer may send, and what becomes of one that does not keep up.
+
+use super::client::{CONFIG_MAPS, Wire};
+use fake_apiserver::{Event, Observer, ServerOptions, WatchEnd};
+use serde_json::json;
+use std::sync::Arc;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+
+#[tokio::test]
+async fn a_body_beyond_three_mebibytes_is_refused() {
+    let wire = Wire::start().await;
+    let filler = "x".repeat(3 * 1024 * 1024);
+    let answer = wire
+        .post(
+            CONFIG_MAPS,
+            json!({"metadata": {"name": "m"}, "data": {"k": filler}}),
+        )
+        .await;
+    assert_eq!(
+        (answer.code, &answer.body["reason"]),
+        (413, &json!("RequestEntityTooLarge"))
+    );
+}
+
+#[tokio::test]
+async fn an_object_that_etcd_would_not_take_is_refused() {
+    let wire = Wire::start().await;
+    let roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+    let role = |name: &str, bytes: usize| {
+        let rule = json!({"apiGroups": ["x".repeat(bytes)], "resources": ["r"], "verbs": ["get"]});
+        json!({"metadata": {"name": name}, "rules": [rule]})
+    };
+    let fits = wire.create(roles, role("fits", 1_572_000)).await;
+    assert!(fits["metadata"]["managedFields"].is_array());
+    let barely = wire.create(roles, role("big-role", 1_572_619)).await;
+    assert!(
+        barely["metadata"].get("managedFields").is_none(),
+        "managers yield to the object"
+    );
+    for (bytes, why) in [
+        (1_572_641, "etcdserver: request is too large"),
+        (
+            2_100_000,
+            "rpc error: code = ResourceExhausted desc = trying to send message larger than max (2100212 vs. 2097152)",
+        ),
+    ] {
+        let refused = wire.post(roles, role("b", bytes)).await;
+        let message = refused.body["message"].as_str().unwrap_or_default();
+        assert!(refused.code == 500 && message == why, "{}", refused.text);
+        assert!(refused.body.get("reason").is_none());
+        assert_eq!(wire.get(&format!("{roles}/b")).await.code, 404);
+    }
+    // What is small enough may not grow either.
+    let grown = json!({"metadata": {"annotations": {"a": "x".repeat(1000)}}});
+    assert_eq!(
+        wire.merge(&format!("{roles}/big-role"), grown.clone()).await.code,
+        500
+    );
+    let dry = wire.merge(&format!("{roles}/big-role?dryRun=All"), grown).await;
+    assert_eq!(dry.code, 200, "nothing of a dry run is stored");
+}
+
+#[tokio::test]
+async fn headers_without_end_are_refused() {
+    let wire = Wire::start().await;
+    let mut socket = TcpStream::connect(wire.running.address()).await.unwrap();
+    let endless = format!(
+        "GET /api HTTP/1.1\r\nhost: x\r\nx-filler: {}\r\n\r\n",
+        "y".repeat(100 * 1024)
+    );
+    socket.write_all(endless.as_bytes()).await.ok();
+    let mut answer = Vec::new();
+    socket.read_to_end(&mut answer).await.ok();
+    assert!(
+        answer.starts_with(b"HTTP/1.1 431 "),
+        "{:?}",
+        String::from_utf8_lossy(&answer)
+    );
+}
+
+#[tokio::test]
+async fn http2_without_tls_is_spoken() {
+    let wire = Wire::start().await;
+    let mut socket = TcpStream::connect(wire.running.address()).await.unwrap();
+    socket
+        .write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0")
+        .await
+        .unwrap();
+    let mut frame = [0; 9];
+    socket.read_exact(&mut frame).await.unwrap();
+    assert_eq!(frame[3], 4, "the first frame is SETTINGS");
+}
+
+/// Passes on how watches end.
+struct Ends(UnboundedSender<WatchEnd>);
+
+impl Observer for Ends {
+    fn observe(&self, event: Event) {
+        if let Event::WatchClosed { why, .. } = event {
+            self.0.send(why).ok();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_watch_that_is_not_read_is_dropped_and_writers_go_on() {
+    let (sender, mut ends) = unbounded_channel();
+    let options = ServerOptions {
+        watch_queue: 8,
+        ..ServerOptions::default()
+    };
+    let wire = Wire::with(options, Some(Arc::new(Ends(sender)))).await;
+    let mut socket = TcpStream::connect(wire.running.address()).await.unwrap();
+    let token = wire.server.add_client("sleeper");
+    let request =
+        format!("GET {CONFIG_MAPS}?watch=true HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n\r\n");
+    socket.write_all(request.as_bytes()).await.unwrap();
+    let mut first = [0; 15];
+    socket.read_exact(&mut first).await.unwrap();
+    assert_eq!(&first, b"HTTP/1.1 200 OK");
+    // Nothing is read from here on: the socket's buffers fill up, then the queue.
+    let local = wire.server.client("writer");
+    let filler = "x".repeat(512 * 1024);
+    let mut written = 0;
+    while ends.try_recv().is_err() {
+        let map = json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "data": {"k": filler},
+            "metadata": {"name": format!("m{written}"), "namespace": "default"},
+        });
+        local.create(map).unwrap();
+        written += 1;
+        assert!(written < 500, "the watch was never dropped");
+        tokio::task::yield_now().await;
+        if written > 60 {
+            // The stream ends when its connection can move again.
+            let mut some = vec![0; 64 * 1024];
+            socket.read_exact(&mut some).await.unwrap();
+        }
+    }
+    wire.server.quiet().await;
+}

@@ -1,0 +1,313 @@
+//! `metadata.managedFields`: who owns what after creates, updates and patches, and how clients may change that.
+
+use super::client::{Answer, CAPACITIES, CONFIG_MAPS, PODS, Wire, capacity, pod};
+use fake_apiserver::ServerOptions;
+use serde_json::{Value, json};
+
+/// `manager operation subresource` of every entry.
+fn managers(object: &Value) -> Vec<String> {
+    let entries = object["metadata"]["managedFields"].as_array();
+    let text = |entry: &Value, name: &str| entry[name].as_str().unwrap_or_default().to_owned();
+    entries
+        .into_iter()
+        .flatten()
+        .map(|entry| {
+            let parts = ["manager", "operation", "subresource"].map(|name| text(entry, name));
+            parts.join(" ").trim_end().to_owned()
+        })
+        .collect()
+}
+
+/// What a manager owns.
+fn owned<'a>(object: &'a Value, manager: &str) -> &'a Value {
+    let entries = object["metadata"]["managedFields"].as_array();
+    let mut entries = entries.into_iter().flatten();
+    let entry = entries.find(|entry| entry["manager"] == manager);
+    entry.map_or(&Value::Null, |entry| &entry["fieldsV1"])
+}
+
+async fn create_as(wire: &Wire, path: &str, manager: &str, object: Value) -> Value {
+    let created = wire.post(&format!("{path}?fieldManager={manager}"), object).await;
+    assert_eq!(created.code, 201, "{}", created.text);
+    created.body
+}
+
+async fn patch(wire: &Wire, path: &str, media: &str, patch: Value) -> Answer {
+    wire.send("PATCH", path, &[("content-type", media)], patch.to_string())
+        .await
+}
+
+#[tokio::test]
+async fn whoever_creates_owns_what_it_set() {
+    let wire = Wire::start().await;
+    let object = json!({"metadata": {"name": "c", "labels": {"a": "1"}, "finalizers": ["x.com/y"]},
+        "storageClassName": "fast", "capacity": "1Gi", "nodeTopology": {"matchLabels": {"n": "1"}}});
+    let created = create_as(&wire, CAPACITIES, "me", object).await;
+    let entry = &created["metadata"]["managedFields"][0];
+    assert_eq!(
+        *entry,
+        json!({"manager": "me", "operation": "Update", "apiVersion": "storage.k8s.io/v1",
+            "time": created["metadata"]["creationTimestamp"], "fieldsType": "FieldsV1", "fieldsV1": {
+                "f:metadata": {"f:labels": {".": {}, "f:a": {}}, "f:finalizers": {".": {}, "v:\"x.com/y\"": {}}},
+                "f:storageClassName": {}, "f:capacity": {}, "f:nodeTopology": {}}})
+    );
+    assert_eq!(wire.get(&format!("{CAPACITIES}/c")).await.body, created);
+}
+
+#[tokio::test]
+async fn a_client_is_called_what_its_agent_says() {
+    let wire = Wire::start().await;
+    for (name, agent, manager) in [
+        ("a", "csi-provisioner/v6.0.0 (linux)", "csi-provisioner"),
+        ("b", "curl", "curl"),
+        ("c", "", "unknown"),
+    ] {
+        let headers = [("content-type", "application/json"), ("user-agent", agent)];
+        let body = json!({"metadata": {"name": name}, "data": {"k": "v"}}).to_string();
+        let created = wire.send("POST", CONFIG_MAPS, &headers, body).await;
+        assert_eq!(
+            managers(&created.body),
+            [format!("{manager} Update")],
+            "{agent:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_update_takes_what_it_changes() {
+    let wire = Wire::start().await;
+    let object = json!({"metadata": {"name": "c"}, "data": {"a": "1", "b": "1", "c": "1"}});
+    let mut object = create_as(&wire, CONFIG_MAPS, "one", object).await;
+    object["data"] = json!({"a": "1", "b": "2", "d": "1"});
+    let path = format!("{CONFIG_MAPS}/c?fieldManager=two");
+    let after = wire.put(&path, object).await.body;
+    assert_eq!(owned(&after, "one"), &json!({"f:data": {".": {}, "f:a": {}}}));
+    assert_eq!(owned(&after, "two"), &json!({"f:data": {"f:b": {}, "f:d": {}}}));
+}
+
+#[tokio::test]
+async fn every_patch_leaves_its_manager() {
+    let wire = Wire::start().await;
+    create_as(
+        &wire,
+        CONFIG_MAPS,
+        "one",
+        json!({"metadata": {"name": "c"}, "data": {"a": "1"}}),
+    )
+    .await;
+    for (media, body) in [
+        (
+            "json-patch+json",
+            json!([{"op": "add", "path": "/data/json", "value": "1"}]),
+        ),
+        ("merge-patch+json", json!({"data": {"merge": "1"}})),
+        ("strategic-merge-patch+json", json!({"data": {"strategic": "1"}})),
+    ] {
+        let manager = media.split('-').next().unwrap();
+        let path = format!("{CONFIG_MAPS}/c?fieldManager={manager}");
+        let after = patch(&wire, &path, &format!("application/{media}"), body)
+            .await
+            .body;
+        let field = format!("f:{manager}");
+        assert_eq!(owned(&after, manager), &json!({"f:data": {field: {}}}), "{media}");
+    }
+}
+
+#[tokio::test]
+async fn a_write_that_changes_nothing_changes_no_owner_and_no_revision() {
+    let wire = Wire::start().await;
+    let created = create_as(&wire, CAPACITIES, "one", capacity("c", "1Gi")).await;
+    let path = format!("{CAPACITIES}/c?fieldManager=two");
+    let mut same = created.clone();
+    same["metadata"]["managedFields"] = Value::Null;
+    assert_eq!(
+        wire.put(&path, same).await.body,
+        created,
+        "who does not know entries keeps them"
+    );
+    let merged = wire.merge(&path, json!({"capacity": "1Gi"})).await.body;
+    assert_eq!(merged, created);
+}
+
+#[tokio::test]
+async fn a_status_is_written_by_a_part_of_its_own() {
+    let wire = Wire::start().await;
+    let mut object = pod("p");
+    object["status"] = json!({"phase": "Running"});
+    let created = create_as(&wire, PODS, "creator", object).await;
+    assert!(
+        owned(&created, "creator").get("f:status").is_none(),
+        "a new pod's status does not count"
+    );
+    let path = format!("{PODS}/p/status?fieldManager=kubelet");
+    let mut object = wire.get(&format!("{PODS}/p")).await.body;
+    object["status"]["hostIP"] = json!("10.0.0.1");
+    object["spec"]["schedulerName"] = json!("ignored");
+    // Entries count where the object itself is written.
+    object["metadata"]["managedFields"] = json!([{}]);
+    let after = wire.put(&path, object).await.body;
+    // By time, to the second, and then by name.
+    assert_eq!(managers(&after), ["creator Update", "kubelet Update status"]);
+    assert_eq!(owned(&after, "kubelet"), &json!({"f:status": {"f:hostIP": {}}}));
+}
+
+#[tokio::test]
+async fn a_client_may_take_all_entries_away() {
+    let wire = Wire::start().await;
+    for (name, empty) in [("a", json!([{}])), ("b", json!([]))] {
+        let object = json!({"metadata": {"name": name}, "data": {"a": "1"}});
+        create_as(&wire, CONFIG_MAPS, "one", object).await;
+        let path = format!("{CONFIG_MAPS}/{name}?fieldManager=two");
+        let after = wire
+            .merge(&path, json!({"metadata": {"managedFields": empty}}))
+            .await
+            .body;
+        assert_eq!(after["metadata"].get("managedFields"), None, "{empty}");
+        let after = wire.merge(&path, json!({"data": {"a": "2"}})).await.body;
+        assert_eq!(
+            after["metadata"].get("managedFields"),
+            None,
+            "nobody is tracked before an apply"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_client_may_rewrite_entries_but_not_break_them() {
+    let wire = Wire::start().await;
+    let object = json!({"metadata": {"name": "c"}, "data": {"a": "1"}});
+    let created = create_as(&wire, CONFIG_MAPS, "one", object).await;
+    let path = format!("{CONFIG_MAPS}/c?fieldManager=two");
+    for broken in [
+        json!([{"manager": "x"}]),
+        json!([{"manager": "x", "operation": "Take", "apiVersion": "v1", "fieldsType": "FieldsV1"}]),
+        json!([{"manager": "x", "operation": "Update", "apiVersion": "v1", "fieldsType": "V2", "fieldsV1": {}}]),
+        json!([{"manager": "x", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1",
+            "fieldsV1": {"data": {}}}]),
+    ] {
+        let after = wire
+            .merge(&path, json!({"metadata": {"managedFields": broken}}))
+            .await;
+        assert_eq!(after.body, created, "{broken}: {}", after.text);
+    }
+    let operations = json!([
+        {"op": "test", "path": "/metadata/managedFields/0/manager", "value": "one"},
+        {"op": "replace", "path": "/metadata/managedFields/0/manager", "value": "other"},
+        {"op": "replace", "path": "/metadata/resourceVersion", "value": created["metadata"]["resourceVersion"]}]);
+    let media = "application/json-patch+json";
+    let after = patch(&wire, &path, media, operations.clone()).await;
+    assert_eq!(managers(&after.body), ["other Update"], "{}", after.text);
+    assert_eq!(
+        patch(&wire, &path, media, operations).await.code,
+        422,
+        "the test fails now"
+    );
+}
+
+#[tokio::test]
+async fn what_the_server_adds_belongs_to_nobody() {
+    let options = ServerOptions {
+        kubelet_less: false,
+        ..ServerOptions::default()
+    };
+    let wire = Wire::with(options, None).await;
+    let node = create_as(&wire, "/api/v1/nodes", "one", json!({"metadata": {"name": "n"}})).await;
+    assert!(
+        node["spec"]["taints"].is_array() && managers(&node).is_empty(),
+        "{node}"
+    );
+    let space = create_as(
+        &wire,
+        "/api/v1/namespaces",
+        "one",
+        json!({"metadata": {"name": "s"}}),
+    )
+    .await;
+    let label = json!({"f:metadata": {"f:labels": {".": {}, "f:kubernetes.io/metadata.name": {}}}});
+    assert_eq!(owned(&space, "one"), &label, "a default is as good as sent");
+    let initial = wire.get("/api/v1/namespaces/default").await.body;
+    assert_eq!(owned(&initial, "kube-apiserver"), &label);
+}
+
+#[tokio::test]
+async fn a_binding_and_a_deletion_leave_owners_alone() {
+    let wire = Wire::start().await;
+    let created = create_as(&wire, PODS, "one", pod("p")).await;
+    let binding = json!({"metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n"}});
+    assert_eq!(wire.post(&format!("{PODS}/p/binding"), binding).await.code, 201);
+    let bound = wire.get(&format!("{PODS}/p")).await.body;
+    assert_eq!(
+        bound["metadata"]["managedFields"],
+        created["metadata"]["managedFields"]
+    );
+    let held = json!({"metadata": {"name": "c", "finalizers": ["x.com/y"]}});
+    let held = create_as(&wire, CONFIG_MAPS, "one", held).await;
+    let deleted = wire.delete(&format!("{CONFIG_MAPS}/c")).await.body;
+    assert_eq!(
+        deleted["metadata"]["managedFields"],
+        held["metadata"]["managedFields"]
+    );
+}
+
+#[tokio::test]
+async fn entries_are_shown_in_every_form() {
+    let wire = Wire::start().await;
+    let created = create_as(
+        &wire,
+        CONFIG_MAPS,
+        "one",
+        json!({"metadata": {"name": "c"}, "data": {"a": "1"}}),
+    )
+    .await;
+    let entries = &created["metadata"]["managedFields"];
+    let path = format!("{CONFIG_MAPS}/c");
+    let metadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+    let shown = wire
+        .send("GET", &path, &[("accept", metadata)], String::new())
+        .await;
+    assert_eq!(&shown.body["metadata"]["managedFields"], entries);
+    let listed = wire.get(CONFIG_MAPS).await.body;
+    assert_eq!(&listed["items"][0]["metadata"]["managedFields"], entries);
+    let local = wire.server.client("x");
+    let at = fake_apiserver::ResourceRef::core("configmaps")
+        .namespace("default")
+        .name("c");
+    assert_eq!(&local.get(&at).unwrap()["metadata"]["managedFields"], entries);
+    let mut events = wire
+        .watch(&format!("{CONFIG_MAPS}?watch=1&resourceVersion=1"))
+        .await;
+    let event = events.next().await.expect("an event comes");
+    assert_eq!(&event["object"]["metadata"]["managedFields"], entries);
+}
+
+#[tokio::test]
+async fn a_manager_has_a_short_printable_name() {
+    let wire = Wire::start().await;
+    let body = || json!({"metadata": {"name": "c"}});
+    let long = wire
+        .post(&format!("{CONFIG_MAPS}?fieldManager={}", "m".repeat(129)), body())
+        .await;
+    let text =
+        "CreateOptions.meta.k8s.io \"\" is invalid: fieldManager: Too long: may not be more than 128 bytes";
+    assert_eq!((long.code, &long.body["message"]), (422, &json!(text)));
+    let odd = wire
+        .post(&format!("{CONFIG_MAPS}?fieldManager=a%0Ab"), body())
+        .await;
+    let text = "CreateOptions.meta.k8s.io \"\" is invalid: fieldManager: Invalid value: \"a\\nb\": invalid character \
+        U+000A (at position 1)";
+    assert_eq!((odd.code, &odd.body["message"]), (422, &json!(text)));
+}
+
+#[tokio::test]
+async fn a_local_client_is_a_manager_too() {
+    let wire = Wire::start().await;
+    let local = wire.server.client("harness");
+    let object = json!({"apiVersion": "storage.k8s.io/v1", "kind": "CSIStorageCapacity",
+        "metadata": {"name": "c", "namespace": "default"}, "storageClassName": "fast", "capacity": "1Gi"});
+    let created = local.create(object).unwrap();
+    assert_eq!(managers(&created), ["harness Update"]);
+    let mut changed = Value::clone(&created);
+    changed["capacity"] = json!("2Gi");
+    let after = wire.server.client("other").update(changed).unwrap();
+    assert_eq!(owned(&after, "other"), &json!({"f:capacity": {}}));
+}

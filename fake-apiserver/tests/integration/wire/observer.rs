@@ -1,0 +1,216 @@
+//! What an observer is told, and when the server is quiet.
+
+use super::client::{CAPACITIES, CONFIG_MAPS, Wire, capacity, client, request};
+use fake_apiserver::{Event, Observer, ResourceRef, ServerOptions};
+use parking_lot::Mutex;
+use serde_json::json;
+use std::sync::Arc;
+use tokio::sync::Notify;
+
+/// Keeps what it is told as short texts.
+#[derive(Default)]
+pub(crate) struct Recorder {
+    told: Mutex<Vec<String>>,
+    more: Notify,
+}
+
+impl Observer for Recorder {
+    fn observe(&self, event: Event) {
+        let text = match event {
+            Event::Request {
+                client,
+                verb,
+                resource,
+                code,
+                reason,
+                revision,
+                ..
+            } => {
+                let resource = resource
+                    .map(|r| format!("{}/{}", r.resource, r.name.unwrap_or_default()))
+                    .unwrap_or_default();
+                let reason = reason.unwrap_or_default();
+                format!(
+                    "{client} {verb} {resource} {code} {reason} @{}",
+                    revision.unwrap_or_default()
+                )
+            }
+            Event::Commit {
+                client,
+                change,
+                resource,
+                name,
+                revision,
+                object,
+                ..
+            } => {
+                assert_eq!(object["metadata"]["resourceVersion"], revision.to_string());
+                format!(
+                    "{client} commits {} {resource}/{name} @{revision}",
+                    change.as_str()
+                )
+            }
+            Event::Delivery {
+                client,
+                change,
+                resource,
+                name,
+                revision,
+                ..
+            } => {
+                format!(
+                    "{client} learns {} {resource}/{name} @{revision}",
+                    change.as_str()
+                )
+            }
+            Event::WatchClosed {
+                client,
+                resource,
+                why,
+                ..
+            } => format!("{client} unwatches {resource} {why:?}"),
+            Event::Fault {
+                client, what, legal, ..
+            } => {
+                let kind = if legal { "legal" } else { "illegal" };
+                format!(
+                    "{} suffers {kind} {what}",
+                    client.as_deref().unwrap_or("the server")
+                )
+            }
+        };
+        self.told.lock().push(text);
+        self.more.notify_waiters();
+    }
+}
+
+impl Recorder {
+    pub(crate) fn about(&self, word: &str) -> Vec<String> {
+        self.told
+            .lock()
+            .iter()
+            .filter(|text| text.contains(word))
+            .cloned()
+            .collect()
+    }
+
+    async fn until(&self, text: &str) {
+        loop {
+            let more = self.more.notified();
+            if !self.about(text).is_empty() {
+                return;
+            }
+            more.await;
+        }
+    }
+}
+
+pub(crate) async fn observed() -> (Wire, Arc<Recorder>) {
+    let recorder = Arc::new(Recorder::default());
+    let wire = Wire::with(ServerOptions::default(), Some(recorder.clone())).await;
+    (wire, recorder)
+}
+
+#[tokio::test]
+async fn a_write_is_committed_before_it_is_answered_and_delivered_after() {
+    let (wire, recorder) = observed().await;
+    let mut watch = wire
+        .watch(&format!("{CAPACITIES}?watch=true&resourceVersion=1"))
+        .await;
+    let created = wire.create(CAPACITIES, capacity("c", "1Gi")).await;
+    watch.next().await.unwrap();
+    let at = created["metadata"]["resourceVersion"].as_str().unwrap();
+    assert_eq!(
+        recorder.about("csistoragecapacities"),
+        [
+            "tester watch csistoragecapacities/ 200  @1".to_owned(),
+            format!("tester commits ADDED csistoragecapacities/c @{at}"),
+            format!("tester create csistoragecapacities/c 201  @{at}"),
+            format!("tester learns ADDED csistoragecapacities/c @{at}"),
+        ]
+    );
+    drop(watch);
+    recorder
+        .until("tester unwatches csistoragecapacities Client")
+        .await;
+}
+
+#[tokio::test]
+async fn refusals_are_reported_with_their_reason_and_without_a_commit() {
+    let (wire, recorder) = observed().await;
+    wire.post(CAPACITIES, capacity("c", "-1Gi")).await;
+    wire.get(&format!("{CAPACITIES}/nobody")).await;
+    wire.post(CAPACITIES, json!("not an object")).await;
+    wire.get(&format!("{CAPACITIES}?labelSelector=a%20b")).await;
+    let stranger = client(&wire.running, Some("wrong".to_owned()));
+    request(&stranger, "GET", CAPACITIES, &[], String::new()).await;
+    wire.get("/apis").await;
+    wire.get("/nowhere").await;
+    assert_eq!(
+        recorder.about(" 4"),
+        [
+            "tester create csistoragecapacities/ 422 Invalid @0",
+            "tester get csistoragecapacities/nobody 404 NotFound @0",
+            "tester create csistoragecapacities/ 400 BadRequest @0",
+            "tester list csistoragecapacities/ 400 BadRequest @0",
+            "system:anonymous list csistoragecapacities/ 401 Unauthorized @0",
+            "tester get  404  @0",
+        ]
+    );
+    assert_eq!(
+        recorder.about("tester get  200").len(),
+        1,
+        "discovery is reported too"
+    );
+    assert!(recorder.about("tester commits").is_empty());
+}
+
+#[tokio::test]
+async fn a_list_is_reported_with_its_revision() {
+    let (wire, recorder) = observed().await;
+    wire.create(CAPACITIES, capacity("c", "1Gi")).await;
+    wire.get(CAPACITIES).await;
+    let expected = format!(
+        "tester list csistoragecapacities/ 200  @{}",
+        wire.server.revision()
+    );
+    assert_eq!(recorder.about("list"), [expected]);
+}
+
+#[tokio::test]
+async fn local_clients_are_observed_like_others() {
+    let (wire, recorder) = observed().await;
+    let local = wire.server.client("harness");
+    let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}});
+    local.create(node).unwrap();
+    local.delete(&ResourceRef::core("nodes").name("n1")).unwrap();
+    let last = wire.server.revision();
+    let created = last - 1;
+    assert_eq!(
+        recorder.about("harness"),
+        [
+            format!("harness commits ADDED nodes/n1 @{created}"),
+            format!("harness create nodes/n1 201  @{created}"),
+            format!("harness commits DELETED nodes/n1 @{last}"),
+            format!("harness delete nodes/n1 200  @{last}"),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn the_server_is_quiet_when_all_watches_have_everything() {
+    let (wire, recorder) = observed().await;
+    let mut watch = wire.watch(&format!("{CONFIG_MAPS}?watch=true")).await;
+    let local = wire.server.client("writer");
+    for n in 0..100 {
+        let map = json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": format!("m{n}"), "namespace": "default"},
+        });
+        local.create(map).unwrap();
+    }
+    let reading = async { watch.told(100).await.len() };
+    let ((), read) = tokio::join!(wire.server.quiet(), reading);
+    assert_eq!(read, 100);
+    wire.server.quiet().await;
+    assert_eq!(recorder.about("tester learns ADDED configmaps").len(), 100);
+}

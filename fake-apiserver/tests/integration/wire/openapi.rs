@@ -1,0 +1,300 @@
+//! OpenAPI documents of version 3: found, kept, complete, and fit for the clients that read them.
+
+use super::client::Wire;
+use fake_apiserver::{Release, ServerOptions};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// The address of a document with its hash, as the index gives it.
+async fn address(wire: &Wire, place: &str) -> String {
+    let index = wire.get("/openapi/v3").await.body;
+    let url = &index["paths"][place]["serverRelativeURL"];
+    url.as_str().expect("the index has the place").to_owned()
+}
+
+async fn document(wire: &Wire, place: &str) -> Value {
+    wire.get(&address(wire, place).await).await.body
+}
+
+/// All targets of references in a document.
+fn references(value: &Value, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(members) => {
+            if let Some(Value::String(target)) = members.get("$ref") {
+                found.insert(target.clone());
+            }
+            members.values().for_each(|member| references(member, found));
+        }
+        Value::Array(items) => items.iter().for_each(|item| references(item, found)),
+        _ => {}
+    }
+}
+
+#[tokio::test]
+async fn every_discovered_version_has_a_document() {
+    let wire = Wire::start().await;
+    let groups = wire.get("/apis").await.body;
+    let mut expected: BTreeSet<String> = ["api", "api/v1", "apis", "version"].map(str::to_owned).into();
+    for group in groups["groups"].as_array().unwrap() {
+        expected.insert(format!("apis/{}", group["name"].as_str().unwrap()));
+        for version in group["versions"].as_array().unwrap() {
+            expected.insert(format!("apis/{}", version["groupVersion"].as_str().unwrap()));
+        }
+    }
+    let index = wire.get("/openapi/v3").await.body;
+    let found: BTreeSet<String> = index["paths"].as_object().unwrap().keys().cloned().collect();
+    assert_eq!(found, expected);
+}
+
+#[tokio::test]
+async fn a_document_may_be_kept_under_its_hash() {
+    let wire = Wire::start().await;
+    let url = address(&wire, "apis/storage.k8s.io/v1").await;
+    let kept = wire.get(&url).await;
+    assert_eq!(kept.code, 200);
+    assert_eq!(kept.headers["content-type"], "application/json");
+    assert_eq!(kept.headers["cache-control"], "public, immutable");
+    assert!(kept.headers["expires"].to_str().unwrap().ends_with(" GMT"));
+    let (path, hash) = url.split_once("?hash=").unwrap();
+    let tag = kept.headers["etag"].to_str().unwrap();
+    assert_eq!(tag, format!("\"{hash}\""));
+    let bare = wire.get(path).await;
+    assert_eq!((bare.code, &bare.text), (200, &kept.text));
+    assert_eq!(bare.headers["cache-control"], "no-cache, private");
+    let known = wire
+        .send("GET", path, &[("if-none-match", tag)], String::new())
+        .await;
+    assert_eq!((known.code, known.text.as_str()), (304, ""));
+    let moved = wire.get(&format!("{path}?hash=0")).await;
+    assert_eq!(
+        (moved.code, &moved.headers["location"]),
+        (301, &url.parse().unwrap())
+    );
+    assert_eq!(wire.get("/openapi/v3/apis/storage.k8s.io/v7").await.code, 404);
+}
+
+#[tokio::test]
+async fn documents_are_complete_in_themselves() {
+    let wire = Wire::start().await;
+    let index = wire.get("/openapi/v3").await.body;
+    for place in index["paths"].as_object().unwrap().keys() {
+        let document = document(&wire, place).await;
+        let mut wanted = BTreeSet::new();
+        references(&document, &mut wanted);
+        assert!(!wanted.is_empty(), "{place}");
+        for target in wanted {
+            let schema = document.pointer(target.strip_prefix('#').unwrap());
+            assert!(schema.is_some_and(Value::is_object), "{place}: {target}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn whatever_is_patched_says_that_fields_are_validated() {
+    let wire = Wire::start().await;
+    let index = wire.get("/openapi/v3").await.body;
+    for place in index["paths"].as_object().unwrap().keys() {
+        let document = document(&wire, place).await;
+        let resources = wire.get(&format!("/{place}")).await.body;
+        for entry in resources["resources"].as_array().into_iter().flatten() {
+            let name = entry["name"].as_str().unwrap();
+            if name.contains('/') || !entry["verbs"].as_array().unwrap().contains(&json!("patch")) {
+                continue;
+            }
+            let collection = match entry["namespaced"] == true {
+                true => format!("/{place}/namespaces/{{namespace}}/{name}"),
+                false => format!("/{place}/{name}"),
+            };
+            let patch = &document["paths"][format!("{collection}/{{name}}")]["patch"];
+            assert_eq!(
+                patch["x-kubernetes-group-version-kind"]["kind"], entry["kind"],
+                "{place} {name}"
+            );
+            let parameters = patch["parameters"].as_array().unwrap();
+            for wanted in ["fieldValidation", "dryRun"] {
+                let has = parameters.iter().any(|parameter| parameter["name"] == wanted);
+                assert!(has, "{place} {name}: {wanted}");
+            }
+            let target = patch["responses"]["200"]["content"]["application/json"]["schema"]["$ref"].as_str();
+            let schema = document.pointer(&target.unwrap()[1..]).unwrap();
+            assert_eq!(
+                schema["x-kubernetes-group-version-kind"][0]["kind"], entry["kind"],
+                "{place} {name}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn schemas_say_how_lists_merge() {
+    let wire = Wire::start().await;
+    let document = document(&wire, "api/v1").await;
+    let of = |name: &str| &document["components"]["schemas"][format!("io.k8s.api.core.v1.{name}")];
+    let containers = &of("PodSpec")["properties"]["containers"];
+    assert_eq!(
+        containers,
+        &json!({
+            "type": "array",
+            "description": "What runs.",
+            "items": {"$ref": "#/components/schemas/io.k8s.api.core.v1.Container"},
+            "x-kubernetes-list-type": "map",
+            "x-kubernetes-list-map-keys": ["name"],
+            "x-kubernetes-patch-strategy": "merge",
+            "x-kubernetes-patch-merge-key": "name",
+        })
+    );
+    assert_eq!(of("PodSpec")["required"], json!(["containers"]));
+    let ports = &of("Container")["properties"]["ports"];
+    assert_eq!(
+        ports["x-kubernetes-list-map-keys"],
+        json!(["containerPort", "protocol"])
+    );
+    let terms = &of("NodeSelector")["properties"]["nodeSelectorTerms"];
+    assert_eq!(terms["x-kubernetes-list-type"], "atomic");
+    let volumes = &of("PodSpec")["properties"]["volumes"];
+    assert_eq!(volumes["x-kubernetes-patch-strategy"], "merge,retainKeys");
+    let capacity = &of("PersistentVolumeSpec")["properties"]["capacity"]["additionalProperties"];
+    let quantity = "#/components/schemas/io.k8s.apimachinery.pkg.api.resource.Quantity";
+    assert_eq!(capacity, &json!({"$ref": quantity}));
+}
+
+#[tokio::test]
+async fn a_release_describes_what_it_serves() {
+    for (minor, has_capacities) in [("1.23", false), ("1.24", true)] {
+        let release: Release = minor.parse().expect("it is a release");
+        let options = ServerOptions {
+            release,
+            ..ServerOptions::default()
+        };
+        let wire = Wire::with(options, None).await;
+        let document = document(&wire, "apis/storage.k8s.io/v1").await;
+        let path = &document["paths"]["/apis/storage.k8s.io/v1/csistoragecapacities"];
+        assert_eq!(path.is_object(), has_capacities, "{minor}");
+    }
+}
+
+#[tokio::test]
+async fn what_the_index_says_need_not_be_read_twice() {
+    let wire = Wire::start().await;
+    let index = wire.get("/openapi/v3").await;
+    assert_eq!(index.headers["content-type"], "text/plain; charset=utf-8");
+    let made = index.headers["last-modified"].to_str().unwrap().to_owned();
+    let again = |since: String| {
+        let wire = &wire;
+        async move {
+            let headers = [("if-modified-since", since.as_str())];
+            wire.send("GET", "/openapi/v3", &headers, String::new())
+                .await
+                .code
+        }
+    };
+    assert_eq!(again(made).await, 304);
+    assert_eq!(again("Sat, 01 Jan 2000 00:00:00 GMT".to_owned()).await, 200);
+    assert_eq!(again("yesterday".to_owned()).await, 200);
+}
+
+#[tokio::test]
+async fn schemas_say_what_must_be_there_and_what_may() {
+    let wire = Wire::start().await;
+    let storage = document(&wire, "apis/storage.k8s.io/v1").await;
+    let core = document(&wire, "api/v1").await;
+    let field = |document: &Value, owner: &str, field: &str| {
+        document["components"]["schemas"][format!("io.k8s.api.{owner}")]["properties"][field].clone()
+    };
+    let required = |document: &Value, owner: &str| {
+        document["components"]["schemas"][format!("io.k8s.api.{owner}")]["required"].clone()
+    };
+    let driver = field(&storage, "storage.v1.CSIDriver", "spec");
+    assert_eq!(driver["default"], json!({}));
+    assert_eq!(
+        required(&storage, "storage.v1.StorageClass"),
+        json!(["provisioner"])
+    );
+    // Neither of these is what the form of the field suggests.
+    assert_eq!(
+        required(&core, "core.v1.Event"),
+        json!(["involvedObject", "metadata"])
+    );
+    assert_eq!(required(&core, "core.v1.ImageVolumeStatus"), json!(["imageRef"]));
+    let modes = field(&core, "core.v1.PersistentVolumeClaimSpec", "accessModes");
+    let all = [
+        "ReadOnlyMany",
+        "ReadWriteMany",
+        "ReadWriteOnce",
+        "ReadWriteOncePod",
+    ];
+    assert_eq!(modes["items"], json!({"type": "string", "enum": all}));
+    let protocol = field(&core, "core.v1.ContainerPort", "protocol");
+    assert_eq!(
+        (&protocol["default"], &protocol["enum"]),
+        (&json!("TCP"), &json!(["SCTP", "TCP", "UDP"]))
+    );
+    let reference = &core["components"]["schemas"]["io.k8s.api.core.v1.LocalObjectReference"];
+    assert_eq!(reference["x-kubernetes-map-type"], "atomic");
+    let profile = &core["components"]["schemas"]["io.k8s.api.core.v1.SeccompProfile"]["x-kubernetes-unions"];
+    let members = json!({"localhostProfile": "LocalhostProfile"});
+    assert_eq!(
+        profile,
+        &json!([{"discriminator": "type", "fields-to-discriminateBy": members}])
+    );
+}
+
+#[tokio::test]
+async fn every_kind_and_every_field_of_storage_is_described() {
+    let wire = Wire::start().await;
+    let index = wire.get("/openapi/v3").await.body;
+    let has_text = |value: &Value| value["description"].as_str().is_some_and(|text| !text.is_empty());
+    for place in index["paths"].as_object().unwrap().keys() {
+        let document = document(&wire, place).await;
+        for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
+            let is_kind = schema.get("x-kubernetes-group-version-kind").is_some();
+            assert!(!is_kind || has_text(schema), "{place}: {name}");
+            let is_storage = name.starts_with("io.k8s.api.storage.v1.");
+            for (field, property) in schema["properties"].as_object().into_iter().flatten() {
+                assert!(!is_storage || has_text(property), "{place}: {name} {field}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_all_operations_take_is_said_once() {
+    let wire = Wire::start().await;
+    let document = document(&wire, "apis/storage.k8s.io/v1").await;
+    let names = |value: &Value| -> Vec<String> {
+        let named = |parameter: &Value| parameter["name"].as_str().unwrap().to_owned();
+        value["parameters"]
+            .as_array()
+            .map_or(Vec::new(), |list| list.iter().map(named).collect())
+    };
+    let path =
+        &document["paths"]["/apis/storage.k8s.io/v1/namespaces/{namespace}/csistoragecapacities/{name}"];
+    assert_eq!(names(path), ["name", "namespace", "pretty"]);
+    assert_eq!(names(&path["get"]), [""; 0]);
+    assert_eq!(
+        names(&path["patch"]),
+        ["dryRun", "fieldManager", "fieldValidation", "force"]
+    );
+    let medias: Vec<&String> = path["patch"]["requestBody"]["content"]
+        .as_object()
+        .unwrap()
+        .keys()
+        .collect();
+    assert_eq!(
+        medias,
+        [
+            "application/apply-patch+yaml",
+            "application/json-patch+json",
+            "application/merge-patch+json",
+            "application/strategic-merge-patch+json",
+        ]
+    );
+    let all = &document["paths"]["/apis/storage.k8s.io/v1/csistoragecapacities"];
+    assert!(names(all).contains(&"labelSelector".to_owned()));
+    assert_eq!(names(&all["get"]), [""; 0]);
+    let old = &document["paths"]["/apis/storage.k8s.io/v1/watch/storageclasses/{name}"]["get"];
+    assert_eq!(
+        (&old["x-kubernetes-action"], &old["operationId"]),
+        (&json!("watch"), &json!("watchStorageV1StorageClass"))
+    );
+}

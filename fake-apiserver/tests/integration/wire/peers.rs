@@ -1,0 +1,285 @@
+//! Peers that take more than they give: too many, silent, slow, half gone. Whatever they do, others are served.
+
+use super::client::{CONFIG_MAPS, Wire};
+use fake_apiserver::{Event, Limits, Observer, ServerOptions, WatchEnd};
+use http_body_util::{BodyExt, Empty};
+use hyper::Request;
+use hyper::body::Bytes;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use serde_json::json;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+
+const SOON: Duration = Duration::from_millis(50);
+
+async fn limited(limits: Limits) -> Wire {
+    let options = ServerOptions {
+        limits,
+        ..ServerOptions::default()
+    };
+    Wire::with(options, None).await
+}
+
+async fn connect(wire: &Wire) -> TcpStream {
+    TcpStream::connect(wire.running.address())
+        .await
+        .expect("the server listens")
+}
+
+/// Everything that comes until the server closes the connection.
+async fn rest(mut socket: TcpStream) -> Vec<u8> {
+    let mut all = Vec::new();
+    socket.read_to_end(&mut all).await.ok();
+    all
+}
+
+async fn is_served(wire: &Wire) {
+    assert_eq!(wire.get("/readyz").await.text, "ok");
+}
+
+#[tokio::test]
+async fn one_connection_too_many_is_closed_and_the_place_is_free_again_later() {
+    let wire = limited(Limits {
+        connections: 3,
+        ..Limits::default()
+    })
+    .await;
+    is_served(&wire).await;
+    let (mut one, mut two) = (connect(&wire).await, connect(&wire).await);
+    for socket in [&mut one, &mut two] {
+        socket
+            .write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n")
+            .await
+            .unwrap();
+        socket.read_exact(&mut [0; 15]).await.unwrap();
+    }
+    assert_eq!(rest(connect(&wire).await).await, b"", "there is no place");
+    is_served(&wire).await;
+    drop((one, two));
+    // The server sees the end of the two when it sees it; until then there is no place.
+    loop {
+        let mut socket = connect(&wire).await;
+        let hello = b"GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+        if socket.write_all(hello).await.is_ok() && rest(socket).await.starts_with(b"HTTP/1.1 200 OK") {
+            return;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_peer_that_sends_nothing_or_half_a_head_is_let_go() {
+    let wire = limited(Limits {
+        headers: SOON,
+        ..Limits::default()
+    })
+    .await;
+    for hello in [
+        &b""[..],
+        b"P",
+        b"GET /healthz HTTP/1.1\r\nhost",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0",
+    ] {
+        let mut socket = connect(&wire).await;
+        socket.write_all(hello).await.unwrap();
+        let said = rest(socket).await;
+        assert!(
+            !said.starts_with(b"HTTP/1.1 200"),
+            "{:?}",
+            String::from_utf8_lossy(&said)
+        );
+    }
+    is_served(&wire).await;
+}
+
+#[tokio::test]
+async fn a_handshake_that_does_not_come_is_not_waited_for() {
+    let options = ServerOptions {
+        limits: Limits {
+            handshake: SOON,
+            ..Limits::default()
+        },
+        ..ServerOptions::default()
+    };
+    let server = fake_apiserver::ApiServer::new(options, None);
+    let running = server.start_tls().await.unwrap();
+    for hello in [
+        &b""[..],
+        b"\x16\x03\x01\x02\x00\x01",
+        b"GET / HTTP/1.1\r\n\r\n",
+        &[0xff; 64],
+    ] {
+        let mut socket = TcpStream::connect(running.address()).await.unwrap();
+        socket.write_all(hello).await.unwrap();
+        let said = rest(socket).await;
+        assert!(!said.starts_with(b"HTTP/"), "it is not TLS: {said:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_come_is_answered_with_a_timeout() {
+    let wire = limited(Limits {
+        request: SOON,
+        ..Limits::default()
+    })
+    .await;
+    let token = wire.server.add_client("slow");
+    let head = format!(
+        "POST {CONFIG_MAPS} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\ncontent-length: 100\r\n\r\n{{"
+    );
+    let mut socket = connect(&wire).await;
+    socket.write_all(head.as_bytes()).await.unwrap();
+    let mut first = [0; 12];
+    socket.read_exact(&mut first).await.unwrap();
+    assert_eq!(&first, b"HTTP/1.1 504");
+    is_served(&wire).await;
+}
+
+/// Passes on how watches end.
+struct Ends(UnboundedSender<WatchEnd>);
+
+impl Observer for Ends {
+    fn observe(&self, event: Event) {
+        if let Event::WatchClosed { why, .. } = event {
+            self.0.send(why).ok();
+        }
+    }
+}
+
+async fn watched(limits: Limits) -> (Wire, tokio::sync::mpsc::UnboundedReceiver<WatchEnd>, TcpStream) {
+    let (sender, ends) = unbounded_channel();
+    let options = ServerOptions {
+        limits,
+        ..ServerOptions::default()
+    };
+    let wire = Wire::with(options, Some(Arc::new(Ends(sender)))).await;
+    let token = wire.server.add_client("watcher");
+    let mut socket = connect(&wire).await;
+    let request =
+        format!("GET {CONFIG_MAPS}?watch=true HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n\r\n");
+    socket
+        .write_all(request.as_bytes())
+        .await
+        .expect("the server reads");
+    socket.read_exact(&mut [0; 15]).await.expect("the server answers");
+    (wire, ends, socket)
+}
+
+#[tokio::test]
+async fn the_watch_of_a_peer_that_has_closed_its_side_ends() {
+    let (wire, mut ends, mut socket) = watched(Limits::default()).await;
+    socket.shutdown().await.unwrap();
+    assert_eq!(ends.recv().await, Some(WatchEnd::Client));
+    is_served(&wire).await;
+}
+
+#[tokio::test]
+async fn a_peer_that_stops_reading_is_let_go() {
+    let limits = Limits {
+        stalled: SOON,
+        ..Limits::default()
+    };
+    let (wire, mut ends, _unread) = watched(limits).await;
+    let local = wire.server.client("writer");
+    let filler = "x".repeat(512 * 1024);
+    for number in 0..40 {
+        let map = json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "data": {"k": filler},
+            "metadata": {"name": format!("m{number}"), "namespace": "default"},
+        });
+        local.create(map).unwrap();
+    }
+    assert_eq!(ends.recv().await, Some(WatchEnd::Client));
+    is_served(&wire).await;
+}
+
+#[tokio::test]
+async fn answers_that_are_not_taken_keep_nobody_out_and_end_their_connection() {
+    let limits = Limits {
+        reading: 1,
+        stalled: Duration::from_secs(1),
+        ..Limits::default()
+    };
+    let wire = limited(limits).await;
+    let filler = "x".repeat(900 * 1024);
+    wire.create(
+        CONFIG_MAPS,
+        json!({"metadata": {"name": "m"}, "data": {"k": filler}}),
+    )
+    .await;
+    let token = format!("Bearer {}", wire.server.add_client("reader"));
+    // The connection is kept lively, but its streams have no room for an answer.
+    let mut builder = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
+    builder.initial_stream_window_size(1);
+    let socket = TokioIo::new(connect(&wire).await);
+    let (mut sender, connection) = builder.handshake(socket).await.expect("HTTP/2 is spoken");
+    let connection = tokio::spawn(connection);
+    let mut untaken = Vec::new();
+    for path in [CONFIG_MAPS, &format!("{CONFIG_MAPS}/m")].repeat(2) {
+        let request = Request::get(format!("http://x{path}")).header("authorization", &token);
+        let request = request.body(Empty::<Bytes>::new()).expect("it is a request");
+        let answer = sender.send_request(request).await.expect("its head comes");
+        assert_eq!(answer.status(), 200, "there is only one place");
+        untaken.push(answer);
+    }
+    assert_eq!(wire.get(CONFIG_MAPS).await.code, 200);
+    // However it ends.
+    connection.await.expect("the client goes on").ok();
+    for answer in untaken {
+        assert!(
+            answer.into_body().collect().await.is_err(),
+            "an answer came whole"
+        );
+    }
+    is_served(&wire).await;
+    wire.server.quiet().await;
+}
+
+#[tokio::test]
+async fn an_answer_that_is_taken_in_many_pieces_comes_whole() {
+    let wire = Wire::start().await;
+    let filler = "x".repeat(900 * 1024);
+    wire.create(
+        CONFIG_MAPS,
+        json!({"metadata": {"name": "m"}, "data": {"k": filler}}),
+    )
+    .await;
+    let object = wire.get(&format!("{CONFIG_MAPS}/m")).await;
+    assert_eq!(object.headers["content-length"], object.text.len().to_string());
+    assert_eq!(object.body["data"]["k"], filler);
+}
+
+#[tokio::test]
+async fn a_connection_goes_on_after_a_refusal_that_came_before_the_body() {
+    let wire = Wire::start().await;
+    let token = wire.server.add_client("hasty");
+    for (token, path, media, code) in [
+        (token.as_str(), "/nowhere", "application/json", 404),
+        (&token, "/version", "application/json", 405),
+        (&token, CONFIG_MAPS, "text/html", 415),
+        ("none", CONFIG_MAPS, "application/json", 401),
+    ] {
+        let mut socket = connect(&wire).await;
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\ncontent-type: {media}\r\n\
+             content-length: 100000\r\n\r\n"
+        );
+        socket.write_all(head.as_bytes()).await.expect("the server reads");
+        // By the time that this is answered, the server has long seen the head.
+        is_served(&wire).await;
+        socket
+            .write_all(&[b'x'; 100_000])
+            .await
+            .expect("the server reads");
+        let next = b"GET /readyz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+        socket.write_all(next).await.expect("the server reads");
+        let said = String::from_utf8(rest(socket).await).expect("answers are text");
+        assert!(
+            said.starts_with(&format!("HTTP/1.1 {code} ")),
+            "{path} {media}: {said}"
+        );
+        assert!(said.ends_with("\r\n\r\nok"), "{path} {media}: {said}");
+    }
+}

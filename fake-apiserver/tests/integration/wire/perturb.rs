@@ -1,0 +1,323 @@
+//! Failures on demand: what clients meet, what is done nevertheless, and what the observer is told.
+
+use super::client::{CAPACITIES, Wire, capacity, short};
+use super::observer::observed;
+use fake_apiserver::{Effect, Match, ResourceRef, Rule, RuleError, Verb};
+use hyper::Request;
+use kube::client::Body;
+
+fn on(verb: Verb) -> Match {
+    Match {
+        verbs: vec![verb],
+        resource: Some("csistoragecapacities".to_owned()),
+        ..Match::default()
+    }
+}
+
+fn status(code: u16) -> Effect {
+    Effect::Status {
+        code,
+        retry_after_seconds: 0,
+    }
+}
+
+/// Posts a capacity object; whether an answer came.
+async fn is_answered(wire: &Wire, name: &str) -> bool {
+    let body = Body::from(capacity(name, "1Gi").to_string().into_bytes());
+    let request = Request::post(CAPACITIES).header("content-type", "application/json");
+    let request = request.body(body).expect("the request is well formed");
+    wire.client.send(request).await.is_ok()
+}
+
+fn watched_from(revision: u64) -> String {
+    format!("{CAPACITIES}?watch=true&resourceVersion={revision}")
+}
+
+#[tokio::test]
+async fn a_refusal_says_why_and_how_long_to_wait_and_is_over_after_its_times() {
+    let (wire, recorder) = observed().await;
+    let effect = Effect::Status {
+        code: 503,
+        retry_after_seconds: 7,
+    };
+    let id = wire
+        .server
+        .perturb(Rule::new(on(Verb::Create), effect).times(1))
+        .unwrap();
+    let refused = wire.post(CAPACITIES, capacity("a", "1Gi")).await;
+    assert_eq!(
+        (refused.code, &refused.headers["retry-after"]),
+        (503, &"7".parse().unwrap())
+    );
+    assert_eq!(refused.body["reason"], "ServiceUnavailable");
+    assert_eq!(refused.body["details"]["retryAfterSeconds"], 7);
+    assert_eq!(wire.post(CAPACITIES, capacity("a", "1Gi")).await.code, 201);
+    assert_eq!(
+        recorder.about("tester")[..2],
+        [
+            "tester suffers legal status 503: create csistoragecapacities",
+            "tester create csistoragecapacities/ 503 ServiceUnavailable @0",
+        ]
+    );
+    let listed = wire.server.perturbations();
+    assert_eq!((listed[0].id, listed[0].applied, listed[0].legal), (id, 1, true));
+    assert!(wire.server.unperturb(id) && !wire.server.unperturb(id));
+    assert!(wire.server.perturbations().is_empty());
+}
+
+#[tokio::test]
+async fn rules_that_make_no_sense_are_refused() {
+    let wire = Wire::start().await;
+    let refused = wire.server.perturb(Rule::new(Match::default(), status(200)));
+    assert_eq!(refused, Err(RuleError::Code(200)));
+}
+
+#[tokio::test]
+async fn a_disconnected_write_never_happened_and_a_lost_answer_did() {
+    let (wire, recorder) = observed().await;
+    wire.server
+        .perturb(Rule::new(on(Verb::Create), Effect::Disconnect).times(1))
+        .unwrap();
+    assert!(!is_answered(&wire, "cut").await);
+    assert_eq!(wire.get(&format!("{CAPACITIES}/cut")).await.code, 404);
+    wire.server
+        .perturb(Rule::new(on(Verb::Create), Effect::LoseAnswer).times(1))
+        .unwrap();
+    assert!(!is_answered(&wire, "lost").await);
+    assert_eq!(wire.get(&format!("{CAPACITIES}/lost")).await.code, 200);
+    assert_eq!(recorder.about("commits ADDED csistoragecapacities").len(), 1);
+    assert!(is_answered(&wire, "next").await);
+}
+
+#[tokio::test]
+async fn a_delayed_request_is_answered_in_the_end() {
+    let (wire, recorder) = observed().await;
+    wire.server
+        .perturb(Rule::new(on(Verb::Create), Effect::Delay { milliseconds: 1 }))
+        .unwrap();
+    assert!(is_answered(&wire, "late").await);
+    assert_eq!(
+        recorder.about("suffers"),
+        ["tester suffers legal delayed by 1ms: create csistoragecapacities"]
+    );
+}
+
+#[tokio::test]
+async fn local_clients_are_not_perturbed() {
+    let wire = Wire::start().await;
+    wire.server
+        .perturb(Rule::new(Match::default(), status(500)))
+        .unwrap();
+    assert_eq!(wire.get(CAPACITIES).await.code, 500);
+    let at = ResourceRef::new("storage.k8s.io", "csistoragecapacities");
+    assert!(wire.server.client("truth").list(&at).is_ok());
+}
+
+#[tokio::test]
+async fn an_ended_watch_goes_on_without_loss_where_it_stopped() {
+    let (wire, recorder) = observed().await;
+    let mut watch = wire.watch(&watched_from(1)).await;
+    wire.create(CAPACITIES, capacity("a", "1Gi")).await;
+    let seen = watch.next().await.unwrap();
+    let at: u64 = seen["object"]["metadata"]["resourceVersion"]
+        .as_str()
+        .unwrap()
+        .parse()
+        .unwrap();
+    wire.server
+        .perturb(Rule::new(on(Verb::Watch), Effect::EndWatch { after_events: 0 }).times(1))
+        .unwrap();
+    assert_eq!(watch.next().await, None);
+    assert_eq!(
+        recorder.about("unwatches"),
+        ["tester unwatches csistoragecapacities Perturbed"]
+    );
+    wire.create(CAPACITIES, capacity("b", "1Gi")).await;
+    let mut again = wire.watch(&watched_from(at)).await;
+    assert_eq!(again.told(1).await, ["ADDED b"]);
+}
+
+#[tokio::test]
+async fn a_watch_can_end_amid_its_events() {
+    let wire = Wire::start().await;
+    for name in ["a", "b", "c"] {
+        wire.create(CAPACITIES, capacity(name, "1Gi")).await;
+    }
+    wire.server
+        .perturb(Rule::new(on(Verb::Watch), Effect::EndWatch { after_events: 2 }).times(1))
+        .unwrap();
+    let mut watch = wire.watch(&format!("{CAPACITIES}?watch=true")).await;
+    assert_eq!(watch.told(2).await, ["ADDED a", "ADDED b"]);
+    assert_eq!(watch.next().await, None);
+    wire.server.quiet().await;
+}
+
+#[tokio::test]
+async fn a_held_watch_lags_until_it_is_released_and_loses_nothing() {
+    let wire = Wire::start().await;
+    let mut watch = wire.watch(&watched_from(1)).await;
+    let id = wire
+        .server
+        .perturb(Rule::new(
+            on(Verb::Watch),
+            Effect::HoldWatch { milliseconds: None },
+        ))
+        .unwrap();
+    wire.create(CAPACITIES, capacity("a", "1Gi")).await;
+    wire.create(CAPACITIES, capacity("b", "1Gi")).await;
+    let mut new = wire.watch(&watched_from(1)).await;
+    // What is held is not under way: others may find the server quiet.
+    wire.server.quiet().await;
+    tokio::select! {
+        biased;
+        early = watch.next() => panic!("delivered while held: {early:?}"),
+        early = new.next() => panic!("delivered while held: {early:?}"),
+        () = wire.server.quiet() => {}
+    }
+    assert!(wire.server.unperturb(id));
+    assert_eq!(watch.told(2).await, ["ADDED a", "ADDED b"]);
+    assert_eq!(new.told(2).await, ["ADDED a", "ADDED b"]);
+    wire.server.quiet().await;
+}
+
+#[tokio::test]
+async fn a_hold_can_end_by_itself() {
+    let wire = Wire::start().await;
+    wire.server
+        .perturb(Rule::new(
+            on(Verb::Watch),
+            Effect::HoldWatch {
+                milliseconds: Some(5),
+            },
+        ))
+        .unwrap();
+    let mut watch = wire.watch(&watched_from(1)).await;
+    wire.create(CAPACITIES, capacity("a", "1Gi")).await;
+    assert_eq!(watch.told(1).await, ["ADDED a"]);
+}
+
+#[tokio::test]
+async fn forgotten_history_is_gone_for_watches_and_pages() {
+    let (wire, recorder) = observed().await;
+    for name in ["a", "b", "c"] {
+        wire.create(CAPACITIES, capacity(name, "1Gi")).await;
+    }
+    let before = wire.server.revision() - 1;
+    let page = wire.get(&format!("{CAPACITIES}?limit=1")).await;
+    let token = page.body["metadata"]["continue"].as_str().unwrap().to_owned();
+    wire.delete(&format!("{CAPACITIES}/c")).await;
+    let mut open = wire.watch(&watched_from(wire.server.revision())).await;
+    wire.server
+        .perturb(Rule::new(Match::default(), Effect::Compact { revision: None }))
+        .unwrap();
+    let mut late = wire.watch(&watched_from(before)).await;
+    let event = late.next().await.unwrap();
+    assert_eq!(
+        (&event["type"], &event["object"]["code"]),
+        (&"ERROR".into(), &410.into())
+    );
+    assert_eq!(
+        wire.get(&format!("{CAPACITIES}?limit=1&continue={token}"))
+            .await
+            .code,
+        410
+    );
+    wire.create(CAPACITIES, capacity("d", "1Gi")).await;
+    assert_eq!(open.told(1).await, ["ADDED d"], "who was up to date goes on");
+    assert_eq!(recorder.about("the server suffers legal compacted").len(), 1);
+}
+
+#[tokio::test]
+async fn a_watch_is_refused_with_410_in_its_stream() {
+    let wire = Wire::start().await;
+    wire.server
+        .perturb(Rule::new(on(Verb::Watch), status(410)).times(1))
+        .unwrap();
+    let mut watch = wire.watch(&watched_from(wire.server.revision())).await;
+    let event = watch.next().await.unwrap();
+    assert_eq!(
+        (&event["type"], &event["object"]["reason"]),
+        (&"ERROR".into(), &"Expired".into())
+    );
+    assert_eq!(watch.next().await, None);
+}
+
+#[tokio::test]
+async fn a_stale_read_is_of_the_past_where_the_client_allows_that() {
+    let (wire, recorder) = observed().await;
+    wire.create(CAPACITIES, capacity("old", "1Gi")).await;
+    let legal = Effect::Stale {
+        revision: None,
+        consistent: false,
+    };
+    let id = wire.server.perturb(Rule::new(Match::default(), legal)).unwrap();
+    wire.create(CAPACITIES, capacity("new", "1Gi")).await;
+    wire.delete(&format!("{CAPACITIES}/old")).await;
+    let names = async |query: &str| {
+        let list = wire.get(&format!("{CAPACITIES}{query}")).await.body;
+        let items = list["items"].as_array().unwrap().clone();
+        items
+            .iter()
+            .map(|item| item["metadata"]["name"].clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(names("?resourceVersion=0").await, ["old"]);
+    assert_eq!(names("").await, ["new"]);
+    assert_eq!(
+        wire.get(&format!("{CAPACITIES}/old?resourceVersion=0"))
+            .await
+            .code,
+        200
+    );
+    assert_eq!(
+        wire.get(&format!("{CAPACITIES}/new?resourceVersion=0"))
+            .await
+            .code,
+        404
+    );
+    assert_eq!(wire.get(&format!("{CAPACITIES}/old")).await.code, 404);
+    wire.server.unperturb(id);
+    assert_eq!(names("?resourceVersion=0").await, ["new"]);
+    let illegal = Effect::Stale {
+        revision: Some(1),
+        consistent: true,
+    };
+    wire.server.perturb(Rule::new(on(Verb::List), illegal)).unwrap();
+    assert_eq!(names("").await, Vec::<&str>::new());
+    assert_eq!(
+        recorder.about("illegal"),
+        ["tester suffers illegal answered as of revision 1: list csistoragecapacities"]
+    );
+}
+
+#[tokio::test]
+async fn a_rule_is_about_its_client_only() {
+    let wire = Wire::start().await;
+    let mine = Match {
+        client: Some("somebody*".to_owned()),
+        ..Match::default()
+    };
+    wire.server.perturb(Rule::new(mine, status(500))).unwrap();
+    assert_eq!(wire.get(CAPACITIES).await.code, 200);
+    let token = wire.server.add_client("somebody-else");
+    let other = super::client::client(&wire.running, Some(token));
+    let answer = super::client::request(&other, "GET", CAPACITIES, &[], String::new()).await;
+    assert_eq!(answer.status(), 500);
+}
+
+#[tokio::test]
+async fn a_watch_whose_answer_is_lost_ends() {
+    let (wire, recorder) = observed().await;
+    wire.server
+        .perturb(Rule::new(on(Verb::Watch), Effect::LoseAnswer).times(1))
+        .unwrap();
+    let request = Request::get(watched_from(1)).body(Body::empty()).unwrap();
+    assert!(wire.client.send(request).await.is_err());
+    assert_eq!(
+        recorder.about("unwatches"),
+        ["tester unwatches csistoragecapacities Client"]
+    );
+    wire.create(CAPACITIES, capacity("a", "1Gi")).await;
+    let mut watch = wire.watch(&watched_from(1)).await;
+    assert_eq!(short(&watch.next().await.unwrap()), "ADDED a");
+}

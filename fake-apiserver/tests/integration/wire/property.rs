@@ -1,0 +1,350 @@
+//! Whatever is written in whatever order: every way of reading tells the same story, which is that of a small model.
+
+use super::client::{CONFIG_MAPS, Watching, Wire};
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// One write, or a reader beginning.
+#[derive(Clone, Debug)]
+enum Step {
+    Put { name: u8, value: u8 },
+    Label { name: u8, on: bool },
+    Delete { name: u8 },
+    Read(Reading),
+}
+
+/// How a reader reads.
+#[derive(Clone, Copy, Debug)]
+struct Reading {
+    selector: Selector,
+    /// Objects in each page of its list; none for a streamed list.
+    page: Option<u8>,
+    /// It watches from the start, so that events queue up; otherwise it comes at the end, so that they come from the log.
+    live: bool,
+    /// Its watch breaks after so many events, and goes on where it was.
+    patience: usize,
+}
+
+/// What a reader asks for; the model has its own idea of what that is.
+#[derive(Clone, Copy, Debug)]
+enum Selector {
+    All,
+    On,
+    NotOn,
+    Named,
+    NotNamed,
+}
+
+/// What the model knows of an object: its data, and its label.
+type Model = BTreeMap<String, (Option<u8>, Option<bool>)>;
+type State = BTreeMap<String, Value>;
+
+impl Selector {
+    fn query(self) -> &'static str {
+        match self {
+            Self::All => "",
+            Self::On => "&labelSelector=on%3Dtrue",
+            Self::NotOn => "&labelSelector=on%20notin%20(true)",
+            Self::Named => "&fieldSelector=metadata.name%3Dm9",
+            Self::NotNamed => "&fieldSelector=metadata.name!%3Dm2",
+        }
+    }
+
+    fn of(self, model: &Model) -> Model {
+        let matches = |name: &str, on: Option<bool>| match self {
+            Self::All => true,
+            Self::On => on == Some(true),
+            Self::NotOn => on != Some(true),
+            Self::Named => name == "m9",
+            Self::NotNamed => name != "m2",
+        };
+        let entries = model.iter().filter(|(name, (_, on))| matches(name, *on));
+        entries.map(|(name, entry)| (name.clone(), *entry)).collect()
+    }
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let selector = prop::sample::select(vec![
+        Selector::All,
+        Selector::On,
+        Selector::NotOn,
+        Selector::Named,
+        Selector::NotNamed,
+    ]);
+    let reading = (selector, prop::option::of(1..4_u8), any::<bool>(), 1..6_usize);
+    let reading = reading.prop_map(|(selector, page, live, patience)| Reading {
+        selector,
+        page,
+        live,
+        patience,
+    });
+    let step = prop_oneof![
+        4 => (0..5_u8, 0..4_u8).prop_map(|(name, value)| Step::Put { name, value }),
+        3 => (0..5_u8, any::<bool>()).prop_map(|(name, on)| Step::Label { name, on }),
+        3 => (0..5_u8).prop_map(|name| Step::Delete { name }),
+        2 => reading.prop_map(Step::Read),
+    ];
+    prop::collection::vec(step, 1..40)
+}
+
+#[test]
+fn all_ways_of_reading_agree_with_a_model() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let mut runner = TestRunner::new(ProptestConfig {
+        cases: 48,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    });
+    let ran = runner.run(&steps(), |steps| {
+        runtime.block_on(check(&steps));
+        Ok(())
+    });
+    ran.unwrap();
+}
+
+/// The server and the model, which are told the same.
+struct World {
+    wire: Wire,
+    model: Model,
+    /// The model at each revision at which it changed.
+    past: Vec<(u64, Model)>,
+}
+
+/// A reader: what it knows so far, and how it goes on.
+struct Reader {
+    reading: Reading,
+    state: State,
+    /// The watch without its revision, and the revision; a streamed list has none until its first event.
+    path: String,
+    revision: Option<String>,
+    watch: Option<Watching>,
+}
+
+async fn check(steps: &[Step]) {
+    let mut world = World {
+        wire: Wire::start().await,
+        model: Model::new(),
+        past: Vec::new(),
+    };
+    let mut readers = Vec::new();
+    for step in steps {
+        match step {
+            Step::Read(reading) => readers.push(Reader::begin(&mut world, *reading).await),
+            step => world.write(step).await,
+        }
+    }
+    // The last two writes are an event for every reader, and the end of its story.
+    for on in [true, false] {
+        world.write(&Step::Label { name: 9, on }).await;
+    }
+    let end = world.wire.server.revision();
+    for reader in &mut readers {
+        reader.follow_to(&world.wire, end).await;
+        let selector = reader.reading.selector;
+        assert_eq!(
+            known(&reader.state),
+            selector.of(&world.model),
+            "{:?}",
+            reader.reading
+        );
+        let path = format!("{CONFIG_MAPS}?{}", selector.query());
+        assert_eq!(
+            reader.state,
+            listed(&world.wire.get(&path).await.body),
+            "{:?}",
+            reader.reading
+        );
+    }
+    world.check_past(end).await;
+}
+
+impl World {
+    async fn write(&mut self, step: &Step) {
+        let number = match step {
+            Step::Put { name, .. } | Step::Label { name, .. } | Step::Delete { name } => name,
+            Step::Read(_) => return,
+        };
+        let name = format!("m{number}");
+        let path = format!("{CONFIG_MAPS}/{name}");
+        let mut change = match step {
+            Step::Put { value, .. } => json!({"data": {"v": value.to_string()}}),
+            Step::Label { on, .. } => json!({"metadata": {"labels": {"on": on.to_string()}}}),
+            Step::Delete { .. } | Step::Read(_) => Value::Null,
+        };
+        if change.is_null() {
+            self.wire.delete(&path).await;
+            self.model.remove(&name);
+        } else {
+            if self.wire.merge(&path, change.clone()).await.code == 404 {
+                change["metadata"]["name"] = name.as_str().into();
+                self.wire.create(CONFIG_MAPS, change).await;
+            }
+            let entry = self.model.entry(name).or_default();
+            match step {
+                Step::Put { value, .. } => entry.0 = Some(*value),
+                Step::Label { on, .. } => entry.1 = Some(*on),
+                Step::Delete { .. } | Step::Read(_) => {}
+            }
+        }
+        let revision = self.wire.server.revision();
+        if self.past.last().is_none_or(|(last, _)| *last < revision) {
+            self.past.push((revision, self.model.clone()));
+        }
+    }
+
+    /// At every revision there is the state that the model had then, and a watch from there leads to the end.
+    async fn check_past(&self, end: u64) {
+        for (revision, model) in &self.past {
+            let exact = format!("{CONFIG_MAPS}?resourceVersion={revision}&resourceVersionMatch=Exact");
+            let mut state = listed(&self.wire.get(&exact).await.body);
+            assert_eq!(known(&state), *model, "the state at {revision}");
+            let path = format!("{CONFIG_MAPS}?watch=1&resourceVersion={revision}");
+            let mut watch = self.wire.watch(&path).await;
+            let mut at = *revision;
+            while at < end {
+                let event = watch.next().await.expect("the watch goes on");
+                follow(&mut state, &event);
+                let next = revision_of(&event).parse().expect("revisions are numbers");
+                assert!(next > at, "events come in order: {event}");
+                at = next;
+            }
+            assert_eq!(known(&state), self.model, "from {revision} on");
+        }
+    }
+}
+
+impl Reader {
+    async fn begin(world: &mut World, reading: Reading) -> Self {
+        let query = reading.selector.query();
+        let mut reader = Self {
+            reading,
+            state: State::new(),
+            path: format!("{CONFIG_MAPS}?watch=1{query}"),
+            revision: None,
+            watch: None,
+        };
+        if let Some(limit) = reading.page {
+            reader.list(world, limit).await;
+        }
+        if reading.live {
+            reader.watch = Some(reader.open(&world.wire).await);
+        }
+        reader
+    }
+
+    /// Lists page by page, with a write between the pages.
+    async fn list(&mut self, world: &mut World, limit: u8) {
+        let query = self.reading.selector.query();
+        let before = self.reading.selector.of(&world.model);
+        let first = format!("{CONFIG_MAPS}?limit={limit}{query}");
+        let mut page = world.wire.get(&first).await.body;
+        self.revision = page["metadata"]["resourceVersion"].as_str().map(str::to_owned);
+        loop {
+            let objects = listed(&page);
+            assert!(objects.len() <= usize::from(limit), "a page is too long: {page}");
+            self.state.extend(objects);
+            let Some(token) = page["metadata"]["continue"].as_str() else {
+                break;
+            };
+            let next = format!("{CONFIG_MAPS}?limit={limit}&continue={token}{query}");
+            let value = self.state.len() as u8;
+            world.write(&Step::Put { name: 8, value }).await;
+            world.write(&Step::Delete { name: value % 5 }).await;
+            page = world.wire.get(&next).await.body;
+        }
+        assert_eq!(known(&self.state), before, "pages show one state");
+    }
+
+    async fn open(&self, wire: &Wire) -> Watching {
+        let start = match &self.revision {
+            Some(revision) => format!("&resourceVersion={revision}"),
+            None => "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+                .to_owned(),
+        };
+        wire.watch(&format!("{}{start}", self.path)).await
+    }
+
+    /// Reads until it has come to that revision, with broken watches in between.
+    async fn follow_to(&mut self, wire: &Wire, end: u64) {
+        let end = end.to_string();
+        while self.revision.as_ref() != Some(&end) {
+            let mut watch = match self.watch.take() {
+                Some(watch) => watch,
+                None => self.open(wire).await,
+            };
+            // A streamed list is taken up to its end: before that there is nothing to go on from.
+            let mut left = self.reading.patience;
+            while left > 0 && self.revision.as_ref() != Some(&end) {
+                let event = watch.next().await.expect("the watch goes on");
+                let is_mark = event["type"] == "BOOKMARK";
+                if !is_mark {
+                    follow(&mut self.state, &event);
+                }
+                if is_mark || self.revision.is_some() {
+                    self.revision = Some(revision_of(&event));
+                    left -= 1;
+                }
+            }
+        }
+    }
+}
+
+fn revision_of(event: &Value) -> String {
+    let revision = event["object"]["metadata"]["resourceVersion"].as_str();
+    revision.expect("objects have one").to_owned()
+}
+
+fn name_of(object: &Value) -> String {
+    let name = object["metadata"]["name"].as_str();
+    name.expect("objects have names").to_owned()
+}
+
+/// The objects of a list by name.
+fn listed(list: &Value) -> State {
+    let items = list["items"].as_array().expect("it is a list");
+    items.iter().map(|item| (name_of(item), item.clone())).collect()
+}
+
+/// Objects as the model knows them.
+fn known(state: &State) -> Model {
+    let read = |object: &Value| {
+        let value = object["data"]["v"]
+            .as_str()
+            .map(|text| text.parse().expect("it is a number"));
+        let on = object["metadata"]["labels"]["on"]
+            .as_str()
+            .map(|text| text == "true");
+        (value, on)
+    };
+    state
+        .iter()
+        .map(|(name, object)| (name.clone(), read(object)))
+        .collect()
+}
+
+fn follow(state: &mut State, event: &Value) {
+    let mut object = event["object"].clone();
+    let name = name_of(&object);
+    // Items of lists carry no type.
+    object
+        .as_object_mut()
+        .expect("events hold objects")
+        .retain(|key, _| key != "kind" && key != "apiVersion");
+    match event["type"].as_str().unwrap_or_default() {
+        "ADDED" => assert!(state.insert(name, object).is_none(), "added twice: {event}"),
+        "MODIFIED" => assert!(
+            state.insert(name, object).is_some(),
+            "changed before it was there: {event}"
+        ),
+        "DELETED" => assert!(
+            state.remove(&name).is_some(),
+            "deleted before it was there: {event}"
+        ),
+        other => panic!("{other}: {event}"),
+    }
+}

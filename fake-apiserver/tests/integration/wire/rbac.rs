@@ -1,0 +1,359 @@
+//! What users may do, by roles and bindings.
+
+use super::access::{MAY_I, ask, guarded};
+use super::client::{CAPACITIES, CONFIG_MAPS, PODS, Wire, capacity, pod};
+use serde_json::{Value, json};
+
+const ROLES: &str = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles";
+const ROLE_BINDINGS: &str = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings";
+const CLUSTER_ROLES: &str = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+const CLUSTER_ROLE_BINDINGS: &str = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
+
+fn binding(name: &str, role_kind: &str, role: &str, user: &str) -> Value {
+    json!({
+        "metadata": {"name": name},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": role_kind, "name": role},
+        "subjects": [{"kind": "User", "name": user}],
+    })
+}
+
+fn role(name: &str, rules: Value) -> Value {
+    let mut role = json!({"metadata": {"name": name}});
+    role["rules"] = rules;
+    role
+}
+
+async fn code(wire: &Wire, token: &str, method: &str, path: &str) -> u16 {
+    ask(wire, Some(token), method, path, Value::Null).await.code
+}
+
+/// Whether a user may do something, as `SelfSubjectAccessReview` tells it.
+async fn may(wire: &Wire, token: &str, attributes: Value) -> bool {
+    let answer = ask(
+        wire,
+        Some(token),
+        "POST",
+        MAY_I,
+        json!({"spec": {"resourceAttributes": attributes}}),
+    )
+    .await;
+    answer.body["status"]["allowed"]
+        .as_bool()
+        .expect("the review is answered")
+}
+
+#[tokio::test]
+async fn a_binding_grants_and_its_end_revokes() {
+    let wire = guarded().await;
+    let bob = wire.server.add_client("bob");
+    assert_eq!(code(&wire, &bob, "GET", PODS).await, 403);
+    wire.create(
+        ROLES,
+        role(
+            "r",
+            json!([{"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]}]),
+        ),
+    )
+    .await;
+    assert_eq!(
+        code(&wire, &bob, "GET", PODS).await,
+        403,
+        "a role alone grants nothing"
+    );
+    wire.create(ROLE_BINDINGS, binding("b", "Role", "r", "bob")).await;
+    assert_eq!(code(&wire, &bob, "GET", PODS).await, 200);
+    assert_eq!(
+        code(&wire, &bob, "GET", "/api/v1/pods").await,
+        403,
+        "the role is of one namespace"
+    );
+    assert_eq!(
+        code(&wire, &bob, "GET", &format!("{PODS}?watch=true")).await,
+        403,
+        "to watch is another verb"
+    );
+    assert_eq!(code(&wire, &bob, "GET", CONFIG_MAPS).await, 403);
+    wire.delete(&format!("{ROLE_BINDINGS}/b")).await;
+    assert_eq!(code(&wire, &bob, "GET", PODS).await, 403);
+}
+
+#[tokio::test]
+async fn names_subresources_and_paths_are_told_apart() {
+    let wire = guarded().await;
+    let bob = wire.server.add_client("bob");
+    let rules = json!([
+        {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["a"], "verbs": ["get", "list"]},
+        {"apiGroups": [""], "resources": ["pods/status"], "verbs": ["get"]},
+        {"nonResourceURLs": ["/metrics"], "verbs": ["get"]},
+    ]);
+    wire.create(CLUSTER_ROLES, role("r", rules)).await;
+    wire.create(CLUSTER_ROLE_BINDINGS, binding("b", "ClusterRole", "r", "bob"))
+        .await;
+    wire.create(CONFIG_MAPS, json!({"metadata": {"name": "a"}})).await;
+    wire.create(PODS, pod("p")).await;
+    for (path, expected) in [
+        (format!("{CONFIG_MAPS}/a"), 200),
+        (format!("{CONFIG_MAPS}/b"), 403),
+        (CONFIG_MAPS.to_owned(), 403),
+        (format!("{CONFIG_MAPS}?fieldSelector=metadata.name%3Da"), 200),
+        (format!("{PODS}/p/status"), 200),
+        (format!("{PODS}/p"), 403),
+        ("/metrics".to_owned(), 200),
+        ("/healthz/ping".to_owned(), 403),
+        ("/nowhere".to_owned(), 403),
+    ] {
+        assert_eq!(code(&wire, &bob, "GET", &path).await, expected, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_namespace_is_in_itself() {
+    let wire = guarded().await;
+    let bob = wire.server.add_client("bob");
+    wire.create(ROLE_BINDINGS, binding("b", "ClusterRole", "view", "bob"))
+        .await;
+    assert_eq!(code(&wire, &bob, "GET", "/api/v1/namespaces/default").await, 200);
+    let other = ask(
+        &wire,
+        Some(&bob),
+        "GET",
+        "/api/v1/namespaces/kube-system",
+        Value::Null,
+    )
+    .await;
+    let why = "namespaces \"kube-system\" is forbidden: User \"bob\" cannot get resource \"namespaces\" in API group \"\" \
+               in the namespace \"kube-system\"";
+    assert_eq!((other.code, &other.body["message"]), (403, &json!(why)));
+}
+
+#[tokio::test]
+async fn the_default_roles_include_each_other() {
+    let wire = guarded().await;
+    let attributes = |verb: &str, group: &str, resource: &str| json!({"namespace": "default", "verb": verb, "group": group, "resource": resource});
+    let rbac = "rbac.authorization.k8s.io";
+    for (name, expected) in [
+        ("view", [true, false, false]),
+        ("edit", [true, true, false]),
+        ("admin", [true, true, true]),
+    ] {
+        let token = wire.server.add_client(name);
+        wire.create(ROLE_BINDINGS, binding(name, "ClusterRole", name, name))
+            .await;
+        let asked = [
+            attributes("get", "", "pods"),
+            attributes("create", "", "pods"),
+            attributes("create", rbac, "roles"),
+        ];
+        for (asked, expected) in asked.into_iter().zip(expected) {
+            assert_eq!(
+                may(&wire, &token, asked.clone()).await,
+                expected,
+                "{name}: {asked}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_aggregated_role_follows_the_roles_that_it_selects() {
+    let wire = guarded().await;
+    let bob = wire.server.add_client("bob");
+    wire.create(ROLE_BINDINGS, binding("b", "ClusterRole", "view", "bob"))
+        .await;
+    assert_eq!(code(&wire, &bob, "GET", CAPACITIES).await, 403);
+    let rules =
+        json!([{"apiGroups": ["storage.k8s.io"], "resources": ["csistoragecapacities"], "verbs": ["list"]}]);
+    let mut more = role("capacities", rules.clone());
+    more["metadata"]["labels"] = json!({"rbac.authorization.k8s.io/aggregate-to-view": "true"});
+    wire.create(CLUSTER_ROLES, more).await;
+    assert_eq!(code(&wire, &bob, "GET", CAPACITIES).await, 200);
+    let shown = wire.get(&format!("{CLUSTER_ROLES}/admin")).await.body;
+    assert!(
+        shown["rules"].as_array().unwrap().contains(&rules[0]),
+        "roles are selected through others"
+    );
+    wire.delete(&format!("{CLUSTER_ROLES}/capacities")).await;
+    assert_eq!(code(&wire, &bob, "GET", CAPACITIES).await, 403);
+}
+
+#[tokio::test]
+async fn the_scheduler_reads_capacities_and_writes_none() {
+    let wire = guarded().await;
+    let scheduler = wire.server.add_client("system:kube-scheduler");
+    wire.create(CAPACITIES, capacity("c", "1Gi")).await;
+    assert_eq!(
+        code(&wire, &scheduler, "GET", &format!("{CAPACITIES}/c")).await,
+        200
+    );
+    let refused = ask(&wire, Some(&scheduler), "POST", CAPACITIES, capacity("d", "1Gi")).await;
+    assert_eq!(refused.code, 403);
+    let bind =
+        json!({"namespace": "default", "verb": "create", "resource": "pods", "subresource": "binding"});
+    assert!(may(&wire, &scheduler, bind).await);
+}
+
+#[tokio::test]
+async fn reasons_name_the_binding_and_what_is_missing() {
+    let wire = guarded().await;
+    let bob = wire.server.add_client("bob");
+    wire.create(ROLE_BINDINGS, binding("gone", "ClusterRole", "missing", "bob"))
+        .await;
+    let refused = ask(&wire, Some(&bob), "GET", PODS, Value::Null).await.body;
+    let tail = ": RBAC: clusterrole.rbac.authorization.k8s.io \"missing\" not found";
+    assert!(refused["message"].as_str().unwrap().ends_with(tail), "{refused}");
+    wire.create(ROLE_BINDINGS, binding("seen", "ClusterRole", "view", "bob"))
+        .await;
+    let asked =
+        json!({"spec": {"resourceAttributes": {"namespace": "default", "verb": "get", "resource": "pods"}}});
+    let status = ask(&wire, Some(&bob), "POST", MAY_I, asked).await.body["status"].clone();
+    let reason = "RBAC: allowed by RoleBinding \"seen/default\" of ClusterRole \"view\" to User \"bob\"";
+    assert_eq!(status, json!({"allowed": true, "reason": reason}));
+}
+
+#[tokio::test]
+async fn service_accounts_are_subjects() {
+    let wire = guarded().await;
+    let subject = json!({"kind": "ServiceAccount", "name": "default", "namespace": "kube-system"});
+    let mut bound = binding("b", "ClusterRole", "view", "");
+    bound["subjects"] = json!([subject]);
+    wire.create(ROLE_BINDINGS, bound).await;
+    for (namespace, expected) in [("kube-system", 200), ("default", 403)] {
+        let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts/default/token");
+        let token = wire.create(&path, json!({})).await["status"]["token"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        assert_eq!(code(&wire, &token, "GET", PODS).await, expected, "{namespace}");
+    }
+}
+
+#[tokio::test]
+async fn nobody_grants_what_they_do_not_have() {
+    let wire = guarded().await;
+    let bob = wire.server.add_client("bob");
+    wire.create(ROLE_BINDINGS, binding("b", "ClusterRole", "admin", "bob"))
+        .await;
+    let own = json!([{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "create"]}]);
+    let granted = ask(&wire, Some(&bob), "POST", ROLES, role("own", own)).await;
+    assert_eq!(granted.code, 201, "{}", granted.text);
+    let more =
+        json!([{"apiGroups": ["storage.k8s.io", ""], "resources": ["csidrivers"], "verbs": ["get", "list"]}]);
+    let refused = ask(&wire, Some(&bob), "POST", ROLES, role("more", more.clone())).await;
+    let why = "roles.rbac.authorization.k8s.io \"more\" is forbidden: user \"bob\" (groups=[\"system:authenticated\"]) is \
+               attempting to grant RBAC permissions not currently held:\n\
+               {APIGroups:[\"\"], Resources:[\"csidrivers\"], Verbs:[\"get\" \"list\"]}\n\
+               {APIGroups:[\"storage.k8s.io\"], Resources:[\"csidrivers\"], Verbs:[\"get\" \"list\"]}";
+    assert_eq!((refused.code, &refused.body["message"]), (403, &json!(why)));
+    let bound = ask(
+        &wire,
+        Some(&bob),
+        "POST",
+        ROLE_BINDINGS,
+        binding("c", "ClusterRole", "cluster-admin", "bob"),
+    )
+    .await;
+    assert_eq!(bound.code, 403, "{}", bound.text);
+    let patch = json!({"rules": more});
+    let wider = ask_merge(&wire, &bob, &format!("{ROLES}/own"), patch).await;
+    assert_eq!(wider, 403, "nor by a change");
+    assert_eq!(
+        wire.post(ROLES, role("more", more)).await.code,
+        201,
+        "system:masters may"
+    );
+}
+
+#[tokio::test]
+async fn rules_with_too_many_combinations_are_not_gone_through() {
+    let wire = guarded().await;
+    let ann = wire.server.add_client("ann");
+    let everything =
+        json!([{"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["*"], "verbs": ["create"]}]);
+    wire.create(CLUSTER_ROLES, role("roles", everything)).await;
+    wire.create(CLUSTER_ROLE_BINDINGS, binding("b", "ClusterRole", "roles", "ann"))
+        .await;
+    let many = |of: &str| -> Vec<String> { (0..2000).map(|n| format!("{of}{n}")).collect() };
+    let rules = json!([{"apiGroups": many("g"), "resources": many("r"), "resourceNames": many("n"), "verbs": many("v")}]);
+    let refused = ask(&wire, Some(&ann), "POST", CLUSTER_ROLES, role("all", rules)).await;
+    assert_eq!(refused.code, 413, "{}", refused.text);
+    assert_eq!(
+        code(&wire, &ann, "GET", CLUSTER_ROLES).await,
+        403,
+        "the server goes on"
+    );
+}
+
+async fn ask_merge(wire: &Wire, token: &str, path: &str, patch: Value) -> u16 {
+    let client = super::client::client(&wire.running, Some(token.to_owned()));
+    let headers = [("content-type", "application/merge-patch+json")];
+    super::client::request(&client, "PATCH", path, &headers, patch.to_string())
+        .await
+        .status()
+        .as_u16()
+}
+
+#[tokio::test]
+async fn roles_and_bindings_are_validated() {
+    let wire = guarded().await;
+    let of_role = |rule: Value| role("r", json!([rule]));
+    let of_subject = |subject: Value| {
+        let mut object = binding("b", "ClusterRole", "view", "x");
+        object["subjects"] = json!([subject]);
+        object
+    };
+    let other_kind = binding("b", "Thing", "view", "x");
+    let cases = [
+        (
+            ROLES,
+            of_role(json!({"apiGroups": [""], "resources": ["pods"]})),
+            "rules[0].verbs: Required value: verbs must contain at least one value",
+        ),
+        (
+            ROLES,
+            of_role(json!({"verbs": ["get"], "resources": ["pods"]})),
+            "rules[0].apiGroups: Required value: resource rules must supply at least one api group",
+        ),
+        (
+            ROLES,
+            of_role(json!({"verbs": ["get"], "nonResourceURLs": ["/x"]})),
+            "rules[0].nonResourceURLs: Invalid value: [\"/x\"]: namespaced rules cannot apply to non-resource URLs",
+        ),
+        (
+            ROLE_BINDINGS,
+            other_kind,
+            "roleRef.kind: Unsupported value: \"Thing\": supported values: \"Role\", \"ClusterRole\"",
+        ),
+        (
+            ROLE_BINDINGS,
+            of_subject(json!({"kind": "Robot", "name": "x"})),
+            "subjects[0].kind: Unsupported value: \"Robot\": supported values: \"ServiceAccount\", \"User\", \"Group\"",
+        ),
+        (
+            CLUSTER_ROLE_BINDINGS,
+            of_subject(json!({"kind": "ServiceAccount", "name": "x"})),
+            "subjects[0].namespace: Required value",
+        ),
+    ];
+    for (path, object, why) in cases {
+        let answer = wire.post(path, object).await;
+        assert_eq!(answer.code, 422, "{}", answer.text);
+        let message = answer.body["message"].as_str().unwrap();
+        assert!(message.ends_with(&format!(" is invalid: {why}")), "{message}");
+    }
+    wire.create(ROLE_BINDINGS, binding("b", "ClusterRole", "view", "x"))
+        .await;
+    let changed = wire
+        .put(
+            &format!("{ROLE_BINDINGS}/b"),
+            binding("b", "ClusterRole", "edit", "x"),
+        )
+        .await;
+    assert!(
+        changed.body["message"]
+            .as_str()
+            .unwrap()
+            .ends_with(": cannot change roleRef"),
+        "{}",
+        changed.text
+    );
+}

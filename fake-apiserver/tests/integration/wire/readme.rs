@@ -1,0 +1,57 @@
+//! The README names the tests that show what it says: they are there.
+
+use std::fs;
+use std::path::Path;
+
+#[test]
+fn tests_that_the_readme_names_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let readme = fs::read_to_string(root.join("README.md")).unwrap();
+    // Every second piece between backticks is what stands inside of them.
+    let names = readme.split('`').skip(1).step_by(2);
+    let (mut areas, mut tests) = (0, 0);
+    for name in names {
+        if let Some(area) = name.strip_prefix("contract: ") {
+            areas += 1;
+            let conversations = root.join(format!("tests/contract/{area}.yaml"));
+            assert!(
+                conversations.is_file(),
+                "{name} has no {}",
+                conversations.display()
+            );
+            continue;
+        }
+        let Some((module, test)) = name.strip_prefix("wire: ").unwrap_or(name).split_once("::") else {
+            continue;
+        };
+        if module.chars().any(|c| !c.is_ascii_lowercase()) {
+            continue;
+        }
+        tests += 1;
+        let source = fs::read_to_string(root.join(format!("tests/integration/wire/{module}.rs")));
+        let source = source.unwrap_or_else(|_| panic!("{name} names no module of tests"));
+        let is_there = test.is_empty() || source.contains(&format!("fn {test}("));
+        assert!(is_there, "{name} is not among the tests of {module}");
+    }
+    assert!(
+        areas >= 10 && tests >= 5,
+        "the README names no tests any more: {areas}, {tests}"
+    );
+}
+
+#[test]
+fn files_that_the_readme_names_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let readme = fs::read_to_string(root.join("README.md")).unwrap();
+    let names = readme.split('`').skip(1).step_by(2);
+    let files: Vec<&str> = names.filter(|name| name.ends_with(".rs")).collect();
+    for name in &files {
+        let is_there = root.join("src").join(name).is_file() || root.join(name).is_file();
+        assert!(is_there, "the README names {name}, and there is no such file");
+    }
+    assert!(
+        files.len() >= 40,
+        "the README follows no request any more: {}",
+        files.len()
+    );
+}

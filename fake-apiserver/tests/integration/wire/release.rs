@@ -1,0 +1,386 @@
+//! Older releases: what is served, which fields are kept, and what survives while it is not served.
+
+use super::client::{CAPACITIES, Wire, capacity};
+use fake_apiserver::{Release, ResourceRef, ServerOptions};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+const DRIVERS: &str = "/apis/storage.k8s.io/v1/csidrivers";
+
+fn release(text: &str) -> Release {
+    text.parse().expect("it is a release")
+}
+
+fn gates(on: Option<bool>) -> BTreeMap<String, bool> {
+    on.map(|on| ("CSIStorageCapacity".to_owned(), on))
+        .into_iter()
+        .collect()
+}
+
+async fn wire_of(text: &str, on: Option<bool>) -> Wire {
+    let options = ServerOptions {
+        release: release(text),
+        gates: gates(on),
+        ..ServerOptions::default()
+    };
+    Wire::with(options, None).await
+}
+
+fn capacities_of(version: &str) -> String {
+    CAPACITIES.replace("/v1/", &format!("/{version}/"))
+}
+
+/// The versions in which capacities are served, as requests find them and as discovery says.
+async fn served(wire: &Wire) -> Vec<&'static str> {
+    let mut found = Vec::new();
+    let group = wire.get("/apis/storage.k8s.io").await.body;
+    for version in ["v1", "v1beta1", "v1alpha1"] {
+        let listed = wire.get(&capacities_of(version)).await.code == 200;
+        let resources = wire.get(&format!("/apis/storage.k8s.io/{version}")).await.body;
+        let discovered = resources["resources"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .any(|entry| entry["name"] == "csistoragecapacities");
+        assert_eq!(listed, discovered, "{version}");
+        let in_group = group["versions"].as_array().expect("it is a group");
+        assert!(
+            !listed || in_group.iter().any(|entry| entry["version"] == version),
+            "{version}"
+        );
+        if listed {
+            found.push(version);
+        }
+    }
+    found
+}
+
+#[tokio::test]
+async fn each_release_serves_its_versions() {
+    let wire = Wire::start().await;
+    for release in Release::all() {
+        for on in [None, Some(false), Some(true)] {
+            wire.server.set_release(release, &gates(on));
+            let minor = release.minor();
+            let gate = on.unwrap_or(minor >= 21);
+            let expected: &[&str] = match minor {
+                19..=20 if gate => &["v1alpha1"],
+                21..=23 if gate => &["v1beta1", "v1alpha1"],
+                21..=23 => &["v1beta1"],
+                24..=26 => &["v1", "v1beta1"],
+                27.. => &["v1"],
+                _ => &[],
+            };
+            assert_eq!(served(&wire).await, expected, "{release} with {on:?}");
+            let preferred = wire
+                .server
+                .served_version("storage.k8s.io", "csistoragecapacities");
+            assert_eq!(preferred, expected.first().copied());
+            let version = wire.get("/version").await.body;
+            assert_eq!(
+                version["gitVersion"],
+                format!("{release}.0").replacen("1.", "v1.", 1)
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_type_that_is_not_served_is_not_found_by_any_verb() {
+    let wire = wire_of("1.20", None).await;
+    let one = format!("{}/c", capacities_of("v1alpha1"));
+    let answers = [
+        wire.get(&capacities_of("v1alpha1")).await,
+        wire.get(&format!("{}?watch=true", capacities_of("v1alpha1")))
+            .await,
+        wire.post(&capacities_of("v1alpha1"), capacity("c", "1Gi")).await,
+        wire.put(&one, capacity("c", "1Gi")).await,
+        wire.merge(&one, json!({})).await,
+        wire.delete(&one).await,
+    ];
+    for answer in answers {
+        assert_eq!(answer.code, 404);
+        assert_eq!(
+            answer.body["details"],
+            json!({}),
+            "no object is named: the type itself is missing"
+        );
+    }
+}
+
+#[tokio::test]
+async fn storage_outlives_the_type() {
+    let wire = wire_of("1.20", Some(true)).await;
+    let created = wire
+        .create(&capacities_of("v1alpha1"), capacity("c", "1Gi"))
+        .await;
+    assert_eq!(created["apiVersion"], "storage.k8s.io/v1alpha1");
+    let mut watch = wire
+        .watch(&format!("{}?watch=true", capacities_of("v1alpha1")))
+        .await;
+    assert_eq!(watch.told(1).await, ["ADDED c"]);
+    wire.server.set_release(release("1.20"), &gates(Some(false)));
+    assert_eq!(watch.next().await, None, "its type is gone");
+    assert_eq!(wire.get(&capacities_of("v1alpha1")).await.code, 404);
+    for (to, version) in [
+        ("1.20", "v1alpha1"),
+        ("1.21", "v1beta1"),
+        ("1.24", "v1"),
+        ("1.36", "v1"),
+    ] {
+        wire.server.set_release(release(to), &gates(Some(true)));
+        let found = wire.get(&format!("{}/c", capacities_of(version))).await.body;
+        assert_eq!(
+            found["metadata"], created["metadata"],
+            "same uid, same resourceVersion"
+        );
+        assert_eq!(found["apiVersion"], format!("storage.k8s.io/{version}"));
+        let list = wire.get(&capacities_of(version)).await.body;
+        assert_eq!(list["apiVersion"], format!("storage.k8s.io/{version}"));
+    }
+}
+
+#[tokio::test]
+async fn a_watch_of_a_served_version_goes_on() {
+    let wire = wire_of("1.24", None).await;
+    let mut old = wire
+        .watch(&format!("{}?watch=true", capacities_of("v1beta1")))
+        .await;
+    let mut new = wire.watch(&format!("{CAPACITIES}?watch=true")).await;
+    wire.server.set_release(release("1.27"), &gates(None));
+    wire.create(CAPACITIES, capacity("c", "1Gi")).await;
+    assert_eq!(new.told(1).await, ["ADDED c"]);
+    assert_eq!(old.next().await, None);
+}
+
+#[tokio::test]
+async fn all_versions_show_the_same_object() {
+    let wire = wire_of("1.23", None).await;
+    let mut watch = wire
+        .watch(&format!("{}?watch=true", capacities_of("v1alpha1")))
+        .await;
+    let mut body = capacity("c", "1Gi");
+    body["maximumVolumeSize"] = "512Mi".into();
+    let beta = wire.create(&capacities_of("v1beta1"), body).await;
+    let seen = watch.next().await.unwrap();
+    assert_eq!(seen["object"]["apiVersion"], "storage.k8s.io/v1alpha1");
+    assert_eq!(seen["object"]["maximumVolumeSize"], "512Mi");
+    let path = format!("{}/c", capacities_of("v1alpha1"));
+    let patched = wire.merge(&path, json!({"capacity": "2Gi"})).await;
+    assert_eq!(
+        (patched.code, &patched.body["metadata"]["uid"]),
+        (200, &beta["metadata"]["uid"])
+    );
+    let wrong = wire
+        .put(
+            &path,
+            json!({"apiVersion": "storage.k8s.io/v1beta1", "metadata": {"name": "c"}}),
+        )
+        .await;
+    assert_eq!(wrong.code, 400);
+}
+
+#[tokio::test]
+async fn the_first_alpha_knows_no_maximum() {
+    let wire = wire_of("1.21", None).await;
+    let mut body = capacity("c", "1Gi");
+    body["maximumVolumeSize"] = "512Mi".into();
+    wire.create(&capacities_of("v1beta1"), body.clone()).await;
+    wire.server.set_release(release("1.20"), &gates(Some(true)));
+    let path = format!("{}/c", capacities_of("v1alpha1"));
+    assert_eq!(wire.get(&path).await.body["maximumVolumeSize"], Value::Null);
+    body["metadata"]["name"] = "d".into();
+    wire.create(&capacities_of("v1alpha1"), body).await;
+    wire.server.set_release(release("1.21"), &gates(None));
+    let beta = |name: &str| format!("{}/{name}", capacities_of("v1beta1"));
+    assert_eq!(
+        wire.get(&beta("c")).await.body["maximumVolumeSize"],
+        "512Mi",
+        "it was only hidden"
+    );
+    assert_eq!(wire.get(&beta("d")).await.body["maximumVolumeSize"], Value::Null);
+    wire.server.set_release(release("1.20"), &gates(Some(true)));
+    wire.merge(&path, json!({"metadata": {"labels": {"touched": "yes"}}}))
+        .await;
+    wire.server.set_release(release("1.21"), &gates(None));
+    assert_eq!(
+        wire.get(&beta("c")).await.body["maximumVolumeSize"],
+        Value::Null,
+        "a write loses it"
+    );
+}
+
+fn driver(tracks: &Value) -> Value {
+    json!({"metadata": {"name": "d"}, "spec": {"storageCapacity": tracks}})
+}
+
+/// Every way to write the flag.
+async fn writes(wire: &Wire, tracks: bool) -> Vec<u16> {
+    let path = format!("{DRIVERS}/d");
+    let mut whole = wire.get(&path).await.body;
+    let operations = json!([{"op": "add", "path": "/spec/storageCapacity", "value": tracks}]);
+    let merged = wire
+        .merge(&path, json!({"spec": {"storageCapacity": tracks}}))
+        .await;
+    let json_patch = [("content-type", "application/json-patch+json")];
+    let patched = wire
+        .send("PATCH", &path, &json_patch, operations.to_string())
+        .await;
+    whole["spec"]["storageCapacity"] = tracks.into();
+    whole["metadata"]["resourceVersion"] = wire.get(&path).await.body["metadata"]["resourceVersion"].clone();
+    let replaced = wire.put(&path, whole).await;
+    vec![merged.code, patched.code, replaced.code]
+}
+
+#[tokio::test]
+async fn the_flag_is_immutable_up_to_1_22_and_free_from_1_23() {
+    for release in Release::all().skip(1) {
+        let wire = wire_of(&release.to_string(), Some(true)).await;
+        wire.create(DRIVERS, json!({"metadata": {"name": "d"}, "spec": {}}))
+            .await;
+        let changed = if release.minor() <= 22 { 422 } else { 200 };
+        assert_eq!(writes(&wire, true).await, [changed; 3], "{release}");
+        let same = wire.get(&format!("{DRIVERS}/d")).await.body["spec"]["storageCapacity"] == true;
+        assert_eq!(same, release.minor() >= 23);
+        assert_eq!(writes(&wire, same).await, [200; 3], "no change in {release}");
+        wire.delete(&format!("{DRIVERS}/d")).await;
+        wire.create(DRIVERS, driver(&json!(true))).await;
+        assert_eq!(writes(&wire, true).await, [200; 3], "created anew in {release}");
+    }
+}
+
+#[tokio::test]
+async fn other_fields_of_a_driver_keep_their_own_rules() {
+    let wire = Wire::start().await;
+    wire.create(DRIVERS, driver(&json!(true))).await;
+    for (minor, field, value, code) in [
+        (28, "podInfoOnMount", json!(true), 422),
+        (29, "podInfoOnMount", json!(true), 200),
+        (28, "fsGroupPolicy", json!("None"), 422),
+        (29, "fsGroupPolicy", json!("None"), 200),
+        (22, "attachRequired", json!(false), 422),
+        (37, "attachRequired", json!(false), 422),
+        (23, "requiresRepublish", json!(true), 200),
+    ] {
+        wire.server
+            .set_release(Release::new(minor).unwrap(), &gates(None));
+        let answer = wire
+            .merge(&format!("{DRIVERS}/d"), json!({"spec": {field: value}}))
+            .await;
+        assert_eq!(answer.code, code, "{field} in 1.{minor}: {}", answer.text);
+    }
+}
+
+#[tokio::test]
+async fn with_the_gate_off_the_flag_is_dropped_at_first_and_kept_later() {
+    let path = format!("{DRIVERS}/d");
+    for minor in ["1.19", "1.20", "1.21", "1.22", "1.23"] {
+        let wire = wire_of(minor, Some(false)).await;
+        let created = wire.create(DRIVERS, driver(&json!(true))).await;
+        assert_eq!(created["spec"]["storageCapacity"], Value::Null, "{minor}");
+        wire.merge(&path, json!({"spec": {"storageCapacity": true}}))
+            .await;
+        assert_eq!(
+            wire.get(&path).await.body["spec"]["storageCapacity"],
+            Value::Null,
+            "{minor}"
+        );
+        wire.delete(&path).await;
+        wire.server.set_release(release(minor), &gates(Some(true)));
+        wire.create(DRIVERS, driver(&json!(true))).await;
+        wire.server.set_release(release(minor), &gates(Some(false)));
+        assert_eq!(
+            wire.get(&path).await.body["spec"]["storageCapacity"],
+            true,
+            "{minor}"
+        );
+        let touched = wire
+            .merge(&path, json!({"metadata": {"labels": {"touched": "yes"}}}))
+            .await;
+        assert_eq!(
+            (touched.code, &touched.body["spec"]["storageCapacity"]),
+            (200, &json!(true))
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_gate_is_locked_from_1_24_on() {
+    let wire = wire_of("1.24", Some(false)).await;
+    let created = wire.create(DRIVERS, driver(&json!(true))).await;
+    assert_eq!(created["spec"]["storageCapacity"], true);
+    assert_eq!(wire.get(CAPACITIES).await.code, 200);
+}
+
+#[tokio::test]
+async fn a_release_before_the_flag_hides_it_and_loses_it_on_a_write() {
+    let wire = wire_of("1.19", Some(true)).await;
+    let path = format!("{DRIVERS}/d");
+    let created = wire.create(DRIVERS, driver(&json!(true))).await;
+    wire.server.set_release(release("1.18"), &gates(None));
+    let hidden = wire.get(&path).await.body;
+    assert_eq!(hidden["spec"]["storageCapacity"], Value::Null);
+    assert_eq!(hidden["metadata"], created["metadata"]);
+    wire.server.set_release(release("1.19"), &gates(Some(true)));
+    assert_eq!(
+        wire.get(&path).await.body["spec"]["storageCapacity"],
+        true,
+        "reading loses nothing"
+    );
+    wire.server.set_release(release("1.18"), &gates(None));
+    let touched = wire
+        .merge(&path, json!({"metadata": {"labels": {"touched": "yes"}}}))
+        .await;
+    assert_eq!(touched.code, 200, "{}", touched.text);
+    wire.server.set_release(release("1.19"), &gates(Some(true)));
+    let back = wire.get(&path).await.body;
+    assert_eq!(back["spec"]["storageCapacity"], Value::Null);
+    assert_eq!(back["metadata"]["uid"], created["metadata"]["uid"]);
+}
+
+#[tokio::test]
+async fn older_releases_have_older_discovery() {
+    let wire = wire_of("1.26", None).await;
+    let both = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
+        application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
+    for (minor, kind) in [(26, "APIGroupList"), (28, "v2beta1"), (30, "v2")] {
+        wire.server
+            .set_release(Release::new(minor).unwrap(), &gates(None));
+        let answer = wire
+            .send("GET", "/apis", &[("accept", both)], String::new())
+            .await;
+        let told = [&answer.body["kind"], &answer.body["apiVersion"]];
+        assert!(
+            told.iter()
+                .any(|told| told.as_str().unwrap_or_default().ends_with(kind)),
+            "1.{minor}: {told:?}"
+        );
+    }
+    wire.server.set_release(release("1.18"), &gates(None));
+    let groups = wire.get("/apis").await.body.to_string();
+    assert!(
+        !groups.contains("events.k8s.io") && !groups.contains("policy"),
+        "{groups}"
+    );
+    assert_eq!(wire.get("/apis/policy").await.code, 404);
+    assert_eq!(wire.get("/apis/storage.k8s.io/v1beta1").await.code, 404);
+}
+
+#[tokio::test]
+async fn local_clients_use_the_version_that_is_served() {
+    let wire = wire_of("1.20", Some(true)).await;
+    wire.create(&capacities_of("v1alpha1"), capacity("c", "1Gi"))
+        .await;
+    let local = wire.server.client("local");
+    let at = ResourceRef::new("storage.k8s.io", "csistoragecapacities").namespace("default");
+    assert_eq!(local.list(&at).unwrap().items.len(), 1);
+    local
+        .patch_merge(&at.clone().name("c"), json!({"capacity": "2Gi"}))
+        .unwrap();
+    let mut body = capacity("d", "1Gi");
+    body["apiVersion"] = "storage.k8s.io/v1".into();
+    body["kind"] = "CSIStorageCapacity".into();
+    assert_eq!(local.create(body).unwrap_err().code, 404);
+    wire.server.set_release(release("1.20"), &gates(Some(false)));
+    assert_eq!(local.list(&at).unwrap_err().code, 404);
+}

@@ -1,0 +1,112 @@
+//! Subresources and generations: what each path may change.
+
+use super::client::{PODS, Wire, pod};
+use serde_json::json;
+
+#[tokio::test]
+async fn the_main_path_leaves_the_status_alone_and_the_status_path_the_spec() {
+    let wire = Wire::start().await;
+    let created = wire.create(PODS, pod("p")).await;
+    assert_eq!(
+        (&created["status"]["phase"], &created["metadata"]["generation"]),
+        (&json!("Pending"), &json!(1))
+    );
+    let path = format!("{PODS}/p");
+    let main = wire
+        .merge(
+            &path,
+            json!({"status": {"phase": "Running"}, "metadata": {"labels": {"a": "1"}}}),
+        )
+        .await
+        .body;
+    assert_eq!(
+        (&main["status"]["phase"], &main["metadata"]["labels"]["a"]),
+        (&json!("Pending"), &json!("1"))
+    );
+    let patch = json!({
+        "status": {"phase": "Running"},
+        "spec": {"activeDeadlineSeconds": 5}, "metadata": {"labels": {"a": "2"}},
+    });
+    let status = wire.merge(&format!("{path}/status"), patch).await.body;
+    assert_eq!(status["status"]["phase"], "Running");
+    assert!(status["spec"]["activeDeadlineSeconds"].is_null());
+    assert_eq!(
+        status["metadata"]["labels"]["a"], "2",
+        "built-in kinds take labels through /status"
+    );
+    assert_eq!(status["metadata"]["generation"], 1);
+    let spec = wire
+        .merge(&path, json!({"spec": {"activeDeadlineSeconds": 5}}))
+        .await
+        .body;
+    assert_eq!(spec["metadata"]["generation"], 2);
+}
+
+#[tokio::test]
+async fn a_driver_gets_a_generation_with_its_first_change() {
+    let wire = Wire::start().await;
+    let drivers = "/apis/storage.k8s.io/v1/csidrivers";
+    let created = wire
+        .create(
+            drivers,
+            json!({"metadata": {"name": "d.example.com"}, "spec": {}}),
+        )
+        .await;
+    assert!(created["metadata"]["generation"].is_null());
+    let changed = wire
+        .merge(
+            &format!("{drivers}/d.example.com"),
+            json!({"spec": {"storageCapacity": true}}),
+        )
+        .await;
+    assert_eq!(changed.body["metadata"]["generation"], 1);
+}
+
+#[tokio::test]
+async fn a_pod_is_bound_once() {
+    let wire = Wire::start().await;
+    wire.create(PODS, pod("p")).await;
+    let binding = json!({"metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n1"}});
+    let bound = wire.post(&format!("{PODS}/p/binding"), binding.clone()).await;
+    assert_eq!(
+        (bound.code, &bound.body["status"], &bound.body["code"]),
+        (201, &json!("Success"), &json!(201))
+    );
+    let pod = wire.get(&format!("{PODS}/p")).await.body;
+    assert_eq!(pod["spec"]["nodeName"], "n1");
+    assert_eq!(pod["status"]["conditions"][0]["type"], "PodScheduled");
+    let again = wire.post(&format!("{PODS}/p/binding"), binding).await;
+    assert_eq!(
+        (again.code, &again.body["details"]["kind"]),
+        (409, &json!("pods/binding"))
+    );
+    let missing = wire
+        .post(
+            &format!("{PODS}/nobody/binding"),
+            json!({"metadata": {"name": "nobody"}, "target": {"name": "n1"}}),
+        )
+        .await;
+    assert_eq!(missing.code, 404);
+}
+
+#[tokio::test]
+async fn new_claims_and_volumes_are_pending_whatever_they_claim() {
+    let wire = Wire::start().await;
+    let claim = json!({
+        "metadata": {"name": "c"}, "status": {"phase": "Bound"},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1024Mi"}}},
+    });
+    let created = wire
+        .create("/api/v1/namespaces/default/persistentvolumeclaims", claim)
+        .await;
+    assert_eq!(created["status"], json!({"phase": "Pending"}));
+    assert_eq!(created["spec"]["volumeMode"], "Filesystem");
+    assert_eq!(
+        created["spec"]["resources"]["requests"]["storage"], "1Gi",
+        "quantities become canonical"
+    );
+    assert!(
+        created["metadata"]["finalizers"].is_null(),
+        "protection is an option"
+    );
+}

@@ -1,0 +1,90 @@
+//! Strategic merge patches as schedulers, provisioners and kubectl send them.
+
+use super::client::{Answer, CONFIG_MAPS, PODS, Wire, pod};
+use serde_json::{Value, json};
+
+async fn strategic(wire: &Wire, path: &str, patch: Value) -> Answer {
+    let media = [("content-type", "application/strategic-merge-patch+json")];
+    wire.send("PATCH", path, &media, patch.to_string()).await
+}
+
+#[tokio::test]
+async fn a_scheduler_sets_one_condition_and_keeps_the_others() {
+    let wire = Wire::start().await;
+    wire.create(PODS, pod("p")).await;
+    let path = format!("{PODS}/p/status");
+    let ready = json!({"type": "Ready", "status": "False"});
+    strategic(&wire, &path, json!({"status": {"conditions": [ready]}})).await;
+    let scheduled = json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable"});
+    let patch = json!({"status": {
+        "$setElementOrder/conditions": [{"type": "PodScheduled"}], "conditions": [scheduled],
+        "nominatedNodeName": "n1"}});
+    let after = strategic(&wire, &path, patch).await;
+    assert_eq!(after.code, 200, "{}", after.text);
+    let types: Vec<&Value> = after.body["status"]["conditions"]
+        .as_array()
+        .expect("conditions are a list")
+        .iter()
+        .map(|condition| &condition["type"])
+        .collect();
+    assert_eq!(types, ["PodScheduled", "Ready"]);
+    assert_eq!(after.body["status"]["nominatedNodeName"], "n1");
+}
+
+#[tokio::test]
+async fn a_provisioner_takes_its_finalizer_off() {
+    let wire = Wire::start().await;
+    let held = json!({"metadata": {"name": "c", "finalizers": ["example.com/a", "example.com/b"]}});
+    wire.create(CONFIG_MAPS, held).await;
+    let path = format!("{CONFIG_MAPS}/c");
+    wire.delete(&path).await;
+    for (gone, left) in [
+        ("example.com/a", vec!["example.com/b"]),
+        ("example.com/b", vec![]),
+    ] {
+        let patch = json!({"metadata": {
+            "$deleteFromPrimitiveList/finalizers": [gone], "$setElementOrder/finalizers": left}});
+        assert_eq!(strategic(&wire, &path, patch).await.code, 200);
+    }
+    assert_eq!(wire.get(&path).await.code, 404, "nothing holds it any more");
+}
+
+#[tokio::test]
+async fn a_patch_that_changes_nothing_makes_no_revision() {
+    let wire = Wire::start().await;
+    let before = wire
+        .create(
+            CONFIG_MAPS,
+            json!({"metadata": {"name": "c", "labels": {"a": "1"}}}),
+        )
+        .await;
+    let after = strategic(
+        &wire,
+        &format!("{CONFIG_MAPS}/c"),
+        json!({"metadata": {"labels": {"a": "1"}}}),
+    )
+    .await;
+    assert_eq!(
+        after.body["metadata"]["resourceVersion"],
+        before["metadata"]["resourceVersion"]
+    );
+}
+
+#[tokio::test]
+async fn misused_directives_are_refused() {
+    let wire = Wire::start().await;
+    wire.create(PODS, pod("p")).await;
+    let path = format!("{PODS}/p");
+    let misshapen = strategic(&wire, &path, json!({"metadata": {"$retainKeys": "all"}})).await;
+    assert_eq!(
+        (misshapen.code, &misshapen.body["message"]),
+        (400, &json!("invalid patch format of retainKeys"))
+    );
+    let unfit = strategic(&wire, &path, json!({"metadata": {"$patch": "explode"}})).await;
+    assert_eq!(unfit.code, 500);
+    assert!(
+        unfit.text.contains("unknown patch type [explode]"),
+        "{}",
+        unfit.text
+    );
+}

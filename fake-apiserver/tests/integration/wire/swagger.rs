@@ -1,0 +1,304 @@
+//! OpenAPI in the forms of old clients: version 2, and both versions in protobuf.
+
+use super::client::{Wire, request};
+use http_body_util::BodyExt;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+const SECOND: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+const THIRD: &str = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf";
+
+/// A message of protobuf: its fields by number. Only counted bytes are kept.
+struct Message(BTreeMap<u64, Vec<Vec<u8>>>);
+
+impl Message {
+    fn read(mut rest: &[u8]) -> Self {
+        let mut fields: BTreeMap<u64, Vec<Vec<u8>>> = BTreeMap::new();
+        while !rest.is_empty() {
+            let tag = varint(&mut rest);
+            match tag & 7 {
+                0 => drop(varint(&mut rest)),
+                1 => rest = &rest[8..],
+                2 => {
+                    let length = usize::try_from(varint(&mut rest)).expect("lengths are small");
+                    let (field, after) = rest.split_at(length);
+                    fields.entry(tag >> 3).or_default().push(field.to_vec());
+                    rest = after;
+                }
+                other => panic!("wire type {other}"),
+            }
+        }
+        Self(fields)
+    }
+
+    fn all(&self, number: u64) -> Vec<&[u8]> {
+        self.0
+            .get(&number)
+            .into_iter()
+            .flatten()
+            .map(Vec::as_slice)
+            .collect()
+    }
+
+    fn text(&self, number: u64) -> String {
+        String::from_utf8(self.all(number).concat()).expect("it is text")
+    }
+
+    fn one(&self, number: u64) -> Self {
+        Self::read(&self.all(number).concat())
+    }
+
+    /// The messages that a field holds under names.
+    fn named(&self, number: u64) -> BTreeMap<String, Self> {
+        let entries = self.all(number).into_iter().map(Self::read);
+        entries.map(|entry| (entry.text(1), entry.one(2))).collect()
+    }
+}
+
+fn varint(rest: &mut &[u8]) -> u64 {
+    let mut value = 0;
+    for shift in (0..64).step_by(7) {
+        let (first, after) = rest.split_first().expect("the number goes on");
+        *rest = after;
+        value |= u64::from(first & 0x7f) << shift;
+        if first & 0x80 == 0 {
+            break;
+        }
+    }
+    value
+}
+
+/// A document in some form: media type, tag, and bytes.
+async fn fetch(wire: &Wire, path: &str, accept: &str) -> (u16, String, String, Vec<u8>) {
+    let response = request(&wire.client, "GET", path, &[("accept", accept)], String::new()).await;
+    let (head, body) = response.into_parts();
+    let bytes = body
+        .collect()
+        .await
+        .expect("the answer is complete")
+        .to_bytes()
+        .to_vec();
+    let header = |name: &str| {
+        let value = head.headers.get(name);
+        value.map_or(String::new(), |value| {
+            value.to_str().expect("it is text").to_owned()
+        })
+    };
+    (
+        head.status.as_u16(),
+        header("content-type"),
+        header("etag"),
+        bytes,
+    )
+}
+
+async fn swagger(wire: &Wire) -> Value {
+    let answer = wire.get("/openapi/v2").await;
+    assert_eq!(answer.code, 200);
+    assert_eq!(answer.headers["content-type"], "application/json");
+    answer.body
+}
+
+#[tokio::test]
+async fn the_second_version_has_all_that_the_third_has() {
+    let wire = Wire::start().await;
+    let second = swagger(&wire).await;
+    let index = wire.get("/openapi/v3").await.body;
+    let (mut paths, mut schemas) = (BTreeSet::new(), BTreeSet::new());
+    for place in index["paths"].as_object().unwrap().values() {
+        let document = wire.get(place["serverRelativeURL"].as_str().unwrap()).await.body;
+        paths.extend(document["paths"].as_object().unwrap().keys().cloned());
+        schemas.extend(
+            document["components"]["schemas"]
+                .as_object()
+                .unwrap()
+                .keys()
+                .cloned(),
+        );
+    }
+    let keys =
+        |member: &str| -> BTreeSet<String> { second[member].as_object().unwrap().keys().cloned().collect() };
+    assert_eq!(keys("paths"), paths);
+    assert_eq!(keys("definitions"), schemas);
+    assert_eq!(second["info"], json!({"title": "Kubernetes", "version": "1.36"}));
+}
+
+#[tokio::test]
+async fn all_references_of_the_second_version_lead_somewhere() {
+    fn targets(value: &Value, found: &mut BTreeSet<String>) {
+        match value {
+            Value::Object(members) => {
+                found.extend(members.get("$ref").and_then(Value::as_str).map(str::to_owned));
+                members.values().for_each(|member| targets(member, found));
+            }
+            Value::Array(items) => items.iter().for_each(|item| targets(item, found)),
+            _ => {}
+        }
+    }
+    let wire = Wire::start().await;
+    let second = swagger(&wire).await;
+    let mut found = BTreeSet::new();
+    targets(&second, &mut found);
+    assert!(found.len() > 500, "{}", found.len());
+    for target in found {
+        let place = target.strip_prefix('#').unwrap();
+        assert!(second.pointer(place).is_some_and(Value::is_object), "{target}");
+    }
+}
+
+#[tokio::test]
+async fn the_second_version_speaks_its_own_language() {
+    let wire = Wire::start().await;
+    let second = swagger(&wire).await;
+    let quantity = &second["definitions"]["io.k8s.apimachinery.pkg.api.resource.Quantity"];
+    assert_eq!(
+        (&quantity["type"], quantity.get("oneOf")),
+        (&json!("string"), None)
+    );
+    let spec = &second["definitions"]["io.k8s.api.core.v1.Pod"]["properties"]["spec"];
+    assert_eq!(spec["$ref"], "#/definitions/io.k8s.api.core.v1.PodSpec");
+    assert_eq!(
+        (spec["description"].is_string(), spec.get("default")),
+        (true, None)
+    );
+    let claims = "/api/v1/namespaces/{namespace}/persistentvolumeclaims";
+    let patch = &second["paths"][format!("{claims}/{{name}}")]["patch"];
+    assert!(
+        patch["consumes"]
+            .as_array()
+            .unwrap()
+            .contains(&json!("application/apply-patch+yaml"))
+    );
+    let parameters = patch["parameters"].as_array().unwrap();
+    // Old clients look for these two in the operation itself, to know whether they are understood.
+    for name in ["dryRun", "fieldValidation"] {
+        let wanted = |parameter: &&Value| parameter["name"] == name && parameter["in"] == "query";
+        assert_eq!(
+            parameters.iter().find(wanted).unwrap()["type"],
+            "string",
+            "{name}"
+        );
+    }
+    assert_eq!(parameters[0]["in"], "body");
+    let created = &second["paths"][claims]["post"];
+    let schema = json!({"$ref": "#/definitions/io.k8s.api.core.v1.PersistentVolumeClaim"});
+    assert_eq!(
+        created["parameters"][0],
+        json!({"in": "body", "name": "body", "required": true, "schema": schema})
+    );
+    assert_eq!(created["responses"]["201"]["schema"], schema);
+}
+
+#[tokio::test]
+async fn the_second_version_comes_in_protobuf_under_either_name() {
+    let wire = Wire::start().await;
+    let second = swagger(&wire).await;
+    let (code, media, tag, bytes) = fetch(&wire, "/openapi/v2", SECOND).await;
+    assert_eq!((code, media.as_str()), (200, SECOND));
+    let old = fetch(&wire, "/openapi/v2", &SECOND.replace(".v2.v1", ".v2@v1")).await;
+    assert_eq!(old, (200, media, tag, bytes.clone()));
+    let document = Message::read(&bytes);
+    assert_eq!(document.text(1), "2.0");
+    let definitions = document.one(9).named(1);
+    assert_eq!(
+        definitions.len(),
+        second["definitions"].as_object().unwrap().len()
+    );
+    let capacity = &definitions["io.k8s.api.storage.v1.CSIStorageCapacity"];
+    assert_eq!(capacity.all(19), [b"storageClassName"]);
+    let class = &capacity.one(25).named(1)["storageClassName"];
+    assert_eq!(class.one(22).text(1), "string");
+    let kind = capacity
+        .named(31)
+        .remove("x-kubernetes-group-version-kind")
+        .unwrap();
+    let kind: Value = serde_json::from_str(&kind.text(2)).unwrap();
+    assert_eq!(
+        kind,
+        json!([{"group": "storage.k8s.io", "version": "v1", "kind": "CSIStorageCapacity"}])
+    );
+    let path = "/apis/storage.k8s.io/v1/namespaces/{namespace}/csistoragecapacities/{name}";
+    let patch = document.one(8).named(2).remove(path).unwrap().one(8);
+    let inline = patch.all(8).into_iter().map(|parameter| {
+        // ParametersItem, Parameter, NonBodyParameter, QueryParameterSubSchema.
+        Message::read(parameter).one(1).one(2).one(3).text(4)
+    });
+    let inline: BTreeSet<String> = inline.collect();
+    assert!(
+        inline.contains("dryRun") && inline.contains("fieldValidation"),
+        "{inline:?}"
+    );
+}
+
+#[tokio::test]
+async fn the_third_version_comes_in_protobuf_under_either_name() {
+    let wire = Wire::start().await;
+    let path = "/openapi/v3/apis/storage.k8s.io/v1";
+    let (_, _, tag, _) = fetch(&wire, path, "application/json").await;
+    let (code, media, same_tag, bytes) = fetch(&wire, path, THIRD).await;
+    assert_eq!((code, media.as_str(), same_tag), (200, THIRD, tag));
+    let old = fetch(&wire, path, &THIRD.replace(".v3.v1", ".v3@v1")).await;
+    assert_eq!(old.3, bytes);
+    let document = Message::read(&bytes);
+    assert_eq!(document.text(1), "3.0.0");
+    let schemas = document.one(5).one(1).named(1);
+    // SchemaOrReference, Schema.
+    let class = schemas["io.k8s.api.storage.v1.StorageClass"].one(1);
+    assert_eq!(class.all(23), [b"provisioner"]);
+    let metadata = &class.one(31).named(1)["metadata"];
+    let target = metadata.one(1).one(26).one(2).text(1);
+    assert_eq!(
+        target,
+        "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+    );
+    let get = document
+        .one(4)
+        .named(1)
+        .remove("/apis/storage.k8s.io/v1/storageclasses/{name}")
+        .unwrap()
+        .one(4);
+    assert_eq!(get.text(5), "readStorageV1StorageClass");
+}
+
+#[tokio::test]
+async fn a_document_that_a_client_has_is_not_sent_again() {
+    let wire = Wire::start().await;
+    for path in ["/openapi/v2", "/openapi/v3/api/v1"] {
+        let first = wire.get(path).await;
+        let tag = first.headers["etag"].to_str().unwrap();
+        let many = format!("\"other\", W/{tag}");
+        for (name, value, code) in [
+            ("if-none-match", tag, 304),
+            ("if-none-match", many.as_str(), 304),
+            ("if-none-match", "*", 304),
+            ("if-none-match", "\"other\"", 200),
+            (
+                "if-modified-since",
+                first.headers["last-modified"].to_str().unwrap(),
+                304,
+            ),
+        ] {
+            let again = wire.send("GET", path, &[(name, value)], String::new()).await;
+            assert_eq!(
+                (again.code, again.text.is_empty()),
+                (code, code == 304),
+                "{path} {name}: {value}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_form_that_there_is_not_is_refused_without_a_word() {
+    let wire = Wire::start().await;
+    for path in ["/openapi/v2", "/openapi/v3/api/v1"] {
+        for accept in ["application/yaml", "application/vnd.kubernetes.protobuf"] {
+            let (code, _, _, body) = fetch(&wire, path, accept).await;
+            assert_eq!((code, body.len()), (406, 0), "{path} {accept}");
+        }
+        let liked = "application/yaml, application/json;q=0.5";
+        assert_eq!(fetch(&wire, path, liked).await.0, 200);
+    }
+    // Where the documents are is told to everybody.
+    assert_eq!(fetch(&wire, "/openapi/v3", "application/yaml").await.0, 200);
+}

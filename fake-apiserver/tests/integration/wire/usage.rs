@@ -1,0 +1,92 @@
+//! The permissions that a run used, and the roles derived from them.
+
+use super::access::{ask, guarded};
+use super::client::{CAPACITIES, CONFIG_MAPS, Wire, capacity};
+use fake_apiserver::minimal_roles;
+use serde_json::{Value, json};
+
+const NODES: &str = "/api/v1/nodes";
+
+/// What the program under test does.
+const RUN: [(&str, &str); 6] = [
+    ("GET", "/apis/storage.k8s.io/v1"),
+    ("GET", NODES),
+    ("GET", "/apis/storage.k8s.io/v1/csistoragecapacities"),
+    ("GET", CAPACITIES),
+    ("POST", CAPACITIES),
+    (
+        "DELETE",
+        "/apis/storage.k8s.io/v1/namespaces/default/csistoragecapacities/c",
+    ),
+];
+
+async fn run(wire: &Wire, token: &str) -> Vec<u16> {
+    let mut codes = Vec::new();
+    for (method, path) in RUN {
+        let body = if method == "POST" {
+            capacity("c", "1Gi")
+        } else {
+            Value::Null
+        };
+        codes.push(ask(wire, Some(token), method, path, body).await.code);
+    }
+    codes
+}
+
+#[tokio::test]
+async fn roles_derived_from_a_run_allow_it_and_nothing_else() {
+    let free = Wire::start().await;
+    let codes = run(&free, &free.server.add_client("publisher")).await;
+    let usage = free.server.usage();
+    let listed = usage.iter().find(|entry| entry.resource == "nodes").unwrap();
+    assert_eq!(
+        (&*listed.user, listed.verb.as_str(), listed.allowed, listed.denied),
+        ("publisher", "list", 1, 0)
+    );
+    let objects = minimal_roles(&usage, "publisher", "publisher");
+    let kinds: Vec<&str> = objects
+        .iter()
+        .filter_map(|object| object["kind"].as_str())
+        .collect();
+    assert_eq!(
+        kinds,
+        ["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"]
+    );
+    let rule = |group: &str, resource: &str, verbs: &[&str]| json!({"apiGroups": [group], "resources": [resource], "verbs": verbs});
+    let of_cluster = json!([
+        rule("", "nodes", &["list"]),
+        rule("storage.k8s.io", "csistoragecapacities", &["list"])
+    ]);
+    assert_eq!(objects[0]["rules"], of_cluster);
+    let of_namespace = json!([rule(
+        "storage.k8s.io",
+        "csistoragecapacities",
+        &["create", "delete"]
+    )]);
+    assert_eq!(
+        objects[2]["rules"], of_namespace,
+        "what the cluster role allows is not said again"
+    );
+
+    let guarded = guarded().await;
+    let token = guarded.server.add_client("publisher");
+    assert_eq!(run(&guarded, &token).await, [200, 403, 403, 403, 403, 403]);
+    assert!(
+        guarded
+            .server
+            .usage()
+            .iter()
+            .any(|entry| entry.resource == "nodes" && entry.denied == 1)
+    );
+    for object in objects {
+        let local = guarded.server.client("admin");
+        local.create(object).unwrap();
+    }
+    assert_eq!(run(&guarded, &token).await, codes);
+    assert_eq!(
+        ask(&guarded, Some(&token), "GET", CONFIG_MAPS, Value::Null)
+            .await
+            .code,
+        403
+    );
+}

@@ -1,0 +1,153 @@
+//! Volumes of plugins, and volumes inside of attachments, as kube-apiserver 1.36 judges them.
+
+use super::client::Wire;
+use serde_json::{Value, json};
+
+const VOLUMES: &str = "/api/v1/persistentvolumes";
+const ATTACHMENTS: &str = "/apis/storage.k8s.io/v1/volumeattachments";
+
+/// A volume of a source.
+fn volume(source: &Value) -> Value {
+    let mut body = json!({
+        "metadata": {"name": "v"},
+        "spec": {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"}},
+    });
+    for (name, value) in source.as_object().into_iter().flatten() {
+        body["spec"][name] = value.clone();
+    }
+    body
+}
+
+fn attachment(inline: &Value) -> Value {
+    json!({
+        "metadata": {"name": "a"},
+        "spec": {"attacher": "a.example.com", "nodeName": "n", "source": {"inlineVolumeSpec": inline}},
+    })
+}
+
+/// The sources that are refused, and what is said after the volume's name.
+fn refused() -> Vec<(Value, &'static str)> {
+    let iqn = "iqn.2001-04.com.example:storage";
+    let pair = "must be a host:port pair or multiple pairs separated by commas";
+    let disk = "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd";
+    let azure: &str = format!(
+        "[spec.azureDisk.diskName: Required value, spec.azureDisk.diskURI: Required value, \
+         spec.azureDisk.diskURI: Unsupported value: \"\": supported values: {disk:?}]"
+    )
+    .leak();
+    let registry: &str = format!("spec.quobyte.registry: Invalid value: \"h:1,x\": {pair}").leak();
+    vec![
+        (
+            json!({"iscsi": {"targetPortal": "x", "iqn": iqn, "lun": 300}}),
+            "spec.iscsi.lun: Invalid value: 300: must be between 0 and 255, inclusive",
+        ),
+        (
+            json!({"iscsi": {"targetPortal": "x", "iqn": "naa.0123456789ABCDEF", "lun": 1, "initiatorName": "x",
+                "chapAuthSession": true}}),
+            "[spec.iscsi.iqn: Invalid value: \"naa.0123456789ABCDEF\": must be valid format, \
+             spec.iscsi.secretRef: Required value, spec.iscsi.initiatorname: Invalid value: \"x\": must be valid format]",
+        ),
+        (json!({"azureDisk": {}}), azure),
+        (
+            json!({"fc": {"targetWWNs": ["a"], "wwids": ["b"]}}),
+            "[spec.fc.targetWWNs: Invalid value: [\"a\"]: targetWWNs and wwids can not be specified simultaneously, \
+             spec.fc.lun: Required value: lun is required if targetWWNs is specified]",
+        ),
+        (json!({"quobyte": {"registry": "h:1,x", "volume": "v"}}), registry),
+        (
+            json!({"flexVolume": {"driver": "x/y", "options": {"kubernetes.io/fsType": "x"}}}),
+            "spec.flexVolume.options[kubernetes.io/fsType]: Invalid value: \"kubernetes.io/fsType\": kubernetes.io \
+             and k8s.io namespaces are reserved",
+        ),
+        (
+            json!({"flocker": {"datasetName": "a", "datasetUUID": "b"}}),
+            "spec.flocker: Invalid value: \"resource\": datasetName and datasetUUID can not be specified simultaneously",
+        ),
+        (
+            json!({"gcePersistentDisk": {"pdName": "a", "partition": 300}}),
+            "spec.persistentDisk.partition: Invalid value: 300: must be between 1 and 255, inclusive",
+        ),
+        (
+            json!({"azureFile": {"secretName": "x", "shareName": "y", "secretNamespace": ""}}),
+            "spec.azureFile.secretNamespace: Required value",
+        ),
+        (
+            json!({"rbd": {}}),
+            "[spec.rbd.monitors: Required value, spec.rbd.image: Required value]",
+        ),
+        (
+            json!({"cinder": {"volumeID": "x", "secretRef": {"name": "s"}}}),
+            "spec.cinder.secretRef.namespace: Required value",
+        ),
+        (
+            json!({"storageos": {"volumeName": "10.0.0.1"}}),
+            "spec.storageos.volumeName: Invalid value: \"10.0.0.1\": must not contain dots",
+        ),
+    ]
+}
+
+#[tokio::test]
+async fn sources_of_plugins_are_judged() {
+    let wire = Wire::start().await;
+    for (source, why) in refused() {
+        let answer = wire.post(VOLUMES, volume(&source)).await;
+        let text = format!("PersistentVolume \"v\" is invalid: {why}");
+        assert_eq!(
+            (answer.code, &answer.body["message"]),
+            (422, &json!(text)),
+            "{source}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn sources_of_plugins_have_defaults() {
+    let wire = Wire::start().await;
+    let bare = json!({"azureDisk": {"diskName": "d", "diskURI": "https://x"}});
+    let stored = wire.create(VOLUMES, volume(&bare)).await;
+    let filled = json!({
+        "diskName": "d", "diskURI": "https://x", "cachingMode": "ReadWrite", "fsType": "ext4", "kind": "Shared",
+        "readOnly": false,
+    });
+    assert_eq!(stored["spec"]["azureDisk"], filled);
+}
+
+#[tokio::test]
+async fn go_names_the_struct_that_holds_all_sources() {
+    let wire = Wire::start().await;
+    let answer = wire.post(VOLUMES, volume(&json!({"csi": {"driver": 5}}))).await;
+    let text = answer.body["message"].as_str().unwrap_or_default();
+    let end = "json: cannot unmarshal number into Go struct field \
+        CSIPersistentVolumeSource.spec.PersistentVolumeSource.csi.driver of type string";
+    assert!(answer.code == 400 && text.ends_with(end), "{text}");
+}
+
+#[tokio::test]
+async fn a_volume_inside_of_an_attachment_is_of_csi_and_little_else() {
+    let wire = Wire::start().await;
+    let at = "spec.source.inlineVolumeSpec";
+    let csi = json!({"driver": "d", "volumeHandle": "h"});
+    for (inline, why) in [
+        (
+            json!({}),
+            format!(
+                "[{at}.csi: Required value: has to be specified in the context of inline volumes, \
+                 {at}.accessModes: Required value, {at}: Required value: must specify a volume type]"
+            ),
+        ),
+        (
+            json!({"accessModes": ["ReadWriteOnce"], "csi": csi, "capacity": {"storage": "1Gi"}, "volumeMode": "Block"}),
+            format!(
+                "[{at}.capacity: Forbidden: may not be specified in the context of inline volumes, {at}.volumeMode: \
+                 Forbidden: may not specify volumeMode other than Filesystem in the context of inline volumes]"
+            ),
+        ),
+    ] {
+        let answer = wire.post(ATTACHMENTS, attachment(&inline)).await;
+        let text = format!("VolumeAttachment.storage.k8s.io \"a\" is invalid: {why}");
+        assert_eq!((answer.code, &answer.body["message"]), (422, &json!(text)));
+    }
+    let good = json!({"accessModes": ["ReadWriteOnce"], "csi": csi});
+    let stored = wire.create(ATTACHMENTS, attachment(&good)).await;
+    assert_eq!(stored["spec"]["source"]["inlineVolumeSpec"], good);
+}

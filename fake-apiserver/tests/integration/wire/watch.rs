@@ -1,0 +1,278 @@
+//! watch: where it starts, what it tells, how it ends.
+
+use super::client::{CAPACITIES, CONFIG_MAPS, PODS, Wire, capacity, short};
+use fake_apiserver::ServerOptions;
+use serde_json::{Value, json};
+
+async fn map(wire: &Wire, name: &str, label: &str) -> String {
+    let body = json!({"metadata": {"name": name, "labels": {"team": label}}});
+    let created = wire.create(CONFIG_MAPS, body).await;
+    created["metadata"]["resourceVersion"]
+        .as_str()
+        .expect("it was written")
+        .to_owned()
+}
+
+#[tokio::test]
+async fn deletions_between_a_list_and_a_watch_are_told() {
+    let wire = Wire::start().await;
+    map(&wire, "a", "x").await;
+    let list = wire.get(CONFIG_MAPS).await.body;
+    wire.delete(&format!("{CONFIG_MAPS}/a")).await;
+    map(&wire, "b", "x").await;
+    let revision = list["metadata"]["resourceVersion"].as_str().unwrap();
+    let mut watch = wire
+        .watch(&format!("{CONFIG_MAPS}?watch=true&resourceVersion={revision}"))
+        .await;
+    assert_eq!(watch.told(2).await, ["DELETED a", "ADDED b"]);
+    wire.merge(&format!("{CONFIG_MAPS}/b"), json!({"data": {"k": "v"}}))
+        .await;
+    assert_eq!(watch.told(1).await, ["MODIFIED b"]);
+}
+
+#[tokio::test]
+async fn a_selector_makes_objects_come_and_go() {
+    let wire = Wire::start().await;
+    let revision = map(&wire, "a", "x").await;
+    let query = format!("watch=true&labelSelector=team%3Dx&resourceVersion={revision}");
+    let mut watch = wire.watch(&format!("{CONFIG_MAPS}?{query}")).await;
+    map(&wire, "b", "y").await;
+    let left = wire
+        .merge(
+            &format!("{CONFIG_MAPS}/a"),
+            json!({"metadata": {"labels": {"team": "y"}}}),
+        )
+        .await
+        .body;
+    wire.merge(
+        &format!("{CONFIG_MAPS}/b"),
+        json!({"metadata": {"labels": {"team": "x"}}}),
+    )
+    .await;
+    wire.delete(&format!("{CONFIG_MAPS}/a")).await;
+    wire.delete(&format!("{CONFIG_MAPS}/b")).await;
+    let leaving = watch.next().await.unwrap();
+    assert_eq!(short(&leaving), "DELETED a");
+    assert_eq!(
+        leaving["object"]["metadata"]["labels"]["team"], "x",
+        "the old content"
+    );
+    assert_eq!(
+        leaving["object"]["metadata"]["resourceVersion"], left["metadata"]["resourceVersion"],
+        "the new revision"
+    );
+    assert_eq!(watch.told(2).await, ["ADDED b", "DELETED b"]);
+}
+
+#[tokio::test]
+async fn without_a_revision_the_state_comes_first_and_its_end_is_marked() {
+    let wire = Wire::start().await;
+    for name in ["b", "a"] {
+        map(&wire, name, "x").await;
+    }
+    for query in [
+        "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true",
+        "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&resourceVersion=0",
+        "watch=true&allowWatchBookmarks=true",
+    ] {
+        let mut watch = wire.watch(&format!("{CONFIG_MAPS}?{query}")).await;
+        assert_eq!(watch.told(2).await, ["ADDED a", "ADDED b"], "{query}");
+        let end = watch.next().await.unwrap();
+        let expected = json!({"type": "BOOKMARK", "object": {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {
+            "resourceVersion": wire.server.revision().to_string(),
+            "annotations": {"k8s.io/initial-events-end": "true"},
+        }}});
+        assert_eq!(end, expected, "{query}");
+    }
+    let mut plain = wire
+        .watch(&format!(
+            "{CONFIG_MAPS}?watch=true&resourceVersion=0&allowWatchBookmarks=true"
+        ))
+        .await;
+    assert_eq!(plain.told(2).await, ["ADDED a", "ADDED b"]);
+    map(&wire, "c", "x").await;
+    assert_eq!(plain.told(1).await, ["ADDED c"], "a watch from 0 has no mark");
+}
+
+#[tokio::test]
+async fn an_empty_state_still_has_an_end() {
+    let wire = Wire::start().await;
+    let query = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=1";
+    let mut watch = wire.watch(&format!("{CAPACITIES}?{query}")).await;
+    assert_eq!(watch.next().await.unwrap()["type"], "BOOKMARK");
+    wire.create(CAPACITIES, capacity("c", "1Gi")).await;
+    assert_eq!(watch.told(1).await, ["ADDED c"]);
+}
+
+#[tokio::test]
+async fn initial_events_may_be_declined() {
+    let wire = Wire::start().await;
+    map(&wire, "a", "x").await;
+    let query = "watch=true&sendInitialEvents=false&resourceVersionMatch=NotOlderThan";
+    let mut watch = wire.watch(&format!("{CONFIG_MAPS}?{query}")).await;
+    map(&wire, "b", "x").await;
+    assert_eq!(watch.told(1).await, ["ADDED b"]);
+}
+
+#[tokio::test]
+async fn a_forgotten_revision_is_an_error_inside_the_stream() {
+    let options = ServerOptions {
+        history: 2,
+        ..ServerOptions::default()
+    };
+    let wire = Wire::with(options, None).await;
+    let revision = map(&wire, "a", "x").await;
+    for round in 0..4 {
+        wire.merge(
+            &format!("{CONFIG_MAPS}/a"),
+            json!({"data": {"round": round.to_string()}}),
+        )
+        .await;
+    }
+    let mut watch = wire
+        .watch(&format!("{CONFIG_MAPS}?watch=true&resourceVersion={revision}"))
+        .await;
+    let error = watch.next().await.unwrap();
+    assert_eq!(
+        (&error["type"], &error["object"]["code"]),
+        (&json!("ERROR"), &json!(410))
+    );
+    assert_eq!(error["object"]["reason"], "Expired");
+    let message = error["object"]["message"].as_str().unwrap();
+    assert!(
+        message.starts_with(&format!("too old resource version: {revision} (")),
+        "{message}"
+    );
+    assert!(watch.next().await.is_none());
+}
+
+#[tokio::test]
+async fn other_resources_do_not_use_up_the_history_of_one() {
+    let options = ServerOptions {
+        history: 50,
+        ..ServerOptions::default()
+    };
+    let wire = Wire::with(options, None).await;
+    let mut watch = wire
+        .watch(&format!("{CAPACITIES}?watch=true&resourceVersion=1"))
+        .await;
+    wire.create(CAPACITIES, capacity("c", "1Gi")).await;
+    assert_eq!(
+        watch.told(1).await,
+        ["ADDED c"],
+        "a resource without lost events knows all revisions"
+    );
+}
+
+#[tokio::test]
+async fn a_watch_ends_when_its_time_is_up() {
+    let wire = Wire::start().await;
+    map(&wire, "a", "x").await;
+    let mut watch = wire
+        .watch(&format!(
+            "{CONFIG_MAPS}?watch=true&timeoutSeconds=1&allowWatchBookmarks=true"
+        ))
+        .await;
+    assert_eq!(short(&watch.next().await.unwrap()), "ADDED a");
+    let mut rest = Vec::new();
+    while let Some(event) = watch.next().await {
+        rest.push(event["type"].clone());
+    }
+    assert_eq!(
+        rest,
+        ["BOOKMARK"],
+        "the mark of the initial state, and a clean end"
+    );
+}
+
+#[tokio::test]
+async fn stopping_the_server_ends_watches() {
+    let wire = Wire::start().await;
+    let mut watch = wire.watch(&format!("{CONFIG_MAPS}?watch=true")).await;
+    let Wire { running, .. } = wire;
+    running.stop().await;
+    assert!(watch.next().await.is_none());
+}
+
+#[tokio::test]
+async fn tables_and_metadata_are_watched_too() {
+    let wire = Wire::start().await;
+    map(&wire, "a", "x").await;
+    map(&wire, "b", "x").await;
+    for (accept, kind) in [
+        ("application/json;as=Table;v=v1;g=meta.k8s.io", "Table"),
+        (
+            "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io",
+            "PartialObjectMetadata",
+        ),
+    ] {
+        let path = format!("{CONFIG_MAPS}?watch=true&resourceVersion=0&timeoutSeconds=1");
+        let answer = wire
+            .send("GET", &path, &[("accept", accept)], String::new())
+            .await;
+        let events: Vec<Value> = answer
+            .text
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        assert_eq!(events.len(), 2, "{}", answer.text);
+        assert!(
+            events.iter().all(|event| event["object"]["kind"] == kind),
+            "{}",
+            answer.text
+        );
+        if kind == "Table" {
+            assert!(events[0]["object"]["columnDefinitions"].is_array());
+            assert!(events[1]["object"]["columnDefinitions"].is_null(), "said once");
+        }
+    }
+}
+
+#[tokio::test]
+async fn watch_options_are_checked() {
+    let wire = Wire::start().await;
+    for (query, code) in [
+        ("watch=true&sendInitialEvents=true", 422),
+        (
+            "watch=true&resourceVersion=5&resourceVersionMatch=NotOlderThan",
+            422,
+        ),
+        ("watch=true&resourceVersion=x", 500),
+        ("watch=true&fieldSelector=data.x%3D1", 400),
+        ("watch=true&timeoutSeconds=soon", 400),
+    ] {
+        assert_eq!(
+            wire.get(&format!("{CONFIG_MAPS}?{query}")).await.code,
+            code,
+            "{query}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_list_waits_for_a_revision_that_is_about_to_come() {
+    let wire = Wire::start().await;
+    let next = wire.server.revision() + 1;
+    let path = format!("{CONFIG_MAPS}?resourceVersion={next}&resourceVersionMatch=NotOlderThan");
+    let (listed, _) = tokio::join!(
+        wire.get(&path),
+        wire.create(CONFIG_MAPS, json!({"metadata": {"name": "c"}}))
+    );
+    assert_eq!(listed.code, 200, "{}", listed.text);
+    assert_eq!(listed.body["items"][0]["metadata"]["name"], "c");
+}
+
+#[tokio::test]
+async fn bookmarks_are_empty_objects_of_their_kind() {
+    let wire = Wire::start().await;
+    let query =
+        "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
+    let mut watch = wire.watch(&format!("{PODS}?{query}")).await;
+    let bookmark = watch
+        .next()
+        .await
+        .expect("the initial state ends with a bookmark");
+    assert_eq!(bookmark["type"], "BOOKMARK");
+    assert_eq!(bookmark["object"]["spec"], json!({"containers": null}));
+    assert_eq!(bookmark["object"]["status"], json!({}));
+}

@@ -1,0 +1,4 @@
+//! The generated code is that of the specification, and fresh.
+
+mod fresh;
+mod numbers;

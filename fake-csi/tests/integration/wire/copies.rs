@@ -1,0 +1,160 @@
+//! Copies of volumes, and mutable parameters: only where they are advertised, and as the specification has them.
+
+use csi_proto::v1::{
+    ControllerModifyVolumeRequest, CreateVolumeRequest, VolumeContentSource,
+    controller_service_capability::rpc,
+    volume_content_source::{SnapshotSource, Type, VolumeSource},
+};
+use fake_csi::{DriverSpec, Method};
+use tonic::Code;
+
+use super::{World, identity::calls, pairs, pool, spec, volume};
+
+async fn able() -> World {
+    let world = World::of(DriverSpec {
+        advertise_clone_volume: true,
+        mutable_parameters: ["iops", "tier"].map(str::to_owned).into(),
+        ..spec()
+    })
+    .await;
+    world.driver.set_pool(pool("a", 100, None));
+    world
+}
+
+fn copy(name: &str, bytes: u64, of: &str) -> CreateVolumeRequest {
+    let source = Type::Volume(VolumeSource {
+        volume_id: of.to_owned(),
+    });
+    CreateVolumeRequest {
+        volume_content_source: Some(VolumeContentSource { r#type: Some(source) }),
+        ..volume(name, bytes)
+    }
+}
+
+async fn code(world: &World, request: CreateVolumeRequest) -> Option<Code> {
+    world.create(request).await.err().map(|status| status.code())
+}
+
+#[tokio::test]
+async fn they_are_advertised_on_request_only() {
+    let advertised = calls(&able().await).await;
+    assert!(
+        advertised.ends_with(&[rpc::Type::CloneVolume, rpc::Type::ModifyVolume]),
+        "{advertised:?}"
+    );
+    let old = World::of(DriverSpec {
+        advertise_clone_volume: true,
+        mutable_parameters: ["iops", "tier"].map(str::to_owned).into(),
+        version: "1.8".parse().unwrap(),
+        ..spec()
+    })
+    .await;
+    assert!(
+        !calls(&old).await.contains(&rpc::Type::ModifyVolume),
+        "mutable parameters came with 1.9"
+    );
+    let world = World::new().await;
+    world.driver.set_pool(pool("a", 100, None));
+    let made = world.create(volume("v", 10)).await.unwrap();
+    assert_eq!(
+        code(&world, copy("c", 10, &made.volume_id)).await,
+        Some(Code::InvalidArgument)
+    );
+    let request = CreateVolumeRequest {
+        mutable_parameters: pairs(&[("iops", "9")]),
+        ..volume("m", 10)
+    };
+    assert_eq!(code(&world, request).await, Some(Code::InvalidArgument));
+    assert_eq!(
+        modify(&world, &made.volume_id, "9").await,
+        Err(Code::Unimplemented)
+    );
+}
+
+#[tokio::test]
+async fn a_copy_names_its_original_and_is_as_large_at_least() {
+    let world = able().await;
+    let made = world.create(volume("v", 40)).await.unwrap();
+    let copied = world.create(copy("c", 10, &made.volume_id)).await.unwrap();
+    assert_eq!(copied.capacity_bytes, 40);
+    let source = copied.content_source.and_then(|source| source.r#type);
+    let expected = Type::Volume(VolumeSource {
+        volume_id: made.volume_id.clone(),
+    });
+    assert_eq!(source, Some(expected));
+    assert_eq!(world.last_event().source.as_ref(), Some(&made.volume_id));
+    assert_eq!(
+        code(&world, copy("c", 10, &made.volume_id)).await,
+        None,
+        "the same call again is the same volume"
+    );
+    assert_eq!(code(&world, volume("c", 40)).await, Some(Code::AlreadyExists));
+    assert_eq!(
+        code(&world, copy("d", 10, &made.volume_id)).await,
+        Some(Code::ResourceExhausted)
+    );
+    assert_eq!(code(&world, copy("e", 10, "nothing")).await, Some(Code::NotFound));
+    let snapshot = Type::Snapshot(SnapshotSource {
+        snapshot_id: "s".to_owned(),
+    });
+    let request = CreateVolumeRequest {
+        volume_content_source: Some(VolumeContentSource {
+            r#type: Some(snapshot),
+        }),
+        ..volume("f", 1)
+    };
+    assert_eq!(code(&world, request).await, Some(Code::InvalidArgument));
+}
+
+async fn modify(world: &World, id: &str, iops: &str) -> Result<(), Code> {
+    let request = ControllerModifyVolumeRequest {
+        volume_id: id.to_owned(),
+        mutable_parameters: pairs(&[("iops", iops)]),
+        ..Default::default()
+    };
+    let answer = world.controller.clone().controller_modify_volume(request).await;
+    answer.map(|_| ()).map_err(|status| status.code())
+}
+
+#[tokio::test]
+async fn mutable_parameters_change_and_the_others_stay() {
+    let world = able().await;
+    let request = CreateVolumeRequest {
+        mutable_parameters: pairs(&[("iops", "1"), ("tier", "gold")]),
+        secrets: pairs(&[("password", "hidden")]),
+        ..volume("v", 10)
+    };
+    let made = world.create(request).await.unwrap();
+    let event = world.last_event();
+    assert_eq!(
+        event.mutable_parameters,
+        pairs(&[("iops", "1"), ("tier", "gold")])
+    );
+    assert_eq!(event.secrets, ["password"], "the name, and never the value");
+    assert_eq!(modify(&world, &made.volume_id, "2").await, Ok(()));
+    assert_eq!(world.last_event().method, Method::ControllerModifyVolume);
+    let kept = &world.driver.volumes()[0].mutable_parameters;
+    assert_eq!(*kept, pairs(&[("iops", "2"), ("tier", "gold")]));
+    assert_eq!(modify(&world, "nothing", "2").await, Err(Code::NotFound));
+}
+
+#[tokio::test]
+async fn mutable_parameters_that_the_driver_does_not_know_are_refused() {
+    let world = able().await;
+    let made = world.create(volume("v", 10)).await.unwrap();
+    let unknown = || pairs(&[("iops", "1"), ("colour", "red")]);
+    let request = CreateVolumeRequest {
+        mutable_parameters: unknown(),
+        ..volume("w", 10)
+    };
+    assert_eq!(code(&world, request).await, Some(Code::InvalidArgument));
+    let request = ControllerModifyVolumeRequest {
+        volume_id: made.volume_id,
+        mutable_parameters: unknown(),
+        ..Default::default()
+    };
+    let refused = world.controller.clone().controller_modify_volume(request).await;
+    assert_eq!(refused.unwrap_err().code(), Code::InvalidArgument);
+    let kept = &world.driver.volumes()[0].mutable_parameters;
+    assert!(kept.is_empty(), "not even those that it knows: {kept:?}");
+}

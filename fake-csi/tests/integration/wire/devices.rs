@@ -1,0 +1,253 @@
+//! Machines with disks and volume groups on the wire: what GetCapacity tells, what CreateVolume chooses, and what is reserved.
+
+use csi_proto::v1::{CapacityRange, CreateVolumeRequest, GetCapacityRequest, Topology};
+use fake_csi::{Access, Device, DriverSpec, Pool, Reservation, ReservedVolume, Storage};
+use tonic::Code;
+
+use super::{GIB, World, block, mounted, pairs, signed, spec, volume, within, zone};
+
+fn device(size: u64, kind: &str, group: bool, access: Access) -> Device {
+    Device {
+        size,
+        parameters: pairs(&[("storageType", kind)]),
+        group,
+        access,
+    }
+}
+
+/// Three solid-state disks of which one is for raw use only, a spinning one and a volume group.
+fn machine(name: &str) -> Pool {
+    let devices = [
+        ("ssd-1", device(100 * GIB, "SSD", false, Access::Any)),
+        ("ssd-2", device(200 * GIB, "SSD", false, Access::Any)),
+        ("ssd-3", device(300 * GIB, "SSD", false, Access::Block)),
+        ("hdd", device(4000 * GIB, "HDD", false, Access::Any)),
+        ("vg", device(500 * GIB, "HDDLVG", true, Access::Any)),
+    ];
+    Pool {
+        segment: zone(name),
+        parameters: pairs(&[]),
+        storage: Storage::Devices(devices.map(|(name, device)| (name.to_owned(), device)).into()),
+    }
+}
+
+async fn world() -> World {
+    let world = World::new().await;
+    world.driver.set_pool(machine("a"));
+    world.driver.set_pool(machine("b"));
+    world
+}
+
+fn of_kind(kind: &str, request: CreateVolumeRequest) -> CreateVolumeRequest {
+    CreateVolumeRequest {
+        parameters: pairs(&[("storageType", kind)]),
+        ..within(request, &["a"], &["a"])
+    }
+}
+
+fn gib(bytes: i64) -> u64 {
+    u64::try_from(bytes).expect("sizes are positive") / GIB
+}
+
+#[tokio::test]
+async fn the_three_figures_are_sum_largest_and_smallest_of_the_matching_devices() {
+    let world = world().await;
+    let ask = async |kind: &str, capabilities| {
+        let request = GetCapacityRequest {
+            volume_capabilities: capabilities,
+            parameters: pairs(&[("storageType", kind)]),
+            accessible_topology: Some(Topology { segments: zone("a") }),
+        };
+        let told = world
+            .controller
+            .clone()
+            .get_capacity(request)
+            .await
+            .unwrap()
+            .into_inner();
+        (
+            told.available_capacity,
+            told.maximum_volume_size,
+            told.minimum_volume_size,
+        )
+    };
+    let size = |count: u64| signed(count * GIB);
+    assert_eq!(
+        ask("SSD", vec![]).await,
+        (size(600), Some(size(300)), Some(size(100)))
+    );
+    assert_eq!(
+        ask("SSD", vec![block()]).await,
+        (size(600), Some(size(300)), Some(size(100)))
+    );
+    assert_eq!(
+        ask("SSD", vec![mounted()]).await,
+        (size(300), Some(size(200)), Some(size(100)))
+    );
+    assert_eq!(
+        ask("HDDLVG", vec![]).await,
+        (size(500), Some(size(500)), Some(10 << 20))
+    );
+    assert_eq!(
+        ask("NVMe", vec![]).await,
+        (0, None, None),
+        "no device is no error"
+    );
+}
+
+#[tokio::test]
+async fn the_driver_picks_the_smallest_disk_that_fits_and_gives_all_of_it() {
+    let world = world().await;
+    let first = world
+        .create(of_kind("SSD", volume("v", 101 * GIB)))
+        .await
+        .unwrap();
+    assert_eq!(gib(first.capacity_bytes), 200);
+    assert_eq!(world.driver.volumes()[0].device.as_deref(), Some("ssd-2"));
+    assert_eq!(
+        world
+            .create(of_kind("SSD", volume("v", 101 * GIB)))
+            .await
+            .unwrap(),
+        first,
+        "the same call"
+    );
+    let refused = world
+        .create(of_kind("SSD", volume("w", 101 * GIB)))
+        .await
+        .unwrap_err();
+    assert_eq!(
+        refused.code(),
+        Code::ResourceExhausted,
+        "the largest is for raw use only"
+    );
+    world.delete(&first.volume_id).await.unwrap();
+    assert_eq!(
+        gib(world
+            .create(of_kind("SSD", volume("w", 101 * GIB)))
+            .await
+            .unwrap()
+            .capacity_bytes),
+        200
+    );
+}
+
+#[tokio::test]
+async fn a_limit_below_the_smallest_disk_is_out_of_range() {
+    let world = world().await;
+    let limited = |name: &str, limit: u64| CreateVolumeRequest {
+        capacity_range: Some(CapacityRange {
+            required_bytes: 0,
+            limit_bytes: signed(limit),
+        }),
+        ..of_kind("SSD", volume(name, 1))
+    };
+    assert_eq!(
+        world
+            .create(limited("v", 100 * GIB - 1))
+            .await
+            .unwrap_err()
+            .code(),
+        Code::OutOfRange
+    );
+    assert_eq!(
+        gib(world
+            .create(limited("v", 100 * GIB))
+            .await
+            .unwrap()
+            .capacity_bytes),
+        100
+    );
+}
+
+#[tokio::test]
+async fn reserved_disks_are_kept_for_their_claim_on_all_nodes() {
+    const CLAIM: &str = "csi.storage.k8s.io/pvc/name";
+    let world = world().await;
+    let reservation = Reservation {
+        name: "app".to_owned(),
+        segments: vec![zone("a"), zone("b")],
+        volumes: vec![ReservedVolume {
+            holder: pairs(&[(CLAIM, "app-0")]),
+            bytes: 3000 * GIB,
+            parameters: pairs(&[("storageType", "HDD")]),
+        }],
+    };
+    let held = world.driver.reserve(&reservation).unwrap();
+    assert_eq!(held.len(), 2, "one disk in each zone");
+    let of_claim = |claim: &str| CreateVolumeRequest {
+        parameters: pairs(&[("storageType", "HDD"), (CLAIM, claim)]),
+        ..volume(claim, 3000 * GIB)
+    };
+    let told = world
+        .room(Some(zone("a")), &[("storageType", "HDD")])
+        .await
+        .unwrap();
+    assert_eq!(
+        gib(told.available_capacity),
+        4000,
+        "who reserves must not be driven away"
+    );
+    assert_eq!(
+        world.create(of_claim("other-0")).await.unwrap_err().code(),
+        Code::ResourceExhausted
+    );
+    assert!(world.create(of_claim("app-0")).await.is_ok());
+    assert!(world.driver.reserved().is_empty(), "the reservation is used up");
+    assert!(
+        world.create(of_claim("other-0")).await.is_ok(),
+        "the other disk is free again"
+    );
+}
+
+#[tokio::test]
+async fn a_driver_may_keep_what_is_reserved_to_itself() {
+    let world = World::of(DriverSpec {
+        tells_reserved: false,
+        ..spec()
+    })
+    .await;
+    world.driver.set_pool(machine("a"));
+    let ssd = [("storageType", "SSD")];
+    let before = world.room(None, &ssd).await.unwrap();
+    let reservation = Reservation {
+        name: "app".to_owned(),
+        segments: vec![zone("a")],
+        volumes: vec![ReservedVolume {
+            holder: pairs(&[("claim", "app-0")]),
+            bytes: 1,
+            parameters: pairs(&ssd),
+        }],
+    };
+    let held = world.driver.reserve(&reservation).unwrap();
+    let told = world.room(None, &ssd).await.unwrap();
+    assert_eq!(
+        before.available_capacity - told.available_capacity,
+        signed(100 * GIB),
+        "without {held:?}"
+    );
+    assert_eq!(
+        told.minimum_volume_size,
+        Some(signed(200 * GIB)),
+        "the smallest that is left"
+    );
+}
+
+#[tokio::test]
+async fn an_old_driver_tells_the_sum_only() {
+    let world = World::of(DriverSpec {
+        version: "1.3".parse().unwrap(),
+        ..spec()
+    })
+    .await;
+    world.driver.set_pool(machine("a"));
+    let told = world.room(None, &[("storageType", "SSD")]).await.unwrap();
+    assert_eq!(
+        (
+            gib(told.available_capacity),
+            told.maximum_volume_size,
+            told.minimum_volume_size
+        ),
+        (600, None, None)
+    );
+}

@@ -1,0 +1,107 @@
+//! Sockets: several endpoints of one driver, stopping, starting again.
+
+use std::collections::BTreeMap;
+
+use csi_proto::v1::{GetCapacityRequest, controller_client::ControllerClient};
+use fake_csi::{Effect, Method, Rule};
+use tonic::Code;
+
+use super::{World, connect, pool, volume, within};
+
+#[tokio::test]
+async fn endpoints_share_one_driver() {
+    let world = World::new().await;
+    world.driver.set_pool(pool("a", 100, None));
+    let running = world.on_node("n1", "a").await;
+    let mut there = ControllerClient::new(connect(running.socket()).await);
+    there
+        .create_volume(within(volume("v", 30), &["a"], &["a"]))
+        .await
+        .unwrap();
+    assert_eq!(world.last_event().node.as_deref(), Some("n1"));
+    assert_eq!(world.room(None, &[]).await.unwrap().available_capacity, 70);
+}
+
+#[tokio::test]
+async fn stopping_cuts_calls_off_and_starting_again_keeps_the_volumes() {
+    let world = World::new().await;
+    world.driver.set_pool(pool("a", 100, None));
+    world.create(volume("v", 30)).await.unwrap();
+    let hang = Rule {
+        method: Method::GetCapacity,
+        segment: None,
+        parameters: BTreeMap::new(),
+        skip: 0,
+        times: Some(1),
+        effect: Effect::Hang,
+    };
+    world.driver.script(hang).unwrap();
+
+    let World {
+        driver,
+        record,
+        running,
+        mut controller,
+        directory,
+    } = world;
+    let socket = running.socket().to_owned();
+    let hanging = tokio::spawn(async move { controller.get_capacity(GetCapacityRequest::default()).await });
+    while driver.in_flight() == 0 {
+        tokio::task::yield_now().await;
+    }
+    running.stop().await;
+    assert_eq!(hanging.await.unwrap().unwrap_err().code(), Code::Unavailable);
+    assert!(!socket.exists());
+    driver.quiet().await;
+
+    let again = driver.listen(&socket, None).await.unwrap();
+    let mut client = ControllerClient::new(connect(&socket).await);
+    let told = client
+        .get_capacity(GetCapacityRequest::default())
+        .await
+        .unwrap()
+        .into_inner();
+    assert_eq!(told.available_capacity, 70);
+    assert!(!record.0.lock().is_empty());
+    drop(again);
+    assert!(!socket.exists(), "dropping removes the file at once");
+    drop(directory);
+}
+
+#[tokio::test]
+async fn a_dead_socket_is_replaced_and_any_other_file_is_left_alone() {
+    let world = World::new().await;
+    let dead = world.directory.path().join("dead");
+    drop(std::os::unix::net::UnixListener::bind(&dead).unwrap());
+    assert!(world.driver.listen(&dead, None).await.is_ok());
+
+    let file = world.directory.path().join("file");
+    std::fs::write(&file, "precious").unwrap();
+    assert!(world.driver.listen(&file, None).await.is_err());
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "precious");
+}
+
+#[tokio::test]
+async fn a_socket_in_use_is_left_to_its_owner() {
+    let world = World::new().await;
+    let taken = world
+        .driver
+        .listen(world.running.socket(), None)
+        .await
+        .unwrap_err();
+    assert_eq!(taken.kind(), std::io::ErrorKind::AddrInUse);
+    assert!(world.room(None, &[]).await.is_ok(), "the owner still serves");
+}
+
+#[tokio::test]
+async fn a_path_that_is_too_long_for_a_socket_is_named_as_such() {
+    let world = World::new().await;
+    let folder = world.directory.path();
+    let at_length = |length: usize| folder.join("s".repeat(length - folder.as_os_str().len() - 1));
+    assert!(world.driver.listen(&at_length(107), None).await.is_ok());
+    let refused = world.driver.listen(&at_length(108), None).await.unwrap_err();
+    assert!(
+        refused.to_string().contains("108 bytes, and 107 are the most"),
+        "{refused}"
+    );
+}

@@ -1,0 +1,166 @@
+//! A socket before another driver: callers see that driver, and the observer hears of each call as it hears from the driver itself.
+
+use std::{sync::Arc, time::Duration};
+
+use fake_csi::{Answer, Caller, Effect, Event, Figure, Forwarder, Method, Question, Reply, Rule, Running};
+use tonic::Code;
+
+use super::{GIB, Record, World, connect, pairs, pool, signed, volume, within, zone};
+use csi_proto::v1::controller_client::ControllerClient;
+
+/// A driver with one pool, and a socket before it with a record of its own.
+struct Before {
+    world: World,
+    forwarder: Forwarder,
+    record: Arc<Record>,
+    running: Running,
+}
+
+impl Before {
+    async fn new() -> Before {
+        let world = World::new().await;
+        world.driver.set_pool(pool("a", 10 * GIB, Some(4 * GIB)));
+        let record = Arc::new(Record::default());
+        let driver = world.running.socket().to_owned();
+        let forwarder = Forwarder::new(&driver, Some("n1".to_owned()), Some(record.clone())).expect("a path");
+        let running = forwarder
+            .listen(&world.directory.path().join("before"))
+            .expect("a socket");
+        Before {
+            world,
+            forwarder,
+            record,
+            running,
+        }
+    }
+
+    fn caller(&self) -> Caller {
+        Caller::new(self.running.socket(), Duration::from_secs(60)).expect("a path")
+    }
+
+    async fn controller(&self) -> ControllerClient<tonic::transport::Channel> {
+        ControllerClient::new(connect(self.running.socket()).await)
+    }
+
+    fn last_event(&self) -> Event {
+        self.record.0.lock().last().cloned().expect("an event")
+    }
+}
+
+/// What differs by nature: who called, from where, and how long it took.
+fn alike(event: Event) -> Event {
+    Event {
+        node: None,
+        peer: fake_csi::Peer::default(),
+        elapsed: Duration::ZERO,
+        ..event
+    }
+}
+
+#[tokio::test]
+async fn events_are_those_of_the_driver_itself() {
+    let before = Before::new().await;
+    let mut controller = before.controller().await;
+    let same = |what: &str| {
+        assert_eq!(
+            alike(before.last_event()),
+            alike(before.world.last_event()),
+            "{what}"
+        );
+        assert_eq!(before.last_event().node.as_deref(), Some("n1"), "{what}");
+    };
+    let mut request = within(volume("v", GIB), &["a"], &["a"]);
+    request.parameters = pairs(&[("kind", "striped")]);
+    let made = controller.create_volume(request).await.unwrap().into_inner();
+    same("creation");
+    let asked = Question::Capacity {
+        segment: Some(zone("a")),
+        parameters: pairs(&[("kind", "striped")]),
+    };
+    let told = before.caller().ask(asked).await;
+    same("capacity");
+    assert_eq!(told.told["available"], Figure::Number(signed(9 * GIB)));
+    let too_large = within(volume("w", 5 * GIB), &["a"], &["a"]);
+    let refused = controller.create_volume(too_large).await.unwrap_err();
+    assert_eq!(refused.code(), Code::ResourceExhausted);
+    assert_eq!(
+        refused.message(),
+        before.last_event().outcome.unwrap_err().message
+    );
+    same("refusal");
+    let id = made.volume.unwrap().volume_id;
+    let deleted = before.caller().ask(Question::Delete { id }).await;
+    assert_eq!(deleted.code, "OK");
+    same("deletion");
+    before.forwarder.quiet().await;
+}
+
+#[tokio::test]
+async fn a_driver_that_is_not_there_is_unavailable_until_it_is() {
+    let world = World::new().await;
+    let socket = world.directory.path().join("late");
+    let forwarder = Forwarder::new(&socket, None, None).unwrap();
+    let running = forwarder.listen(&world.directory.path().join("before")).unwrap();
+    let caller = Caller::new(running.socket(), Duration::from_secs(60)).unwrap();
+    let Reply { code, told, .. } = caller.ask(Question::Probe).await;
+    assert_eq!((code, told.get("ready")), ("UNAVAILABLE", None));
+    let _late = world.driver.listen(&socket, None).await.unwrap();
+    let Reply { code, told, .. } = caller.ask(Question::Probe).await;
+    assert_eq!((code, told.get("ready")), ("OK", Some(&Figure::Number(1))));
+}
+
+#[tokio::test]
+async fn a_question_that_hangs_is_given_up_and_told_as_such() {
+    let before = Before::new().await;
+    let rule = Rule {
+        method: Method::Probe,
+        segment: None,
+        parameters: pairs(&[]),
+        skip: 0,
+        times: None,
+        effect: Effect::Hang,
+    };
+    before.world.driver.script(rule).unwrap();
+    let caller = Caller::new(before.running.socket(), Duration::from_millis(50)).unwrap();
+    let reply = caller.ask(Question::Probe).await;
+    assert_eq!(reply.code, "DEADLINE_EXCEEDED");
+    before.forwarder.quiet().await;
+    assert_eq!(before.last_event().outcome.unwrap_err().code, "CANCELLED");
+}
+
+#[tokio::test]
+async fn figures_have_the_names_that_are_documented() {
+    let before = Before::new().await;
+    let caller = before.caller();
+    let number = |reply: &Reply, name: &str| reply.told.get(name).cloned();
+    let info = caller.ask(Question::PluginInfo).await;
+    assert_eq!(
+        number(&info, "name"),
+        Some(Figure::Text("disk.example.com".to_owned()))
+    );
+    let plugin = caller.ask(Question::PluginCapabilities).await;
+    assert_eq!(number(&plugin, "constraints"), Some(Figure::Number(1)));
+    let controller = caller.ask(Question::ControllerCapabilities).await;
+    assert_eq!(number(&controller, "getCapacity"), Some(Figure::Number(1)));
+    let node = caller.ask(Question::NodeInfo).await;
+    assert_eq!(
+        (node.code, number(&node, "implemented")),
+        ("UNIMPLEMENTED", Some(Figure::Number(0))),
+        "this endpoint has no node service"
+    );
+    let asked = Question::Capacity {
+        segment: Some(zone("a")),
+        parameters: pairs(&[]),
+    };
+    let capacity = caller.ask(asked).await;
+    assert_eq!(number(&capacity, "room"), Some(Figure::Number(signed(4 * GIB))));
+    let create = Question::Create {
+        name: "v".to_owned(),
+        bytes: signed(GIB),
+        segment: Some(zone("a")),
+        parameters: pairs(&[]),
+    };
+    let made = caller.ask(create).await;
+    assert_eq!(number(&made, "bytes"), Some(Figure::Number(signed(GIB))));
+    assert!(matches!(before.last_event().outcome, Ok(Answer::Volume { .. })));
+}

@@ -1,0 +1,303 @@
+//! Scripted deviations over the wire, and what becomes of calls whose caller gives up.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use csi_proto::v1::{
+    GetCapacityRequest, ProbeRequest, controller_client::ControllerClient, identity_client::IdentityClient,
+};
+use fake_csi::{Answer, CostFactor, Effect, Method, Rule, ScriptError};
+use tonic::{Code, Request};
+
+use super::{World, connect, pool, signed, volume, zone};
+
+fn rule(method: Method, effect: Effect) -> Rule {
+    Rule {
+        method,
+        segment: None,
+        parameters: BTreeMap::new(),
+        skip: 0,
+        times: None,
+        effect,
+    }
+}
+
+#[tokio::test]
+async fn a_scripted_code_replaces_the_answer_and_changes_nothing() {
+    let world = World::new().await;
+    world.driver.set_pool(pool("a", 100, None));
+    let failing = Effect::Code(Code::Unavailable, "gone".to_owned());
+    world
+        .driver
+        .script(Rule {
+            times: Some(1),
+            ..rule(Method::CreateVolume, failing)
+        })
+        .unwrap();
+    let refused = world.create(volume("v", 1)).await.unwrap_err();
+    assert_eq!((refused.code(), refused.message()), (Code::Unavailable, "gone"));
+    assert!(world.driver.volumes().is_empty());
+    let outcome = world.last_event().outcome.unwrap_err();
+    assert_eq!((outcome.code, outcome.message.as_str()), ("UNAVAILABLE", "gone"));
+    assert!(world.create(volume("v", 1)).await.is_ok(), "the rule is spent");
+}
+
+#[tokio::test]
+async fn scripted_numbers_replace_the_measured_ones_in_their_segment() {
+    let world = World::new().await;
+    world.driver.set_pool(pool("a", 100, None));
+    let lie = Effect::Capacity {
+        available: -1,
+        maximum: Some(0),
+        minimum: Some(7),
+    };
+    world
+        .driver
+        .script(Rule {
+            segment: Some(zone("b")),
+            ..rule(Method::GetCapacity, lie)
+        })
+        .unwrap();
+    let told = world.room(Some(zone("b")), &[]).await.unwrap();
+    assert_eq!(
+        (
+            told.available_capacity,
+            told.maximum_volume_size,
+            told.minimum_volume_size
+        ),
+        (-1, Some(0), Some(7))
+    );
+    assert_eq!(
+        world.last_event().outcome,
+        Ok(Answer::Capacity {
+            available: -1,
+            maximum: Some(0),
+            minimum: Some(7)
+        })
+    );
+    assert_eq!(
+        world.room(Some(zone("a")), &[]).await.unwrap().available_capacity,
+        100
+    );
+    world.driver.clear_script();
+    assert_eq!(
+        world.room(Some(zone("b")), &[]).await.unwrap().available_capacity,
+        0
+    );
+}
+
+#[tokio::test]
+async fn a_delayed_call_answers_what_holds_after_the_delay() {
+    let world = World::new().await;
+    world.driver.set_pool(pool("a", 100, None));
+    let delay = Duration::from_millis(50);
+    world
+        .driver
+        .script(rule(Method::GetCapacity, Effect::Delay(delay)))
+        .unwrap();
+    let (told, ()) = tokio::join!(world.room(None, &[]), async {
+        world.driver.set_pool(pool("a", 60, None));
+    });
+    assert_eq!(told.unwrap().available_capacity, 60);
+    assert!(world.last_event().elapsed >= delay);
+}
+
+#[tokio::test]
+async fn a_hanging_call_is_in_flight_until_its_caller_gives_up() {
+    let world = World::new().await;
+    world
+        .driver
+        .script(rule(Method::GetCapacity, Effect::Hang))
+        .unwrap();
+    let mut request = Request::new(GetCapacityRequest::default());
+    request.set_timeout(Duration::from_millis(20));
+    let given_up = world.controller.clone().get_capacity(request).await.unwrap_err();
+    assert!(
+        matches!(given_up.code(), Code::Cancelled | Code::DeadlineExceeded),
+        "{given_up:?}"
+    );
+    world.driver.quiet().await;
+    assert_eq!(world.last_event().outcome.unwrap_err().code, "CANCELLED");
+    assert_eq!(world.events().len(), 1);
+}
+
+#[tokio::test]
+async fn a_hanging_call_goes_on_when_its_rule_is_taken_away() {
+    let world = World::new().await;
+    world.driver.set_pool(pool("a", 100, None));
+    let hang = world
+        .driver
+        .script(Rule {
+            times: Some(1),
+            ..rule(Method::GetCapacity, Effect::Hang)
+        })
+        .unwrap();
+    let mut client = world.controller.clone();
+    let hanging = tokio::spawn(async move { client.get_capacity(GetCapacityRequest::default()).await });
+    while world.driver.rules()[0].taken == 0 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(
+        world.room(None, &[]).await.unwrap().available_capacity,
+        100,
+        "the rule is spent"
+    );
+    assert!(!hanging.is_finished());
+    assert!(world.driver.unscript(hang));
+    assert_eq!(
+        hanging.await.unwrap().unwrap().into_inner().available_capacity,
+        100
+    );
+    assert!(!world.driver.unscript(hang), "it is gone");
+}
+
+#[tokio::test]
+async fn a_cut_connection_takes_all_its_calls_along_and_changes_nothing() {
+    let world = World::new().await;
+    world.driver.set_pool(pool("a", 100, None));
+    let other = connect(world.running.socket()).await;
+    world
+        .driver
+        .script(rule(Method::GetCapacity, Effect::Hang))
+        .unwrap();
+    world
+        .driver
+        .script(rule(Method::CreateVolume, Effect::Disconnect))
+        .unwrap();
+    let mut client = world.controller.clone();
+    let beside = tokio::spawn(async move { client.get_capacity(GetCapacityRequest::default()).await });
+    while world.driver.in_flight() == 0 {
+        tokio::task::yield_now().await;
+    }
+    let refused = world.create(volume("v", 1)).await.unwrap_err();
+    assert_ne!(
+        refused.message(),
+        "the script cut the connection",
+        "no answer came through"
+    );
+    assert!(beside.await.unwrap().is_err(), "the call beside it is lost too");
+    assert!(world.driver.volumes().is_empty());
+    let cut = world
+        .events()
+        .into_iter()
+        .find(|event| event.method == Method::CreateVolume)
+        .unwrap();
+    assert!(cut.lost && cut.outcome.is_err(), "{cut:?}");
+
+    world.driver.clear_script();
+    let told = ControllerClient::new(other)
+        .get_capacity(GetCapacityRequest::default())
+        .await;
+    assert_eq!(
+        told.unwrap().into_inner().available_capacity,
+        100,
+        "other connections stay"
+    );
+    let peers = [cut.peer, world.last_event().peer];
+    assert_ne!(peers[0].connection, peers[1].connection);
+    assert_eq!(
+        peers[0].pid,
+        i32::try_from(std::process::id()).ok(),
+        "the caller is this process"
+    );
+    assert!(
+        world.create(volume("v", 1)).await.is_ok(),
+        "a client may connect again"
+    );
+}
+
+#[tokio::test]
+async fn a_lost_answer_leaves_the_volume_behind_and_the_retry_finds_it() {
+    let world = World::new().await;
+    world.driver.set_pool(pool("a", 100, None));
+    world
+        .driver
+        .script(Rule {
+            times: Some(1),
+            ..rule(Method::CreateVolume, Effect::LoseAnswer)
+        })
+        .unwrap();
+    assert!(world.create(volume("v", 30)).await.is_err());
+    let event = world.last_event();
+    assert!(event.lost && event.outcome.is_ok(), "{event:?}");
+    let kept = world.driver.volumes();
+    assert_eq!(kept.len(), 1);
+    assert_eq!(world.create(volume("v", 30)).await.unwrap().volume_id, kept[0].id);
+    assert_eq!(world.room(None, &[]).await.unwrap().available_capacity, 70);
+}
+
+#[tokio::test]
+async fn a_driver_can_lie_about_the_volume_that_it_made() {
+    let world = World::new().await;
+    world.driver.set_pool(pool("a", 100, None));
+    let lie = Effect::Volume {
+        bytes: Some(-7),
+        topology: Some(vec![zone("elsewhere")]),
+    };
+    let scripted = world.driver.script(rule(Method::CreateVolume, lie)).unwrap();
+    let told = world.create(volume("v", 30)).await.unwrap();
+    assert_eq!(
+        (told.capacity_bytes, &told.accessible_topology[0].segments),
+        (-7, &zone("elsewhere"))
+    );
+    assert_eq!(world.driver.volumes()[0].bytes, 30, "the books are right");
+    world.driver.unscript(scripted);
+    let truth = world.create(volume("v", 30)).await.unwrap();
+    assert_eq!(
+        (truth.capacity_bytes, &truth.accessible_topology[0].segments),
+        (signed(30), &zone("a"))
+    );
+}
+
+#[tokio::test]
+async fn a_driver_can_be_unready_for_a_while() {
+    let world = World::new().await;
+    world
+        .driver
+        .script(Rule {
+            skip: 1,
+            times: Some(2),
+            ..rule(Method::Probe, Effect::Ready(false))
+        })
+        .unwrap();
+    let mut client = IdentityClient::new(connect(world.running.socket()).await);
+    let mut ready = Vec::new();
+    for _ in 0..4 {
+        ready.push(client.probe(ProbeRequest {}).await.unwrap().into_inner().ready);
+    }
+    assert_eq!(
+        ready,
+        [true, false, false, true].map(Some),
+        "the second and third call"
+    );
+}
+
+#[test]
+fn what_cannot_happen_cannot_be_scripted() {
+    let driver = fake_csi::FakeDriver::new(super::spec(), None);
+    let numbers = Effect::Capacity {
+        available: 1,
+        maximum: None,
+        minimum: None,
+    };
+    let elsewhere = driver.script(rule(Method::CreateVolume, numbers));
+    assert_eq!(
+        elsewhere,
+        Err(ScriptError::Elsewhere {
+            effect: "a capacity",
+            method: Method::CreateVolume,
+            belongs_to: Method::GetCapacity
+        })
+    );
+    let never = Rule {
+        times: Some(0),
+        ..rule(Method::Probe, Effect::Hang)
+    };
+    assert_eq!(driver.script(never), Err(ScriptError::NoTimes(Method::Probe)));
+    let success = driver.script(rule(Method::Probe, Effect::Code(Code::Ok, String::new())));
+    assert_eq!(success, Err(ScriptError::FailureOk(Method::Probe)));
+    let free = driver.add_cost(CostFactor {
+        numerator: 0,
+        ..super::mirrored()
+    });
+    assert!(matches!(free, Err(ScriptError::ZeroCost { .. })));
+}

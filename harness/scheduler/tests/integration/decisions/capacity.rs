@@ -1,0 +1,296 @@
+//! Is there room for a claim on a node (KEP-1472)? Expectations are what kube-scheduler 1.36 decides, written out.
+
+use std::sync::Arc;
+
+use capacity_scheduler::capacity_check::{self, Shortcoming};
+use capacity_scheduler::objects::Capacity;
+use capacity_scheduler::rules::Rules;
+use capacity_types::Arithmetic;
+use serde_json::{Value, json};
+
+use super::reasons::{BIND, SPACE};
+use super::world::{DRIVER, World, on};
+
+/// One capacity object and one request, on node n1 of class `fast`.
+struct Row {
+    name: String,
+    class: String,
+    topology: Value,
+    capacity: Value,
+    maximum: Value,
+    request: String,
+    fits: bool,
+}
+
+fn rows() -> Vec<Row> {
+    let (here, there) = (on("n1"), on("n2"));
+    let table = json!([
+        // name, class, topology, capacity, maximum, request, fits
+        ["network-attached", "fast", {}, "1Gi", null, "1Gi", true],
+        ["local", "fast", here, "1Gi", null, "1Gi", true],
+        ["wrong-node", "fast", there, "1Gi", null, "1Gi", false],
+        ["no-topology", "fast", null, "1Gi", null, "1Gi", false],
+        ["wrong-class", "slow", here, "1Gi", null, "1Gi", false],
+        ["too-small", "fast", here, "1Mi", null, "1Gi", false],
+        ["one-byte-short", "fast", here, "1073741823", null, "1Gi", false],
+        ["maximum-refuses", "fast", here, "1Gi", "1Mi", "1Gi", false],
+        ["maximum-admits", "fast", here, "0", "2Gi", "1Gi", true],
+        ["maximum-alone", "fast", here, null, "1Gi", "1Gi", true],
+        ["maximum-zero", "fast", here, null, "0Mi", "1Gi", false],
+        ["maximum-negative", "fast", here, "1Gi", "-1Gi", "1Gi", false],
+        ["capacity-zero", "fast", here, "0Mi", null, "1Gi", false],
+        ["both-unset", "fast", here, null, null, "1Gi", false],
+        [
+            "fraction-of-request-counts",
+            "fast",
+            here,
+            "1024",
+            null,
+            "1024100m",
+            false
+        ],
+        [
+            "fraction-of-limit-counts",
+            "fast",
+            here,
+            "1024500m",
+            null,
+            "1025",
+            true
+        ],
+        ["limit-beyond-int64", "fast", here, "100E", null, "1Gi", true],
+        ["request-beyond-int64", "fast", here, "1Gi", null, "100E", false],
+    ]);
+    table.as_array().unwrap().iter().map(row).collect()
+}
+
+fn row(cells: &Value) -> Row {
+    let text = |column: usize| cells[column].as_str().unwrap().to_owned();
+    Row {
+        name: text(0),
+        class: text(1),
+        topology: cells[2].clone(),
+        capacity: cells[3].clone(),
+        maximum: cells[4].clone(),
+        request: text(5),
+        fits: cells[6].as_bool().unwrap(),
+    }
+}
+
+fn fits(row: &Row, rules: &Rules, driver: Option<Value>) -> bool {
+    let mut world = World::new(&["n1"]);
+    match driver {
+        Some(tracks) => world.driver(&tracks),
+        None => world.snapshot.drivers = Default::default(),
+    }
+    world.capacity(&row.class, &row.topology, &row.capacity, &row.maximum);
+    world.delayed("a", "fast", &row.request);
+    match world.verdicts(rules).as_slice() {
+        [verdict] if verdict == "n1: fits" => true,
+        [verdict] if *verdict == format!("n1: {SPACE}") => false,
+        other => panic!("{}: {other:?}", row.name),
+    }
+}
+
+#[test]
+fn a_tracking_driver_needs_one_sufficient_accessible_object_of_the_class() {
+    for row in rows() {
+        assert_eq!(
+            fits(&row, &Rules::default(), Some(json!(true))),
+            row.fits,
+            "{}",
+            row.name
+        );
+    }
+}
+
+#[test]
+fn without_tracking_capacity_does_not_matter() {
+    for row in rows() {
+        for driver in [None, Some(Value::Null), Some(json!(false))] {
+            assert!(
+                fits(&row, &Rules::default(), driver.clone()),
+                "{} with {driver:?}",
+                row.name
+            );
+        }
+    }
+}
+
+#[test]
+fn wrapping_arithmetic_repeats_the_overflow_of_1_36() {
+    let wrapping = Rules {
+        arithmetic: Arithmetic::Wrapping,
+        ..Rules::default()
+    };
+    for row in rows() {
+        let expected = row.fits != row.name.ends_with("beyond-int64");
+        let found = fits(&row, &wrapping, Some(json!(true)));
+        assert_eq!(found, expected, "{}", row.name);
+    }
+}
+
+#[test]
+fn one_sufficient_object_among_several_is_enough_but_they_do_not_add_up() {
+    let mut world = World::new(&["n1"]);
+    world.capacity_on("n1", "1Gi");
+    world.capacity_on("n1", "5Gi");
+    world.capacity_on("n1", "7Gi");
+    world.delayed("a", "fast", "6Gi");
+    assert_eq!(world.verdicts(&Rules::default()), ["n1: fits"]);
+    world.delayed("b", "fast", "8Gi");
+    assert_eq!(world.verdicts(&Rules::default()), [format!("n1: {SPACE}")]);
+}
+
+#[test]
+fn an_explanation_names_every_object_of_the_class_and_its_shortcoming() {
+    let mut world = World::new(&["n1"]);
+    let (null, one, nine) = (Value::Null, json!("1Gi"), json!("9Gi"));
+    let unknown = json!({"matchExpressions": [{"key": "node", "operator": "Near"}]});
+    for (topology, capacity) in [
+        (&on("n1"), &null),
+        (&on("n1"), &one),
+        (&null, &nine),
+        (&unknown, &nine),
+        (&on("n2"), &nine),
+        (&on("n1"), &nine),
+    ] {
+        world.capacity("fast", topology, capacity, &null);
+    }
+    world.capacity("slow", &on("n1"), &nine, &null);
+    world.delayed("a", "fast", "2Gi");
+
+    let claim = world.snapshot.claims.iter().next().unwrap();
+    let labels = &world.snapshot.nodes.iter().next().unwrap().labels;
+    let of_class = world
+        .snapshot
+        .capacities
+        .iter()
+        .filter(|object| object.class == "fast");
+    let request = claim.request.unwrap();
+    let judge =
+        |object: &Arc<Capacity>| capacity_check::shortcoming(&Rules::default(), object, request, labels);
+    let shortcomings: Vec<_> = of_class.map(judge).collect();
+    let (limit, request) = (1 << 30, 2 << 30);
+    let [no_limit, too_small, no_topology, invalid, elsewhere, none] = shortcomings.as_slice() else {
+        panic!("{shortcomings:?}");
+    };
+    assert_eq!(*no_limit, Some(Shortcoming::NoLimit));
+    assert_eq!(*too_small, Some(Shortcoming::TooSmall { limit, request }));
+    assert_eq!(*no_topology, Some(Shortcoming::NoTopology));
+    assert!(
+        matches!(invalid, Some(Shortcoming::InvalidTopology(_))),
+        "{invalid:?}"
+    );
+    assert_eq!(*elsewhere, Some(Shortcoming::OtherTopology));
+    assert_eq!(*none, None);
+}
+
+#[test]
+fn of_several_sufficient_objects_the_largest_is_recorded() {
+    let mut world = World::new(&["n1"]);
+    for size in ["20Gi", "90Gi", "50Gi"] {
+        world.capacity_on("n1", size);
+    }
+    world.delayed("a", "fast", "10Gi");
+    let assessment = world.assess(&Rules::default());
+    let recorded = assessment.feasible[0].plan.provisions[0]
+        .capacity
+        .as_ref()
+        .unwrap();
+    assert_eq!(recorded.key.name, "c2");
+}
+
+#[test]
+fn each_claim_is_judged_alone_and_one_failure_excludes_the_node() {
+    for (second, expected) in [("8Gi", "n1: fits".to_owned()), ("12Gi", format!("n1: {SPACE}"))] {
+        let mut world = World::new(&["n1"]);
+        world.capacity_on("n1", "10Gi");
+        world.delayed("a", "fast", "8Gi");
+        world.delayed("b", "fast", second);
+        assert_eq!(world.verdicts(&Rules::default()), [expected]);
+    }
+}
+
+/// Claims are checked by ascending size, so the smaller one's failure is the node's reason.
+#[test]
+fn the_first_failing_claim_gives_the_reason() {
+    for (no_space, elsewhere, expected) in [("1Gi", "2Gi", SPACE), ("2Gi", "1Gi", BIND)] {
+        let mut world = World::new(&["n1"]);
+        let only_n2 = json!([{"matchLabelExpressions": [{"key": "node", "values": ["n2"]}]}]);
+        world.class("slow", json!({"allowedTopologies": only_n2}));
+        world.capacity("slow", &json!({}), &json!("9Gi"), &Value::Null);
+        world.delayed("a", "fast", no_space);
+        world.delayed("b", "slow", elsewhere);
+        assert_eq!(world.verdicts(&Rules::default()), [format!("n1: {expected}")]);
+    }
+}
+
+#[test]
+fn classes_without_provisioner_conflict_and_foreign_provisioners_pass() {
+    for (provisioner, expected) in [
+        ("kubernetes.io/no-provisioner", BIND),
+        ("", BIND),
+        ("kubernetes.io/aws-ebs", "fits"),
+        (DRIVER, SPACE),
+    ] {
+        let mut world = World::new(&["n1"]);
+        world.class("fast", json!({"provisioner": provisioner}));
+        world.delayed("a", "fast", "1Gi");
+        assert_eq!(
+            world.verdicts(&Rules::default()),
+            [format!("n1: {expected}")],
+            "{provisioner}"
+        );
+    }
+}
+
+#[test]
+fn allowed_topologies_come_before_capacity() {
+    let term = |values: Value| json!({"matchLabelExpressions": [{"key": "node", "values": values}]});
+    for (allowed, expected) in [
+        (json!([]), [SPACE, SPACE]),
+        (json!([{}]), [BIND, BIND]),
+        (json!([term(json!(["n2", "n3"]))]), [BIND, SPACE]),
+        (json!([term(json!(["n1"])), term(json!(["n2"]))]), [SPACE, SPACE]),
+    ] {
+        let mut world = World::new(&["n1", "n2"]);
+        world.class("fast", json!({ "allowedTopologies": allowed }));
+        world.delayed("a", "fast", "1Gi");
+        let expected = [format!("n1: {}", expected[0]), format!("n2: {}", expected[1])];
+        assert_eq!(world.verdicts(&Rules::default()), expected, "{allowed}");
+    }
+}
+
+#[test]
+fn the_class_of_the_beta_annotation_wins() {
+    let mut world = World::new(&["n1"]);
+    world.capacity_on("n1", "1Gi");
+    let annotation = json!({"volume.beta.kubernetes.io/storage-class": "fast"});
+    world.claim(
+        "a",
+        "slow",
+        "1Gi",
+        json!({"metadata": {"annotations": annotation}}),
+    );
+    assert_eq!(world.verdicts(&Rules::default()), ["n1: fits"]);
+}
+
+#[test]
+fn inline_csi_volumes_are_not_checked() {
+    let mut world = World::new(&["n1"]);
+    world.pod_volume(json!({"name": "inline", "csi": {"driver": DRIVER}}));
+    assert_eq!(world.verdicts(&Rules::default()), ["n1: fits"]);
+}
+
+/// No API server lets such a claim in; a claim without a request asks for nothing (KEP-1472).
+#[test]
+fn a_claim_without_a_request_is_not_checked() {
+    let mut world = World::new(&["n1", "n2"]);
+    world.claim("c", "fast", "1Gi", json!({"spec": {"resources": Value::Null}}));
+    assert_eq!(world.verdicts(&Rules::default()), ["n1: fits", "n2: fits"]);
+    let mut world = World::new(&["n1", "n2"]);
+    world.claim("c", "fast", "1Gi", json!({}));
+    let refused = [format!("n1: {SPACE}"), format!("n2: {SPACE}")];
+    assert_eq!(world.verdicts(&Rules::default()), refused, "with one it is");
+}

@@ -1,0 +1,15 @@
+//! The decisions as a caller of the library sees them: which nodes fit and why others do not, and how they score.
+//!
+//! Nothing here runs a loop, and a server is only listed.
+
+mod capacity;
+mod explanation;
+mod index;
+mod inventory;
+mod nodes;
+mod random;
+mod reasons;
+mod refusals;
+mod scoring;
+mod volumes;
+mod world;

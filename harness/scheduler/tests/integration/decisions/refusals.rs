@@ -1,0 +1,140 @@
+//! The messages of pods that no node can take. The texts are those of kube-scheduler 1.36.
+
+use capacity_scheduler::cycle;
+use capacity_scheduler::rules::Rules;
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use serde_json::{Value, json};
+
+use super::reasons::{AFFINITY, SPACE};
+use super::world::World;
+
+/// The text for a pod, and what makes the world's claims lead to it.
+type Row = (&'static str, fn(&mut World));
+
+/// The message of a pod that no node can take, whatever the nodes are.
+#[test]
+fn claims_that_forbid_every_node_are_named() {
+    let unbound_immediate = "pod has unbound immediate PersistentVolumeClaims";
+    let rows: [Row; 9] = [
+        ("persistentvolumeclaim \"none\" not found", |world| {
+            world.pod_volume(json!({"name": "x", "persistentVolumeClaim": {"claimName": "none"}}));
+        }),
+        (
+            "waiting for ephemeral volume controller to create the persistentvolumeclaim \"p-e\"",
+            |world| world.pod_volume(ephemeral()),
+        ),
+        (
+            "PVC ns/p-e was not created for pod ns/p (pod is not owner)",
+            |world| {
+                world.claim("p-e", "fast", "1Gi", owned_by("another"));
+                world.pod_volume(ephemeral());
+            },
+        ),
+        (
+            "persistentvolumeclaim \"a\" bound to non-existent persistentvolume \"v\"",
+            |world| {
+                world.claim(
+                    "a",
+                    "fast",
+                    "1Gi",
+                    json!({"spec": {"volumeName": "v"}, "status": {"phase": "Lost"}}),
+                );
+            },
+        ),
+        ("persistentvolumeclaim \"a\" is being deleted", |world| {
+            world.claim(
+                "a",
+                "fast",
+                "1Gi",
+                json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}),
+            );
+        }),
+        (unbound_immediate, |world| {
+            world.class("fast", json!({"volumeBindingMode": "Immediate"}));
+            world.delayed("a", "fast", "1Gi");
+        }),
+        (unbound_immediate, |world| {
+            world.delayed("a", "no-such-class", "1Gi");
+        }),
+        (unbound_immediate, |world| world.delayed("a", "", "1Gi")),
+        (unbound_immediate, |world| {
+            world.claim("a", "fast", "1Gi", json!({"spec": {"volumeName": "v"}}));
+        }),
+    ];
+    for (expected, prepare) in rows {
+        let mut world = World::new(&["n1"]);
+        prepare(&mut world);
+        let text = format!("0/1 nodes are available: {expected}. not found");
+        assert_eq!(message(&world, json!({})), text);
+    }
+}
+
+#[test]
+fn an_ephemeral_volume_of_the_pod_is_a_claim_like_any_other() {
+    let mut world = World::new(&["n1"]);
+    let owner =
+        json!([{"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "uid-of-p", "controller": true}]);
+    world.claim(
+        "p-e",
+        "fast",
+        "1Gi",
+        json!({"metadata": {"ownerReferences": owner}}),
+    );
+    world.pod_volume(json!({"name": "e", "ephemeral": {}}));
+    assert_eq!(world.verdicts(&Rules::default()), [format!("n1: {SPACE}")]);
+}
+
+#[test]
+fn reasons_are_counted_over_all_nodes() {
+    let mut world = World::new(&["n1", "n2", "n3"]);
+    world.volume("v", "fast", "1Gi", "n1", json!({"status": {"phase": "Bound"}}));
+    world.bound("a", "v");
+    world.delayed("b", "fast", "1Gi");
+    let expected = format!("0/3 nodes are available: 2 {AFFINITY}, 3 {SPACE}. ");
+    assert!(
+        message(&world, json!({})).starts_with(&expected),
+        "{}",
+        message(&world, json!({}))
+    );
+}
+
+#[test]
+fn nodes_refused_for_something_else_give_no_storage_reason() {
+    let mut world = World::new(&["n1", "n2"]);
+    world.delayed("a", "fast", "1Gi");
+    let selector = message(&world, json!({"nodeSelector": {"node": "n1"}}));
+    let expected = format!("available: 1 {SPACE}, 1 node(s) didn't match Pod's node affinity/selector. ");
+    assert!(selector.contains(&expected), "{selector}");
+    let by_name = json!({"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n2"]}]});
+    let required =
+        json!({"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [by_name]}});
+    let named = message(&world, json!({"affinity": {"nodeAffinity": required}}));
+    let expected = format!("available: 1 {SPACE}, 1 node(s) didn't satisfy plugin(s) [NodeAffinity]. ");
+    assert!(named.contains(&expected), "{named}");
+}
+
+#[test]
+fn without_nodes_there_is_a_text_of_its_own() {
+    assert_eq!(
+        message(&World::new(&[]), json!({})),
+        "no nodes available to schedule pods"
+    );
+}
+
+fn message(world: &World, spec: Value) -> String {
+    let mut random = StdRng::seed_from_u64(1);
+    match cycle::decide(&world.snapshot, &Rules::default(), &world.pod(spec), &mut random) {
+        cycle::Decision::Unschedulable { message, .. } => message,
+        other => panic!("unexpected {other:?}"),
+    }
+}
+
+fn owned_by(uid: &str) -> Value {
+    let owner = json!({"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": uid, "controller": true});
+    json!({"metadata": {"ownerReferences": [owner]}})
+}
+
+fn ephemeral() -> Value {
+    json!({"name": "e", "ephemeral": {}})
+}

@@ -1,0 +1,241 @@
+//! The scores of feasible nodes (KEP-4049). Expectations are numbers that kube-scheduler 1.36 gave, written out.
+
+use std::collections::BTreeSet;
+
+use capacity_scheduler::cycle::{self, Decision};
+use capacity_scheduler::filter::VolumePlan;
+use capacity_scheduler::rules::Rules;
+use capacity_scheduler::score;
+use capacity_scheduler::shape::{Shape, parse_points};
+use capacity_types::Arithmetic;
+use proptest::prelude::*;
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use serde_json::{Value, json};
+
+use super::world::{World, on};
+
+const NODES: [&str; 3] = ["n1", "n2", "n3"];
+
+fn default_shape() -> Rules {
+    Rules {
+        shape: Some(Shape::most_free()),
+        ..Rules::default()
+    }
+}
+
+fn shaped(text: &str) -> Rules {
+    Rules {
+        shape: Some(Shape::new(&parse_points(text).unwrap()).unwrap()),
+        ..Rules::default()
+    }
+}
+
+/// Claims of class `fast`, and its capacity on each node.
+fn world(claims: &[&str], capacities: [&str; 3]) -> World {
+    let mut world = World::new(&NODES);
+    for (index, size) in claims.iter().enumerate() {
+        world.delayed(&format!("c{index}"), "fast", size);
+    }
+    for (node, capacity) in NODES.iter().zip(capacities) {
+        world.capacity_on(node, capacity);
+    }
+    world
+}
+
+#[test]
+fn the_score_is_what_stays_free_of_capacity() {
+    for (claims, capacities, expected) in [
+        (&["10Gi"][..], ["100Gi", "50Gi", "10Gi"], [90, 80, 0]),
+        (&["1Gi"], ["3Gi", "7Gi", "101Gi"], [67, 86, 100]),
+        // Claims of one class draw on one pool; that their sum does not fit only costs the score.
+        (&["50Gi", "50Gi"], ["100Gi", "60Gi", "120Gi"], [0, 0, 17]),
+        (&["80Pi"], ["1Ei", "2Ei", "7Ei"], [93, 97, 99]),
+    ] {
+        assert_eq!(
+            world(claims, capacities).scores(&default_shape()),
+            expected,
+            "{claims:?}"
+        );
+    }
+}
+
+#[test]
+fn large_requests_wrap_only_where_that_is_asked_for() {
+    let wrapping = Rules {
+        arithmetic: Arithmetic::Wrapping,
+        ..default_shape()
+    };
+    let capacities = ["1Ei", "2Ei", "7Ei"];
+    for (request, wrapped, exact) in [
+        ("80Pi", [93, 97, 99], [93, 97, 99]),
+        ("90Pi", [100, 100, 100], [92, 96, 99]),
+        ("200Pi", [97, 99, 100], [81, 91, 98]),
+    ] {
+        let world = world(&[request], capacities);
+        assert_eq!(world.scores(&wrapping), wrapped, "{request} wrapping");
+        assert_eq!(world.scores(&default_shape()), exact, "{request} exact");
+    }
+}
+
+#[test]
+fn shapes_turn_the_preference() {
+    let world = world(&["10Gi"], ["100Gi", "20Gi", "10Gi"]);
+    assert_eq!(world.scores(&shaped("0=0,100=10")), [10, 50, 100]);
+    assert_eq!(world.scores(&shaped("0=10,100=0")), [90, 50, 0]);
+    assert_eq!(world.scores(&shaped("50=7")), [70, 70, 70]);
+}
+
+#[test]
+fn capacity_is_scored_and_the_maximum_is_not() {
+    let mut world = World::new(&NODES);
+    for (node, capacity) in NODES.iter().zip(["5Gi", "50Gi", "20Gi"]) {
+        world.capacity("fast", &on(node), &json!(capacity), &json!("100Gi"));
+    }
+    world.delayed("a", "fast", "10Gi");
+    assert_eq!(world.scores(&default_shape()), [0, 80, 50]);
+}
+
+/// kube-scheduler 1.36 crashes on both of these.
+#[test]
+fn a_missing_capacity_and_a_class_by_annotation_are_scored() {
+    let mut world = World::new(&["n1", "n2"]);
+    world.capacity("fast", &on("n1"), &Value::Null, &json!("20Gi"));
+    world.capacity("fast", &on("n2"), &Value::Null, &json!("40Gi"));
+    let annotation = json!({"volume.beta.kubernetes.io/storage-class": "fast"});
+    let fields = json!({"metadata": {"annotations": annotation}, "spec": {"storageClassName": null}});
+    world.claim("a", "", "10Gi", fields);
+    assert_eq!(world.scores(&default_shape()), [50, 75]);
+}
+
+/// Adding up the capacity once per claim would give 78 and 70, and so the other node.
+#[test]
+fn classes_count_equally_and_a_classes_capacity_counts_once() {
+    let mut world = World::new(&["n1", "n2"]);
+    for (class, node, capacity) in [
+        ("fast", "n1", "100Gi"),
+        ("fast", "n2", "400Gi"),
+        ("slow", "n1", "1000Gi"),
+        ("slow", "n2", "80Gi"),
+    ] {
+        world.capacity(class, &on(node), &json!(capacity), &Value::Null);
+    }
+    world.delayed("a", "fast", "40Gi");
+    world.delayed("b", "fast", "40Gi");
+    world.delayed("c", "slow", "40Gi");
+    assert_eq!(world.scores(&default_shape()), [58, 65]);
+}
+
+/// One pod: static on two nodes, dynamic on the third.
+#[test]
+fn each_node_is_scored_by_what_would_happen_there() {
+    let mut world = World::new(&NODES);
+    world.volume("v1", "fast", "100Gi", "n1", json!({}));
+    world.volume("v2", "fast", "200Gi", "n2", json!({}));
+    world.capacity_on("n3", "10Gi");
+    world.delayed("a", "fast", "10Gi");
+    assert_eq!(world.scores(&default_shape()), [90, 95, 0]);
+}
+
+#[test]
+fn one_static_binding_makes_the_dynamic_claims_irrelevant() {
+    let mut scores = BTreeSet::new();
+    for capacity in ["10Gi", "1000Gi"] {
+        let mut world = World::new(&["n1", "n2"]);
+        for node in ["n1", "n2"] {
+            world.volume(&format!("v-{node}"), "slow", "100Gi", node, json!({}));
+            world.capacity_on(node, capacity);
+        }
+        world.delayed("a", "slow", "50Gi");
+        world.delayed("b", "fast", "10Gi");
+        scores.insert(world.scores(&default_shape()));
+    }
+    assert_eq!(scores, [vec![50, 50]].into());
+}
+
+#[test]
+fn untracked_claims_and_pods_without_claims_score_nothing() {
+    let mut world = world(&["10Gi"], ["100Gi", "50Gi", "10Gi"]);
+    world.driver(&json!(false));
+    assert_eq!(world.scores(&default_shape()), [0, 0, 0]);
+    assert_eq!(World::new(&NODES).scores(&default_shape()), [0, 0, 0]);
+}
+
+#[test]
+fn without_the_gate_and_for_a_single_feasible_node_nothing_is_scored() {
+    assert_eq!(
+        world(&["10Gi"], ["100Gi", "50Gi", "10Gi"]).scores(&Rules::default()),
+        [0, 0, 0]
+    );
+    assert_eq!(
+        world(&["10Gi"], ["100Gi", "5Gi", "1Gi"]).scores(&default_shape()),
+        [0]
+    );
+}
+
+#[test]
+fn the_highest_score_wins_and_ties_are_broken_by_the_seed() {
+    let chosen = |world: &World, seed: u64| {
+        let mut random = StdRng::seed_from_u64(seed);
+        match cycle::decide(
+            &world.snapshot,
+            &default_shape(),
+            &world.pod(json!({})),
+            &mut random,
+        ) {
+            Decision::Place(feasible) => feasible.node.name().to_owned(),
+            other => panic!("unexpected {other:?}"),
+        }
+    };
+    let clear = world(&["10Gi"], ["50Gi", "100Gi", "20Gi"]);
+    let tied = world(&["10Gi"], ["100Gi", "10Gi", "100Gi"]);
+    let mut winners = BTreeSet::new();
+    for seed in 0..20 {
+        assert_eq!(chosen(&clear, seed), "n2");
+        assert_eq!(chosen(&tied, seed), chosen(&tied, seed));
+        winners.insert(chosen(&tied, seed));
+    }
+    assert_eq!(winners, ["n1".to_owned(), "n3".to_owned()].into());
+}
+
+proptest! {
+    /// More free space never scores worse by default, and scoring never changes what is feasible.
+    #[test]
+    fn more_room_is_never_worse(request in 1_u64..1 << 62, rooms in [1_u64..1 << 62, 1_u64..1 << 62, 1_u64..1 << 62]) {
+        let mut rooms = rooms;
+        rooms.sort_unstable();
+        let texts = rooms.map(|room| room.to_string());
+        let world = world(&[&request.to_string()], [&texts[0], &texts[1], &texts[2]]);
+        let assessment = world.assess(&default_shape());
+        let scores: Vec<_> = assessment.feasible.iter().map(|feasible| feasible.score).collect();
+        prop_assert!(scores.is_sorted(), "{:?}", scores);
+        prop_assert!(scores.iter().all(|score| (0..=100).contains(score)), "{:?}", scores);
+        prop_assert_eq!(scores.len(), world.assess(&Rules::default()).feasible.len());
+        prop_assert_eq!(scores.len(), rooms.iter().filter(|room| **room >= request).count());
+    }
+}
+
+/// KEP-4049: where scoring is switched off, and for a node that no plan was made for, the score is nothing.
+#[test]
+fn without_a_shape_or_a_plan_the_score_is_zero() {
+    let world = world(&["10Gi"], ["100Gi", "50Gi", "10Gi"]);
+    let plan = world.assess(&default_shape()).feasible[0].plan.clone();
+    assert_eq!(score::score(&default_shape(), &plan), 90);
+    assert_eq!(score::score(&Rules::default(), &plan), 0);
+    assert_eq!(score::score(&default_shape(), &VolumePlan::default()), 0);
+}
+
+/// From 1.37 on a capacity of more than 2^63-1 counts as that, and products still overflow.
+#[test]
+fn capped_quantities_are_scored() {
+    let capped = Rules {
+        arithmetic: Arithmetic::Saturating,
+        ..default_shape()
+    };
+    // By their bits the first two would be 0 bytes, and could not take the claim at all.
+    assert_eq!(
+        world(&["10Gi"], ["100E", "10E", "100Gi"]).scores(&capped),
+        [100, 100, 90]
+    );
+    assert_eq!(world(&["90Pi"], ["1Ei", "2Ei", "7Ei"]).scores(&capped), [100; 3]);
+}

@@ -1,0 +1,162 @@
+//! What existing volumes and earlier selections decide about a node. Expectations are what kube-scheduler 1.36 decides,
+//! written out.
+
+use capacity_scheduler::rules::Rules;
+use serde_json::json;
+
+use super::reasons::{AFFINITY, BIND, MISSING, SPACE};
+use super::world::World;
+
+#[test]
+fn a_selected_node_excludes_the_others_and_is_still_checked() {
+    for (selected, expected) in [
+        ("n1", [format!("n1: {SPACE}"), format!("n2: {BIND}")]),
+        ("n2", [format!("n1: {BIND}"), "n2: fits".to_owned()]),
+        ("", [format!("n1: {BIND}"), format!("n2: {BIND}")]),
+    ] {
+        let mut world = World::new(&["n1", "n2"]);
+        world.capacity_on("n2", "5Gi");
+        // A volume that would match does not help: a selected claim is provisioned.
+        world.volume("v", "fast", "1Gi", "n1", json!({}));
+        let annotation = json!({"volume.kubernetes.io/selected-node": selected});
+        world.claim(
+            "a",
+            "fast",
+            "1Gi",
+            json!({"metadata": {"annotations": annotation}}),
+        );
+        assert_eq!(world.verdicts(&Rules::default()), expected, "{selected:?}");
+    }
+}
+
+#[test]
+fn a_volume_that_suits_makes_capacity_irrelevant() {
+    let ours = json!({"spec": {"claimRef": {"namespace": "ns", "name": "a", "uid": "a"}}});
+    let reserved =
+        json!({"spec": {"claimRef": {"namespace": "ns", "name": "a"}}, "status": {"phase": "Pending"}});
+    for (what, size, fields, expected) in [
+        ("as large", "10Gi", json!({}), "fits"),
+        ("smaller", "9Gi", json!({}), SPACE),
+        (
+            "smaller by a fraction of a byte",
+            "10737418239900m",
+            json!({}),
+            SPACE,
+        ),
+        ("block", "10Gi", json!({"spec": {"volumeMode": "Block"}}), SPACE),
+        ("bound", "10Gi", json!({"status": {"phase": "Bound"}}), SPACE),
+        (
+            "another mode",
+            "10Gi",
+            json!({"spec": {"accessModes": ["ReadOnlyMany"]}}),
+            SPACE,
+        ),
+        (
+            "another attributes class",
+            "10Gi",
+            json!({"spec": {"volumeAttributesClassName": "gold"}}),
+            SPACE,
+        ),
+        (
+            "being deleted",
+            "10Gi",
+            json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}),
+            SPACE,
+        ),
+        (
+            "another's",
+            "10Gi",
+            json!({"spec": {"claimRef": {"namespace": "ns", "name": "b"}}}),
+            SPACE,
+        ),
+        (
+            "a namesake's",
+            "10Gi",
+            json!({"spec": {"claimRef": {"namespace": "ns", "name": "a", "uid": "x"}}}),
+            SPACE,
+        ),
+        ("ours", "10Gi", ours, "fits"),
+        ("reserved by name", "10Gi", reserved, "fits"),
+    ] {
+        let mut world = World::new(&["n1"]);
+        world.volume("v", "fast", size, "n1", fields);
+        world.delayed("a", "fast", "10Gi");
+        assert_eq!(
+            world.verdicts(&Rules::default()),
+            [format!("n1: {expected}")],
+            "{what}"
+        );
+    }
+}
+
+#[test]
+fn a_reserved_volume_out_of_reach_leaves_the_claim_to_provisioning() {
+    let mut world = World::new(&["n1", "n2"]);
+    world.volume(
+        "v1",
+        "fast",
+        "10Gi",
+        "n1",
+        json!({"spec": {"claimRef": {"namespace": "ns", "name": "a"}}}),
+    );
+    world.volume("v2", "fast", "10Gi", "n2", json!({}));
+    world.delayed("a", "fast", "10Gi");
+    let expected = ["n1: fits".to_owned(), format!("n2: {SPACE}")];
+    assert_eq!(world.verdicts(&Rules::default()), expected);
+}
+
+#[test]
+fn the_smallest_claims_take_the_smallest_volumes() {
+    let mut world = World::new(&["n1"]);
+    for (name, size) in [("v1", "50Gi"), ("v2", "5Gi"), ("v3", "20Gi")] {
+        world.volume(name, "fast", size, "n1", json!({}));
+    }
+    world.delayed("a", "fast", "10Gi");
+    world.delayed("b", "fast", "1Gi");
+    let assessment = world.assess(&Rules::default());
+    let bindings = &assessment.feasible[0].plan.bindings;
+    let pairs: Vec<_> = bindings
+        .iter()
+        .map(|b| (b.claim.key.name.as_str(), b.volume.key.name.as_str()))
+        .collect();
+    assert_eq!(pairs, [("b", "v2"), ("a", "v3")]);
+}
+
+#[test]
+fn a_claim_selects_volumes_by_label() {
+    for (label, expected) in [("gold", "fits"), ("tin", SPACE)] {
+        let mut world = World::new(&["n1"]);
+        world.volume(
+            "v",
+            "fast",
+            "1Gi",
+            "n1",
+            json!({"metadata": {"labels": {"tier": label}}}),
+        );
+        let selector = json!({"matchLabels": {"tier": "gold"}});
+        world.claim("a", "fast", "1Gi", json!({"spec": {"selector": selector}}));
+        assert_eq!(world.verdicts(&Rules::default()), [format!("n1: {expected}")]);
+    }
+}
+
+#[test]
+fn bound_and_delayed_claims_are_judged_independently() {
+    let mut world = World::new(&["n1", "n2"]);
+    world.volume("v", "fast", "1Gi", "n1", json!({"status": {"phase": "Bound"}}));
+    world.bound("a", "v");
+    assert_eq!(
+        world.verdicts(&Rules::default()),
+        ["n1: fits".to_owned(), format!("n2: {AFFINITY}")]
+    );
+    world.delayed("b", "fast", "1Gi");
+    let expected = [format!("n1: {SPACE}"), format!("n2: {AFFINITY}, {SPACE}")];
+    assert_eq!(world.verdicts(&Rules::default()), expected);
+
+    let mut world = World::new(&["n1"]);
+    world.bound("a", "gone");
+    world.delayed("b", "fast", "1Gi");
+    assert_eq!(
+        world.verdicts(&Rules::default()),
+        [format!("n1: {SPACE}, {MISSING}")]
+    );
+}

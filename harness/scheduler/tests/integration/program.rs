@@ -1,0 +1,80 @@
+//! The program as users start it: wrong settings end it at once, with the words of kube-scheduler.
+
+use std::process::Command;
+
+/// What it says on standard error after it failed.
+fn refused(arguments: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_capacity-scheduler"))
+        .args(arguments)
+        // Nothing to connect to, should it get so far.
+        .env("KUBECONFIG", "/nonexistent")
+        .env("HOME", "/nonexistent")
+        .output()
+        .unwrap();
+    assert!(!output.status.success(), "{arguments:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn wrong_settings_are_refused() {
+    for (arguments, words) in [
+        (
+            &["--feature-gates", "CSIStorageCapacity=false"][..],
+            "unrecognized feature gate: CSIStorageCapacity",
+        ),
+        (
+            &["--feature-gates", "VolumeCapacityPriority=true"],
+            "unrecognized feature gate: VolumeCapacityPriority",
+        ),
+        (
+            &["--release", "1.24", "--feature-gates", "CSIStorageCapacity=false"],
+            "feature is locked to true",
+        ),
+        (&["--release", "1.12"], "choose one from 1.19 to 1.37"),
+        (
+            &["--bug-compatible=everything"],
+            "choose flag, arithmetic or choice",
+        ),
+        (
+            &[
+                "--shape",
+                "0=11",
+                "--feature-gates",
+                "StorageCapacityScoring=true",
+            ],
+            "not in valid range [0, 10]",
+        ),
+        (&["--shape", "0=1"], "unexpected field `shape`"),
+        (&["--config", "/nonexistent"], "/nonexistent"),
+        (&["--config", "x", "--shape", "0=1"], "cannot be used with"),
+        (&["--allow-remote"], "--extender"),
+        (&["--extenders", "[{}]"], "must begin with http://"),
+        (&["--config", "x", "--extenders", "[]"], "cannot be used with"),
+    ] {
+        let error = refused(arguments);
+        assert!(error.contains(words), "{arguments:?}: {error}");
+    }
+}
+
+#[test]
+fn a_shape_without_the_gate_is_an_error_of_the_configuration() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("config.yaml");
+    let text = "apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles: [{pluginConfig: [{name: VolumeBinding, args: {shape: [{utilization: 0, score: 1}]}}]}]
+";
+    std::fs::write(&file, text).unwrap();
+    let file = file.to_str().unwrap();
+    let error = refused(&["--config", file]);
+    let expected = "unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring";
+    assert!(
+        error.contains("profiles[0].pluginConfig[0].args.shape") && error.contains(expected),
+        "{error}"
+    );
+    let error = refused(&["--config", file, "--feature-gates", "StorageCapacityScoring=true"]);
+    assert!(
+        !error.contains("shape"),
+        "with the gate it goes on to the cluster: {error}"
+    );
+}

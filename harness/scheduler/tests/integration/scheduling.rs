@@ -1,0 +1,483 @@
+//! The loop over the Kubernetes API, as an observer of that API sees it. Time is virtual, so back-offs and timeouts of
+//! minutes pass at once and are measured exactly.
+//!
+//! Which node fits is covered by the unit tests and by the suites; here it only has to be the right one of two.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use capacity_scheduler::{Deviation, Options};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+use crate::wire::cluster::{Clock, Cluster};
+
+const NO_SPACE: &str = "2 node(s) did not have enough free storage";
+/// A pod that nothing woke is retried after this time.
+const FLUSH: Duration = Duration::from_secs(300);
+const CLAIMS: &str = "PATCH /api/v1/namespaces/default/persistentvolumeclaims/";
+const VOLUMES: &str = "PATCH /api/v1/persistentvolumes/";
+const STATUS: &str = "PATCH /api/v1/namespaces/default/pods/p/status";
+
+#[tokio::test(start_paused = true)]
+async fn a_claim_is_provisioned_on_the_node_with_room_and_the_pod_follows() {
+    let cluster = Cluster::new(&["n1", "n2"]);
+    cluster.capacity("n1", "5Gi");
+    cluster.capacity("n2", "20Gi");
+    cluster.pod_with_claim("p", "10Gi");
+    cluster.start(Options::default());
+
+    assert_eq!(cluster.selected("p").await, "n2");
+    assert_eq!(
+        cluster
+            .server
+            .count("POST /api/v1/namespaces/default/pods/p/binding"),
+        0,
+        "not before the claim is bound"
+    );
+    cluster.provision("p").await;
+    assert_eq!(cluster.bound("p").await, "n2");
+    let event = cluster.event("p", "Scheduled", 1).await;
+    assert_eq!(event["note"], "Successfully assigned default/p to n2");
+    assert_eq!(event["type"], "Normal");
+    assert_eq!(cluster.server.count(CLAIMS), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_pod_says_so_and_new_capacity_wakes_it() {
+    let cluster = Cluster::new(&["n1", "n2"]);
+    cluster.pod_with_claim("p", "10Gi");
+    let clock = Clock::start();
+    cluster.start(Options::default());
+
+    let condition = cluster.unscheduled("p", NO_SPACE).await;
+    assert_eq!(condition["type"], "PodScheduled");
+    assert_eq!(condition["status"], "False");
+    assert_eq!(condition["reason"], "Unschedulable");
+    assert_eq!(condition["observedGeneration"], 1);
+    let event = cluster.event("p", "FailedScheduling", 1).await;
+    assert_eq!(event["note"], condition["message"]);
+    assert_eq!(event["reportingController"], "default-scheduler");
+
+    cluster.capacity("n1", "10Gi");
+    assert_eq!(cluster.selected("p").await, "n1");
+    assert_eq!(
+        clock.elapsed().as_secs(),
+        1,
+        "woken at once, and attempted after its back-off"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_attempt_that_fails_alike_counts_up_the_event_and_leaves_the_condition() {
+    let cluster = Cluster::new(&["n1", "n2"]);
+    cluster.pod_with_claim("p", "10Gi");
+    cluster.start(Options::default());
+
+    cluster.unscheduled("p", NO_SPACE).await;
+    for count in 2..4 {
+        cluster.capacity("n1", &format!("{count}Gi"));
+        cluster.event("p", "FailedScheduling", count).await;
+    }
+    assert_eq!(cluster.server.count(STATUS), 1);
+    assert_eq!(cluster.server.all("events").len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_says_who_did_what_to_which_pod_and_one_that_ran_out_is_written_anew() {
+    let cluster = Cluster::new(&["n1", "n2"]);
+    cluster.pod_with_claim("p", "10Gi");
+    cluster
+        .server
+        .refuse("PATCH /apis/events.k8s.io/v1/namespaces/default/events/", 404);
+    cluster.start(Options::default());
+
+    let event = cluster.event("p", "FailedScheduling", 1).await;
+    assert_eq!(event["metadata"]["namespace"], "default");
+    assert!(event["eventTime"].is_string(), "{event}");
+    let pod = cluster.server.all("pods").remove(0);
+    let regarding = &event["regarding"];
+    for (field, expected) in [
+        ("apiVersion", json!("v1")),
+        ("kind", json!("Pod")),
+        ("namespace", json!("default")),
+        ("uid", pod["metadata"]["uid"].clone()),
+    ] {
+        assert_eq!(regarding[field], expected, "{field}");
+    }
+    assert!(regarding["resourceVersion"].is_string(), "{event}");
+    assert_eq!(
+        (&event["type"], &event["action"]),
+        (&json!("Warning"), &json!("Scheduling"))
+    );
+    assert!(event["reportingInstance"].is_string(), "{event}");
+
+    cluster.unscheduled("p", NO_SPACE).await;
+    cluster.capacity("n1", "1Gi");
+    cluster
+        .server
+        .until("a second event", "events", |other| {
+            other["metadata"]["name"] != event["metadata"]["name"]
+        })
+        .await;
+    assert_eq!(cluster.server.all("events").len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_condition_that_was_refused_is_written_at_the_next_attempt() {
+    let cluster = Cluster::new(&["n1", "n2"]);
+    cluster.pod_with_claim("p", "10Gi");
+    cluster.server.refuse(STATUS, 503);
+    cluster.start(Options::default());
+
+    cluster.event("p", "FailedScheduling", 1).await;
+    cluster.capacity("n1", "1Gi");
+    cluster.unscheduled("p", NO_SPACE).await;
+    assert_eq!(cluster.server.count(STATUS), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_driver_that_stops_tracking_wakes_the_pod() {
+    let cluster = Cluster::new(&["n1", "n2"]);
+    cluster.pod_with_claim("p", "10Gi");
+    let clock = Clock::start();
+    cluster.start(Options::default());
+
+    cluster.unscheduled("p", NO_SPACE).await;
+    cluster.driver(false);
+    cluster.selected("p").await;
+    assert!(clock.elapsed() < FLUSH, "woken after {:?}", clock.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_wakes_nobody_is_noticed_by_the_flush() {
+    let cluster = Cluster::new(&["n1", "n2"]);
+    cluster.pod_with_claim("p", "10Gi");
+    let clock = Clock::start();
+    // As upstream, a driver that stops tracking capacity wakes no pod.
+    cluster.start(Options {
+        deviations: [Deviation::Flag].into(),
+        ..Options::default()
+    });
+
+    cluster.unscheduled("p", NO_SPACE).await;
+    cluster.driver(false);
+    cluster.selected("p").await;
+    assert_eq!(clock.elapsed().as_secs(), FLUSH.as_secs());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_selection_that_the_provisioner_gives_back_is_made_anew() {
+    let cluster = Cluster::new(&["n1", "n2"]);
+    cluster.capacity("n1", "20Gi");
+    cluster.pod_with_claim("p", "10Gi");
+    cluster.start(Options::default());
+
+    assert_eq!(cluster.selected("p").await, "n1");
+    cluster.capacity("n1", "1Gi");
+    cluster.capacity("n2", "20Gi");
+    cluster.give_back("p");
+    let text = "running PreBind plugin \"VolumeBinding\": binding volumes: provisioning failed for PVC \"p\"";
+    let condition = cluster.unscheduled("p", text).await;
+    assert_eq!(condition["message"], text);
+    assert_eq!(condition["reason"], "SchedulerError");
+    assert_eq!(cluster.selected("p").await, "n2");
+    cluster.provision("p").await;
+    assert_eq!(cluster.bound("p").await, "n2");
+}
+
+#[tokio::test(start_paused = true)]
+async fn binding_gives_up_after_its_timeout_and_leaves_the_selection() {
+    let cluster = Cluster::new(&["n1", "n2"]);
+    cluster.capacity("n1", "20Gi");
+    cluster.pod_with_claim("p", "10Gi");
+    let clock = Clock::start();
+    cluster.start(Options::default());
+
+    cluster
+        .unscheduled("p", "binding volumes: context deadline exceeded")
+        .await;
+    assert_eq!(clock.elapsed().as_secs(), 600);
+    assert!(
+        cluster.server.all("pods")[0]["status"]["nominatedNodeName"].is_null(),
+        "taken back"
+    );
+    assert_eq!(
+        cluster.nominated("p").await,
+        "n1",
+        "the second attempt is under way"
+    );
+    cluster.provision("p").await;
+    assert_eq!(cluster.bound("p").await, "n1");
+    assert_eq!(
+        cluster.server.count(CLAIMS),
+        1,
+        "the selection stood, so it was not written again"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn others_are_scheduled_while_one_waits_for_its_claim() {
+    let cluster = Cluster::new(&["n1"]);
+    cluster.capacity("n1", "20Gi");
+    cluster.pod_with_claim("waits", "10Gi");
+    cluster.start(Options::default());
+
+    cluster.selected("waits").await;
+    cluster.pod("plain", &json!([]));
+    assert_eq!(cluster.bound("plain").await, "n1");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_volume_is_reserved_before_the_pod_is_bound_and_never_twice() {
+    let cluster = Cluster::new(&["n1"]);
+    cluster.volume("v1", "10Gi");
+    cluster.pod_with_claim("first", "10Gi");
+    cluster.pod_with_claim("second", "10Gi");
+    cluster.start(Options::default());
+
+    let reserved = |object: &Value| object["spec"]["claimRef"]["name"] == "first";
+    let found = cluster
+        .server
+        .until("a reserved volume", "persistentvolumes", reserved)
+        .await;
+    assert_eq!(found["spec"]["claimRef"]["uid"], "uid-of-first");
+    assert_eq!(
+        found["metadata"]["annotations"]["pv.kubernetes.io/bound-by-controller"],
+        "yes"
+    );
+    cluster
+        .unscheduled("second", "did not have enough free storage")
+        .await;
+    cluster.complete_binding("first", "v1");
+    assert_eq!(cluster.bound("first").await, "n1");
+    assert_eq!(cluster.server.count(VOLUMES), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_volume_that_one_pod_fails_to_get_is_free_for_another_at_once() {
+    let cluster = Cluster::new(&["n1"]);
+    cluster.volume("v1", "10Gi");
+    cluster.pod_with_claim("first", "10Gi");
+    cluster.pod_with_claim("second", "10Gi");
+    cluster.server.refuse(VOLUMES, 503);
+    let clock = Clock::start();
+    cluster.start(Options::default());
+
+    cluster
+        .unscheduled("second", "did not have enough free storage")
+        .await;
+    cluster
+        .unscheduled(
+            "first",
+            "running PreBind plugin \"VolumeBinding\": refused by the test",
+        )
+        .await;
+    cluster.server.delete("pods", "default", "first");
+    let reserved = |object: &Value| object["spec"]["claimRef"]["name"] == "second";
+    cluster
+        .server
+        .until("a reserved volume", "persistentvolumes", reserved)
+        .await;
+    assert!(clock.elapsed() < FLUSH, "woken after {:?}", clock.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_claim_that_changes_meanwhile_is_not_overwritten_but_decided_anew() {
+    let cluster = Cluster::new(&["n1"]);
+    cluster.capacity("n1", "20Gi");
+    cluster.pod_with_claim("p", "10Gi");
+    let label = json!({"metadata": {"labels": {"changed": "meanwhile"}}});
+    cluster
+        .server
+        .race(CLAIMS, "persistentvolumeclaims", "default", "p", label);
+    let clock = Clock::start();
+    cluster.start(Options::default());
+
+    let text = "running PreBind plugin \"VolumeBinding\": the object has been modified";
+    cluster.unscheduled("p", text).await;
+    assert_eq!(cluster.selected("p").await, "n1");
+    assert_eq!(clock.elapsed().as_secs(), 1, "after its back-off");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pod_deleted_while_it_waits_is_let_go() {
+    let cluster = Cluster::new(&["n1"]);
+    cluster.capacity("n1", "20Gi");
+    cluster.pod_with_claim("p", "10Gi");
+    cluster.start(Options::default());
+
+    cluster.selected("p").await;
+    cluster.server.delete("pods", "default", "p");
+    let event = cluster.event("p", "FailedScheduling", 1).await;
+    let expected = "running PreBind plugin \"VolumeBinding\": binding volumes: pod does not exist any more: pod \"p\" not found";
+    assert_eq!(event["note"], expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn as_upstream_a_driver_that_stops_tracking_wakes_nobody() {
+    let cluster = Cluster::new(&["n1", "n2"]);
+    cluster.pod_with_claim("p", "10Gi");
+    let clock = Clock::start();
+    cluster.start(Options {
+        deviations: [Deviation::Flag].into(),
+        ..Options::default()
+    });
+
+    cluster.unscheduled("p", NO_SPACE).await;
+    cluster.driver(false);
+    cluster.selected("p").await;
+    assert_eq!(clock.elapsed().as_secs(), FLUSH.as_secs());
+}
+
+#[tokio::test(start_paused = true)]
+async fn capacity_that_is_still_too_little_wakes_nobody() {
+    let cluster = Cluster::new(&["n1", "n2"]);
+    cluster.pod_with_claim("p", "10Gi");
+    cluster.start(Options::default());
+
+    cluster.unscheduled("p", NO_SPACE).await;
+    cluster.capacity("n1", "9Gi");
+    cluster.pod("marker", &json!([]));
+    cluster.bound("marker").await;
+    tokio::time::sleep(FLUSH / 2).await;
+    let event = cluster.event("p", "FailedScheduling", 1).await;
+    assert!(event["series"].is_null(), "attempted once: {event}");
+    cluster.capacity("n1", "10Gi");
+    assert_eq!(cluster.selected("p").await, "n1");
+}
+
+#[tokio::test(start_paused = true)]
+async fn capacity_where_no_node_is_wakes_nobody_until_one_comes() {
+    let cluster = Cluster::new(&["n1"]);
+    cluster.pod_with_claim("p", "10Gi");
+    cluster.start(Options::default());
+
+    cluster
+        .unscheduled("p", "1 node(s) did not have enough free storage")
+        .await;
+    cluster.capacity("n2", "10Gi");
+    cluster.pod("marker", &json!([]));
+    cluster.bound("marker").await;
+    tokio::time::sleep(FLUSH / 2).await;
+    let event = cluster.event("p", "FailedScheduling", 1).await;
+    assert!(event["series"].is_null(), "attempted once: {event}");
+    let clock = Clock::start();
+    cluster.server.put(
+        "nodes",
+        json!({"metadata": {"name": "n2", "labels": {"node": "n2"}}}),
+    );
+    assert_eq!(cluster.selected("p").await, "n2");
+    assert!(clock.elapsed().as_secs() < 2, "woken after {:?}", clock.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_that_cannot_be_read_is_an_error_and_no_absence() {
+    let cluster = Cluster::new(&["n1"]);
+    cluster.capacity("n1", "a lot");
+    cluster.pod_with_claim("p", "10Gi");
+    cluster.start(Options::default());
+
+    let text = "running \"VolumeBinding\" filter plugin: csistoragecapacities.storage.k8s.io \"driver/at-n1\" cannot be read";
+    let condition = cluster.unscheduled("p", text).await;
+    assert_eq!(condition["reason"], "SchedulerError");
+    cluster.pod("plain", &json!([]));
+    assert_eq!(
+        cluster.bound("plain").await,
+        "n1",
+        "who needs no capacity is not concerned"
+    );
+    cluster.capacity("n1", "10Gi");
+    assert_eq!(cluster.selected("p").await, "n1");
+}
+
+#[tokio::test(start_paused = true)]
+async fn room_on_a_node_is_counted_and_comes_back() {
+    let cluster = Cluster::new(&[]);
+    cluster.server.put(
+        "nodes",
+        json!({"metadata": {"name": "n1", "labels": {"node": "n1"}}, "status": {"allocatable": {"pods": "1"}}}),
+    );
+    cluster.pod("first", &json!([]));
+    cluster.start(Options::default());
+
+    assert_eq!(cluster.bound("first").await, "n1");
+    cluster.pod("second", &json!([]));
+    let text = "0/1 nodes are available: 1 Too many pods. no new claims to deallocate, \
+                preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.";
+    assert_eq!(
+        cluster.unscheduled("second", "Too many pods").await["message"],
+        text
+    );
+    let clock = Clock::start();
+    cluster.server.delete("pods", "default", "first");
+    assert_eq!(cluster.bound("second").await, "n1");
+    assert!(clock.elapsed() < FLUSH, "woken after {:?}", clock.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_driver_that_registers_on_a_node_wakes_the_pod() {
+    let cluster = Cluster::new(&["n1", "n2"]);
+    cluster.pod_with_claim("p", "10Gi");
+    cluster.start(Options::default());
+
+    cluster.unscheduled("p", NO_SPACE).await;
+    let clock = Clock::start();
+    cluster.server.put(
+        "csinodes",
+        json!({"metadata": {"name": "n1"}, "spec": {"drivers": []}}),
+    );
+    cluster.event("p", "FailedScheduling", 2).await;
+    assert!(clock.elapsed() < FLUSH, "woken after {:?}", clock.elapsed());
+}
+
+/// KEP-4049: who looks into the log finds node, claim, class and size of every refusal.
+#[tokio::test(start_paused = true)]
+async fn the_log_tells_what_each_node_was_refused_for() {
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::DEBUG)
+        .with_ansi(false)
+        .with_writer(move || writer.clone())
+        .finish();
+    // For all threads: what is first logged by one that keeps no log is logged by none from then on.
+    tracing::subscriber::set_global_default(subscriber).unwrap();
+    let cluster = Cluster::new(&["n1", "n2"]);
+    cluster.capacity("n1", "5Gi");
+    cluster.pod_with_claim("logged", "10Gi");
+    cluster.start(Options::default());
+    cluster.unscheduled("logged", NO_SPACE).await;
+
+    let text = String::from_utf8(log.0.lock().clone()).unwrap();
+    for node in ["n1", "n2"] {
+        let told = |line: &&str| {
+            let words = [
+                "node refused",
+                "default/logged",
+                "class fast, 10Gi",
+                "did not have enough free storage",
+            ];
+            line.contains(&format!("node=\"{node}\"")) && words.iter().all(|word| line.contains(word))
+        };
+        assert!(
+            text.lines().any(|line| told(&line)),
+            "nothing about {node} in:\n{text}"
+        );
+    }
+}
+
+/// Keeps what is logged.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl std::io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,81 @@
+//! A system that floods has failed: the verdict says so, and comes soon, however fast it is.
+
+use std::sync::Arc;
+
+use kube::api::{Api, ApiResource, DynamicObject, PostParams};
+use kube::core::GroupVersionKind;
+use serde_json::json;
+use suites::harness::journal::What;
+use suites::harness::judge::{Verdict, verdict};
+use suites::harness::scenario::Role;
+use suites::harness::system::{Access, Run, System, Systems};
+use suites::harness::{RunOptions, run};
+use suites::{cases_folder, plan};
+
+const CASE: &str = "publisher/topology/new-node-gains-object/central";
+
+/// Writes as much as it can, until it is stopped.
+fn flood() -> Systems {
+    let run: Arc<Run> = Arc::new(|access, stop| {
+        Box::pin(async move {
+            let writers = (0..8).map(|_| tokio::spawn(write(access.clone())));
+            let writers: Vec<_> = writers.collect();
+            stop.cancelled().await;
+            writers.iter().for_each(tokio::task::JoinHandle::abort);
+            Ok(())
+        })
+    });
+    let flood = System {
+        name: "flood".to_owned(),
+        run,
+        is_child: false,
+    };
+    Systems {
+        by_role: [(Role::Publisher, flood)].into(),
+        ..Systems::default()
+    }
+}
+
+async fn write(access: Access) {
+    let mut config = kube::Config::new(access.api_url.parse().unwrap());
+    config.auth_info.token = Some(access.token.into());
+    let client = kube::Client::try_from(config).unwrap();
+    let kind = GroupVersionKind::gvk("storage.k8s.io", "v1", "CSIStorageCapacity");
+    let objects: Api<DynamicObject> =
+        Api::namespaced_with(client, &access.namespace, &ApiResource::from_gvk(&kind));
+    let object = serde_json::from_value(json!({
+        "metadata": {"generateName": "flood-", "labels": {
+            "csi.storage.k8s.io/drivername": "disk.example.com", "csi.storage.k8s.io/managed-by": "flood",
+        }},
+        "storageClassName": "fast", "nodeTopology": {}, "capacity": "1Gi",
+    }));
+    let object = object.unwrap();
+    // Refused once the case is over.
+    while objects.create(&PostParams::default(), &object).await.is_ok() {}
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_publisher_that_writes_without_end_fails_for_that() {
+    let plan = Arc::new(plan(&cases_folder(), CASE).unwrap().unwrap());
+    // The case's own bound must not come first, however slow this machine is.
+    let patient = RunOptions {
+        patience: 100.0,
+        ..RunOptions::default()
+    };
+    let outcome = run(plan.clone(), &flood(), patient).await.unwrap();
+    let Verdict::Fail(failure) = &outcome.verdict else {
+        panic!("{:?}", outcome.verdict);
+    };
+    let expected = "publisher floods: more than 5000 changes of objects in one case";
+    assert_eq!(failure.summary, expected);
+    let facts = outcome.journal.since(0);
+    let written = facts
+        .iter()
+        .filter(|fact| matches!(&fact.what, What::Commit(commit) if &*commit.client == "publisher"));
+    assert_eq!(written.count(), 5_000);
+    let again = verdict(&plan, facts);
+    assert_eq!(
+        again.failure().map(|failure| failure.summary.as_str()),
+        Some(expected)
+    );
+}

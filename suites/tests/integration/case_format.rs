@@ -1,0 +1,186 @@
+//! What suites/CASES.md says of the case format is true: its keys are those of the code, its examples run, and its figures are ours.
+//!
+//! `UPDATE=1 cargo test -p suites --test integration case_format` writes the section of keys anew.
+
+use std::path::{Path, PathBuf};
+
+use harness::plan::resolve;
+use harness::scenario::parse;
+use harness::standalone::Release;
+
+const BEGIN: &str = "<!-- keys: begin -->\n";
+const END: &str = "<!-- keys: end -->\n";
+
+/// What is listed, in the order of the page: heading, file, type.
+const TYPES: [(&str, &str, &str); 30] = [
+    ("The file", "mod", "ScenarioFile"),
+    ("`cluster`", "cluster", "ClusterSpec"),
+    ("A node", "cluster", "NodeSpec"),
+    ("A class", "cluster", "ClassSpec"),
+    ("`driver`", "cluster", "DriverSpec"),
+    ("`publisher`", "systems", "PublisherSpec"),
+    ("`scheduler`", "systems", "SchedulerSpec"),
+    ("Storage of a segment", "backend", "PoolSpec"),
+    ("A filesystem", "backend", "FilesystemSpec"),
+    ("A device", "backend", "DeviceSpec"),
+    ("A capacity object", "cluster", "CapacitySpec"),
+    ("A volume", "cluster", "VolumeSpec"),
+    ("An extender", "extender", "ExtenderSpec"),
+    ("A step", "mod", "StepSpec"),
+    ("An action", "action", "ActionSpec"),
+    ("`pod`", "action", "PodSpec"),
+    ("A claim", "action", "ClaimSpec"),
+    ("`node`", "action", "NodeAction"),
+    ("`class`", "action", "ClassAction"),
+    ("`driver`, as an action", "action", "DriverAction"),
+    ("`capacity`, as an action", "action", "CapacityAction"),
+    ("`delete`", "action", "DeleteAction"),
+    ("`csi`", "action", "ScriptSpec"),
+    ("`ask`", "csi_call", "CsiCallSpec"),
+    ("`fault`", "fault", "FaultSpec"),
+    ("`release`, as an action", "server", "ReleaseSpec"),
+    ("An expectation", "expect", "ExpectSpec"),
+    ("A row of `capacities`", "expect", "RowSpec"),
+    ("An entry of `objects`", "expect", "ObjectSpec"),
+    (
+        "A pattern: `never`, `of`, entries of `order`",
+        "expect",
+        "PatternSpec",
+    ),
+];
+
+fn page() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("CASES.md")
+}
+
+/// `ownerLevel` for `owner_level` or `OwnerLevel`.
+fn camel(name: &str) -> String {
+    let mut upper = false;
+    let mut out = String::new();
+    for c in name.chars() {
+        match c {
+            '_' => upper = true,
+            c if out.is_empty() => out.push(c.to_ascii_lowercase()),
+            c if upper => {
+                out.push(c.to_ascii_uppercase());
+                upper = false;
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Fields of a struct, or variants of an enum, each with its documentation, read off the source.
+fn keys(source: &str, name: &str) -> Vec<(String, String)> {
+    let starts = [format!("pub struct {name} {{"), format!("pub enum {name} {{")];
+    let mut lines = source
+        .lines()
+        .skip_while(|line| !starts.contains(&(*line).to_owned()))
+        .skip(1);
+    let (mut found, mut doc, mut renamed, mut hidden) = (Vec::new(), String::new(), None, false);
+    for line in lines.by_ref().take_while(|line| *line != "}") {
+        // Fields of variants belong to their variant.
+        let Some(line) = line.strip_prefix("    ").filter(|line| !line.starts_with(' ')) else {
+            continue;
+        };
+        if let Some(text) = line.strip_prefix("/// ") {
+            doc = format!("{doc} {text}").trim().to_owned();
+        } else if let Some(attribute) = line.strip_prefix("#[serde(") {
+            hidden |= attribute.starts_with("skip");
+            let given = attribute
+                .split_once("rename = \"")
+                .and_then(|(_, rest)| rest.split_once('"'));
+            renamed = given.map(|(name, _)| name.to_owned()).or(renamed);
+        } else if line != "}," && line != "}" {
+            let name = line.trim_start_matches("pub ");
+            let end = name
+                .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+                .unwrap_or(name.len());
+            let key = renamed.take().unwrap_or_else(|| camel(&name[..end]));
+            if !std::mem::take(&mut hidden) {
+                found.push((key, std::mem::take(&mut doc)));
+            }
+            doc.clear();
+        }
+    }
+    found
+}
+
+fn section() -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../harness/src/scenario");
+    let mut out = String::new();
+    for (heading, file, name) in TYPES {
+        let source = std::fs::read_to_string(folder.join(format!("{file}.rs"))).unwrap();
+        let keys = keys(&source, name);
+        assert!(!keys.is_empty(), "{file}.rs has no keys of {name}");
+        out.push_str(&format!("\n### {heading}\n\n| key | meaning |\n|---|---|\n"));
+        for (key, doc) in keys {
+            assert!(!doc.is_empty(), "{name}.{key} has no documentation");
+            out.push_str(&format!(
+                "| `{key}` | {} |\n",
+                doc.replace('|', "\\|").replace("[`", "`").replace("`]", "`")
+            ));
+        }
+    }
+    out
+}
+
+#[test]
+fn the_keys_are_those_of_the_code() {
+    let text = std::fs::read_to_string(page()).unwrap();
+    let (before, rest) = text.split_once(BEGIN).unwrap();
+    let (_, after) = rest.split_once(END).unwrap();
+    let wanted = format!("{before}{BEGIN}{}\n{END}{after}", section());
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(page(), wanted).unwrap();
+        return;
+    }
+    assert!(
+        text == wanted,
+        "the keys in suites/CASES.md are stale; run UPDATE=1 cargo test -p suites --test integration case_format"
+    );
+}
+
+#[test]
+fn every_expectation_is_explained() {
+    let text = std::fs::read_to_string(page()).unwrap();
+    let source = include_str!("../../../harness/src/scenario/expect.rs");
+    for (key, _) in keys(source, "ExpectSpec") {
+        let is_explained = text.contains(&format!("| `{key}: ")) || text.contains(&format!("| `{key}` |"));
+        assert!(is_explained || key == "why", "`{key}` is not explained");
+    }
+}
+
+#[test]
+fn the_examples_are_cases() {
+    let text = std::fs::read_to_string(page()).unwrap();
+    let blocks = text
+        .split("```yaml\n")
+        .skip(1)
+        .map(|rest| rest.split("```").next().unwrap());
+    let (mut whole, mut parts) = (0, 0);
+    for block in blocks {
+        let text = if block.starts_with("id:") {
+            whole += 1;
+            block.to_owned()
+        } else {
+            parts += 1;
+            format!(
+                "id: story/mine/part\ntitle: a part\n{block}steps: [{{id: none, expect: [{{never: {{write: delete nodes}}, why: it is an example}}]}}]\n"
+            )
+        };
+        for scenario in parse("CASES.md", &text).unwrap() {
+            resolve(&scenario).unwrap();
+        }
+    }
+    assert_eq!((whole, parts), (2, 1));
+}
+
+#[test]
+fn the_releases_are_ours() {
+    let text = std::fs::read_to_string(page()).unwrap();
+    let (first, last) = (Release::OLDEST, Release::NEWEST);
+    let words = format!("{first} to {last}, by default {}", Release::default());
+    assert!(text.contains(&words), "it must say “{words}”");
+}

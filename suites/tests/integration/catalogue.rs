@@ -1,0 +1,63 @@
+//! Cases and catalogue fit together: every id that a case names is in the catalogue, and every entry is shown by a case.
+
+use std::collections::BTreeSet;
+
+use suites::{Catalogue, cases_folder, plans};
+
+fn named_by_cases() -> BTreeSet<String> {
+    let plans = plans(&cases_folder()).unwrap();
+    plans.iter().flat_map(|plan| plan.requirements.clone()).collect()
+}
+
+#[test]
+fn every_id_of_a_case_is_in_the_catalogue() {
+    let catalogue = Catalogue::load();
+    for id in named_by_cases() {
+        assert!(catalogue.get(&id).is_some(), "{id} is not in requirements.yaml");
+    }
+}
+
+#[test]
+fn every_entry_is_shown_by_a_case() {
+    let named = named_by_cases();
+    for id in Catalogue::load().ids() {
+        assert!(named.contains(id), "no case shows {id}");
+    }
+}
+
+#[test]
+fn every_case_shows_a_requirement() {
+    for plan in plans(&cases_folder()).unwrap() {
+        assert!(
+            !plan.requirements.is_empty(),
+            "{} shows no requirement",
+            plan.id()
+        );
+    }
+}
+
+#[test]
+fn the_readme_counts_as_the_cases_do() {
+    let readme = include_str!("../../../README.md");
+    let plans = plans(&cases_folder()).unwrap();
+    let mut areas = std::collections::BTreeMap::new();
+    for plan in &plans {
+        *areas.entry(plan.area()).or_insert(0) += 1;
+    }
+    let claims = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words.as_slice() {
+            ["pass", area, passed, "of", _] => Some(((*area).to_owned(), passed.parse().unwrap())),
+            _ => None,
+        }
+    };
+    let claimed: std::collections::BTreeMap<String, i32> = readme.lines().filter_map(claims).collect();
+    assert_eq!(
+        claimed, areas,
+        "run `cargo xtask e2e` and put its lines into README.md"
+    );
+    assert!(
+        readme.contains(&format!("{} passed, 0 failed", plans.len())),
+        "the total in README.md is stale"
+    );
+}

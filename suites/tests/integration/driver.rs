@@ -1,0 +1,237 @@
+//! A driver of somebody else's, behind a socket that the harness has not made: the cases about drivers judge it under its own names, and
+//! their runs can be judged again from what is stored.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use fake_csi::{DriverSpec, Effect, FakeDriver, Method, NodeIdentity, Pool, Rule, Running};
+use suites::harness::journal::What;
+use suites::harness::judge::{Verdict, verdict};
+use suites::harness::manifest::Manifest;
+use suites::harness::{Outcome, RunOptions, record, run};
+use suites::{cases_folder, plan, plans};
+
+const NAME: &str = "other.example.org";
+const KEY: &str = "topology.other.example.org/host";
+const ZONE: &str = "topology.other.example.org/zone";
+const GIB: u64 = 1 << 30;
+
+/// A driver with 10Gi on node n1 for classes of its own parameter, and a manifest that names its socket.
+struct Other {
+    driver: FakeDriver,
+    /// What the manifest says of its topology.
+    topology: String,
+    _running: Running,
+    folder: tempfile::TempDir,
+}
+
+impl Other {
+    async fn new() -> Other {
+        let segment = BTreeMap::from([(KEY.to_owned(), "n1".to_owned())]);
+        Self::at(segment, format!("topologyKeys: [{KEY}]")).await
+    }
+
+    /// One that tells a zone as well, and spells its nodes in its own way.
+    async fn with_zone() -> Other {
+        let segment = [(KEY, "host-n1"), (ZONE, "east")];
+        let segment = segment.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let topology =
+            format!("topologyKeys: [{ZONE}, {KEY}], topology: {{{KEY}: \"host-{{node}}\", {ZONE}: east}}");
+        Self::at(segment.into(), topology).await
+    }
+
+    async fn at(segment: BTreeMap<String, String>, topology: String) -> Other {
+        let folder = tempfile::tempdir().unwrap();
+        let spec = DriverSpec {
+            topology_keys: segment.keys().cloned().collect(),
+            ..DriverSpec::new(NAME)
+        };
+        let driver = FakeDriver::new(spec, None);
+        driver.set_pool(Pool::linear(segment.clone(), 10 * GIB, None));
+        let identity = NodeIdentity {
+            node_id: "n1".to_owned(),
+            segment,
+        };
+        let socket = folder.path().join("csi.sock");
+        let running = driver.listen(&socket, Some(identity)).await.unwrap();
+        Other {
+            driver,
+            topology,
+            _running: running,
+            folder,
+        }
+    }
+
+    fn manifest(&self) -> Manifest {
+        let path = self.folder.path().join("sut.yaml");
+        let names = format!("{{name: {NAME}, {}, parameters: {{tier: gold}}}}", self.topology);
+        let text =
+            format!("name: other\nfeatures: []\nroles:\n  driver: {{socket: csi.sock, names: {names}}}\n");
+        std::fs::write(&path, text).unwrap();
+        Manifest::load(&path).unwrap()
+    }
+
+    /// Runs a case, keeps it, and has what is kept judged again.
+    async fn run(&self, case: &str) -> Outcome {
+        let manifest = self.manifest();
+        let mut systems = xtask::built_in(None);
+        manifest.install(&mut systems);
+        let plan = plan(&cases_folder(), case).unwrap().unwrap();
+        assert_eq!(manifest.skips(&plan), None, "{case}");
+        let plan = Arc::new(manifest.adapt(&plan).unwrap());
+        let outcome = run(plan.clone(), &systems, RunOptions::default()).await.unwrap();
+        let saved = record::save(self.folder.path(), &plan, &outcome.journal, &outcome.logs).unwrap();
+        let (again, facts) = record::load(&saved).unwrap();
+        let again = verdict(&again, facts);
+        assert_eq!(
+            again.failure().map(|failure| &failure.summary),
+            outcome.verdict.failure().map(|failure| &failure.summary),
+            "{case} judged again"
+        );
+        outcome
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_passes_what_it_can_be_asked() {
+    passes(Other::new().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn so_does_one_with_several_topology_keys() {
+    passes(Other::with_zone().await).await;
+}
+
+async fn passes(other: Other) {
+    let manifest = other.manifest();
+    let all = plans(&cases_folder()).unwrap();
+    let own = all.iter().filter(|plan| manifest.skips(plan).is_none());
+    let mut ran = 0;
+    for plan in own {
+        let outcome = other.run(plan.id()).await;
+        let why = outcome.verdict.failure().map(|failure| failure.summary.clone());
+        assert!(matches!(outcome.verdict, Verdict::Pass), "{}: {why:?}", plan.id());
+        ran += 1;
+    }
+    assert!(ran >= 13, "only {ran} cases are for a driver");
+    assert!(
+        other.driver.volumes().is_empty(),
+        "the cases delete what they make"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn its_calls_are_facts_under_its_own_names() {
+    let other = Other::new().await;
+    let outcome = other.run("driver/story/pod").await;
+    assert!(matches!(outcome.verdict, Verdict::Pass));
+    let facts = outcome.journal.since(0);
+    let made = facts.iter().find_map(|fact| match &fact.what {
+        What::Call(call) if call.method == "CreateVolume" => Some(call.clone()),
+        _ => None,
+    });
+    let made = made.unwrap();
+    assert_eq!((made.code.as_str(), made.segment.as_deref()), ("OK", Some("n1")));
+    assert_eq!(
+        made.parameters,
+        BTreeMap::from([("tier".to_owned(), "gold".to_owned())])
+    );
+    let object = facts.iter().find_map(|fact| match &fact.what {
+        What::Commit(commit) if &*commit.resource == "csistoragecapacities" => Some(commit.object.clone()),
+        _ => None,
+    });
+    assert_eq!(object.unwrap()["nodeTopology"]["matchLabels"][KEY], "n1");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_it_tells_wrongly_is_found() {
+    let other = Other::new().await;
+    let rule = Rule {
+        method: Method::GetCapacity,
+        segment: None,
+        parameters: BTreeMap::new(),
+        skip: 0,
+        times: None,
+        effect: Effect::Capacity {
+            available: 20 << 30,
+            maximum: None,
+            minimum: None,
+        },
+    };
+    other.driver.script(rule).unwrap();
+    let outcome = other.run("driver/volumes/largest").await;
+    let failure = outcome.verdict.failure().unwrap();
+    assert_eq!(failure.summary, "the driver answered something else");
+    let link = failure.chain.first_missing().unwrap();
+    assert!(
+        link.text.starts_with("made.bytes is >= before.room, 20Gi"),
+        "{}",
+        link.text
+    );
+    assert!(link.note.contains("RESOURCE_EXHAUSTED"), "{}", link.note);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cases_that_set_the_driver_say_why_they_are_skipped() {
+    let manifest = Other::new().await.manifest();
+    for (case, why) in [
+        (
+            "driver/capacity/offered/not-advertised",
+            "it sets what the driver is able to (`driver`), and only the built-in driver lets it",
+        ),
+        (
+            "publisher/value/maximum",
+            "it sets what storage there is (`backend`), and only the built-in driver lets it",
+        ),
+        (
+            "driver/story/second-node",
+            "it has the driver on several nodes, and a driver that runs already is on one",
+        ),
+        ("scheduler/filter/limit/exactly", "it has no driver"),
+    ] {
+        let plan = plan(&cases_folder(), case).unwrap().unwrap();
+        assert_eq!(manifest.skips(&plan).as_deref(), Some(why), "{case}");
+    }
+}
+
+#[test]
+fn a_manifest_that_makes_no_sense_says_where_and_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let path: PathBuf = folder.path().join("sut.yaml");
+    let names = "names: {name: a.example.org, topologyKeys: [a/b]}";
+    for (roles, words) in [
+        ("driver: {socket: a.sock}", "the driver needs `names"),
+        (
+            "driver: {names: {name: a.example.org, topologyKeys: []}}",
+            "the driver has either `argv`, or the `socket`",
+        ),
+        (
+            &format!("driver: {{socket: a.sock, argv: [\"true\"], {names}}}"),
+            "the driver has either `argv`, or the `socket`",
+        ),
+        (
+            "driver: {socket: a.sock, names: {name: a, topologyKeys: [b, c]}}",
+            "with several `topologyKeys` say what NodeGetInfo answers",
+        ),
+        (
+            "driver: {socket: a.sock, names: {name: a, topologyKeys: [b], topology: {c: d}}}",
+            "`topology` has `c`, which is none of",
+        ),
+        (
+            "driver: {socket: a.sock, names: {name: a, topologyKeys: [b], topology: {b: d}}}",
+            "no key of `topology` distinguishes the nodes",
+        ),
+        (
+            "publisher: {socket: a.sock, argv: [\"true\"]}",
+            "remove them from the publisher",
+        ),
+    ] {
+        std::fs::write(&path, format!("name: a\nfeatures: []\nroles:\n  {roles}\n")).unwrap();
+        let error = Manifest::load(&path).unwrap_err().to_string();
+        assert!(
+            error.contains(words) && error.contains("sut.yaml:4:"),
+            "{roles}: {error}"
+        );
+    }
+}

@@ -1,0 +1,16 @@
+//! The cases, the catalogue, the references and the reports, each held to what it says of itself or to what was recorded elsewhere. The cases
+//! run in `tests/cases.rs`.
+
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
+
+mod activity_limit;
+mod case_format;
+mod catalogue;
+mod decisions;
+mod driver;
+mod edges;
+mod publisher;
+mod report;
+mod scoring;
+mod spec;
+mod worlds;

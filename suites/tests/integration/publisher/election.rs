@@ -1,0 +1,50 @@
+//! Leader election, seen from the Lease.
+
+use capacity_publisher::{LeaderElectionOptions, Options};
+use fake_apiserver::{Authorization, ResourceRef};
+
+use super::cluster::{Cluster, NAMESPACE, free_address, get, served_at, value};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_leader_gives_its_lease_back_and_the_next_one_adopts() {
+    let cluster = Cluster::start(1, 1, Authorization::AlwaysAllow).await;
+    let address = free_address().await;
+    let elected = || Options {
+        election: LeaderElectionOptions {
+            enabled: true,
+            namespace: Some(NAMESPACE.to_owned()),
+            ..LeaderElectionOptions::default()
+        },
+        ..cluster.options()
+    };
+    let first = cluster.publish(
+        "first",
+        Options {
+            http: served_at(address),
+            ..elected()
+        },
+    );
+    cluster.until_published(1).await;
+    let (status, body) = get(address, "/healthz/leader-election").await;
+    assert!(status.contains("200") && body.contains("ok"), "{status} {body}");
+    let (_, text) = get(address, "/metrics").await;
+    assert_eq!(
+        value(&text, "leader_election_master_status{name=\"\"}"),
+        Some(1.0),
+        "{text}"
+    );
+    let place = ResourceRef::new("coordination.k8s.io", "leases")
+        .namespace(NAMESPACE)
+        .name("disk-example-com");
+    let lease = cluster.admin.get(&place).unwrap();
+    assert_eq!(lease["spec"]["leaseDurationSeconds"], 15);
+    first.stop().await;
+    assert_eq!(cluster.admin.get(&place).unwrap()["spec"]["holderIdentity"], "");
+    // The lease lasts 15 s: only because it was given back, the next one need not wait for that.
+    let second = cluster.publish("second", elected());
+    cluster.create_class(1);
+    cluster.until_published(2).await;
+    assert_eq!(cluster.admin.get(&place).unwrap()["spec"]["leaseTransitions"], 1);
+    assert_eq!(cluster.count("ADDED csistoragecapacities"), 2);
+    second.stop().await;
+}

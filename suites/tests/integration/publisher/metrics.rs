@@ -1,0 +1,224 @@
+//! What the metrics tell (KEP-1472, "monitoring requirements").
+
+use std::time::Duration;
+
+use capacity_publisher::{Options, Profile};
+use fake_apiserver::{Authorization, ResourceRef};
+use fake_csi::{Code, Effect};
+
+use super::cluster::{Cluster, DRIVER, KEY, free_address, get, reads, served_at, value};
+
+/// The series of GetCapacity calls that ended with a code.
+fn calls(code: &str) -> String {
+    let method = "/csi.v1.Controller/GetCapacity";
+    format!(
+        "csi_sidecar_operations_seconds_count{{driver_name=\"{DRIVER}\",method_name=\"{method}\",grpc_status_code=\"{code}\"}}"
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn metrics_tell_objects_calls_queues_and_ages_of_a_driver() {
+    let cluster = Cluster::start(3, 2, Authorization::AlwaysAllow).await;
+    cluster.answer(
+        Effect::Capacity {
+            available: 1,
+            maximum: None,
+            minimum: None,
+        },
+        None,
+    );
+    let address = free_address().await;
+    let options = Options {
+        http: served_at(address),
+        ..cluster.options()
+    };
+    let publisher = cluster.publish("publisher", options);
+    cluster.until_published(6).await;
+    let of_driver = format!("{{driver_name=\"{DRIVER}\"}}");
+    for (name, expected) in [("desired_goal", 6.0), ("desired_current", 6.0), ("obsolete", 0.0)] {
+        reads(
+            address,
+            &format!("csistoragecapacities_{name}{of_driver}"),
+            expected,
+        )
+        .await;
+    }
+    reads(address, &calls("OK"), 6.0).await;
+    reads(address, "workqueue_adds_total{name=\"csistoragecapacity\"}", 6.0).await;
+    reads(address, "workqueue_depth{name=\"csistoragecapacity\"}", 0.0).await;
+    let (status, text) = get(address, "/metrics").await;
+    assert!(status.contains("200"), "{status}");
+    let ages = text
+        .lines()
+        .filter(|line| line.starts_with("csistoragecapacities_age_seconds{"));
+    assert_eq!(ages.count(), 6, "{text}");
+    let age = format!(
+        "csistoragecapacities_age_seconds{{driver_name=\"{DRIVER}\",storage_class=\"c0\",topology=\"{KEY}=n0\"}}"
+    );
+    assert!(value(&text, &age).is_some_and(|age| age < 60.0), "{text}");
+    for (path, expected) in [
+        ("/healthz", "200"),
+        ("/readyz", "200"),
+        ("/healthz/leader-election", "404"),
+        ("/", "404"),
+    ] {
+        let (status, _) = get(address, path).await;
+        assert!(status.contains(expected), "{path}: {status}");
+    }
+    publisher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn failures_are_counted_by_their_code_and_the_upstream_profile_has_no_labels() {
+    let cluster = Cluster::start(1, 1, Authorization::AlwaysAllow).await;
+    cluster.driver.clear_script();
+    cluster.answer(Effect::Code(Code::Unavailable, "scripted".to_owned()), Some(3));
+    cluster.answer(
+        Effect::Capacity {
+            available: 1,
+            maximum: None,
+            minimum: None,
+        },
+        None,
+    );
+    let address = free_address().await;
+    let options = Options {
+        http: served_at(address),
+        profile: Profile::Upstream,
+        ..cluster.options()
+    };
+    let publisher = cluster.publish("publisher", options);
+    cluster.until_published(1).await;
+    reads(address, &calls("Unavailable"), 3.0).await;
+    reads(
+        address,
+        "workqueue_retries_total{name=\"csistoragecapacity\"}",
+        3.0,
+    )
+    .await;
+    reads(address, "csistoragecapacities_desired_goal", 1.0).await;
+    publisher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn obsolete_objects_count_until_they_are_deleted() {
+    let cluster = Cluster::start(3, 1, Authorization::AlwaysAllow).await;
+    let address = free_address().await;
+    let options = Options {
+        http: served_at(address),
+        ..cluster.options()
+    };
+    let publisher = cluster.publish("publisher", options);
+    cluster.until_published(3).await;
+    let refusal = fake_apiserver::Rule::new(
+        fake_apiserver::Match {
+            verbs: vec![fake_apiserver::Verb::Delete],
+            ..Default::default()
+        },
+        fake_apiserver::Effect::Status {
+            code: 500,
+            retry_after_seconds: 0,
+        },
+    );
+    let refused = cluster.api.perturb(refusal).unwrap();
+    cluster
+        .admin
+        .delete(&ResourceRef::new("storage.k8s.io", "storageclasses").name("c0"))
+        .unwrap();
+    let of_driver = format!("{{driver_name=\"{DRIVER}\"}}");
+    let obsolete = format!("csistoragecapacities_obsolete{of_driver}");
+    reads(address, &obsolete, 3.0).await;
+    cluster.api.unperturb(refused);
+    cluster
+        .until(|cluster| cluster.count("DELETED csistoragecapacities") == 3)
+        .await;
+    reads(address, &obsolete, 0.0).await;
+    publisher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_instance_names_its_node_and_tells_how_long_its_calls_take() {
+    const DELAY: Duration = Duration::from_millis(50);
+    let cluster = Cluster::start(1, 2, Authorization::AlwaysAllow).await;
+    // The first rule that answers ends the search, so the delay comes before.
+    cluster.driver.clear_script();
+    cluster.answer(Effect::Delay(DELAY), None);
+    cluster.answer(
+        Effect::Capacity {
+            available: 1,
+            maximum: None,
+            minimum: None,
+        },
+        None,
+    );
+    let address = free_address().await;
+    let options = Options {
+        http: served_at(address),
+        node_deployment: true,
+        node_name: Some("n0".to_owned()),
+        ..cluster.options()
+    };
+    let publisher = cluster.publish("publisher", options);
+    cluster.until_published(2).await;
+    let labels = format!("{{driver_name=\"{DRIVER}\",node=\"n0\"}}");
+    for (name, expected) in [("desired_goal", 2.0), ("desired_current", 2.0), ("obsolete", 0.0)] {
+        reads(address, &format!("csistoragecapacities_{name}{labels}"), expected).await;
+    }
+    reads(address, &calls("OK"), 2.0).await;
+    let (_, text) = get(address, "/metrics").await;
+    let sum = value(&text, &calls("OK").replace("_count{", "_sum{"));
+    assert!(sum.is_some_and(|sum| sum >= 2.0 * DELAY.as_secs_f64()), "{text}");
+    publisher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn objects_that_cannot_be_created_are_wanted_and_not_there_and_wait_in_the_queue() {
+    let cluster = Cluster::start(3, 2, Authorization::AlwaysAllow).await;
+    let refusal = fake_apiserver::Rule::new(
+        fake_apiserver::Match {
+            verbs: vec![fake_apiserver::Verb::Create],
+            ..Default::default()
+        },
+        fake_apiserver::Effect::Status {
+            code: 500,
+            retry_after_seconds: 0,
+        },
+    );
+    let refused = cluster.api.perturb(refusal).unwrap();
+    let address = free_address().await;
+    let options = Options {
+        http: served_at(address),
+        ..cluster.options()
+    };
+    let publisher = cluster.publish("publisher", options);
+    let of_driver = format!("{{driver_name=\"{DRIVER}\"}}");
+    reads(
+        address,
+        &format!("csistoragecapacities_desired_goal{of_driver}"),
+        6.0,
+    )
+    .await;
+    let retries = async || {
+        let text = get(address, "/metrics").await.1;
+        value(&text, "workqueue_retries_total{name=\"csistoragecapacity\"}")
+    };
+    let waiting = async { while retries().await < Some(6.0) {} };
+    tokio::time::timeout(Duration::from_secs(20), waiting)
+        .await
+        .unwrap();
+    reads(
+        address,
+        &format!("csistoragecapacities_desired_current{of_driver}"),
+        0.0,
+    )
+    .await;
+    cluster.api.unperturb(refused);
+    reads(
+        address,
+        &format!("csistoragecapacities_desired_current{of_driver}"),
+        6.0,
+    )
+    .await;
+    reads(address, "workqueue_depth{name=\"csistoragecapacity\"}", 0.0).await;
+    publisher.stop().await;
+}

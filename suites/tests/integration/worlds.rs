@@ -1,0 +1,496 @@
+//! What external-provisioner made of small random worlds: the reference, with its upstream profile, must leave the same objects behind.
+//!
+//! The recordings in `fixtures/worlds` were made with external-provisioner (after v6.3.0) and a kube-apiserver 1.36. They are always
+//! replayed; so is every `worlds.json` below the folder that the variable `WORLDS` names. A world is what exists before the publisher
+//! starts, what the driver answers, and one change while the publisher runs; `after` has all objects of the namespace once nothing moves
+//! any more, before and after the change. Names that a publisher generated count as `csisc-`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use capacity_publisher::{Options, Profile};
+use capacity_types::{Segment, segment};
+use fake_apiserver::{ApiServer, LocalClient, ResourceRef, ServerOptions};
+use fake_csi::{DriverSpec, Effect, FakeDriver, Method, NodeIdentity, Rule};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, sleep};
+
+/// Worlds at the same time: they mostly wait.
+const TOGETHER: usize = 16;
+
+/// A world that has not come to the recorded end by then differs.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// For so long nothing must move.
+const SETTLE: Duration = Duration::from_millis(50);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Recording {
+    driver: String,
+    namespace: String,
+    worlds: Vec<World>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct World {
+    name: String,
+    mode: String,
+    #[serde(default)]
+    node: Option<String>,
+    #[serde(default)]
+    segment: Option<Segment>,
+    nodes: Vec<Node>,
+    classes: Vec<Value>,
+    objects: Vec<Value>,
+    answers: BTreeMap<String, Figures>,
+    steps: Vec<Step>,
+    after: Vec<Vec<Value>>,
+    alive: bool,
+    asked: BTreeSet<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Node {
+    name: String,
+    labels: BTreeMap<String, String>,
+    topology_keys: Option<Vec<String>>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Figures {
+    available: i64,
+    maximum: Option<i64>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Step {
+    CreateNode(Node),
+    CreateClass(Value),
+    DeleteClass(String),
+    DeleteObjects(bool),
+    Relabel {
+        node: String,
+        labels: BTreeMap<String, String>,
+    },
+    Unregister(String),
+}
+
+/// Counts what moves, and keeps what the driver was asked.
+#[derive(Default)]
+struct Seen {
+    moves: AtomicU64,
+    asked: parking_lot::Mutex<BTreeSet<String>>,
+}
+
+struct ApiSeen(Arc<Seen>);
+
+impl fake_apiserver::Observer for ApiSeen {
+    fn observe(&self, _: fake_apiserver::Event) {
+        self.0.moves.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+struct CsiSeen(Arc<Seen>);
+
+impl fake_csi::Observer for CsiSeen {
+    fn observe(&self, event: fake_csi::Event) {
+        self.0.moves.fetch_add(1, Ordering::Relaxed);
+        if event.method == Method::GetCapacity {
+            let segment = event.segment.unwrap_or_default();
+            self.0.asked.lock().insert(format(&segment, &event.parameters));
+        }
+    }
+}
+
+/// A running world.
+struct Replay<'w> {
+    world: &'w World,
+    recording: &'w Recording,
+    seen: Arc<Seen>,
+    api: ApiServer,
+    admin: LocalClient,
+    driver: FakeDriver,
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_upstream_profile_leaves_what_external_provisioner_leaves() {
+    for path in recordings() {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let recording: Recording =
+            serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        assert!(!recording.worlds.is_empty(), "{} holds no world", path.display());
+        let total = recording.worlds.len();
+        let differences = replay_all(Arc::new(recording)).await;
+        let (wrong, differences) = (differences.len(), differences.join("\n"));
+        assert!(
+            wrong == 0,
+            "{}: {wrong} of {total} differ:\n{differences}",
+            path.display()
+        );
+    }
+}
+
+/// Ours, and those of the folder that the user names.
+fn recordings() -> Vec<PathBuf> {
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/worlds")];
+    folders.extend(std::env::var_os("WORLDS").map(PathBuf::from));
+    let mut found = Vec::new();
+    while let Some(folder) = folders.pop() {
+        let entries = std::fs::read_dir(&folder);
+        for entry in entries.unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.file_name().is_some_and(|file| file == "worlds.json") {
+                found.push(path);
+            }
+        }
+    }
+    found
+}
+
+/// The differences of all worlds, each with its name.
+async fn replay_all(recording: Arc<Recording>) -> Vec<String> {
+    let permits = Arc::new(Semaphore::new(TOGETHER));
+    let replays: Vec<_> = (0..recording.worlds.len())
+        .map(|index| {
+            let (recording, permits) = (Arc::clone(&recording), Arc::clone(&permits));
+            tokio::spawn(async move {
+                let _permit = permits.acquire_owned().await.unwrap();
+                let world = &recording.worlds[index];
+                let difference = replay(&recording, world).await;
+                difference.map(|difference| format!("{} ({}): {difference}", world.name, world.mode))
+            })
+        })
+        .collect();
+    let mut differences = Vec::new();
+    for replay in replays {
+        differences.extend(replay.await.unwrap());
+    }
+    differences
+}
+
+/// What differs from the recording, if anything.
+async fn replay(recording: &Recording, world: &World) -> Option<String> {
+    assert_eq!(
+        world.after.len(),
+        world.steps.len() + 1,
+        "{} is incomplete",
+        world.name
+    );
+    let replay = Replay::new(recording, world);
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("csi.sock");
+    let identity = world.node.as_ref().map(|node| NodeIdentity {
+        node_id: node.clone(),
+        segment: world.segment.clone().unwrap_or_default(),
+    });
+    let _driver = replay.driver.listen(&socket, identity).await.unwrap();
+    let server = replay.api.start().await.unwrap();
+    let mut config = kube::Config::new(server.url().parse().unwrap());
+    config.auth_info.token = Some(replay.api.add_client("publisher").into());
+    config.default_retry = false;
+    let client = kube::Client::try_from(config).unwrap();
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let publisher = tokio::spawn(capacity_publisher::run(replay.options(socket), client, async {
+        // A dropped sender stops it as well.
+        let _ = stopped.await;
+    }));
+    let mut difference = replay
+        .ends_as(&world.after[0])
+        .await
+        .map(|text| format!("at first, {text}"));
+    for (step, after) in world.steps.iter().zip(&world.after[1..]) {
+        if difference.is_none() {
+            replay.act(step);
+            difference = replay
+                .ends_as(after)
+                .await
+                .map(|text| format!("after the change, {text}"));
+        }
+    }
+    drop(stop);
+    let alive = publisher.await.is_ok_and(|ended| ended.is_ok());
+    server.stop().await;
+    let asked = replay.seen.asked.lock().clone();
+    difference
+        .or_else(|| {
+            (alive != world.alive).then(|| format!("the publisher is alive: {alive}, not {}", world.alive))
+        })
+        .or_else(|| (asked != world.asked).then(|| format!("it asked for {asked:?}, not {:?}", world.asked)))
+}
+
+impl World {
+    /// Every segment that a node has, or gets by a step.
+    fn segments(&self) -> BTreeSet<Segment> {
+        let mut nodes: Vec<(BTreeMap<String, String>, Vec<String>)> = Vec::new();
+        let created = self.steps.iter().filter_map(|step| match step {
+            Step::CreateNode(node) => Some(node),
+            _ => None,
+        });
+        for node in self.nodes.iter().chain(created) {
+            let keys = node.topology_keys.clone().unwrap_or_default();
+            nodes.push((node.labels.clone(), keys.clone()));
+            for step in &self.steps {
+                if let Step::Relabel { node: name, labels } = step
+                    && *name == node.name
+                {
+                    let labels = node.labels.clone().into_iter().chain(labels.clone()).collect();
+                    nodes.push((labels, keys.clone()));
+                }
+            }
+        }
+        let segment = |(labels, keys): &(BTreeMap<String, String>, Vec<String>)| {
+            keys.iter()
+                .map(|key| Some((key.clone(), labels.get(key)?.clone())))
+                .collect::<Option<Segment>>()
+        };
+        nodes
+            .iter()
+            .filter_map(segment)
+            .chain(self.segment.clone())
+            .collect()
+    }
+}
+
+impl<'w> Replay<'w> {
+    fn new(recording: &'w Recording, world: &'w World) -> Self {
+        let seen = Arc::new(Seen::default());
+        let api = ApiServer::new(ServerOptions::default(), Some(Arc::new(ApiSeen(seen.clone()))));
+        let spec = DriverSpec {
+            // Which ones does not matter: the nodes say. A driver without any would be asked without a topology.
+            topology_keys: vec!["topology.example.com/zone".to_owned()],
+            ..DriverSpec::new(recording.driver.clone())
+        };
+        let driver = FakeDriver::new(spec, Some(Arc::new(CsiSeen(seen.clone()))));
+        let admin = api.client("administrator");
+        let replay = Replay {
+            world,
+            recording,
+            seen,
+            api,
+            admin,
+            driver,
+        };
+        replay.script();
+        for node in &world.nodes {
+            replay.create_node(node);
+        }
+        for class in &world.classes {
+            replay.create("StorageClass", None, class.clone());
+        }
+        for object in &world.objects {
+            replay.create("CSIStorageCapacity", Some(&recording.namespace), object.clone());
+        }
+        replay
+    }
+
+    fn options(&self, socket: PathBuf) -> Options {
+        Options {
+            csi_address: socket,
+            enable_capacity: true,
+            profile: Profile::Upstream,
+            node_deployment: self.world.mode == "distributed",
+            node_name: self.world.node.clone(),
+            namespace: Some(self.recording.namespace.clone()),
+            // No polling within the run, as in the recordings.
+            capacity_poll_interval: Duration::from_secs(3600),
+            kube_api_capacity_qps: 0.0,
+            ..Options::default()
+        }
+    }
+
+    /// An answer for every segment that can be asked for: a rule for a coarser segment takes finer ones too, so each needs its own.
+    fn script(&self) {
+        let nothing = Figures {
+            available: 0,
+            maximum: None,
+        };
+        let kinds: BTreeSet<&str> = self
+            .world
+            .answers
+            .keys()
+            .filter_map(|key| Some(key.split_once('|')?.1))
+            .collect();
+        let mut answers = self.world.answers.clone();
+        for segment in self.world.segments() {
+            for kind in &kinds {
+                let parameters = [("kind".to_owned(), (*kind).to_owned())].into();
+                answers.entry(format(&segment, &parameters)).or_insert(nothing);
+            }
+        }
+        let mut rules: Vec<Rule> = answers.iter().map(|(key, figures)| rule(key, *figures)).collect();
+        rules.sort_by_key(|rule| std::cmp::Reverse(rule.segment.as_ref().map_or(0, BTreeMap::len)));
+        rules.push(Rule {
+            segment: None,
+            parameters: BTreeMap::new(),
+            ..rule("|", nothing)
+        });
+        for rule in rules {
+            self.driver.script(rule).unwrap();
+        }
+    }
+
+    fn act(&self, step: &Step) {
+        let storage = |resource: &str| ResourceRef::new("storage.k8s.io", resource);
+        match step {
+            Step::CreateNode(node) => self.create_node(node),
+            Step::CreateClass(class) => self.create("StorageClass", None, class.clone()),
+            Step::DeleteClass(name) => self.admin.delete(&storage("storageclasses").name(name)).unwrap(),
+            Step::DeleteObjects(all) => {
+                assert!(all, "some objects are meant, and nothing says which");
+                self.admin.delete_collection(&self.capacities()).unwrap();
+            }
+            Step::Relabel { node, labels } => {
+                let merge = json!({"metadata": {"labels": labels}});
+                self.admin
+                    .patch_merge(&ResourceRef::core("nodes").name(node), merge)
+                    .unwrap();
+            }
+            Step::Unregister(node) => {
+                let merge = json!({"spec": {"drivers": []}});
+                self.admin
+                    .patch_merge(&storage("csinodes").name(node), merge)
+                    .unwrap();
+            }
+        }
+    }
+
+    fn create_node(&self, node: &Node) {
+        self.create("Node", None, json!({"name": node.name, "labels": node.labels}));
+        let drivers: Vec<Value> = node
+            .topology_keys
+            .iter()
+            .map(|keys| json!({"name": self.recording.driver, "nodeID": node.name, "topologyKeys": keys}))
+            .collect();
+        self.create(
+            "CSINode",
+            None,
+            json!({"name": node.name, "spec": {"drivers": drivers}}),
+        );
+    }
+
+    /// Creates an object; name and labels stand beside its other fields in the recordings.
+    fn create(&self, kind: &str, namespace: Option<&str>, mut object: Value) {
+        let mut metadata = json!({"name": object["name"]});
+        if let Some(namespace) = namespace {
+            metadata["namespace"] = namespace.into();
+        }
+        let fields = object.as_object_mut().unwrap();
+        fields.remove("name");
+        if let Some(labels) = fields.remove("labels") {
+            metadata["labels"] = labels;
+        }
+        fields.insert("metadata".to_owned(), metadata);
+        fields.insert("kind".to_owned(), kind.into());
+        let version = if kind == "Node" { "v1" } else { "storage.k8s.io/v1" };
+        fields.insert("apiVersion".to_owned(), version.into());
+        self.admin.create(object).unwrap();
+    }
+
+    fn capacities(&self) -> ResourceRef {
+        ResourceRef::new("storage.k8s.io", "csistoragecapacities").namespace(&self.recording.namespace)
+    }
+
+    /// What differs from these objects when nothing moves any more.
+    async fn ends_as(&self, expected: &[Value]) -> Option<String> {
+        let deadline = Instant::now() + PATIENCE;
+        let expected = sorted(expected.to_vec());
+        loop {
+            self.settle().await;
+            let objects = self.admin.list(&self.capacities()).unwrap().items;
+            let found = sorted(objects.iter().map(|object| shown(object)).collect());
+            if found == expected {
+                return None;
+            }
+            if Instant::now() > deadline {
+                let rows = |objects: &[Value]| {
+                    objects
+                        .iter()
+                        .map(|row| format!("\n    {row}"))
+                        .collect::<String>()
+                };
+                return Some(format!("there is{}\n  and not{}", rows(&found), rows(&expected)));
+            }
+        }
+    }
+
+    /// Waits until nothing is in flight and nothing has moved for a moment.
+    async fn settle(&self) {
+        loop {
+            self.api.quiet().await;
+            self.driver.quiet().await;
+            let before = self.seen.moves.load(Ordering::Relaxed);
+            // There is no fact that says that nothing comes.
+            sleep(SETTLE).await;
+            if self.seen.moves.load(Ordering::Relaxed) == before {
+                return;
+            }
+        }
+    }
+}
+
+/// The rule for `key=value,…|kind`.
+fn rule(key: &str, figures: Figures) -> Rule {
+    let (segment, kind) = key.split_once('|').unwrap();
+    Rule {
+        method: Method::GetCapacity,
+        segment: Some(segment::parse(segment).unwrap()),
+        parameters: [("kind".to_owned(), kind.to_owned())].into(),
+        skip: 0,
+        times: None,
+        effect: Effect::Capacity {
+            available: figures.available,
+            maximum: figures.maximum,
+            minimum: None,
+        },
+    }
+}
+
+/// `key=value,…|kind`.
+fn format(segment: &Segment, parameters: &BTreeMap<String, String>) -> String {
+    let kind = parameters.get("kind").map_or("", String::as_str);
+    format!("{}|{kind}", segment::format(segment))
+}
+
+/// An object as the recordings show it.
+fn shown(object: &Value) -> Value {
+    let metadata = &object["metadata"];
+    let generated = metadata.get("generateName").is_some();
+    let name = if generated {
+        &metadata["generateName"]
+    } else {
+        &metadata["name"]
+    };
+    let mut row = json!({"name": name, "labels": metadata.get("labels").unwrap_or(&json!({}))});
+    for field in [
+        "storageClassName",
+        "nodeTopology",
+        "capacity",
+        "maximumVolumeSize",
+    ] {
+        if let Some(value) = object.get(field) {
+            row[field] = value.clone();
+        }
+    }
+    if let Some(owners) = metadata.get("ownerReferences") {
+        row["ownerReferences"] = owners.clone();
+    }
+    row
+}
+
+/// Objects of a map have their fields in order, so their text tells them apart.
+fn sorted(mut objects: Vec<Value>) -> Vec<Value> {
+    objects.sort_by_key(Value::to_string);
+    objects
+}

@@ -1,0 +1,322 @@
+//! `--apiserver`: the server in memory, reached over TLS with a kubeconfig, stands for somebody else's.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use crate::program::{Serving, ended};
+use kube::api::{DynamicObject, ListParams, PostParams};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::core::{ApiResource, GroupVersionKind};
+use kube::{Api, Client};
+use serde_json::{Value, json};
+
+/// Kinds that cases and their systems make objects of.
+const KINDS: [(&str, &str, &str); 15] = [
+    ("", "Node", "nodes"),
+    ("", "Namespace", "namespaces"),
+    ("", "Pod", "pods"),
+    ("", "PersistentVolume", "persistentvolumes"),
+    ("", "PersistentVolumeClaim", "persistentvolumeclaims"),
+    ("", "Event", "events"),
+    ("", "Secret", "secrets"),
+    ("", "ConfigMap", "configmaps"),
+    ("", "ServiceAccount", "serviceaccounts"),
+    ("apps", "ReplicaSet", "replicasets"),
+    ("coordination.k8s.io", "Lease", "leases"),
+    ("storage.k8s.io", "StorageClass", "storageclasses"),
+    ("storage.k8s.io", "CSIDriver", "csidrivers"),
+    ("storage.k8s.io", "CSINode", "csinodes"),
+    ("storage.k8s.io", "CSIStorageCapacity", "csistoragecapacities"),
+];
+
+/// A server that is not the harness's.
+struct Theirs {
+    _serving: Serving,
+    folder: tempfile::TempDir,
+}
+
+impl Theirs {
+    fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let kubeconfig = folder.path().join("kubeconfig");
+        let serving = Serving::start(&["up", "--kubeconfig", kubeconfig.to_str().unwrap()]);
+        Theirs {
+            _serving: serving,
+            folder,
+        }
+    }
+
+    fn kubeconfig(&self) -> PathBuf {
+        self.folder.path().join("kubeconfig")
+    }
+
+    async fn client(&self) -> Client {
+        let file = Kubeconfig::read_from(self.kubeconfig()).unwrap();
+        let config = kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
+            .await
+            .unwrap();
+        Client::try_from(config).unwrap()
+    }
+
+    /// Runs cases there, and wants that exit code. Returns what was said.
+    fn run(&self, code: i32, words: &[&str]) -> (String, String) {
+        let kubeconfig = self.kubeconfig();
+        ended(
+            code,
+            &[words, &["--apiserver", kubeconfig.to_str().unwrap()]].concat(),
+        )
+    }
+}
+
+fn resource(group: &str, kind: &str, plural: &str) -> ApiResource {
+    ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, "v1", kind), plural)
+}
+
+/// Every object of the kinds that cases use: what it is called, and its uid and revision.
+async fn everything(client: &Client) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    for (group, kind, plural) in KINDS {
+        let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource(group, kind, plural));
+        for object in api.list(&ListParams::default()).await.unwrap() {
+            let metadata = object.metadata;
+            let name = format!(
+                "{plural} {} {}",
+                metadata.namespace.unwrap_or_default(),
+                metadata.name.unwrap_or_default()
+            );
+            let state = format!("{:?} {:?}", metadata.uid, metadata.resource_version);
+            found.insert(name, state);
+        }
+    }
+    found
+}
+
+async fn create(client: &Client, group: &str, kind: &str, plural: &str, object: Value) {
+    let resource = resource(group, kind, plural);
+    let api: Api<DynamicObject> = match object["metadata"]["namespace"].as_str() {
+        Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
+        None => Api::all_with(client.clone(), &resource),
+    };
+    let mut object = object;
+    object["apiVersion"] = match group {
+        "" => "v1".into(),
+        group => format!("{group}/v1").into(),
+    };
+    object["kind"] = kind.into();
+    api.create(&PostParams::default(), &serde_json::from_value(object).unwrap())
+        .await
+        .unwrap();
+}
+
+/// Objects with the very names that the cases give to theirs.
+async fn settle_in(client: &Client) {
+    let named = |name: &str| json!({"metadata": {"name": name}});
+    create(client, "", "Node", "nodes", named("n1")).await;
+    create(client, "", "Node", "nodes", named("n2")).await;
+    let class = json!({"metadata": {"name": "fast"}, "provisioner": "disk.example.com", "volumeBindingMode": "WaitForFirstConsumer"});
+    create(client, "storage.k8s.io", "StorageClass", "storageclasses", class).await;
+    let driver = json!({"metadata": {"name": "disk.example.com"}, "spec": {"storageCapacity": true}});
+    create(client, "storage.k8s.io", "CSIDriver", "csidrivers", driver).await;
+    let csi_node = json!({"metadata": {"name": "n1"}, "spec": {"drivers": [
+        {"name": "disk.example.com", "nodeID": "n1", "topologyKeys": ["disk.example.com/node"]}]}});
+    create(client, "storage.k8s.io", "CSINode", "csinodes", csi_node).await;
+    // Plenty of room that is none of the cases' business.
+    let capacity = json!({
+        "metadata": {"name": "theirs", "namespace": "default", "labels": {
+            "csi.storage.k8s.io/drivername": "disk.example.com",
+            "csi.storage.k8s.io/managed-by": "external-provisioner"}},
+        "storageClassName": "fast", "capacity": "100Ti", "nodeTopology": {},
+    });
+    let kind = ("storage.k8s.io", "CSIStorageCapacity", "csistoragecapacities");
+    create(client, kind.0, kind.1, kind.2, capacity).await;
+    let claim = json!({"metadata": {"name": "p-0", "namespace": "default"}, "spec": {
+        "accessModes": ["ReadWriteOnce"], "storageClassName": "fast", "resources": {"requests": {"storage": "1Gi"}}}});
+    create(
+        client,
+        "",
+        "PersistentVolumeClaim",
+        "persistentvolumeclaims",
+        claim,
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cases_pass_beside_others_and_leave_nothing() {
+    let theirs = Theirs::start();
+    let client = theirs.client().await;
+    settle_in(&client).await;
+    let before = everything(&client).await;
+    let cases = [
+        "e2e",
+        "scheduler/filter/limit",
+        "publisher/value/maximum",
+        "publisher/objects/third-parties",
+        "story/volumes/sources",
+        "fail/publisher/outage",
+    ];
+    let (out, _) = theirs.run(0, &cases);
+    assert!(out.contains("API server v1.36"), "{out}");
+    assert!(!out.contains("skipped"), "{out}");
+    assert_eq!(everything(&client).await, before);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_defect_fails_with_its_first_missing_link_and_is_cleaned_up_too() {
+    let theirs = Theirs::start();
+    let client = theirs.client().await;
+    let before = everything(&client).await;
+    let case = "publisher/value/maximum";
+    let (out, _) = theirs.run(1, &["e2e", case, "--defect", "publisher-ignores-maximum"]);
+    assert!(
+        out.contains("[ ] it says 10Gi (maximum 4Gi): it says 10Gi  <-- first missing link"),
+        "{out}"
+    );
+    assert!(out.contains("create by publisher: csistoragecapacities"), "{out}");
+    // Names are those of the case.
+    assert!(!out.contains("n1-x"), "{out}");
+    assert!(out.contains("--apiserver="), "{out}");
+    assert_eq!(everything(&client).await, before);
+}
+
+#[test]
+fn what_no_proxy_can_give_is_skipped_with_the_reason() {
+    let theirs = Theirs::start();
+    let (out, _) = theirs.run(0, &["list", "gate/api"]);
+    assert!(
+        out.contains("skip: it wants an API server of release 1.2"),
+        "{out}"
+    );
+    let (out, _) = theirs.run(4, &["e2e", "gate/api/matrix", "-v"]);
+    assert!(out.contains("skip  gate/api/matrix"), "{out}");
+}
+
+#[test]
+fn an_interrupted_run_leaves_nothing() {
+    let theirs = Theirs::start();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let client = runtime.block_on(theirs.client());
+    let before = runtime.block_on(everything(&client));
+    let mut run = Command::new(env!("CARGO_BIN_EXE_xtask"))
+        .args([
+            "e2e",
+            "publisher/refresh",
+            "story/volumes",
+            "scheduler/wake",
+            "--apiserver",
+        ])
+        .arg(theirs.kubeconfig())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    // It is at work when it has made nodes.
+    while runtime.block_on(everything(&client)).len() < before.len() + 10 {
+        assert!(
+            run.try_wait().unwrap().is_none(),
+            "it ended before it was interrupted"
+        );
+    }
+    let interrupt = Command::new("kill")
+        .args(["-INT", &run.id().to_string()])
+        .status();
+    assert!(interrupt.unwrap().success());
+    assert_eq!(run.wait().unwrap().code(), Some(130));
+    assert_eq!(runtime.block_on(everything(&client)), before);
+}
+
+#[test]
+fn wrong_files_and_servers_are_told_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |code: i32, text: Option<&str>| {
+        let file = folder.path().join("kubeconfig");
+        std::fs::remove_file(&file).ok();
+        if let Some(text) = text {
+            std::fs::write(&file, text).unwrap();
+        }
+        ended(
+            code,
+            &[
+                "e2e",
+                "scheduler/filter/limit",
+                "--apiserver",
+                file.to_str().unwrap(),
+            ],
+        )
+        .1
+    };
+    let config = |server: &str, user: &str| {
+        format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{{name: a, cluster: {{server: '{server}'}}}}]\n\
+             contexts: [{{name: c, context: {{cluster: a, user: u}}}}]\nusers: [{{name: u, user: {{{user}}}}}]\n"
+        )
+    };
+    let told = run(2, None);
+    assert!(told.contains("kubeconfig"), "{told}");
+    let told = run(2, Some("clusters: 7\n"));
+    assert!(told.contains("kubeconfig"), "{told}");
+    let program = "exec: {apiVersion: client.authentication.k8s.io/v1, command: login}";
+    let told = run(2, Some(&config("http://127.0.0.1:1", program)));
+    assert!(told.contains("from a program"), "{told}");
+    // Nobody listens on the port that nobody may use.
+    let told = run(3, Some(&config("http://127.0.0.1:1", "token: t")));
+    assert!(told.contains("can't be reached"), "{told}");
+    let theirs = Theirs::start();
+    let good = std::fs::read_to_string(theirs.kubeconfig()).unwrap();
+    let told = run(3, Some(&with_token(&good, "wrong")));
+    assert!(told.contains("refuses the credentials"), "{told}");
+}
+
+/// A kubeconfig with another token.
+fn with_token(text: &str, token: &str) -> String {
+    let lines = text.lines().map(|line| match line.split_once("token:") {
+        Some((before, _)) => format!("{before}token: {token}"),
+        None => line.to_owned(),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_with_its_own_controllers_is_refused() {
+    let theirs = Theirs::start();
+    let client = theirs.client().await;
+    let lease = json!({
+        "metadata": {"name": "kube-controller-manager", "namespace": "kube-system"},
+        "spec": {"holderIdentity": "control-plane_1", "leaseDurationSeconds": 3600,
+            "renewTime": jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.000000Z").to_string()},
+    });
+    create(&client, "coordination.k8s.io", "Lease", "leases", lease).await;
+    let (_, told) = theirs.run(3, &["e2e", "scheduler/filter/limit"]);
+    assert!(
+        told.contains("kube-controller-manager is at work") && told.contains("control-plane_1"),
+        "{told}"
+    );
+}
+
+#[test]
+fn reports_name_the_server() {
+    let theirs = Theirs::start();
+    let output = theirs.folder.path().join("report");
+    let words = [
+        "e2e",
+        "scheduler/filter/limit/exactly",
+        "--output",
+        output.to_str().unwrap(),
+    ];
+    theirs.run(0, &words);
+    let record = std::fs::read(output.join("report.json")).unwrap();
+    let record: Value = serde_json::from_slice(&record).unwrap();
+    let told = record["settings"]["apiServer"].as_str().unwrap();
+    assert!(told.starts_with("v1.36"), "{record}");
+    let mut words = record["command"].as_array().unwrap().iter();
+    assert!(
+        words.any(|word| word.as_str().unwrap().starts_with("--apiserver=")),
+        "{record}"
+    );
+    let page = std::fs::read_to_string(output.join("report.html")).unwrap();
+    assert!(
+        page.contains("API server v1.36"),
+        "the page does not name the server"
+    );
+}

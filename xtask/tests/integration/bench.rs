@@ -1,0 +1,261 @@
+//! `bench` with a load so small that it says nothing about speed: every phase is there, and nothing is left behind.
+
+use std::path::Path;
+use std::time::Instant;
+
+use crate::program::{Serving, ended};
+use k8s_openapi::api::core::v1::Namespace;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Api, Client};
+use serde_json::Value;
+
+const TINY: [&str; 14] = [
+    "bench",
+    "apiserver",
+    "--as-built",
+    "--clients=2",
+    "--objects=12",
+    "--listed=5",
+    "--lists=3",
+    "--watchers=3",
+    "--changes=20",
+    "--few=2",
+    "--held=30",
+    "--idle-watches=4",
+    "--against",
+    "KUBECONFIG",
+];
+
+/// What `bench` says on standard output about a server.
+fn bench(kubeconfig: &Path, more: &[&str]) -> String {
+    let kubeconfig = [kubeconfig.to_str().unwrap()];
+    ended(0, &[&TINY[..TINY.len() - 1], &kubeconfig, more].concat()).0
+}
+
+/// What a part of `bench` measures.
+fn measured(part: &[&str]) -> Value {
+    let (told, _) = ended(0, &[&["bench"], part, &["--as-built", "--json"]].concat());
+    serde_json::from_str(&told).unwrap()
+}
+
+fn counts(figures: &[Value]) -> Vec<u64> {
+    figures.iter().map(|it| it["count"].as_u64().unwrap()).collect()
+}
+
+/// The times of a figure are in their order, and none is longer than all of it.
+fn assert_within(figure: &Value) {
+    let value = |name: &str| figure[name].as_f64().unwrap();
+    let all = value("count") / value("perSecond") * 1e6;
+    let (p50, p99) = (value("p50Microseconds"), value("p99Microseconds"));
+    assert!(0.0 < p50 && p50 <= p99 && p99 <= all, "{figure}");
+}
+
+/// The names of the namespaces of a server.
+fn namespaces(kubeconfig: &Path) -> Vec<String> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let file = Kubeconfig::read_from(kubeconfig).unwrap();
+        let options = KubeConfigOptions::default();
+        let config = kube::Config::from_custom_kubeconfig(file, &options).await;
+        let client = Client::try_from(config.unwrap()).unwrap();
+        let found = Api::<Namespace>::all(client).list(&Default::default()).await;
+        found
+            .unwrap()
+            .items
+            .into_iter()
+            .filter_map(|it| it.metadata.name)
+            .collect()
+    })
+}
+
+#[test]
+fn every_phase_has_figures_for_both_servers_and_nothing_is_left_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let kubeconfig = folder.path().join("kubeconfig");
+    let _other = Serving::start(&["up", "--kubeconfig", kubeconfig.to_str().unwrap()]);
+    let before = namespaces(&kubeconfig);
+    let began = Instant::now();
+    let output = bench(&kubeconfig, &["--json"]);
+    let whole = began.elapsed();
+    let measured: Value = serde_json::from_str(&output).unwrap();
+    for server in ["server", "against"] {
+        let figures = measured[server]["figures"].as_array().unwrap();
+        let names: Vec<&str> = figures.iter().map(|it| it["name"].as_str().unwrap()).collect();
+        assert_eq!(
+            names,
+            [
+                "creates of 1 KB",
+                "gets",
+                "merge patches",
+                "lists of 5 objects",
+                "events to 3 watches",
+                "deletes"
+            ]
+        );
+        // Each change is an event of each watch.
+        assert_eq!(counts(figures), [12, 12, 12, 3, 3 * 20, 12], "{server}");
+        figures.iter().for_each(assert_within);
+    }
+    let held = measured["server"]["held"].as_array().unwrap();
+    let names: Vec<&str> = held.iter().map(|it| it["name"].as_str().unwrap()).collect();
+    assert_eq!(
+        names,
+        [
+            "events among 2 objects",
+            "events among 30 objects",
+            "events beside 4 watches"
+        ]
+    );
+    assert_eq!(counts(held), [10 * 20; 3]);
+    held.iter().for_each(assert_within);
+    let ready = measured["server"]["readyMilliseconds"].as_f64().unwrap();
+    assert!(
+        ready > 0.0 && ready < whole.as_secs_f64() * 1e3,
+        "{ready} ms of {whole:?}"
+    );
+    assert_eq!(namespaces(&kubeconfig), before);
+}
+
+#[test]
+fn the_table_has_a_ratio_for_each_phase() {
+    let folder = tempfile::tempdir().unwrap();
+    let kubeconfig = folder.path().join("kubeconfig");
+    let _other = Serving::start(&["up", "--kubeconfig", kubeconfig.to_str().unwrap()]);
+    let table = bench(&kubeconfig, &[]);
+    for phase in ["creates", "gets", "merge patches", "lists", "events", "deletes"] {
+        let line = table.lines().find(|line| line.starts_with(phase)).unwrap();
+        assert!(line.ends_with('×'), "{line}");
+    }
+    for line in ["ready", "memory at rest"] {
+        assert!(table.lines().any(|it| it.starts_with(line)), "{table}");
+    }
+}
+
+#[test]
+fn the_scheduler_has_a_row_for_each_size_and_storage_beside_the_scan() {
+    let began = Instant::now();
+    let measured = measured(&[
+        "scheduler",
+        "--nodes=3,9",
+        "--attempts=3",
+        "--scanned-nodes=2",
+        "--held=50",
+    ]);
+    let milliseconds = began.elapsed().as_secs_f64() * 1e3;
+    let rows = measured["rows"].as_array().unwrap();
+    let told: Vec<_> = rows
+        .iter()
+        .map(|row| {
+            (
+                row["nodes"].as_u64().unwrap(),
+                row["storage"].as_str().unwrap(),
+                row["feasible"].as_u64().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (3, "here", 3),
+            (3, "elsewhere", 0),
+            (3, "full", 0),
+            (9, "here", 9),
+            (9, "elsewhere", 0),
+            (9, "full", 0)
+        ]
+    );
+    for row in rows {
+        assert_eq!(
+            row["objects"].as_u64().unwrap(),
+            2 * row["nodes"].as_u64().unwrap()
+        );
+        assert_eq!(row["attempts"], 3, "{row}");
+        // What is shown is the median, so two of the three took no less.
+        let (attempt, scan) = (&row["attemptMilliseconds"], &row["scanMilliseconds"]);
+        let least = 2.0 * attempt.as_f64().unwrap();
+        assert!(least > 0.0 && least < milliseconds, "{row}");
+        assert!(scan.as_f64().unwrap() > 0.0, "{row}");
+    }
+    let held: Vec<_> = measured["held"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|held| held["objects"].as_u64().unwrap())
+        .collect();
+    assert_eq!(held, [5, 50]);
+}
+
+#[test]
+fn every_way_to_place_pods_has_a_line_and_scoring_asks_for_nothing_more() {
+    let lines = measured(&["placement", "--nodes=3", "--pods=6"]);
+    let lines = lines.as_array().unwrap();
+    assert_eq!(lines.len(), 9);
+    let number = |kind: &str, field: &str| {
+        let line = lines.iter().find(|line| line["kind"] == kind).unwrap();
+        line[field].as_u64().unwrap()
+    };
+    for line in lines {
+        assert_eq!(line["placed"], 6, "there is room for every pod: {line}");
+        assert!(line["medianMilliseconds"].as_f64() <= line["p99Milliseconds"].as_f64());
+        let longest = line["p99Milliseconds"].as_f64().unwrap() / 1_000.0;
+        assert!(
+            longest > 0.0 && line["seconds"].as_f64().unwrap() >= longest,
+            "all pods take no less than the slowest: {line}"
+        );
+    }
+    let plenty = "room for all, tracked";
+    let kinds = |kind: &str| {
+        let line = lines.iter().find(|line| line["kind"] == kind).unwrap();
+        let kinds = line["schedulerRequestKinds"].as_object().unwrap();
+        let of_attempts = kinds
+            .keys()
+            .filter(|kind| !kind.ends_with("events") && *kind != "patch pods/status");
+        of_attempts.cloned().collect::<Vec<_>>()
+    };
+    // KEP-4049: scoring makes no API calls of its own.
+    assert_eq!(kinds(plenty), kinds("room for all, tracked and scored"));
+    assert!(kinds(plenty).contains(&"patch persistentvolumeclaims".to_owned()));
+    assert_eq!(
+        number("no volumes, untracked", "schedulerRequests"),
+        number("no volumes, tracked", "schedulerRequests"),
+        "pods without volumes are not concerned"
+    );
+    assert_eq!(number(plenty, "refusedVolumes"), 0);
+    assert_eq!(
+        (number(plenty, "objects"), number(plenty, "extenderQuestions")),
+        (3, 0)
+    );
+    // KEP-1472: the size of an object does not depend on how many nodes there are.
+    assert!(number(plenty, "objectBytes") < 3 * 1500);
+    assert!(number("whole disks, reserving extender", "extenderQuestions") >= 12);
+}
+
+#[test]
+fn what_is_measured_of_the_publisher_is_what_was_asked_for_and_nothing_more() {
+    let costs = measured(&["publisher", "--objects=3,20", "--changes=3"]);
+    let counts = |cost: &Value| {
+        ["objects", "publishedWrites", "changeWrites", "pollWrites"].map(|name| cost[name].as_u64().unwrap())
+    };
+    let counted: Vec<_> = costs.as_array().unwrap().iter().map(counts).collect();
+    // Two classes on each node, so 3 objects are 4; a changed node is two new objects and two deletions; a poll finds nothing new.
+    assert_eq!(counted, [[4, 4, 12, 0], [20, 20, 12, 0]]);
+}
+
+#[test]
+fn an_object_is_as_large_among_many_as_among_few() {
+    let costs = measured(&["publisher", "--objects=20,80", "--changes=2"]);
+    let bytes = |row: usize, field: &str| costs[row][field].as_u64().unwrap();
+    // Names and versions may have another digit.
+    assert!(
+        bytes(0, "objectBytes").abs_diff(bytes(1, "objectBytes")) <= 4,
+        "{costs}"
+    );
+    for (row, objects) in [(0, 20), (1, 80)] {
+        let largest = bytes(row, "objectBytes") * objects;
+        let all = bytes(row, "listBytes");
+        assert!(all <= largest && all * 10 > largest * 9, "{costs}");
+    }
+}

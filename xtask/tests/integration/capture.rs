@@ -1,0 +1,314 @@
+//! `capture` as somebody with a pending pod meets it: a cluster or a dump becomes a file that runs, says the same, and gives
+//! nothing away.
+
+use crate::program::{Serving, ended};
+
+/// What somebody's cluster has: names that say whose it is, secrets, and a pod that waits for 20Gi where no node has them.
+const DUMP: &str = r#"
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: v1, kind: Node, metadata: {name: acme-db-7, labels: {acme.corp/rack: r12, kubernetes.io/hostname: acme-db-7, team: payments}, annotations: {owner: bob}}}
+- {apiVersion: v1, kind: Node, metadata: {name: acme-db-8, labels: {acme.corp/rack: r13, kubernetes.io/hostname: acme-db-8}}, spec: {taints: [{key: acme.corp/reserved, value: payments, effect: NoSchedule}]}}
+- {apiVersion: storage.k8s.io/v1, kind: CSINode, metadata: {name: acme-db-7}, spec: {drivers: [{name: csi.acme.corp, nodeID: i-0123, topologyKeys: [acme.corp/rack]}]}}
+- {apiVersion: storage.k8s.io/v1, kind: CSINode, metadata: {name: acme-db-8}, spec: {drivers: [{name: csi.acme.corp, nodeID: i-0456, topologyKeys: [acme.corp/rack]}]}}
+- {apiVersion: storage.k8s.io/v1, kind: CSIDriver, metadata: {name: csi.acme.corp}, spec: {storageCapacity: true, attachRequired: false}}
+- apiVersion: storage.k8s.io/v1
+  kind: StorageClass
+  metadata: {name: acme-gold}
+  provisioner: csi.acme.corp
+  volumeBindingMode: WaitForFirstConsumer
+  parameters: {pool: payments-ssd, csi.storage.k8s.io/provisioner-secret-name: vault-key, csi.storage.k8s.io/provisioner-secret-namespace: vault}
+- {apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: acme-other}, provisioner: other.acme.corp, volumeBindingMode: WaitForFirstConsumer}
+- {apiVersion: storage.k8s.io/v1, kind: CSIStorageCapacity, metadata: {name: csisc-a, namespace: acme-csi}, storageClassName: acme-gold, nodeTopology: {matchLabels: {acme.corp/rack: r12}}, capacity: 10Gi}
+- {apiVersion: storage.k8s.io/v1, kind: CSIStorageCapacity, metadata: {name: csisc-b, namespace: acme-csi}, storageClassName: acme-gold, nodeTopology: {matchLabels: {acme.corp/rack: r13}}, capacity: 100Gi, maximumVolumeSize: 50Gi}
+- {apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: ledger, namespace: payments, annotations: {acme.corp/cost-centre: "4711"}}, spec: {storageClassName: acme-gold, accessModes: [ReadWriteOnce], resources: {requests: {storage: 20Gi}}}, status: {phase: Pending}}
+- apiVersion: v1
+  kind: Pod
+  metadata: {name: ledger-0, namespace: payments, labels: {app: ledger}}
+  spec:
+    containers:
+    - {name: db, image: registry.acme.corp/ledger:v7, env: [{name: PASSWORD, value: hunter2}], resources: {requests: {cpu: 500m}}}
+    volumes:
+    - {name: data, persistentVolumeClaim: {claimName: ledger}}
+    - {name: key, secret: {secretName: vault-key}}
+  status:
+    phase: Pending
+    conditions: [{type: PodScheduled, status: "False", reason: Unschedulable, message: "0/2 nodes are available"}]
+"#;
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn with(name: &str, text: &str) -> (Self, String) {
+        let folder = Folder(tempfile::tempdir().unwrap());
+        let path = folder.path(name);
+        std::fs::write(&path, text).unwrap();
+        (folder, path)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.path().join(name).to_str().unwrap().to_owned()
+    }
+}
+
+/// Nodes with what `why` says of them, without the names.
+fn verdict(args: &[&str]) -> (String, Vec<(bool, serde_json::Value)>) {
+    let (out, _) = ended(0, args);
+    let told: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let nodes = told["nodes"].as_array().unwrap().iter();
+    let nodes = nodes.map(|node| (node["fits"].as_bool().unwrap(), node["reasons"].clone()));
+    (told["verdict"].as_str().unwrap().to_owned(), nodes.collect())
+}
+
+#[test]
+fn a_dump_becomes_a_file_that_runs_and_says_the_same() {
+    let (folder, dump) = Folder::with("dump.yaml", DUMP);
+    let before = verdict(&[
+        "why", "pod", "ledger-0", "-n", "payments", "--json", "--file", &dump,
+    ]);
+    assert_eq!(before.1.len(), 2);
+    for scrub in [None, Some("--scrub")] {
+        let file = folder.path("captured.yaml");
+        let mut args = vec![
+            "capture",
+            "--file",
+            &dump,
+            "--pod",
+            "payments/ledger-0",
+            "-o",
+            &file,
+        ];
+        args.extend(scrub);
+        let (_, error) = ended(0, &args);
+        assert!(
+            error.contains(&format!("run it: cargo xtask repro {file}")),
+            "{error}"
+        );
+        let (out, _) = ended(0, &["repro", &file, "-v"]);
+        assert!(out.contains("1 passed, 0 failed"), "{out}");
+        let pod = if scrub.is_some() { "pod-1" } else { "ledger-0" };
+        let after = verdict(&["why", "pod", pod, "--json", "--scenario", &file]);
+        assert_eq!(after, before, "{scrub:?}");
+    }
+}
+
+#[test]
+fn nothing_is_given_away() {
+    let (_folder, dump) = Folder::with("dump.yaml", DUMP);
+    let (text, _) = ended(0, &["capture", "--file", &dump]);
+    for part in [
+        "hunter2",
+        "PASSWORD",
+        "registry",
+        "vault",
+        "secret",
+        "bob",
+        "team",
+        "i-0123",
+        "4711",
+        "acme-other",
+    ] {
+        assert!(!text.contains(part), "{part} in:\n{text}");
+    }
+    assert!(
+        text.contains("acme-gold") && text.contains("ledger-0"),
+        "names stay: {text}"
+    );
+    let (text, _) = ended(0, &["capture", "--file", &dump, "--scrub"]);
+    for part in ["acme", "payments", "ledger", "gold", "r12", "csisc"] {
+        assert!(!text.contains(part), "{part} in:\n{text}");
+    }
+    let (again, _) = ended(0, &["capture", "--file", &dump, "--scrub"]);
+    assert_eq!(text, again, "the same names every time");
+}
+
+#[test]
+fn with_a_publisher_the_objects_become_the_storage() {
+    let (folder, dump) = Folder::with("dump.yaml", &DUMP.replace("kind: Pod\n", "kind: Nothing\n"));
+    let file = folder.path("captured.yaml");
+    ended(0, &["capture", "--file", &dump, "--publisher", "-o", &file]);
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(
+        text.contains("r13: {capacity: \"107374182400\", largest: \"53687091200\"}"),
+        "{text}"
+    );
+    let (out, _) = ended(0, &["repro", &file, "-v"]);
+    assert!(out.contains("1 passed, 0 failed"), "{out}");
+    // The publisher under test is asked to publish what was found, so one that does not is found out.
+    let (out, _) = ended(1, &["repro", &file, "--defect=publisher-ignores-maximum"]);
+    assert!(out.contains("100Gi (maximum 50Gi)  100Gi"), "{out}");
+}
+
+#[test]
+fn a_cluster_that_runs_is_captured_and_served_again() {
+    let (folder, dump) = Folder::with("dump.yaml", DUMP);
+    let (file, config) = (folder.path("first.yaml"), folder.path("kubeconfig"));
+    ended(0, &["capture", "--file", &dump, "-o", &file]);
+    let place = format!("--kubeconfig={config}");
+    let text = {
+        let _up = Serving::start(&["up", &file, &place]);
+        let before = verdict(&["why", "pod", "ledger-0", "--json", &place]);
+        let (text, _) = ended(0, &["capture", &place, "--pod", "ledger-0"]);
+        let second = folder.path("second.yaml");
+        std::fs::write(&second, &text).unwrap();
+        ended(0, &["repro", &second]);
+        assert_eq!(
+            verdict(&["why", "pod", "ledger-0", "--json", "--scenario", &second]),
+            before
+        );
+        text
+    };
+    let first = std::fs::read_to_string(&file).unwrap();
+    let cluster = |text: &str| text[text.find("cluster:").unwrap()..text.find("steps:").unwrap()].to_owned();
+    assert_eq!(
+        cluster(&text),
+        cluster(&first),
+        "what was captured twice is the same"
+    );
+}
+
+#[test]
+fn wrong_use_ends_with_2_and_says_what_to_do() {
+    let two = DUMP.replace("name: acme-other}, provisioner", "name: zz}, provisioner");
+    let two = two
+        .replace("kind: Pod\n", "kind: Nothing\n")
+        .replace("storageCapacity: true, ", "");
+    let (folder, dump) = Folder::with("dump.yaml", DUMP);
+    let path = |name: &str, text: &str| {
+        let path = folder.path(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let two = path("two.yaml", &two);
+    let bad = path("bad.yaml", "kind: Node\nmetadata: 7\n");
+    let none = path("none.yaml", "{kind: Node, metadata: {name: n1}}\n");
+    for (args, words) in [
+        (
+            vec!["--file", &dump, "--pod", "payments/x"],
+            "no pod is named payments/x",
+        ),
+        (
+            vec!["--file", &dump, "--pod", "a/b/c"],
+            "write NAME or NAMESPACE/NAME",
+        ),
+        (
+            vec!["--file", &dump, "--driver", "nobody"],
+            "name another --driver",
+        ),
+        (
+            vec!["--file", &two],
+            "choose one with --driver, or a pod with --pod: csi.acme.corp, other.acme.corp",
+        ),
+        (vec!["--file", &bad], "bad.yaml: Node"),
+        (vec!["--file", &none], "there is no StorageClass of a CSI driver"),
+        (vec!["--file", "/nowhere.yaml"], "/nowhere.yaml"),
+        (vec!["--kubeconfig", "/nowhere"], "/nowhere"),
+        (vec!["--kubeconfig", "x", "--file", &dump], "cannot be used with"),
+    ] {
+        let args: Vec<&str> = std::iter::once("capture").chain(args).collect();
+        let (_, error) = ended(2, &args);
+        assert!(error.contains(words), "{args:?}: {error}");
+    }
+}
+
+#[test]
+fn a_refused_pod_is_to_stay_refused_and_parameters_are_scrubbed_with_their_keys() {
+    let dump = DUMP.replace(
+        "{pool: payments-ssd,",
+        "{pool: payments-ssd, acme.corp/tenant-acme-payments: \"7\",",
+    );
+    let dump = dump.replace("storage: 20Gi", "storage: 200Gi");
+    let (folder, dump) = Folder::with("dump.yaml", &dump);
+    let (text, _) = ended(0, &["capture", "--file", &dump]);
+    assert!(
+        text.contains("placement: {ledger-0: none}\n        hold: 1s\n"),
+        "{text}"
+    );
+    assert!(text.contains("acme.corp/tenant-acme-payments"), "{text}");
+    let file = folder.path("captured.yaml");
+    ended(0, &["capture", "--file", &dump, "--scrub", "-o", &file]);
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(!text.contains("tenant") && !text.contains("pool"), "{text}");
+    assert!(text.contains("example.com/key-"), "{text}");
+    let (out, _) = ended(0, &["repro", &file, "-v"]);
+    assert!(out.contains("1 passed, 0 failed"), "{out}");
+}
+
+#[test]
+fn a_dump_that_lacks_objects_is_told_of() {
+    let lines = |without: &[&str]| -> String {
+        let kept = DUMP
+            .lines()
+            .filter(|line| !without.iter().any(|kind| line.contains(kind)));
+        kept.map(|line| format!("{line}\n")).collect()
+    };
+    let (folder, whole) = Folder::with("dump.yaml", DUMP);
+    let (_, error) = ended(0, &["capture", "--file", &whole]);
+    assert!(!error.contains("warning"), "{error}");
+    let without_csi_nodes = folder.path("without-csinodes.yaml");
+    std::fs::write(&without_csi_nodes, lines(&["CSINode"])).unwrap();
+    let (_, error) = ended(0, &["capture", "--file", &without_csi_nodes]);
+    assert!(
+        error.contains("warning: no CSINode objects: are csinodes missing in the dump?"),
+        "{error}"
+    );
+    let one = folder.path("one-namespace.yaml");
+    std::fs::write(&one, lines(&["CSIStorageCapacity", "PersistentVolumeClaim"])).unwrap();
+    let (_, error) = ended(0, &["capture", "--file", &one]);
+    for words in [
+        "no CSIStorageCapacity objects, although a CSIDriver has storageCapacity: true: was the dump made with -A?",
+        "no PersistentVolumeClaim objects in namespace payments, although pods there use some",
+        "kubectl get nodes,csinodes,csidrivers,storageclasses,csistoragecapacities,pvc,pv,pods -A -o yaml",
+    ] {
+        assert!(error.contains(words), "{words}: {error}");
+    }
+    let (out, error) = ended(
+        0,
+        &[
+            "why",
+            "claim",
+            "--class",
+            "acme-gold",
+            "--size",
+            "1Gi",
+            "--file",
+            &one,
+        ],
+    );
+    assert!(error.contains("was the dump made with -A?"), "{error}");
+    assert!(
+        !out.contains("storageCapacity: false"),
+        "no advice from a dump that lacks objects: {out}"
+    );
+    let (_, error) = ended(2, &["why", "pod", "x", "-n", "other", "--file", &one]);
+    assert!(
+        error.contains(
+            "name one of payments/ledger-0; the dump has no object of namespace other: was it made with -A?"
+        ),
+        "{error}"
+    );
+    let cut = folder.path("cut.yaml");
+    std::fs::write(
+        &cut,
+        "apiVersion: v1\nitems:\n- {kind: Node, metadata: {name: n1}}\n- {kind: No",
+    )
+    .unwrap();
+    ended(2, &["capture", "--file", &cut]);
+    std::fs::write(
+        &cut,
+        "apiVersion: v1\nitems:\n- {kind: Node, metadata: {name: n1}}\n",
+    )
+    .unwrap();
+    let (_, error) = ended(2, &["capture", "--file", &cut]);
+    assert!(
+        error.contains("the list has 1 items and no `kind: List` after them, so the file is cut off"),
+        "{error}"
+    );
+    std::fs::write(&cut, "{apiVersion: v1, metadata: {name: n1}}\n").unwrap();
+    let (_, error) = ended(2, &["capture", "--file", &cut]);
+    assert!(
+        error.contains("not a Kubernetes object: `kind` is missing"),
+        "{error}"
+    );
+}

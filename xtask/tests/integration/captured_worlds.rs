@@ -1,0 +1,283 @@
+//! Random clusters, captured: the scenario is one that loads and starts, and the scheduler's rules say of it what they say of the
+//! cluster.
+
+use std::time::Duration;
+
+use capacity_scheduler::Options;
+use capacity_scheduler::explain::{self, Detail};
+use capacity_scheduler::inventory::Inventory;
+use capacity_scheduler::objects::ObjectKey;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use suites::harness::LiveCluster;
+use suites::harness::capture::{CaptureOptions, capture};
+use suites::harness::plan::{Plan, resolve};
+use suites::harness::scenario;
+
+const RACK: &str = "corp.example/rack";
+const DRIVER: &str = "csi.corp.example";
+
+fn rack() -> impl Strategy<Value = String> {
+    (1..4u8).prop_map(|number| format!("r{number}"))
+}
+
+fn size() -> impl Strategy<Value = String> {
+    (0..6u8).prop_map(|number| format!("{}Gi", u32::from(number) * 10))
+}
+
+fn node(number: usize) -> impl Strategy<Value = Vec<Value>> {
+    let labels = (proptest::option::of(rack()), any::<bool>(), 0..20u8);
+    (labels, any::<bool>(), 0..8u8, proptest::option::of(1..5u8)).prop_map(
+        move |((rack, with_host, rank), registered, special, cpu)| {
+            let name = format!("host{number}");
+            let mut labels = json!({"rank": rank.to_string(), "unrelated": "x"});
+            if let Some(rack) = rack {
+                labels[RACK] = rack.into();
+            }
+            if with_host {
+                labels["kubernetes.io/hostname"] = name.as_str().into();
+            }
+            let mut node = json!({"kind": "Node", "metadata": {"name": name, "labels": labels}});
+            match special {
+                0 => node["spec"]["unschedulable"] = true.into(),
+                1 => {
+                    node["spec"]["taints"] =
+                        json!([{"key": "corp.example/reserved", "value": "db", "effect": "NoSchedule"}]);
+                }
+                _ => {}
+            }
+            if let Some(cpu) = cpu {
+                node["status"]["allocatable"] =
+                    json!({"cpu": cpu.to_string(), "memory": "1Gi", "pods": "10"});
+            }
+            let drivers = match registered {
+                true => json!([{"name": DRIVER, "nodeID": name, "topologyKeys": [RACK]}]),
+                false => json!([]),
+            };
+            let csi_node =
+                json!({"kind": "CSINode", "metadata": {"name": name}, "spec": {"drivers": drivers}});
+            vec![node, csi_node]
+        },
+    )
+}
+
+fn topology() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        4 => rack().prop_map(|rack| json!({"matchLabels": {RACK: rack}})),
+        1 => Just(Value::Null),
+        1 => Just(json!({})),
+        1 => (rack(), rack()).prop_map(|(a, b)| {
+            json!({"matchExpressions": [{"key": RACK, "operator": "NotIn", "values": [a, b]}]})
+        }),
+        1 => Just(json!({"matchExpressions": [{"key": "rank", "operator": "Exists"}]})),
+    ]
+}
+
+fn capacity(number: usize) -> impl Strategy<Value = Value> {
+    let sizes = (proptest::option::of(size()), proptest::option::of(size()));
+    (topology(), sizes, any::<bool>(), any::<bool>()).prop_map(move |(topology, sizes, gold, other)| {
+        let mut object = json!({
+            "kind": "CSIStorageCapacity",
+            "metadata": {"name": format!("c{number}"), "namespace": if other { "a" } else { "b" }},
+            "storageClassName": if gold { "gold" } else { "tin" }, "nodeTopology": topology,
+        });
+        if let Some(size) = sizes.0 {
+            object["capacity"] = size.into();
+        }
+        if let Some(size) = sizes.1 {
+            object["maximumVolumeSize"] = size.into();
+        }
+        object
+    })
+}
+
+fn class(name: &'static str) -> impl Strategy<Value = Value> {
+    let allowed = proptest::collection::btree_set(proptest::collection::btree_set(rack(), 1..3), 0..3);
+    (any::<bool>(), allowed).prop_map(move |(delayed, allowed)| {
+        let mode = if delayed || name == "gold" { "WaitForFirstConsumer" } else { "Immediate" };
+        let mut class = json!({
+            "kind": "StorageClass", "metadata": {"name": name}, "provisioner": DRIVER, "volumeBindingMode": mode,
+        });
+        if !allowed.is_empty() {
+            let terms = allowed
+                .iter()
+                .map(|values| json!({"matchLabelExpressions": [{"key": RACK, "values": values}]}));
+            class["allowedTopologies"] = terms.collect();
+        }
+        class
+    })
+}
+
+/// Claims of the pod, and the volumes that they are bound to.
+fn claims() -> impl Strategy<Value = Vec<Value>> {
+    let claim = (size(), any::<bool>(), 0..6u8, rack());
+    proptest::collection::vec(claim, 1..3).prop_map(|claims| {
+        let mut objects = Vec::new();
+        for (number, (size, gold, state, rack)) in claims.into_iter().enumerate() {
+            let name = format!("data{number}");
+            let mut claim = json!({
+                "kind": "PersistentVolumeClaim",
+                "metadata": {"name": name, "namespace": "team", "uid": format!("uid-{number}")},
+                "spec": {
+                    "storageClassName": if gold { "gold" } else { "tin" }, "accessModes": ["ReadWriteOnce"],
+                    "resources": {"requests": {"storage": if size == "0Gi" { "1".to_owned() } else { size.clone() }}},
+                },
+            });
+            match state {
+                0 => {
+                    claim["metadata"]["annotations"] = json!({"volume.kubernetes.io/selected-node": "host1"});
+                }
+                1 | 2 => {
+                    let volume = format!("pvc-{number}");
+                    claim["spec"]["volumeName"] = volume.as_str().into();
+                    claim["metadata"]["annotations"] = json!({"pv.kubernetes.io/bind-completed": "yes"});
+                    claim["status"]["phase"] = "Bound".into();
+                    let uid = if state == 1 { format!("uid-{number}") } else { "old".to_owned() };
+                    let term = json!({"matchExpressions": [{"key": RACK, "operator": "In", "values": [rack]}]});
+                    objects.push(json!({
+                        "kind": "PersistentVolume", "metadata": {"name": volume},
+                        "spec": {
+                            "storageClassName": claim["spec"]["storageClassName"], "accessModes": ["ReadWriteOnce"],
+                            "capacity": {"storage": "50Gi"}, "nodeAffinity": {"required": {"nodeSelectorTerms": [term]}},
+                            "claimRef": {"namespace": "team", "name": name, "uid": uid},
+                            "csi": {"driver": DRIVER, "volumeHandle": "secret-handle"},
+                        },
+                        "status": {"phase": "Bound"},
+                    }));
+                }
+                _ => {}
+            }
+            objects.push(claim);
+        }
+        objects
+    })
+}
+
+fn pod(claims: usize) -> impl Strategy<Value = Value> {
+    (0..4u8, proptest::option::of(1..3000u32), any::<bool>()).prop_map(move |(say, cpu, tolerates)| {
+        let volumes: Vec<Value> = (0..claims)
+            .map(|number| {
+                let claim = json!({"claimName": format!("data{number}")});
+                json!({"name": format!("v{number}"), "persistentVolumeClaim": claim})
+            })
+            .collect();
+        let mut spec = json!({"containers": [{"name": "c", "image": "corp/app"}], "volumes": volumes});
+        if let Some(cpu) = cpu {
+            spec["containers"][0]["resources"] = json!({"requests": {"cpu": format!("{cpu}m")}});
+        }
+        if tolerates {
+            spec["tolerations"] =
+                json!([{"key": "corp.example/reserved", "operator": "Equal", "value": "db"}]);
+        }
+        match say {
+            0 => spec["nodeSelector"] = json!({RACK: "r1"}),
+            1 => {
+                let term = json!({"matchExpressions": [{"key": "rank", "operator": "Gt", "values": ["5"]}]});
+                spec["affinity"]["nodeAffinity"] =
+                    json!({"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}});
+            }
+            _ => {}
+        }
+        json!({"kind": "Pod", "metadata": {"name": "app", "namespace": "team"}, "spec": spec})
+    })
+}
+
+fn cluster() -> impl Strategy<Value = Vec<Value>> {
+    let nodes = (1..4usize).prop_flat_map(|count| (0..count).map(node).collect::<Vec<_>>());
+    let capacities = (0..6usize).prop_flat_map(|count| (0..count).map(capacity).collect::<Vec<_>>());
+    let with_pod = claims().prop_flat_map(|claims| {
+        let count = claims
+            .iter()
+            .filter(|it| it["kind"] == "PersistentVolumeClaim")
+            .count();
+        (Just(claims), pod(count))
+    });
+    let classes = (class("gold"), class("tin"));
+    let tracks = proptest::option::weighted(0.9, proptest::bool::weighted(0.9));
+    (nodes, capacities, classes, with_pod, tracks).prop_map(
+        |(nodes, capacities, classes, (claims, pod), tracks)| {
+            let mut objects: Vec<Value> = nodes.into_iter().flatten().chain(capacities).collect();
+            objects.extend([classes.0, classes.1, pod]);
+            objects.extend(claims);
+            let driver = json!({"kind": "CSIDriver", "metadata": {"name": DRIVER}, "spec": {}});
+            objects.push(match tracks {
+                Some(tracks) => {
+                    let mut driver = driver;
+                    driver["spec"]["storageCapacity"] = tracks.into();
+                    driver
+                }
+                None => driver,
+            });
+            objects
+        },
+    )
+}
+
+/// What the rules say: the verdict, and of every node in order whether and why not.
+fn told(objects: &[Value], namespace: &str, pod: &str) -> (String, Vec<(bool, Vec<String>)>) {
+    let mut inventory = Inventory::default();
+    for object in objects {
+        inventory.add(object.clone()).unwrap();
+    }
+    let pod = &inventory.pods[&ObjectKey::namespaced(namespace, pod)];
+    let rules = Options::default().rules().unwrap();
+    let detail = Detail::default();
+    match explain::pod(&inventory.snapshot, &rules, pod, &detail) {
+        Ok(told) => {
+            let nodes = told.nodes.into_iter().map(|node| (node.fits, node.reasons));
+            // Which of several nodes, by its name.
+            let verdict = told.verdict.split(" and goes to ").next().unwrap_or_default();
+            (verdict.to_owned(), nodes.collect())
+        }
+        Err(error) => (error.to_string(), Vec::new()),
+    }
+}
+
+fn plan(text: &str) -> Plan {
+    let cases = scenario::parse("captured.yaml", text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    resolve(&cases[0]).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+fn captured(objects: &[Value], scrub: bool) -> String {
+    let options = CaptureOptions {
+        pod: Some(("team".to_owned(), "app".to_owned())),
+        scrub,
+        ..CaptureOptions::default()
+    };
+    capture(objects, &|_, _| true, &options).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn the_rules_say_the_same_of_what_was_captured(objects in cluster()) {
+        let before = told(&objects, "team", "app");
+        for (scrub, pod) in [(false, "app"), (true, "pod-1")] {
+            let text = captured(&objects, scrub);
+            let after = told(&plan(&text).objects, "default", pod);
+            prop_assert_eq!(&after, &before, "{}", text);
+            for part in ["unrelated", "secret-handle", "corp/app"] {
+                prop_assert!(!text.contains(part), "{part} in:\n{}", text);
+            }
+            prop_assert!(!scrub || !text.contains("corp.example"), "{}", text);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 8, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_was_captured_starts(objects in cluster(), scrub: bool) {
+        let text = captured(&objects, scrub);
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+        let started = runtime.block_on(async {
+            let systems = xtask::built_in(None);
+            let standing = LiveCluster::start(&plan(&text), &systems, Duration::from_millis(100)).await?;
+            standing.stop().await;
+            Ok::<_, suites::harness::StartError>(())
+        });
+        prop_assert!(started.is_ok(), "{}\n{text}", started.unwrap_err());
+    }
+}

@@ -1,0 +1,406 @@
+//! `conformance` against programs that are no publishers at all, and with manifests that make no sense: a clear verdict with
+//! the right exit code each time, never a pass and never a hang.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A case that every publisher passes.
+const CASE: &str = "publisher/topology/new-node-gains-object/central";
+
+struct Manifest {
+    folder: tempfile::TempDir,
+}
+
+impl Manifest {
+    fn of(text: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("sut.yaml"), text).unwrap();
+        Manifest { folder }
+    }
+
+    /// A publisher that is that program.
+    fn program(argv: &str) -> Self {
+        Self::of(&format!(
+            "name: other\nfeatures: [publisher.central]\nroles:\n  publisher:\n    argv: {argv}\n    grace: 100ms\n"
+        ))
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("sut.yaml")
+    }
+
+    fn run(&self, more: &[&str]) -> (i32, String, String) {
+        let output = xtask(&self.path(), more);
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (
+            output.status.code().unwrap(),
+            text(&output.stdout),
+            text(&output.stderr),
+        )
+    }
+}
+
+fn xtask(manifest: &Path, more: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_xtask"))
+        .args(["conformance", "--sut"])
+        .arg(manifest)
+        .args(more)
+        .env("NO_COLOR", "1")
+        .output()
+        .unwrap()
+}
+
+/// Programs that are nothing of what they are taken for, each with what the failure must say of it; ROLE stands for the role.
+const NO_SYSTEMS: [(&str, &str); 8] = [
+    // Exits at once, well or not.
+    (
+        "[\"true\"]",
+        "ROLE ended by itself: error: exit status: 0, and it had said nothing",
+    ),
+    (
+        "[\"false\"]",
+        "ROLE ended by itself: error: exit status: 1, and it had said nothing",
+    ),
+    ("[sh, -c, \"echo no socket >&2; exit 7\"]", "    | no socket"),
+    // Writes garbage, and then ends.
+    (
+        "[head, -c, \"300000\", /dev/urandom]",
+        "exit status: 0; its last lines:",
+    ),
+    // Does nothing, never connects, does not end when it is asked to.
+    (
+        "[sleep, \"1000\"]",
+        "it listed and watched nothing within 3s; until then 0 other requests",
+    ),
+    (
+        "[sh, -c, \"trap '' TERM; while true; do sleep 1; done\"]",
+        "it listed and watched nothing within 3s",
+    ),
+    // Floods its log, with text and with garbage.
+    ("[\"yes\"]", "it listed and watched nothing within 3s"),
+    ("[cat, /dev/urandom]", "it listed and watched nothing within 3s"),
+];
+
+fn all_fail(role: &str, feature: &str, case: &str) {
+    let run = |argv: &str, expected: &str| {
+        let manifest = Manifest::of(&format!(
+            "name: other\nfeatures: [{feature}]\nroles:\n  {role}:\n    argv: {argv}\n    grace: 100ms\n"
+        ));
+        let (code, out, error) = manifest.run(&["--patience=0.1", case]);
+        assert!(out.contains(expected), "{argv} without “{expected}”:\n{out}");
+        // One that never stops to write may keep the harness from its turn, and is not to blame for the rest then.
+        let counts = match code {
+            5 => "0 passed, 0 failed, 1 undecided",
+            _ => "0 passed, 1 failed",
+        };
+        assert!(code == 1 || argv == "[\"yes\"]", "{argv}:\n{out}{error}");
+        assert!(out.contains(counts), "{argv}:\n{out}");
+        assert!(out.trim_end().ends_with(case), "{argv}:\n{out}");
+        assert!(
+            out.chars().all(|c| c == '\n' || c == '\t' || !c.is_control()),
+            "{argv}: {out:?}"
+        );
+    };
+    std::thread::scope(|scope| {
+        for (argv, expected) in NO_SYSTEMS {
+            let expected = expected.replace("ROLE", role);
+            scope.spawn(move || run(argv, &expected));
+        }
+    });
+}
+
+#[test]
+fn a_program_that_is_no_publisher_fails_and_the_text_says_what_it_did() {
+    all_fail("publisher", "publisher.central", CASE);
+}
+
+#[test]
+fn a_program_that_is_no_scheduler_fails_and_the_text_says_what_it_did() {
+    all_fail("scheduler", "", "scheduler/filter/limit/exactly");
+}
+
+#[test]
+fn a_program_that_is_no_driver_fails_and_the_text_says_what_it_did() {
+    let names = "{name: a.example.org, topologyKeys: [a/node]}";
+    for (argv, expected) in [
+        (
+            "[\"true\"]",
+            "driver@n1 ended by itself: error: exit status: 0, and it had said nothing",
+        ),
+        ("[sh, -c, \"echo no disk >&2; exit 7\"]", "    | no disk"),
+        // It is there, and nobody answers.
+        (
+            "[sleep, \"1000\"]",
+            "driver@n1 was not ready: it did not answer Probe with ready within 3s: UNAVAILABLE",
+        ),
+    ] {
+        let manifest = Manifest::of(&format!(
+            "name: other\nfeatures: []\nroles:\n  driver:\n    argv: {argv}\n    names: {names}\n    grace: 100ms\n"
+        ));
+        let case = "driver/identity/name";
+        let (code, out, error) = manifest.run(&["--patience=0.1", case]);
+        assert_eq!(code, 1, "{argv}:\n{out}{error}");
+        assert!(out.contains(expected), "{argv} without “{expected}”:\n{out}");
+        assert!(out.contains("0 passed, 1 failed"), "{argv}:\n{out}");
+    }
+}
+
+#[test]
+fn a_case_that_wants_nothing_to_happen_is_not_passed_by_whoever_does_nothing() {
+    // Everything it demands of the scheduler is a refusal, which has to be seen.
+    let manifest = Manifest::of(
+        "name: other\nfeatures: []\nroles:\n  scheduler:\n    argv: [sleep, \"1000\"]\n    grace: 100ms\n",
+    );
+    let (code, out, error) = manifest.run(&["--patience=0.1", "scheduler/filter/limit/one-byte-more"]);
+    assert_eq!(code, 1, "{out}{error}");
+}
+
+#[test]
+fn a_program_that_only_asks_and_asks_fails_for_what_it_never_does() {
+    let asks = format!(
+        "while true; do {} why objects --kubeconfig {{kubeconfig}}; done",
+        env!("CARGO_BIN_EXE_xtask")
+    );
+    for (role, feature, case, link) in [
+        (
+            "publisher",
+            "publisher.central",
+            CASE,
+            "CSINode n1 delivered to the publisher: never",
+        ),
+        (
+            "scheduler",
+            "",
+            "scheduler/filter/limit/exactly",
+            "a node is chosen for pod p: the scheduler neither placed nor refused it",
+        ),
+    ] {
+        let manifest = Manifest::of(&format!(
+            "name: other\nfeatures: [{feature}]\nroles:\n  {role}:\n    argv: [sh, -c, \"{asks}\"]\n    grace: 100ms\n"
+        ));
+        let (code, out, error) = manifest.run(&[case]);
+        assert_eq!(code, 1, "{role}:\n{out}{error}");
+        assert!(out.contains(link), "{role} without “{link}”:\n{out}");
+    }
+}
+
+#[test]
+fn what_is_not_claimed_is_skipped_with_the_reason_and_nothing_else_is_an_error() {
+    let manifest = Manifest::program("[\"true\"]");
+    let (code, out, error) = manifest.run(&["-v", "publisher/topology/new-node-gains-object/distributed"]);
+    assert_eq!(code, 4, "{out}{error}");
+    assert!(
+        out.contains("publisher.distributed is not claimed: an instance on each node"),
+        "{out}"
+    );
+    assert!(error.contains("every selected case was skipped"), "{error}");
+}
+
+#[test]
+fn a_manifest_that_makes_no_sense_is_refused_with_its_place() {
+    let wrong = [
+        (
+            "name: x\nfeatures: [publisher.fast]\nroles: {publisher: {argv: [\"true\"]}}\n",
+            ":2:12: `publisher.fast` is no feature",
+        ),
+        (
+            "name: x\nfeatures: [publisher.zero]\nroles: {publisher: {argv: [\"true\"]}}\n",
+            ":2:12: publisher.zero is claimed, but nothing says how",
+        ),
+        ("name: x\nfeatures: []\nroles: {}\n", "no role is named"),
+        (
+            "name: x\nfeatures: []\nroles: {painter: {argv: [\"true\"]}}\n",
+            "painter",
+        ),
+        (
+            "name: x\nfeatures: []\nroles: {publisher: {argv: []}}\n",
+            "empty `argv`",
+        ),
+        (
+            "name: x\nfeatures: []\nroles: {publisher: {argv: [\"true\", \"{nodes}\"]}}\n",
+            "unknown placeholder `{nodes}`; write one of kubeconfig,",
+        ),
+        (
+            "name: x\nfeatures: []\nroles: {publisher: {argv: [\"true\"], settings: {colour: {any: []}}}}\n",
+            "`colour` is no setting of the publisher; settings: mode,",
+        ),
+        ("name: x\nfeatures: []\nrols: {}\n", ":3:1: unknown field `rols`"),
+        (
+            "name: x\nfeatures: []\nroles: {publisher: {argv: [\"true\"]}}\nknownFailures: [{case: a, fails: ended by itself, why: b, issue: c, until: soon}]\n",
+            "`soon` is no day; write one such as 2027-06-30",
+        ),
+        ("name: [x\n", "sut.yaml:"),
+    ];
+    for (text, expected) in wrong {
+        let (code, out, error) = Manifest::of(text).run(&[]);
+        assert_eq!(code, 2, "{text}:\n{out}{error}");
+        assert!(error.contains(expected), "{text} without “{expected}”:\n{error}");
+    }
+    let output = xtask(Path::new("/nowhere/sut.yaml"), &[]);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn a_program_that_is_not_there_is_the_environments_fault() {
+    for (program, why, remedy) in [
+        ("./missing", "no program at", "build the program first"),
+        (
+            "missing-program",
+            "in no folder of PATH",
+            "build the program first",
+        ),
+        ("./folder", "a folder at", "name the program in it"),
+        ("./text", "a file that may not be executed, at", "chmod +x"),
+        ("./text/below", "at ", "Not a directory"),
+        ("/dev/null", "no ordinary file at", "correct `argv`"),
+    ] {
+        let manifest = Manifest::program(&format!("[{program}]"));
+        std::fs::create_dir(manifest.folder.path().join("folder")).unwrap();
+        std::fs::write(manifest.folder.path().join("text"), "").unwrap();
+        let (code, _, error) = manifest.run(&[]);
+        assert_eq!(code, 3, "{error}");
+        assert!(
+            error.contains(why) && error.contains(remedy),
+            "no “{why}” and “{remedy}” in {error}"
+        );
+    }
+}
+
+#[test]
+fn a_run_stops_where_a_program_is_never_ready_unless_it_is_to_go_on() {
+    let manifest = Manifest::program("[sleep, \"1000\"]");
+    let output = manifest.folder.path().join("report");
+    let words = [
+        "--patience=0.1",
+        "publisher/value",
+        "--output",
+        output.to_str().unwrap(),
+    ];
+    let (code, out, error) = manifest.run(&[&words[..], &["--jobs=3"]].concat());
+    assert_eq!(code, 1, "{out}{error}");
+    assert!(out.contains("0 passed, 3 failed"), "{out}");
+    assert!(
+        out.contains("partial: stopped after ")
+            && out.contains(" of 10 cases: a program was never ready in 3 cases in a row\n"),
+        "{out}"
+    );
+    assert!(
+        error.contains("error: stopped after 3 cases in a row") && error.contains("--keep-going"),
+        "{error}"
+    );
+    let record = std::fs::read_to_string(output.join("report.json")).unwrap();
+    let record: serde_json::Value = serde_json::from_str(&record).unwrap();
+    assert!(!record["unfinished"].as_array().unwrap().is_empty());
+    let (code, out, error) = manifest.run(&[&words[..], &["--jobs=10", "--keep-going"]].concat());
+    assert_eq!(code, 1, "{out}{error}");
+    assert!(out.contains("0 passed, 7 failed, 3 skipped\n"), "{out}");
+}
+
+#[test]
+fn a_run_that_stops_and_in_which_all_is_excused_is_incomplete() {
+    let manifest = Manifest::of(
+        "name: other\nfeatures: [publisher.central]\nroles: {publisher: {argv: [sleep, \"1000\"], grace: 100ms}}\nknownFailures:\n  - {case: publisher/value, fails: was not ready, why: it is no publisher, issue: i, until: 2999-12-31}\n",
+    );
+    let (code, out, error) = manifest.run(&["--patience=0.1", "--jobs=3", "publisher/value"]);
+    assert_eq!(code, 6, "{out}{error}");
+}
+
+#[test]
+fn very_much_output_is_bounded_and_what_it_says_about_errors_is_shown() {
+    let script =
+        "head -c 3000000 /dev/zero | tr '\\\\0' x; echo; echo ERROR: no driver at all; exec sleep 1000";
+    let manifest = Manifest::program(&format!("[sh, -c, \"{script}\"]"));
+    let output = manifest.folder.path().join("report");
+    let (code, out, error) = manifest.run(&["--patience=0.1", CASE, "--output", output.to_str().unwrap()]);
+    assert_eq!(code, 1, "{out}{error}");
+    assert!(
+        out.contains("  said    publisher: ERROR: no driver at all\n"),
+        "{out}"
+    );
+    assert!(out.contains("          publisher: [its log lacks "), "{out}");
+    let run = output.join("cases").join(CASE.replace('/', "."));
+    let log = std::fs::read_to_string(run.join("publisher.log")).unwrap();
+    assert!(
+        log.starts_with("xxx") && log.ends_with("xxx\nERROR: no driver at all\n"),
+        "{}",
+        log.len()
+    );
+    assert!(
+        log.len() < 300_000 && log.contains(" bytes are left out here"),
+        "{}",
+        log.len()
+    );
+    // Judged again it says the same.
+    let judged = Command::new(env!("CARGO_BIN_EXE_xtask"))
+        .arg("judge")
+        .arg(&run)
+        .output()
+        .unwrap();
+    let judged = String::from_utf8_lossy(&judged.stdout).into_owned();
+    assert!(judged.contains("publisher: ERROR: no driver at all"), "{judged}");
+}
+
+#[test]
+fn a_program_that_ends_with_all_its_goroutines_is_shown_with_the_reason() {
+    let stacks = "i=0; while [ $i -lt 300 ]; do i=$((i+1)); echo goroutine $i [select]:; echo main.wait; done >&2; exit 255";
+    for reason in [
+        "F1122 06:31:00.123456   12345 csi-provisioner.go:210] no CSIDriver",
+        "panic: runtime error: invalid memory address or nil pointer dereference",
+        "fatal error: all goroutines are asleep - deadlock!",
+    ] {
+        let manifest = Manifest::program(&format!(
+            "[sh, -c, \"echo it begins >&2; echo '{reason}' >&2; {stacks}\"]"
+        ));
+        let (code, out, error) = manifest.run(&[CASE]);
+        assert_eq!(code, 1, "{out}{error}");
+        let told = format!(
+            "exit status: 255; the reason that it gave:\n    | {reason}\n    | goroutine 1 [select]:\n"
+        );
+        assert!(out.contains(&told), "no “{told}” in:\n{out}");
+        assert!(!out.contains("goroutine 300"), "{out}");
+    }
+}
+
+#[test]
+fn skips_and_known_failures_are_told_by_the_list() {
+    let text = "name: other\nfeatures: [publisher.central]\nroles: {publisher: {argv: [\"false\"]}}\nknownFailures:\n  - {case: publisher/topology/new-node-gains-object/central, fails: ended by itself, why: it is no publisher, issue: i, until: 2999-12-31}\n";
+    let manifest = Manifest::of(text);
+    let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
+        .args(["list", "publisher/topology/new-node-gains-object", "--sut"])
+        .arg(manifest.path())
+        .env("NO_COLOR", "1")
+        .output()
+        .unwrap();
+    let out = String::from_utf8_lossy(&output.stdout).into_owned();
+    for line in [
+        "publisher/topology/new-node-gains-object/central      known to fail until 2999-12-31: it is no publisher",
+        "publisher/topology/new-node-gains-object/distributed  skip: publisher.distributed is not claimed: an instance on",
+    ] {
+        assert!(out.contains(line), "no “{line}” in:\n{out}");
+    }
+    assert_eq!(output.status.code(), Some(0));
+    let mut wrong = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    let output = wrong
+        .args(["list", "--sut", "/nowhere/sut.yaml"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn a_result_that_does_not_speak_for_all_claims_says_why() {
+    let text = "name: other\nfeatures: [publisher.central, publisher.reconnect]\nroles: {publisher: {argv: [\"false\"]}}\n";
+    let (_, out, _) = Manifest::of(text).run(&["--patience=11", "--shard=1/1", CASE]);
+    for reason in [
+        "partial: only some cases were selected",
+        "partial: shard 1/1",
+        "partial: bounds were multiplied by 11",
+        "partial: publisher.reconnect is claimed, and no case of it was run",
+    ] {
+        assert!(out.contains(reason), "no “{reason}” in:\n{out}");
+    }
+    assert!(
+        !out.contains("publisher.central is claimed, and no case"),
+        "{out}"
+    );
+}

@@ -1,0 +1,356 @@
+//! Known failures of a manifest at the command line: they excuse what they name and nothing else, and an entry that excuses nothing is an
+//! error. The programs are shell scripts that end with a word, and the cases two small ones, so that a whole run takes no time.
+
+use std::path::PathBuf;
+
+use crate::program::{text, xtask};
+
+/// What the program says when it ends with status 7.
+const FAILS: &str = "no socket";
+
+struct Gate(tempfile::TempDir);
+
+impl Gate {
+    /// Two cases, and a publisher that is that script. `known`: entries, each a flow map.
+    fn new(script: &str, known: &[&str]) -> Self {
+        let gate = Gate(tempfile::tempdir().unwrap());
+        for case in ["one", "two"] {
+            let folder = gate.path("cases/mine");
+            std::fs::create_dir_all(&folder).unwrap();
+            let text = format!(
+                "id: mine/{case}\ntitle: it publishes\nrequirements: [PUB-20]\ncluster:\n  nodes: [n1]\n  classes: [fast]\n  backend: {{n1: 1Gi}}\n\
+                 steps:\n  - id: publish\n    expect:\n      - capacities: {{fast: {{n1: 1Gi}}}}\n        why: it is there\n"
+            );
+            std::fs::write(folder.join(format!("{case}.yaml")), text).unwrap();
+        }
+        std::fs::write(gate.path("program"), script).unwrap();
+        gate.write(known);
+        gate
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn write(&self, known: &[&str]) {
+        let program = self.path("program");
+        let list: String = known.iter().map(|entry| format!("  - {entry}\n")).collect();
+        let list = if known.is_empty() {
+            String::new()
+        } else {
+            format!("knownFailures:\n{list}")
+        };
+        let text = format!(
+            "name: mine\nversion: v1.4.0\nfeatures: [publisher.central]\nroles:\n  publisher:\n    argv: [sh, {}]\n    grace: 100ms\n{list}",
+            program.display()
+        );
+        std::fs::write(self.path("sut.yaml"), text).unwrap();
+    }
+
+    /// Runs all cases, or those that are named; gives the exit code and all that was said.
+    fn run(&self, more: &[&str]) -> (i32, String) {
+        let (sut, cases) = (self.path("sut.yaml"), self.path("cases"));
+        let mut words = vec![
+            "conformance",
+            "--sut",
+            sut.to_str().unwrap(),
+            "--folder",
+            cases.to_str().unwrap(),
+        ];
+        words.extend(more);
+        let output = xtask(&words);
+        (
+            output.status.code().unwrap(),
+            text(&output.stdout) + &text(&output.stderr),
+        )
+    }
+
+    fn expect(&self, code: i32, more: &[&str], expected: &[&str]) -> String {
+        let (ended, said) = self.run(more);
+        assert_eq!(ended, code, "{said}");
+        for expected in expected {
+            assert!(said.contains(expected), "no “{expected}” in:\n{said}");
+        }
+        said
+    }
+}
+
+fn ends() -> String {
+    format!("echo {FAILS} >&2; exit 7")
+}
+
+fn entry(case: &str, fails: &str, more: &str) -> String {
+    format!("{{case: {case}, fails: {fails}, why: it has none, issue: i/1, until: 2999-12-31{more}}}")
+}
+
+#[test]
+fn only_a_failure_that_says_the_words_is_excused() {
+    let gate = Gate::new(&ends(), &[&entry("mine", "publisher ended * no socket", "")]);
+    gate.expect(0, &[], &["0 passed, 0 failed, 2 known to fail"]);
+    // The same cases fail, and for another reason: that is what a gate is there for.
+    std::fs::write(gate.path("program"), "echo NAMESPACE is not set >&2; exit 7").unwrap();
+    let place = format!("{}:9:12", gate.path("sut.yaml").display());
+    gate.expect(
+        1,
+        &[],
+        &[
+            "0 passed, 2 failed",
+            "    | NAMESPACE is not set",
+            &format!("  known   {place} excuses another failure of this case: “publisher ended * no socket”"),
+        ],
+    );
+}
+
+#[test]
+fn of_several_entries_any_may_excuse() {
+    let other = entry("mine/one", "something that never happens", "");
+    let gate = Gate::new(&ends(), &[&other, &entry("mine", FAILS, "")]);
+    gate.expect(0, &["mine/one"], &["1 known to fail"]);
+}
+
+#[test]
+fn after_its_day_an_entry_excuses_nothing_and_is_named() {
+    let entry = entry("mine", FAILS, "").replace("2999", "2020");
+    let gate = Gate::new(&ends(), &[&entry]);
+    gate.expect(1, &["mine/one"], &["excused this until 2020-12-31: it has none"]);
+}
+
+#[test]
+fn an_entry_speaks_of_the_versions_that_it_names() {
+    for (versions, code) in [
+        ("[v1.4.0]", 0),
+        ("[1.3.0, 1.4]", 0),
+        ("[\">=1.2.0, <v1.5.0\"]", 0),
+        ("[v1.4.1]", 1),
+        ("[\"<1.4.0\", \">1.4.0\"]", 1),
+    ] {
+        let entry = entry("mine", FAILS, &format!(", versions: {versions}"));
+        let gate = Gate::new(&ends(), &[&entry]);
+        let (ended, said) = gate.run(&["mine/one"]);
+        assert_eq!(ended, code, "{versions}:\n{said}");
+    }
+}
+
+#[test]
+fn a_build_after_a_release_is_taken_for_that_release() {
+    let entry = entry("mine", FAILS, ", versions: [\">=1.4.0\"]");
+    let gate = Gate::new(&ends(), &[&entry]);
+    let manifest = std::fs::read_to_string(gate.path("sut.yaml")).unwrap();
+    std::fs::write(
+        gate.path("sut.yaml"),
+        manifest.replace("v1.4.0\n", "v1.4.0-12-g0688604f\n"),
+    )
+    .unwrap();
+    gate.expect(0, &["mine/one"], &["1 known to fail"]);
+}
+
+#[test]
+fn an_entry_that_makes_no_sense_is_refused_with_its_place() {
+    let good = entry("mine", FAILS, "");
+    for (entry, expected) in [
+        (good.replace("fails: no socket, ", ""), "missing field `fails`"),
+        (
+            good.replace("no socket", "\"*\""),
+            ":9:25: `*` says too little to name a failure",
+        ),
+        (
+            good.replace("it has none", "TODO"),
+            ":9:41: nobody has written this yet",
+        ),
+        (good.replace("i/1", "todo"), "nobody has written this yet"),
+        (
+            good.replace("2999-12-31", "soon"),
+            "`soon` is no day; write one such as 2027-06-30",
+        ),
+        (
+            entry_with("sometimes: {runs: 20, failed: 20}"),
+            "20 of 20 runs is not sometimes",
+        ),
+        (
+            entry_with("sometimes: {runs: 20, failed: 0}"),
+            "0 of 20 runs is not sometimes",
+        ),
+        (
+            entry_with("sometimes: {runs: 5, failed: 1}"),
+            "5 runs are too few to know; count with",
+        ),
+        (entry_with("sometimes: true"), "sut.yaml:9:"),
+        (
+            entry_with("versions: [soon]"),
+            "`soon` is no version; write one such as v1.2.3",
+        ),
+        (
+            good.replace("case: mine,", "case: mine/noe,"),
+            ":9:12: no case is called `mine/noe`, did you mean `mine/one`?",
+        ),
+    ] {
+        // In a selection too: the manifest is wrong whatever is run.
+        let gate = Gate::new(&ends(), &[&entry]);
+        gate.expect(2, &["mine/one"], &[expected]);
+    }
+}
+
+fn entry_with(more: &str) -> String {
+    entry("mine", FAILS, &format!(", {more}"))
+}
+
+#[test]
+fn versions_need_a_version_to_be_compared_with() {
+    let gate = Gate::new(&ends(), &[&entry_with("versions: [v1.4.0]")]);
+    let manifest = std::fs::read_to_string(gate.path("sut.yaml")).unwrap();
+    std::fs::write(gate.path("sut.yaml"), manifest.replace("v1.4.0\n", "master\n")).unwrap();
+    gate.expect(
+        2,
+        &[],
+        &[
+            ":9:",
+            "the manifest's version is `master`, which `versions` can't be compared with",
+        ],
+    );
+}
+
+#[test]
+fn the_cases_of_this_repository_may_be_named_beside_those_of_another_folder() {
+    let own = entry("publisher/value", "some words of it", "");
+    let gate = Gate::new(&ends(), &[&entry("mine", FAILS, ""), &own]);
+    gate.expect(0, &[], &["2 known to fail"]);
+}
+
+#[test]
+fn an_entry_that_excuses_nothing_in_a_whole_run_is_an_error() {
+    let idle = entry("mine/two", "something that never happens", "");
+    let gate = Gate::new(&ends(), &[&entry("mine", FAILS, ""), &idle]);
+    let wrong = format!(
+        "WRONG  {}:10:12: nothing failed with “something that never happens”",
+        gate.path("sut.yaml").display()
+    );
+    gate.expect(2, &[], &[&wrong, "2 known to fail"]);
+    // Some of the cases say nothing about entries for others.
+    let said = gate.expect(0, &["mine/one"], &["1 known to fail"]);
+    assert!(!said.contains("WRONG"), "{said}");
+    // Nor does chance.
+    let rare = entry(
+        "mine/two",
+        "something that never happens",
+        ", sometimes: {runs: 20, failed: 1}",
+    );
+    gate.write(&[&entry("mine", FAILS, ""), &rare]);
+    gate.expect(0, &[], &["2 known to fail"]);
+    // Nor do entries for other versions.
+    let older = entry(
+        "mine/two",
+        "something that never happens",
+        ", versions: [\"<1.4.0\"]",
+    );
+    gate.write(&[&entry("mine", FAILS, ""), &older]);
+    gate.expect(0, &[], &["2 known to fail"]);
+}
+
+#[test]
+fn shards_leave_it_to_the_merge_to_find_entries_that_excuse_nothing() {
+    let idle = entry("mine/two", "something that never happens", "");
+    let gate = Gate::new(&ends(), &[&entry("mine", FAILS, ""), &idle]);
+    let mut records = Vec::new();
+    for part in ["1", "2"] {
+        let folder = gate.path(part);
+        gate.expect(
+            0,
+            &[&format!("--shard={part}/2"), "--output", folder.to_str().unwrap()],
+            &["1 known to fail"],
+        );
+        records.push(folder.join("report.json").display().to_string());
+    }
+    let merged = gate.path("all").display().to_string();
+    let output = xtask(&["report", "merge", &records[0], &records[1], "--output", &merged]);
+    let said = text(&output.stdout) + &text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("WRONG  ") && said.contains("nothing failed with “something that never happens”"),
+        "{said}"
+    );
+}
+
+#[test]
+fn what_fails_today_is_written_as_entries_and_is_excused_once_somebody_has_said_why() {
+    let gate = Gate::new(&ends(), &[]);
+    let path = gate.path("sut.accepted.yaml");
+    gate.expect(
+        1,
+        &["--accept"],
+        &[
+            &format!("2 entries are in {}", path.display()),
+            "0 passed, 2 failed",
+        ],
+    );
+    gate.expect(2, &["--accept"], &["is there already, and is not written over"]);
+    let entries = std::fs::read_to_string(&path).unwrap();
+    let manifest = std::fs::read_to_string(gate.path("sut.yaml")).unwrap();
+    std::fs::write(gate.path("sut.yaml"), format!("{manifest}{entries}")).unwrap();
+    gate.expect(2, &[], &["nobody has written this yet; say why the case fails"]);
+    std::fs::write(
+        gate.path("sut.yaml"),
+        format!("{manifest}{}", entries.replace("TODO", "it has no socket")),
+    )
+    .unwrap();
+    gate.expect(0, &[], &["0 passed, 0 failed, 2 known to fail"]);
+    // Now that nothing new fails, there is nothing to write.
+    let other = gate.path("other.yaml");
+    gate.expect(
+        0,
+        &[&format!("--accept={}", other.display())],
+        &["nothing failed that is not known"],
+    );
+    assert!(!other.exists());
+}
+
+#[test]
+fn entries_for_a_manifest_that_has_some_are_items_of_its_list() {
+    let gate = Gate::new(&ends(), &[&entry("mine/one", FAILS, "")]);
+    gate.expect(1, &["--accept"], &["1 entry is in"]);
+    let entries = std::fs::read_to_string(gate.path("sut.accepted.yaml")).unwrap();
+    let manifest = std::fs::read_to_string(gate.path("sut.yaml")).unwrap();
+    let all = format!("{manifest}{}", entries.replace("TODO", "it has no socket"));
+    std::fs::write(gate.path("sut.yaml"), all).unwrap();
+    gate.expect(0, &[], &["2 known to fail"]);
+}
+
+#[test]
+fn how_often_a_case_fails_with_which_words_is_measured_and_can_be_pasted() {
+    let gate = Gate::new("", &[]);
+    let count = gate.path("count").display().to_string();
+    std::fs::write(&count, "").unwrap();
+    let script = format!(
+        "n=$(wc -l <{count}); echo x >>{count}; [ $((n % 4)) = 0 ] && echo no class today || echo {FAILS}; exit 7"
+    );
+    std::fs::write(gate.path("program"), script).unwrap();
+    let measure = ["--measure=20", "--jobs=1", "mine/one"];
+    let said = gate.expect(
+        1,
+        &measure,
+        &["1 case, 20 times each: 0 failed never, 1 always, 0 sometimes"],
+    );
+    // A run that a busy machine left undecided is made again, and takes a turn of the program.
+    let failed = |words: &str| -> u32 {
+        let line = said.lines().find(|line| line.contains(words)).unwrap();
+        let (_, times) = line.split_once("mine/one  failed ").unwrap();
+        times.split(' ').next().unwrap().parse().unwrap()
+    };
+    let (class, socket) = (failed("of 20  “no class today”"), failed("of 20  “no socket”"));
+    assert!(class > 0 && socket > class && class + socket == 20, "{said}");
+    for expected in [
+        &*format!("    sometimes: {{runs: 20, failed: {class}}}\n"),
+        "    versions: [v1.4.0]\n",
+    ] {
+        assert!(said.contains(expected), "no “{expected}” in:\n{said}");
+    }
+    let (_, entries) = said.split_once("say `why` and `issue` in each:\n").unwrap();
+    let (entries, _) = entries.split_once("\n\n").unwrap_or((entries, ""));
+    let manifest = std::fs::read_to_string(gate.path("sut.yaml")).unwrap();
+    let all = format!(
+        "{manifest}knownFailures:\n{}",
+        entries.replace("TODO", "it is by turns")
+    );
+    std::fs::write(gate.path("sut.yaml"), all).unwrap();
+    let said = gate.expect(0, &measure, &["[known: "]);
+    assert!(!said.contains("Entries for"), "{said}");
+}

@@ -1,0 +1,19 @@
+//! The command line as its users meet it: one program of tests, with a module for each command.
+
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
+
+mod apiserver;
+mod bench;
+mod capture;
+mod captured_worlds;
+mod cli;
+mod conformance;
+mod known_failures;
+mod program;
+mod readme;
+mod report;
+mod repro;
+mod surroundings;
+mod up;
+mod why;
+mod words;

@@ -1,0 +1,86 @@
+//! What the README shows is true: its commands are understood, its manifest loads, and its case runs.
+
+use crate::program::xtask;
+use std::os::unix::fs::PermissionsExt;
+
+const README: &str = include_str!("../../../README.md");
+
+/// The first block of that language that contains a text.
+fn block(language: &str, part: &str) -> &'static str {
+    let mut blocks = README.split("```").skip(1).step_by(2);
+    let found = blocks.find_map(|block| block.strip_prefix(language).filter(|block| block.contains(part)));
+    found.unwrap_or_else(|| panic!("no block of {language} with {part}"))
+}
+
+#[test]
+fn every_command_is_understood() {
+    let shown = README
+        .lines()
+        .filter_map(|line| line.strip_prefix("$ cargo xtask "));
+    let in_tables = README.split("`cargo xtask ").skip(1);
+    let in_tables = in_tables.map(|rest| rest.split('`').next().unwrap());
+    let commands: Vec<&str> = shown.chain(in_tables).collect();
+    assert!(commands.len() > 20, "{commands:?}");
+    for command in commands {
+        // What stands in brackets may be left out, and is.
+        let words: Vec<&str> = command
+            .split_whitespace()
+            .filter(|word| !word.starts_with('['))
+            .chain(["--help"])
+            .collect();
+        let output = xtask(&words);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{command}: {error}");
+    }
+}
+
+#[test]
+fn the_manifest_loads_and_says_what_it_skips() {
+    let folder = tempfile::tempdir().unwrap();
+    let (program, manifest) = (folder.path().join("my-publisher"), folder.path().join("sut.yaml"));
+    std::fs::write(&program, "").unwrap();
+    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    std::fs::write(&manifest, block("yaml", "name: my-publisher")).unwrap();
+    let output = xtask(&["list", "--sut", manifest.to_str().unwrap()]);
+    let (out, error) = (
+        String::from_utf8_lossy(&output.stdout).into_owned(),
+        String::from_utf8_lossy(&output.stderr).into_owned(),
+    );
+    assert_eq!(output.status.code(), Some(0), "{error}");
+    for part in [
+        "skip: publisher.distributed is not claimed",
+        "skip: it has no publisher",
+        "known to fail until 2027-06-30: it retries without back-off",
+    ] {
+        assert!(out.contains(part), "no “{part}” in:\n{out}");
+    }
+}
+
+#[test]
+fn the_manifest_of_a_driver_loads_and_its_cases_are_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (program, manifest) = (folder.path().join("my-driver"), folder.path().join("sut.yaml"));
+    std::fs::write(&program, "").unwrap();
+    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    std::fs::write(&manifest, block("yaml", "name: my-driver")).unwrap();
+    let output = xtask(&["list", "driver", "--sut", manifest.to_str().unwrap()]);
+    let out = String::from_utf8_lossy(&output.stdout).into_owned();
+    let skipped: Vec<&str> = out.lines().filter(|line| line.contains("skip: ")).collect();
+    assert_eq!(output.status.code(), Some(0), "{out}");
+    assert_eq!(skipped.len(), 1, "{out}");
+    assert!(
+        skipped[0]
+            .contains("it sets what the driver is able to (`driver`), and only the built-in driver lets it"),
+        "{out}"
+    );
+}
+
+#[test]
+fn the_case_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("first.yaml");
+    std::fs::write(&file, block("yaml", "id: story/mine/first")).unwrap();
+    let output = xtask(&["repro", file.to_str().unwrap()]);
+    let out = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{out}");
+}

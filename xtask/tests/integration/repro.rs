@@ -1,0 +1,306 @@
+//! `repro` and `rerun` as somebody with a bug meets them: one file, two systems, a cluster that stays up, and the second try.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use crate::program::{Serving, ended, xtask};
+use k8s_openapi::api::core::v1::Pod;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Api, Client};
+
+/// Somebody's bug report: the largest volume is smaller than what is left.
+const REPORT: &str = "\
+id: mine/fragmented
+title: a claim does not go where only small pieces are left
+table:
+  columns: [row, size, on]
+  rows:
+    - [small, 2Gi, n1]
+    - [large, 8Gi, none]
+cluster:
+  nodes: [n1]
+  classes: [fast]
+  backend: {n1: {capacity: 10Gi, largest: 4Gi}}
+steps:
+  - id: publish
+    expect:
+      - capacities: {fast: {n1: {capacity: 10Gi, maximum: 4Gi}}}
+        why: the driver says so
+  - id: place
+    do: [{pod: {name: p, claims: [{class: fast, size: $size}]}}]
+    expect:
+      - placement: {p: $on}
+        why: 4Gi is the largest piece
+";
+
+struct File(tempfile::TempDir);
+
+impl File {
+    fn of(text: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("bug.yaml"), text).unwrap();
+        File(folder)
+    }
+
+    /// The report under an id of its own, so that no other test writes into the folder of its run.
+    fn named(word: &str) -> Self {
+        Self::of(&REPORT.replace("fragmented", word))
+    }
+
+    fn path(&self) -> PathBuf {
+        self.0.path().join("bug.yaml")
+    }
+
+    fn name(&self) -> String {
+        self.path().to_str().unwrap().to_owned()
+    }
+
+    fn beside(&self, name: &str) -> String {
+        self.0.path().join(name).to_str().unwrap().to_owned()
+    }
+}
+
+#[test]
+fn a_file_of_somebodys_own_runs_and_one_row_of_it_can_be_meant() {
+    let file = File::of(REPORT);
+    let (out, _) = ended(0, &["repro", &file.name(), "-v"]);
+    assert!(out.contains("2 passed, 0 failed"), "{out}");
+    assert!(out.contains("partial: only the cases of"), "{out}");
+    let (out, _) = ended(0, &["repro", &file.name(), "large", "-v"]);
+    assert!(
+        out.contains("1 passed") && out.contains("mine/fragmented/large"),
+        "{out}"
+    );
+}
+
+#[test]
+fn a_failure_reads_as_everywhere_and_its_rerun_line_is_true() {
+    let file = File::named("told-twice");
+    let (out, _) = ended(
+        1,
+        &[
+            "repro",
+            &file.name(),
+            "small",
+            "--defect=publisher-ignores-maximum",
+        ],
+    );
+    for part in [
+        "why     the driver says so",
+        "want                got",
+        "<-- first missing link",
+        "bug.yaml:13",
+    ] {
+        assert!(out.contains(part), "no “{part}” in:\n{out}");
+    }
+    let rerun = out
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("rerun   cargo xtask "));
+    let words: Vec<&str> = rerun.unwrap().split(' ').collect();
+    let (again, _) = ended(1, &words);
+    assert!(again.contains("0 passed, 1 failed"), "{again}");
+    assert!(again.trim_end().ends_with("mine/told-twice/small"), "{again}");
+    // The stored run is a file like any other, and its verdict says so.
+    let judge = again
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("judge   cargo xtask judge "));
+    let (judged, _) = ended(1, &["judge", judge.unwrap()]);
+    let rerun = judged
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("rerun   cargo xtask "));
+    let words: Vec<&str> = rerun.unwrap().split(' ').collect();
+    assert_eq!(words[..3], ["repro", "--defect", "publisher-ignores-maximum"]);
+    let (broken, _) = ended(1, &words);
+    assert!(broken.contains("0 passed, 1 failed"), "{broken}");
+    // Without the defect the stored run is healthy.
+    let (healthy, _) = ended(0, &["repro", words[3]]);
+    assert!(healthy.contains("1 passed"), "{healthy}");
+}
+
+#[test]
+fn a_wrong_file_ends_with_2_and_its_place() {
+    for (text, words) in [
+        (
+            REPORT.replace("backend:", "bakend:"),
+            "bug.yaml:11:3: in row `small`: unknown field `bakend`",
+        ),
+        (
+            REPORT.replace("on: ", "").replace("{p: $on}", "{p: n9}"),
+            "bug.yaml:",
+        ),
+        ("id: [".to_owned(), "bug.yaml:"),
+    ] {
+        let file = File::of(&text);
+        let (_, error) = ended(2, &["repro", &file.name()]);
+        assert!(error.contains(words), "{error}");
+    }
+    let file = File::of(REPORT);
+    let (_, error) = ended(2, &["repro", &file.name(), "huge"]);
+    assert!(
+        error.contains("has no case `huge`; its cases: mine/fragmented/small, mine/fragmented/large"),
+        "{error}"
+    );
+    let (_, error) = ended(2, &["repro", "/nowhere/bug.yaml"]);
+    assert!(error.contains("/nowhere/bug.yaml: cannot be read"), "{error}");
+    let (_, error) = ended(2, &["repro", &file.name(), "--keep"]);
+    assert!(error.contains("name one case of"), "{error}");
+    let (_, error) = ended(2, &["repro", &file.name(), "--sut=/nowhere/sut.yaml"]);
+    assert!(error.contains("/nowhere/sut.yaml"), "{error}");
+}
+
+#[test]
+fn two_systems_are_shown_side_by_side_with_their_first_difference() {
+    let file = File::of(REPORT);
+    let output = format!("--output={}", file.beside("out"));
+    let broken = "--defect=publisher-ignores-maximum";
+    let (out, _) = ended(
+        1,
+        &[
+            "repro",
+            &file.name(),
+            "small",
+            broken,
+            "--compare=built-in",
+            &output,
+        ],
+    );
+    for part in [
+        "built-in references with publisher-igno",
+        "verdict                        fail",
+        "They first differ in capacity fast n1:",
+        "10Gi  step “publish”",
+        "10Gi (maximum 4Gi)  step “publish”",
+        "At the end of step 1 “publish”:",
+        "GetCapacity",
+    ] {
+        assert!(out.contains(part), "no “{part}” in:\n{out}");
+    }
+    let judge = out
+        .lines()
+        .filter_map(|line| line.split_once(": cargo xtask judge "))
+        .map(|(_, folder)| folder.to_owned());
+    let codes: Vec<_> = judge
+        .map(|folder| xtask(&["judge", &folder]).status.code().unwrap())
+        .collect();
+    assert_eq!(codes, [1, 0], "both runs are there to be judged");
+}
+
+#[test]
+fn a_system_never_differs_from_itself_where_nothing_depends_on_speed() {
+    let file = File::of(REPORT);
+    let output = format!("--output={}", file.beside("out"));
+    let (out, _) = ended(
+        0,
+        &["repro", &file.name(), "large", "--compare=built-in", &output],
+    );
+    assert!(out.contains("They never differ"), "{out}");
+    let sut = file.beside("sut.yaml");
+    std::fs::write(
+        &sut,
+        "name: nobody\nfeatures: [publisher.central]\nroles: {publisher: {argv: [\"false\"]}}\n",
+    )
+    .unwrap();
+    let compare = format!("--compare={sut}");
+    let (out, _) = ended(0, &["repro", &file.name(), "large", &compare, &output]);
+    assert!(
+        out.contains("one of them has no run to compare"),
+        "it was skipped: {out}"
+    );
+    assert!(out.contains("publisher.provisioning is not claimed"), "{out}");
+}
+
+#[test]
+fn the_cluster_stays_up_after_the_verdict_and_the_verdict_is_the_exit_code() {
+    let file = File::named("kept");
+    let kubeconfig = file.beside("kubeconfig");
+    for (defect, code) in [("", 0), ("--defect=publisher-ignores-maximum", 1)] {
+        let place = format!("--kubeconfig={kubeconfig}");
+        let path = file.name();
+        let mut args = vec!["repro", &path, "small", "--keep", &place];
+        args.extend(Some(defect).filter(|defect| !defect.is_empty()));
+        let serving = Serving::start(&args);
+        let socket = serving.said.iter().find_map(|line| line.strip_prefix("csi "));
+        let socket = socket.unwrap().trim().to_owned();
+        assert!(Path::new(&socket).exists(), "{socket}");
+        if code == 0 {
+            assert_eq!(node_of("p", &kubeconfig), Some("n1".to_owned()));
+        }
+        assert_eq!(serving.end("-INT").code(), Some(code));
+        assert!(!Path::new(&socket).exists(), "nothing is left behind");
+    }
+}
+
+fn node_of(pod: &str, kubeconfig: &str) -> Option<String> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let file = Kubeconfig::read_from(kubeconfig).unwrap();
+        let config = kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await;
+        let pods: Api<Pod> = Api::default_namespaced(Client::try_from(config.unwrap()).unwrap());
+        pods.get(pod).await.unwrap().spec.unwrap().node_name
+    })
+}
+
+#[test]
+fn what_did_not_pass_runs_again_with_the_same_options_and_nothing_else() {
+    let file = File::of(REPORT);
+    let output = file.beside("report");
+    let broken = "--defect=publisher-ignores-maximum";
+    let case = "publisher/value/maximum";
+    let good = "publisher/topology/new-node-gains-object/central";
+    ended(1, &["e2e", case, good, broken, "--output", &output]);
+    let (out, error) = ended(1, &["rerun", &output, "-v"]);
+    assert!(
+        error.starts_with(&format!("cargo xtask e2e {broken} ")),
+        "{error}"
+    );
+    assert!(
+        out.contains("0 passed, 1 failed"),
+        "only the one that failed: {out}"
+    );
+    // The same record, from a run in which it passes.
+    let record = file.beside("report/report.json");
+    let healed = std::fs::read_to_string(&record)
+        .unwrap()
+        .replace(&format!(",\n    \"{broken}\""), "");
+    std::fs::write(&record, healed).unwrap();
+    let (out, _) = ended(0, &["rerun", &record, "--output", &output]);
+    assert!(out.contains("1 passed, 0 failed"), "{out}");
+    let (_, error) = ended(4, &["rerun", &output]);
+    assert!(
+        error.contains("has no case that is to be run again: 1 passed"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_record_that_runs_something_else_is_refused() {
+    let file = File::of(REPORT);
+    let output = file.beside("report");
+    ended(
+        1,
+        &[
+            "e2e",
+            "publisher/value/maximum",
+            "--defect=publisher-ignores-maximum",
+            "--output",
+            &output,
+        ],
+    );
+    let record = file.beside("report/report.json");
+    let mut text = String::new();
+    std::fs::File::open(&record)
+        .unwrap()
+        .read_to_string(&mut text)
+        .unwrap();
+    std::fs::write(&record, text.replace("\"e2e\"", "\"up\"")).unwrap();
+    let (_, error) = ended(2, &["rerun", &record]);
+    assert!(
+        error.contains("is not understood") || error.contains("runs no cases"),
+        "{error}"
+    );
+    let (_, error) = ended(2, &["rerun", "/nowhere/report.json"]);
+    assert!(error.contains("name the report.json of a run"), "{error}");
+}

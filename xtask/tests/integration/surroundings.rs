@@ -1,0 +1,277 @@
+//! A machine that lacks something, and a user who ends the run: what is said, with which exit code, and what is left behind. Never is a
+//! system under test blamed for it.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use crate::program::text;
+use serde_json::Value;
+use tempfile::TempDir;
+
+const PASSING: &str = "scheduler/filter/limit/exactly";
+const FAILING: &str = "scheduler/filter/limit/maximum-refuses";
+
+/// Runs the program below a shell that sets limits first.
+fn limited(limits: &str, args: &str) -> (i32, String, String) {
+    let line = format!("{limits}; exec {} {args}", env!("CARGO_BIN_EXE_xtask"));
+    said(Command::new("sh").args(["-c", &line]))
+}
+
+fn said(command: &mut Command) -> (i32, String, String) {
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = command.env("NO_COLOR", "1").output().unwrap();
+    (status.code().unwrap(), text(&stdout), text(&stderr))
+}
+
+fn xtask(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    command.args(args);
+    command
+}
+
+fn record(folder: &Path) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(folder.join("report.json")).unwrap()).unwrap()
+}
+
+#[test]
+fn the_soft_limit_of_open_files_is_raised() {
+    let (code, out, error) = limited("ulimit -Sn 80", "e2e scheduler/filter/limit");
+    assert_eq!(code, 0, "{out}{error}");
+    assert!(!error.contains("ulimit"), "{error}");
+}
+
+#[test]
+fn cases_at_once_follow_the_number_of_open_files() {
+    let (code, out, error) = limited("ulimit -n 256", "e2e scheduler/filter --jobs 64");
+    assert_eq!(code, 0, "{out}{error}");
+    assert!(
+        error.contains("cases run at once, not 55: this process may have 256 files open"),
+        "{error}"
+    );
+}
+
+#[test]
+fn too_few_open_files_are_the_environments_fault() {
+    let (code, out, error) = limited("ulimit -n 90", "e2e scheduler/filter/limit");
+    assert_eq!(code, 3, "{out}{error}");
+    assert!(
+        error.contains("this process may have 90 files open") && error.contains("ulimit -n 4096"),
+        "{error}"
+    );
+}
+
+#[test]
+fn folders_that_cannot_be_written_are_named_before_anything_runs() {
+    let cases = [
+        (
+            xtask(&["e2e", PASSING, "--output", "/dev/null/report"]),
+            "/dev/null/report",
+            "--output",
+        ),
+        (xtask(&["e2e", PASSING]), "/dev/null/temporary", "TMPDIR"),
+        (xtask(&["selftest", PASSING]), "/dev/null/temporary", "TMPDIR"),
+        (
+            xtask(&["selftest", PASSING, "--output", "/dev/null/report"]),
+            "/dev/null/report",
+            "--output",
+        ),
+    ];
+    for (mut command, folder, remedy) in cases {
+        if remedy == "TMPDIR" {
+            command.env("TMPDIR", folder);
+        }
+        let (code, out, error) = said(&mut command);
+        assert_eq!(code, 3, "{out}{error}");
+        assert!(
+            error.contains(folder) && error.contains(remedy),
+            "no {folder} and {remedy} in: {error}"
+        );
+        assert!(!out.contains("passed"), "{out}");
+    }
+}
+
+/// A run of a case that passes and one that takes its time to fail.
+struct Run {
+    child: std::process::Child,
+    report: TempDir,
+    temporary: TempDir,
+    out: BufReader<std::process::ChildStdout>,
+}
+
+impl Run {
+    /// Started, and one case has passed.
+    fn halfway() -> Self {
+        let (report, temporary) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let args = [
+            "e2e",
+            PASSING,
+            FAILING,
+            "--defect=scheduler-ignores-maximum",
+            "--patience=9",
+            "-v",
+        ];
+        let mut child = xtask(&args)
+            .arg("--output")
+            .arg(report.path())
+            .env("TMPDIR", temporary.path())
+            .env("NO_COLOR", "1")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        out.read_line(&mut line).unwrap();
+        assert!(line.starts_with(&format!("pass  {PASSING}")), "{line}");
+        Run {
+            child,
+            report,
+            temporary,
+            out,
+        }
+    }
+
+    /// Ends it with a signal; what is left of it.
+    fn end(self, signal: &str) -> (TempDir, String) {
+        let pid = self.child.id().to_string();
+        assert!(
+            Command::new("kill")
+                .args([signal, &pid])
+                .status()
+                .unwrap()
+                .success()
+        );
+        let rest: Vec<String> = self.out.lines().map_while(Result::ok).collect();
+        let ended = self.child.wait_with_output().unwrap();
+        assert_eq!(ended.status.code(), Some(130), "{}", text(&ended.stderr));
+        let left: Vec<_> = std::fs::read_dir(self.temporary.path()).unwrap().collect();
+        assert!(left.is_empty(), "{signal} leaves {left:?}");
+        (self.report, rest.join("\n"))
+    }
+}
+
+/// Whether this process was started to outlive its terminal, as by nohup: its children are then, too.
+fn ignores_hangup() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    ignored.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).unwrap() & 1 == 1)
+}
+
+#[test]
+fn what_an_interrupted_run_has_finished_is_kept_and_the_rest_can_be_run_again() {
+    for signal in ["-INT", "-TERM", "-HUP"] {
+        if signal == "-HUP" && ignores_hangup() {
+            continue;
+        }
+        let (report, out) = Run::halfway().end(signal);
+        assert!(
+            out.contains("1 passed, 0 failed\n") && out.contains("\npartial: interrupted after 1 of 2 cases"),
+            "{out}"
+        );
+        let record = record(report.path());
+        assert_eq!(record["unfinished"], serde_json::json!([FAILING]));
+        assert_eq!(record["cases"][0]["id"], PASSING);
+        let page = std::fs::read_to_string(report.path().join("report.html")).unwrap();
+        assert!(page.contains("interrupted after 1 of 2 cases"));
+        if signal == "-HUP" {
+            let again = tempfile::tempdir().unwrap();
+            // Without the defect, so that it takes no time.
+            let path = report.path().join("report.json");
+            let text = std::fs::read_to_string(&path).unwrap();
+            std::fs::write(
+                &path,
+                text.replace("\"--defect=scheduler-ignores-maximum\"", "\"-v\""),
+            )
+            .unwrap();
+            let (code, out, error) =
+                said(xtask(&["rerun", path.to_str().unwrap(), "--output"]).arg(again.path()));
+            assert_eq!(code, 0, "{out}{error}");
+            assert!(
+                out.contains(&format!("pass  {FAILING}")) && !out.contains(PASSING),
+                "{out}"
+            );
+        }
+    }
+}
+
+#[test]
+fn whoever_ignores_that_its_terminal_goes_away_runs_on() {
+    let line = format!(
+        "trap '' HUP; {} e2e {PASSING} --output $0 & kill -HUP $!; wait $!",
+        env!("CARGO_BIN_EXE_xtask")
+    );
+    let report = tempfile::tempdir().unwrap();
+    let (code, out, error) = said(Command::new("sh").args(["-c", &line]).arg(report.path()));
+    assert_eq!(code, 0, "{out}{error}");
+}
+
+/// A case of its own name, which fails at once.
+fn impossible(folder: &Path, name: &str) -> String {
+    let text = format!(
+        "id: mine/{name}\ntitle: t\ncluster: {{nodes: [n1], classes: [fast], backend: {{n1: 1Gi}}}}\nsteps:\n- id: s\n  \
+         expect: [{{always: true, capacities: {{fast: {{n1: 7Gi}}}}, why: w}}]\n"
+    );
+    let path = folder.join(format!("{name}.yaml"));
+    std::fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+/// The folder of the run that a failure names.
+fn folder_of(out: &str) -> String {
+    let mut lines = out.lines();
+    let folder = lines.find_map(|line| line.trim().strip_prefix("judge   cargo xtask judge "));
+    folder.unwrap_or_else(|| panic!("no folder in {out}")).to_owned()
+}
+
+#[test]
+fn with_an_output_folder_nothing_is_written_elsewhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = format!("elsewhere-{}", std::process::id());
+    let file = impossible(folder.path(), &name);
+    let (code, elsewhere, error) = said(&mut xtask(&["repro", &file, "--patience=0.1"]));
+    assert_eq!(code, 1, "{elsewhere}{error}");
+    let runs = Path::new(&folder_of(&elsewhere)).to_owned();
+    std::fs::remove_dir_all(&runs).unwrap();
+    let report = folder.path().join("report");
+    let (code, out, error) = said(xtask(&["repro", &file, "--patience=0.1", "--output"]).arg(&report));
+    assert_eq!(code, 1, "{out}{error}");
+    assert!(Path::new(&folder_of(&out)).starts_with(&report), "{out}");
+    assert!(!runs.exists(), "{}", runs.display());
+}
+
+#[test]
+fn two_runs_of_one_checkout_at_the_same_time_keep_their_runs_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = impossible(folder.path(), &format!("twice-{}", std::process::id()));
+    let kubeconfig = folder.path().join("kubeconfig");
+    let words = [
+        "repro",
+        &file,
+        "--patience=0.1",
+        "--keep",
+        "--kubeconfig",
+        kubeconfig.to_str().unwrap(),
+    ];
+    let first = crate::program::Serving::start(&words);
+    let (_, second, _) = said(&mut xtask(&["repro", &file, "--patience=0.1"]));
+    let (one, two) = (folder_of(&first.said.join("\n")), folder_of(&second));
+    assert_ne!(one, two);
+    for run in [one, two] {
+        assert_eq!(said(&mut xtask(&["judge", &run])).0, 1, "{run}");
+        std::fs::remove_dir_all(run).unwrap();
+    }
+    first.end("-INT");
+}
+
+#[test]
+fn two_runs_do_not_write_one_report() {
+    let run = Run::halfway();
+    let (code, out, error) = said(xtask(&["e2e", PASSING, "--output"]).arg(run.report.path()));
+    assert_eq!(code, 3, "{out}{error}");
+    assert!(error.contains("another run writes its report into"), "{error}");
+    run.end("-INT");
+}

@@ -1,0 +1,174 @@
+//! `why` as somebody with a pending pod meets it: from a case, from files, and from a running cluster.
+
+use std::process::{Command, Output};
+
+use crate::program::Serving;
+use k8s_openapi::api::core::v1::Node;
+use kube::api::PostParams;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Api, Client};
+use serde_json::{Value, json};
+
+const CASE: &str = "scheduler/filter/limit/maximum-refuses";
+
+fn xtask(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    command.arg("why").args(args).env("NO_COLOR", "1");
+    command.output().unwrap()
+}
+
+fn told(args: &[&str]) -> String {
+    let output = xtask(args);
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn a_case_is_run_and_its_pending_pod_explained() {
+    let text = told(&["pod", "p", "--scenario", CASE]);
+    for part in [
+        "0/1 nodes are available: 1 node(s) did not have enough free storage",
+        "waits for its first consumer; disk.example.com tracks capacity",
+        "no capacity object that this node can access is large enough",
+        "maximumVolumeSize 5Gi is less than 10Gi",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
+fn json_has_the_same_for_programs() {
+    let text = told(&[
+        "claim",
+        "--class",
+        "fast",
+        "--size",
+        "6Gi",
+        "--node",
+        "n1",
+        "--json",
+        "--scenario",
+        CASE,
+    ]);
+    let found: Value = serde_json::from_str(&text).unwrap();
+    let node = &found["nodes"][0];
+    assert_eq!((&node["node"], &node["fits"]), (&json!("n1"), &json!(false)));
+    let object = &node["claims"][0]["objects"][0];
+    assert_eq!(object["seen"], "too-small");
+    assert_eq!(object["maximumVolumeSize"], "5Gi");
+    assert_eq!(object["capacity"], "100Gi");
+}
+
+#[test]
+fn files_are_linted_and_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let cluster = file(
+        "cluster.yaml",
+        "{kind: Node, metadata: {name: n1, labels: {node: n1}}}
+---
+{kind: StorageClass, metadata: {name: fast}, provisioner: d, volumeBindingMode: WaitForFirstConsumer}
+---
+{kind: CSIDriver, metadata: {name: d}, spec: {storageCapacity: true}}
+",
+    );
+    let objects = file(
+        "objects.yaml",
+        "{kind: CSIStorageCapacity, metadata: {name: c, namespace: d}, storageClassName: fast, capacity: 5Gi}\n",
+    );
+    let text = told(&["objects", "--file", &cluster, &objects]);
+    assert!(
+        text.contains("csistoragecapacity d/c: nodeTopology is unset"),
+        "{text}"
+    );
+    let text = told(&[
+        "claim", "--class", "fast", "--size", "1Gi", "--file", &cluster, &objects,
+    ]);
+    assert!(text.contains("nodeTopology is unset: no node"), "{text}");
+    assert!(
+        text.contains("[topology-unset]"),
+        "the lint tells of it too: {text}"
+    );
+}
+
+#[test]
+fn what_does_not_exist_is_said_with_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("bad.yaml");
+    std::fs::write(&path, "kind: Node\nmetadata: 7\n").unwrap();
+    let bad = path.to_str().unwrap();
+    for (args, words) in [
+        (vec!["pod", "q", "--scenario", CASE], "no pod is named default/q"),
+        (
+            vec!["pod", "p", "--scenario", "no/case"],
+            "no case is named no/case",
+        ),
+        (
+            vec!["claim", "--class", "x", "--size", "1", "--scenario", CASE],
+            "no StorageClass is named",
+        ),
+        (
+            vec!["claim", "--class", "fast", "--size", "x", "--scenario", CASE],
+            "is not a size",
+        ),
+        (vec!["objects", "--file", bad], "bad.yaml: Node"),
+        (vec!["objects", "--file", "missing.yaml"], "missing.yaml"),
+        (
+            vec!["objects", "--file", bad, "--scenario", CASE],
+            "cannot be used with",
+        ),
+        (vec!["objects", "--run", "missing"], "missing"),
+    ] {
+        let output = xtask(&args);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {error}");
+        assert!(error.contains(words), "{args:?}: {error}");
+    }
+}
+
+#[test]
+fn a_running_cluster_is_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let kubeconfig = folder.path().join("kubeconfig");
+    let _up = Serving::start(&["up", "--kubeconfig", kubeconfig.to_str().unwrap()]);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let file = Kubeconfig::read_from(&kubeconfig).unwrap();
+        let config = kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await;
+        let client = Client::try_from(config.unwrap()).unwrap();
+        let class = json!({"metadata": {"name": "fast"}, "provisioner": "d", "volumeBindingMode": "WaitForFirstConsumer"});
+        let class = serde_json::from_value(class).unwrap();
+        let classes: Api<k8s_openapi::api::storage::v1::StorageClass> = Api::all(client.clone());
+        classes.create(&PostParams::default(), &class).await.unwrap();
+        // More than a page of them.
+        let nodes: Api<Node> = Api::all(client);
+        for number in 0..501 {
+            let node = serde_json::from_value(json!({"metadata": {"name": format!("n{number}")}})).unwrap();
+            nodes.create(&PostParams::default(), &node).await.unwrap();
+        }
+    });
+    let text = told(&[
+        "claim",
+        "--class",
+        "fast",
+        "--size",
+        "1Gi",
+        "--node",
+        "n500",
+        "--kubeconfig",
+        kubeconfig.to_str().unwrap(),
+    ]);
+    assert!(text.contains("fits 501 of 501 nodes"), "{text}");
+    assert!(text.contains("no CSIDriver is named d"), "{text}");
+}
