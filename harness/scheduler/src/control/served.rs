@@ -12,10 +12,10 @@ use kube::Client;
 use kube::api::{Api, DynamicObject};
 use kube::core::{ApiResource, TypeMeta};
 use kube::runtime::WatchStreamExt;
-use kube::runtime::watcher::{self, Event};
+use kube::runtime::watcher::{self, Event, ExponentialBackoff};
 use tracing::{info, warn};
 
-use super::news::{News, Retry, Update, read};
+use super::news::{News, Update, read, waits};
 use crate::objects::{Capacity, ObjectKey};
 
 const GROUP: &str = "storage.k8s.io";
@@ -29,7 +29,7 @@ pub(super) fn capacities(client: &Client) -> BoxStream<'static, Update> {
     let following = Following {
         client: client.clone(),
         events: None,
-        waits: Retry::default(),
+        waits: waits(),
         failed: false,
         told: false,
         pending: VecDeque::new(),
@@ -45,7 +45,7 @@ struct Following {
     client: Client,
     /// The watch of the present version.
     events: Option<BoxStream<'static, watcher::Result<Event<DynamicObject>>>>,
-    waits: Retry,
+    waits: ExponentialBackoff,
     /// The last attempt failed.
     failed: bool,
     /// A list was told, be it empty.
@@ -65,7 +65,7 @@ impl Following {
             };
             match events.next().await {
                 Some(Ok(event)) => {
-                    self.waits = Retry::default();
+                    self.waits = waits();
                     self.failed = false;
                     self.told |= matches!(event, Event::InitDone);
                     self.pending.push_back(Update::Capacity(typed(event)));
@@ -92,7 +92,7 @@ impl Following {
             Ok(Some(version)) => {
                 info!(version, "the server has CSIStorageCapacity");
                 let api = Api::all_with(self.client.clone(), &resource(version));
-                let events = watcher::watcher(api, watcher::Config::default()).backoff(Retry::default());
+                let events = watcher::watcher(api, watcher::Config::default()).backoff(waits());
                 self.events = Some(events.boxed());
             }
             Ok(None) if !self.told => {

@@ -13,7 +13,7 @@ use kube::{Client, Resource};
 use serde::de::DeserializeOwned;
 use tracing::warn;
 
-use super::news::{News, Retry, Update, read};
+use super::news::{News, Update, read, waits};
 use super::served;
 use crate::objects::Object;
 
@@ -56,7 +56,7 @@ where
     T: Object,
     T::Api: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + 'static,
 {
-    let events = watcher(api, config).backoff(Retry::default());
+    let events = watcher(api, config).backoff(waits());
     let news = events.filter_map(move |event| {
         let news = match event {
             Ok(event) => Some(wrap(read(event))),
