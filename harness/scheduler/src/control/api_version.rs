@@ -15,10 +15,10 @@ use kube::Client;
 use kube::api::{Api, DynamicObject};
 use kube::core::{ApiResource, TypeMeta};
 use kube::runtime::WatchStreamExt;
-use kube::runtime::watcher::{self, Event};
+use kube::runtime::watcher::{self, Event, ExponentialBackoff};
 use tracing::{info, warn};
 
-use super::watch_event::{Retry, Update, WatchEvent, read};
+use super::watch_event::{Update, WatchEvent, read, waits};
 use crate::objects::{Capacity, ObjectKey};
 use crate::status::is_type_missing;
 
@@ -27,7 +27,7 @@ pub(super) fn capacities(client: &Client) -> BoxStream<'static, Update> {
     let following = Following {
         client: client.clone(),
         events: None,
-        waits: Retry::default(),
+        waits: waits(),
         failed: false,
         listed: false,
         pending: VecDeque::new(),
@@ -43,7 +43,7 @@ struct Following {
     client: Client,
     /// The watch of the present version.
     events: Option<BoxStream<'static, watcher::Result<Event<DynamicObject>>>>,
-    waits: Retry,
+    waits: ExponentialBackoff,
     /// The last attempt failed.
     failed: bool,
     /// A list was delivered, be it empty.
@@ -63,7 +63,7 @@ impl Following {
             };
             match events.next().await {
                 Some(Ok(event)) => {
-                    self.waits = Retry::default();
+                    self.waits = waits();
                     self.failed = false;
                     self.listed |= matches!(event, Event::InitDone);
                     self.pending.push_back(Update::Capacity(typed(event)));
@@ -90,7 +90,7 @@ impl Following {
             Ok(Some(version)) => {
                 info!(version, "the server has CSIStorageCapacity");
                 let api = Api::all_with(self.client.clone(), &resource(version));
-                let events = watcher::watcher(api, watcher::Config::default()).backoff(Retry::default());
+                let events = watcher::watcher(api, watcher::Config::default()).backoff(waits());
                 self.events = Some(events.boxed());
             }
             Ok(None) if !self.listed => {

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use tracing::warn;
 
 use super::api_version;
-use super::watch_event::{Retry, Update, WatchEvent, read};
+use super::watch_event::{Update, WatchEvent, read, waits};
 use crate::objects::Object;
 
 /// There are many pods that have ended, and none of them can be scheduled.
@@ -56,7 +56,7 @@ where
     T: Object,
     T::Api: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + 'static,
 {
-    let events = watcher(api, config).backoff(Retry::default());
+    let events = watcher(api, config).backoff(waits());
     let parsed = events.filter_map(move |event| {
         let parsed = match event {
             Ok(event) => Some(wrap(read(event))),

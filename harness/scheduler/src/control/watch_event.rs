@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use backon::ExponentialBuilder;
 use kube::Resource;
-use kube::runtime::utils::Backoff;
-use kube::runtime::watcher::Event;
+use kube::runtime::watcher::{Event, ExponentialBackoff};
 use tracing::warn;
 
 use crate::objects::{Capacity, Claim, Class, CsiNode, Driver, Node, Object, ObjectKey, Pod, Volume};
@@ -63,35 +63,10 @@ fn read_object<T: Object>(source: &T::Api, wrap: fn(Arc<T>) -> WatchEvent<T>) ->
     }
 }
 
-/// The waiting time before a failed watch is started again: doubles up to a bound, and starts over after a success.
-#[derive(Debug)]
-pub(super) struct Retry {
-    next: Duration,
-}
-
-impl Retry {
+/// The waits before a failed watch is started again: they double up to a bound, and start over after a success.
+pub(super) fn waits() -> ExponentialBackoff {
     const FIRST: Duration = Duration::from_millis(50);
     const LONGEST: Duration = Duration::from_secs(5);
-}
-
-impl Default for Retry {
-    fn default() -> Self {
-        Self { next: Self::FIRST }
-    }
-}
-
-impl Iterator for Retry {
-    type Item = Duration;
-
-    fn next(&mut self) -> Option<Duration> {
-        let now = self.next;
-        self.next = (now * 2).min(Self::LONGEST);
-        Some(now)
-    }
-}
-
-impl Backoff for Retry {
-    fn reset(&mut self) {
-        *self = Self::default();
-    }
+    let doubling = ExponentialBuilder::default().with_factor(2.0).without_max_times();
+    doubling.with_min_delay(FIRST).with_max_delay(LONGEST).into()
 }
