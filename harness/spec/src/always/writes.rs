@@ -179,10 +179,7 @@ impl Monitor {
                 && it.segment().as_ref() == Some(&segment)
         };
         let may_go = |wanted: &Wanted<'_>| may_go(wanted, &object.class, &segment);
-        let has_gone = self.lately.any(&self.world, &ASPECTS, |world: &World| {
-            !world.publishers.contains_key(instance)
-        });
-        !has_gone && !self.in_view(instance, may_go) && !self.world.objects.iter().any(is_twin)
+        !self.in_view(instance, may_go) && !self.world.objects.iter().any(is_twin)
     }
 
     /// The cleaner deletes what publishers of nodes without the driver left, and nothing else.

@@ -171,6 +171,12 @@ fn a_figure_may_be_old_and_never_more_than_any_that_was_told() {
         write("5Gi"),
     ];
     assert_eq!(judge(world.clone(), history), []);
+    let with_maximum = CapacityObject {
+        maximum: Some(super::build::quantity("4Gi")),
+        ..object("n1", "10Gi")
+    };
+    let history = [asked(at("n1"), Some(10 * GI)), wrote(&n1, Some(with_maximum))];
+    assert_eq!(broken(&judge(world.clone(), history)), [rules::EXCESSIVE_FIGURE]);
     // What was told of another segment does not count.
     let history = [asked(at("n2"), Some(30 * GI)), write("30Gi")];
     assert_eq!(broken(&judge(world.clone(), history)), [rules::EXCESSIVE_FIGURE]);
@@ -219,6 +225,52 @@ fn what_others_do_is_theirs_and_has_to_be_put_right() {
         broken(&judge(world, history)),
         [rules::FOREIGN_WRITE, rules::TOUCHED]
     );
+}
+
+#[test]
+fn one_of_two_may_be_deleted_and_no_publisher_deletes_anything_because_it_ends() {
+    let mut world = published();
+    let n1 = key_of(&world.objects, "n1");
+    let stopped = Event::Changed(Change::Publisher(central(), None));
+    let history = [stopped, wrote(&n1, None)];
+    assert_eq!(broken(&judge(world.clone(), history)), [rules::NEEDLESS_DELETE]);
+    world.objects.insert(key("twin"), object("n1", "10Gi"));
+    assert_eq!(judge(world, [wrote(&n1, None), Event::Quiet]), []);
+}
+
+#[test]
+fn a_publisher_that_is_switched_off_may_have_a_write_under_way() {
+    let world = published();
+    let n1 = key_of(&world.objects, "n1");
+    let mut off = world.publishers[&central()].clone();
+    off.publishes = false;
+    let off = Event::Changed(Change::Publisher(central(), Some(off)));
+    let write = wrote(&n1, Some(object("n1", "9Gi")));
+    let told = asked(at("n1"), Some(9 * GI));
+    assert_eq!(
+        judge(world.clone(), [told.clone(), off.clone(), write.clone()]),
+        []
+    );
+    let late = judge(world, [told, off, Event::Quiet, write]);
+    assert_eq!(broken(&late), [rules::WRITES_WHILE_OFF]);
+}
+
+#[test]
+fn once_everything_was_quiet_an_answer_from_before_an_error_is_old() {
+    let world = published();
+    let n1 = key_of(&world.objects, "n1");
+    let changed =
+        |answer: Answer| Event::Changed(Change::Answer(DRIVER.to_owned(), at("n1"), [].into(), answer));
+    let write = wrote(&n1, Some(object("n1", "7Gi")));
+    let fails = [
+        asked(at("n1"), Some(7 * GI)),
+        changed(Answer::available(7 * GI)),
+        changed(Answer::error()),
+    ];
+    let soon = fails.clone().into_iter().chain([write.clone(), Event::Quiet]);
+    assert_eq!(judge(world.clone(), soon), []);
+    let late = fails.into_iter().chain([Event::Quiet, write, Event::Quiet]);
+    assert_eq!(broken(&judge(world, late)), [rules::UNTOLD_FIGURES]);
 }
 
 #[test]
@@ -295,6 +347,10 @@ fn a_selected_node_is_a_decision_about_the_pod() {
         claim: NamespacedName::new("default", "app-0"),
         node: node.to_owned(),
     };
+    assert_eq!(judge(world.clone(), [selected("n2")]), []);
+    // A pod elsewhere with a claim of the same name has nothing to do with it.
+    let namesake = world.pods[&NamespacedName::new("default", "app")].clone();
+    world.pods.insert(NamespacedName::new("a", "app"), namesake);
     assert_eq!(judge(world.clone(), [selected("n2")]), []);
     let mut monitor = Monitor::new(world);
     assert_eq!(broken(&monitor.observe(selected("n1"))), [rules::NO_CAPACITY]);

@@ -4,13 +4,16 @@ use std::collections::BTreeSet;
 
 use capacity_spec::objects::{Demand, Wanted, judge, settled};
 use capacity_spec::world::{
-    Answer, Api, Binding, CapacityObject, Cleaner, Deployment, Driver, Figures, Objects, Publisher, Release,
+    Answer, Api, Binding, CapacityObject, Change, Cleaner, Deployment, Driver, Figures, NamespacedName,
+    Objects, Publisher, Release,
 };
 use capacity_spec::{Question, Rule, World, rules};
 
+use serde_json::json;
+
 use super::build::{
-    CLASS, DRIVER, GI, answer, at, by_hand, central, class, key, key_of, object, of_node, owner, published,
-    publisher, quantity, world,
+    CLASS, DRIVER, GI, KEY, answer, at, by_hand, central, class, key, key_of, object, of_node, owner,
+    published, publisher, quantity, world,
 };
 
 /// No rule.
@@ -160,7 +163,9 @@ fn classes_with_immediate_binding_are_published_where_that_is_chosen_and_may_be_
     );
     assert_eq!(with(&world, None), NONE);
     assert_eq!(with(&world, Some(object("n1", "10Gi"))), NONE);
-    assert_eq!(with(&world, Some(object("n1", "9Gi"))), [rules::WRONG_FIGURES]);
+    for wrong in ["9Gi", "0"] {
+        assert_eq!(with(&world, Some(object("n1", wrong))), [rules::WRONG_FIGURES]);
+    }
     world.publishers.get_mut(&central()).unwrap().immediate = true;
     assert_eq!(with(&world, None), [rules::MISSING, rules::MISSING]);
 }
@@ -175,6 +180,80 @@ fn a_node_without_a_label_for_a_key_has_no_segment_and_one_without_keys_has_all_
     let instance = central();
     let wanted = Wanted::of(&world, &instance, &world.publishers[&instance]);
     assert_eq!(wanted.segments(), &BTreeSet::from([[].into(), at("n2")]));
+    let everywhere = wanted.demand_for(CLASS, &[].into()).unwrap();
+    assert_eq!(everywhere.question(), Some(Question::WithoutTopology));
+}
+
+#[test]
+fn a_selector_that_says_no_segment_belongs_to_none() {
+    let mut world = published();
+    for (topology, is_of_n1) in [
+        (
+            json!({"matchExpressions": [{"key": KEY, "operator": "In", "values": ["n1"]}]}),
+            true,
+        ),
+        (
+            json!({"matchLabels": {KEY: "n1"}, "matchExpressions": [{"key": KEY, "operator": "In", "values": ["n2"]}]}),
+            false,
+        ),
+        (
+            json!({"matchExpressions": [{"key": KEY, "operator": "In", "values": ["n1", "n2"]}]}),
+            false,
+        ),
+        (
+            json!({"matchExpressions": [{"key": KEY, "operator": "Exists"}]}),
+            false,
+        ),
+        (json!(null), false),
+    ] {
+        let name = key_of(&published().objects, "n1");
+        let labels = object("n1", "0").labels;
+        let written = json!({
+            "metadata": {"name": name.name, "namespace": name.namespace, "labels": labels},
+            "storageClassName": CLASS, "nodeTopology": topology, "capacity": "10Gi",
+        });
+        world.apply(Change::set("csistoragecapacities", written).unwrap().unwrap());
+        let expected: &[&Rule] = if is_of_n1 {
+            &[]
+        } else {
+            &[rules::OBSOLETE, rules::MISSING]
+        };
+        assert_eq!(broken(&world, &world.objects.clone()), expected, "{topology}");
+    }
+}
+
+#[test]
+fn parameters_for_the_sidecar_are_not_the_drivers() {
+    let mut world = world();
+    let parameters = [("csi.storage.k8s.io/fstype", "ext4"), ("kind", "ssd")];
+    let class = world.classes.get_mut(CLASS).unwrap();
+    class.parameters = parameters
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .into();
+    assert_eq!(
+        class.driver_parameters().into_keys().collect::<Vec<_>>(),
+        ["kind"]
+    );
+}
+
+#[test]
+fn what_carries_the_labels_in_another_namespace_is_somebody_elses() {
+    let mut world = published();
+    let elsewhere = NamespacedName::new("elsewhere", "x");
+    world.objects.insert(elsewhere.clone(), object("n9", "1Gi"));
+    assert_eq!(broken(&world, &settled(&world)), NONE);
+    let mut stored = world.objects.clone();
+    stored.remove(&elsewhere);
+    assert_eq!(broken(&world, &stored), [rules::TOUCHED]);
+}
+
+#[test]
+fn zero_is_an_object_where_that_is_chosen() {
+    let mut world = world();
+    answer(&mut world, "n1", Answer::available(0));
+    assert_eq!(settled(&world).len(), 1);
+    world.publishers.get_mut(&central()).unwrap().zero = true;
+    assert_eq!(settled(&world).len(), 2);
 }
 
 #[test]
@@ -259,6 +338,11 @@ fn an_owner_is_there_if_and_only_if_it_is_chosen() {
     assert_eq!(broken(&world, &world.objects.clone()), [rules::WRONG_OWNER; 2]);
     world.objects = settled(&world);
     assert_eq!(broken(&world, &world.objects.clone()), NONE);
+    let mut stored = world.objects.clone();
+    stored
+        .values_mut()
+        .for_each(|object| object.owners.push(owner("second")));
+    assert_eq!(broken(&world, &stored), [rules::WRONG_OWNER; 2]);
     // By its owner the publisher of 2.0.0 knows its objects, and by nothing else.
     world.publishers.get_mut(&central()).unwrap().by_owner = true;
     assert_eq!(broken(&world, &world.objects.clone()), NONE);

@@ -51,11 +51,31 @@ fn nodes_have_conditions_of_their_own() {
     };
     world.nodes.get_mut("n1").unwrap().taints = vec![taint];
     assert_eq!(reasons(&world, &pod, "n1"), [Reason::Tainted("gpu".to_owned())]);
-    let toleration = Toleration {
-        operator: "Exists".to_owned(),
-        ..Toleration::default()
-    };
-    world.pods.get_mut(&pod).unwrap().tolerations = vec![toleration];
+    for (key, operator, value, is_tolerated) in [
+        ("", "Exists", "", true),
+        ("gpu", "Exists", "", true),
+        ("gpu", "Equal", "yes", true),
+        ("gpu", "", "yes", true),
+        ("gpu", "Equal", "no", false),
+        ("", "Equal", "yes", false),
+        ("disk", "Exists", "", false),
+    ] {
+        let [key, operator, value] = [key, operator, value].map(str::to_owned);
+        let toleration = Toleration {
+            key,
+            operator,
+            value,
+            effect: None,
+        };
+        world.pods.get_mut(&pod).unwrap().tolerations = vec![toleration.clone()];
+        assert_eq!(
+            reasons(&world, &pod, "n1").is_empty(),
+            is_tolerated,
+            "{toleration:?}"
+        );
+    }
+    world.pods.get_mut(&pod).unwrap().tolerations.clear();
+    world.nodes.get_mut("n1").unwrap().taints[0].effect = Effect::PreferNoSchedule;
     assert_eq!(reasons(&world, &pod, "n1"), []);
     world.pods.get_mut(&pod).unwrap().node_selector = [(KEY.to_owned(), "n2".to_owned())].into();
     assert_eq!(reasons(&world, &pod, "n1"), [Reason::NotSelected]);
@@ -75,6 +95,10 @@ fn a_pod_may_select_nodes_by_terms() {
             false,
         ),
         (json!([{}]), false),
+        (
+            json!([{"matchExpressions": [{"key": KEY, "operator": "Exists"}, {"key": KEY, "operator": "Like", "values": ["n"]}]}]),
+            false,
+        ),
         (
             json!([{}, {"matchExpressions": [{"key": KEY, "operator": "Exists"}]}]),
             true,
@@ -126,6 +150,10 @@ fn a_claim_decides_before_any_node_does() {
     };
     assert_eq!(
         with(&mut world, |it| it.is_deleted = true),
+        Decision::Refused(Refusal::ClaimGoing(name()))
+    );
+    assert_eq!(
+        with(&mut world, |it| it.is_lost = true),
         Decision::Refused(Refusal::ClaimGoing(name()))
     );
     assert_eq!(
@@ -305,4 +333,55 @@ fn old_gate_and_new_have_shapes_of_their_own_and_a_shape_can_be_set() {
     world.scheduler.release = Release::new(32);
     world.scheduler.priority = Some(true);
     assert_eq!(scores(&world, &pod, "n2"), [0]);
+}
+
+#[test]
+fn a_topology_that_is_allowed_by_no_condition_is_not_allowed() {
+    let mut world = published();
+    let pod = add_pod(&mut world, "app", &["1Gi"]);
+    let condition = |value: &str| (KEY.to_owned(), vec![value.to_owned()]);
+    for (terms, on_n1) in [
+        (vec![], true),
+        (vec![vec![]], false),
+        (vec![vec![condition("n1")]], true),
+        (vec![vec![condition("n2")]], false),
+        (vec![vec![condition("n2")], vec![condition("n1")]], true),
+        (vec![vec![condition("n1"), condition("n2")]], false),
+    ] {
+        world.classes.get_mut(CLASS).unwrap().allowed_topologies = terms.clone();
+        assert_eq!(reasons(&world, &pod, "n1").is_empty(), on_n1, "{terms:?}");
+    }
+}
+
+#[test]
+fn the_smallest_claim_gets_the_volume_that_is_there() {
+    let mut world = published();
+    world.objects = [(key("a"), object("n1", "6Gi"))].into();
+    let pod = add_pod(&mut world, "app", &["8Gi", "5Gi"]);
+    let volume = json!({
+        "metadata": {"name": "v"}, "status": {"phase": "Available"},
+        "spec": {"capacity": {"storage": "8Gi"}, "storageClassName": CLASS},
+    });
+    put(&mut world, "persistentvolumes", volume);
+    assert_eq!(
+        reasons(&world, &pod, "n1"),
+        [Reason::NotEnoughCapacity("app-0".to_owned())]
+    );
+}
+
+#[test]
+fn classes_count_alike_and_half_a_point_counts_as_one() {
+    let mut world = published();
+    world.scheduler.scoring = Some(true);
+    let pod = add_pod(&mut world, "app", &["30", "30"]);
+    world.classes.insert("slow".to_owned(), super::build::class());
+    let second = NamespacedName::new("default", "app-1");
+    world.claims.get_mut(&second).unwrap().class = "slow".to_owned();
+    let slow = CapacityObject {
+        class: "slow".to_owned(),
+        ..object("n1", "90")
+    };
+    world.objects = [(key("a"), object("n1", "100")), (key("b"), slow)].into();
+    // 70 and 67 make 68 and a half.
+    assert_eq!(scores(&world, &pod, "n1"), [69]);
 }
