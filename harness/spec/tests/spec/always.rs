@@ -204,6 +204,15 @@ fn what_others_do_is_theirs_and_has_to_be_put_right() {
     let right = wrote(&n1, Some(object("n1", "10Gi")));
     let history = [asked(at("n1"), Some(10 * GI)), edited, right, Event::Quiet];
     assert_eq!(judge(world.clone(), history), []);
+    // What others made they may remove.
+    let made = |object| Event::Changed(Change::Object(key("by-hand"), object));
+    let history = [
+        made(Some(by_hand("n1", "1Gi"))),
+        Event::Quiet,
+        made(None),
+        Event::Quiet,
+    ];
+    assert_eq!(judge(world.clone(), history), []);
     // An object that loses its label is handed over.
     let handed = Event::Changed(Change::Object(n1.clone(), Some(by_hand("n1", "10Gi"))));
     let twin = wrote(&key("twin"), Some(object("n1", "10Gi")));

@@ -239,6 +239,14 @@ fn a_volume_that_is_meant_for_the_claim_goes_before_a_smaller_one() {
         put(&mut world, "persistentvolumes", volume(name, size, node, claim));
         assert_eq!(reasons(&world, &pod, "n1").is_empty(), fits, "{name}");
     }
+    let mut going = volume("enough", "5Gi", "n1", None);
+    going["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+    world.volumes.clear();
+    put(&mut world, "persistentvolumes", going);
+    assert_eq!(
+        reasons(&world, &pod, "n1"),
+        [Reason::NotEnoughCapacity("app-0".to_owned())]
+    );
     world.scheduler.scoring = Some(true);
     put(
         &mut world,
