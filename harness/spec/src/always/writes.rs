@@ -70,10 +70,10 @@ impl Monitor {
             && !publisher.owns(instance, key, existing)
         {
             let detail = format!("it is not of the publisher: labels {:?}", existing.labels);
-            wrong.push((rules::FOREIGN_WRITE, detail));
+            return wrong.push((rules::FOREIGN_WRITE, detail));
         }
         match (existing, object) {
-            (existing, Some(object)) => {
+            (_, Some(object)) => {
                 if !publisher.owns(instance, key, object) {
                     let detail = format!(
                         "the publisher would not know it again: labels {:?}",
@@ -81,30 +81,40 @@ impl Monitor {
                     );
                     wrong.push((rules::MISLABELLED, detail));
                 }
-                if existing.is_none() && !self.may_want(instance, object) {
-                    let detail = format!("class {} at {:?}", object.class, object.segment());
-                    wrong.push((rules::UNWANTED_CREATE, detail));
-                }
-                let is_same = |before: &CapacityObject| {
-                    let uid = before.uid.clone();
-                    CapacityObject {
-                        uid,
-                        ..object.clone()
-                    } == *before
-                };
-                if existing.is_some_and(is_same) {
-                    wrong.push((rules::IDLE_WRITE, object.figures()));
-                }
-                if existing.is_none_or(|before| !before.says_as(object)) {
-                    self.figures(instance, object, wrong);
-                }
+                self.set(instance, existing, object, wrong);
             }
-            (Some(existing), None) => {
-                if self.is_needless(instance, publisher, key, existing) {
-                    wrong.push((rules::NEEDLESS_DELETE, existing.figures()));
-                }
+            (Some(existing), None) if self.is_needless(instance, publisher, key, existing) => {
+                wrong.push((rules::NEEDLESS_DELETE, existing.figures()));
             }
-            (None, None) => {}
+            (_, None) => {}
+        }
+    }
+
+    /// What is wrong with an object that is created or changed.
+    fn set(
+        &self,
+        instance: &Instance,
+        existing: Option<&CapacityObject>,
+        object: &CapacityObject,
+        wrong: &mut Vec<(&'static Rule, String)>,
+    ) {
+        let is_same = |before: &CapacityObject| {
+            let uid = before.uid.clone();
+            CapacityObject {
+                uid,
+                ..object.clone()
+            } == *before
+        };
+        match existing {
+            None if !self.may_want(instance, object) => {
+                let detail = format!("class {} at {:?}", object.class, object.segment());
+                wrong.push((rules::UNWANTED_CREATE, detail));
+            }
+            Some(before) if is_same(before) => wrong.push((rules::IDLE_WRITE, object.figures())),
+            _ => {}
+        }
+        if existing.is_none_or(|before| !before.says_as(object)) {
+            self.figures(instance, object, wrong);
         }
     }
 
@@ -169,10 +179,7 @@ impl Monitor {
                 && it.segment().as_ref() == Some(&segment)
         };
         let may_go = |wanted: &Wanted<'_>| may_go(wanted, &object.class, &segment);
-        let has_gone = self.lately.any(&self.world, &ASPECTS, |world: &World| {
-            !world.publishers.contains_key(instance)
-        });
-        !has_gone && !self.in_view(instance, may_go) && !self.world.objects.iter().any(is_twin)
+        !self.in_view(instance, may_go) && !self.world.objects.iter().any(is_twin)
     }
 
     /// The cleaner deletes what publishers of nodes without the driver left, and nothing else.

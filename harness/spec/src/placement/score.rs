@@ -112,13 +112,11 @@ impl Dynamic {
     }
 }
 
-/// Requested over capacity in whole percent. What does not fit counts as full.
+/// Requested over capacity in whole percent; no capacity is full.
 fn percent(requested: i128, capacity: i128) -> i64 {
-    if capacity <= 0 || requested > capacity {
-        return 100;
-    }
-    // It is at most 100.
-    i64::try_from(requested * 100 / capacity).unwrap_or(100)
+    let percent = (requested * 100).checked_div(capacity.max(0)).unwrap_or(100);
+    // No shape goes beyond 100.
+    i64::try_from(percent).unwrap_or(100)
 }
 
 /// The means over the classes that count, rounded, for every choice of one score per class. None counts: 0.

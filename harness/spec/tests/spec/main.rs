@@ -1,6 +1,12 @@
-//! The rules, each broken at least once.
+//! The rules, each broken at least once, and the laws that all of them keep.
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
 
+mod always;
 mod broken;
 mod build;
+mod draw;
+mod laws;
+mod objects;
+mod placement;
+mod scale;

@@ -1,0 +1,404 @@
+//! Histories: what programs may do because they learn of changes late, and what not even then.
+
+use capacity_spec::always::{Author, Event, Monitor, judge};
+use capacity_spec::world::{Answer, CapacityObject, Change, Cleaner, CsiDriver, Figures, NamespacedName};
+use capacity_spec::{Rule, Violation, World, objects, rules};
+use capacity_types::Segment;
+
+use super::build::{
+    CLASS, DRIVER, GI, add_pod, at, by_hand, central, class, join, key, key_of, object, published, world,
+};
+
+fn broken(violations: &[Violation]) -> Vec<&'static Rule> {
+    violations.iter().map(|it| it.rule).collect()
+}
+
+fn wrote(name: &NamespacedName, object: Option<CapacityObject>) -> Event {
+    Event::Wrote {
+        by: Author::Publisher(central()),
+        key: name.clone(),
+        object,
+    }
+}
+
+fn asked(segment: Segment, answer: Option<i64>) -> Event {
+    Event::Asked {
+        by: Author::Publisher(central()),
+        driver: DRIVER.to_owned(),
+        segment,
+        parameters: [].into(),
+        answer: answer.map(Figures::available),
+    }
+}
+
+fn placed(pod: &NamespacedName, node: &str) -> Event {
+    Event::Placed {
+        pod: pod.clone(),
+        node: node.to_owned(),
+    }
+}
+
+/// The events by which right publishers turn the objects of a world into those that it should have.
+pub(super) fn publishing(world: &World) -> Vec<Event> {
+    let mut events = Vec::new();
+    for (instance, publisher) in &world.publishers {
+        let wanted = objects::Wanted::of(world, instance, publisher);
+        for demanded in wanted.demands() {
+            let parameters = world.classes[demanded.class].driver_parameters();
+            let answer = world
+                .drivers
+                .get(&instance.driver)
+                .map(|it| it.answer(demanded.segment, &parameters));
+            events.push(Event::Asked {
+                by: Author::Publisher(instance.clone()),
+                driver: instance.driver.clone(),
+                segment: demanded.segment.clone(),
+                answer: match answer {
+                    Some(Answer::Figures(figures)) => Some(*figures),
+                    _ => None,
+                },
+                parameters,
+            });
+        }
+    }
+    let settled = objects::settled(world);
+    let by = |key: &NamespacedName, object: &CapacityObject| {
+        let mut publishers = world.publishers.iter();
+        let owner = publishers.find(|(instance, publisher)| publisher.owns(instance, key, object));
+        owner.map_or(Author::Cleaner, |(instance, _)| {
+            Author::Publisher(instance.clone())
+        })
+    };
+    let is_changed =
+        |(key, object): &(&NamespacedName, &CapacityObject)| world.objects.get(*key) != Some(*object);
+    for (key, object) in settled.iter().filter(is_changed) {
+        events.push(Event::Wrote {
+            by: by(key, object),
+            key: key.clone(),
+            object: Some(object.clone()),
+        });
+    }
+    for (key, object) in world
+        .objects
+        .iter()
+        .filter(|(key, _)| !settled.contains_key(*key))
+    {
+        events.push(Event::Wrote {
+            by: by(key, object),
+            key: key.clone(),
+            object: None,
+        });
+    }
+    events
+}
+
+#[test]
+fn a_right_publisher_breaks_nothing_and_one_that_does_nothing_misses_everything() {
+    let mut events = publishing(&world());
+    events.push(Event::Quiet);
+    assert_eq!(judge(world(), events), []);
+    assert_eq!(broken(&judge(world(), [Event::Quiet])), [rules::MISSING; 2]);
+}
+
+#[test]
+fn a_node_that_left_and_came_back_excuses_what_was_done_about_it() {
+    let world = published();
+    let n1 = key_of(&world.objects, "n1");
+    let gone = |name: &str| Event::Changed(Change::CsiNode(name.to_owned(), None));
+    let mut other = world.clone();
+    join(&mut other, "n1");
+    let back = Event::Changed(Change::CsiNode(
+        "n1".to_owned(),
+        other.csi_nodes.get("n1").cloned(),
+    ));
+    let history = [gone("n1"), back, wrote(&n1, None)];
+    assert_eq!(judge(world.clone(), history.clone()), []);
+    // Once everything was quiet in between, it is no excuse any more.
+    let restored = wrote(&n1, Some(object("n1", "10Gi")));
+    let asked = asked(at("n1"), Some(10 * GI));
+    let [gone, back, deleted] = history;
+    let later = [
+        gone,
+        back,
+        asked,
+        deleted.clone(),
+        restored,
+        Event::Quiet,
+        deleted,
+    ];
+    assert_eq!(broken(&judge(world, later)), [rules::NEEDLESS_DELETE]);
+}
+
+#[test]
+fn a_class_and_a_node_that_were_never_there_together_may_meet_in_a_publishers_view() {
+    let mut world = published();
+    let slow = Event::Changed(Change::Class("slow".to_owned(), Some(class())));
+    let mut other = world.clone();
+    join(&mut other, "n3");
+    let node = Event::Changed(Change::Node("n3".to_owned(), other.nodes.get("n3").cloned()));
+    let csi_node = Event::Changed(Change::CsiNode(
+        "n3".to_owned(),
+        other.csi_nodes.get("n3").cloned(),
+    ));
+    let object = CapacityObject {
+        class: "slow".to_owned(),
+        ..object("n3", "0")
+    };
+    let left = Event::Changed(Change::Class("slow".to_owned(), None));
+    let created = wrote(&key("new"), Some(object));
+    let history = [
+        slow,
+        left,
+        node,
+        csi_node,
+        asked(at("n3"), Some(0)),
+        created.clone(),
+    ];
+    assert_eq!(judge(world.clone(), history), []);
+    world.objects.clear();
+    assert_eq!(broken(&judge(world, [created])), [rules::UNWANTED_CREATE]);
+}
+
+#[test]
+fn a_figure_may_be_old_and_never_more_than_any_that_was_told() {
+    let world = published();
+    let n1 = key_of(&world.objects, "n1");
+    let write = |capacity: &str| wrote(&n1, Some(object("n1", capacity)));
+    let history = [
+        asked(at("n1"), Some(30 * GI)),
+        asked(at("n1"), Some(5 * GI)),
+        write("30Gi"),
+        write("5Gi"),
+    ];
+    assert_eq!(judge(world.clone(), history), []);
+    let with_maximum = CapacityObject {
+        maximum: Some(super::build::quantity("4Gi")),
+        ..object("n1", "10Gi")
+    };
+    let history = [asked(at("n1"), Some(10 * GI)), wrote(&n1, Some(with_maximum))];
+    assert_eq!(broken(&judge(world.clone(), history)), [rules::EXCESSIVE_FIGURE]);
+    // What was told of another segment does not count.
+    let history = [asked(at("n2"), Some(30 * GI)), write("30Gi")];
+    assert_eq!(broken(&judge(world.clone(), history)), [rules::EXCESSIVE_FIGURE]);
+    // An adopted object keeps its figure until the driver has told one.
+    let owned = CapacityObject {
+        owners: vec![super::build::owner("u")],
+        ..object("n1", "10Gi")
+    };
+    assert_eq!(judge(world, [wrote(&n1, Some(owned))]), []);
+}
+
+#[test]
+fn what_others_do_is_theirs_and_has_to_be_put_right() {
+    let world = published();
+    let n1 = key_of(&world.objects, "n1");
+    let edited = Event::Wrote {
+        by: Author::Other,
+        key: n1.clone(),
+        object: Some(object("n1", "99Gi")),
+    };
+    assert_eq!(
+        broken(&judge(world.clone(), [edited.clone(), Event::Quiet])),
+        [rules::WRONG_FIGURES]
+    );
+    let right = wrote(&n1, Some(object("n1", "10Gi")));
+    let history = [asked(at("n1"), Some(10 * GI)), edited, right, Event::Quiet];
+    assert_eq!(judge(world.clone(), history), []);
+    // What others made they may remove.
+    let made = |object| Event::Changed(Change::Object(key("by-hand"), object));
+    let history = [
+        made(Some(by_hand("n1", "1Gi"))),
+        Event::Quiet,
+        made(None),
+        Event::Quiet,
+    ];
+    assert_eq!(judge(world.clone(), history), []);
+    // An object that loses its label is handed over.
+    let handed = Event::Changed(Change::Object(n1.clone(), Some(by_hand("n1", "10Gi"))));
+    let twin = wrote(&key("twin"), Some(object("n1", "10Gi")));
+    let history = [
+        asked(at("n1"), Some(10 * GI)),
+        handed.clone(),
+        twin.clone(),
+        Event::Quiet,
+    ];
+    assert_eq!(judge(world.clone(), history), []);
+    let history = [
+        asked(at("n1"), Some(10 * GI)),
+        handed,
+        wrote(&n1, None),
+        twin,
+        Event::Quiet,
+    ];
+    assert_eq!(
+        broken(&judge(world, history)),
+        [rules::FOREIGN_WRITE, rules::TOUCHED]
+    );
+}
+
+#[test]
+fn one_of_two_may_be_deleted_and_no_publisher_deletes_anything_because_it_ends() {
+    let mut world = published();
+    let n1 = key_of(&world.objects, "n1");
+    let stopped = Event::Changed(Change::Publisher(central(), None));
+    let history = [stopped, wrote(&n1, None)];
+    assert_eq!(broken(&judge(world.clone(), history)), [rules::NEEDLESS_DELETE]);
+    world.objects.insert(key("twin"), object("n1", "10Gi"));
+    assert_eq!(judge(world, [wrote(&n1, None), Event::Quiet]), []);
+}
+
+#[test]
+fn a_publisher_that_is_switched_off_may_have_a_write_under_way() {
+    let world = published();
+    let n1 = key_of(&world.objects, "n1");
+    let mut off = world.publishers[&central()].clone();
+    off.publishes = false;
+    let off = Event::Changed(Change::Publisher(central(), Some(off)));
+    let write = wrote(&n1, Some(object("n1", "9Gi")));
+    let told = asked(at("n1"), Some(9 * GI));
+    assert_eq!(
+        judge(world.clone(), [told.clone(), off.clone(), write.clone()]),
+        []
+    );
+    let late = judge(world, [told, off, Event::Quiet, write]);
+    assert_eq!(broken(&late), [rules::WRITES_WHILE_OFF]);
+}
+
+#[test]
+fn once_everything_was_quiet_an_answer_from_before_an_error_is_old() {
+    let world = published();
+    let n1 = key_of(&world.objects, "n1");
+    let changed =
+        |answer: Answer| Event::Changed(Change::Answer(DRIVER.to_owned(), at("n1"), [].into(), answer));
+    let write = wrote(&n1, Some(object("n1", "7Gi")));
+    let fails = [
+        asked(at("n1"), Some(7 * GI)),
+        changed(Answer::available(7 * GI)),
+        changed(Answer::error()),
+    ];
+    let soon = fails.clone().into_iter().chain([write.clone(), Event::Quiet]);
+    assert_eq!(judge(world.clone(), soon), []);
+    let late = fails.into_iter().chain([Event::Quiet, write, Event::Quiet]);
+    assert_eq!(broken(&judge(world, late)), [rules::UNTOLD_FIGURES]);
+}
+
+#[test]
+fn a_cleaner_removes_orphans_and_nothing_else() {
+    let mut world = published();
+    world.cleaner = Some(Cleaner {
+        driver: DRIVER.to_owned(),
+        namespace: key("").namespace,
+        ..Cleaner::default()
+    });
+    let of_node = |node: &str| {
+        let mut object = object(node, "1Gi");
+        let manager = format!("external-provisioner-{node}");
+        object
+            .labels
+            .insert("csi.storage.k8s.io/managed-by".to_owned(), manager);
+        object
+    };
+    for node in ["n1", "n9"] {
+        world.objects.insert(key(node), of_node(node));
+    }
+    let removed = |name: &str| Event::Wrote {
+        by: Author::Cleaner,
+        key: key(name),
+        object: None,
+    };
+    assert_eq!(judge(world.clone(), [removed("n9")]), []);
+    assert_eq!(
+        broken(&judge(world.clone(), [removed("n1")])),
+        [rules::FOREIGN_WRITE]
+    );
+    let made = Event::Wrote {
+        by: Author::Cleaner,
+        key: key("new"),
+        object: Some(of_node("n9")),
+    };
+    assert_eq!(broken(&judge(world, [made])), [rules::FOREIGN_WRITE]);
+}
+
+#[test]
+fn a_scheduler_may_use_what_was_true_since_everything_was_quiet() {
+    let mut world = published();
+    let pod = add_pod(&mut world, "app", &["10Gi"]);
+    let n1 = key_of(&world.objects, "n1");
+    let shrunk = wrote(&n1, Some(object("n1", "1Gi")));
+    let told = asked(at("n1"), Some(GI));
+    let on_n1 = placed(&pod, "n1");
+    assert_eq!(
+        judge(world.clone(), [told.clone(), shrunk.clone(), on_n1.clone()]),
+        []
+    );
+    world
+        .drivers
+        .insert(DRIVER.to_owned(), capacity_spec::world::Driver::default());
+    super::build::answer(&mut world, "n1", Answer::available(GI));
+    super::build::answer(&mut world, "n2", Answer::available(20 * GI));
+    let late = [told, shrunk, Event::Quiet, on_n1];
+    assert_eq!(broken(&judge(world.clone(), late)), [rules::NO_CAPACITY]);
+    // With the flag gone, and back, there was a moment at which nothing was compared.
+    let flag = |storage_capacity| {
+        let driver = CsiDriver { storage_capacity };
+        Event::Changed(Change::CsiDriver(DRIVER.to_owned(), Some(driver)))
+    };
+    let pod = add_pod(&mut world, "large", &["100Gi"]);
+    let history = [flag(false), flag(true), placed(&pod, "n1")];
+    assert_eq!(judge(world, history), []);
+}
+
+#[test]
+fn a_selected_node_is_a_decision_about_the_pod() {
+    let mut world = published();
+    add_pod(&mut world, "app", &["15Gi"]);
+    let selected = |node: &str| Event::Selected {
+        claim: NamespacedName::new("default", "app-0"),
+        node: node.to_owned(),
+    };
+    assert_eq!(judge(world.clone(), [selected("n2")]), []);
+    // A pod elsewhere with a claim of the same name has nothing to do with it.
+    let namesake = world.pods[&NamespacedName::new("default", "app")].clone();
+    world.pods.insert(NamespacedName::new("a", "app"), namesake);
+    assert_eq!(judge(world.clone(), [selected("n2")]), []);
+    let mut monitor = Monitor::new(world);
+    assert_eq!(broken(&monitor.observe(selected("n1"))), [rules::NO_CAPACITY]);
+    let claim = &monitor.world().claims[&NamespacedName::new("default", "app-0")];
+    assert_eq!(claim.selected_node.as_deref(), Some("n1"));
+}
+
+#[test]
+fn questions_are_about_the_publishers_own() {
+    let world = published();
+    let with = |driver: &str, segment: Segment, parameters: &[(&str, &str)]| Event::Asked {
+        by: Author::Publisher(central()),
+        driver: driver.to_owned(),
+        segment,
+        parameters: parameters
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+            .collect(),
+        answer: None,
+    };
+    for (question, is_strange) in [
+        (with(DRIVER, at("n1"), &[]), false),
+        (with("tape.example.com", at("n1"), &[]), true),
+        (with(DRIVER, at("n9"), &[]), true),
+        (
+            with(DRIVER, at("n1"), &[("csi.storage.k8s.io/fstype", "ext4")]),
+            true,
+        ),
+    ] {
+        let expected: &[&Rule] = if is_strange {
+            &[rules::STRANGE_QUESTION]
+        } else {
+            &[]
+        };
+        assert_eq!(
+            broken(&judge(world.clone(), [question.clone()])),
+            expected,
+            "{question:?}"
+        );
+    }
+    assert!(world.classes.contains_key(CLASS));
+}

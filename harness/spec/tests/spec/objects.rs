@@ -1,0 +1,389 @@
+//! Objects where the documents leave a choice, or where whose they are decides.
+
+use std::collections::BTreeSet;
+
+use capacity_spec::objects::{Demand, Wanted, judge, settled};
+use capacity_spec::world::{
+    Answer, Api, Binding, CapacityObject, Change, Cleaner, Deployment, Driver, Figures, NamespacedName,
+    Objects, Publisher, Release,
+};
+use capacity_spec::{Question, Rule, World, rules};
+
+use serde_json::json;
+
+use super::build::{
+    CLASS, DRIVER, GI, KEY, answer, at, by_hand, central, class, key, key_of, object, of_node, owner,
+    published, publisher, quantity, world,
+};
+
+/// No rule.
+const NONE: [&Rule; 0] = [];
+
+/// The rules that these objects break.
+fn broken(world: &World, stored: &Objects) -> Vec<&'static Rule> {
+    judge(world, stored).iter().map(|it| it.rule).collect()
+}
+
+/// The rules that are broken if the object at n1 is this one, or there is none.
+fn with(world: &World, n1: Option<CapacityObject>) -> Vec<&'static Rule> {
+    let mut stored = world.objects.clone();
+    let name = stored
+        .iter()
+        .find(|(_, object)| object.segment() == Some(at("n1")))
+        .map(|(key, _)| key.clone());
+    if let Some(name) = &name {
+        stored.remove(name);
+    }
+    if let Some(object) = n1 {
+        stored.insert(name.unwrap_or_else(|| key("new")), object);
+    }
+    broken(world, &stored)
+}
+
+fn demand_at(world: &World, node: &str) -> Demand {
+    let instance = central();
+    let wanted = Wanted::of(world, &instance, &world.publishers[&instance]);
+    wanted.demand_for(CLASS, &at(node)).unwrap()
+}
+
+#[test]
+fn absent_unset_and_zero_say_that_there_is_nothing() {
+    let mut world = world();
+    answer(&mut world, "n1", Answer::available(0));
+    let nothing = [
+        None,
+        Some(object("n1", "0")),
+        Some(CapacityObject {
+            capacity: None,
+            ..object("n1", "0")
+        }),
+    ];
+    for choice in nothing {
+        assert_eq!(
+            with(&world, choice.clone()),
+            [rules::MISSING],
+            "only n2 is missing: {choice:?}"
+        );
+    }
+    assert!(with(&world, Some(object("n1", "1"))).contains(&rules::OFFERS_NOTHING_REAL));
+    assert_eq!(demand_at(&world, "n1").question(), Some(Question::ZeroOrNothing));
+}
+
+#[test]
+fn figures_are_compared_by_value_and_the_maximum_on_its_own() {
+    let mut world = published();
+    assert_eq!(with(&world, Some(object("n1", "10240Mi"))), NONE);
+    let told = Figures {
+        available: 10 * GI,
+        maximum: Some(4 * GI),
+    };
+    answer(&mut world, "n1", Answer::Figures(told));
+    let maximum = |text: &str| CapacityObject {
+        maximum: Some(quantity(text)),
+        ..object("n1", "10Gi")
+    };
+    assert_eq!(with(&world, Some(maximum("4Gi"))), NONE);
+    assert_eq!(with(&world, Some(maximum("5Gi"))), [rules::WRONG_FIGURES]);
+    assert_eq!(with(&world, Some(object("n1", "10Gi"))), [rules::WRONG_FIGURES]);
+    // Before 1.21 there is no such field.
+    world.api = Api {
+        release: Release::new(20),
+        gate: Some(true),
+    };
+    assert_eq!(with(&world, Some(object("n1", "10Gi"))), NONE);
+}
+
+#[test]
+fn while_a_figure_is_not_told_the_last_one_stays_or_goes_and_none_is_new() {
+    for answered in [
+        Answer::error(),
+        Answer::available(-1),
+        Answer::Figures(Figures {
+            available: 1,
+            maximum: Some(-1),
+        }),
+    ] {
+        let mut world = published();
+        answer(&mut world, "n1", answered);
+        for (choice, broken) in [
+            (Some(object("n1", "10Gi")), None),
+            (Some(object("n1", "0")), None),
+            (None, None),
+            (Some(object("n1", "11Gi")), Some(rules::UNTOLD_FIGURES)),
+            (Some(object("n1", "9Gi")), Some(rules::UNTOLD_FIGURES)),
+        ] {
+            let expected: Vec<&Rule> = broken.into_iter().collect();
+            assert_eq!(with(&world, choice.clone()), expected, "{choice:?}");
+        }
+    }
+}
+
+#[test]
+fn an_error_leaves_whatever_was_answered_shortly_before() {
+    let mut world = published();
+    for answered in [Answer::available(7 * GI), Answer::error(), Answer::error()] {
+        answer(&mut world, "n1", answered);
+    }
+    assert_eq!(with(&world, Some(object("n1", "7Gi"))), NONE);
+    assert_eq!(with(&world, Some(object("n1", "8Gi"))), [rules::UNTOLD_FIGURES]);
+}
+
+#[test]
+fn a_driver_that_does_not_report_capacity_gets_no_new_object() {
+    let mut world = world();
+    world.drivers.get_mut(DRIVER).unwrap().get_capacity = false;
+    assert_eq!(with(&world, None), NONE);
+    assert_eq!(with(&world, Some(object("n1", "10Gi"))), [rules::UNTOLD_FIGURES]);
+    world.drivers.insert(DRIVER.to_owned(), Driver::default());
+    assert_eq!(demand_at(&world, "n1").question(), Some(Question::ZeroOrNothing));
+}
+
+#[test]
+fn a_publisher_that_does_not_poll_may_be_behind() {
+    let mut world = published();
+    world.publishers.get_mut(&central()).unwrap().polls = false;
+    answer(&mut world, "n1", Answer::available(6 * GI));
+    assert_eq!(with(&world, Some(object("n1", "10Gi"))), NONE);
+    assert_eq!(with(&world, Some(object("n1", "6Gi"))), NONE);
+    assert_eq!(with(&world, Some(object("n1", "8Gi"))), [rules::WRONG_FIGURES]);
+    assert_eq!(with(&world, None), [rules::MISSING]);
+}
+
+#[test]
+fn classes_with_immediate_binding_are_published_where_that_is_chosen_and_may_be_elsewhere() {
+    let mut world = world();
+    let now = capacity_spec::world::StorageClass {
+        binding: Binding::Immediate,
+        ..class()
+    };
+    world.classes.insert(CLASS.to_owned(), now);
+    assert_eq!(
+        demand_at(&world, "n1").question(),
+        Some(Question::ImmediateClasses)
+    );
+    assert_eq!(with(&world, None), NONE);
+    assert_eq!(with(&world, Some(object("n1", "10Gi"))), NONE);
+    for wrong in ["9Gi", "0"] {
+        assert_eq!(with(&world, Some(object("n1", wrong))), [rules::WRONG_FIGURES]);
+    }
+    world.publishers.get_mut(&central()).unwrap().immediate = true;
+    assert_eq!(with(&world, None), [rules::MISSING, rules::MISSING]);
+}
+
+#[test]
+fn a_node_without_a_label_for_a_key_has_no_segment_and_one_without_keys_has_all_nodes() {
+    let mut world = published();
+    world.nodes.get_mut("n1").unwrap().labels.clear();
+    assert_eq!(with(&world, Some(object("n1", "10Gi"))), [rules::OBSOLETE]);
+    let node = world.csi_nodes.get_mut("n1").unwrap();
+    node.drivers.get_mut(DRIVER).unwrap().topology_keys.clear();
+    let instance = central();
+    let wanted = Wanted::of(&world, &instance, &world.publishers[&instance]);
+    assert_eq!(wanted.segments(), &BTreeSet::from([[].into(), at("n2")]));
+    let everywhere = wanted.demand_for(CLASS, &[].into()).unwrap();
+    assert_eq!(everywhere.question(), Some(Question::WithoutTopology));
+}
+
+#[test]
+fn a_selector_that_says_no_segment_belongs_to_none() {
+    let mut world = published();
+    for (topology, is_of_n1) in [
+        (
+            json!({"matchExpressions": [{"key": KEY, "operator": "In", "values": ["n1"]}]}),
+            true,
+        ),
+        (
+            json!({"matchLabels": {KEY: "n1"}, "matchExpressions": [{"key": KEY, "operator": "In", "values": ["n2"]}]}),
+            false,
+        ),
+        (
+            json!({"matchExpressions": [{"key": KEY, "operator": "In", "values": ["n1", "n2"]}]}),
+            false,
+        ),
+        (
+            json!({"matchExpressions": [{"key": KEY, "operator": "Exists"}]}),
+            false,
+        ),
+        (json!(null), false),
+    ] {
+        let name = key_of(&published().objects, "n1");
+        let labels = object("n1", "0").labels;
+        let written = json!({
+            "metadata": {"name": name.name, "namespace": name.namespace, "labels": labels},
+            "storageClassName": CLASS, "nodeTopology": topology, "capacity": "10Gi",
+        });
+        world.apply(Change::set("csistoragecapacities", written).unwrap().unwrap());
+        let expected: &[&Rule] = if is_of_n1 {
+            &[]
+        } else {
+            &[rules::OBSOLETE, rules::MISSING]
+        };
+        assert_eq!(broken(&world, &world.objects.clone()), expected, "{topology}");
+    }
+}
+
+#[test]
+fn parameters_for_the_sidecar_are_not_the_drivers() {
+    let mut world = world();
+    let parameters = [("csi.storage.k8s.io/fstype", "ext4"), ("kind", "ssd")];
+    let class = world.classes.get_mut(CLASS).unwrap();
+    class.parameters = parameters
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .into();
+    assert_eq!(
+        class.driver_parameters().into_keys().collect::<Vec<_>>(),
+        ["kind"]
+    );
+}
+
+#[test]
+fn what_carries_the_labels_in_another_namespace_is_somebody_elses() {
+    let mut world = published();
+    let elsewhere = NamespacedName::new("elsewhere", "x");
+    world.objects.insert(elsewhere.clone(), object("n9", "1Gi"));
+    assert_eq!(broken(&world, &settled(&world)), NONE);
+    let mut stored = world.objects.clone();
+    stored.remove(&elsewhere);
+    assert_eq!(broken(&world, &stored), [rules::TOUCHED]);
+}
+
+#[test]
+fn zero_is_an_object_where_that_is_chosen() {
+    let mut world = world();
+    answer(&mut world, "n1", Answer::available(0));
+    assert_eq!(settled(&world).len(), 1);
+    world.publishers.get_mut(&central()).unwrap().zero = true;
+    assert_eq!(settled(&world).len(), 2);
+}
+
+#[test]
+fn an_object_is_adopted_whatever_its_name_and_the_writing_of_its_selector() {
+    let mut world = world();
+    world.objects.insert(key("z"), object("n1", "3Gi"));
+    let stored = settled(&world);
+    assert_eq!(broken(&world, &stored), NONE);
+    assert!(stored[&key("z")].says(&Figures::available(10 * GI)));
+    // A second one is one too many, wherever it comes from.
+    world.objects.insert(key("a"), object("n1", "10Gi"));
+    let stored = settled(&world);
+    assert_eq!(
+        stored
+            .values()
+            .filter(|it| it.segment() == Some(at("n1")))
+            .count(),
+        1
+    );
+    assert_eq!(broken(&world, &stored), NONE);
+}
+
+#[test]
+fn what_is_somebody_elses_stays_and_gets_a_twin() {
+    let mut world = world();
+    let driver = [(
+        "csi.storage.k8s.io/drivername".to_owned(),
+        "tape.example.com".to_owned(),
+    )];
+    let mut of_tape = object("n1", "1Gi");
+    of_tape.labels.extend(driver);
+    for (name, object) in [("by-hand", by_hand("n1", "1Gi")), ("of-tape", of_tape)] {
+        world.objects.insert(key(name), object);
+    }
+    let stored = settled(&world);
+    assert_eq!(broken(&world, &stored), NONE);
+    assert_eq!(stored.len(), 4);
+    let mut removed = stored;
+    removed.remove(&key("of-tape"));
+    assert_eq!(broken(&world, &removed), [rules::TOUCHED]);
+}
+
+#[test]
+fn in_distributed_mode_each_instance_looks_after_its_own_and_nobody_after_the_rest() {
+    let mut world = world();
+    let instance = |node: &str| {
+        let deployment = Deployment::Distributed(at(node));
+        (
+            of_node(node),
+            Publisher {
+                deployment,
+                ..publisher()
+            },
+        )
+    };
+    world.publishers = ["n1", "n2"].map(instance).into();
+    world.objects = settled(&world);
+    assert_eq!(world.objects.len(), 2);
+    world.publishers.remove(&of_node("n2"));
+    let mut stored = world.objects.clone();
+    assert_eq!(broken(&world, &stored), NONE);
+    stored.remove(&key_of(&stored, "n2"));
+    assert_eq!(broken(&world, &stored), [rules::TOUCHED]);
+    // Until a cleaner finds that the driver is gone from there.
+    world.cleaner = Some(Cleaner {
+        driver: DRIVER.to_owned(),
+        namespace: key("").namespace,
+        ..Cleaner::default()
+    });
+    assert_eq!(broken(&world, &stored), [rules::TOUCHED]);
+    world.csi_nodes.remove("n2");
+    assert_eq!(broken(&world, &stored), NONE);
+    assert_eq!(broken(&world, &world.objects.clone()), [rules::ORPHANED]);
+    world.cleaner.as_mut().unwrap().waiting.insert("n2".to_owned());
+    assert_eq!(broken(&world, &world.objects.clone()), NONE);
+}
+
+#[test]
+fn an_owner_is_there_if_and_only_if_it_is_chosen() {
+    let mut world = published();
+    world.publishers.get_mut(&central()).unwrap().owner = Some(owner("u"));
+    assert_eq!(broken(&world, &world.objects.clone()), [rules::WRONG_OWNER; 2]);
+    world.objects = settled(&world);
+    assert_eq!(broken(&world, &world.objects.clone()), NONE);
+    let mut stored = world.objects.clone();
+    stored
+        .values_mut()
+        .for_each(|object| object.owners.push(owner("second")));
+    assert_eq!(broken(&world, &stored), [rules::WRONG_OWNER; 2]);
+    // By its owner the publisher of 2.0.0 knows its objects, and by nothing else.
+    world.publishers.get_mut(&central()).unwrap().by_owner = true;
+    assert_eq!(broken(&world, &world.objects.clone()), NONE);
+    world.objects.insert(key("labelled"), object("n9", "1Gi"));
+    assert_eq!(broken(&world, &world.objects.clone()), NONE);
+}
+
+#[test]
+fn a_label_that_would_be_too_long_is_taken_as_it_is_seen() {
+    let name = "n".repeat(60);
+    let instance = of_node(&name);
+    let mut publisher = publisher();
+    assert_eq!(publisher.manager(&instance), None);
+    publisher.label = Some("shorter".to_owned());
+    assert_eq!(publisher.manager(&instance).as_deref(), Some("shorter"));
+    assert_eq!(
+        publisher.manager(&of_node("n1")).as_deref(),
+        Some("external-provisioner-n1")
+    );
+}
+
+#[test]
+fn where_the_type_is_not_served_nothing_is_demanded() {
+    let mut world = world();
+    for (minor, gate, version) in [
+        (18, Some(true), None),
+        (20, None, None),
+        (20, Some(true), Some("v1alpha1")),
+        (21, Some(false), Some("v1beta1")),
+        (24, None, Some("v1")),
+        (36, None, Some("v1")),
+    ] {
+        world.api = Api {
+            release: Release::new(minor),
+            gate,
+        };
+        assert_eq!(world.api.version(), version, "1.{minor}");
+        assert_eq!(
+            broken(&world, &Objects::new()).is_empty(),
+            version.is_none(),
+            "1.{minor}"
+        );
+    }
+}

@@ -1,0 +1,395 @@
+//! Where pods go, in what the recorded decisions and the cases have no row for.
+
+use std::collections::BTreeSet;
+
+use capacity_spec::World;
+use capacity_spec::placement::{Decision, NodeVerdict, Reason, Refusal, View};
+use capacity_spec::world::{
+    CapacityObject, Change, Effect, NamespacedName, PodVolume, Release, Reservations, ShapePoint, Taint,
+    Toleration,
+};
+use serde_json::json;
+
+use super::build::{CLASS, DRIVER, KEY, add_pod, by_hand, key, object, published, quantity};
+
+fn decide(world: &World, pod: &NamespacedName) -> Decision {
+    View::new(world).decide(pod)
+}
+
+/// Why a node does not take the pod; none: it does.
+fn reasons(world: &World, pod: &NamespacedName, node: &str) -> Vec<Reason> {
+    match decide(world, pod) {
+        Decision::Refused(refusal) => panic!("{refusal}"),
+        Decision::Nodes(nodes) => match &nodes[node] {
+            NodeVerdict::Fits(_) => Vec::new(),
+            NodeVerdict::Excluded(reasons) => reasons.iter().cloned().collect(),
+        },
+    }
+}
+
+fn scores(world: &World, pod: &NamespacedName, node: &str) -> Vec<i64> {
+    let decision = decide(world, pod);
+    let found = decision.scores().find(|(name, _)| *name == node);
+    found
+        .map(|(_, scores)| scores.iter().copied().collect())
+        .unwrap_or_default()
+}
+
+/// Takes in an object as the API sends it.
+fn put(world: &mut World, resource: &str, object: serde_json::Value) {
+    world.apply(Change::set(resource, object).unwrap().unwrap());
+}
+
+#[test]
+fn nodes_have_conditions_of_their_own() {
+    let mut world = published();
+    let pod = add_pod(&mut world, "app", &["1Gi"]);
+    let taint = Taint {
+        key: "gpu".to_owned(),
+        value: "yes".to_owned(),
+        effect: Effect::NoSchedule,
+    };
+    world.nodes.get_mut("n1").unwrap().taints = vec![taint];
+    assert_eq!(reasons(&world, &pod, "n1"), [Reason::Tainted("gpu".to_owned())]);
+    for (key, operator, value, is_tolerated) in [
+        ("", "Exists", "", true),
+        ("gpu", "Exists", "", true),
+        ("gpu", "Equal", "yes", true),
+        ("gpu", "", "yes", true),
+        ("gpu", "Equal", "no", false),
+        ("", "Equal", "yes", false),
+        ("disk", "Exists", "", false),
+    ] {
+        let [key, operator, value] = [key, operator, value].map(str::to_owned);
+        let toleration = Toleration {
+            key,
+            operator,
+            value,
+            effect: None,
+        };
+        world.pods.get_mut(&pod).unwrap().tolerations = vec![toleration.clone()];
+        assert_eq!(
+            reasons(&world, &pod, "n1").is_empty(),
+            is_tolerated,
+            "{toleration:?}"
+        );
+    }
+    world.pods.get_mut(&pod).unwrap().tolerations.clear();
+    world.nodes.get_mut("n1").unwrap().taints[0].effect = Effect::PreferNoSchedule;
+    assert_eq!(reasons(&world, &pod, "n1"), []);
+    world.pods.get_mut(&pod).unwrap().node_selector = [(KEY.to_owned(), "n2".to_owned())].into();
+    assert_eq!(reasons(&world, &pod, "n1"), [Reason::NotSelected]);
+    assert_eq!(reasons(&world, &pod, "n2"), []);
+}
+
+#[test]
+fn a_pod_may_select_nodes_by_terms() {
+    let mut world = published();
+    for (terms, on_n1) in [
+        (
+            json!([{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}]),
+            true,
+        ),
+        (
+            json!([{"matchExpressions": [{"key": KEY, "operator": "NotIn", "values": ["n1"]}]}]),
+            false,
+        ),
+        (json!([{}]), false),
+        (
+            json!([{"matchExpressions": [{"key": KEY, "operator": "Exists"}, {"key": KEY, "operator": "Like", "values": ["n"]}]}]),
+            false,
+        ),
+        (
+            json!([{}, {"matchExpressions": [{"key": KEY, "operator": "Exists"}]}]),
+            true,
+        ),
+    ] {
+        let required =
+            json!({"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}});
+        let pod = json!({
+            "metadata": {"name": "app", "namespace": "default"},
+            "spec": {"affinity": {"nodeAffinity": required}},
+        });
+        put(&mut world, "pods", pod);
+        let pod = NamespacedName::new("default", "app");
+        assert_eq!(reasons(&world, &pod, "n1").is_empty(), on_n1, "{terms}");
+    }
+}
+
+#[test]
+fn a_node_can_have_so_many_volumes_of_a_driver() {
+    let mut world = published();
+    let node = world.csi_nodes.get_mut("n1").unwrap();
+    node.drivers.get_mut(DRIVER).unwrap().volumes_max = Some(2);
+    let first = add_pod(&mut world, "first", &["1Gi", "1Gi"]);
+    assert_eq!(reasons(&world, &first, "n1"), []);
+    world.pods.get_mut(&first).unwrap().node = Some("n1".to_owned());
+    let second = add_pod(&mut world, "second", &["1Gi"]);
+    assert_eq!(
+        reasons(&world, &second, "n1"),
+        [Reason::TooManyVolumes(DRIVER.to_owned())]
+    );
+    assert_eq!(reasons(&world, &second, "n2"), []);
+    // A volume that is there already is no further one.
+    world.pods.get_mut(&second).unwrap().volumes = vec![PodVolume::Claim("first-0".to_owned())];
+    assert_eq!(reasons(&world, &second, "n1"), []);
+}
+
+#[test]
+fn a_claim_decides_before_any_node_does() {
+    let mut world = published();
+    let pod = add_pod(&mut world, "app", &["1Gi"]);
+    let claim = NamespacedName::new("default", "app-0");
+    let name = || "app-0".to_owned();
+    let good = world.claims[&claim].clone();
+    let with = |world: &mut World, change: fn(&mut capacity_spec::world::Claim)| {
+        let mut claim_now = good.clone();
+        change(&mut claim_now);
+        world.claims.insert(claim.clone(), claim_now);
+        decide(world, &pod)
+    };
+    assert_eq!(
+        with(&mut world, |it| it.is_deleted = true),
+        Decision::Refused(Refusal::ClaimGoing(name()))
+    );
+    assert_eq!(
+        with(&mut world, |it| it.is_lost = true),
+        Decision::Refused(Refusal::ClaimGoing(name()))
+    );
+    assert_eq!(
+        with(&mut world, |it| it.class.clear()),
+        Decision::Refused(Refusal::ClaimUnbound(name()))
+    );
+    assert_eq!(
+        with(&mut world, |it| it.volume = "v".to_owned()),
+        Decision::Refused(Refusal::ClaimUnbound(name()))
+    );
+    with(&mut world, |_| {});
+    world.pods.get_mut(&pod).unwrap().volumes = vec![PodVolume::Ephemeral(name())];
+    assert_eq!(
+        decide(&world, &pod),
+        Decision::Refused(Refusal::ClaimOfAnother(name()))
+    );
+    world.claims.clear();
+    assert_eq!(
+        decide(&world, &pod),
+        Decision::Refused(Refusal::ClaimMissing(name()))
+    );
+    world.pods.clear();
+    assert_eq!(decide(&world, &pod), Decision::Refused(Refusal::NoPod));
+}
+
+#[test]
+fn a_chosen_node_and_a_bound_volume_leave_no_choice() {
+    let mut world = published();
+    let pod = add_pod(&mut world, "app", &["1Gi"]);
+    let claim = NamespacedName::new("default", "app-0");
+    world.claims.get_mut(&claim).unwrap().selected_node = Some("n2".to_owned());
+    assert_eq!(
+        reasons(&world, &pod, "n1"),
+        [Reason::SelectedElsewhere("app-0".to_owned())]
+    );
+    assert_eq!(reasons(&world, &pod, "n2"), []);
+    let bound = world.claims.get_mut(&claim).unwrap();
+    bound.volume = "v".to_owned();
+    bound.is_bound = true;
+    assert_eq!(
+        reasons(&world, &pod, "n2"),
+        [Reason::VolumeMissing("app-0".to_owned())]
+    );
+    let terms = json!([{"matchExpressions": [{"key": KEY, "operator": "In", "values": ["n1"]}]}]);
+    let volume = json!({
+        "metadata": {"name": "v"},
+        "spec": {"nodeAffinity": {"required": {"nodeSelectorTerms": terms}}},
+    });
+    put(&mut world, "persistentvolumes", volume);
+    assert_eq!(
+        reasons(&world, &pod, "n2"),
+        [Reason::VolumeElsewhere("app-0".to_owned())]
+    );
+    // It is where it is, however little room there is.
+    world.objects.clear();
+    assert_eq!(reasons(&world, &pod, "n1"), []);
+}
+
+#[test]
+fn a_volume_that_is_meant_for_the_claim_goes_before_a_smaller_one() {
+    let mut world = published();
+    world.objects.clear();
+    let pod = add_pod(&mut world, "app", &["5Gi"]);
+    let volume = |name: &str, size: &str, node: &str, claim: Option<&str>| {
+        let terms = json!([{"matchExpressions": [{"key": KEY, "operator": "In", "values": [node]}]}]);
+        json!({
+            "metadata": {"name": name}, "status": {"phase": "Available"},
+            "spec": {
+                "capacity": {"storage": size}, "storageClassName": CLASS,
+                "claimRef": claim.map(|name| json!({"namespace": "default", "name": name})),
+                "nodeAffinity": {"required": {"nodeSelectorTerms": terms}},
+            },
+        })
+    };
+    for (name, size, node, claim, fits) in [
+        ("small", "4Gi", "n1", None, false),
+        ("enough", "5Gi", "n1", None, true),
+        ("elsewhere", "5Gi", "n2", None, false),
+        ("meant", "50Gi", "n1", Some("app-0"), true),
+        ("of-another", "50Gi", "n1", Some("other"), false),
+    ] {
+        world.volumes.clear();
+        put(&mut world, "persistentvolumes", volume(name, size, node, claim));
+        assert_eq!(reasons(&world, &pod, "n1").is_empty(), fits, "{name}");
+    }
+    let mut going = volume("enough", "5Gi", "n1", None);
+    going["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+    world.volumes.clear();
+    put(&mut world, "persistentvolumes", going);
+    assert_eq!(
+        reasons(&world, &pod, "n1"),
+        [Reason::NotEnoughCapacity("app-0".to_owned())]
+    );
+    world.scheduler.scoring = Some(true);
+    put(
+        &mut world,
+        "persistentvolumes",
+        volume("enough", "5Gi", "n1", None),
+    );
+    put(
+        &mut world,
+        "persistentvolumes",
+        volume("meant", "50Gi", "n1", Some("app-0")),
+    );
+    // 5 of 50, not 5 of 5.
+    assert_eq!(scores(&world, &pod, "n1"), [90]);
+}
+
+#[test]
+fn where_devices_are_reserved_a_pod_goes_where_they_are_held_for_it() {
+    let mut world = published();
+    let pod = add_pod(&mut world, "app", &["1Gi"]);
+    let held = [(pod.clone(), BTreeSet::from(["n2".to_owned()]))].into();
+    world.reservations = Some(Reservations {
+        driver: DRIVER.to_owned(),
+        held,
+    });
+    assert_eq!(reasons(&world, &pod, "n1"), [Reason::NotReserved]);
+    assert_eq!(reasons(&world, &pod, "n2"), []);
+    // Pods without such volumes need nothing held.
+    let plain = add_pod(&mut world, "plain", &[]);
+    assert_eq!(reasons(&world, &plain, "n1"), []);
+}
+
+#[test]
+fn releases_and_gates_decide_what_is_compared() {
+    let mut world = published();
+    let pod = add_pod(&mut world, "app", &["5Gi"]);
+    let object = CapacityObject {
+        maximum: Some(quantity("1Gi")),
+        ..object("n1", "10Gi")
+    };
+    world.objects = [(key("a"), object)].into();
+    for (minor, gate, fits) in [
+        (19, None, true),
+        (20, Some(true), true),
+        (21, None, false),
+        (21, Some(false), true),
+        (24, Some(false), false),
+        (36, None, false),
+    ] {
+        world.scheduler.release = Release::new(minor);
+        world.scheduler.capacity = gate;
+        assert_eq!(reasons(&world, &pod, "n1").is_empty(), fits, "1.{minor} {gate:?}");
+    }
+}
+
+#[test]
+fn several_objects_leave_open_what_is_scored_and_a_maximum_alone_breaks_nothing() {
+    let mut world = published();
+    world.scheduler.scoring = Some(true);
+    let pod = add_pod(&mut world, "app", &["10Gi"]);
+    world.objects.insert(key("by-hand"), by_hand("n1", "100Gi"));
+    assert_eq!(scores(&world, &pod, "n1"), [0, 90]);
+    assert_eq!(scores(&world, &pod, "n2"), [50]);
+    let best: Vec<String> = decide(&world, &pod)
+        .best()
+        .into_iter()
+        .map(str::to_owned)
+        .collect();
+    assert_eq!(best, ["n1", "n2"]);
+    let only_maximum = CapacityObject {
+        capacity: None,
+        maximum: Some(quantity("20Gi")),
+        ..by_hand("n1", "0")
+    };
+    world.objects = [(key("a"), only_maximum)].into();
+    assert_eq!(scores(&world, &pod, "n1"), [0, 50]);
+}
+
+#[test]
+fn old_gate_and_new_have_shapes_of_their_own_and_a_shape_can_be_set() {
+    let mut world = published();
+    let pod = add_pod(&mut world, "app", &["5Gi"]);
+    assert_eq!(scores(&world, &pod, "n2"), [0]);
+    world.scheduler.release = Release::new(37);
+    assert_eq!(scores(&world, &pod, "n2"), [75]);
+    world.scheduler.scoring = Some(false);
+    assert_eq!(scores(&world, &pod, "n2"), [0]);
+    world.scheduler.scoring = Some(true);
+    let point = |utilization, score| ShapePoint { utilization, score };
+    world.scheduler.shape = vec![point(0, 0), point(50, 10)];
+    assert_eq!(scores(&world, &pod, "n2"), [50]);
+    // Of what is to be made the old gate knows nothing.
+    world.scheduler.release = Release::new(32);
+    world.scheduler.priority = Some(true);
+    assert_eq!(scores(&world, &pod, "n2"), [0]);
+}
+
+#[test]
+fn a_topology_that_is_allowed_by_no_condition_is_not_allowed() {
+    let mut world = published();
+    let pod = add_pod(&mut world, "app", &["1Gi"]);
+    let condition = |value: &str| (KEY.to_owned(), vec![value.to_owned()]);
+    for (terms, on_n1) in [
+        (vec![], true),
+        (vec![vec![]], false),
+        (vec![vec![condition("n1")]], true),
+        (vec![vec![condition("n2")]], false),
+        (vec![vec![condition("n2")], vec![condition("n1")]], true),
+        (vec![vec![condition("n1"), condition("n2")]], false),
+    ] {
+        world.classes.get_mut(CLASS).unwrap().allowed_topologies = terms.clone();
+        assert_eq!(reasons(&world, &pod, "n1").is_empty(), on_n1, "{terms:?}");
+    }
+}
+
+#[test]
+fn the_smallest_claim_gets_the_volume_that_is_there() {
+    let mut world = published();
+    world.objects = [(key("a"), object("n1", "6Gi"))].into();
+    let pod = add_pod(&mut world, "app", &["8Gi", "5Gi"]);
+    let volume = json!({
+        "metadata": {"name": "v"}, "status": {"phase": "Available"},
+        "spec": {"capacity": {"storage": "8Gi"}, "storageClassName": CLASS},
+    });
+    put(&mut world, "persistentvolumes", volume);
+    assert_eq!(
+        reasons(&world, &pod, "n1"),
+        [Reason::NotEnoughCapacity("app-0".to_owned())]
+    );
+}
+
+#[test]
+fn classes_count_alike_and_half_a_point_counts_as_one() {
+    let mut world = published();
+    world.scheduler.scoring = Some(true);
+    let pod = add_pod(&mut world, "app", &["30", "30"]);
+    world.classes.insert("slow".to_owned(), super::build::class());
+    let second = NamespacedName::new("default", "app-1");
+    world.claims.get_mut(&second).unwrap().class = "slow".to_owned();
+    let slow = CapacityObject {
+        class: "slow".to_owned(),
+        ..object("n1", "90")
+    };
+    world.objects = [(key("a"), object("n1", "100")), (key("b"), slow)].into();
+    // 70 and 67 make 68 and a half.
+    assert_eq!(scores(&world, &pod, "n1"), [69]);
+}
