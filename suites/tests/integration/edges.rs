@@ -66,16 +66,19 @@ const MEMBERS: &[&str] = &[
     "xtask",
 ];
 
-/// Our packages, as cargo describes them.
-fn packages() -> Vec<Value> {
+/// The workspace, as cargo describes it.
+fn metadata() -> Value {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
         .args(["metadata", "--format-version=1", "--no-deps", "--offline"])
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
         .output()
         .unwrap();
-    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
-    metadata["packages"].as_array().unwrap().clone()
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn packages() -> Vec<Value> {
+    metadata()["packages"].as_array().unwrap().clone()
 }
 
 fn name(value: &Value) -> String {
@@ -112,6 +115,22 @@ fn assert_allowed(edges: BTreeMap<String, BTreeSet<String>>, allowed: &[&[(&str,
 fn members_are_those_of_the_design() {
     let names: BTreeSet<String> = packages().iter().map(name).collect();
     assert_eq!(names.iter().map(String::as_str).collect::<Vec<_>>(), MEMBERS);
+}
+
+#[test]
+fn a_build_makes_all_but_the_references_with_mistakes() {
+    let metadata = metadata();
+    let made = metadata["workspace_default_members"].as_array().unwrap();
+    let left_out: Vec<String> = packages()
+        .iter()
+        .filter(|package| !made.contains(&package["id"]))
+        .map(name)
+        .collect();
+    assert_eq!(
+        left_out,
+        ["mutants"],
+        "add new crates to default-members in Cargo.toml"
+    );
 }
 
 #[test]
