@@ -239,6 +239,23 @@ fn a_volume_that_is_meant_for_the_claim_goes_before_a_smaller_one() {
         put(&mut world, "persistentvolumes", volume(name, size, node, claim));
         assert_eq!(reasons(&world, &pod, "n1").is_empty(), fits, "{name}");
     }
+    // A volume that is meant for the claim and is elsewhere leaves it without any.
+    world.volumes.clear();
+    put(
+        &mut world,
+        "persistentvolumes",
+        volume("enough", "5Gi", "n1", None),
+    );
+    put(
+        &mut world,
+        "persistentvolumes",
+        volume("meant", "5Gi", "n2", Some("app-0")),
+    );
+    assert_eq!(
+        reasons(&world, &pod, "n1"),
+        [Reason::NotEnoughCapacity("app-0".to_owned())]
+    );
+    assert_eq!(reasons(&world, &pod, "n2"), []);
     let mut going = volume("enough", "5Gi", "n1", None);
     going["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
     world.volumes.clear();
