@@ -5,7 +5,7 @@ use super::told::Told;
 use super::views::Lately;
 use crate::objects;
 use crate::violation::Violation;
-use crate::world::{Answer, Change, Objects, World};
+use crate::world::{Change, Driver, Objects, World};
 
 /// Watches a history.
 pub struct Monitor {
@@ -75,17 +75,13 @@ impl Monitor {
     }
 
     fn quiet(&mut self) -> Vec<Violation> {
+        self.told.settle(&mut self.world.drivers);
         let stored = std::mem::replace(&mut self.world.objects, std::mem::take(&mut self.before));
         let violations = objects::judge(&self.world, &stored);
         self.before.clone_from(&stored);
         self.world.objects = stored;
         // What was heard is in the objects by now.
-        let drivers = self.world.drivers.values_mut();
-        for answer in drivers.flat_map(|driver| driver.answers.values_mut().flat_map(|it| it.values_mut())) {
-            if let Answer::Error { before } = answer {
-                before.clear();
-            }
-        }
+        self.world.drivers.values_mut().for_each(Driver::forget);
         self.lately = Lately::since(&self.world);
         violations
     }

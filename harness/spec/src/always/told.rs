@@ -1,26 +1,36 @@
-//! What the driver ever answered: the largest figures for each question.
+//! What the driver answered: ever, and since everything was last quiet.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use capacity_types::Segment;
 
-use crate::world::{Figures, Parameters};
+use crate::world::{Answer, Driver, Figures, Parameters};
 
-/// The largest figures by driver, parameters and segment.
+/// Answers by driver, parameters and segment.
 #[derive(Default)]
-pub(super) struct Told(BTreeMap<String, BTreeMap<Parameters, BTreeMap<Segment, Figures>>>);
+pub(super) struct Told(BTreeMap<String, BTreeMap<Parameters, BTreeMap<Segment, Answers>>>);
+
+/// The answers to one question.
+#[derive(Default)]
+struct Answers {
+    /// The largest figures ever.
+    largest: Figures,
+    /// All since everything was last quiet.
+    lately: BTreeSet<Figures>,
+}
 
 impl Told {
     /// Takes an answer in.
     pub(super) fn add(&mut self, driver: &str, parameters: Parameters, segment: Segment, figures: Figures) {
         let of_driver = self.0.entry(driver.to_owned()).or_default();
-        let largest = of_driver
+        let answers = of_driver
             .entry(parameters)
             .or_default()
             .entry(segment)
-            .or_insert(figures);
-        largest.available = largest.available.max(figures.available);
-        largest.maximum = largest.maximum.max(figures.maximum);
+            .or_default();
+        answers.largest.available = answers.largest.available.max(figures.available);
+        answers.largest.maximum = answers.largest.maximum.max(figures.maximum);
+        answers.lately.insert(figures);
     }
 
     /// The largest figures that were ever answered.
@@ -30,6 +40,31 @@ impl Told {
         parameters: &Parameters,
         segment: &Segment,
     ) -> Option<&Figures> {
-        self.0.get(driver)?.get(parameters)?.get(segment)
+        let answers = self.0.get(driver)?.get(parameters)?.get(segment)?;
+        Some(&answers.largest)
+    }
+
+    /// Puts down what was told of a segment lately where drivers do not tell a figure now. From now on everything is quiet. The parameters
+    /// may have been others, as a class may have been made anew.
+    pub(super) fn settle(&mut self, drivers: &mut BTreeMap<String, Driver>) {
+        for (name, questions) in &mut self.0 {
+            let mut lately: BTreeMap<&Segment, BTreeSet<Figures>> = BTreeMap::new();
+            for (segment, answers) in questions.values_mut().flatten() {
+                let told = std::mem::take(&mut answers.lately);
+                lately.entry(segment).or_default().extend(told);
+            }
+            let Some(driver) = drivers.get_mut(name) else {
+                continue;
+            };
+            if let Answer::Error { before } = &mut driver.otherwise {
+                before.extend(lately.values().flatten());
+            }
+            let known = driver.answers.values_mut().flatten();
+            for (segment, answer) in known {
+                if let (Answer::Error { before }, Some(told)) = (answer, lately.get(segment)) {
+                    before.extend(told);
+                }
+            }
+        }
     }
 }

@@ -37,6 +37,7 @@ pub fn settled(world: &World) -> Objects {
             instance,
             publisher,
             manager,
+            before: &world.objects,
         }
         .publish(&own, &mut objects);
     }
@@ -49,6 +50,8 @@ struct Publishing<'w> {
     instance: &'w Instance,
     publisher: &'w Publisher,
     manager: String,
+    /// All objects, as they were before.
+    before: &'w Objects,
 }
 
 impl Publishing<'_> {
@@ -69,7 +72,8 @@ impl Publishing<'_> {
                 (None, Chosen::Figures(figures)) => {
                     let mut object = self.new_object(&demanded);
                     set(&mut object, figures);
-                    objects.insert(free_name(objects, self.publisher), object);
+                    let name = free_name(objects, self.before, self.publisher);
+                    objects.insert(name, object);
                 }
                 (_, Chosen::AsItIs) | (None, Chosen::None) => {}
             }
@@ -149,10 +153,11 @@ fn quantity(bytes: Option<i64>) -> Option<Quantity> {
     bytes.and_then(|bytes| bytes.to_string().parse().ok())
 }
 
-fn free_name(objects: &Objects, publisher: &Publisher) -> NamespacedName {
+/// A name that no object has, and that none had before: one that goes now keeps its name to itself.
+fn free_name(objects: &Objects, before: &Objects, publisher: &Publisher) -> NamespacedName {
     let named = |number: usize| NamespacedName::new(&publisher.namespace, format!("csisc-{number}"));
     let mut number = objects.len();
-    while objects.contains_key(&named(number)) {
+    while objects.contains_key(&named(number)) || before.contains_key(&named(number)) {
         number += 1;
     }
     named(number)

@@ -5,7 +5,7 @@ use super::decision::{Decision, NodeVerdict};
 use super::view::View;
 use crate::rules::{self, Rule};
 use crate::violation::{Subject, Violation};
-use crate::world::{NamespacedName, Scoring, World};
+use crate::world::{NamespacedName, Pod, PodVolume, Scoring, World};
 
 /// What was decided about a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +19,27 @@ pub enum Outcome {
 /// Compares what was decided about a pod with the world as it was then.
 pub fn judge(world: &World, pod: &NamespacedName, outcome: &Outcome) -> Vec<Violation> {
     View::new(world).judge(pod, outcome)
+}
+
+/// What is wrong with a world in which nothing is in flight any more: pods that wait although a node takes them. A pod for which a node is
+/// chosen waits for its volumes, and for nothing else.
+pub fn pending(world: &World) -> Vec<Violation> {
+    let is_chosen = |namespace: &str, pod: &Pod| {
+        let claims = pod.volumes.iter().filter_map(|volume| match volume {
+            PodVolume::Claim(name) | PodVolume::Ephemeral(name) => {
+                world.claims.get(&NamespacedName::new(namespace, name))
+            }
+            PodVolume::Inline(_) => None,
+        });
+        let mut selected = claims.filter(|claim| claim.volume.is_empty() && claim.selected_node.is_some());
+        selected.next().is_some()
+    };
+    let view = View::new(world);
+    let pods = world.pods.iter();
+    let waiting = pods.filter(|(key, pod)| pod.node.is_none() && !is_chosen(&key.namespace, pod));
+    waiting
+        .flat_map(|(key, _)| view.judge(key, &Outcome::Refused))
+        .collect()
 }
 
 impl View<'_> {

@@ -26,6 +26,6 @@ mod volumes;
 
 pub use claims::Refusal;
 pub use decision::{Decision, NodeVerdict};
-pub use judge::{Outcome, judge};
+pub use judge::{Outcome, judge, pending};
 pub use reason::Reason;
 pub use view::View;

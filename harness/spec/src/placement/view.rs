@@ -17,6 +17,8 @@ pub struct View<'w> {
     objects: BTreeMap<&'w str, ByLabel<'w, &'w CapacityObject>>,
     /// Volumes by class, the smallest first.
     volumes: BTreeMap<&'w str, ByLabel<'w, (&'w str, &'w Volume)>>,
+    /// Volumes by the claim that they are meant for, in the order of their names.
+    meant: BTreeMap<&'w NamespacedName, Vec<(&'w str, &'w Volume)>>,
     /// What nodes use, where a node has a limit.
     used: BTreeMap<&'w str, Used<'w>>,
 }
@@ -37,8 +39,18 @@ impl<'w> View<'w> {
             let of_class = volumes.entry(volume.class.as_str()).or_default();
             of_class.push(((name.as_str(), volume), label.into_iter().collect()));
         }
+        let mut meant: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for (name, volume) in &world.volumes {
+            if let Some(reference) = &volume.claim {
+                meant
+                    .entry(&reference.claim)
+                    .or_default()
+                    .push((name.as_str(), volume));
+            }
+        }
         Self {
             world,
+            meant,
             objects: arranged(objects),
             volumes: arranged(volumes),
             used: used(world),
@@ -67,6 +79,16 @@ impl<'w> View<'w> {
         let of_class = self.volumes.get(class).into_iter();
         of_class
             .flat_map(|volumes| volumes.candidates(&node.labels))
+            .copied()
+    }
+
+    /// The volumes that are meant for the claim of that name.
+    pub(super) fn meant_for(&self, claim: &NamespacedName) -> impl Iterator<Item = (&'w str, &'w Volume)> {
+        self.meant
+            .get(claim)
+            .map(Vec::as_slice)
+            .unwrap_or_default()
+            .iter()
             .copied()
     }
 

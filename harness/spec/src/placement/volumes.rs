@@ -12,7 +12,7 @@ pub(super) struct Matched<'w> {
     pub(super) unmet: Vec<Named<'w>>,
 }
 
-/// Gives each claim the smallest volume that fits it, the smallest claim first, and no volume twice.
+/// Gives each claim the volume that is meant for it, or the smallest that fits; the smallest claim first, and no volume twice.
 pub(super) fn find<'w>(
     view: &View<'w>,
     namespace: &str,
@@ -28,19 +28,23 @@ pub(super) fn find<'w>(
     let mut taken: Vec<&str> = Vec::new();
     for (claim_name, claim) in claims {
         let key = NamespacedName::new(namespace, claim_name);
-        let reachable = |(_, volume): &(&str, &Volume)| volume.is_reachable(name, &node.labels);
-        let free = |(volume, _): &(&str, &Volume)| !taken.contains(volume);
-        let candidates = || view.volumes(&claim.class, node).filter(free).filter(reachable);
-        // One that is meant for the claim goes before all others.
-        let meant =
-            candidates().find(|(_, volume)| is_meant(&key, claim, volume) && satisfies(claim, volume));
-        let smallest = || {
-            let fits = |(_, volume): &(&str, &Volume)| is_free_for(claim, volume) && satisfies(claim, volume);
-            candidates()
-                .filter(fits)
-                .min_by_key(|(name, volume)| (volume.capacity, *name))
+        let is_reachable = |(_, volume): &(&str, &Volume)| volume.is_reachable(name, &node.labels);
+        let is_left = |(volume, _): &(&str, &Volume)| !taken.contains(volume);
+        let mut meant = view.meant_for(&key).filter(is_left);
+        let found = match meant.find(|(_, volume)| is_meant(claim, volume) && satisfies(claim, volume)) {
+            // One that the node does not reach leaves the claim without any.
+            Some(meant) => Some(meant).filter(is_reachable),
+            None => {
+                let candidates = view
+                    .volumes(&claim.class, node)
+                    .filter(is_left)
+                    .filter(is_reachable);
+                candidates
+                    .filter(|(_, volume)| is_free_for(claim, volume) && satisfies(claim, volume))
+                    .min_by_key(|(name, volume)| (volume.capacity, *name))
+            }
         };
-        match meant.or_else(smallest) {
+        match found {
             Some((volume_name, volume)) => {
                 taken.push(volume_name);
                 matched.found.push(((claim_name, claim), volume));
@@ -51,9 +55,11 @@ pub(super) fn find<'w>(
     matched
 }
 
-fn is_meant(key: &NamespacedName, claim: &Claim, volume: &Volume) -> bool {
-    let meant = volume.claim.as_ref().filter(|it| it.claim == *key);
-    meant.is_some_and(|it| it.uid.is_empty() || it.uid == claim.uid)
+/// Whether a volume that is meant for a claim of that name is meant for this one.
+fn is_meant(claim: &Claim, volume: &Volume) -> bool {
+    let reference = volume.claim.as_ref();
+    let is_this = reference.is_some_and(|it| it.uid.is_empty() || it.uid == claim.uid);
+    is_this && volume.class == claim.class
 }
 
 /// Whether it is nobody's, and the claim asks for one like it.

@@ -105,4 +105,14 @@ impl Driver {
             .and_then(|answers| answers.get(segment))
             .unwrap_or(&self.otherwise)
     }
+
+    /// Forgets what it answered before it did not answer any more.
+    pub(crate) fn forget(&mut self) {
+        let answers = self.answers.values_mut().flat_map(BTreeMap::values_mut);
+        for answer in answers.chain([&mut self.otherwise]) {
+            if let Answer::Error { before } = answer {
+                before.clear();
+            }
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! The specification against everything that is recorded, and against every explicit expectation of the cases: the worlds of
-//! external-provisioner, the decisions of kube-scheduler, and `capacities:` and `placement:` of all cases.
+//! external-provisioner, the decisions of kube-scheduler, and `capacities:` and `placement:` of all cases; and against the reference
+//! scheduler, in random worlds.
 //!
 //! Recordings and references share no code with it, so where two of the three differ one of them is wrong.
 
@@ -12,4 +13,5 @@ mod cases;
 mod catalogue;
 mod decisions;
 mod recordings;
+mod scheduler;
 mod worlds;

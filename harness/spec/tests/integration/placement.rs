@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use capacity_spec::World;
-use capacity_spec::placement::{Decision, NodeVerdict, Reason, Refusal, View};
+use capacity_spec::placement::{Decision, NodeVerdict, Reason, Refusal, View, pending};
 use capacity_spec::world::{
     CapacityObject, Change, Effect, NamespacedName, PodVolume, Release, Reservations, ShapePoint, Taint,
     Toleration,
 };
+use capacity_spec::{World, rules};
 use serde_json::json;
 
 use super::build::{CLASS, DRIVER, KEY, add_pod, by_hand, key, object, published, quantity};
@@ -239,6 +239,23 @@ fn a_volume_that_is_meant_for_the_claim_goes_before_a_smaller_one() {
         put(&mut world, "persistentvolumes", volume(name, size, node, claim));
         assert_eq!(reasons(&world, &pod, "n1").is_empty(), fits, "{name}");
     }
+    // A volume that is meant for the claim and is elsewhere leaves it without any.
+    world.volumes.clear();
+    put(
+        &mut world,
+        "persistentvolumes",
+        volume("enough", "5Gi", "n1", None),
+    );
+    put(
+        &mut world,
+        "persistentvolumes",
+        volume("meant", "5Gi", "n2", Some("app-0")),
+    );
+    assert_eq!(
+        reasons(&world, &pod, "n1"),
+        [Reason::NotEnoughCapacity("app-0".to_owned())]
+    );
+    assert_eq!(reasons(&world, &pod, "n2"), []);
     let mut going = volume("enough", "5Gi", "n1", None);
     going["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
     world.volumes.clear();
@@ -392,4 +409,20 @@ fn classes_count_alike_and_half_a_point_counts_as_one() {
     world.objects = [(key("a"), object("n1", "100")), (key("b"), slow)].into();
     // 70 and 67 make 68 and a half.
     assert_eq!(scores(&world, &pod, "n1"), [69]);
+}
+
+#[test]
+fn once_everything_is_quiet_a_pod_waits_for_room_or_for_its_volume() {
+    let mut world = published();
+    add_pod(&mut world, "too-large", &["21Gi"]);
+    assert_eq!(pending(&world), []);
+    let pod = add_pod(&mut world, "app", &["20Gi"]);
+    let rules: Vec<_> = pending(&world).iter().map(|it| it.rule).collect();
+    assert_eq!(rules, [rules::NEEDLESSLY_REFUSED]);
+    let claim = NamespacedName::new("default", "app-0");
+    world.claims.get_mut(&claim).unwrap().selected_node = Some("n2".to_owned());
+    assert_eq!(pending(&world), []);
+    world.claims.get_mut(&claim).unwrap().selected_node = None;
+    world.pods.get_mut(&pod).unwrap().node = Some("n2".to_owned());
+    assert_eq!(pending(&world), []);
 }

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capacity_spec::always::{Event, judge as judge_history};
+use capacity_spec::always::{Event, Monitor, judge as judge_history};
 use capacity_spec::objects::{judge, settled};
 use capacity_spec::placement::{Decision, View};
 use capacity_spec::world::{
     Answer, CapacityObject, Change, CsiDriver, Driver, Instance, NamespacedName, Publisher, Registration,
     StorageClass,
 };
-use capacity_spec::{World, rules};
+use capacity_spec::{Violation, World, rules};
 use capacity_types::{Arithmetic, Quantity};
 use proptest::prelude::*;
 
@@ -61,6 +61,27 @@ fn add_other_driver(world: &mut World) {
 
 fn grow(quantity: Option<Quantity>) -> Option<Quantity> {
     quantity.map(|quantity| bytes(i64::try_from(quantity.bytes(Arithmetic::Exact)).unwrap() + 2))
+}
+
+/// Publishers and scheduler do what is right in a world that they have seen; of their own objects, and of pods and claims, they know what is
+/// so now. What is wrong with that.
+fn act(monitor: &mut Monitor, mut seen: World) -> Vec<Violation> {
+    let now = monitor.world();
+    seen.objects.clone_from(&now.objects);
+    seen.pods.clone_from(&now.pods);
+    seen.claims.clone_from(&now.claims);
+    let mut events = publishing(&seen);
+    let view = View::new(&seen);
+    let waiting = seen.pods.iter().filter(|(_, pod)| pod.node.is_none());
+    events.extend(waiting.filter_map(|(pod, _)| {
+        let node = (*view.decide(pod).best().first()?).to_owned();
+        let pod = pod.clone();
+        Some(Event::Placed { pod, node })
+    }));
+    events
+        .into_iter()
+        .flat_map(|event| monitor.observe(event))
+        .collect()
 }
 
 proptest! {
@@ -219,5 +240,31 @@ proptest! {
         world.publishers = [(central(), off)].into();
         prop_assert_eq!(&settled(&world), &world.objects);
         prop_assert_eq!(judge(&world, &world.objects), []);
+    }
+
+    /// Programs that do the right thing about a world of some moments ago break nothing, as long as they get to know the present one in
+    /// the end.
+    #[test]
+    fn whoever_is_right_and_late_breaks_nothing(
+        first in drawn(),
+        second in drawn(),
+        late in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 0..6),
+    ) {
+        let mut world = first.world();
+        world.objects = settled(&world);
+        let mut monitor = Monitor::new(world.clone());
+        let mut moments = vec![world];
+        let changes = second.changes();
+        for (at, change) in changes.iter().enumerate() {
+            prop_assert_eq!(monitor.observe(Event::Changed(change.clone())), []);
+            moments.push(monitor.world().clone());
+            for (_, seen) in late.iter().filter(|(when, _)| when.index(changes.len()) == at) {
+                let seen = moments[seen.index(moments.len())].clone();
+                prop_assert_eq!(act(&mut monitor, seen), []);
+            }
+        }
+        let now = monitor.world().clone();
+        prop_assert_eq!(act(&mut monitor, now), []);
+        prop_assert_eq!(monitor.observe(Event::Quiet), []);
     }
 }
