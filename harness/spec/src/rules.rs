@@ -48,7 +48,7 @@ rules! {
     WRONG_FIGURES: "objects/wrong-figures",
         ["CSI-05", "CSI-06", "PUB-17", "PUB-22", "PUB-27", "PUB-58", "CSI-02", "CSI-14"],
         "an object has the figures that the driver reports for its class and segment";
-    OFFERS_NOTHING_REAL: "objects/offer-without-capacity",
+    OFFER_WITHOUT_CAPACITY: "objects/offer-without-capacity",
         ["PUB-15", "API-18", "CSI-09", "PUB-16"],
         "where the driver has no capacity, no object offers any";
     UNTOLD_FIGURES: "objects/untold-figures",

@@ -187,7 +187,7 @@ fn offers_nothing(figures: &BTreeSet<Figures>) -> bool {
 fn rule_of(question: Question, figures: &BTreeSet<Figures>) -> &'static Rule {
     match question {
         Question::KeepOrWithdraw => rules::UNTOLD_FIGURES,
-        _ if offers_nothing(figures) => rules::OFFERS_NOTHING_REAL,
+        _ if offers_nothing(figures) => rules::OFFER_WITHOUT_CAPACITY,
         _ => rules::WRONG_FIGURES,
     }
 }

@@ -21,10 +21,10 @@ impl<'w> Ownership<'w> {
             by_owner: Vec::new(),
         };
         for (instance, publisher) in &world.publishers {
-            match publisher.manager(instance) {
+            match publisher.managed_by(instance) {
                 _ if publisher.by_owner => ownership.by_owner.push((instance, publisher)),
-                Some(manager) => {
-                    let of_label = ownership.by_label.entry(manager).or_default();
+                Some(managed_by) => {
+                    let of_label = ownership.by_label.entry(managed_by).or_default();
                     of_label.push((instance, publisher));
                 }
                 None => {}
@@ -35,8 +35,8 @@ impl<'w> Ownership<'w> {
 
     /// The publisher whose an object is; none: it is nobody's who runs.
     pub(super) fn owner(&self, key: &NamespacedName, object: &CapacityObject) -> Option<&'w Instance> {
-        let manager = object.labels.get(MANAGED_LABEL);
-        let labelled = manager.and_then(|manager| self.by_label.get(manager));
+        let managed_by = object.labels.get(MANAGED_LABEL);
+        let labelled = managed_by.and_then(|managed_by| self.by_label.get(managed_by));
         let mut candidates = labelled.into_iter().flatten().chain(&self.by_owner);
         let found = candidates.find(|(instance, publisher)| publisher.owns(instance, key, object));
         found.map(|(instance, _)| *instance)

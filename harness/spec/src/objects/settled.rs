@@ -28,7 +28,7 @@ pub fn settled(world: &World) -> Objects {
     }
     for (instance, publisher) in &world.publishers {
         // Without its label nobody knows what it would write.
-        let Some(manager) = publisher.manager(instance).filter(|_| publisher.publishes) else {
+        let Some(managed_by) = publisher.managed_by(instance).filter(|_| publisher.publishes) else {
             continue;
         };
         let own = own.get(&Some(instance)).cloned().unwrap_or_default();
@@ -36,7 +36,7 @@ pub fn settled(world: &World) -> Objects {
             wanted: Wanted::of(world, instance, publisher),
             instance,
             publisher,
-            manager,
+            managed_by,
             before: &world.objects,
         }
         .publish(&own, &mut objects);
@@ -49,7 +49,7 @@ struct Publishing<'w> {
     wanted: Wanted<'w>,
     instance: &'w Instance,
     publisher: &'w Publisher,
-    manager: String,
+    managed_by: String,
     /// All objects, as they were before.
     before: &'w Objects,
 }
@@ -97,7 +97,7 @@ impl Publishing<'_> {
     fn new_object(&self, demanded: &Demanded<'_>) -> CapacityObject {
         let labels = [
             (DRIVER_LABEL, &self.instance.driver),
-            (MANAGED_LABEL, &self.manager),
+            (MANAGED_LABEL, &self.managed_by),
         ];
         CapacityObject {
             uid: String::new(),

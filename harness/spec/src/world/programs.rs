@@ -9,7 +9,7 @@ use super::capacity::{CapacityObject, DRIVER_LABEL, MANAGED_LABEL};
 use super::metadata::{NamespacedName, Owner};
 
 /// The value of the managed-by label in central mode, and its beginning in distributed mode.
-const MANAGER: &str = "external-provisioner";
+const MANAGED_BY: &str = "external-provisioner";
 
 /// The longest value of a label, in characters.
 const LABEL_MAX: usize = 63;
@@ -42,7 +42,7 @@ pub struct Publisher {
     pub owner: Option<Owner>,
     /// Whether the owner tells which objects are its own, as in external-provisioner 2.0.0, and not the labels.
     pub by_owner: bool,
-    /// Its managed-by label where the documents do not say which ([`Publisher::manager`]), as it was seen.
+    /// Its managed-by label where the documents do not say which ([`Publisher::managed_by`]), as it was seen.
     pub label: Option<String>,
 }
 
@@ -75,10 +75,10 @@ impl Default for Publisher {
 impl Publisher {
     /// The value of the managed-by label of its objects; none: the node's name is too long for the documents to say, and it was not
     /// seen either.
-    pub fn manager(&self, instance: &Instance) -> Option<String> {
+    pub fn managed_by(&self, instance: &Instance) -> Option<String> {
         let value = match &instance.node {
-            None => MANAGER.to_owned(),
-            Some(node) => format!("{MANAGER}-{node}"),
+            None => MANAGED_BY.to_owned(),
+            Some(node) => format!("{MANAGED_BY}-{node}"),
         };
         if value.len() > LABEL_MAX {
             return self.label.clone();
@@ -99,7 +99,7 @@ impl Publisher {
             && object
                 .labels
                 .get(MANAGED_LABEL)
-                .is_some_and(|label| Some(label) == self.manager(instance).as_ref())
+                .is_some_and(|label| Some(label) == self.managed_by(instance).as_ref())
     }
 }
 
@@ -118,8 +118,8 @@ impl Cleaner {
     /// The node whose publisher manages an object that this cleaner looks after.
     pub fn node_of<'o>(&self, key: &NamespacedName, object: &'o CapacityObject) -> Option<&'o str> {
         let is_of_driver = object.labels.get(DRIVER_LABEL) == Some(&self.driver);
-        let manager = object.labels.get(MANAGED_LABEL)?;
-        let node = manager.strip_prefix(MANAGER)?.strip_prefix('-')?;
+        let managed_by = object.labels.get(MANAGED_LABEL)?;
+        let node = managed_by.strip_prefix(MANAGED_BY)?.strip_prefix('-')?;
         (is_of_driver && key.namespace == self.namespace).then_some(node)
     }
 }

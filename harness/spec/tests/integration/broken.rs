@@ -69,7 +69,7 @@ fn of_objects() -> Vec<(&'static Rule, Vec<Violation>)> {
             objects(|_, stored| drop(stored.insert(key_of(stored, "n1"), object("n1", "9Gi")))),
         ),
         (
-            rules::OFFERS_NOTHING_REAL,
+            rules::OFFER_WITHOUT_CAPACITY,
             objects(|world, _| {
                 let zero = is_none(world);
                 answer(world, "n1", zero);

@@ -65,7 +65,7 @@ fn absent_unset_and_zero_say_that_there_is_nothing() {
             "only n2 is missing: {choice:?}"
         );
     }
-    assert!(with(&world, Some(object("n1", "1"))).contains(&rules::OFFERS_NOTHING_REAL));
+    assert!(with(&world, Some(object("n1", "1"))).contains(&rules::OFFER_WITHOUT_CAPACITY));
     assert_eq!(demand_at(&world, "n1").question(), Some(Question::ZeroOrNothing));
 }
 
@@ -355,11 +355,11 @@ fn a_label_that_would_be_too_long_is_taken_as_it_is_seen() {
     let name = "n".repeat(60);
     let instance = of_node(&name);
     let mut publisher = publisher();
-    assert_eq!(publisher.manager(&instance), None);
+    assert_eq!(publisher.managed_by(&instance), None);
     publisher.label = Some("shorter".to_owned());
-    assert_eq!(publisher.manager(&instance).as_deref(), Some("shorter"));
+    assert_eq!(publisher.managed_by(&instance).as_deref(), Some("shorter"));
     assert_eq!(
-        publisher.manager(&of_node("n1")).as_deref(),
+        publisher.managed_by(&of_node("n1")).as_deref(),
         Some("external-provisioner-n1")
     );
 }

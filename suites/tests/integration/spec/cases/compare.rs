@@ -163,7 +163,7 @@ fn new(
     let (instance, publisher) = world.publishers.iter().find(publishes)?;
     let labels = [
         (DRIVER_LABEL, instance.driver.clone()),
-        (MANAGED_LABEL, publisher.manager(instance).unwrap()),
+        (MANAGED_LABEL, publisher.managed_by(instance).unwrap()),
     ];
     let object = CapacityObject {
         uid: String::new(),
