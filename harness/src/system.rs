@@ -221,7 +221,7 @@ pub(crate) struct ProgramEnded {
 
 fn exit_of(ended: Result<Result<(), BoxError>, Box<dyn std::any::Any + Send>>) -> Exit {
     let how = match &ended {
-        Ok(Ok(())) => "without an error, though nobody stopped it".to_owned(),
+        Ok(Ok(())) => "without an error, although it was not stopped".to_owned(),
         Ok(Err(error)) => format!("error: {error}"),
         Err(panic) => {
             let text = panic.downcast_ref::<String>().map(String::as_str);

@@ -139,3 +139,31 @@ impl Mismatch {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Type, conform};
+    use serde_json::{Value, json};
+
+    /// The texts of the decoder and of the converter for a `spec.fsGroupPolicy`, which is a string.
+    fn texts(value: &Value) -> [String; 2] {
+        let of = Type::find("storage.k8s.io/v1", "CSIDriver").expect("CSIDrivers are in the table");
+        let error = conform(of, &mut json!({"spec": {"fsGroupPolicy": value}})).expect_err("it is no string");
+        [error.to_string(), error.unstructured()]
+    }
+
+    #[test]
+    fn decoder_and_converter_word_the_same_mistake_differently() {
+        for (value, found, converter) in [
+            (json!(5), "number", "cannot convert int64 to v1.FSGroupPolicy"),
+            // Go converts whole numbers to strings, and no others.
+            (json!(1.5), "number", "unrecognized type: string"),
+            (json!(true), "bool", "unrecognized type: string"),
+            (json!({}), "object", "unrecognized type: string"),
+        ] {
+            let place = "Go struct field CSIDriverSpec.spec.fsGroupPolicy of type v1.FSGroupPolicy";
+            let decoder = format!("json: cannot unmarshal {found} into {place}");
+            assert_eq!(texts(&value), [decoder, converter.to_owned()]);
+        }
+    }
+}

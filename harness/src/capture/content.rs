@@ -196,13 +196,10 @@ fn place(pod: &Value, fits: &dyn Fn(&str, &str) -> bool, names: &mut Names) -> (
         return (NOWHERE.to_owned(), "it was refused when it was captured");
     }
     match fits(namespace_of(pod), name_of(pod)) {
-        true => (
-            "any".to_owned(),
-            "no scheduler had looked at it, and there is a node for it",
-        ),
+        true => ("any".to_owned(), "no scheduler had tried it, and a node fits it"),
         false => (
             NOWHERE.to_owned(),
-            "no scheduler had looked at it, and there is no node for it",
+            "no scheduler had tried it, and no node fits it",
         ),
     }
 }

@@ -96,7 +96,7 @@ impl Cluster {
         let calls = facts.iter().filter(|fact| matches!(fact.what, What::Call(_)));
         format!(
             "it listed and watched nothing within {limit:?}; until then {} other requests to the API server, and {} calls \
-             of the driver by anybody",
+             of the driver from all clients",
             requests.count(),
             calls.count()
         )

@@ -131,8 +131,7 @@ impl KnownFile {
         for text in [&self.why, &self.issue] {
             if text.value.trim().is_empty() || text.value.trim().eq_ignore_ascii_case(UNWRITTEN) {
                 let message =
-                    "nobody has written this yet; say why the case fails, and where that is tracked"
-                        .to_owned();
+                    "this is not written yet; say why the case fails, and where that is tracked".to_owned();
                 return Err((text.defined, message));
             }
         }

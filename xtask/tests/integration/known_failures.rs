@@ -155,9 +155,9 @@ fn an_entry_that_makes_no_sense_is_refused_with_its_place() {
         ),
         (
             good.replace("it has none", "TODO"),
-            ":9:41: nobody has written this yet",
+            ":9:41: this is not written yet",
         ),
-        (good.replace("i/1", "todo"), "nobody has written this yet"),
+        (good.replace("i/1", "todo"), "this is not written yet"),
         (
             good.replace("2999-12-31", "soon"),
             "`soon` is no day; write one such as 2027-06-30",
@@ -286,7 +286,7 @@ fn what_fails_today_is_written_as_entries_and_is_excused_once_somebody_has_said_
     let entries = std::fs::read_to_string(&path).unwrap();
     let manifest = std::fs::read_to_string(gate.path("sut.yaml")).unwrap();
     std::fs::write(gate.path("sut.yaml"), format!("{manifest}{entries}")).unwrap();
-    gate.expect(2, &[], &["nobody has written this yet; say why the case fails"]);
+    gate.expect(2, &[], &["this is not written yet; say why the case fails"]);
     std::fs::write(
         gate.path("sut.yaml"),
         format!("{manifest}{}", entries.replace("TODO", "it has no socket")),

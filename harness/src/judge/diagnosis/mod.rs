@@ -5,6 +5,7 @@
 //! journal; what is true is decided elsewhere.
 
 mod capacities;
+mod claims;
 mod placement;
 
 use super::rows::{DiffRow, RowState, Subject};

@@ -1,23 +1,22 @@
-//! Chains about pods: delivered → capacity read → decided → provisioned → claim bound → pod bound.
+//! Chains about pods: delivered → capacity read → decided → claims bound (`claims`) → pod bound.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::claims::SELECTED_NODE;
 use super::{Chain, Window};
 use crate::client_name::HARNESS;
 use crate::journal::{Change, CommitFact, Fact, What};
 use crate::judge::predicate::{format_place, node_of};
-use crate::judge::rows::{DiffRow, Offer, format_offer, row_key};
+use crate::judge::rows::{Offer, format_offer, row_key};
 use crate::judge::settled::NEWS;
 use crate::plan::{Place, WORKLOADS};
-use crate::pod::{claims_of, class_of};
-use crate::scenario::{ClaimState, Role};
+use crate::pod::claims_of;
+use crate::scenario::Role;
 
 /// Objects named in one link at most.
 const OFFERS: usize = 6;
-
-const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 
 impl<'a> Window<'a> {
     /// Why a pod is not where it must be.
@@ -46,28 +45,6 @@ impl<'a> Window<'a> {
             chain.missing(
                 format!("a refusal of pod {pod} that says “{want}”"),
                 format!("got: {got}"),
-            );
-        }
-        chain
-    }
-
-    /// Why a claim is not in its state.
-    pub(super) fn claim_chain(&self, claim: &str, want: ClaimState, row: &DiffRow) -> Chain {
-        let mut chain = Chain::default();
-        if self
-            .cluster
-            .object("persistentvolumeclaims", Some(WORKLOADS), claim)
-            .is_none()
-        {
-            chain.missing(format!("claim {claim} exists"), "it does not");
-            return chain;
-        }
-        if want == ClaimState::Bound {
-            self.claim_links(&mut chain, claim);
-        } else {
-            chain.missing(
-                format!("claim {claim} is {}", row.want),
-                format!("it is {}", row.got),
             );
         }
         chain
@@ -242,89 +219,13 @@ impl<'a> Window<'a> {
         }
     }
 
-    fn is_bound(&self, claim: &str) -> bool {
-        let object = self
-            .cluster
-            .object("persistentvolumeclaims", Some(WORKLOADS), claim);
-        object.is_some_and(|claim| claim["status"]["phase"] == "Bound")
-    }
-
-    fn uid_of(&self, claim: &str) -> Option<String> {
-        let object = self
-            .cluster
-            .object("persistentvolumeclaims", Some(WORKLOADS), claim)?;
-        object["metadata"]["uid"].as_str().map(str::to_owned)
-    }
-
-    /// From the selected node to the bound claim.
-    fn claim_links(&self, chain: &mut Chain, claim: &str) -> bool {
-        let Some(object) = self
-            .cluster
-            .object("persistentvolumeclaims", Some(WORKLOADS), claim)
-        else {
-            chain.missing(format!("claim {claim} exists"), "it does not");
-            return false;
-        };
-        if object["status"]["phase"] == "Bound" {
-            return true;
-        }
-        let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
-        let mut calls = self.facts.iter().filter(|fact| match &fact.what {
-            What::Call(call) => {
-                call.method == "CreateVolume" && call.volume.as_ref().is_some_and(|name| name.contains(uid))
-            }
-            _ => false,
-        });
-        let last = calls.next_back();
-        let otherwise = || match self.warning(uid) {
-            Some(warning) => format!("never; the publisher says: {warning}"),
-            None => "never".to_owned(),
-        };
-        if !chain.link(format!("CreateVolume for claim {claim}"), last, otherwise()) {
-            return false;
-        }
-        if let Some(What::Call(call)) = last.map(|fact| &fact.what)
-            && call.code != "OK"
-        {
-            let note = format!("{} {}", call.code, call.message.as_deref().unwrap_or_default());
-            chain.missing(format!("the volume of claim {claim} is created"), note);
-            return false;
-        }
-        chain.missing(format!("claim {claim} is bound"), "never");
-        false
-    }
-
     /// Names of the claims that a pod mounts.
     fn claims_of(&self, pod: &str) -> Vec<String> {
         let object = self.cluster.object("pods", Some(WORKLOADS), pod);
         object.map_or_else(Vec::new, |pod| claims_of(pod))
     }
 
-    /// The last warning about a claim, as an event reports it.
-    fn warning(&self, claim: &str) -> Option<String> {
-        let is_about = |event: &Value| {
-            let about = [&event["regarding"]["uid"], &event["involvedObject"]["uid"]];
-            event["type"] == "Warning" && about.iter().any(|uid| uid.as_str() == Some(claim))
-        };
-        let (_, commit) =
-            self.last_commit(|commit| &*commit.resource == "events" && is_about(&commit.object))?;
-        let event = &commit.object;
-        let text = event["note"].as_str().or_else(|| event["message"].as_str());
-        text.map(str::to_owned)
-    }
-
-    /// What a claim wants of which class.
-    fn requested(&self, claim: &str) -> Option<(String, String)> {
-        let object = self
-            .cluster
-            .object("persistentvolumeclaims", Some(WORKLOADS), claim)?;
-        let spec = &object["spec"];
-        let size = spec["resources"]["requests"]["storage"].as_str()?;
-        let class = class_of(object).unwrap_or("no class");
-        Some((size.to_owned(), class.to_owned()))
-    }
-
-    /// What a pod wants of which classes.
+    /// Sizes and classes of the claims of a pod.
     fn requests(&self, pod: &str) -> String {
         let requests = self
             .claims_of(pod)
@@ -347,24 +248,6 @@ impl<'a> Window<'a> {
             Change::Deleted => format!("none any more for {class} at {segment}"),
             Change::Added | Change::Modified => format!("{offer} for {class} at {segment}"),
         }
-    }
-
-    /// The fact that chose a node for a claim, while that choice stands.
-    fn selected_node(&self, claim: &str) -> Option<(&'a Fact, String)> {
-        let is_choice = |commit: &CommitFact| {
-            &*commit.resource == "persistentvolumeclaims"
-                && commit.name == claim
-                && commit.change != Change::Deleted
-        };
-        let (fact, commit) = self.last_commit(|commit| {
-            is_choice(commit) && Role::of_client(&commit.client) == Some(Role::Scheduler)
-        })?;
-        let current = self
-            .cluster
-            .object("persistentvolumeclaims", Some(WORKLOADS), claim)?;
-        current["metadata"]["annotations"][SELECTED_NODE].as_str()?;
-        let node = commit.object["metadata"]["annotations"][SELECTED_NODE].as_str()?;
-        Some((fact, node.to_owned()))
     }
 
     fn is_stale(&self, seq: u64) -> bool {

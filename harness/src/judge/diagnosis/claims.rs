@@ -1,0 +1,132 @@
+//! Chains about claims: node selected → provisioned → claim bound.
+
+use serde_json::Value;
+
+use super::{Chain, Window};
+use crate::journal::{Change, CommitFact, Fact, What};
+use crate::judge::rows::DiffRow;
+use crate::plan::WORKLOADS;
+use crate::pod::class_of;
+use crate::scenario::{ClaimState, Role};
+
+/// The annotation by which a scheduler requests provisioning on a node.
+pub(super) const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
+
+impl<'a> Window<'a> {
+    /// Why a claim is not in its state.
+    pub(super) fn claim_chain(&self, claim: &str, want: ClaimState, row: &DiffRow) -> Chain {
+        let mut chain = Chain::default();
+        if self
+            .cluster
+            .object("persistentvolumeclaims", Some(WORKLOADS), claim)
+            .is_none()
+        {
+            chain.missing(format!("claim {claim} exists"), "it does not");
+            return chain;
+        }
+        if want == ClaimState::Bound {
+            self.claim_links(&mut chain, claim);
+        } else {
+            chain.missing(
+                format!("claim {claim} is {}", row.want),
+                format!("it is {}", row.got),
+            );
+        }
+        chain
+    }
+
+    /// The fact that chose a node for a claim, while that choice stands.
+    pub(super) fn selected_node(&self, claim: &str) -> Option<(&'a Fact, String)> {
+        let is_choice = |commit: &CommitFact| {
+            &*commit.resource == "persistentvolumeclaims"
+                && commit.name == claim
+                && commit.change != Change::Deleted
+        };
+        let (fact, commit) = self.last_commit(|commit| {
+            is_choice(commit) && Role::of_client(&commit.client) == Some(Role::Scheduler)
+        })?;
+        let current = self
+            .cluster
+            .object("persistentvolumeclaims", Some(WORKLOADS), claim)?;
+        current["metadata"]["annotations"][SELECTED_NODE].as_str()?;
+        let node = commit.object["metadata"]["annotations"][SELECTED_NODE].as_str()?;
+        Some((fact, node.to_owned()))
+    }
+
+    /// Whether a claim is bound now.
+    pub(super) fn is_bound(&self, claim: &str) -> bool {
+        let object = self
+            .cluster
+            .object("persistentvolumeclaims", Some(WORKLOADS), claim);
+        object.is_some_and(|claim| claim["status"]["phase"] == "Bound")
+    }
+
+    pub(super) fn uid_of(&self, claim: &str) -> Option<String> {
+        let object = self
+            .cluster
+            .object("persistentvolumeclaims", Some(WORKLOADS), claim)?;
+        object["metadata"]["uid"].as_str().map(str::to_owned)
+    }
+
+    /// From the selected node to the bound claim.
+    pub(super) fn claim_links(&self, chain: &mut Chain, claim: &str) -> bool {
+        let Some(object) = self
+            .cluster
+            .object("persistentvolumeclaims", Some(WORKLOADS), claim)
+        else {
+            chain.missing(format!("claim {claim} exists"), "it does not");
+            return false;
+        };
+        if object["status"]["phase"] == "Bound" {
+            return true;
+        }
+        let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
+        let mut calls = self.facts.iter().filter(|fact| match &fact.what {
+            What::Call(call) => {
+                call.method == "CreateVolume" && call.volume.as_ref().is_some_and(|name| name.contains(uid))
+            }
+            _ => false,
+        });
+        let last = calls.next_back();
+        let otherwise = || match self.warning(uid) {
+            Some(warning) => format!("never; the publisher says: {warning}"),
+            None => "never".to_owned(),
+        };
+        if !chain.link(format!("CreateVolume for claim {claim}"), last, otherwise()) {
+            return false;
+        }
+        if let Some(What::Call(call)) = last.map(|fact| &fact.what)
+            && call.code != "OK"
+        {
+            let note = format!("{} {}", call.code, call.message.as_deref().unwrap_or_default());
+            chain.missing(format!("the volume of claim {claim} is created"), note);
+            return false;
+        }
+        chain.missing(format!("claim {claim} is bound"), "never");
+        false
+    }
+
+    /// The last warning about a claim, as an event reports it.
+    pub(super) fn warning(&self, claim: &str) -> Option<String> {
+        let is_about = |event: &Value| {
+            let about = [&event["regarding"]["uid"], &event["involvedObject"]["uid"]];
+            event["type"] == "Warning" && about.iter().any(|uid| uid.as_str() == Some(claim))
+        };
+        let (_, commit) =
+            self.last_commit(|commit| &*commit.resource == "events" && is_about(&commit.object))?;
+        let event = &commit.object;
+        let text = event["note"].as_str().or_else(|| event["message"].as_str());
+        text.map(str::to_owned)
+    }
+
+    /// Size and class of a claim.
+    pub(super) fn requested(&self, claim: &str) -> Option<(String, String)> {
+        let object = self
+            .cluster
+            .object("persistentvolumeclaims", Some(WORKLOADS), claim)?;
+        let spec = &object["spec"];
+        let size = spec["resources"]["requests"]["storage"].as_str()?;
+        let class = class_of(object).unwrap_or("no class");
+        Some((size.to_owned(), class.to_owned()))
+    }
+}
