@@ -17,7 +17,7 @@ const META: &str = "<meta charset=\"utf-8\"/>\n<meta name=\"viewport\" content=\
 /// A whole page.
 pub(crate) fn page(title: &str, body: &Markup) -> String {
     written(&html! {
-        (DOCTYPE)
+        (DOCTYPE) "\n"
         html lang="en" {
             head {
                 (PreEscaped(META))
