@@ -16,6 +16,8 @@ pub(super) struct Duplicates {
     refresh_us: u64,
     /// By client, class and segment.
     made: BTreeMap<Made, Group>,
+    /// The group of an object by its uid: there may be fifty thousand objects to delete.
+    places: BTreeMap<String, Made>,
     /// Clients that met a fault.
     faulty: BTreeSet<Arc<str>>,
 }
@@ -70,7 +72,9 @@ impl Duplicates {
         if Role::of_client(&commit.client) != Some(Role::Publisher) || self.faulty.contains(&commit.client) {
             return None;
         }
-        let group = self.made.entry(key(commit)).or_default();
+        let key = key(commit);
+        self.places.insert(uid.to_owned(), key.clone());
+        let group = self.made.entry(key).or_default();
         let since = at_us.saturating_sub(self.refresh_us);
         let is_double = group.live.iter().any(|(_, made)| *made >= since);
         group.live.push((uid.to_owned(), at_us));
@@ -79,9 +83,10 @@ impl Duplicates {
     }
 
     fn delete(&mut self, commit: &CommitFact, uid: &str) -> Option<Surplus> {
-        let of_object = |group: &&mut Group| group.live.iter().any(|(live, _)| live == uid);
-        let group = self.made.values_mut().find(of_object)?;
-        group.live.retain(|(live, _)| live != uid);
+        let group = self.made.get_mut(&self.places.remove(uid)?)?;
+        // None: it was made before a restart, and that group is gone.
+        let at = group.live.iter().position(|(live, _)| live == uid)?;
+        group.live.remove(at);
         let is_surplus =
             group.is_double && !group.live.is_empty() && Role::of_client(&commit.client).is_some();
         is_surplus.then_some(Surplus::Deleted)

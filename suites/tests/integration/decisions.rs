@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use capacity_scheduler::cycle::{self, Assessment, Cause};
@@ -19,31 +18,13 @@ use capacity_scheduler::snapshot::Snapshot;
 use capacity_scheduler::store::Collection;
 use serde_json::{Value, json};
 
+use crate::recordings;
+
 type Failure = Box<dyn Error>;
 
-/// Recordings of that name: ours, and those of the folder that the user names.
-fn recordings(name: &str) -> Vec<PathBuf> {
-    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/decisions")];
-    folders.extend(std::env::var_os("DECISIONS").map(PathBuf::from));
-    let mut found = Vec::new();
-    while let Some(folder) = folders.pop() {
-        let entries = std::fs::read_dir(&folder);
-        for entry in entries.unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.file_name().is_some_and(|file| file == name) {
-                found.push(path);
-            }
-        }
-    }
-    found
-}
-
 fn replay(name: &str, replay: impl Fn(&Value) -> Result<Tally, Failure>) {
-    for path in recordings(name) {
-        let tally =
-            replay(&load(&path).unwrap()).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    for (path, file) in recordings::read::<Value>("decisions", "DECISIONS", name) {
+        let tally = replay(&file).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         assert!(tally.total > 0, "{} holds no decision", path.display());
         let differences = tally.differences.join("\n");
         let (wrong, total) = (tally.differences.len(), tally.total);
@@ -307,8 +288,4 @@ where
 
 fn array(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
-}
-
-fn load(path: &Path) -> Result<Value, Failure> {
-    Ok(serde_json::from_str(&std::fs::read_to_string(path)?)?)
 }

@@ -10,6 +10,8 @@ mod decisions;
 mod driver;
 mod edges;
 mod publisher;
+mod recorded_worlds;
+mod recordings;
 mod report;
 mod scoring;
 mod spec;

@@ -6,7 +6,7 @@
 //! any more, before and after the change. Names that a publisher generated count as `csisc-`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -15,10 +15,12 @@ use capacity_publisher::{Options, Profile};
 use capacity_types::{Segment, segment};
 use fake_apiserver::{ApiServer, LocalClient, ResourceRef, ServerOptions};
 use fake_csi::{DriverSpec, Effect, FakeDriver, Method, NodeIdentity, Rule};
-use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep};
+
+use crate::recorded_worlds::{Node, RecordedWorld, Recording, Step, Told};
+use crate::recordings;
 
 /// Worlds at the same time: they mostly wait.
 const TOGETHER: usize = 16;
@@ -28,62 +30,6 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// For so long nothing must move.
 const SETTLE: Duration = Duration::from_millis(50);
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Recording {
-    driver: String,
-    namespace: String,
-    worlds: Vec<World>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct World {
-    name: String,
-    mode: String,
-    #[serde(default)]
-    node: Option<String>,
-    #[serde(default)]
-    segment: Option<Segment>,
-    nodes: Vec<Node>,
-    classes: Vec<Value>,
-    objects: Vec<Value>,
-    answers: BTreeMap<String, Figures>,
-    steps: Vec<Step>,
-    after: Vec<Vec<Value>>,
-    alive: bool,
-    asked: BTreeSet<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Node {
-    name: String,
-    labels: BTreeMap<String, String>,
-    topology_keys: Option<Vec<String>>,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Figures {
-    available: i64,
-    maximum: Option<i64>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-enum Step {
-    CreateNode(Node),
-    CreateClass(Value),
-    DeleteClass(String),
-    DeleteObjects(bool),
-    Relabel {
-        node: String,
-        labels: BTreeMap<String, String>,
-    },
-    Unregister(String),
-}
 
 /// Counts what moves, and keeps what the driver was asked.
 #[derive(Default)]
@@ -114,7 +60,7 @@ impl fake_csi::Observer for CsiSeen {
 
 /// A running world.
 struct Replay<'w> {
-    world: &'w World,
+    world: &'w RecordedWorld,
     recording: &'w Recording,
     seen: Arc<Seen>,
     api: ApiServer,
@@ -124,10 +70,7 @@ struct Replay<'w> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_upstream_profile_leaves_what_external_provisioner_leaves() {
-    for path in recordings() {
-        let text = std::fs::read_to_string(&path).unwrap();
-        let recording: Recording =
-            serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    for (path, recording) in recordings::read::<Recording>("worlds", "WORLDS", "worlds.json") {
         assert!(!recording.worlds.is_empty(), "{} holds no world", path.display());
         let total = recording.worlds.len();
         let differences = replay_all(Arc::new(recording)).await;
@@ -138,25 +81,6 @@ async fn the_upstream_profile_leaves_what_external_provisioner_leaves() {
             path.display()
         );
     }
-}
-
-/// Ours, and those of the folder that the user names.
-fn recordings() -> Vec<PathBuf> {
-    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/worlds")];
-    folders.extend(std::env::var_os("WORLDS").map(PathBuf::from));
-    let mut found = Vec::new();
-    while let Some(folder) = folders.pop() {
-        let entries = std::fs::read_dir(&folder);
-        for entry in entries.unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.file_name().is_some_and(|file| file == "worlds.json") {
-                found.push(path);
-            }
-        }
-    }
-    found
 }
 
 /// The differences of all worlds, each with its name.
@@ -181,7 +105,7 @@ async fn replay_all(recording: Arc<Recording>) -> Vec<String> {
 }
 
 /// What differs from the recording, if anything.
-async fn replay(recording: &Recording, world: &World) -> Option<String> {
+async fn replay(recording: &Recording, world: &RecordedWorld) -> Option<String> {
     assert_eq!(
         world.after.len(),
         world.steps.len() + 1,
@@ -230,7 +154,7 @@ async fn replay(recording: &Recording, world: &World) -> Option<String> {
         .or_else(|| (asked != world.asked).then(|| format!("it asked for {asked:?}, not {:?}", world.asked)))
 }
 
-impl World {
+impl RecordedWorld {
     /// Every segment that a node has, or gets by a step.
     fn segments(&self) -> BTreeSet<Segment> {
         let mut nodes: Vec<(BTreeMap<String, String>, Vec<String>)> = Vec::new();
@@ -264,7 +188,7 @@ impl World {
 }
 
 impl<'w> Replay<'w> {
-    fn new(recording: &'w Recording, world: &'w World) -> Self {
+    fn new(recording: &'w Recording, world: &'w RecordedWorld) -> Self {
         let seen = Arc::new(Seen::default());
         let api = ApiServer::new(ServerOptions::default(), Some(Arc::new(ApiSeen(seen.clone()))));
         let spec = DriverSpec {
@@ -312,7 +236,7 @@ impl<'w> Replay<'w> {
 
     /// An answer for every segment that can be asked for: a rule for a coarser segment takes finer ones too, so each needs its own.
     fn script(&self) {
-        let nothing = Figures {
+        let nothing = Told {
             available: 0,
             maximum: None,
         };
@@ -441,7 +365,7 @@ impl<'w> Replay<'w> {
 }
 
 /// The rule for `key=value,…|kind`.
-fn rule(key: &str, figures: Figures) -> Rule {
+fn rule(key: &str, figures: Told) -> Rule {
     let (segment, kind) = key.split_once('|').unwrap();
     Rule {
         method: Method::GetCapacity,

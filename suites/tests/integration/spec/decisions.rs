@@ -7,7 +7,7 @@ use capacity_spec::placement::{Decision, NodeVerdict, Reason, View};
 use capacity_spec::world::{Change, NamespacedName, ShapePoint};
 use serde_json::{Value, json};
 
-use super::recordings;
+use crate::recordings;
 
 const HOST: &str = "kubernetes.io/hostname";
 

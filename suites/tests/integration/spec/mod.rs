@@ -12,6 +12,5 @@
 mod cases;
 mod catalogue;
 mod decisions;
-mod recordings;
 mod scheduler;
 mod worlds;

@@ -7,73 +7,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use capacity_spec::world::{Answer, Change, Deployment, Driver, Figures, Instance, Objects, Publisher};
 use capacity_spec::{Question, World, objects};
-use capacity_types::{Segment, segment};
-use serde::Deserialize;
+use capacity_types::segment;
 use serde_json::{Value, json};
 
-use super::recordings;
+use crate::recorded_worlds::{Node, RecordedWorld, Recording, Step};
+use crate::recordings;
 
 /// The label that tells which objects a step deletes.
 const MANAGED: &str = "csi.storage.k8s.io/managed-by";
 
 /// How names that the publisher generated are shown.
 const GENERATED: &str = "csisc-";
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Recording {
-    driver: String,
-    namespace: String,
-    worlds: Vec<Recorded>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Recorded {
-    name: String,
-    mode: String,
-    #[serde(default)]
-    node: Option<String>,
-    #[serde(default)]
-    segment: Option<Segment>,
-    nodes: Vec<Node>,
-    classes: Vec<Value>,
-    objects: Vec<Value>,
-    answers: BTreeMap<String, Told>,
-    steps: Vec<Step>,
-    after: Vec<Vec<Value>>,
-    alive: bool,
-    asked: BTreeSet<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Node {
-    name: String,
-    labels: BTreeMap<String, String>,
-    topology_keys: Option<Vec<String>>,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Told {
-    available: i64,
-    maximum: Option<i64>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-enum Step {
-    CreateNode(Node),
-    CreateClass(Value),
-    DeleteClass(String),
-    DeleteObjects(bool),
-    Relabel {
-        node: String,
-        labels: BTreeMap<String, String>,
-    },
-    Unregister(String),
-}
 
 /// What was compared, and what was open.
 #[derive(Default)]
@@ -99,7 +43,7 @@ fn what_external_provisioner_left_is_what_must_or_may_be_there() {
     assert!(open * 4 < demands, "{open} of {demands} leave a choice");
 }
 
-fn replay(recording: &Recording, recorded: &Recorded, tally: &mut Tally) {
+fn replay(recording: &Recording, recorded: &RecordedWorld, tally: &mut Tally) {
     let mut world = at_first(recording, recorded);
     let mut expected = BTreeSet::new();
     let moments = std::iter::once(None).chain(recorded.steps.iter().map(Some));
@@ -143,7 +87,7 @@ fn replay(recording: &Recording, recorded: &Recorded, tally: &mut Tally) {
     }
 }
 
-fn at_first(recording: &Recording, recorded: &Recorded) -> World {
+fn at_first(recording: &Recording, recorded: &RecordedWorld) -> World {
     let mut world = World::default();
     for node in &recorded.nodes {
         put_node(recording, &mut world, node);
@@ -259,7 +203,7 @@ fn stored(recording: &Recording, recorded: &[Value]) -> Objects {
 }
 
 /// The managed-by label of a publisher whose node has a long name: the documents do not say it.
-fn label_seen(recorded: &Recorded) -> Option<String> {
+fn label_seen(recorded: &RecordedWorld) -> Option<String> {
     let mut rows = recorded.after.iter().flatten();
     let own = rows.find(|row| row["name"] == GENERATED)?;
     Some(own["labels"][MANAGED].as_str()?.to_owned())
