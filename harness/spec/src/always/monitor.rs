@@ -5,7 +5,7 @@ use super::told::Told;
 use super::views::Lately;
 use crate::objects;
 use crate::violation::Violation;
-use crate::world::{Change, Driver, Objects, World};
+use crate::world::{CapacityObject, Change, Driver, Instance, NamespacedName, Objects, World};
 
 /// Watches a history.
 pub struct Monitor {
@@ -46,11 +46,10 @@ impl Monitor {
     pub fn observe(&mut self, event: Event) -> Vec<Violation> {
         match event {
             Event::Changed(change) => {
-                if let Change::Object(key, object) = &change {
-                    match object {
-                        Some(object) => drop(self.before.insert(key.clone(), object.clone())),
-                        None => drop(self.before.remove(key)),
-                    }
+                match &change {
+                    Change::Object(key, object) => self.accept(key.clone(), object.clone()),
+                    Change::Publisher(instance, _) => self.accept_all(instance),
+                    _ => {}
                 }
                 self.apply(change);
                 Vec::new()
@@ -69,18 +68,51 @@ impl Monitor {
         }
     }
 
+    /// From now on an object is to be as it is now, or gone, unless a program has a reason to change that.
+    pub(super) fn accept(&mut self, key: NamespacedName, object: Option<CapacityObject>) {
+        match object {
+            Some(object) => drop(self.before.insert(key, object)),
+            None => drop(self.before.remove(&key)),
+        }
+    }
+
+    /// A publisher ends, or begins anew: its objects are as its life so far has left them.
+    fn accept_all(&mut self, instance: &Instance) {
+        let Some(publisher) = self.world.publishers.get(instance) else {
+            return;
+        };
+        let is_other =
+            |(key, object): (&NamespacedName, &CapacityObject)| !publisher.owns(instance, key, object);
+        self.before.retain(|key, object| is_other((key, object)));
+        let own = self.world.objects.iter().filter(|own| !is_other(*own));
+        self.before
+            .extend(own.map(|(key, object)| (key.clone(), object.clone())));
+    }
+
     pub(super) fn apply(&mut self, change: Change) {
         self.lately.add(change.clone());
         self.world.apply(change);
     }
 
+    /// What would be wrong with the capacity objects if everything were quiet now.
+    pub fn unsettled(&self) -> Vec<Violation> {
+        objects::judge(&self.demanding(), &self.world.objects)
+    }
+
+    /// The world that says what objects there must be if everything is quiet now: with the capacity objects as they were before the
+    /// programs did anything, and with what drivers were heard to answer before they failed.
+    pub fn demanding(&self) -> World {
+        let mut world = self.world.clone();
+        self.told.put_down(&mut world.drivers);
+        world.objects.clone_from(&self.before);
+        world
+    }
+
     fn quiet(&mut self) -> Vec<Violation> {
-        self.told.settle(&mut self.world.drivers);
-        let stored = std::mem::replace(&mut self.world.objects, std::mem::take(&mut self.before));
-        let violations = objects::judge(&self.world, &stored);
-        self.before.clone_from(&stored);
-        self.world.objects = stored;
+        let violations = self.unsettled();
+        self.before.clone_from(&self.world.objects);
         // What was heard is in the objects by now.
+        self.told.forget();
         self.world.drivers.values_mut().for_each(Driver::forget);
         self.lately = Lately::since(&self.world);
         violations

@@ -62,6 +62,10 @@ impl Monitor {
         if driver != instance.driver {
             return Some("the driver is another publisher's");
         }
+        let tells = |world: &World| world.drivers.get(driver).is_none_or(|driver| driver.get_capacity);
+        if !tells(&self.world) {
+            return Some("the driver does not advertise GET_CAPACITY");
+        }
         if !any(&is_of_class) {
             return Some("no class of the driver has these parameters");
         }

@@ -44,14 +44,13 @@ impl Told {
         Some(&answers.largest)
     }
 
-    /// Puts down what was told of a segment lately where drivers do not tell a figure now. From now on everything is quiet. The parameters
-    /// may have been others, as a class may have been made anew.
-    pub(super) fn settle(&mut self, drivers: &mut BTreeMap<String, Driver>) {
-        for (name, questions) in &mut self.0 {
+    /// Puts down what was told of a segment lately where drivers do not tell a figure now. The parameters may have been others, as a
+    /// class may have been made anew.
+    pub(super) fn put_down(&self, drivers: &mut BTreeMap<String, Driver>) {
+        for (name, questions) in &self.0 {
             let mut lately: BTreeMap<&Segment, BTreeSet<Figures>> = BTreeMap::new();
-            for (segment, answers) in questions.values_mut().flatten() {
-                let told = std::mem::take(&mut answers.lately);
-                lately.entry(segment).or_default().extend(told);
+            for (segment, answers) in questions.values().flatten() {
+                lately.entry(segment).or_default().extend(&answers.lately);
             }
             let Some(driver) = drivers.get_mut(name) else {
                 continue;
@@ -66,5 +65,11 @@ impl Told {
                 }
             }
         }
+    }
+
+    /// Everything is quiet: what comes from now on is told lately.
+    pub(super) fn forget(&mut self) {
+        let answers = self.0.values_mut().flat_map(BTreeMap::values_mut);
+        answers.flatten().for_each(|(_, answers)| answers.lately.clear());
     }
 }

@@ -42,6 +42,14 @@ impl Monitor {
             detail,
         };
         let violations = wrong.into_iter().map(violation).collect();
+        let is_at_work = match by {
+            Author::Publisher(instance) => self.world.publishers.contains_key(instance),
+            _ => false,
+        };
+        if !is_at_work {
+            // Nobody is there who would mend it: what came of it was judged just now.
+            self.accept(key.clone(), object.clone());
+        }
         self.apply(Change::Object(key, object));
         violations
     }
