@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
 use crate::activity_limit::ActivityLimit;
-use crate::journal::{CommitFact, FaultFact, Journal, What};
+use crate::journal::{CommitFact, FaultFact, Journal, ProcessEvent, ProcessFact, What};
 use crate::killer::Killer;
 
 /// The changes of objects, in their order.
@@ -76,8 +76,15 @@ impl FactSink {
 
     /// A fault is met. Its victim is stopped before the fault acts.
     pub(crate) fn fault(&self, fault: FaultFact) {
-        self.0.killer.met(fault.rule, fault.client.as_ref());
+        let killed = self.0.killer.met(fault.rule, fault.client.as_ref());
         self.put(What::Fault(fault));
+        if let Some((client, role)) = killed {
+            self.put(What::Process(ProcessFact {
+                client,
+                role,
+                event: ProcessEvent::Killed,
+            }));
+        }
     }
 }
 
@@ -88,7 +95,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::journal::{Change, ProcessEvent};
+    use crate::journal::Change;
 
     fn commit(number: u64) -> What {
         What::Commit(CommitFact {

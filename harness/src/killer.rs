@@ -7,6 +7,8 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
+use crate::scenario::Role;
+
 /// Kills the client that meets a fault that is meant to kill. The server reports a fault before it acts, so nothing that the victim would do
 /// about it happens.
 #[derive(Debug, Clone, Default)]
@@ -25,14 +27,13 @@ impl Killer {
         self.0.lock().rules.insert(rule);
     }
 
-    /// A client met a rule.
-    pub(crate) fn met(&self, rule: u64, client: Option<&Arc<str>>) {
+    /// A client met a rule. Returns the client, with its role, if that has killed it.
+    pub(crate) fn met(&self, rule: u64, client: Option<&Arc<str>>) -> Option<(Arc<str>, Role)> {
         let victims = self.0.lock();
-        if let Some(stop) = client.and_then(|client| victims.running.get(client))
-            && victims.rules.contains(&rule)
-        {
-            stop.cancel();
-        }
+        let client = client.filter(|_| victims.rules.contains(&rule))?;
+        let stop = victims.running.get(client).filter(|stop| !stop.is_cancelled())?;
+        stop.cancel();
+        Some((client.clone(), Role::of_client(client)?))
     }
 
     pub(crate) fn watch(&self, client: &Arc<str>, stop: &CancellationToken) {

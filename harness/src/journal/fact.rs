@@ -259,6 +259,8 @@ pub enum ProcessEvent {
     Started,
     /// The harness stopped it.
     Stopped,
+    /// It met a fault of the case that kills.
+    Killed,
     /// It ended by itself.
     Exited(Exit),
     /// It has sent no request to the API server in the time that it had; the text says what it did instead.
