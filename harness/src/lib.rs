@@ -22,6 +22,7 @@ mod listening;
 mod live_cluster;
 pub mod machine;
 pub mod manifest;
+pub mod oracle;
 pub mod plan;
 mod pod;
 mod process_log;

@@ -12,12 +12,15 @@ mod pattern;
 mod predicate;
 mod rows;
 mod settled;
+mod specification;
 mod summary;
 #[cfg(test)]
 mod tests;
 mod verdict;
 
 use std::time::Duration;
+
+use capacity_spec::Violation;
 
 pub use diagnosis::{Chain, Link};
 pub use findings::{Finding, RULES, Rule, findings, rule};
@@ -28,7 +31,8 @@ pub use verdict::{Failure, Progress, Verdict};
 
 use crate::cluster_state::ClusterState;
 use crate::journal::{BoundFact, Fact, ProcessEvent, What};
-use crate::plan::Plan;
+use crate::oracle::Oracle;
+use crate::plan::{Plan, Predicate, Step};
 use deadline::{Acted, Pace, Wait};
 use duplicates::Duplicates;
 use monitor::{Monitor, Phase, View};
@@ -40,6 +44,8 @@ pub struct Judge<'p> {
     plan: &'p Plan,
     cluster: ClusterState,
     scene: Scene,
+    /// Follows the world of the specification, where a step expects what that demands.
+    oracle: Option<Oracle<'p>>,
     duplicates: Duplicates,
     facts: Vec<Fact>,
     pace: Pace,
@@ -58,6 +64,7 @@ impl<'p> Judge<'p> {
             plan,
             cluster: ClusterState::default(),
             scene: Scene::default(),
+            oracle: plan.expects_specification().then(|| Oracle::new(plan)),
             duplicates: Duplicates::default(),
             facts: Vec::new(),
             pace: Pace {
@@ -78,11 +85,19 @@ impl<'p> Judge<'p> {
     pub fn observe(&mut self, fact: Fact) {
         self.cluster.apply(&fact);
         self.scene.apply(&fact);
+        let broken = self.oracle.as_mut().map(|oracle| oracle.observe(&fact));
         let surplus = self.duplicates.apply(&fact);
         if self.failure.is_none() {
             self.judge(&fact, surplus.is_some());
         }
+        if matches!(fact.what, What::Quiet) && self.progress() == Progress::StepDone {
+            self.settle();
+        }
         self.facts.push(fact);
+        if let (None, Some([_, ..])) = (&self.failure, broken.as_deref()) {
+            let broken = broken.unwrap_or_default();
+            self.failure = Some(Box::new(self.offence(&broken)));
+        }
         // The explanation looks at the deciding fact as well, so it is made once that is in.
         if let Some(at) = self
             .monitors
@@ -128,7 +143,7 @@ impl<'p> Judge<'p> {
                     ProcessEvent::Exited(how) => format!("{client} ended by itself: {how}"),
                     ProcessEvent::NotReady(what) => format!("{client} was not ready: {what}"),
                     ProcessEvent::Flooded(what) => format!("{client} floods: {what} in one case"),
-                    ProcessEvent::Started | ProcessEvent::Stopped => String::new(),
+                    ProcessEvent::Started | ProcessEvent::Stopped | ProcessEvent::Killed => String::new(),
                 };
                 if !summary.is_empty() {
                     let exit = match &process.event {
@@ -165,6 +180,7 @@ impl<'p> Judge<'p> {
         View {
             plan: self.plan,
             cluster: &self.cluster,
+            oracle: self.oracle.as_ref(),
             scene: &self.scene,
             is_surplus: false,
             step_started: self.step_started,
@@ -187,6 +203,16 @@ impl<'p> Judge<'p> {
         self.monitors = expectations
             .map(|expect| Monitor::new(expect, view, fact))
             .collect();
+    }
+
+    /// A step is done. Where the specification was expected, everything is quiet.
+    fn settle(&mut self) {
+        let step = self.plan.steps.get(self.step);
+        if let Some(oracle) = &mut self.oracle
+            && step.is_some_and(Step::expects_specification)
+        {
+            oracle.settle();
+        }
     }
 
     /// What is needed to go on.
@@ -260,15 +286,37 @@ impl<'p> Judge<'p> {
         }
     }
 
-    fn explain(&self, at: usize) -> Failure {
-        let monitor = &self.monitors[at];
-        let rows = monitor.rows(self.plan, &self.cluster);
-        let window = diagnosis::Window {
+    /// The last fact breaks rules that must be kept at every moment.
+    fn offence(&self, broken: &[Violation]) -> Failure {
+        let seq = self.facts.last().map_or(0, |fact| fact.seq);
+        let step = self.plan.steps.get(self.step);
+        let rule = broken.first().map_or("", |violation| violation.rule.sentence);
+        Failure {
+            expect: step.and_then(|step| {
+                let mut expectations = step.expect.iter();
+                expectations.position(|expect| matches!(expect.predicate, Predicate::Specification))
+            }),
+            rows: broken
+                .iter()
+                .map(|it| specification::row(self.plan, it))
+                .collect(),
+            chain: self.window().offence_chain(rule, seq),
+            ..self.crash(specification::line(broken), seq)
+        }
+    }
+
+    fn window(&self) -> diagnosis::Window<'_> {
+        diagnosis::Window {
             plan: self.plan,
             cluster: &self.cluster,
             facts: &self.facts,
             from: self.step_started,
-        };
+        }
+    }
+
+    fn explain(&self, at: usize) -> Failure {
+        let monitor = &self.monitors[at];
+        let window = self.window();
         let decided_by = monitor.decided_by.unwrap_or_default();
         let view = self.view_at(self.started_us);
         let now = self.facts.last().map_or(Duration::ZERO, Fact::at);
@@ -280,16 +328,25 @@ impl<'p> Judge<'p> {
                 self.pace.within(monitor.expect, acted, view).1
             }),
         };
+        let mut summary = summary(monitor, self.pace, passed);
+        let (rows, chain) = match (&monitor.expect.predicate, &self.oracle) {
+            (Predicate::Specification, Some(oracle)) => {
+                let wrong = oracle.unsettled();
+                summary = format!("{summary}: {}", specification::line(&wrong));
+                specification::shown(&window, oracle.demands(), &wrong, decided_by)
+            }
+            (predicate, _) => {
+                let rows = monitor.rows(self.plan, &self.cluster);
+                let seen = (monitor.seen, monitor.limit);
+                let chain = window.chain(predicate, &rows, seen, decided_by);
+                (rows, chain)
+            }
+        };
         Failure {
             step: self.step,
             expect: Some(at),
-            summary: summary(monitor, self.pace, passed),
-            chain: window.chain(
-                &monitor.expect.predicate,
-                &rows,
-                (monitor.seen, monitor.limit),
-                decided_by,
-            ),
+            summary,
+            chain,
             rows,
             exit: None,
             decided_by,

@@ -10,6 +10,7 @@ use super::rows::DiffRow;
 use super::settled::Scene;
 use crate::cluster_state::{ClusterState, Rounds};
 use crate::journal::{BoundKind, Fact, What};
+use crate::oracle::Oracle;
 use crate::plan::{Bound, Count, Expect, PUBLISHED, Pattern, Plan, Predicate, names_of};
 
 /// Where a monitor stands.
@@ -75,10 +76,11 @@ pub(super) struct Since {
 }
 
 /// What all monitors of a step look at.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(super) struct View<'a> {
     pub(super) plan: &'a Plan,
     pub(super) cluster: &'a ClusterState,
+    pub(super) oracle: Option<&'a Oracle<'a>>,
     pub(super) scene: &'a Scene,
     /// Whether the fact that is looked at is a write that no expectation counts.
     pub(super) is_surplus: bool,
@@ -132,11 +134,12 @@ impl<'p> Monitor<'p> {
 
     /// From holding to ripe, from ripe to met; and back, where a system has to react to a change first.
     fn ripen(&mut self, view: View<'_>, fact: &Fact) {
-        match self.phase {
+        let has_acted = matches!(fact.what, What::StepActed(_));
+        if has_acted && self.phase == Phase::Holding && self.expect.is_negative() {
             // Nothing that came before the last action speaks of the step.
-            Phase::Holding if matches!(fact.what, What::StepActed(_)) && self.expect.is_negative() => {
-                self.start_holding(view, fact);
-            }
+            self.start_holding(view, fact);
+        }
+        match self.phase {
             Phase::Holding if self.has_held(view.cluster) && self.is_settled(view) => {
                 self.phase = Phase::Ripe;
             }
@@ -264,10 +267,13 @@ impl<'p> Monitor<'p> {
     }
 
     fn observe_state(&mut self, view: View<'_>, fact: &Fact) {
-        if !matches!(fact.what, What::Commit(_) | What::StepActed(_) | What::Answer(_)) {
+        if !self.is_moved_by(&fact.what) {
             return;
         }
-        let holds = predicate::is_true(view.plan, view.cluster, &self.expect.predicate);
+        let holds = match (&self.expect.predicate, view.oracle) {
+            (Predicate::Specification, Some(oracle)) => oracle.unsettled().is_empty(),
+            (predicate, _) => predicate::is_true(view.plan, view.cluster, predicate),
+        };
         match (&self.phase, holds) {
             (Phase::Waiting, true) => {
                 self.decided_by = Some(fact.seq);
@@ -281,6 +287,16 @@ impl<'p> Monitor<'p> {
             }
             (Phase::Holding | Phase::Ripe | Phase::Met, false) => self.lost(fact),
             _ => {}
+        }
+    }
+
+    /// Whether a fact may change whether it is true.
+    fn is_moved_by(&self, what: &What) -> bool {
+        match what {
+            What::Commit(_) | What::StepActed(_) | What::Answer(_) => true,
+            // What there is in the driver counts, and who runs.
+            What::Call(_) | What::Process(_) => matches!(self.expect.predicate, Predicate::Specification),
+            _ => false,
         }
     }
 

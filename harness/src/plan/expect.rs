@@ -1,6 +1,7 @@
 //! Expectations with every name resolved.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -45,7 +46,7 @@ impl Expect {
             // How many there are at the most, and what each of them says.
             Predicate::Objects(list) => list.iter().any(|objects| objects.count.is_some()),
             // A pod is refused before it is placed.
-            Predicate::Refusal(_) | Predicate::Never { .. } => true,
+            Predicate::Refusal(_) | Predicate::Never { .. } | Predicate::Specification => true,
             Predicate::Count(count) => count.max.is_some(),
             Predicate::Answers(_) | Predicate::Order(_) => false,
         }
@@ -78,6 +79,8 @@ pub enum Predicate {
     Count(Count),
     /// Facts that must be seen in that order in the step.
     Order(Vec<Pattern>),
+    /// All that the specification demands of objects and pods, once everything is quiet.
+    Specification,
 }
 
 /// (class, segment) → row.
@@ -157,6 +160,9 @@ impl Count {
 
 const DEFAULT_WITHIN: Bound = Bound::Refreshes(5);
 
+/// So long a program may keep the objects of a driver that is not registered any more, and may come back.
+const GRACE: Bound = Bound::Time(Duration::from_secs(10));
+
 /// Resolves one expectation. Errors are texts; the caller knows the place.
 pub(super) fn expect(
     spec: &ExpectSpec,
@@ -193,6 +199,18 @@ pub(super) fn expect(
         why: spec.why.clone(),
         line,
     })
+}
+
+/// What the specification demands of a step that begins at this line. `grace`: whether programs may wait for a driver to come back.
+pub(super) fn specification(line: u64, grace: bool) -> Expect {
+    Expect {
+        predicate: Predicate::Specification,
+        within: if grace { GRACE } else { DEFAULT_WITHIN },
+        hold: None,
+        always: false,
+        why: "the specification demands it".to_owned(),
+        line,
+    }
 }
 
 fn predicate(spec: &ExpectSpec, segments: &Segments) -> Result<Predicate, String> {
@@ -307,6 +325,6 @@ fn count(spec: &CountSpec, segments: &Segments) -> Result<Predicate, String> {
 }
 
 /// Reads a duration in a script.
-pub(super) fn delay(text: &str) -> Result<std::time::Duration, String> {
+pub(super) fn delay(text: &str) -> Result<Duration, String> {
     bound::duration(text)
 }

@@ -12,6 +12,7 @@ mod expect;
 mod fault;
 mod features;
 mod known;
+mod modelled;
 pub(crate) mod objects;
 mod pattern;
 mod reserve;

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::known::Known;
 use super::scope::Scope;
-use super::{DriverPlan, Plan, WORKLOADS, backend, bound, feature, objects};
+use super::{DriverPlan, Plan, WORKLOADS, backend, bound, feature, modelled, objects};
 use crate::scenario::{ClusterSpec, Mode, NodeSpec, PoolSpec, Role, Scenario, ScenarioError, Short, Spanned};
 use crate::segment::Segments;
 
@@ -43,6 +43,7 @@ pub fn resolve(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         reservations: BTreeSet::new(),
         answers: BTreeSet::new(),
         known: Known::of(scenario),
+        is_unregistered: false,
         release: cluster.release,
     };
     let whole = |message: String| ScenarioError::whole(Path::new(&scenario.source), message);
@@ -72,7 +73,7 @@ pub fn resolve(scenario: &Scenario) -> Result<Plan, ScenarioError> {
             "the case has no steps, so nothing could fail; add one".to_owned(),
         ));
     }
-    Ok(Plan {
+    let plan = Plan {
         id: scenario.id.clone(),
         title: scenario.file.title.clone(),
         requirements: texts(&scenario.file.requirements),
@@ -110,7 +111,12 @@ pub fn resolve(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         class_parameters: scope.classes,
         segments: scope.segments,
         steps,
-    })
+    };
+    modelled::check(&plan).map_err(|(step, message)| {
+        let place = scenario.file.steps[step].defined;
+        scenario.error(place, message)
+    })?;
+    Ok(plan)
 }
 
 /// The texts of a list of a case, without their places.

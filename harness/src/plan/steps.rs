@@ -1,8 +1,8 @@
 //! A step of a scenario: its actions, and its expectations, which name only what the scenario defines.
 
 use super::scope::{Scope, names};
-use super::{Expect, Place, Predicate, Step, csi_call, expect};
-use crate::scenario::{ActionSpec, Scenario, ScenarioError, Spanned, StepSpec};
+use super::{Action, Expect, Place, Predicate, Step, csi_call, expect};
+use crate::scenario::{ActionSpec, ExpectSpecs, Scenario, ScenarioError, Spanned, StepSpec};
 
 impl Scope<'_> {
     /// Resolves a step. `polls`: whether a publisher refreshes by itself.
@@ -27,8 +27,13 @@ impl Scope<'_> {
             actions.extend(resolved);
         }
         actions.append(&mut pods);
+        let is_end = |action: &Action| matches!(action, Action::Registration(_, None));
+        self.is_unregistered |= actions.iter().any(|(action, _)| is_end(action));
         let mut expectations = Vec::new();
-        for item in &spec.value.expect {
+        if let ExpectSpecs::Specification = spec.value.expect {
+            expectations.push(expect::specification(spec.defined.line(), self.is_unregistered));
+        }
+        for item in spec.value.expect.list() {
             let resolved = expect::expect(&item.value, item.defined.line(), &self.segments, polls)
                 .and_then(|resolved| self.check(resolved))
                 .map_err(|message| scenario.error(item.defined, message))?;

@@ -10,7 +10,10 @@ use crate::scenario::read;
 pub fn expectation(plan: &Plan, step: usize, at: usize) -> String {
     // It was read before, when the plan was made.
     let file: Value = read(&plan.source, &plan.text).unwrap_or_default();
-    let mut expect = file["steps"][step]["expect"][at].clone();
+    let mut expect = match &file["steps"][step]["expect"] {
+        Value::Array(list) => list.get(at).cloned().unwrap_or_default(),
+        word => word.clone(),
+    };
     if let Some(keys) = expect.as_object_mut() {
         keys.remove("why");
     }

@@ -9,6 +9,7 @@ mod cluster;
 mod csi_call;
 mod error;
 mod expect;
+mod expect_list;
 mod extender;
 mod external_driver;
 mod fault;
@@ -37,6 +38,7 @@ pub use cluster::{
 pub use csi_call::{AnswerSpec, Comparison, CsiCallSpec, Expression, Relation, Relations};
 pub use error::ScenarioError;
 pub use expect::{ClaimState, CountSpec, ExpectSpec, ObjectSpec, PatternSpec, PlaceSpec, RowSpec};
+pub use expect_list::ExpectSpecs;
 pub use extender::ExtenderSpec;
 pub use external_driver::ExternalDriver;
 pub use fault::{ChanceSpec, CutSpec, FaultSpec, HoldSpec, StaleSpec};
@@ -168,7 +170,7 @@ pub struct StepSpec {
     /// What the harness does, in order.
     #[serde(default, rename = "do")]
     pub actions: Vec<Spanned<ActionSpec>>,
-    /// What must be seen.
+    /// What must be seen: a list, or the word `specification`, which stands for all that the specification demands.
     #[serde(default)]
-    pub expect: Vec<Spanned<ExpectSpec>>,
+    pub expect: ExpectSpecs,
 }

@@ -241,7 +241,7 @@ impl<'a> Window<'a> {
     }
 
     /// What happened must not have: the link is the rule, the note says who broke it.
-    fn offence_chain(&self, rule: &str, decided_by: u64) -> Chain {
+    pub(super) fn offence_chain(&self, rule: &str, decided_by: u64) -> Chain {
         let mut chain = Chain::default();
         let offender = self.facts.iter().find(|fact| fact.seq == decided_by);
         let note = offender.map_or_else(|| "never seen".to_owned(), crate::fact_display::format);

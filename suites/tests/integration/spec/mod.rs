@@ -12,5 +12,6 @@
 mod cases;
 mod catalogue;
 mod decisions;
+mod rewritten;
 mod scheduler;
 mod worlds;

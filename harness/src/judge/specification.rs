@@ -1,0 +1,88 @@
+//! How a broken rule of the specification is told: as a failure like others, with rows and the first missing link.
+
+use capacity_spec::{Violation, violation};
+
+use super::diagnosis::{Chain, Window};
+use super::predicate;
+use super::rows::{DiffRow, RowState, Subject, row_key};
+use crate::oracle::Demands;
+use crate::plan::{Plan, Predicate};
+
+const CAPACITIES: &str = "csistoragecapacities";
+
+/// What is demanded against what there is, as explicit expectations would show it, and what they would not; with the first missing link.
+pub(super) fn shown(
+    window: &Window<'_>,
+    demands: Demands,
+    violations: &[Violation],
+    seq: u64,
+) -> (Vec<DiffRow>, Chain) {
+    let capacities = demands.capacities.map(Predicate::Capacities);
+    let placement = Predicate::Placement(demands.placement);
+    let (mut shown, mut chain) = (Vec::new(), Chain::default());
+    for predicate in capacities.iter().chain([&placement]) {
+        let rows = predicate::evaluate(window.plan, window.cluster, predicate);
+        if chain.links.is_empty() && !predicate::holds(&rows) {
+            chain = window.chain(predicate, &rows, (0, None), seq);
+        }
+        shown.extend(rows);
+    }
+    // Whose an object is, say, is in no row.
+    for violation in violations {
+        let told = subject(window, violation);
+        let is_it = |it: &DiffRow| Some(&it.subject) == told.as_ref();
+        if !shown.iter().any(|it| is_it(it) && it.state != RowState::Same) {
+            shown.push(row(window.plan, violation));
+        }
+    }
+    if let (true, Some(violation)) = (chain.links.is_empty(), violations.first()) {
+        chain = window.offence_chain(violation.rule.sentence, seq);
+    }
+    (shown, chain)
+}
+
+/// The row of an explicit expectation in which a violation shows; none: there is none.
+fn subject(window: &Window<'_>, violation: &Violation) -> Option<Subject> {
+    let violation::Subject::Object(key) = &violation.subject else {
+        return Some(row(window.plan, violation).subject);
+    };
+    let object = window
+        .cluster
+        .object(CAPACITIES, Some(&key.namespace), &key.name)?;
+    let (class, segment) = row_key(window.plan, object);
+    Some(Subject::Capacity { class, segment })
+}
+
+/// What is wrong as a row: the rule against what is so.
+pub(super) fn row(plan: &Plan, violation: &Violation) -> DiffRow {
+    let subject = match &violation.subject {
+        violation::Subject::Pair { class, segment, .. } => Subject::Capacity {
+            class: class.clone(),
+            segment: plan.segments.format(segment),
+        },
+        violation::Subject::Object(key) => Subject::Object {
+            resource: CAPACITIES.to_owned(),
+            name: key.name.clone(),
+        },
+        violation::Subject::Pod(key) => Subject::Pod(key.name.clone()),
+        violation::Subject::Call { segment, .. } => Subject::Answer {
+            answer: "GetCapacity".to_owned(),
+            figure: plan.segments.format(segment),
+        },
+    };
+    DiffRow {
+        state: RowState::Differs,
+        subject,
+        want: violation.rule.sentence.to_owned(),
+        got: violation.detail.clone(),
+    }
+}
+
+/// What is wrong in one line: the first thing, and how many more there are.
+pub(super) fn line(violations: &[Violation]) -> String {
+    match violations {
+        [] => String::new(),
+        [only] => only.to_string(),
+        [first, rest @ ..] => format!("{first}; and {} more", rest.len()),
+    }
+}

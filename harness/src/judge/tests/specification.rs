@@ -1,0 +1,291 @@
+//! What a broken rule of the specification comes to: a failure with rule, rows and first missing link, for each kind of rule.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::plan::Row;
+
+/// A case with one node, one class, 5Gi, and a pod of 1Gi; a step expects the specification.
+fn begun() -> Story {
+    let actions = json!([{"pod": {"name": "app", "claims": [{"class": "fast", "size": "1Gi"}]}}]);
+    let steps = json!([{"id": "a", "do": actions, "expect": "specification"}]);
+    let text = json!({
+        "id": "story/unit/specification", "title": "a case of a test",
+        "cluster": {"nodes": ["n1", "n2"], "classes": ["fast"], "backend": {"n1": "5Gi"}},
+        "steps": steps,
+    });
+    let scenarios = parse("test.yaml", &text.to_string()).expect("the case is well-formed");
+    let plan: &'static Plan = Box::leak(Box::new(resolve(&scenarios[0]).expect("it makes sense")));
+    let mut story = Story {
+        judge: Judge::new(plan),
+        seq: 0,
+        at_us: 0,
+    };
+    story.tell(json!({"fact": "begin", "case": "c", "refreshUs": 100_000, "patience": 1.0, "format": 1}));
+    for object in &plan.objects {
+        let resource = fake_apiserver::ResourceRef::plural_of(object).expect("it is one of the API");
+        let name = object["metadata"]["name"].as_str().expect("it has a name");
+        story.commit("harness", "added", resource, name, object);
+    }
+    story.tell(json!({"fact": "stepStarted", "step": 0}));
+    for role in ["publisher", "scheduler"] {
+        story.tell(json!({"fact": "process", "client": role, "role": role, "event": "started"}));
+    }
+    story
+}
+
+fn key() -> &'static str {
+    "disk.example.com/node"
+}
+
+fn published(node: &str, bytes: u64) -> Value {
+    let labels = json!({
+        "csi.storage.k8s.io/drivername": "disk.example.com",
+        "csi.storage.k8s.io/managed-by": "external-provisioner",
+    });
+    json!({
+        "metadata": {"name": format!("csisc-{node}"), "namespace": "csi", "uid": node, "labels": labels},
+        "storageClassName": "fast", "nodeTopology": {"matchLabels": {key(): node}}, "capacity": bytes.to_string(),
+    })
+}
+
+const GI: u64 = 1 << 30;
+
+impl Story {
+    fn publish(&mut self, client: &str, change: &str, object: &Value) {
+        let name = &object["metadata"]["name"];
+        self.tell(
+            json!({"fact": "commit", "client": client, "change": change, "resource": "csistoragecapacities",
+            "namespace": "csi", "name": name, "revision": self.seq, "object": object}),
+        );
+    }
+
+    /// The driver is asked about a node, and answers truly.
+    fn inquire(&mut self, node: &str) {
+        let bytes = if node == "n1" { 5 * GI } else { 0 };
+        self.tell(json!({"fact": "call", "method": "GetCapacity", "node": null, "segment": node, "parameters": {},
+            "volume": null, "requiredBytes": null, "code": "OK", "message": null, "available": bytes, "maximum": null}));
+    }
+
+    fn workload(&mut self, client: &str, change: &str, resource: &str, object: &Value) {
+        let name = &object["metadata"]["name"];
+        self.tell(
+            json!({"fact": "commit", "client": client, "change": change, "resource": resource,
+            "namespace": "default", "name": name, "revision": self.seq, "object": object}),
+        );
+    }
+
+    /// The pod of the case comes, and its claim.
+    fn create_pod(&mut self) {
+        for action in ["create claim app-0", "create pod app"] {
+            self.tell(json!({"fact": "action", "text": action}));
+        }
+        self.workload("harness", "added", "persistentvolumeclaims", &claim(None));
+        self.workload("harness", "added", "pods", &waiting());
+        self.tell(json!({"fact": "stepActed", "step": 0}));
+    }
+
+    /// The next bound passes that ends an expectation in vain.
+    fn give_up(&mut self) {
+        while self.judge.failure.is_none() {
+            self.next_bound();
+        }
+    }
+
+    fn failure(&self) -> Failure {
+        let verdict = self.judge.verdict();
+        // The same over the stored facts.
+        let again = verdict_of(self.judge.plan, self.judge.facts());
+        assert_eq!(
+            again.failure().map(|it| &it.summary),
+            verdict.failure().map(|it| &it.summary)
+        );
+        verdict.failure().expect("it has failed").clone()
+    }
+}
+
+fn verdict_of(plan: &Plan, facts: &[Fact]) -> Verdict {
+    verdict(plan, facts.iter().cloned())
+}
+
+fn claim(node: Option<&str>) -> Value {
+    let annotations = node.map_or(
+        json!({}),
+        |node| json!({"volume.kubernetes.io/selected-node": node}),
+    );
+    json!({"metadata": {"name": "app-0", "namespace": "default", "annotations": annotations},
+        "spec": {"storageClassName": "fast", "resources": {"requests": {"storage": "1Gi"}}, "accessModes": ["ReadWriteOnce"]}})
+}
+
+fn waiting() -> Value {
+    let volume = json!({"name": "v", "persistentVolumeClaim": {"claimName": "app-0"}});
+    json!({"metadata": {"name": "app", "namespace": "default"}, "spec": {"volumes": [volume]}})
+}
+
+#[track_caller]
+fn assert_told(failure: &Failure, rule: &str, words: &[&str]) {
+    let rows = failure
+        .rows
+        .iter()
+        .map(|row| format!("{:?} {} → {}", row.subject, row.want, row.got));
+    let missing = failure.chain.first_missing().expect("a link is missing");
+    let text = format!(
+        "{}\n{}\n{} {}",
+        failure.summary,
+        rows.collect::<Vec<_>>().join("\n"),
+        missing.text,
+        missing.note
+    );
+    assert!(text.contains(rule), "{text}");
+    for word in words {
+        assert!(text.contains(word), "{word} in {text}");
+    }
+    assert_eq!(failure.expect, Some(0));
+}
+
+#[test]
+fn what_is_right_passes_once_everything_is_quiet() {
+    let mut story = begun();
+    story.inquire("n1");
+    story.publish("publisher", "added", &published("n1", 5 * GI));
+    story.create_pod();
+    assert!(!story.is_done_when_quiet(), "the pod waits");
+    story.workload(
+        "scheduler",
+        "modified",
+        "persistentvolumeclaims",
+        &claim(Some("n1")),
+    );
+    let mut placed = waiting();
+    placed["spec"]["nodeName"] = "n1".into();
+    story.workload("scheduler", "modified", "pods", &placed);
+    assert!(
+        !story.is_done_when_quiet(),
+        "the publisher may have something to say"
+    );
+    for _ in 0..3 {
+        story.inquire("n1");
+    }
+    assert!(story.is_done_when_quiet());
+    assert!(matches!(story.judge.verdict(), Verdict::Pass));
+}
+
+#[test]
+fn an_object_that_is_missing_is_told_as_a_row() {
+    let mut story = begun();
+    story.create_pod();
+    story.give_up();
+    let words = ["PUB-14", "5Gi → -", "StorageClass fast"];
+    assert_told(&story.failure(), "objects/missing", &words);
+}
+
+#[test]
+fn an_object_of_a_segment_that_is_not_there_is_extra() {
+    let mut story = begun();
+    story.publish("harness", "added", &published("n3", GI));
+    story.create_pod();
+    story.inquire("n1");
+    story.publish("publisher", "added", &published("n1", 5 * GI));
+    story.give_up();
+    assert_told(
+        &story.failure(),
+        "objects/obsolete",
+        &["\"n3\" } - → 1Gi", "no object for class fast at n3"],
+    );
+}
+
+#[test]
+fn an_object_of_somebody_else_that_is_written_fails_at_once() {
+    let mut story = begun();
+    let mut foreign = published("n1", GI);
+    foreign["metadata"]["labels"] = json!({});
+    story.publish("harness", "added", &foreign);
+    assert_eq!(story.judge.progress(), Progress::Running { quiet: false });
+    story.publish("publisher", "deleted", &foreign);
+    assert_told(
+        &story.failure(),
+        "always/foreign-write",
+        &["PUB-34", "delete by publisher"],
+    );
+}
+
+#[test]
+fn a_figure_that_the_driver_never_told_fails_at_once() {
+    let mut story = begun();
+    story.inquire("n1");
+    story.publish("publisher", "added", &published("n1", 6 * GI));
+    assert_told(
+        &story.failure(),
+        "always/excessive-figure",
+        &["SCHED-47", "never answered so much"],
+    );
+}
+
+#[test]
+fn a_question_for_a_segment_of_nobody_fails_at_once() {
+    let mut story = begun();
+    story.inquire("n3");
+    assert_told(
+        &story.failure(),
+        "always/strange-question",
+        &["none of its own", "GetCapacity"],
+    );
+}
+
+#[test]
+fn a_node_that_does_not_fit_fails_at_once() {
+    let mut story = begun();
+    story.create_pod();
+    story.inquire("n1");
+    story.publish("publisher", "added", &published("n1", 5 * GI));
+    story.workload(
+        "scheduler",
+        "modified",
+        "persistentvolumeclaims",
+        &claim(Some("n2")),
+    );
+    let words = ["it is on n2", "no capacity object is large enough"];
+    assert_told(&story.failure(), "placement/no-capacity", &words);
+}
+
+#[test]
+fn a_pod_that_waits_although_a_node_fits_is_told_with_its_nodes() {
+    let mut story = begun();
+    story.create_pod();
+    story.inquire("n1");
+    story.publish("publisher", "added", &published("n1", 5 * GI));
+    let condition = json!({"type": "PodScheduled", "status": "False", "message": "full"});
+    let mut refused = waiting();
+    refused["status"] = json!({"conditions": [condition]});
+    story.workload("scheduler", "modified", "pods", &refused);
+    story.give_up();
+    assert_told(
+        &story.failure(),
+        "placement/needlessly-refused",
+        &["n1 → refused", "delivered to the scheduler"],
+    );
+}
+
+#[test]
+fn a_volume_takes_room_and_its_end_gives_it_back() {
+    let mut story = begun();
+    let volume = |method: &str| {
+        json!({"fact": "call", "method": method, "node": null, "segment": "n1", "parameters": {}, "volume": "v",
+            "volumeId": "1", "placed": (method == "CreateVolume").then(|| json!({"segment": "n1", "bytes": 2 * GI})),
+            "requiredBytes": null, "code": "OK", "message": null, "available": null, "maximum": null})
+    };
+    let capacity = |story: &Story| {
+        let oracle = story.judge.oracle.as_ref().expect("a step expects it");
+        let rows = oracle.demands().capacities.expect("they can be written");
+        rows[&("fast".to_owned(), "n1".to_owned())]
+    };
+    let gigabytes = |count: u64| Row::Values {
+        capacity: Some(i128::from(count * GI)),
+        maximum: None,
+    };
+    assert_eq!(capacity(&story), gigabytes(5));
+    story.tell(volume("CreateVolume"));
+    assert_eq!(capacity(&story), gigabytes(3));
+    story.tell(volume("DeleteVolume"));
+    assert_eq!(capacity(&story), gigabytes(5));
+}

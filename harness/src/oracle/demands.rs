@@ -1,0 +1,205 @@
+//! What the specification demands of objects and pods, as rows and places of explicit expectations.
+//!
+//! Where the documents leave a choice, what there is counts if it is one of the outcomes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use capacity_spec::objects::{self, Demand, Wanted};
+use capacity_spec::placement::{Decision, View};
+use capacity_spec::world::capacity::{DRIVER_LABEL, MANAGED_LABEL};
+use capacity_spec::world::{CapacityObject, NamespacedName, Objects};
+use capacity_spec::{Question, Violation, World, rules, violation};
+use capacity_types::{Arithmetic, Quantity, Segment};
+use serde_json::{Value, json};
+
+use super::Oracle;
+use crate::journal::{Fact, What};
+use crate::plan::{Place, Plan, Row, Rows};
+use crate::scenario::Role;
+
+/// What the specification demands at the end of a step.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Demands {
+    /// The publisher's objects, all of them, as for `capacities`; none: they cannot be written so.
+    pub capacities: Option<Rows>,
+    /// Where pods must be, as for `placement`; those whose volumes are still to be made are left out.
+    pub placement: BTreeMap<String, Place>,
+}
+
+impl Demands {
+    /// The same as the list of expectations of a step, as a case file has it.
+    pub fn expectations(&self) -> Value {
+        let mut list = Vec::new();
+        if let Some(rows) = &self.capacities {
+            let mut classes = json!({});
+            for ((class, segment), row) in rows {
+                classes[class][segment] = written(*row);
+            }
+            list.push(json!({"capacities": classes, "why": "the driver has this to offer"}));
+        }
+        if !self.placement.is_empty() {
+            let place = |(pod, place): (&String, &Place)| (pod.clone(), named(place));
+            let pods: serde_json::Map<String, Value> = self.placement.iter().map(place).collect();
+            list.push(json!({"placement": pods, "why": "the specification allows this"}));
+        }
+        list.into()
+    }
+}
+
+/// A row as a case file has it.
+fn written(row: Row) -> Value {
+    match row {
+        Row::Nothing => "none".into(),
+        Row::Values { capacity, maximum } => {
+            let mut fields = json!({});
+            for (name, figure) in [("capacity", capacity), ("maximum", maximum)] {
+                if let Some(bytes) = figure {
+                    fields[name] = bytes.to_string().into();
+                }
+            }
+            fields
+        }
+    }
+}
+
+fn named(place: &Place) -> Value {
+    match place {
+        Place::On(nodes) => json!(nodes),
+        Place::Anywhere => "any".into(),
+        Place::Refused => "none".into(),
+    }
+}
+
+/// What the specification demands at the end of each step that the journal has begun.
+pub fn demands(plan: &Plan, facts: impl IntoIterator<Item = Fact>) -> Vec<Demands> {
+    let mut oracle = Oracle::new(plan);
+    let mut all = Vec::new();
+    let mut has_begun = false;
+    for fact in facts {
+        if matches!(fact.what, What::StepStarted(_)) {
+            all.extend(std::mem::replace(&mut has_begun, true).then(|| oracle.demands()));
+            oracle.settle();
+        }
+        oracle.observe(&fact);
+    }
+    all.extend(has_begun.then(|| oracle.demands()));
+    all
+}
+
+impl Oracle<'_> {
+    /// What is demanded if everything is quiet now.
+    pub(crate) fn demands(&self) -> Demands {
+        Demands {
+            capacities: self.rows(),
+            placement: self.places(),
+        }
+    }
+
+    fn rows(&self) -> Option<Rows> {
+        let world = self.monitor.demanding();
+        world.api.version()?;
+        let mut rows = Rows::new();
+        for object in repaired(&world, &self.world().objects).values() {
+            if !is_labelled(self.plan, object) {
+                continue;
+            }
+            let key = (
+                object.class.clone(),
+                self.plan.segments.format(&object.segment()?),
+            );
+            // Two objects for one row are none of the format.
+            if rows.insert(key, row(object)).is_some() {
+                return None;
+            }
+        }
+        for (instance, publisher) in world.publishers.iter().filter(|(_, it)| it.publishes) {
+            for demanded in Wanted::of(&world, instance, publisher).demands() {
+                let key = (
+                    demanded.class.to_owned(),
+                    self.plan.segments.format(demanded.segment),
+                );
+                if is_of_nothing(&demanded.demand) && rows.get(&key).is_none_or(|row| is_zero(*row)) {
+                    rows.insert(key, Row::Nothing);
+                }
+            }
+        }
+        Some(rows)
+    }
+
+    fn places(&self) -> BTreeMap<String, Place> {
+        let world = self.seen_by_scheduler();
+        let view = View::new(&world);
+        let is_running = self.programs.runs(Role::Scheduler);
+        let place = |key: &NamespacedName, node: Option<&String>| {
+            if node.is_some() {
+                return self.allowed.get(key).map(|nodes| on(nodes.iter().cloned()));
+            }
+            let decision: Decision = view.decide(key);
+            let best = decision.best().into_iter().map(str::to_owned);
+            let is_open = self.is_chosen(key) || self.given_back.contains(key);
+            (is_running && !is_open).then(|| on(best))
+        };
+        let pods = world.pods.iter();
+        pods.filter_map(|(key, pod)| Some((key.name.clone(), place(key, pod.node.as_ref())?)))
+            .collect()
+    }
+}
+
+fn on(nodes: impl Iterator<Item = String>) -> Place {
+    let nodes: Vec<String> = nodes.collect();
+    match nodes.is_empty() {
+        true => Place::Refused,
+        false => Place::On(nodes),
+    }
+}
+
+/// The objects that there are where they are right, and others where they are not.
+fn repaired(world: &World, stored: &Objects) -> Objects {
+    let mut right = stored.clone();
+    let mut wrong: BTreeSet<(String, Segment)> = BTreeSet::new();
+    for Violation { rule, subject, .. } in objects::judge(world, stored) {
+        match subject {
+            violation::Subject::Pair { class, segment, .. } => drop(wrong.insert((class, segment))),
+            violation::Subject::Object(_) if rule == rules::WRONG_OWNER => {}
+            violation::Subject::Object(key) => {
+                let is_kept = rule == rules::TOUCHED || rule == rules::SWITCHED_OFF;
+                match world.objects.get(&key).filter(|_| is_kept) {
+                    Some(before) => drop(right.insert(key, before.clone())),
+                    None => drop(right.remove(&key)),
+                }
+            }
+            violation::Subject::Pod(_) | violation::Subject::Call { .. } => {}
+        }
+    }
+    let is_wrong = |object: &CapacityObject| {
+        let segment = object.segment();
+        segment.is_some_and(|segment| wrong.contains(&(object.class.clone(), segment)))
+    };
+    let mut begun = world.clone();
+    begun.objects.clone_from(&right);
+    let made = objects::settled(&begun).into_iter();
+    right.retain(|_, object| !is_wrong(object));
+    right.extend(made.filter(|(_, object)| is_wrong(object)));
+    right
+}
+
+fn is_labelled(plan: &Plan, object: &CapacityObject) -> bool {
+    object.labels.get(DRIVER_LABEL) == Some(&plan.driver.name) && object.labels.contains_key(MANAGED_LABEL)
+}
+
+fn row(object: &CapacityObject) -> Row {
+    let bytes = |quantity: Option<Quantity>| quantity.map(|it| it.bytes(Arithmetic::Exact));
+    Row::Values {
+        capacity: bytes(object.capacity),
+        maximum: bytes(object.maximum),
+    }
+}
+
+/// Whether the driver has nothing, which can be published in several ways.
+fn is_of_nothing(demand: &Demand) -> bool {
+    demand.question() == Some(Question::ZeroOrNothing)
+}
+
+fn is_zero(row: Row) -> bool {
+    matches!(row, Row::Values { capacity, maximum } if maximum.or(capacity).unwrap_or(0) <= 0)
+}

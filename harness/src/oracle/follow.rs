@@ -1,0 +1,295 @@
+//! From facts to what happens in the world of the specification.
+
+use capacity_spec::always::{Author, Event};
+use capacity_spec::objects::Wanted;
+use capacity_spec::placement::View;
+use capacity_spec::world::change::Aspect;
+use capacity_spec::world::{Answer, Change, Driver, Figures, NamespacedName, Pod, PodVolume};
+use capacity_types::Segment;
+
+use super::Oracle;
+use crate::journal::{CallFact, Change as Committed, CommitFact, Fact, What};
+use crate::plan::{Action, NAMESPACE};
+use crate::scenario::Role;
+
+impl Oracle<'_> {
+    /// What a fact means for the world.
+    pub(super) fn events(&mut self, fact: &Fact) -> Vec<Event> {
+        match &fact.what {
+            What::StepStarted(mark) => {
+                self.next = (mark.step, 0);
+                self.given_back.clear();
+                // What a case begins with is there before any program.
+                let begins = mark.step == 0;
+                begins.then_some(Event::Quiet).into_iter().collect()
+            }
+            What::Action(action) => self.action(&action.text),
+            What::Process(process) => {
+                if process.role == Role::Scheduler {
+                    self.is_blind = self.world().api.version().is_none();
+                }
+                let change = self.programs.process(process);
+                change.map_or_else(Vec::new, |change| self.changed(change))
+            }
+            What::Commit(commit) => self.commit(commit),
+            What::Call(call) => self.call(call),
+            What::Answer(_) => {
+                self.is_asking = false;
+                Vec::new()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The harness does what the plan says in these words.
+    fn action(&mut self, text: &str) -> Vec<Event> {
+        let (step, from) = self.next;
+        let actions = self.plan.steps.get(step).map(|step| step.actions.as_slice());
+        let mut rest = actions.unwrap_or_default().iter().enumerate().skip(from);
+        let Some((at, (action, _))) = rest.find(|(_, (_, said))| said == text) else {
+            // It is none of the case's own: a defect of the surroundings.
+            return Vec::new();
+        };
+        self.next = (step, at + 1);
+        let action = match action {
+            Action::Attempt(inner) => inner,
+            action => action,
+        };
+        self.is_asking = matches!(action, Action::CsiCall(_));
+        self.storage.act(action);
+        match self.programs.act(action) {
+            Some(change) => self.changed(change),
+            None => self.answers(),
+        }
+    }
+
+    /// A change that may be one of the questions to the driver, and so of its answers.
+    fn changed(&mut self, change: Change) -> Vec<Event> {
+        let asks_anew = matches!(
+            change.aspect(),
+            Aspect::Nodes | Aspect::CsiNodes | Aspect::Classes | Aspect::Settings
+        );
+        if !asks_anew {
+            return vec![Event::Changed(change)];
+        }
+        // The questions are those of the world with the change.
+        self.monitor.observe(Event::Changed(change));
+        self.answers()
+    }
+
+    /// The answers of the driver that are others than before.
+    fn answers(&self) -> Vec<Event> {
+        let (world, driver) = (self.world(), &self.plan.driver.name);
+        let known = world.drivers.get(driver).cloned().unwrap_or_default();
+        let mut events = Vec::new();
+        if known.get_capacity != self.plan.driver.get_capacity {
+            let plugin = Driver {
+                get_capacity: self.plan.driver.get_capacity,
+                ..known.clone()
+            };
+            events.push(Event::Changed(Change::Driver(driver.clone(), Some(plugin))));
+        }
+        let classes = world
+            .classes
+            .values()
+            .filter(|class| class.provisioner == *driver);
+        for parameters in classes.map(|class| class.driver_parameters()) {
+            for (instance, publisher) in &world.publishers {
+                for segment in Wanted::of(world, instance, publisher).segments() {
+                    let answer = self.storage.answer(segment, &parameters);
+                    if !is_same(&answer, known.answer(segment, &parameters)) {
+                        let (segment, parameters) = (segment.clone(), parameters.clone());
+                        let change = Change::Answer(driver.clone(), segment, parameters, answer);
+                        events.push(Event::Changed(change));
+                    }
+                }
+            }
+        }
+        events
+    }
+
+    fn commit(&mut self, commit: &CommitFact) -> Vec<Event> {
+        self.programs.commit(commit);
+        let is_own = commit.namespace.as_deref() == Some(NAMESPACE);
+        let namespace = commit.namespace.as_deref().unwrap_or_default();
+        let change = match commit.change {
+            Committed::Deleted => Change::removed(&commit.resource, namespace, &commit.name),
+            // The API server takes no others.
+            _ => Change::set(&commit.resource, &*commit.object).ok().flatten(),
+        };
+        match change {
+            Some(Change::Object(key, object)) => {
+                let by = self.author(&commit.client);
+                let mut events = match (&by, &object) {
+                    (Author::Publisher(instance), Some(object)) => {
+                        let label = self.programs.wrote(instance, object);
+                        label.map_or_else(Vec::new, |change| self.changed(change))
+                    }
+                    _ => Vec::new(),
+                };
+                events.push(Event::Wrote { by, key, object });
+                events
+            }
+            // The publisher's own pods are none of the scheduler's.
+            Some(Change::Pod(..) | Change::Claim(..)) | None if is_own => gone(commit),
+            Some(change) => {
+                let mut events = self.decision(commit, &change);
+                events.extend(self.changed(change));
+                events.extend(gone(commit));
+                events
+            }
+            None => gone(commit),
+        }
+    }
+
+    fn author(&self, client: &str) -> Author {
+        match Role::of_client(client) {
+            Some(Role::Publisher) => Author::Publisher(self.programs.instance(client)),
+            Some(Role::Cleaner) => Author::Cleaner,
+            Some(Role::Scheduler) => Author::Scheduler,
+            Some(Role::Driver) | None => Author::Other,
+        }
+    }
+
+    /// What a change of a pod or a claim says of the scheduler.
+    fn decision(&mut self, commit: &CommitFact, change: &Change) -> Vec<Event> {
+        let is_scheduler = Role::of_client(&commit.client) == Some(Role::Scheduler);
+        match change {
+            Change::Pod(pod, None) => {
+                self.allowed.remove(pod);
+                Vec::new()
+            }
+            Change::Pod(pod, Some(after)) if is_scheduler => {
+                let before = self.world().pods.get(pod).and_then(|pod| pod.node.clone());
+                match &after.node {
+                    Some(node) if before.as_ref() != Some(node) => {
+                        self.allow(pod, false);
+                        let (pod, node) = (pod.clone(), node.clone());
+                        vec![Event::Placed { pod, node }]
+                    }
+                    _ => Vec::new(),
+                }
+            }
+            Change::Claim(claim, Some(after)) => {
+                let before = self.world().claims.get(claim);
+                let before = before.and_then(|claim| claim.selected_node.clone());
+                match (&before, &after.selected_node) {
+                    (before, Some(node)) if is_scheduler && before.as_ref() != Some(node) => {
+                        self.allow_user(claim);
+                        let (claim, node) = (claim.clone(), node.clone());
+                        vec![Event::Selected { claim, node }]
+                    }
+                    (Some(_), None) if after.volume.is_empty() => {
+                        self.given_back.extend(self.user(claim));
+                        Vec::new()
+                    }
+                    _ => Vec::new(),
+                }
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The pod that waits for a claim.
+    fn user(&self, claim: &NamespacedName) -> Option<NamespacedName> {
+        let pods = self.world().pods.iter();
+        let mut waiting = pods.filter(|(key, pod)| key.namespace == claim.namespace && pod.node.is_none());
+        let user = waiting.find(|(_, pod)| claims_of(pod).any(|name| *name == claim.name));
+        user.map(|(key, _)| key.clone())
+    }
+
+    /// A node is chosen for the pod that waits for a claim.
+    fn allow_user(&mut self, claim: &NamespacedName) {
+        if let Some(pod) = self.user(claim) {
+            // After the first of its claims the others have no choice.
+            let is_anew = !self.is_chosen(&pod);
+            self.allow(&pod, is_anew);
+        }
+    }
+
+    /// Whether a node is chosen for a pod that waits for its volumes there.
+    pub(super) fn is_chosen(&self, key: &NamespacedName) -> bool {
+        let world = self.world();
+        let claims = world.pods.get(key).into_iter().flat_map(claims_of);
+        let mut claims = claims.filter_map(|name| {
+            let name = NamespacedName::new(&key.namespace, name);
+            world.claims.get(&name)
+        });
+        claims.any(|claim| claim.volume.is_empty() && claim.selected_node.is_some())
+    }
+
+    /// Keeps where a pod may go, by what is known at this moment. `anew`: whatever was decided before.
+    fn allow(&mut self, pod: &NamespacedName, anew: bool) {
+        if anew || !self.allowed.contains_key(pod) {
+            let decision = View::new(self.world()).decide(pod);
+            let best = decision.best().into_iter().map(str::to_owned);
+            self.allowed.insert(pod.clone(), best.collect());
+        }
+    }
+
+    /// The driver has answered a call.
+    fn call(&mut self, call: &CallFact) -> Vec<Event> {
+        if call.method != "GetCapacity" {
+            self.storage.called(call);
+            return self.answers();
+        }
+        let segment = call.segment.as_deref().map(|text| self.plan.segments.parse(text));
+        let segment: Segment = segment.and_then(Result::ok).unwrap_or_default();
+        let answer = call
+            .available
+            .filter(|_| call.code == "OK")
+            .map(|available| Figures {
+                available,
+                maximum: call.maximum,
+            });
+        let driver = self.plan.driver.name.clone();
+        let by = match self.is_asking {
+            true => Author::Other,
+            false => Author::Publisher(self.programs.instance_on(call.node.as_deref())),
+        };
+        let told = answer.map_or_else(Answer::error, Answer::Figures);
+        let truth = self.storage.answer(&segment, &call.parameters);
+        let change = |answer| {
+            let (segment, parameters) = (segment.clone(), call.parameters.clone());
+            Event::Changed(Change::Answer(driver.clone(), segment, parameters, answer))
+        };
+        // An answer that passes is one that publishers may act on all the same.
+        let passing = !is_same(&told, &truth);
+        let mut events = Vec::new();
+        events.extend(passing.then(|| change(told)));
+        events.push(Event::Asked {
+            by,
+            driver: driver.clone(),
+            segment: segment.clone(),
+            parameters: call.parameters.clone(),
+            answer,
+        });
+        events.extend(passing.then(|| change(truth)));
+        events
+    }
+}
+
+/// The names of a pod's claims.
+fn claims_of(pod: &Pod) -> impl Iterator<Item = &String> {
+    pod.volumes.iter().filter_map(|volume| match volume {
+        PodVolume::Claim(name) | PodVolume::Ephemeral(name) => Some(name),
+        PodVolume::Inline(_) => None,
+    })
+}
+
+/// An object is gone that may have owned others.
+fn gone(commit: &CommitFact) -> Vec<Event> {
+    let uid = commit.object["metadata"]["uid"].as_str();
+    let uid = uid.filter(|_| commit.change == Committed::Deleted);
+    let event = uid.map(|uid| Event::Changed(Change::OwnerGone(uid.to_owned())));
+    event.into_iter().collect()
+}
+
+/// Whether two answers are the same, whatever was heard before an error.
+fn is_same(one: &Answer, other: &Answer) -> bool {
+    match (one, other) {
+        (Answer::Error { .. }, Answer::Error { .. }) => true,
+        (Answer::Figures(one), Answer::Figures(other)) => one == other,
+        _ => false,
+    }
+}

@@ -1,0 +1,134 @@
+//! What the specification says of a run: it follows the world that a plan and a journal make, watches what must hold at every moment, and
+//! says what objects and places there must be once everything is quiet.
+//!
+//! ```text
+//! follow    a fact → what happens in the world of the specification
+//! storage   what the driver has to answer          programs, owners   how publishers, cleaner and scheduler are set
+//! demands   what the specification demands, as rows and places of explicit expectations
+//! ```
+//!
+//! Deliberately absent: rules, which are those of [`capacity_spec`], and verdicts.
+
+mod demands;
+mod follow;
+mod owners;
+mod programs;
+mod storage;
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use capacity_spec::always::{Event, Monitor};
+use capacity_spec::world::{NamespacedName, Objects};
+use capacity_spec::{Subject, Violation, World, placement};
+use fake_apiserver::Effect as FaultEffect;
+
+use crate::journal::Fact;
+use crate::plan::{Action, Plan};
+use crate::scenario::Role;
+use programs::Programs;
+use storage::Storage;
+
+pub use demands::{Demands, demands};
+
+/// Follows one run.
+pub(crate) struct Oracle<'p> {
+    plan: &'p Plan,
+    monitor: Monitor,
+    storage: Storage<'p>,
+    programs: Programs<'p>,
+    /// The step that runs, and its first action that is not done yet.
+    next: (usize, usize),
+    /// Whether the harness itself is calling the driver.
+    is_asking: bool,
+    /// Whether the type was not served when the scheduler began.
+    is_blind: bool,
+    /// Where pods were allowed to go when a node was chosen for them.
+    allowed: BTreeMap<NamespacedName, BTreeSet<String>>,
+    /// Pods that were sent to a node in this step where their volumes could not be made: they are tried again and again.
+    given_back: BTreeSet<NamespacedName>,
+    /// Programs may act on what was long ago, as they are shown it.
+    has_stale_reads: bool,
+}
+
+impl<'p> Oracle<'p> {
+    /// For a run that has not begun.
+    pub(crate) fn new(plan: &'p Plan) -> Self {
+        let programs = Programs::of(plan);
+        let mut world = World::default();
+        programs.at_first().into_iter().for_each(|it| world.apply(it));
+        let mut actions = plan.steps.iter().flat_map(|step| &step.actions);
+        let is_stale = |action: &Action| match action {
+            Action::Fault { rule, .. } => matches!(rule.effect, FaultEffect::Stale { .. }),
+            _ => false,
+        };
+        Oracle {
+            plan,
+            monitor: Monitor::new(world),
+            storage: Storage::of(plan),
+            programs,
+            next: (0, 0),
+            is_asking: false,
+            is_blind: false,
+            allowed: BTreeMap::new(),
+            given_back: BTreeSet::new(),
+            has_stale_reads: actions.any(|(action, _)| is_stale(action)),
+        }
+    }
+
+    /// Takes the next fact, and says what must not have happened.
+    pub(crate) fn observe(&mut self, fact: &Fact) -> Vec<Violation> {
+        let mut violations = Vec::new();
+        for event in self.events(fact) {
+            let placed = match &event {
+                Event::Placed { pod, node } => Some((pod.clone(), node.clone())),
+                _ => None,
+            };
+            let wrong = self.monitor.observe(event);
+            if let Some((pod, node)) = placed.filter(|_| wrong.is_empty()) {
+                // It was right in what the scheduler knew, if not in what is so.
+                self.allowed.entry(pod).or_default().insert(node);
+            }
+            violations.extend(wrong);
+        }
+        violations
+    }
+
+    /// Everything is quiet: programs know all that has happened, and act on nothing older.
+    pub(crate) fn settle(&mut self) {
+        if !self.has_stale_reads {
+            self.monitor.observe(Event::Quiet);
+        }
+    }
+
+    /// What would be wrong if everything were quiet now.
+    pub(crate) fn unsettled(&self) -> Vec<Violation> {
+        let mut violations = self.monitor.unsettled();
+        if self.programs.runs(Role::Scheduler) {
+            let pending = placement::pending(&self.seen_by_scheduler()).into_iter();
+            violations.extend(pending.filter(|it| !self.is_tried(&it.subject)));
+        }
+        violations
+    }
+
+    /// Whether it is a pod that is tried again and again.
+    fn is_tried(&self, subject: &Subject) -> bool {
+        matches!(subject, Subject::Pod(pod) if self.given_back.contains(pod))
+    }
+
+    /// The world as the scheduler knows it: one that has begun while the type was not served knows no capacity object.
+    fn seen_by_scheduler(&self) -> Cow<'_, World> {
+        let world = self.world();
+        match world.api.version() {
+            None if self.is_blind => Cow::Owned(World {
+                objects: Objects::new(),
+                ..world.clone()
+            }),
+            _ => Cow::Borrowed(world),
+        }
+    }
+
+    fn world(&self) -> &World {
+        self.monitor.world()
+    }
+}

@@ -1,0 +1,46 @@
+//! Who owns the publisher's pod, and so its objects.
+
+use std::collections::BTreeMap;
+
+use capacity_spec::world::Owner;
+use serde_json::Value;
+
+use crate::journal::{Change, CommitFact};
+use crate::plan::NAMESPACE;
+
+/// Objects of the publisher's namespace that own others, or are pods.
+#[derive(Default)]
+pub(super) struct Owners {
+    /// By uid: the object as an owner, and the uid of its own.
+    known: BTreeMap<String, (Owner, Option<String>)>,
+}
+
+impl Owners {
+    /// An object changes.
+    pub(super) fn commit(&mut self, commit: &CommitFact) {
+        let is_meant = matches!(&*commit.resource, "pods" | "replicasets" | "deployments");
+        if !is_meant || commit.namespace.as_deref() != Some(NAMESPACE) || commit.change != Change::Added {
+            return;
+        }
+        let metadata = &commit.object["metadata"];
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let owner = Owner {
+            kind: text(&commit.object["kind"]),
+            name: commit.name.clone(),
+            uid: text(&metadata["uid"]),
+            controller: true,
+        };
+        let above = metadata["ownerReferences"][0]["uid"].as_str().map(str::to_owned);
+        self.known.insert(owner.uid.clone(), (owner, above));
+    }
+
+    /// The owner so many hops above the pod of the publisher.
+    pub(super) fn of_pod(&self, hops: u8) -> Option<Owner> {
+        let mut all = self.known.values();
+        let mut found = all.find(|(owner, _)| owner.kind == "Pod")?;
+        for _ in 0..hops {
+            found = self.known.get(found.1.as_ref()?)?;
+        }
+        Some(found.0.clone())
+    }
+}

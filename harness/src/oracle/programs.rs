@@ -1,0 +1,177 @@
+//! How the programs of a case are set, in the words of the specification.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use capacity_spec::world::capacity::MANAGED_LABEL;
+use capacity_spec::world::{
+    Api, CapacityObject, Change, Cleaner, Deployment, Instance, Owner, Publisher, Release, Scheduler,
+    ShapePoint,
+};
+use capacity_types::Segment;
+use fake_apiserver::Release as ServerRelease;
+
+use super::owners::Owners;
+use crate::journal::{CommitFact, ProcessEvent, ProcessFact};
+use crate::plan::{Action, NAMESPACE, Plan};
+use crate::scenario::{Role, SchedulerSpec};
+
+/// The gate that governs the type in old releases.
+const GATE: &str = "CSIStorageCapacity";
+
+/// The programs of a case, at one point of its journal.
+pub(super) struct Programs<'p> {
+    plan: &'p Plan,
+    /// The clients that run.
+    running: BTreeMap<Arc<str>, Role>,
+    /// Nodes with a plugin of their own, and the segments that it reports there.
+    plugins: BTreeMap<String, Segment>,
+    owners: Owners,
+    /// The managed-by label that a publisher was first seen to write.
+    labels: BTreeMap<Instance, String>,
+}
+
+impl<'p> Programs<'p> {
+    /// Before any program runs.
+    pub(super) fn of(plan: &'p Plan) -> Self {
+        Programs {
+            plan,
+            running: BTreeMap::new(),
+            plugins: plan.driver_nodes.iter().cloned().collect(),
+            owners: Owners::default(),
+            labels: BTreeMap::new(),
+        }
+    }
+
+    /// The settings with which a case begins.
+    pub(super) fn at_first(&self) -> [Change; 2] {
+        let gates = &self.plan.gates;
+        [
+            Change::Api(api(self.plan.release, gates)),
+            Change::Scheduler(scheduler(&self.plan.scheduler)),
+        ]
+    }
+
+    /// Whether a program of a role runs.
+    pub(super) fn runs(&self, role: Role) -> bool {
+        self.running.values().any(|running| *running == role)
+    }
+
+    /// The publisher that a client is.
+    pub(super) fn instance(&self, client: &str) -> Instance {
+        // What follows the name of the role in central mode is the number of a replica.
+        let node = client.split_once('@').map(|(_, node)| node.to_owned());
+        self.instance_on(node.as_deref())
+    }
+
+    /// The publisher of a node; where one publishes for all nodes, it is that.
+    pub(super) fn instance_on(&self, node: Option<&str>) -> Instance {
+        let node = node.filter(|_| self.plan.is_distributed());
+        Instance {
+            driver: self.plan.driver.name.clone(),
+            node: node.map(str::to_owned),
+        }
+    }
+
+    /// The harness does something.
+    pub(super) fn act(&mut self, action: &Action) -> Option<Change> {
+        match action {
+            Action::DriverUp(node, segment) => drop(self.plugins.insert(node.clone(), segment.clone())),
+            Action::DriverDown(node) => drop(self.plugins.remove(node)),
+            Action::Reschedule(spec) => return Some(Change::Scheduler(scheduler(spec))),
+            Action::Release(release, gates) => return Some(Change::Api(api(*release, gates))),
+            _ => {}
+        }
+        None
+    }
+
+    /// A program starts or ends.
+    pub(super) fn process(&mut self, process: &ProcessFact) -> Option<Change> {
+        match process.event {
+            ProcessEvent::Started => self.running.insert(process.client.clone(), process.role),
+            _ => self.running.remove(&process.client),
+        };
+        match process.role {
+            Role::Publisher => {
+                let instance = self.instance(&process.client);
+                let publisher = self.publisher(&instance);
+                Some(Change::Publisher(instance, publisher))
+            }
+            Role::Cleaner => Some(Change::Cleaner(self.runs(Role::Cleaner).then(|| Cleaner {
+                driver: self.plan.driver.name.clone(),
+                namespace: NAMESPACE.to_owned(),
+                waiting: BTreeSet::new(),
+            }))),
+            Role::Scheduler | Role::Driver => None,
+        }
+    }
+
+    /// An object of the publisher's namespace changes: perhaps one that owns its objects.
+    pub(super) fn commit(&mut self, commit: &CommitFact) {
+        self.owners.commit(commit);
+    }
+
+    /// A publisher has written an object. Its label is what it writes first, where the documents do not say which it is.
+    pub(super) fn wrote(&mut self, instance: &Instance, object: &CapacityObject) -> Option<Change> {
+        let publisher = self.publisher(instance)?;
+        if publisher.managed_by(instance).is_some() {
+            return None;
+        }
+        let label = object.labels.get(MANAGED_LABEL)?;
+        self.labels.insert(instance.clone(), label.clone());
+        Some(Change::Publisher(instance.clone(), self.publisher(instance)))
+    }
+
+    /// A publisher as it is set; none: it does not run.
+    fn publisher(&self, instance: &Instance) -> Option<Publisher> {
+        let mut publishers = self.running.iter().filter(|(_, role)| **role == Role::Publisher);
+        if !publishers.any(|(client, _)| self.instance(client) == *instance) {
+            return None;
+        }
+        let spec = &self.plan.publisher;
+        let deployment = match &instance.node {
+            None => Deployment::Central,
+            Some(node) => Deployment::Distributed(self.plugins.get(node).cloned().unwrap_or_default()),
+        };
+        Some(Publisher {
+            namespace: NAMESPACE.to_owned(),
+            deployment,
+            publishes: spec.publish,
+            immediate: spec.immediate,
+            polls: spec.polls,
+            zero: spec.zero,
+            owner: self.owner(),
+            by_owner: spec.by_owner,
+            label: self.labels.get(instance).cloned(),
+        })
+    }
+
+    fn owner(&self) -> Option<Owner> {
+        self.owners.of_pod(self.plan.publisher.owner_level?)
+    }
+}
+
+/// The API server of a release with these gates.
+fn api(release: ServerRelease, gates: &BTreeMap<String, bool>) -> Api {
+    Api {
+        release: Release::new(release.minor()),
+        gate: gates.get(GATE).copied(),
+    }
+}
+
+/// How a scheduler is set.
+fn scheduler(spec: &SchedulerSpec) -> Scheduler {
+    let shape = spec.shape.iter().flatten().map(|point| ShapePoint {
+        utilization: point.utilization.into(),
+        score: point.score.into(),
+    });
+    let release = spec.release.map(|release| Release::new(release.minor()));
+    Scheduler {
+        release: release.unwrap_or(Release::USUAL),
+        capacity: spec.capacity,
+        scoring: spec.scoring,
+        priority: spec.priority,
+        shape: shape.collect(),
+        kep_text: spec.kep_text,
+    }
+}

@@ -1,0 +1,191 @@
+//! What a case may not have where the specification is to say what is expected: it does not model everything that a case can do.
+
+use fake_apiserver::{Effect as FaultEffect, Rule};
+use fake_csi::Storage;
+use serde_json::Value;
+
+use super::{Action, NAMESPACE, Plan, Predicate, Target};
+use crate::scenario::{Role, SchedulerSpec};
+
+/// Fields of a pod's spec by which the scheduler decides and of which the specification knows nothing.
+const POD_FIELDS: [&str; 9] = [
+    "/affinity/podAffinity",
+    "/affinity/podAntiAffinity",
+    "/containers/0/ports/0/hostPort",
+    "/containers/0/resources/requests",
+    "/priorityClassName",
+    "/resourceClaims",
+    "/schedulerName",
+    "/schedulingGates",
+    "/topologySpreadConstraints",
+];
+
+/// Whether the specification knows all that a case does, if it is to say what is expected. The error has the index of the step, and what
+/// it does not know.
+pub(super) fn check(plan: &Plan) -> Result<(), (usize, String)> {
+    let mut faults: Vec<&String> = Vec::new();
+    for (at, step) in plan.steps.iter().enumerate() {
+        for (action, _) in &step.actions {
+            match action {
+                Action::Fault { id, rule, .. } if is_endless(rule) => faults.push(id),
+                Action::Unfault(id) => faults.retain(|fault| *fault != id),
+                _ => {}
+            }
+        }
+        if !step.expects_specification() {
+            continue;
+        }
+        let fault = faults.first();
+        let fault = fault.map(|id| format!("programs that meet a fault without an end (`{id}`)"));
+        if let Some(what) = fault.or_else(|| beyond(plan)) {
+            let message = format!("the specification says nothing of {what}; write a list of expectations");
+            return Err((at, message));
+        }
+    }
+    Ok(())
+}
+
+/// What a case has that the specification does not know; none: nothing.
+fn beyond(plan: &Plan) -> Option<String> {
+    let actions = plan.steps.iter().flat_map(|step| &step.actions);
+    let of_case = [
+        (plan.roles.contains(&Role::Driver)).then_some("a driver under test"),
+        (!plan.extenders.is_empty()).then_some("extenders"),
+        of_scheduler(&plan.scheduler),
+        plan.driver
+            .pools
+            .iter()
+            .find_map(|(_, storage)| of_storage(storage)),
+    ];
+    let of_case = of_case.into_iter().flatten().next().map(str::to_owned);
+    of_case
+        .or_else(|| plan.objects.iter().find_map(of_object))
+        .or_else(|| actions.map(|(action, _)| action).find_map(of_action))
+}
+
+fn of_scheduler(spec: &SchedulerSpec) -> Option<&'static str> {
+    (!spec.bug_compatible.is_empty()).then_some("a scheduler with `bugCompatible`")
+}
+
+fn of_storage(storage: &Storage) -> Option<&'static str> {
+    matches!(storage, Storage::Devices(_)).then_some("`devices`")
+}
+
+fn of_action(action: &Action) -> Option<String> {
+    let what = match action {
+        Action::Create(object) => return of_object(object),
+        Action::Attempt(inner) => return of_action(inner),
+        Action::Pool(_, Some(storage)) => of_storage(storage),
+        Action::Reschedule(spec) => of_scheduler(spec),
+        Action::Reserve(_) | Action::Unreserve(_) => Some("extenders"),
+        Action::Delete(Target::Named {
+            resource, namespace, ..
+        }) if namespace.as_deref() == Some(NAMESPACE) && resource != "csistoragecapacities" => {
+            Some("a publisher whose owner goes")
+        }
+        _ => None,
+    };
+    what.map(str::to_owned)
+}
+
+fn of_object(object: &Value) -> Option<String> {
+    match object["kind"].as_str() {
+        Some("Pod") => {
+            let is_set = |field: &&&str| object["spec"].pointer(field).is_some();
+            let field = POD_FIELDS.iter().find(is_set)?;
+            Some(format!("`spec{}` of a pod", field.replace('/', ".")))
+        }
+        Some("Node") if object["status"]["allocatable"]["pods"] != "110" => {
+            Some("how many pods a node takes (`allocatable`)".to_owned())
+        }
+        _ => None,
+    }
+}
+
+/// Whether a fault keeps programs from their work for as long as it is in force, and that has no end.
+fn is_endless(rule: &Rule) -> bool {
+    let keeps = match rule.effect {
+        FaultEffect::Status { .. } | FaultEffect::Disconnect | FaultEffect::LoseAnswer => true,
+        FaultEffect::HoldWatch { milliseconds } => milliseconds.is_none(),
+        FaultEffect::Stale { consistent, .. } => consistent,
+        FaultEffect::Delay { .. } | FaultEffect::EndWatch { .. } | FaultEffect::Compact { .. } => false,
+    };
+    keeps && rule.times.is_none() && rule.chance.is_none()
+}
+
+impl super::Step {
+    /// Whether the specification says what is expected.
+    pub fn expects_specification(&self) -> bool {
+        let mut expectations = self.expect.iter();
+        expectations.any(|expect| matches!(expect.predicate, Predicate::Specification))
+    }
+}
+
+impl Plan {
+    /// Whether the specification says what is expected, in any step.
+    pub fn expects_specification(&self) -> bool {
+        self.steps.iter().any(super::Step::expects_specification)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::plan::resolve;
+    use crate::scenario::parse;
+
+    fn error(cluster: &Value, actions: &Value) -> Option<String> {
+        let expect = json!({"never": {"write": "delete nodes"}, "why": "w"});
+        let text = json!({
+            "id": "a/b", "title": "t", "cluster": cluster,
+            "steps": [{"id": "s", "do": actions, "expect": [expect]}, {"id": "t", "expect": "specification"}],
+        });
+        let cases = parse("f.yaml", &text.to_string()).expect("it is a case");
+        resolve(&cases[0]).err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_the_specification_does_not_know_is_refused_with_its_name() {
+        let none = json!([]);
+        let devices = json!({"n1": {"devices": {"sda": {"size": "1Gi"}}}});
+        let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "default"},
+            "spec": {"schedulerName": "other", "containers": []}});
+        let fault = json!({"fault": {"id": "down", "api": "create csistoragecapacities", "status": 500}});
+        let owner = json!({"delete": {"object": {"resource": "pods", "namespace": "csi", "name": "publisher-5d4-x7x"}}});
+        for (cluster, actions, words) in [
+            (json!({"roles": ["driver"]}), none.clone(), "a driver under test"),
+            (json!({"extenders": [{"name": "e"}]}), none.clone(), "extenders"),
+            (
+                json!({"scheduler": {"bugCompatible": ["flag"]}}),
+                none.clone(),
+                "`bugCompatible`",
+            ),
+            (json!({"backend": devices}), none.clone(), "`devices`"),
+            (json!({}), json!([{"backend": devices}]), "`devices`"),
+            (
+                json!({"objects": [pod]}),
+                none.clone(),
+                "`spec.schedulerName` of a pod",
+            ),
+            (
+                json!({}),
+                json!([{"attempt": {"object": pod}}]),
+                "`spec.schedulerName` of a pod",
+            ),
+            (
+                json!({"nodes": [{"name": "n1", "allocatable": {"pods": "1"}}]}),
+                none,
+                "`allocatable`",
+            ),
+            (json!({}), json!([fault]), "a fault without an end (`down`)"),
+            (json!({}), json!([owner]), "owner"),
+        ] {
+            let error = error(&cluster, &actions).expect("it cannot be judged");
+            assert!(error.contains(words) && error.contains("write a list"), "{error}");
+            assert!(error.starts_with("f.yaml:1:"), "{error}");
+        }
+        let over = json!([fault, {"unfault": "down"}]);
+        assert_eq!(error(&json!({"nodes": ["n1"]}), &over), None);
+    }
+}
