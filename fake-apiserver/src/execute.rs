@@ -10,7 +10,7 @@ use crate::store::Store;
 use crate::verbs::call::{Answer, Call, Reply};
 use crate::{controllers, verbs};
 use std::sync::Arc;
-use std::time::Instant;
+use tokio::time::Instant;
 
 /// Carries out a request.
 pub(crate) fn execute(store: &Arc<Store>, call: Call) -> Reply {

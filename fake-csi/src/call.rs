@@ -57,6 +57,11 @@ impl Endpoint {
         answer: impl FnOnce(&mut DriverState, &mut Event, Option<Effect>) -> Answered<M>,
     ) -> Result<Response<M>, Status> {
         let mut flight = Flight::start(&self.shared, call.event);
+        let latency = self.shared.spec.latency;
+        if !latency.is_zero() {
+            self.unless_stopped(tokio::time::sleep(latency), &mut flight)
+                .await?;
+        }
         let decision = self.shared.state.lock().script.decide(&flight.call);
         if !decision.delay.is_zero() {
             self.unless_stopped(tokio::time::sleep(decision.delay), &mut flight)
@@ -92,6 +97,7 @@ impl Endpoint {
         flight: &mut Flight,
     ) -> Result<(), Status> {
         tokio::select! {
+            biased;
             () = wait => Ok(()),
             () = self.stopped.cancelled() => {
                 flight.end(|_, _| Err::<((), Answer), _>(Status::unavailable("the driver stopped"))).map(|_| ())

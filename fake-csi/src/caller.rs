@@ -1,6 +1,6 @@
 //! Asks any driver, and gives its answers as figures by name. Knows the calls by which capacity is judged, and judges nothing itself.
 
-use std::{collections::BTreeMap, io, path::Path, time::Duration};
+use std::{collections::BTreeMap, time::Duration};
 
 use csi_proto::v1::{
     CapacityRange, ControllerGetCapabilitiesRequest, CreateVolumeRequest, DeleteVolumeRequest,
@@ -15,10 +15,7 @@ use csi_proto::v1::{
     plugin_capability::service,
     volume_capability::{AccessMode, AccessType, MountVolume, access_mode::Mode},
 };
-use tonic::{
-    Code, Request, Status,
-    transport::{Channel, Endpoint},
-};
+use tonic::{Code, Request, Status, transport::Channel};
 
 use crate::{Method, Segment, method::code_name};
 
@@ -92,7 +89,7 @@ pub struct Reply {
     pub told: Figures,
 }
 
-/// A connection to a driver's socket, made when it is first used, and again when it is lost.
+/// Calls the driver at the other end of a channel.
 #[derive(Clone, Debug)]
 pub struct Caller {
     channel: Channel,
@@ -100,15 +97,9 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// For the driver behind a socket, which need not be there yet. A call that takes longer than `limit` is given up. Must be called
-    /// within a tokio runtime.
-    ///
-    /// Fails if the path is not UTF-8.
-    pub fn new(socket: &Path, limit: Duration) -> io::Result<Caller> {
-        Ok(Caller {
-            channel: channel(socket)?,
-            limit,
-        })
+    /// A call that takes longer than `limit` is given up.
+    pub fn new(channel: Channel, limit: Duration) -> Caller {
+        Caller { channel, limit }
     }
 
     /// Makes a call.
@@ -186,17 +177,6 @@ impl Question {
             Question::Publish { .. } => Method::NodePublishVolume,
         }
     }
-}
-
-/// A channel to a socket, connected when it is first used.
-pub(crate) fn channel(socket: &Path) -> io::Result<Channel> {
-    let wrong = || {
-        let message = format!("{} is no path of a socket; use one in UTF-8", socket.display());
-        io::Error::new(io::ErrorKind::InvalidInput, message)
-    };
-    let path = socket.to_str().ok_or_else(wrong)?;
-    let endpoint = Endpoint::from_shared(format!("unix:{path}")).map_err(|_| wrong())?;
-    Ok(endpoint.connect_lazy())
 }
 
 fn reply(answered: Result<Figures, Status>) -> Reply {

@@ -1,4 +1,4 @@
-//! One connection of a socket: who is at the other end, and cutting it in the middle of a call. Does not know the calls.
+//! One connection: who is at the other end, and cutting it in the middle of a call. Does not know the calls.
 
 use std::{
     io,
@@ -7,10 +7,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
-    net::UnixStream,
-};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tonic::transport::server::Connected;
 
@@ -36,15 +33,15 @@ pub(crate) struct Line {
 
 /// A connection that can be cut.
 #[derive(Debug)]
-pub(crate) struct Connection {
-    stream: UnixStream,
+pub(crate) struct Connection<S> {
+    stream: S,
     line: Line,
     cut: Pin<Box<WaitForCancellationFutureOwned>>,
 }
 
-impl Connection {
-    pub(crate) fn new(stream: UnixStream) -> Connection {
-        let pid = stream.peer_cred().ok().and_then(|peer| peer.pid());
+impl<S> Connection<S> {
+    /// `pid`: of the process at the other end, where it is known.
+    pub(crate) fn new(stream: S, pid: Option<i32>) -> Self {
         let connection = CONNECTIONS.fetch_add(1, Ordering::Relaxed);
         let line = Line {
             peer: Peer { connection, pid },
@@ -66,7 +63,7 @@ impl Connection {
     }
 }
 
-impl Connected for Connection {
+impl<S> Connected for Connection<S> {
     type ConnectInfo = Line;
 
     fn connect_info(&self) -> Line {
@@ -74,7 +71,7 @@ impl Connected for Connection {
     }
 }
 
-impl AsyncRead for Connection {
+impl<S: AsyncRead + Unpin> AsyncRead for Connection<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -85,7 +82,7 @@ impl AsyncRead for Connection {
     }
 }
 
-impl AsyncWrite for Connection {
+impl<S: AsyncWrite + Unpin> AsyncWrite for Connection<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

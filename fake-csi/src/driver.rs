@@ -2,6 +2,10 @@
 
 use std::{path::Path, sync::Arc};
 
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_stream::Stream;
+use tokio_util::sync::CancellationToken;
+
 use crate::{
     CostFactor, DriverSpec, Held, NodeIdentity, Observer, Pool, Reservation, ReserveError, Rule, RuleId,
     RuleState, Running, ScriptError, Segment, VolumeInfo, endpoint, state::Shared,
@@ -101,7 +105,23 @@ impl FakeDriver {
     /// With a `node`, `NodeGetInfo` answers it; without, the endpoint has no node service. Every endpoint sees all pools.
     /// Must be called within a tokio runtime. Fails if the socket cannot be bound, for example if the path has more than 107 bytes.
     pub async fn listen(&self, socket: &Path, node: Option<NodeIdentity>) -> std::io::Result<Running> {
-        endpoint::listen(Arc::clone(&self.0), socket, node)
+        let stopped = CancellationToken::new();
+        let services = endpoint::services(Arc::clone(&self.0), node, &stopped);
+        endpoint::listen(socket, services, stopped)
+    }
+
+    /// Serves like [`FakeDriver::listen`], on streams that something else has accepted: for callers in the driver's own process.
+    pub fn serve<S>(
+        &self,
+        streams: impl Stream<Item = S> + Send + 'static,
+        node: Option<NodeIdentity>,
+    ) -> Running
+    where
+        S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    {
+        let stopped = CancellationToken::new();
+        let services = endpoint::services(Arc::clone(&self.0), node, &stopped);
+        endpoint::serve(streams, services, stopped)
     }
 
     /// All volumes, by id.

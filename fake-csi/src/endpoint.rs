@@ -1,4 +1,4 @@
-//! One Unix socket: binding, serving, stopping. Does not know what the services answer.
+//! Where a driver is reached: a Unix socket, or connections from elsewhere. Binding, serving, stopping. Does not know what the services answer.
 
 use std::{
     fs, io,
@@ -10,8 +10,12 @@ use std::{
 use csi_proto::v1::{
     controller_server::ControllerServer, identity_server::IdentityServer, node_server::NodeServer,
 };
-use tokio::{net::UnixListener, task::JoinHandle};
-use tokio_stream::{StreamExt, wrappers::UnixListenerStream};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::UnixListener,
+    task::JoinHandle,
+};
+use tokio_stream::{Stream, StreamExt, wrappers::UnixListenerStream};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tonic::transport::{Server, server::Router};
 
@@ -23,18 +27,19 @@ const CALLS_PER_CONNECTION_MAX: u32 = 1000;
 /// Longest path of a Unix socket, in bytes: the system keeps 108, with an end mark.
 const SOCKET_PATH_BYTES_MAX: usize = 107;
 
-/// A listening socket. Dropping it stops the endpoint: calls in flight fail with `UNAVAILABLE`, connections end, the file goes away.
+/// A serving endpoint. Dropping it stops the endpoint: calls in flight fail with `UNAVAILABLE`, connections end, the file of its socket
+/// goes away.
 #[derive(Debug)]
 pub struct Running {
-    socket: SocketFile,
+    socket: Option<SocketFile>,
     stop: DropGuard,
     task: JoinHandle<()>,
 }
 
 impl Running {
-    /// Path of the socket.
-    pub fn socket(&self) -> &Path {
-        &self.socket.0
+    /// Path of the socket; none if it serves connections from elsewhere.
+    pub fn socket(&self) -> Option<&Path> {
+        self.socket.as_ref().map(|file| file.0.as_path())
     }
 
     /// Stops like dropping does, and returns when the last connection has ended.
@@ -62,19 +67,22 @@ impl Drop for SocketFile {
     }
 }
 
-pub(crate) fn listen(shared: Arc<Shared>, path: &Path, node: Option<NodeIdentity>) -> io::Result<Running> {
-    let stopped = CancellationToken::new();
+/// The services of the scripted driver; its calls end when `stopped` is cancelled.
+pub(crate) fn services(
+    shared: Arc<Shared>,
+    node: Option<NodeIdentity>,
+    stopped: &CancellationToken,
+) -> Router {
     let has_node = node.is_some();
     let endpoint = Endpoint {
         shared,
         node,
         stopped: stopped.clone(),
     };
-    let router = server()
+    server()
         .add_service(IdentityServer::new(endpoint.clone()))
         .add_service(ControllerServer::new(endpoint.clone()))
-        .add_optional_service(has_node.then(|| NodeServer::new(endpoint)));
-    serve(path, router, stopped)
+        .add_optional_service(has_node.then(|| NodeServer::new(endpoint)))
 }
 
 /// A server with the limits that every socket has.
@@ -83,22 +91,53 @@ pub(crate) fn server() -> Server {
 }
 
 /// Serves these services on a new socket until the result is dropped, and cancels `stopped` then.
-pub(crate) fn serve(path: &Path, router: Router, stopped: CancellationToken) -> io::Result<Running> {
-    let listener = bind(path)?;
-    let serving = router.serve_with_incoming_shutdown(
-        UnixListenerStream::new(listener).map(|stream| stream.map(Connection::new)),
-        stopped.clone().cancelled_owned(),
-    );
+pub(crate) fn listen(path: &Path, router: Router, stopped: CancellationToken) -> io::Result<Running> {
+    let connections = UnixListenerStream::new(bind(path)?).map(|stream| {
+        let stream = stream?;
+        let pid = stream.peer_cred().ok().and_then(|peer| peer.pid());
+        Ok(Connection::new(stream, pid))
+    });
+    Ok(Running {
+        socket: Some(SocketFile(path.to_owned())),
+        ..serve_connections(connections, router, stopped)
+    })
+}
+
+/// Serves these services on streams that something else has accepted.
+pub(crate) fn serve<S>(
+    streams: impl Stream<Item = S> + Send + 'static,
+    router: Router,
+    stopped: CancellationToken,
+) -> Running
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    serve_connections(
+        streams.map(|stream| Ok(Connection::new(stream, None))),
+        router,
+        stopped,
+    )
+}
+
+fn serve_connections<S>(
+    connections: impl Stream<Item = io::Result<Connection<S>>> + Send + 'static,
+    router: Router,
+    stopped: CancellationToken,
+) -> Running
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let serving = router.serve_with_incoming_shutdown(connections, stopped.clone().cancelled_owned());
     let task = tokio::spawn(async move {
         if let Err(error) = serving.await {
             tracing::error!(%error, "the endpoint failed");
         }
     });
-    Ok(Running {
-        socket: SocketFile(path.to_owned()),
+    Running {
+        socket: None,
         stop: stopped.drop_guard(),
         task,
-    })
+    }
 }
 
 fn bind(path: &Path) -> io::Result<UnixListener> {

@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status, transport::Channel};
 
 use crate::{
-    Answer, Event, Method, Observer, Running, Segment, amend, caller, connection::Line,
+    Answer, Event, Method, Observer, Running, Segment, amend, connection::Line,
     controller::describe_creation, endpoint,
 };
 
@@ -57,24 +57,17 @@ struct Known {
 }
 
 impl Forwarder {
-    /// Before the driver at a socket, which need not be there yet. `node`: on which node events say that it is. Must be called within a
-    /// tokio runtime.
-    ///
-    /// Fails if the path is not UTF-8.
-    pub fn new(
-        driver: &Path,
-        node: Option<String>,
-        observer: Option<Arc<dyn Observer>>,
-    ) -> io::Result<Forwarder> {
-        Ok(Forwarder {
-            channel: caller::channel(driver)?,
+    /// Before the driver at the other end of a channel. `node`: on which node events say that it is.
+    pub fn new(driver: Channel, node: Option<String>, observer: Option<Arc<dyn Observer>>) -> Forwarder {
+        Forwarder {
+            channel: driver,
             node,
             shared: Arc::new(Shared {
                 observer,
                 volumes: Mutex::default(),
                 in_flight: watch::Sender::new(0),
             }),
-        })
+        }
     }
 
     /// Serves on a new socket until the result is stopped or dropped.
@@ -85,7 +78,7 @@ impl Forwarder {
             .add_service(IdentityServer::new(self.clone()))
             .add_service(ControllerServer::new(self.clone()))
             .add_service(NodeServer::new(self.clone()));
-        endpoint::serve(socket, router, CancellationToken::new())
+        endpoint::listen(socket, router, CancellationToken::new())
     }
 
     /// Resolves when no call is in flight.

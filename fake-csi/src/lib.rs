@@ -11,7 +11,7 @@
 //! rule       scripted deviations                  event      what is reported to the observer
 //! method     calls and gRPC codes by name         version    releases of the specification
 //! forward    a recording socket before another driver    caller  asking a driver, and its answers as figures
-//! spoil      a socket that spoils the traffic of one caller
+//! spoil      a socket that spoils the traffic of one caller     channel a connection to a driver, made when it is used
 //! endpoint   one socket: starts and stops         connection one caller, and cutting it off
 //! call       what every call has in common        arguments  what requests must look like
 //! amend      what callers get wrong, and what a lenient driver takes it for
@@ -24,6 +24,7 @@ mod arguments;
 mod backend;
 mod call;
 mod caller;
+mod channel;
 mod connection;
 #[cfg(feature = "control")]
 pub mod control;
@@ -52,6 +53,7 @@ pub use backend::{
     ReservedVolume, Storage, VolumeInfo,
 };
 pub use caller::{Caller, Figure, Question, Reply};
+pub use channel::{channel, channel_over};
 pub use connection::Peer;
 pub use driver::FakeDriver;
 pub use endpoint::Running;
@@ -61,7 +63,7 @@ pub use method::{Method, code_from_name, code_name};
 pub use rule::{Effect, Rule, RuleId, RuleState, ScriptError};
 pub use spec::{DriverSpec, NodeIdentity};
 pub use spoil::{Spoil, Spoiler};
-pub use tonic::Code;
+pub use tonic::{Code, transport::Channel};
 pub use version::{SpecVersion, UnknownVersion};
 
 /// A topology segment: values by topology key, as `Topology.segments` in CSI. An empty one restricts nothing.

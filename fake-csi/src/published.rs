@@ -22,9 +22,20 @@ pub(crate) struct Target {
 #[derive(Debug, Default)]
 pub(crate) struct Published {
     by_path: BTreeMap<String, Target>,
+    /// Whether a file or folder is made at each path.
+    makes_targets: bool,
 }
 
 impl Published {
+    /// No path in use. Without `makes_targets`, paths are only remembered.
+    pub(crate) fn new(makes_targets: bool) -> Published {
+        let by_path = BTreeMap::new();
+        Published {
+            by_path,
+            makes_targets,
+        }
+    }
+
     /// Whether a volume is in use at some path.
     pub(crate) fn holds(&self, volume: &str) -> bool {
         self.by_path.values().any(|target| target.volume == volume)
@@ -51,7 +62,11 @@ impl Published {
                 "target_path {path:?} is not absolute; start it with a slash"
             )));
         }
-        make(Path::new(path), wanted.usage.block).map_err(|error| {
+        let made = match self.makes_targets {
+            true => make(Path::new(path), wanted.usage.block),
+            false => Ok(()),
+        };
+        made.map_err(|error| {
             Status::internal(format!(
                 "{path:?} cannot be made: {error}; make its parent, and leave itself to the driver"
             ))
@@ -65,7 +80,11 @@ impl Published {
         let Some(target) = self.by_path.get(path).filter(|target| target.volume == volume) else {
             return Ok(());
         };
-        match remove(Path::new(path), target.usage.block) {
+        let removed = match self.makes_targets {
+            true => remove(Path::new(path), target.usage.block),
+            false => Ok(()),
+        };
+        match removed {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Status::internal(format!(
                 "{path:?} cannot be removed: {error}; empty it"
             ))),

@@ -1,5 +1,7 @@
 //! What a driver and its nodes say about themselves. Knows no state: nothing here changes while the driver runs.
 
+use std::time::Duration;
+
 use crate::{Segment, SpecVersion};
 
 /// What the driver says about itself.
@@ -24,6 +26,10 @@ pub struct DriverSpec {
     /// Whether requests that the specification does not allow are answered as if they were complete, where that can be: an incomplete
     /// volume capability is none. The observer hears of them either way.
     pub lenient: bool,
+    /// Whether a file or folder is made at the path where a volume is published; otherwise the path is only remembered.
+    pub makes_targets: bool,
+    /// How long every call takes at least.
+    pub latency: Duration,
     /// The release of the specification that the driver was made for: it knows nothing that came later.
     pub version: SpecVersion,
 }
@@ -40,6 +46,8 @@ impl DriverSpec {
             mutable_parameters: Vec::new(),
             tells_reserved: true,
             lenient: false,
+            makes_targets: true,
+            latency: Duration::ZERO,
             version: SpecVersion::NEWEST,
         }
     }

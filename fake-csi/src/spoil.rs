@@ -21,7 +21,10 @@ use csi_proto::v1::{
     node_server::NodeServer,
 };
 use parking_lot::Mutex;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_stream::Stream;
 use tokio_util::sync::CancellationToken;
+use tonic::transport::{Channel, server::Router};
 use tonic::{Request, Response, Status};
 
 use crate::{Forwarder, Running, endpoint};
@@ -66,26 +69,35 @@ pub struct Spoiler {
 }
 
 impl Spoiler {
-    /// Before the driver at a socket, which need not be there yet. Must be called within a tokio runtime.
-    ///
-    /// Fails if the path is not UTF-8.
-    pub fn new(driver: &Path, spoils: impl Into<Arc<[Spoil]>>) -> io::Result<Self> {
-        Ok(Spoiler {
-            forwarder: Forwarder::new(driver, None, None)?,
+    /// Before the driver at the other end of a channel.
+    pub fn new(driver: Channel, spoils: impl Into<Arc<[Spoil]>>) -> Self {
+        Spoiler {
+            forwarder: Forwarder::new(driver, None, None),
             spoils: spoils.into(),
             remembered: Arc::default(),
-        })
+        }
     }
 
     /// Serves on a new socket until the result is stopped or dropped.
     ///
     /// Fails if the socket cannot be bound, for example if the path has more than 107 bytes.
     pub fn listen(&self, socket: &Path) -> io::Result<Running> {
-        let router = endpoint::server()
+        endpoint::listen(socket, self.services(), CancellationToken::new())
+    }
+
+    /// Serves like [`Spoiler::listen`], on streams that something else has accepted.
+    pub fn serve<S>(&self, streams: impl Stream<Item = S> + Send + 'static) -> Running
+    where
+        S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    {
+        endpoint::serve(streams, self.services(), CancellationToken::new())
+    }
+
+    fn services(&self) -> Router {
+        endpoint::server()
             .add_service(IdentityServer::new(self.forwarder.clone()))
             .add_service(ControllerServer::new(self.clone()))
-            .add_service(NodeServer::new(self.forwarder.clone()));
-        endpoint::serve(socket, router, CancellationToken::new())
+            .add_service(NodeServer::new(self.forwarder.clone()))
     }
 
     fn has(&self, spoil: Spoil) -> bool {

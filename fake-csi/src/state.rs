@@ -29,9 +29,12 @@ impl Shared {
     /// A driver without pools, volumes or rules.
     pub(crate) fn new(spec: DriverSpec, observer: Option<Arc<dyn Observer>>) -> Self {
         Shared {
+            state: Mutex::new(DriverState {
+                published: Published::new(spec.makes_targets),
+                ..DriverState::default()
+            }),
             spec,
             observer,
-            state: Mutex::default(),
             in_flight: watch::Sender::new(0),
         }
     }

@@ -1,10 +1,10 @@
-//! A listener on loopback for the systems of a case, with or without TLS, and with bounds on what its peers may take.
+//! A listener for the systems of a case, with or without TLS, and with bounds on what its peers may take.
 //!
 //! Knows connections; what requests are answered is its user's.
 
 use std::error::Error;
 use std::future::Future;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::Ipv4Addr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,9 +18,10 @@ use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::network::{Connections, Network};
 
 /// Bytes that the body of a request may have, as for an API server.
 pub(crate) const BODY_MAX: usize = 3 << 20;
@@ -31,14 +32,14 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 
 /// A listener; dropping it ends its connections.
 pub(crate) struct Listening {
-    address: SocketAddr,
+    address: String,
     tls: Option<Tls>,
     _stop: DropGuard,
 }
 
 impl Listening {
-    /// Opens a free port of 127.0.0.1. `serve` answers each request; an error cuts the connection.
-    pub(crate) async fn open<S, F, E>(with_tls: bool, serve: S) -> std::io::Result<Self>
+    /// Opens a free port of a network. `serve` answers each request; an error cuts the connection.
+    pub(crate) async fn open<S, F, E>(network: &Network, with_tls: bool, serve: S) -> std::io::Result<Self>
     where
         S: Fn(Request<Incoming>) -> F + Clone + Send + 'static,
         F: Future<Output = Result<Response<UnsyncBoxBody<Bytes, E>>, E>> + Send + 'static,
@@ -48,10 +49,9 @@ impl Listening {
             true => Some(Tls::generate(Ipv4Addr::LOCALHOST.into()).map_err(std::io::Error::other)?),
             false => None,
         };
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-        let address = listener.local_addr()?;
+        let (address, connections) = network.listen().await?;
         let stop = CancellationToken::new();
-        let accepting = accept(listener, tls.clone(), stop.clone(), serve);
+        let accepting = accept(connections, tls.clone(), stop.clone(), serve);
         tokio::spawn(stop.clone().run_until_cancelled_owned(accepting));
         Ok(Listening {
             address,
@@ -82,15 +82,15 @@ impl Listening {
     }
 }
 
-async fn accept<S, F, E>(listener: TcpListener, tls: Option<Tls>, stop: CancellationToken, serve: S)
+async fn accept<S, F, E>(mut connections: Connections, tls: Option<Tls>, stop: CancellationToken, serve: S)
 where
     S: Fn(Request<Incoming>) -> F + Clone + Send + 'static,
     F: Future<Output = Result<Response<UnsyncBoxBody<Bytes, E>>, E>> + Send + 'static,
     E: Error + Send + Sync + 'static,
 {
     let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-    loop {
-        let Ok((stream, _)) = listener.accept().await else {
+    while let Some(accepted) = connections.next().await {
+        let Ok(stream) = accepted else {
             // The peer's fault, or this machine's for a moment.
             tokio::time::sleep(Duration::from_millis(20)).await;
             continue;
@@ -101,7 +101,6 @@ where
         let (serve, tls) = (serve.clone(), tls.clone());
         tokio::spawn(stop.clone().run_until_cancelled_owned(async move {
             let _place = place;
-            let _ = stream.set_nodelay(true);
             match tls {
                 None => connection(stream, serve).await,
                 Some(tls) => {

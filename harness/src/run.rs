@@ -67,14 +67,20 @@ pub async fn run_and_keep(
         next: 0,
         patience: options.patience,
     };
-    let lag = tokio::spawn(watch_lag(journal.clone()));
+    // Simulated time waits for everybody.
+    let lag = options
+        .seed
+        .is_none()
+        .then(|| tokio::spawn(watch_lag(journal.clone())));
     let played = conductor.play(&mut cluster).await;
     if conductor.judge.progress() == Progress::Failed {
         // Lag is reported when it is over: what decided may have come in the middle of some.
         tokio::time::sleep(TICK * 2).await;
         conductor.feed();
     }
-    lag.abort();
+    if let Some(lag) = lag {
+        lag.abort();
+    }
     let (verdict, elapsed) = (conductor.judge.verdict(), journal.now());
     let live = LiveCluster::of(cluster);
     if let Err(error) = played {
@@ -173,8 +179,9 @@ impl Conductor<'_> {
         let Some((at, bound)) = self.judge.next_bound() else {
             return grown.await;
         };
-        let reached = tokio::time::sleep_until(self.journal.instant(at).into());
+        let reached = tokio::time::sleep_until(self.journal.instant(at));
         tokio::select! {
+            biased;
             () = grown => {}
             () = reached => self.journal.append(What::Bound(bound)),
         }

@@ -13,6 +13,8 @@ pub struct RunOptions {
     pub patience: f64,
     /// A deliberate defect of the surroundings, for testing cases.
     pub defect: Option<Defect>,
+    /// Of a run in simulated time ([`crate::simulate`]), what all random choices follow from; none: a run in real time.
+    pub seed: Option<u64>,
 }
 
 impl Default for RunOptions {
@@ -21,6 +23,7 @@ impl Default for RunOptions {
             refresh: Duration::from_millis(100),
             patience: 1.0,
             defect: None,
+            seed: None,
         }
     }
 }

@@ -9,12 +9,14 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use jiff::Timestamp;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::apiserver::RealServer;
 use crate::journal::{Exit, Journal, LastWords, ProcessEvent, ProcessFact, What};
 use crate::killer::Killer;
+use crate::network::Network;
 use crate::scenario::Role;
 use crate::settings::Settings;
 
@@ -24,6 +26,8 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// All that a system gets to know.
 #[derive(Debug, Clone)]
 pub struct Access {
+    /// The way to the addresses below.
+    pub network: Network,
     /// Base URL of the API server.
     pub api_url: String,
     /// Its own bearer token.
@@ -38,6 +42,10 @@ pub struct Access {
     pub pod: Option<String>,
     /// The logical settings of the case.
     pub settings: Settings,
+    /// The time of day.
+    pub clock: fn() -> Timestamp,
+    /// What its random choices follow from; none: chance.
+    pub seed: Option<u64>,
     /// What a process of its own needs besides; none for systems in this process.
     pub child: Option<ChildAccess>,
 }
@@ -107,6 +115,8 @@ pub(crate) struct Fleet {
     journal: Journal,
     pub(crate) killer: Killer,
     running: BTreeMap<Arc<str>, Instance>,
+    /// Instances that were ever started.
+    pub(crate) starts: u64,
 }
 
 struct Instance {
@@ -122,6 +132,7 @@ impl Fleet {
             journal,
             killer,
             running: BTreeMap::new(),
+            starts: 0,
         }
     }
 
@@ -149,6 +160,7 @@ impl Fleet {
         let Some(system) = self.systems.by_role.get(&role) else {
             return Err(format!("no system plays the {}; name one", role.as_str()));
         };
+        self.starts += 1;
         let client: Arc<str> = client.into();
         let stop = CancellationToken::new();
         let run = system.run.clone();

@@ -21,6 +21,9 @@ pub(crate) struct E2eArgs {
     /// Run everything so many times, and stop at the first time that fails
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) repeat: u32,
+    /// Run in simulated time, which waits for nothing: everything is in memory, and follows from the seed [default seed: 0]
+    #[arg(long, value_name = "SEED", num_args = 0..=1, require_equals = true, default_missing_value = "0", conflicts_with = "apiserver")]
+    pub(crate) simulate: Option<u64>,
     /// Break one of the references on purpose, to see what the cases say
     #[arg(long, value_parser = Defect::named)]
     pub(crate) defect: Option<Defect>,
@@ -107,9 +110,14 @@ impl SelectArgs {
     }
 }
 
-/// Waiting costs nothing, so there is more in flight than there are processors. A real API server and its etcd have to be waited for.
-pub(crate) fn default_jobs(run: &RunArgs) -> usize {
-    let per_core = if run.apiserver.is_some() { 4 } else { 16 };
+/// Waiting costs nothing, so there is more in flight than there are processors. A real API server and its etcd have to be waited for, and
+/// in simulated time nobody waits.
+pub(crate) fn default_jobs(run: &RunArgs, simulate: Option<u64>) -> usize {
+    let per_core = match simulate {
+        Some(_) => 1,
+        None if run.apiserver.is_some() => 4,
+        None => 16,
+    };
     std::thread::available_parallelism().map_or(4, |cores| cores.get() * per_core)
 }
 

@@ -78,6 +78,7 @@ fn attempt(args: &ConformanceArgs) -> Result<Exit, Exit> {
         cases: Cases::Selected(&args.select),
         run: &args.run,
         jobs,
+        simulate: None,
         systems,
         defect: None,
         record: record(&manifest),

@@ -22,19 +22,29 @@ pub(crate) fn run(args: &E2eArgs) -> Exit {
         let exit = run_cases(Run {
             cases: Cases::Selected(&args.select),
             run: &args.run,
-            jobs: args.jobs.unwrap_or_else(|| default_jobs(&args.run)),
+            jobs: args
+                .jobs
+                .unwrap_or_else(|| default_jobs(&args.run, args.simulate)),
+            simulate: args.simulate,
             systems: built_in(args.defect),
             manifest: None,
             defect: args.defect,
             record: record(args.defect),
             accept: None,
-            command: args.select.command(defect_words(args.defect, "e2e")),
+            command: args.select.command(words(args)),
         });
         if exit != Exit::Passed {
             return exit;
         }
     }
     Exit::Passed
+}
+
+/// The command without the cases.
+fn words(args: &E2eArgs) -> Vec<String> {
+    let mut words = defect_words(args.defect, "e2e");
+    words.extend(args.simulate.map(|seed| format!("--simulate={seed}")));
+    words
 }
 
 /// What reports say of the references.

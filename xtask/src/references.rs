@@ -5,8 +5,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use hyper_util::client::legacy::Client as HttpClient;
+use hyper_util::rt::TokioExecutor;
+use kube::client::ConfigExt;
 use suites::harness::scenario::{Deviation, Mode, Role, SchedulerSpec};
 use suites::harness::system::{Access, BoxError, Run, System, Systems};
+use tower::ServiceBuilder;
 
 use crate::{publisher, scheduler};
 
@@ -14,8 +18,8 @@ use crate::{publisher, scheduler};
 pub(crate) fn systems() -> Systems {
     let run_publisher: Arc<Run> = Arc::new(move |access, stop| {
         Box::pin(async move {
-            let client = client(&access)?;
-            publisher::run(publisher_options(access), client, stop.cancelled_owned()).await?;
+            let clients = clients(&access)?;
+            publisher::run_with(publisher_options(access), clients, stop.cancelled_owned()).await?;
             Ok(())
         })
     });
@@ -28,8 +32,8 @@ pub(crate) fn systems() -> Systems {
     });
     let run_cleaner: Arc<Run> = Arc::new(move |access, stop| {
         Box::pin(async move {
-            let client = client(&access)?;
-            publisher::run(cleaner_options(access), client, stop.cancelled_owned()).await?;
+            let clients = clients(&access)?;
+            publisher::run_with(cleaner_options(access), clients, stop.cancelled_owned()).await?;
             Ok(())
         })
     });
@@ -53,15 +57,30 @@ pub(crate) fn systems() -> Systems {
     }
 }
 
+/// A client without kube's own repetitions: the references have back-off of their own, which these would hide.
 fn client(access: &Access) -> Result<kube::Client, BoxError> {
     let mut config = kube::Config::new(access.api_url.parse()?);
     config.auth_info.token = Some(access.token.clone().into());
-    // The address is plain HTTP, and a client that lacks certificates would read all of the machine's.
-    config.root_cert = Some(Vec::new());
-    config.default_namespace = access.namespace.clone();
-    // The references have back-off of their own, which kube would hide.
-    config.default_retry = false;
-    Ok(kube::Client::try_from(config)?)
+    let service = ServiceBuilder::new()
+        .layer(config.base_uri_layer())
+        .option_layer(config.auth_layer()?)
+        .map_err(BoxError::from)
+        .service(HttpClient::builder(TokioExecutor::new()).build(access.network.http()));
+    Ok(kube::Client::new(service, access.namespace.clone()))
+}
+
+fn clients(access: &Access) -> Result<publisher::Clients, BoxError> {
+    let client = client(access)?;
+    let driver = access.csi_socket.clone().unwrap_or_default();
+    Ok(publisher::Clients {
+        main: client.clone(),
+        publishing: client,
+        driver: access.network.channel(&driver)?,
+    })
+}
+
+fn chance(access: &Access) -> publisher::Chance {
+    access.seed.map(publisher::Chance::seeded).unwrap_or_default()
 }
 
 /// Failures are repeated quickly: a case has no minutes to wait.
@@ -73,6 +92,8 @@ const UNREGISTRATION_GRACE: Duration = Duration::from_secs(2);
 
 fn cleaner_options(access: Access) -> publisher::Options {
     publisher::Options {
+        clock: access.clock,
+        chance: chance(&access),
         namespace: Some(access.namespace),
         kube_api_capacity_qps: 0.0,
         retry_interval_start: RETRY_START,
@@ -104,9 +125,11 @@ fn publisher_options(access: Access) -> publisher::Options {
         true => publisher::OnCapacityError::Withdraw,
         false => publisher::OnCapacityError::Keep,
     };
+    let (clock, chance) = (access.clock, chance(&access));
     let settings = access.settings;
     publisher::Options {
-        csi_address: access.csi_socket.unwrap_or_default(),
+        clock,
+        chance,
         enable_capacity: settings.publisher.publish,
         capacity_poll_interval: settings.refresh,
         capacity_ownerref_level: settings.publisher.owner_level.map_or(-1, i32::from),
@@ -157,6 +180,9 @@ fn scheduler_options(access: &Access) -> Result<scheduler::Options, BoxError> {
     };
     Ok(scheduler::Options {
         extenders,
+        transport: Some(Arc::new(scheduler::Http::over(access.network.http()))),
+        clock: access.clock,
+        seed: access.seed,
         initial_backoff: RETRY_START,
         max_backoff: RETRY_MAX,
         capacity: gates.capacity,

@@ -37,6 +37,8 @@ pub(crate) struct Run<'a> {
     pub(crate) cases: Cases<'a>,
     pub(crate) run: &'a RunArgs,
     pub(crate) jobs: usize,
+    /// The seed of a run in simulated time.
+    pub(crate) simulate: Option<u64>,
     pub(crate) systems: Systems,
     pub(crate) manifest: Option<Manifest>,
     pub(crate) defect: Option<Defect>,
@@ -78,7 +80,10 @@ pub(crate) fn run_cases(mut request: Run<'_>) -> Exit {
         Ok(runtime) => runtime,
         Err(exit) => return exit,
     };
-    let options = options(request.run.patience, request.manifest.as_ref(), request.defect);
+    let options = RunOptions {
+        seed: request.simulate,
+        ..options(request.run.patience, request.manifest.as_ref(), request.defect)
+    };
     let ready = preflight::temporary_files()
         .and_then(|()| preflight::jobs(request.jobs.min(plans.len())))
         .and_then(|jobs| Ok((jobs, Keep::claim(request.run.output.as_deref())?)));

@@ -1,6 +1,7 @@
 //! What may be chosen about a server. Does not know how the choices are carried out.
 
 use crate::config::release::Release;
+use jiff::Timestamp;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -34,6 +35,13 @@ pub struct ServerOptions {
     /// Serve the versions that earlier releases served, too: for clients that are older than the server. Ends with
     /// [`crate::ApiServer::set_release`].
     pub removed_versions: bool,
+    /// What all generated names and uids follow from, for runs that can be repeated; unset: chance. Tokens are always random.
+    pub seed: Option<u64>,
+    /// How long every request over a connection takes at least, besides what there is to do. In simulated time it keeps a client that repeats
+    /// itself without a pause from keeping the clock where it is.
+    pub latency: Duration,
+    /// The time of day that `creationTimestamp`, `deletionTimestamp` and managed fields are written with.
+    pub clock: fn() -> Timestamp,
 }
 
 /// How requests over the wire are authorized. Clients in the server's own process may always do everything.
@@ -94,6 +102,9 @@ impl Default for ServerOptions {
             authorization: Authorization::default(),
             default_service_accounts: false,
             removed_versions: false,
+            seed: None,
+            latency: Duration::ZERO,
+            clock: Timestamp::now,
             limits: Limits::default(),
             release: Release::default(),
             gates: BTreeMap::new(),

@@ -47,7 +47,7 @@ fn track(txn: &Txn<'_>, kind: &'static Kind, object: &mut Value) {
 }
 
 fn create_class(txn: &mut Txn<'_>, mut class: Value) {
-    metadata::set(&mut class, "uid", Some(uuid::Uuid::new_v4().to_string().into()));
+    metadata::set(&mut class, "uid", Some(txn.new_uid().into()));
     metadata::set(&mut class, "creationTimestamp", Some((*txn.now).into()));
     let name = metadata::text(&class, "name").to_owned();
     track(txn, PRIORITY_CLASS, &mut class);
@@ -58,7 +58,7 @@ fn create_namespace(txn: &mut Txn<'_>, name: &str) {
     let mut object = json!({
         "apiVersion": "v1", "kind": "Namespace",
         "metadata": {
-            "name": name, "uid": uuid::Uuid::new_v4().to_string(), "creationTimestamp": txn.now,
+            "name": name, "uid": txn.new_uid(), "creationTimestamp": txn.now,
             "labels": {"kubernetes.io/metadata.name": name},
         },
         "spec": {},
@@ -85,7 +85,7 @@ fn track_tokens(txn: &mut Txn<'_>) {
         "apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {
             "name": name, "namespace": namespace,
-            "uid": uuid::Uuid::new_v4().to_string(), "creationTimestamp": now,
+            "uid": txn.new_uid(), "creationTimestamp": now,
         },
         "data": {"since": today},
     });
@@ -108,7 +108,7 @@ fn put(txn: &mut Txn<'_>, kind: &'static Kind, name: &str, member_of: Option<&st
         "apiVersion": kind.api_version(), "kind": kind.kind,
         "metadata": {
             "name": name,
-            "uid": uuid::Uuid::new_v4().to_string(),
+            "uid": txn.new_uid(),
             "creationTimestamp": txn.now,
             "annotations": {"rbac.authorization.kubernetes.io/autoupdate": "true"},
             "labels": {"kubernetes.io/bootstrapping": "rbac-defaults"},

@@ -22,7 +22,7 @@ pub(super) fn add_account(txn: &mut Txn<'_>, namespace: &str) {
         "apiVersion": "v1", "kind": "ServiceAccount",
         "metadata": {
             "name": "default", "namespace": namespace,
-            "uid": uuid::Uuid::new_v4().to_string(), "creationTimestamp": txn.now,
+            "uid": txn.new_uid(), "creationTimestamp": txn.now,
         },
     });
     txn.put(SERVICE_ACCOUNT, &key, account);

@@ -22,7 +22,8 @@ use hyper::body::Incoming;
 use hyper::header::USER_AGENT;
 use hyper::{Request, Response};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 /// A perturbation cuts the connection instead of answering.
 #[derive(Debug, thiserror::Error)]
@@ -105,6 +106,10 @@ impl Exchange<'_> {
         route: Result<Route, Status>,
     ) -> Result<Outcome, Cut> {
         let (head, service) = (self.head, &self.endpoint.service);
+        let latency = service.store.options().latency;
+        if !latency.is_zero() {
+            tokio::time::sleep(latency).await;
+        }
         let revision = self.params.get("resourceVersion");
         let fate = service
             .store
@@ -258,9 +263,7 @@ async fn until<T>(began: Instant, allotted: Duration, work: impl Future<Output =
     if began.elapsed() >= allotted {
         return None;
     }
-    tokio::time::timeout_at((began + allotted).into(), work)
-        .await
-        .ok()
+    tokio::time::timeout_at(began + allotted, work).await.ok()
 }
 
 /// What a client that writes calls itself.

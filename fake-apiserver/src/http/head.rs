@@ -14,7 +14,7 @@ use crate::verbs::call::Params;
 use hyper::Request;
 use hyper::body::Incoming;
 use std::sync::Arc;
-use std::time::Instant;
+use tokio::time::Instant;
 
 /// Everything about a request but its body.
 pub(super) struct RequestHead {

@@ -84,6 +84,7 @@ pub(crate) async fn serve(
     let (mut shutdown, mut failures) = (std::pin::pin!(shutdown), 0);
     let outcome = loop {
         let accepted = tokio::select! {
+            biased;
             () = &mut shutdown => break Ok(()),
             accepted = listener.accept() => accepted,
         };
@@ -126,6 +127,20 @@ fn is_peers_fault(error: &std::io::Error) -> bool {
     matches!(error.kind(), ConnectionAborted | ConnectionReset | Interrupted)
 }
 
+/// Serves one connection that something else than a listener has accepted, without TLS, until it ends or `shutdown` resolves.
+pub(crate) async fn serve_connection(
+    service: &Arc<Service>,
+    stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
+    shutdown: CancellationToken,
+) {
+    let endpoint = Endpoint {
+        service: service.clone(),
+        tokenless: None,
+        stop: shutdown,
+    };
+    connection(endpoint, stream, service.store.limits()).await;
+}
+
 /// Serves one connection from its first byte; the place is free again when it has ended.
 async fn accept(
     endpoint: Endpoint,
@@ -143,6 +158,7 @@ async fn accept(
     };
     let handshake = tokio::time::timeout(limits.handshake, tls.accept(stream));
     let shaken = tokio::select! {
+        biased;
         shaken = handshake => shaken,
         () = endpoint.stop.cancelled() => return,
     };
@@ -187,6 +203,7 @@ async fn connection(
         }
     };
     let ended = tokio::select! {
+        biased;
         ended = connection.as_mut() => ended,
         () = silent => return tracing::debug!("a connection was closed: it sent no request"),
         () = untaken.is_left(limits.stalled) => {

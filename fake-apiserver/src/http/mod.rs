@@ -34,5 +34,5 @@ pub(crate) mod tls;
 mod untaken;
 mod warnings;
 
-pub(crate) use listener::{Listening, serve};
+pub(crate) use listener::{Listening, serve, serve_connection};
 pub(crate) use service::Service;

@@ -133,7 +133,7 @@ impl WatchBody {
                 Batch::Complete(_) => {}
                 Batch::Closed(why) => return Poll::Ready(self.end(why)),
                 Batch::Held(until) => {
-                    let sleep = || Box::pin(tokio::time::sleep_until(until.into()));
+                    let sleep = || Box::pin(tokio::time::sleep_until(until));
                     if self.held.get_or_insert_with(sleep).as_mut().poll(cx).is_pending() {
                         return self.poll_timers(&watcher, cx);
                     }

@@ -8,7 +8,8 @@ use crate::store::activity::Busy;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 /// The answers of one connection that are still on their way, each with the time at which a piece of it was last taken.
 #[derive(Default)]
@@ -50,7 +51,7 @@ impl Untaken {
             if end <= Instant::now() {
                 return;
             }
-            tokio::time::sleep_until(end.into()).await;
+            tokio::time::sleep_until(end).await;
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::store::Store;
 use crate::verbs::call::{Answer, Call, Params, Patch, Payload, Reply, Target};
 use serde_json::Value;
 use std::sync::Arc;
-use std::time::Instant;
+use tokio::time::Instant;
 
 /// A client in the server's own process.
 #[derive(Clone)]

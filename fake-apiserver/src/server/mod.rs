@@ -22,6 +22,7 @@ use std::future::Future;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -98,6 +99,15 @@ impl ApiServer {
         shutdown: impl Future<Output = ()> + Send,
     ) -> std::io::Result<()> {
         http::serve(&self.0, listener, Listening::plain(Some(client)), shutdown).await
+    }
+
+    /// Serves one connection, whatever carries it, until it ends or `shutdown` is cancelled: for clients in the server's own process.
+    pub async fn serve_connection(
+        &self,
+        stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
+        shutdown: CancellationToken,
+    ) {
+        http::serve_connection(&self.0, stream, shutdown).await;
     }
 
     /// Binds a free port of 127.0.0.1 and serves it in a background task.

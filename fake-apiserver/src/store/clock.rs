@@ -7,14 +7,22 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 
 /// A clock of whole seconds.
-#[derive(Default)]
-pub(crate) struct Clock(Mutex<Option<(i64, Arc<str>)>>);
+pub(crate) struct Clock {
+    read: fn() -> Timestamp,
+    second: Mutex<Option<(i64, Arc<str>)>>,
+}
 
 impl Clock {
+    /// A clock that tells the time that `read` returns.
+    pub(crate) fn new(read: fn() -> Timestamp) -> Self {
+        let second = Mutex::default();
+        Self { read, second }
+    }
+
     /// The present second, such as `2026-01-02T03:04:05Z`.
     pub(crate) fn now(&self) -> Arc<str> {
-        let now = Timestamp::now();
-        let mut known = self.0.lock();
+        let now = (self.read)();
+        let mut known = self.second.lock();
         match &*known {
             Some((second, text)) if *second == now.as_second() => text.clone(),
             _ => {
@@ -32,8 +40,8 @@ mod tests {
 
     #[test]
     fn it_tells_the_present_second_and_goes_on() {
-        let clock = Clock::default();
-        *clock.0.lock() = Some((0, "1970-01-01T00:00:00Z".into()));
+        let clock = Clock::new(Timestamp::now);
+        *clock.second.lock() = Some((0, "1970-01-01T00:00:00Z".into()));
         let before = Timestamp::now().as_second();
         let told: Timestamp = clock.now().parse().expect("it is a time");
         assert!((before..=Timestamp::now().as_second()).contains(&told.as_second()));

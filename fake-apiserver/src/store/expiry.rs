@@ -4,7 +4,8 @@
 
 use super::owners::Spot;
 use std::collections::{HashMap, VecDeque};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 /// The last writes of objects that are kept for a while.
 pub(super) struct Expiry {

@@ -100,7 +100,7 @@ impl Store {
             owners: Owners::default(),
             expiry: Expiry::new(options.event_ttl),
             watches: 0,
-            rng: StdRng::from_rng(&mut rand::rng()),
+            rng: options.seed.map_or_else(rand::make_rng, StdRng::seed_from_u64),
             perturbations: Rules::default(),
         };
         Self {
@@ -112,8 +112,8 @@ impl Store {
             profile: RwLock::new(
                 Profile::new(options.release, &options.gates).with_removed(options.removed_versions),
             ),
+            clock: Clock::new(options.clock),
             options,
-            clock: Clock::default(),
             committed: Notify::new(),
             perturbed: AtomicBool::new(false),
         }

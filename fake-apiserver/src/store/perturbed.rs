@@ -9,7 +9,7 @@ use crate::observe::{Event, ResourcePath, RuleId, Verb};
 use crate::perturb::{Applied, Asked, Effect, Fate, Match, Perturbation, Rule, RuleError, WatchFate};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use tokio::time::Instant;
 
 impl Store {
     /// Installs a rule. What it does to open watches and to the history is done when this returns.

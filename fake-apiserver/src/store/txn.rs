@@ -23,7 +23,7 @@ use serde_json::Value;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::Waker;
-use std::time::Instant;
+use tokio::time::Instant;
 
 /// One request's hold on the state. Everything observable is reported before it is dropped.
 pub(crate) struct Txn<'a> {
@@ -370,6 +370,13 @@ impl Txn<'_> {
         if let Some(observer) = &self.store.observer {
             observer.observe(event);
         }
+    }
+
+    /// A uid that no other object has.
+    pub(crate) fn new_uid(&mut self) -> String {
+        uuid::Builder::from_random_bytes(self.random().random())
+            .into_uuid()
+            .to_string()
     }
 
     pub(crate) fn random(&mut self) -> &mut impl RngExt {

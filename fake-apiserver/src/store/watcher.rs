@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::task::{Context, Waker};
-use std::time::Instant;
+use tokio::time::Instant;
 
 /// Where a watch starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

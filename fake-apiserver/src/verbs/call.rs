@@ -13,7 +13,7 @@ use crate::patch::managed::{self, FieldManager};
 use crate::store::{Selection, Snapshot, Watcher};
 use serde_json::Value;
 use std::sync::Arc;
-use std::time::Instant;
+use tokio::time::Instant;
 
 /// A request for a resource.
 pub(crate) struct Call {

@@ -17,7 +17,6 @@ use crate::machinery::{json, metadata};
 use crate::object::Object;
 use crate::schema::{Type, zero};
 use crate::store::{FollowUp, Txn};
-use rand::RngExt;
 use serde_json::Value;
 
 pub(super) fn create(txn: &mut Txn<'_>, mut call: Call) -> Result<Answer, Status> {
@@ -90,10 +89,7 @@ fn prepare(txn: &mut Txn<'_>, kind: &'static Kind, object: &mut Value) -> Result
     for field in ["deletionTimestamp", "deletionGracePeriodSeconds"] {
         metadata::set(object, field, None);
     }
-    let uid = uuid::Builder::from_random_bytes(txn.random().random())
-        .into_uuid()
-        .to_string();
-    metadata::set(object, "uid", Some(uid.into()));
+    metadata::set(object, "uid", Some(txn.new_uid().into()));
     metadata::set(object, "creationTimestamp", Some((*txn.now).into()));
     if kind.generation == Generation::FromCreation {
         metadata::set(object, "generation", Some(1.into()));

@@ -60,7 +60,7 @@ pub(super) fn create(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
         "kind": TOKEN_REQUEST.kind,
         "apiVersion": "authentication.k8s.io/v1",
         "metadata": {
-            "name": claim.name, "namespace": namespace, "uid": uuid::Uuid::new_v4().to_string(),
+            "name": claim.name, "namespace": namespace, "uid": txn.new_uid(),
             "creationTimestamp": txn.now,
         },
         "spec": spec,

@@ -21,6 +21,11 @@ pub(crate) fn apart(number: usize, run: Arc<Run>) -> Arc<Run> {
     hide_panics();
     Arc::new(move |access, stop| {
         let run = Arc::clone(&run);
+        if access.seed.is_some() {
+            // A simulation has a thread of its own.
+            mutant::set(number);
+            return run(access, stop);
+        }
         Box::pin(async move {
             let (tell, ended) = oneshot::channel();
             let killed = CancellationToken::new();
@@ -86,7 +91,7 @@ fn hide_panics() {
     HIDDEN.call_once(|| {
         let usual = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
-            if std::thread::current().name() != Some(NAME) {
+            if mutant::is(0) {
                 usual(panic);
             }
         }));

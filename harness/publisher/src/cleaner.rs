@@ -105,6 +105,7 @@ pub(crate) async fn run(
         |change| cleaner.node_changed(&change),
     );
     tokio::select! {
+        biased;
         never = csi_nodes => never,
         never = nodes => never,
         never = cleaner.clean(pace, health).boxed() => never,
@@ -166,6 +167,7 @@ impl Cleaner {
                 }
             };
             tokio::select! {
+                biased;
                 () = changed => {}
                 () = sleep_until(wake) => {}
             }

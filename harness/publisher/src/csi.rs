@@ -1,11 +1,6 @@
 //! The driver behind its socket: its capabilities, and the calls to it, each with a time limit. Knows no Kubernetes.
 
-use std::{
-    collections::BTreeMap,
-    path::Path,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
 use capacity_types::Segment;
 use csi_proto::v1::{
@@ -15,6 +10,7 @@ use csi_proto::v1::{
     controller_service_capability::rpc, identity_client::IdentityClient, node_client::NodeClient,
     plugin_capability, plugin_capability::service,
 };
+use tokio::time::Instant;
 use tonic::{
     Code, Response, Status,
     transport::{Channel, Endpoint},
@@ -82,9 +78,13 @@ impl Driver {
     /// Waits until the driver is ready, and reads its name and capabilities.
     ///
     /// Waits for a driver that does not listen yet. Fails if the driver answers with an error.
-    pub(crate) async fn connect(options: &Options, metrics: &Arc<Metrics>) -> Result<Driver, DriverError> {
+    pub(crate) async fn connect(
+        channel: Channel,
+        options: &Options,
+        metrics: &Arc<Metrics>,
+    ) -> Result<Driver, DriverError> {
         let mut connection = Connection {
-            channel: channel(&options.csi_address)?,
+            channel,
             timeout: options.timeout,
             metrics: Arc::clone(metrics),
             name: "".into(),
@@ -276,8 +276,10 @@ impl From<Status> for DriverError {
     }
 }
 
-/// A channel to a socket, which need not exist yet.
-fn channel(socket: &Path) -> Result<Channel, DriverError> {
+/// A channel to the driver behind a socket (`--csi-address`), which need not exist yet. Must be called within a tokio runtime.
+///
+/// Fails if the path cannot be one of a socket.
+pub fn driver_channel(socket: &Path) -> Result<Channel, DriverError> {
     let path = socket
         .to_str()
         .map(|path| path.strip_prefix("unix://").unwrap_or(path));

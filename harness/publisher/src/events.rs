@@ -15,7 +15,11 @@ use kube::{
 use parking_lot::Mutex;
 use serde_json::json;
 
-use crate::status::{brief, is_not_found};
+use crate::{
+    Options,
+    chance::Chance,
+    status::{brief, is_not_found},
+};
 
 /// Beyond so many different events the counts start over.
 const REMEMBERED_MAX: usize = 4096;
@@ -42,6 +46,8 @@ impl Reason {
 pub(crate) struct Recorder {
     client: Client,
     component: String,
+    clock: fn() -> Timestamp,
+    chance: Chance,
     written: Mutex<HashMap<Repeated, Written>>,
 }
 
@@ -61,11 +67,13 @@ struct Written {
 
 impl Recorder {
     /// A recorder that names itself after the driver and the place where it runs.
-    pub(crate) fn new(client: Client, driver: &str, place: &str) -> Recorder {
-        let component = format!("{driver}_{place}_{:016x}", rand::random::<u64>());
+    pub(crate) fn new(client: Client, driver: &str, options: &Options) -> Recorder {
+        let component = format!("{driver}_{}_{:016x}", options.place(), options.chance.number());
         Recorder {
             client,
             component,
+            clock: options.clock,
+            chance: options.chance.clone(),
             written: Mutex::default(),
         }
     }
@@ -100,7 +108,7 @@ impl Recorder {
     }
 
     async fn write(&self, api: &Api<Event>, about: ObjectReference, repeated: Repeated) -> kube::Result<()> {
-        let now = Timestamp::now();
+        let now = (self.clock)();
         let before = self.written.lock().get(&repeated).cloned();
         if let Some(Written { name, count }) = before {
             let count = count.saturating_add(1);
@@ -130,7 +138,7 @@ impl Recorder {
         let name = about.name.clone().unwrap_or_default();
         Event {
             metadata: ObjectMeta {
-                name: Some(format!("{name}.{:016x}", rand::random::<u64>())),
+                name: Some(format!("{name}.{:016x}", self.chance.number())),
                 namespace: Some(about.namespace.clone().unwrap_or_else(|| "default".to_owned())),
                 ..Default::default()
             },

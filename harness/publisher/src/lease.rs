@@ -14,6 +14,7 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::{
     Options,
+    chance::Chance,
     http::Health,
     metrics::Metrics,
     options::LeaderElectionOptions,
@@ -41,6 +42,8 @@ pub(crate) struct Election {
     api: Api<Lease>,
     name: String,
     identity: String,
+    clock: fn() -> Timestamp,
+    chance: Chance,
     options: LeaderElectionOptions,
     metrics: Arc<Metrics>,
     health: Arc<Health>,
@@ -71,7 +74,9 @@ impl Election {
             api: Api::namespaced(client.clone(), &namespace),
             name: name.replace(|c: char| !c.is_ascii_alphanumeric(), "-"),
             // Two processes may have the same place, for a moment or by mistake.
-            identity: format!("{}_{:016x}", options.place(), rand::random::<u64>()),
+            identity: format!("{}_{:016x}", options.place(), options.chance.number()),
+            clock: options.clock,
+            chance: options.chance.clone(),
             options: election,
             metrics,
             health,
@@ -90,7 +95,7 @@ impl Election {
             // A candidate is ready: it would begin to work at once.
             self.health.set_ready();
             let period = self.options.retry_period;
-            sleep(period.mul_f64(1.0 + JITTER * rand::random::<f64>())).await;
+            sleep(period.mul_f64(1.0 + JITTER * self.chance.fraction())).await;
         }
         self.metrics.leads(true);
         tracing::info!(lease = self.name, "this instance leads");
@@ -220,7 +225,7 @@ impl Election {
 
     /// The Lease as ours, after what it was before.
     fn lease(&self, old: Option<&LeaseSpec>) -> Lease {
-        let now = MicroTime(Timestamp::now());
+        let now = MicroTime((self.clock)());
         let ours = old.is_some_and(|old| old.holder_identity.as_deref() == Some(&self.identity));
         let acquired = old.and_then(|old| old.acquire_time.clone()).filter(|_| ours);
         let transitions = old.and_then(|old| old.lease_transitions).unwrap_or(0);

@@ -18,6 +18,7 @@
 //! Not here: volumes from snapshots, and migration of in-tree volumes.
 
 mod capacity;
+mod chance;
 mod cleaner;
 mod cluster;
 mod csi;
@@ -38,7 +39,8 @@ mod test_server;
 mod topology;
 mod watch;
 
-pub use csi::DriverError;
+pub use chance::Chance;
+pub use csi::{DriverError, driver_channel};
 pub use lease::LostLease;
 pub use options::{
     CleanerOptions, FeatureGates, HttpOptions, LeaderElectionOptions, OnCapacityError, Options, OptionsError,

@@ -7,7 +7,7 @@ use std::{
     process::ExitCode,
 };
 
-use capacity_publisher::{Clients, rate_limited_client, without_ignored_flags};
+use capacity_publisher::{Clients, driver_channel, rate_limited_client, without_ignored_flags};
 use clap::Parser;
 use hyper::Uri;
 use kube::{
@@ -89,7 +89,12 @@ async fn start(arguments: Arguments) -> Result<(), Box<dyn Error>> {
             _ = interrupted.recv() => {}
         }
     };
-    Ok(capacity_publisher::run_with(arguments.options, Clients { main, publishing }, shutdown).await?)
+    let clients = Clients {
+        main,
+        publishing,
+        driver: driver_channel(&arguments.options.csi_address)?,
+    };
+    Ok(capacity_publisher::run_with(arguments.options, clients, shutdown).await?)
 }
 
 async fn config(kubeconfig: Option<PathBuf>, master: Option<Uri>) -> Result<Config, Box<dyn Error>> {

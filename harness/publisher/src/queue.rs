@@ -207,6 +207,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
                 (Some(key), _) => return key,
                 (None, None) => changed.await,
                 (None, Some(wake)) => tokio::select! {
+                    biased;
                     () = changed => {}
                     () = tokio::time::sleep_until(wake) => {}
                 },

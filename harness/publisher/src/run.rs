@@ -14,13 +14,14 @@ use k8s_openapi::api::{
 use kube::{Api, Client, ResourceExt, runtime::watcher};
 use parking_lot::Mutex;
 use tokio::time::Instant;
+use tonic::transport::Channel;
 
 use crate::{
     DriverError, LostLease, Options, OptionsError, OwnerError, RecognizeBy,
     capacity::{Capacities, ManagedBy, Publisher},
     cleaner,
     cluster::{Cluster, registration},
-    csi::Driver,
+    csi::{Driver, driver_channel},
     http::{self, Endpoint, Health},
     lease::{Election, while_leading},
     metrics::Metrics,
@@ -61,20 +62,28 @@ pub async fn run(
     client: Client,
     shutdown: impl Future<Output = ()> + Send,
 ) -> Result<(), Error> {
+    let driver = driver_channel(&options.csi_address)?;
     let (main, publishing) = (client.clone(), client);
-    run_with(options, Clients { main, publishing }, shutdown).await
+    let clients = Clients {
+        main,
+        publishing,
+        driver,
+    };
+    run_with(options, clients, shutdown).await
 }
 
-/// The clients for the API server. They may have different rate limits.
+/// The clients for the API server, which may have different rate limits, and the way to the driver.
 #[derive(Clone)]
 pub struct Clients {
     /// For everything but the published objects.
     pub main: Client,
     /// For the published objects, whose requests are limited by the options already.
     pub publishing: Client,
+    /// To the driver; see [`driver_channel`].
+    pub driver: Channel,
 }
 
-/// Like [`run`], with a client of its own for publishing.
+/// Like [`run`], with a client of its own for publishing, and a channel to the driver in the place of `csi_address`.
 pub async fn run_with(
     options: Options,
     clients: Clients,
@@ -92,6 +101,7 @@ pub async fn run_with(
         options,
         client: clients.main,
         publishing: clients.publishing,
+        driver: clients.driver,
         metrics,
         health,
         election: Mutex::default(),
@@ -116,6 +126,7 @@ struct Start {
     options: Options,
     client: Client,
     publishing: Client,
+    driver: Channel,
     metrics: Arc<Metrics>,
     health: Arc<Health>,
     /// Kept for the release of the Lease after the work.
@@ -133,7 +144,7 @@ impl Start {
             };
             return while_leading(election.as_deref(), work).await;
         }
-        let driver = Arc::new(Driver::connect(&self.options, &self.metrics).await?);
+        let driver = Arc::new(Driver::connect(self.driver.clone(), &self.options, &self.metrics).await?);
         tracing::info!(driver = &*driver.name, capabilities = ?driver.capabilities, "driver found");
         let publisher = self.publisher(&driver).await?;
         let election = self.election(&driver.name);

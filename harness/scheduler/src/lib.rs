@@ -35,9 +35,11 @@ pub mod static_match;
 mod status;
 pub mod store;
 pub mod taint_words;
+mod transport;
 pub mod usage;
 
 pub use self::control::{Error, run, serve_extender};
 pub use self::options::{Deviation, Options};
 pub use self::release::Release;
 pub use self::shape::ShapePoint;
+pub use self::transport::{Http, Transport};

@@ -5,14 +5,17 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use capacity_types::Arithmetic;
+use k8s_openapi::jiff::Timestamp;
 
 use crate::extender::Extender;
 use crate::release::Release;
 use crate::rules::{Choice, Pooling, Rules};
 use crate::shape::{Shape, ShapeError, ShapePoint};
+use crate::transport::Transport;
 
 /// How to run. [`Options::default`] is what kube-scheduler does by default.
 #[derive(Clone, Debug)]
@@ -46,6 +49,10 @@ pub struct Options {
     pub seed: Option<u64>,
     /// The extenders, in the order of the calls.
     pub extenders: Vec<Extender>,
+    /// How requests reach the extenders; unset: by HTTP over TCP.
+    pub transport: Option<Arc<dyn Transport>>,
+    /// The time of day for what is written with one. Two events of a pod need two times: it is part of their names.
+    pub clock: fn() -> Timestamp,
 }
 
 /// What kube-scheduler does otherwise than it should, in the way of the release that is emulated.
@@ -110,6 +117,8 @@ impl Default for Options {
             pooling: Pooling::Once,
             seed: None,
             extenders: Vec::new(),
+            transport: None,
+            clock: Timestamp::now,
         }
     }
 }

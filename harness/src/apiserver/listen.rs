@@ -15,6 +15,7 @@ use super::case::Case;
 use super::message::{ClientRequest, Reply, Whole};
 use super::proxy::answer;
 use crate::listening::{BODY_MAX, Listening};
+use crate::network::Network;
 
 type Body = UnsyncBoxBody<Bytes, Cut>;
 
@@ -27,7 +28,10 @@ impl Case {
     /// Opens a listener before the server.
     pub(crate) async fn listen(self: &Arc<Self>, with_tls: bool) -> std::io::Result<Listening> {
         let case = Arc::clone(self);
-        Listening::open(with_tls, move |request| serve(Arc::clone(&case), request)).await
+        Listening::open(&Network::Machine, with_tls, move |request| {
+            serve(Arc::clone(&case), request)
+        })
+        .await
     }
 }
 

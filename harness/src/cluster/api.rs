@@ -3,16 +3,20 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use fake_apiserver::{ApiServer, LocalClient, Release, ResourceRef, Rule, RuleId, Running, ServerOptions};
 use hyper::Method;
 use serde_json::Value;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::observe::ApiObserver;
 use crate::apiserver::{Case, RealServer, Refused, call, finish_create};
 use crate::fact_sink::FactSink;
 use crate::listening::Listening;
+use crate::network::Network;
 use crate::plan::Plan;
+use crate::simulation;
 use crate::start_error::StartError;
 use crate::system::Systems;
 
@@ -21,7 +25,7 @@ pub(super) enum Api {
     /// In memory; the second listener has TLS, for child processes.
     Fake {
         api: ApiServer,
-        plain: Running,
+        plain: Plain,
         tls: Option<Running>,
     },
     /// A real one.
@@ -31,6 +35,46 @@ pub(super) enum Api {
         plain: Listening,
         tls: Option<Listening>,
     },
+}
+
+/// What systems in this process reach the server in memory by.
+pub(super) enum Plain {
+    Port(Running),
+    /// Its URL; connections end with the guard.
+    Memory(String, DropGuard),
+}
+
+impl Plain {
+    async fn open(api: &ApiServer, network: &Network) -> std::io::Result<Self> {
+        if let Network::Machine = network {
+            return Ok(Plain::Port(api.start().await?));
+        }
+        let (address, mut connections) = network.listen().await?;
+        let (api, stop) = (api.clone(), CancellationToken::new());
+        let stopped = stop.clone();
+        let serving = async move {
+            while let Some(Ok(stream)) = connections.next().await {
+                let (api, stop) = (api.clone(), stopped.clone());
+                tokio::spawn(async move { api.serve_connection(stream, stop).await });
+            }
+        };
+        tokio::spawn(stop.clone().run_until_cancelled_owned(serving));
+        Ok(Plain::Memory(format!("http://{address}"), stop.drop_guard()))
+    }
+
+    fn url(&self) -> String {
+        match self {
+            Plain::Port(running) => running.url(),
+            Plain::Memory(url, _) => url.clone(),
+        }
+    }
+
+    async fn stop(self) {
+        match self {
+            Plain::Port(running) => running.stop().await,
+            Plain::Memory(_, stop) => drop(stop),
+        }
+    }
 }
 
 /// Where child processes find the server.
@@ -46,6 +90,7 @@ impl Api {
         systems: &Systems,
         sink: &FactSink,
         with_tls: bool,
+        (network, seed): (&Network, Option<u64>),
     ) -> Result<Self, StartError> {
         let io = |what| move |source| StartError::Io { what, source };
         if let Some(server) = &systems.api_server {
@@ -76,11 +121,16 @@ impl Api {
             gates: plan.gates.clone(),
             // That a program is older than the server is one finding, and not the end of every case.
             removed_versions: with_tls && plan.has_usual_release(),
+            seed: seed.map(|seed| simulation::derived(seed, "apiserver", 0)),
+            latency: seed.map_or(Duration::ZERO, |_| simulation::LATENCY),
+            clock: simulation::time_of_day,
             ..ServerOptions::default()
         };
         let observer = ApiObserver(sink.clone());
         let api = ApiServer::new(options, Some(Arc::new(observer)));
-        let plain = api.start().await.map_err(io("start the API server"))?;
+        let plain = Plain::open(&api, network)
+            .await
+            .map_err(io("start the API server"))?;
         let tls = match with_tls {
             true => Some(
                 api.start_tls()

@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::Cluster;
 use super::endpoint::Endpoint;
 use crate::journal::{AnswerFact, ProcessEvent, ProcessFact, What};
+use crate::network::Network;
 use crate::plan::{CsiCall, CsiCallKind, Plan};
 use crate::scenario::Role;
 use crate::segment::Segments;
@@ -58,7 +59,10 @@ impl Cluster {
                 node_id,
                 segment: segment.unwrap_or_default(),
             });
-            self.driver.listen(&socket, identity).await.map_err(io)?
+            match &self.network {
+                Network::Machine => self.driver.listen(&socket, identity).await.map_err(io)?,
+                Network::Memory(memory) => self.driver.serve(memory.listen(&socket), identity),
+            }
         };
         if let Some(endpoint) = self.endpoints.get_mut(&name) {
             endpoint.running = Some(running);
@@ -117,7 +121,8 @@ impl Cluster {
         };
         self.probed(&client, &theirs).await.map_err(io)?;
         let observer = self.external.as_ref().map(|it| it.observer.clone() as Arc<_>);
-        let forwarder = Forwarder::new(&theirs, node, observer).map_err(io)?;
+        let channel = self.network.channel(&theirs).map_err(io)?;
+        let forwarder = Forwarder::new(channel, node, observer);
         let listening = forwarder.listen(socket).map_err(io)?;
         if let Some(external) = &mut self.external {
             external.forwarders.insert(client, forwarder);
@@ -128,7 +133,7 @@ impl Cluster {
     /// Waits until a driver answers Probe well, or has ended. One that does neither in time is written down.
     async fn probed(&self, client: &str, socket: &Path) -> std::io::Result<()> {
         let limit = START.mul_f64(self.patience);
-        let caller = Caller::new(socket, limit)?;
+        let caller = Caller::new(self.network.channel(socket)?, limit);
         let due = tokio::time::Instant::now() + limit;
         loop {
             let reply = caller.ask(Question::Probe).await;
@@ -169,7 +174,7 @@ impl Cluster {
         let reply = match self.question(call) {
             Ok(question) => {
                 let socket = self.socket_for(&plan.segments, call.segment.as_ref());
-                let caller = Caller::new(&socket, ANSWER).map_err(io)?;
+                let caller = Caller::new(self.network.channel(&socket).map_err(io)?, ANSWER);
                 caller.ask(question).await
             }
             Err(message) => Reply {

@@ -1,10 +1,13 @@
 //! What a plan says about the driver, in the driver's words.
 
+use std::time::Duration;
+
 use fake_csi::{CostFactor, DriverSpec};
 
 use crate::plan::Plan;
 
-pub(super) fn driver_spec(plan: &Plan) -> DriverSpec {
+/// `latency`: of every call, in simulated time, in which nothing outside is touched.
+pub(super) fn driver_spec(plan: &Plan, latency: Option<Duration>) -> DriverSpec {
     DriverSpec {
         topology_keys: plan.segments.keys().to_vec(),
         advertise_get_capacity: plan.driver.get_capacity,
@@ -13,6 +16,8 @@ pub(super) fn driver_spec(plan: &Plan) -> DriverSpec {
         tells_reserved: plan.driver.tells_reserved,
         lenient: !plan.driver.strict,
         version: plan.driver.version,
+        makes_targets: latency.is_none(),
+        latency: latency.unwrap_or_default(),
         ..DriverSpec::new(plan.driver.name.clone())
     }
 }

@@ -40,10 +40,12 @@ impl Cluster {
         let Some(endpoint) = endpoint else {
             return refused(format!("the driver is not on {node}"));
         };
-        let caller = Caller::new(&endpoint.socket, ANSWER).map_err(|source| StartError::Io {
+        let channel = self.network.channel(&endpoint.socket);
+        let channel = channel.map_err(|source| StartError::Io {
             what: "call the driver",
             source,
         })?;
+        let caller = Caller::new(channel, ANSWER);
         let mut failures = Vec::new();
         for mount in self.mounts(driver, pod) {
             let Reply { code, message, .. } = caller.ask(mount.question).await;

@@ -34,11 +34,13 @@ use crate::cluster_state::ClusterState;
 use crate::fact_sink::{Commits, FactSink};
 use crate::journal::Journal;
 use crate::killer::Killer;
+use crate::network::{Folder, Network};
 use crate::plan::{NAMESPACE, Plan};
 use crate::record;
 use crate::run_options::RunOptions;
 use crate::scenario::Role;
 use crate::settings::Settings;
+use crate::simulation;
 use crate::start_error::StartError;
 use crate::system::{Access, ChildAccess, Fleet, Systems};
 use api::{Api, Client};
@@ -63,8 +65,11 @@ pub(crate) struct Cluster {
     sockets: usize,
     /// By node; none: the central endpoint.
     endpoints: BTreeMap<Option<String>, Endpoint>,
+    network: Network,
+    /// Of a run in simulated time, what all random choices follow from.
+    seed: Option<u64>,
     /// Holds the sockets; removed last.
-    folder: tempfile::TempDir,
+    folder: Folder,
     controllers: JoinHandle<()>,
     fleet: Fleet,
     journal: Journal,
@@ -96,32 +101,39 @@ impl Cluster {
         systems: &Systems,
         journal: &Journal,
         RunOptions {
-            refresh, patience, ..
+            refresh,
+            patience,
+            seed,
+            ..
         }: RunOptions,
     ) -> Result<Self, StartError> {
         let io = |what| move |source| StartError::Io { what, source };
-        let folder = tempfile::Builder::new()
-            .prefix("csi-")
-            .tempdir()
-            .map_err(io("make a temporary folder"))?;
+        let network = match seed {
+            Some(_) => Network::in_memory(),
+            None => Network::Machine,
+        };
+        let folder = network.folder().map_err(io("make a temporary folder"))?;
         let killer = Killer::default();
         let fleet = Fleet::new(systems.clone(), journal.clone(), killer.clone());
         let sink = FactSink::new(journal.clone(), killer);
         let commits = sink.commits();
-        let api = Api::start(plan, systems, &sink, fleet.has_children()).await?;
+        let api = Api::start(plan, systems, &sink, fleet.has_children(), (&network, seed)).await?;
         let observer = CsiObserver {
             sink: sink.clone(),
             segments: plan.segments.clone(),
         };
         let external = ExternalDriver::of(plan, systems, observer.clone()).await;
-        let driver = FakeDriver::new(driver_spec(plan), Some(Arc::new(observer)));
+        let driver = FakeDriver::new(
+            driver_spec(plan, seed.map(|_| simulation::LATENCY)),
+            Some(Arc::new(observer)),
+        );
         for cost in &plan.driver.costs {
             driver
                 .add_cost(cost_factor(cost))
                 .map_err(|error| StartError::Driver(error.to_string()))?;
         }
         let client = api.client(extender::CLIENT);
-        let extenders = extender::Extenders::start(plan, journal, &client, &driver)
+        let extenders = extender::Extenders::start(plan, journal, &client, &driver, &network)
             .await
             .map_err(io("start the extenders"))?;
         let local = api.client(HARNESS);
@@ -137,6 +149,8 @@ impl Cluster {
             first_node: plan.driver_nodes.first().map(|(node, _)| node.clone()),
             sockets: 0,
             endpoints: BTreeMap::new(),
+            network,
+            seed,
             folder,
             fleet,
             journal: journal.clone(),
@@ -267,7 +281,9 @@ impl Cluster {
     ) -> Result<Access, StartError> {
         let token = self.api.add_client(client);
         let child = self.child_access(client, &token)?;
+        let starts = self.fleet.starts;
         Ok(Access {
+            network: self.network.clone(),
             api_url: self.api.url(),
             token,
             csi_socket,
@@ -275,11 +291,16 @@ impl Cluster {
             namespace: NAMESPACE.to_owned(),
             pod: self.pod.clone(),
             settings: self.settings.clone(),
+            clock: simulation::time_of_day,
+            seed: self.seed.map(|seed| simulation::derived(seed, client, starts)),
             child,
         })
     }
 
     fn child_access(&self, client: &str, token: &str) -> Result<Option<ChildAccess>, StartError> {
+        if !self.fleet.has_children() {
+            return Ok(None);
+        }
         let kubeconfig = self.folder.path().join(format!("{client}.kubeconfig"));
         let state = self.folder.path().join(format!("{client}.state"));
         std::fs::create_dir_all(&state).map_err(|source| StartError::Io {
@@ -331,6 +352,9 @@ impl Cluster {
         self.fleet.stop_all().await;
         self.controllers.abort();
         self.api.stop().await;
-        record::logs(self.folder.path())
+        match &self.folder {
+            Folder::Temporary(folder) => record::logs(folder.path()),
+            Folder::Name(_) => Vec::new(),
+        }
     }
 }

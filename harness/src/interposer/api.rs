@@ -15,7 +15,6 @@ use hyper::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HOST,
 use hyper::http::request::Parts;
 use hyper::{Request, Response, StatusCode, Uri};
 use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
 
@@ -23,6 +22,7 @@ use super::rule::EventKind;
 use super::traffic::Traffic;
 use crate::body_lines::{Broken, lines};
 use crate::listening::{BODY_MAX, Listening};
+use crate::network::{HttpConnector, Network};
 
 /// Bytes that one answer may have.
 const ANSWER_MAX: usize = 256 << 20;
@@ -36,17 +36,22 @@ fn broken(error: impl Display) -> Broken {
 }
 
 /// Opens a listener before the server at that URL, which has no TLS.
-pub(super) async fn open(server: &str, traffic: Traffic, with_tls: bool) -> std::io::Result<Listening> {
+pub(super) async fn open(
+    network: &Network,
+    server: &str,
+    traffic: Traffic,
+    with_tls: bool,
+) -> std::io::Result<Listening> {
     let proxy = Arc::new(Proxy {
         server: server.trim_end_matches('/').to_owned(),
-        client: Client::builder(TokioExecutor::new()).build_http(),
+        client: Client::builder(TokioExecutor::new()).build(network.http()),
         traffic: Arc::new(traffic),
     });
     let serve = move |request| {
         let proxy = Arc::clone(&proxy);
         async move { proxy.serve(request).await }
     };
-    Listening::open(with_tls, serve).await
+    Listening::open(network, with_tls, serve).await
 }
 
 /// What all connections share.

@@ -16,13 +16,14 @@ use fake_csi::{Running, Spoil, Spoiler};
 pub use self::rule::{EventKind, ObjectRule, RequestRule, WireRule};
 use self::traffic::Traffic;
 use crate::listening::Listening;
+use crate::network::{Folder, Network};
 use crate::system::{Access, BoxError, ChildAccess, System};
 
 /// What stands before the servers of one instance, until it is dropped.
 struct Interposed {
     _api: Option<Listening>,
     _csi: Option<Running>,
-    _folder: tempfile::TempDir,
+    _folder: Folder,
 }
 
 /// The same system with traffic that is spoilt by these rules. Each instance, and each start, is spoilt by itself.
@@ -42,11 +43,11 @@ pub fn interpose(system: &System, rules: &[WireRule]) -> System {
 }
 
 async fn begin(mut access: Access, rules: &[WireRule]) -> Result<(Interposed, Access), BoxError> {
-    let folder = tempfile::Builder::new().prefix("csi-").tempdir()?;
+    let folder = access.network.folder()?;
     let traffic = Traffic::of(rules);
     let api = match traffic.is_spoilt() {
         true => {
-            let proxy = api::open(&access.api_url, traffic, access.child.is_some()).await?;
+            let proxy = api::open(&access.network, &access.api_url, traffic, access.child.is_some()).await?;
             lead(&mut access, &proxy, folder.path().join("kubeconfig"))?;
             Some(proxy)
         }
@@ -56,7 +57,11 @@ async fn begin(mut access: Access, rules: &[WireRule]) -> Result<(Interposed, Ac
     let csi = match &access.csi_socket {
         Some(driver) if !spoils.is_empty() => {
             let socket = folder.path().join("csi.sock");
-            let running = Spoiler::new(driver, spoils)?.listen(&socket)?;
+            let spoiler = Spoiler::new(access.network.channel(driver)?, spoils);
+            let running = match &access.network {
+                Network::Machine => spoiler.listen(&socket)?,
+                Network::Memory(memory) => spoiler.serve(memory.listen(&socket)),
+            };
             access.csi_socket = Some(socket);
             Some(running)
         }

@@ -6,14 +6,14 @@ use csi_proto::v1::{GetCapacityRequest, controller_client::ControllerClient};
 use fake_csi::{Effect, Method, Rule};
 use tonic::Code;
 
-use super::{World, connect, pool, volume, within};
+use super::{World, connect, pool, socket, volume, within};
 
 #[tokio::test]
 async fn endpoints_share_one_driver() {
     let world = World::new().await;
     world.driver.set_pool(pool("a", 100, None));
     let running = world.on_node("n1", "a").await;
-    let mut there = ControllerClient::new(connect(running.socket()).await);
+    let mut there = ControllerClient::new(connect(socket(&running)).await);
     there
         .create_volume(within(volume("v", 30), &["a"], &["a"]))
         .await
@@ -44,7 +44,7 @@ async fn stopping_cuts_calls_off_and_starting_again_keeps_the_volumes() {
         mut controller,
         directory,
     } = world;
-    let socket = running.socket().to_owned();
+    let socket = socket(&running).to_owned();
     let hanging = tokio::spawn(async move { controller.get_capacity(GetCapacityRequest::default()).await });
     while driver.in_flight() == 0 {
         tokio::task::yield_now().await;
@@ -86,7 +86,7 @@ async fn a_socket_in_use_is_left_to_its_owner() {
     let world = World::new().await;
     let taken = world
         .driver
-        .listen(world.running.socket(), None)
+        .listen(socket(&world.running), None)
         .await
         .unwrap_err();
     assert_eq!(taken.kind(), std::io::ErrorKind::AddrInUse);

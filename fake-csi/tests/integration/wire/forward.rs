@@ -2,10 +2,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use fake_csi::{Answer, Caller, Effect, Event, Figure, Forwarder, Method, Question, Reply, Rule, Running};
+use fake_csi::{
+    Answer, Caller, Effect, Event, Figure, Forwarder, Method, Question, Reply, Rule, Running, channel,
+};
 use tonic::Code;
 
-use super::{GIB, Record, World, connect, pairs, pool, signed, volume, within, zone};
+use super::{GIB, Record, World, connect, pairs, pool, signed, socket, volume, within, zone};
 use csi_proto::v1::controller_client::ControllerClient;
 
 /// A driver with one pool, and a socket before it with a record of its own.
@@ -21,8 +23,12 @@ impl Before {
         let world = World::new().await;
         world.driver.set_pool(pool("a", 10 * GIB, Some(4 * GIB)));
         let record = Arc::new(Record::default());
-        let driver = world.running.socket().to_owned();
-        let forwarder = Forwarder::new(&driver, Some("n1".to_owned()), Some(record.clone())).expect("a path");
+        let driver = socket(&world.running).to_owned();
+        let forwarder = Forwarder::new(
+            channel(&driver).expect("a path"),
+            Some("n1".to_owned()),
+            Some(record.clone()),
+        );
         let running = forwarder
             .listen(&world.directory.path().join("before"))
             .expect("a socket");
@@ -35,11 +41,14 @@ impl Before {
     }
 
     fn caller(&self) -> Caller {
-        Caller::new(self.running.socket(), Duration::from_secs(60)).expect("a path")
+        Caller::new(
+            channel(socket(&self.running)).expect("a path"),
+            Duration::from_secs(60),
+        )
     }
 
     async fn controller(&self) -> ControllerClient<tonic::transport::Channel> {
-        ControllerClient::new(connect(self.running.socket()).await)
+        ControllerClient::new(connect(socket(&self.running)).await)
     }
 
     fn last_event(&self) -> Event {
@@ -99,9 +108,12 @@ async fn events_are_those_of_the_driver_itself() {
 async fn a_driver_that_is_not_there_is_unavailable_until_it_is() {
     let world = World::new().await;
     let socket = world.directory.path().join("late");
-    let forwarder = Forwarder::new(&socket, None, None).unwrap();
+    let forwarder = Forwarder::new(channel(&socket).unwrap(), None, None);
     let running = forwarder.listen(&world.directory.path().join("before")).unwrap();
-    let caller = Caller::new(running.socket(), Duration::from_secs(60)).unwrap();
+    let caller = Caller::new(
+        channel(running.socket().unwrap()).expect("a path"),
+        Duration::from_secs(60),
+    );
     let Reply { code, told, .. } = caller.ask(Question::Probe).await;
     assert_eq!((code, told.get("ready")), ("UNAVAILABLE", None));
     let _late = world.driver.listen(&socket, None).await.unwrap();
@@ -121,7 +133,10 @@ async fn a_question_that_hangs_is_given_up_and_told_as_such() {
         effect: Effect::Hang,
     };
     before.world.driver.script(rule).unwrap();
-    let caller = Caller::new(before.running.socket(), Duration::from_millis(50)).unwrap();
+    let caller = Caller::new(
+        channel(socket(&before.running)).expect("a path"),
+        Duration::from_millis(50),
+    );
     let reply = caller.ask(Question::Probe).await;
     assert_eq!(reply.code, "DEADLINE_EXCEEDED");
     before.forwarder.quiet().await;

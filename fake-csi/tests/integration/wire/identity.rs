@@ -8,10 +8,10 @@ use csi_proto::v1::{
 use fake_csi::{DriverSpec, Method};
 use tonic::Code;
 
-use super::{World, connect, spec, zone};
+use super::{World, connect, socket, spec, zone};
 
 async fn services(world: &World) -> Vec<service::Type> {
-    let mut client = IdentityClient::new(connect(world.running.socket()).await);
+    let mut client = IdentityClient::new(connect(socket(&world.running)).await);
     let answer = client
         .get_plugin_capabilities(GetPluginCapabilitiesRequest {})
         .await
@@ -47,7 +47,7 @@ pub(crate) async fn calls(world: &World) -> Vec<rpc::Type> {
 #[tokio::test]
 async fn the_driver_tells_its_name_and_that_it_is_ready() {
     let world = World::new().await;
-    let mut client = IdentityClient::new(connect(world.running.socket()).await);
+    let mut client = IdentityClient::new(connect(socket(&world.running)).await);
     let info = client
         .get_plugin_info(GetPluginInfoRequest {})
         .await
@@ -91,7 +91,7 @@ async fn capabilities_follow_the_specification_of_the_driver() {
 async fn a_node_endpoint_tells_its_node_and_a_controller_endpoint_has_none() {
     let world = World::new().await;
     let running = world.on_node("n1", "a").await;
-    let mut node = NodeClient::new(connect(running.socket()).await);
+    let mut node = NodeClient::new(connect(socket(&running)).await);
     let info = node
         .node_get_info(NodeGetInfoRequest {})
         .await
@@ -106,7 +106,7 @@ async fn a_node_endpoint_tells_its_node_and_a_controller_endpoint_has_none() {
         (event.method, event.node, event.segment),
         (Method::NodeGetInfo, Some("n1".to_owned()), Some(zone("a")))
     );
-    let mut none = NodeClient::new(connect(world.running.socket()).await);
+    let mut none = NodeClient::new(connect(socket(&world.running)).await);
     assert_eq!(
         none.node_get_info(NodeGetInfoRequest {})
             .await
@@ -124,7 +124,7 @@ async fn a_driver_without_topology_tells_no_segment() {
     })
     .await;
     let running = world.on_node("n1", "a").await;
-    let mut node = NodeClient::new(connect(running.socket()).await);
+    let mut node = NodeClient::new(connect(socket(&running)).await);
     let info = node
         .node_get_info(NodeGetInfoRequest {})
         .await

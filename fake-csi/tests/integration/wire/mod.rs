@@ -49,6 +49,11 @@ impl Observer for Record {
     }
 }
 
+/// Where it listens.
+fn socket(running: &Running) -> &Path {
+    running.socket().expect("it listens on a socket")
+}
+
 impl World {
     async fn new() -> World {
         World::of(spec()).await
@@ -62,7 +67,7 @@ impl World {
             .listen(&directory.path().join("csi"), None)
             .await
             .expect("a socket");
-        let controller = ControllerClient::new(connect(running.socket()).await);
+        let controller = ControllerClient::new(connect(socket(&running)).await);
         World {
             driver,
             record,

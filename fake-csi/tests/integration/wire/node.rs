@@ -8,7 +8,7 @@ use csi_proto::v1::{
 use fake_csi::{Method, Running};
 use tonic::{Code, transport::Channel};
 
-use super::{World, block, connect, mounted, pool, volume, within};
+use super::{World, block, connect, mounted, pool, socket, volume, within};
 
 struct OnNode {
     world: World,
@@ -22,7 +22,7 @@ impl OnNode {
         world.driver.set_pool(pool("a", 100, None));
         world.driver.set_pool(pool("b", 100, None));
         let running = world.on_node("n1", "a").await;
-        let node = NodeClient::new(connect(running.socket()).await);
+        let node = NodeClient::new(connect(socket(&running)).await);
         OnNode {
             world,
             _running: running,

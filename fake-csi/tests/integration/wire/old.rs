@@ -9,7 +9,7 @@ use csi_proto::v1::{
 use fake_csi::{DriverSpec, SpecVersion};
 use tonic::Code;
 
-use super::{World, connect, mounted, pool, spec, volume};
+use super::{World, connect, mounted, pool, socket, spec, volume};
 
 async fn of_version(version: &str) -> World {
     let world = World::of(DriverSpec {
@@ -64,7 +64,7 @@ async fn growing_came_with_1_1() {
             .unwrap_err();
         assert_eq!(refused.code(), code, "{version}");
 
-        let mut identity = IdentityClient::new(connect(world.running.socket()).await);
+        let mut identity = IdentityClient::new(connect(socket(&world.running)).await);
         let plugin = identity
             .get_plugin_capabilities(GetPluginCapabilitiesRequest {})
             .await

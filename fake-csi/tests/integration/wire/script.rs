@@ -8,7 +8,7 @@ use csi_proto::v1::{
 use fake_csi::{Answer, CostFactor, Effect, Method, Rule, ScriptError};
 use tonic::{Code, Request};
 
-use super::{World, connect, pool, signed, volume, zone};
+use super::{World, connect, pool, signed, socket, volume, zone};
 
 fn rule(method: Method, effect: Effect) -> Rule {
     Rule {
@@ -154,7 +154,7 @@ async fn a_hanging_call_goes_on_when_its_rule_is_taken_away() {
 async fn a_cut_connection_takes_all_its_calls_along_and_changes_nothing() {
     let world = World::new().await;
     world.driver.set_pool(pool("a", 100, None));
-    let other = connect(world.running.socket()).await;
+    let other = connect(socket(&world.running)).await;
     world
         .driver
         .script(rule(Method::GetCapacity, Effect::Hang))
@@ -259,7 +259,7 @@ async fn a_driver_can_be_unready_for_a_while() {
             ..rule(Method::Probe, Effect::Ready(false))
         })
         .unwrap();
-    let mut client = IdentityClient::new(connect(world.running.socket()).await);
+    let mut client = IdentityClient::new(connect(socket(&world.running)).await);
     let mut ready = Vec::new();
     for _ in 0..4 {
         ready.push(client.probe(ProbeRequest {}).await.unwrap().into_inner().ready);

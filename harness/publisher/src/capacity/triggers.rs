@@ -20,7 +20,7 @@ impl Publisher {
     pub(crate) async fn poll(&self) {
         let interval = self.options.capacity_poll_interval;
         loop {
-            let early = self.options.capacity_poll_jitter * rand::random::<f64>();
+            let early = self.options.capacity_poll_jitter * self.options.chance.fraction();
             sleep(interval.mul_f64(1.0 - early)).await;
             let wanted = self.ledger.lock().wanted();
             wanted

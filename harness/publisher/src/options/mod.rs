@@ -17,7 +17,9 @@ pub use sections::{CleanerOptions, HttpOptions, LeaderElectionOptions};
 pub use values::{OnCapacityError, Profile, RecognizeBy};
 use values::{duration, fraction, rate};
 
-use crate::queue::Pace;
+use k8s_openapi::jiff::Timestamp;
+
+use crate::{chance::Chance, queue::Pace};
 
 /// 3000 objects can be refreshed in each minute, which is the usual interval.
 const GET_CAPACITY_QPS: f64 = 50.0;
@@ -188,6 +190,14 @@ pub struct Options {
     /// Removing the objects that distributed instances left behind.
     #[command(flatten)]
     pub cleaner: CleanerOptions,
+
+    /// The time of day for what is written with one.
+    #[arg(skip = Timestamp::now as fn() -> Timestamp)]
+    pub clock: fn() -> Timestamp,
+
+    /// The random choices.
+    #[arg(skip)]
+    pub chance: Chance,
 }
 
 impl Default for Options {
@@ -231,6 +241,8 @@ impl Default for Options {
             election: LeaderElectionOptions::default(),
             http: HttpOptions::default(),
             cleaner: CleanerOptions::default(),
+            clock: Timestamp::now,
+            chance: Chance::default(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Making a volume for a claim: one attempt, and what follows from its outcome. Knows when a volume exists, not how it gets bound.
 
-use std::{sync::Arc, time::Instant};
+use std::sync::Arc;
 
 use capacity_types::Segment;
 use csi_proto::v1::{CreateVolumeRequest, Volume};
@@ -9,6 +9,7 @@ use k8s_openapi::api::{
     storage::v1::StorageClass,
 };
 use kube::{Api, ResourceExt, api::PostParams};
+use tokio::time::Instant;
 use tonic::Code;
 
 use super::{

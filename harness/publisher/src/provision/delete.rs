@@ -1,6 +1,6 @@
 //! Deleting the volumes of released PersistentVolumes, and removing the finalizer of their objects. Releases nothing itself.
 
-use std::{collections::BTreeMap, sync::Arc, time::Instant};
+use std::{collections::BTreeMap, sync::Arc};
 
 use k8s_openapi::api::core::v1::PersistentVolume;
 use kube::{
@@ -8,6 +8,7 @@ use kube::{
     api::{DeleteParams, Patch, PatchParams, Preconditions},
 };
 use serde_json::json;
+use tokio::time::Instant;
 
 use super::{
     Provisioner,

@@ -81,8 +81,8 @@ impl Provisioner {
         publisher: Option<Arc<Publisher>>,
         metrics: &Arc<Metrics>,
     ) -> Arc<Provisioner> {
-        let events = Recorder::new(client.clone(), &driver.name, &options.place());
-        let identity = volume::identity(&driver.name, options.own_node());
+        let events = Recorder::new(client.clone(), &driver.name, &options);
+        let identity = volume::identity(&driver.name, &options);
         let queue = |name| Queue::new(options.pace(), metrics.queue(name));
         let (claims, volumes, owners) = (queue("claims"), queue("volumes"), queue("owners"));
         let originals = queue("originals");

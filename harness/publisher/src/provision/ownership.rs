@@ -72,7 +72,7 @@ impl Provisioner {
     fn next_attempt(&self, collisions: u32) -> Instant {
         let base = self.options.node_deployment_base_delay;
         let longest = delay(base, self.options.node_deployment_max_delay, collisions);
-        Instant::now() + longest.saturating_sub(base.mul_f64(rand::random()))
+        Instant::now() + longest.saturating_sub(base.mul_f64(self.options.chance.fraction()))
     }
 
     fn is_allowed_here(&self, job: &Job) -> bool {

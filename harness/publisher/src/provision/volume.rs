@@ -1,6 +1,6 @@
 //! PersistentVolume objects: made from what the driver answered, and read again when they are released. Pure.
 
-use std::{collections::BTreeMap, time::SystemTime};
+use std::collections::BTreeMap;
 
 use capacity_types::{Segment, segment};
 use csi_proto::v1::Volume;
@@ -41,12 +41,13 @@ const DELETION_SECRET: [&str; 2] = [
 ];
 
 /// A value that is different for each process.
-pub(super) fn identity(driver: &str, node: Option<&str>) -> String {
-    let now = SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .map_or(0, |since| since.as_millis());
-    let node = node.map(|node| format!("-{node}")).unwrap_or_default();
-    format!("{now}-{}-{driver}{node}", rand::random_range(0..10_000))
+pub(super) fn identity(driver: &str, options: &Options) -> String {
+    let now = (options.clock)().as_millisecond();
+    let node = options
+        .own_node()
+        .map(|node| format!("-{node}"))
+        .unwrap_or_default();
+    format!("{now}-{}-{driver}{node}", options.chance.below(10_000))
 }
 
 /// The sources of the object of a new volume.

@@ -15,7 +15,7 @@ use kube::api::{Api, Patch, PatchParams, PostParams};
 use kube::{Client, Error as ClientError};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use tokio::sync::watch;
+use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use super::cache::Cache;
@@ -31,7 +31,7 @@ pub(super) struct BindJob {
     pub(super) client: Client,
     pub(super) cache: Arc<Mutex<Cache>>,
     /// Signals that the cache has applied events.
-    pub(super) applied: watch::Receiver<()>,
+    pub(super) applied: Arc<Notify>,
     pub(super) timeout: Duration,
     pub(super) extenders: Arc<Extenders>,
     pub(super) pod: Arc<Pod>,
@@ -106,7 +106,7 @@ pub(super) fn forget(snapshot: &mut Snapshot, decision: &Feasible) {
 
 impl BindJob {
     /// Binds volumes and pod.
-    pub(super) async fn run(&mut self, reporter: &Reporter) -> Result<(), BindError> {
+    pub(super) async fn run(&self, reporter: &Reporter) -> Result<(), BindError> {
         if !self.decision.plan.is_empty() {
             reporter.nominate(&self.pod, self.decision.node.name()).await;
         }
@@ -167,17 +167,15 @@ impl BindJob {
     }
 
     /// Waits, from event to event, until everything is bound or cannot be any more.
-    async fn all_bound(&mut self, written: &Written) -> Result<(), VolumesError> {
+    async fn all_bound(&self, written: &Written) -> Result<(), VolumesError> {
         loop {
-            self.applied.borrow_and_update();
+            // What comes after the look at the cache counts.
+            let applied = self.applied.notified();
             let bound = check(&self.cache.lock(), &self.pod, &self.decision, written)?;
             if bound {
                 return Ok(());
             }
-            if self.applied.changed().await.is_err() {
-                // The scheduler is going down and takes this job with it.
-                std::future::pending::<()>().await;
-            }
+            applied.await;
         }
     }
 

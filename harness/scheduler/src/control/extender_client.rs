@@ -4,13 +4,8 @@
 //! from the API server for each attempt: the scheduler keeps only the fields that its own decisions need.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::Bytes;
-use hyper::header::CONTENT_TYPE;
-use hyper::{Method, Request};
-use hyper_util::client::legacy::{Client as HttpClient, connect::HttpConnector};
-use hyper_util::rt::TokioExecutor;
 use k8s_openapi::api::core::v1::{Node as ApiNode, Pod as ApiPod};
 use kube::Client;
 use kube::api::{Api, ListParams};
@@ -21,16 +16,15 @@ use tracing::warn;
 use crate::configuration::Extender;
 use crate::cycle::{Assessment, Cause, Feasible, Refused};
 use crate::objects::Pod;
+use crate::transport::{Http, Transport};
 
-/// An answer may name every node with everything in it.
-const ANSWER_MAX: usize = 128 << 20;
 /// The greatest score of a plugin is 100, where an extender's is 10.
 const SCORE_STEP: i64 = 10;
 
 /// The extenders of one scheduler.
 pub(super) struct Extenders {
     list: Vec<Extender>,
-    http: HttpClient<HttpConnector, Full<Bytes>>,
+    transport: Arc<dyn Transport>,
     api: Client,
 }
 
@@ -42,10 +36,10 @@ struct Subject {
 }
 
 impl Extenders {
-    pub(super) fn new(list: &[Extender], api: Client) -> Self {
+    pub(super) fn new(list: &[Extender], transport: Option<Arc<dyn Transport>>, api: Client) -> Self {
         Self {
             list: list.to_vec(),
-            http: HttpClient::builder(TokioExecutor::new()).build_http(),
+            transport: transport.unwrap_or_else(|| Arc::new(Http::default())),
             api,
         }
     }
@@ -176,28 +170,14 @@ impl Extenders {
         args: &Value,
     ) -> Result<Value, String> {
         let url = format!("{}/{}", extender.url_prefix, verb.trim_start_matches('/'));
-        let request = Request::builder()
-            .method(Method::POST)
-            .uri(&url)
-            .header(CONTENT_TYPE, "application/json")
-            .body(Full::from(args.to_string()))
-            .map_err(|error| format!("Post \"{url}\": {error}"))?;
-        let answered = async {
-            let answer = self.http.request(request).await.map_err(|error| {
-                let cause = std::error::Error::source(&error).map(ToString::to_string);
-                format!("Post \"{url}\": {}", cause.unwrap_or_else(|| error.to_string()))
-            })?;
-            let code = answer.status().as_u16();
-            if code != 200 {
-                return Err(format!("failed {action} with extender at URL {url}, code {code}"));
-            }
-            let body = Limited::new(answer.into_body(), ANSWER_MAX).collect().await;
-            let body = body.map_err(|error| format!("the answer of {url} cannot be read: {error}"))?;
-            serde_json::from_slice(&body.to_bytes())
-                .map_err(|error| format!("the answer of {url} is no JSON: {error}"))
-        };
+        let answered = self.transport.post(&url, args.to_string());
         let in_time = timeout(extender.timeout, answered).await;
-        in_time.unwrap_or_else(|_| Err(format!("Post \"{url}\": context deadline exceeded")))
+        let answer = in_time.unwrap_or_else(|_| Err(format!("Post \"{url}\": context deadline exceeded")));
+        let (code, body) = answer?;
+        if code != 200 {
+            return Err(format!("failed {action} with extender at URL {url}, code {code}"));
+        }
+        serde_json::from_slice(&body).map_err(|error| format!("the answer of {url} is no JSON: {error}"))
     }
 }
 

@@ -29,6 +29,7 @@ pub(super) struct Reporter {
     pub(super) scheduler_name: String,
     /// Which process of that name, the events' reporting instance.
     pub(super) instance: String,
+    pub(super) clock: fn() -> Timestamp,
 }
 
 /// What was last written about a pod.
@@ -121,7 +122,7 @@ impl Reporter {
         };
         let series = EventSeries {
             count: same.count.saturating_add(1),
-            last_observed_time: MicroTime(Timestamp::now()),
+            last_observed_time: MicroTime((self.clock)()),
         };
         let patch = Patch::Merge(json!({ "series": &series }));
         let events: Api<Event> = Api::namespaced(self.client.clone(), &pod.key.namespace);
@@ -140,7 +141,7 @@ impl Reporter {
     }
 
     async fn create_event(&self, pod: &Pod, outcome: &Outcome<'_>) -> Option<WrittenEvent> {
-        let name = event_name(pod);
+        let name = self.event_name(pod);
         let event = self.event(pod, outcome, &name);
         let events: Api<Event> = Api::namespaced(self.client.clone(), &pod.key.namespace);
         if let Err(error) = events.create(&PostParams::default(), &event).await {
@@ -154,6 +155,12 @@ impl Reporter {
         })
     }
 
+    /// As upstream names events: the object's name, cut to leave room, and the time in nanoseconds.
+    fn event_name(&self, pod: &Pod) -> String {
+        let name = pod.key.name.get(..EVENT_NAME_STEM_MAX).unwrap_or(&pod.key.name);
+        format!("{name}.{:x}", (self.clock)().as_nanosecond())
+    }
+
     fn event(&self, pod: &Pod, outcome: &Outcome<'_>, name: &str) -> Event {
         Event {
             metadata: ObjectMeta {
@@ -161,7 +168,7 @@ impl Reporter {
                 namespace: Some(pod.key.namespace.clone()),
                 ..ObjectMeta::default()
             },
-            event_time: Some(MicroTime(Timestamp::now())),
+            event_time: Some(MicroTime((self.clock)())),
             reporting_controller: Some(self.scheduler_name.clone()),
             reporting_instance: Some(self.instance.clone()),
             type_: Some(outcome.type_.to_owned()),
@@ -185,7 +192,7 @@ impl Reporter {
     /// made before binding.
     async fn write_condition(&self, pod: &Pod, failure: &Failure, last: Option<Failure>) -> Option<Failure> {
         let known = last.or_else(|| condition_of(pod));
-        let mut status = json!({ "conditions": conditions_with(pod, failure) });
+        let mut status = json!({ "conditions": conditions_with(pod, failure, (self.clock)()) });
         match failure.reason {
             FailureReason::Unschedulable if known.as_ref() == Some(failure) => return known,
             FailureReason::Unschedulable => {}
@@ -232,7 +239,7 @@ fn condition_of(pod: &Pod) -> Option<Failure> {
     })
 }
 
-fn conditions_with(pod: &Pod, failure: &Failure) -> Vec<PodCondition> {
+fn conditions_with(pod: &Pod, failure: &Failure, now: Timestamp) -> Vec<PodCondition> {
     let old = pod.scheduled_condition();
     let unchanged_since = old
         .filter(|old| old.status == "False")
@@ -243,7 +250,7 @@ fn conditions_with(pod: &Pod, failure: &Failure) -> Vec<PodCondition> {
         reason: Some(failure.reason.as_str().to_owned()),
         message: Some(failure.message.clone()),
         observed_generation: pod.generation,
-        last_transition_time: unchanged_since.or_else(|| Some(Time(Timestamp::now()))),
+        last_transition_time: unchanged_since.or(Some(Time(now))),
         last_probe_time: None,
     };
     let others = pod
@@ -251,12 +258,6 @@ fn conditions_with(pod: &Pod, failure: &Failure) -> Vec<PodCondition> {
         .iter()
         .filter(|condition| condition.type_ != POD_SCHEDULED);
     others.cloned().chain([new]).collect()
-}
-
-/// As upstream names events: the object's name, cut to leave room, and the time in nanoseconds.
-fn event_name(pod: &Pod) -> String {
-    let name = pod.key.name.get(..EVENT_NAME_STEM_MAX).unwrap_or(&pod.key.name);
-    format!("{name}.{:x}", Timestamp::now().as_nanosecond())
 }
 
 fn is_not_found(error: &ClientError) -> bool {
@@ -318,7 +319,11 @@ mod tests {
             (scheduled("False", "Unschedulable"), true),
             (scheduled("True", ""), false),
         ] {
-            let written = json!(conditions_with(&pod(&json!([before, ready])), &failure()));
+            let written = json!(conditions_with(
+                &pod(&json!([before, ready])),
+                &failure(),
+                Timestamp::now()
+            ));
             assert_eq!(written.as_array().map(Vec::len), Some(2));
             assert_eq!(written[0]["type"], "Ready");
             let new = &written[1];

@@ -12,7 +12,7 @@ use kube::Client;
 use parking_lot::Mutex;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use tokio::sync::watch as signal;
+use tokio::sync::Notify;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, sleep_until};
 use tower::limit::ConcurrencyLimit;
@@ -105,7 +105,7 @@ struct Scheduler {
     extenders: Arc<Extenders>,
     extension: Extension,
     /// Signals binding jobs that the cache has applied events.
-    applied: signal::Sender<()>,
+    applied: Arc<Notify>,
 }
 
 /// Whether extenders work on an attempt. Attempts are made one after the other, as upstream: until the extenders have
@@ -157,12 +157,17 @@ impl Scheduler {
             reporter: Reporter {
                 client: client.clone(),
                 scheduler_name: options.scheduler_name.clone(),
+                clock: options.clock,
                 instance: format!("{}-{}", options.scheduler_name, hostname.trim()),
             },
             bind_timeout: options.bind_timeout,
-            extenders: Arc::new(Extenders::new(&options.extenders, client.clone())),
+            extenders: Arc::new(Extenders::new(
+                &options.extenders,
+                options.transport.clone(),
+                client.clone(),
+            )),
             extension: Extension::Idle,
-            applied: signal::Sender::new(()),
+            applied: Arc::default(),
         })
     }
 
@@ -187,7 +192,7 @@ impl Scheduler {
                 self.queue.wake(now, |pod, blockers| hint.wakes(pod, blockers));
             }
         }
-        self.applied.send_replace(());
+        self.applied.notify_waiters();
     }
 
     fn take_in(&mut self, change: &Change) {
@@ -312,10 +317,10 @@ impl Scheduler {
     fn start_binding(&mut self, pod: Arc<Pod>, decision: Feasible, last: Reported) {
         info!(pod = %pod.key, node = decision.node.name(), score = decision.score, "node chosen");
         let reporter = self.reporter.clone();
-        let mut job = BindJob {
+        let job = BindJob {
             client: reporter.client.clone(),
             cache: Arc::clone(&self.cache),
-            applied: self.applied.subscribe(),
+            applied: Arc::clone(&self.applied),
             timeout: self.bind_timeout,
             extenders: Arc::clone(&self.extenders),
             pod,

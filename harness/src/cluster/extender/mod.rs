@@ -1,4 +1,4 @@
-//! The extenders of a case: HTTP services on loopback that the scheduler is told to ask. Every question is a fact.
+//! The extenders of a case: HTTP services that the scheduler is told to ask. Every question is a fact.
 //!
 //! Knows the protocol (`k8s.io/kube-scheduler/extender/v1`). What is held at the driver is `reserving`'s.
 
@@ -12,16 +12,14 @@ use capacity_types::Segment;
 use fake_csi::FakeDriver;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
-use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
-use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinSet;
 
 use super::address::at;
 use super::api::Client;
 use crate::journal::{ExtenderFact, Journal, What};
+use crate::listening::Listening;
+use crate::network::Network;
 use crate::plan::Plan;
 use crate::scenario::ExtenderSpec;
 use crate::segment::Segments;
@@ -35,8 +33,9 @@ const QUESTION_MAX: usize = 16 << 20;
 
 /// The running extenders; they end when it is dropped.
 pub(super) struct Extenders {
-    tasks: JoinSet<()>,
     settings: Vec<Value>,
+    /// Kept for their drop.
+    _listening: Vec<Listening>,
 }
 
 impl Extenders {
@@ -46,17 +45,10 @@ impl Extenders {
         journal: &Journal,
         client: &Client,
         driver: &FakeDriver,
+        network: &Network,
     ) -> std::io::Result<Self> {
-        let mut extenders = Extenders {
-            tasks: JoinSet::new(),
-            settings: Vec::new(),
-        };
+        let (mut all, mut servers) = (Vec::new(), Vec::new());
         for spec in &plan.extenders {
-            let listener = TcpListener::bind("127.0.0.1:0").await?;
-            let address = listener.local_addr()?;
-            extenders
-                .settings
-                .push(settings(spec, &format!("http://{address}")));
             let extender = Arc::new(Extender {
                 spec: spec.clone(),
                 journal: journal.clone(),
@@ -66,9 +58,18 @@ impl Extenders {
                     .reserves
                     .then(|| Reserving::new(driver.clone(), client.clone(), &plan.driver.name)),
             });
-            extenders.tasks.spawn(serve(extender, listener));
+            let answer = move |request| {
+                let extender = Arc::clone(&extender);
+                async move { Ok::<_, Infallible>(extender.respond(request).await.map(BodyExt::boxed_unsync)) }
+            };
+            let listening = Listening::open(network, false, answer).await?;
+            all.push(settings(spec, &listening.url()));
+            servers.push(listening);
         }
-        Ok(extenders)
+        Ok(Extenders {
+            settings: all,
+            _listening: servers,
+        })
     }
 
     /// The list as `KubeSchedulerConfiguration.extenders` has it, in JSON; none without any.
@@ -92,30 +93,6 @@ fn settings(spec: &ExtenderSpec, url: &str) -> Value {
         settings["managedResources"] = json!([{"name": name, "ignoredByScheduler": true}]);
     }
     settings
-}
-
-async fn serve(extender: Arc<Extender>, listener: TcpListener) {
-    let mut connections = JoinSet::new();
-    loop {
-        tokio::select! {
-            accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => drop(connections.spawn(converse(extender.clone(), stream))),
-                Err(error) => tracing::debug!(%error, "a connection was not accepted"),
-            },
-            Some(_) = connections.join_next() => {}
-        }
-    }
-}
-
-async fn converse(extender: Arc<Extender>, stream: TcpStream) {
-    let service = service_fn(move |request| {
-        let extender = extender.clone();
-        async move { Ok::<_, Infallible>(extender.respond(request).await) }
-    });
-    let connection = hyper::server::conn::http1::Builder::new();
-    if let Err(error) = connection.serve_connection(TokioIo::new(stream), service).await {
-        tracing::debug!(%error, "a connection ended");
-    }
 }
 
 struct Extender {

@@ -7,7 +7,7 @@ use capacity_spec::world::{Answer, Driver, Figures, Parameters};
 use capacity_types::Segment;
 use fake_csi::{
     Caller, CostFactor, DriverSpec, Effect as CsiEffect, FakeDriver, Figure, Method, Pool, Question, Rule,
-    RuleId, Running, Storage, VolumeInfo,
+    RuleId, Running, Storage, VolumeInfo, channel,
 };
 use suites::harness::plan::{Effect, Plan, Script};
 
@@ -51,7 +51,7 @@ impl Plugin {
         let running = driver.listen(&socket, None).await.unwrap();
         let plugin = Plugin {
             driver,
-            caller: Caller::new(&socket, LIMIT).unwrap(),
+            caller: Caller::new(channel(&socket).unwrap(), LIMIT),
             _running: running,
             _folder: folder,
             scripts: BTreeMap::new(),

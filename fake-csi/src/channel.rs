@@ -1,0 +1,32 @@
+//! Channels to a driver: made when they are first used, and again when they are lost. Does not know the calls.
+
+use std::{io, path::Path};
+
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tonic::transport::{Channel, Endpoint};
+use tower::service_fn;
+
+/// A channel to the driver behind a socket, which need not be there yet. Must be called within a tokio runtime.
+///
+/// Fails if the path is not UTF-8.
+pub fn channel(socket: &Path) -> io::Result<Channel> {
+    let wrong = || {
+        let message = format!("{} is no path of a socket; use one in UTF-8", socket.display());
+        io::Error::new(io::ErrorKind::InvalidInput, message)
+    };
+    let path = socket.to_str().ok_or_else(wrong)?;
+    let endpoint = Endpoint::from_shared(format!("unix:{path}")).map_err(|_| wrong())?;
+    Ok(endpoint.connect_lazy())
+}
+
+/// A channel over streams that `connect` makes, to a driver in the caller's own process. Must be called within a tokio runtime.
+pub fn channel_over<S>(connect: impl Fn() -> io::Result<S> + Clone + Send + 'static) -> Channel
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    // Nothing looks the address up.
+    Endpoint::from_static("http://driver").connect_with_connector_lazy(service_fn(move |_| {
+        std::future::ready(connect().map(TokioIo::new))
+    }))
+}

@@ -1,0 +1,60 @@
+//! How requests reach the extenders of a scheduler. Does not know what is sent.
+
+use std::error::Error;
+use std::fmt;
+
+use futures::future::BoxFuture;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Bytes;
+use hyper::header::CONTENT_TYPE;
+use hyper::{Method, Request};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::{Connect, HttpConnector};
+use hyper_util::rt::TokioExecutor;
+
+/// An answer may name every node with everything in it.
+const ANSWER_BYTES_MAX: usize = 128 << 20;
+
+/// Sends requests to extenders.
+pub trait Transport: fmt::Debug + Send + Sync {
+    /// POSTs JSON to a URL; returns the status code and the body of the answer. The error is in words.
+    fn post<'a>(&'a self, url: &'a str, body: String) -> BoxFuture<'a, Result<(u16, Bytes), String>>;
+}
+
+/// HTTP/1.1 over connections that `C` makes.
+#[derive(Debug)]
+pub struct Http<C>(Client<C, Full<Bytes>>);
+
+impl<C: Connect + Clone> Http<C> {
+    /// Over that connector. Must be called within a tokio runtime.
+    pub fn over(connector: C) -> Self {
+        Self(Client::builder(TokioExecutor::new()).build(connector))
+    }
+}
+
+impl Default for Http<HttpConnector> {
+    fn default() -> Self {
+        Self::over(HttpConnector::new())
+    }
+}
+
+impl<C: Connect + Clone + fmt::Debug + Send + Sync + 'static> Transport for Http<C> {
+    fn post<'a>(&'a self, url: &'a str, body: String) -> BoxFuture<'a, Result<(u16, Bytes), String>> {
+        Box::pin(async move {
+            let request = Request::builder()
+                .method(Method::POST)
+                .uri(url)
+                .header(CONTENT_TYPE, "application/json")
+                .body(Full::from(body))
+                .map_err(|error| format!("Post \"{url}\": {error}"))?;
+            let answer = self.0.request(request).await.map_err(|error| {
+                let cause = error.source().map(ToString::to_string);
+                format!("Post \"{url}\": {}", cause.unwrap_or_else(|| error.to_string()))
+            })?;
+            let code = answer.status().as_u16();
+            let body = Limited::new(answer.into_body(), ANSWER_BYTES_MAX).collect().await;
+            let body = body.map_err(|error| format!("the answer of {url} cannot be read: {error}"))?;
+            Ok((code, body.to_bytes()))
+        })
+    }
+}
