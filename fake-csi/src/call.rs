@@ -56,12 +56,13 @@ impl Endpoint {
         call: Call,
         answer: impl FnOnce(&mut DriverState, &mut Event, Option<Effect>) -> Answered<M>,
     ) -> Result<Response<M>, Status> {
-        let mut flight = Flight::start(&self.shared, call.event);
         let latency = self.shared.spec.latency;
         if !latency.is_zero() {
-            self.unless_stopped(tokio::time::sleep(latency), &mut flight)
-                .await?;
+            tokio::time::sleep(latency).await;
         }
+        let mut flight = Flight::start(&self.shared, call.event);
+        // It may have stopped meanwhile.
+        self.unless_stopped(std::future::ready(()), &mut flight).await?;
         let decision = self.shared.state.lock().script.decide(&flight.call);
         if !decision.delay.is_zero() {
             self.unless_stopped(tokio::time::sleep(decision.delay), &mut flight)
@@ -98,10 +99,10 @@ impl Endpoint {
     ) -> Result<(), Status> {
         tokio::select! {
             biased;
-            () = wait => Ok(()),
             () = self.stopped.cancelled() => {
                 flight.end(|_, _| Err::<((), Answer), _>(Status::unavailable("the driver stopped"))).map(|_| ())
             }
+            () = wait => Ok(()),
         }
     }
 }

@@ -28,7 +28,7 @@ pub struct DriverSpec {
     pub lenient: bool,
     /// Whether a file or folder is made at the path where a volume is published; otherwise the path is only remembered.
     pub makes_targets: bool,
-    /// How long every call takes at least.
+    /// How long every call is on its way before the driver sees it.
     pub latency: Duration,
     /// The release of the specification that the driver was made for: it knows nothing that came later.
     pub version: SpecVersion,

@@ -57,6 +57,8 @@ pub enum Spoil {
     VolumesRenamed,
     /// DeleteVolume is not sent, and counts as answered.
     VolumesLeft,
+    /// A connection to the driver that is lost is not made again. It is the channel to the driver that shows it.
+    ConnectionNotRestored,
 }
 
 /// Passes the calls of one caller on, with mistakes.

@@ -30,8 +30,12 @@ pub struct Outcome {
 /// Version of the journal's format.
 const FORMAT: u32 = 1;
 
-/// Runs a plan to its verdict. An error says that the case could not be run, and nothing about the systems.
-pub async fn run(plan: Arc<Plan>, systems: &Systems, options: RunOptions) -> Result<Outcome, StartError> {
+/// Runs a plan to its verdict, on the clock of the runtime.
+pub(crate) async fn run(
+    plan: Arc<Plan>,
+    systems: &Systems,
+    options: RunOptions,
+) -> Result<Outcome, StartError> {
     let (outcome, live) = run_and_keep(plan, systems, options).await?;
     // While the files of the case are still there: a system can't be blamed for a full disk.
     let failure = outcome.verdict.failure();

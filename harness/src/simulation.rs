@@ -21,11 +21,28 @@ const BEGIN_SECONDS: i64 = 1_767_225_600;
 
 /// How long a request to the API server and a call of the driver take in a simulation: whoever repeats one without a pause would otherwise
 /// keep the clock where it is.
-pub(crate) const LATENCY: Duration = Duration::from_millis(1);
+pub(crate) const LATENCY: Duration = Duration::from_millis(5);
 
 thread_local! {
     /// When the simulation of this thread began, and how often somebody has looked at the time since.
     static CLOCK: Cell<Option<(Instant, u32)>> = const { Cell::new(None) };
+}
+
+/// Runs a plan to its verdict: in simulated time where the options have a seed, and in real time otherwise. An error says that the case
+/// could not be run, and nothing about the systems.
+pub async fn run_as_chosen(
+    plan: Arc<Plan>,
+    systems: &Systems,
+    options: RunOptions,
+) -> Result<Outcome, StartError> {
+    if options.seed.is_none() {
+        return run(plan, systems, options).await;
+    }
+    let systems = systems.clone();
+    let simulated = tokio::task::spawn_blocking(move || simulate(plan, &systems, options));
+    simulated
+        .await
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
 }
 
 /// Runs a plan to its verdict in simulated time. Blocks the thread that calls it, which must not be one that others wait for. Systems that

@@ -277,9 +277,6 @@ impl Session {
     }
 
     async fn attempt(&self, plan: &Arc<Plan>, keep: Option<&Path>) -> Attempt {
-        if self.options.seed.is_some() {
-            return self.simulated(plan, keep).await;
-        }
         let run = Box::pin(harness::run(plan.clone(), &self.systems, self.options));
         match machine::watched(run).await {
             // A system can't be blamed for what this machine did not have.
@@ -288,17 +285,6 @@ impl Session {
             }
             (Ok(outcome), _) => self.ended(plan, &outcome, keep),
             (Err(error), _) => Attempt::without_run(Ended::Broken(error)),
-        }
-    }
-
-    async fn simulated(&self, plan: &Arc<Plan>, keep: Option<&Path>) -> Attempt {
-        let (simulated, systems, options) = (plan.clone(), self.systems.clone(), self.options);
-        let run = tokio::task::spawn_blocking(move || harness::simulate(simulated, &systems, options));
-        match run.await {
-            Ok(Ok(outcome)) => self.ended(plan, &outcome, keep),
-            Ok(Err(error)) => Attempt::without_run(Ended::Broken(error)),
-            // Ours, not a system's: those panic inside tasks of their own.
-            Err(error) => std::panic::resume_unwind(error.into_panic()),
         }
     }
 

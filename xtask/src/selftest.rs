@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use clap::Args;
 use suites::Defects;
+use suites::harness::RunOptions;
 use suites::harness::manifest::Manifest;
 use suites::harness::plan::Plan;
 use suites::harness::report::Paint;
@@ -40,7 +41,10 @@ pub(crate) struct SelftestArgs {
     /// Say what each defect does, what it is modelled on, and which case detects it with which failure, and run nothing
     #[arg(long, conflicts_with_all = ["full", "output", "json"])]
     list: bool,
-    /// Runs at the same time; most of them wait for a bound [default: 32 per processor, and 4 with --sut]
+    /// Run in real time, on sockets; otherwise time is simulated, unless --sut needs the real one
+    #[arg(long)]
+    real_time: bool,
+    /// Runs at the same time; in real time most of them wait for a bound [default: 1 per processor; in real time 32, and 4 with --sut]
     #[arg(long, value_parser = at_least_one)]
     jobs: Option<usize>,
     /// Multiply every bound, for slow machines
@@ -54,10 +58,14 @@ pub(crate) struct SelftestArgs {
     output: Option<PathBuf>,
 }
 
-/// Nearly all runs wait for a bound to pass, but they poll meanwhile.
+/// In real time nearly all runs wait for a bound to pass, but they poll meanwhile.
 fn default_jobs(args: &SelftestArgs) -> usize {
-    // Processes of somebody else have work to do at their start.
-    let per_core = if args.sut.is_some() { 4 } else { 32 };
+    let per_core = match () {
+        // Processes of somebody else have work to do at their start.
+        () if args.sut.is_some() => 4,
+        () if args.real_time => 32,
+        () => 1,
+    };
     std::thread::available_parallelism().map_or(64, |cores| cores.get() * per_core)
 }
 
@@ -135,7 +143,7 @@ fn attempt(args: &SelftestArgs) -> Result<Exit, Exit> {
         is_whole: manifest.is_none() && args.defect.is_empty() && !args.select.is_narrow(),
         reach: if args.full { Reach::Full } else { Reach::Named },
         jobs,
-        build: build(args.patience, manifest),
+        build: build(args, manifest),
         sut: args.sut.as_ref().map(|path| path.display().to_string()),
     });
     if selftest.size() == 0 {
@@ -156,11 +164,16 @@ fn attempt(args: &SelftestArgs) -> Result<Exit, Exit> {
 }
 
 /// The references or the programs of a manifest, broken as asked.
-fn build(patience: f64, manifest: Option<Manifest>) -> Arc<Build> {
+fn build(args: &SelftestArgs, manifest: Option<Manifest>) -> Arc<Build> {
+    let patience = args.patience;
+    let seed = (manifest.is_none() && !args.real_time).then_some(0);
     Arc::new(move |name| {
         // The catalogue knows no other names, which a test makes sure of.
         let defect = name.and_then(|name| Defect::named(name).ok());
-        let options = options(patience, manifest.as_ref(), defect);
+        let options = RunOptions {
+            seed,
+            ..options(patience, manifest.as_ref(), defect)
+        };
         let Some(manifest) = &manifest else {
             return (built_in(defect), options);
         };

@@ -37,7 +37,7 @@ pub struct ServerOptions {
     pub removed_versions: bool,
     /// What all generated names and uids follow from, for runs that can be repeated; unset: chance. Tokens are always random.
     pub seed: Option<u64>,
-    /// How long every request over a connection takes at least, besides what there is to do. In simulated time it keeps a client that repeats
+    /// How long every request over a connection is on its way before the server sees it. In simulated time it keeps a client that repeats
     /// itself without a pause from keeping the clock where it is.
     pub latency: Duration,
     /// The time of day that `creationTimestamp`, `deletionTimestamp` and managed fields are written with.

@@ -46,7 +46,12 @@ pub(super) async fn answer(
     untaken: &Arc<Untaken>,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Cut> {
-    let (service, began) = (&endpoint.service, Instant::now());
+    let service = &endpoint.service;
+    let latency = service.store.options().latency;
+    if !latency.is_zero() {
+        tokio::time::sleep(latency).await;
+    }
+    let began = Instant::now();
     let mut hold = RequestHold::new(service.store.activity().begin(), untaken.clone());
     let params = Params::parse(request.uri().query().unwrap_or_default());
     let route = Route::parse(request.method(), request.uri().path(), &params);
@@ -106,10 +111,6 @@ impl Exchange<'_> {
         route: Result<Route, Status>,
     ) -> Result<Outcome, Cut> {
         let (head, service) = (self.head, &self.endpoint.service);
-        let latency = service.store.options().latency;
-        if !latency.is_zero() {
-            tokio::time::sleep(latency).await;
-        }
         let revision = self.params.get("resourceVersion");
         let fate = service
             .store

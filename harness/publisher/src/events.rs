@@ -182,10 +182,17 @@ mod tests {
         server.received()
     }
 
+    fn on(node: &str) -> Options {
+        Options {
+            node_name: Some(node.to_owned()),
+            ..Options::default()
+        }
+    }
+
     #[tokio::test]
     async fn an_event_says_what_happened_to_what_and_repeats_count_it_up() {
         let server = TestServer::default();
-        let recorder = Recorder::new(server.client(), "disk.example.com", "n1");
+        let recorder = Recorder::new(server.client(), "disk.example.com", &on("n1"));
         (0..3).for_each(|_| server.echo());
         let (request, event) = record(&recorder, &server).await.remove(0);
         assert_eq!(request, "POST /api/v1/namespaces/shop/events");
@@ -211,7 +218,7 @@ mod tests {
     #[tokio::test]
     async fn an_event_that_ran_out_is_written_anew_and_another_refusal_is_only_logged() {
         let server = TestServer::default();
-        let recorder = Recorder::new(server.client(), "d", "p");
+        let recorder = Recorder::new(server.client(), "d", &on("p"));
         server.echo();
         server.refuse(404, "NotFound");
         server.echo();
@@ -226,7 +233,7 @@ mod tests {
     #[tokio::test]
     async fn an_object_without_a_namespace_has_its_events_in_the_default_one() {
         let server = TestServer::default();
-        let recorder = Recorder::new(server.client(), "d", "p");
+        let recorder = Recorder::new(server.client(), "d", &on("p"));
         server.echo();
         let mut volume = PersistentVolume::default();
         volume.metadata.name = Some("pv".to_owned());

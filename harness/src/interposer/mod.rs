@@ -57,7 +57,11 @@ async fn begin(mut access: Access, rules: &[WireRule]) -> Result<(Interposed, Ac
     let csi = match &access.csi_socket {
         Some(driver) if !spoils.is_empty() => {
             let socket = folder.path().join("csi.sock");
-            let spoiler = Spoiler::new(access.network.channel(driver)?, spoils);
+            let channel = match spoils.contains(&Spoil::ConnectionNotRestored) {
+                true => access.network.channel_once(driver),
+                false => access.network.channel(driver)?,
+            };
+            let spoiler = Spoiler::new(channel, spoils);
             let running = match &access.network {
                 Network::Machine => spoiler.listen(&socket)?,
                 Network::Memory(memory) => spoiler.serve(memory.listen(&socket)),

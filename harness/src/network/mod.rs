@@ -5,19 +5,24 @@
 mod folder;
 mod http;
 mod memory;
+mod stream;
 
 use std::io;
 use std::net::Ipv4Addr;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use fake_csi::{Channel, channel, channel_over};
-use futures::{StreamExt, stream};
+use futures::StreamExt;
+use futures::stream::BoxStream;
 use tokio::io::DuplexStream;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, UnixStream};
 
 pub(crate) use self::folder::Folder;
-pub use self::http::{HttpConnector, HttpStream};
+pub use self::http::HttpConnector;
 pub use self::memory::Memory;
+pub use self::stream::NetworkStream;
 
 /// What connects the servers and systems of a case.
 #[derive(Debug, Clone, Default)]
@@ -61,6 +66,35 @@ impl Network {
         }
     }
 
+    /// Like [`Network::channel`], but a connection that is lost is not made again.
+    pub(crate) fn channel_once(&self, socket: &Path) -> Channel {
+        let (network, socket) = (self.clone(), socket.to_owned());
+        let connected = Arc::new(AtomicBool::new(false));
+        channel_over(move || {
+            if connected.load(Ordering::Relaxed) {
+                return Err(io::Error::other("the connection was lost"));
+            }
+            let stream = network.connect(&socket)?;
+            connected.store(true, Ordering::Relaxed);
+            Ok(stream)
+        })
+    }
+
+    /// Connects to a socket.
+    fn connect(&self, socket: &Path) -> io::Result<NetworkStream> {
+        match self {
+            Network::Machine => {
+                let stream = std::os::unix::net::UnixStream::connect(socket)?;
+                stream.set_nonblocking(true)?;
+                UnixStream::from_std(stream).map(NetworkStream::Unix)
+            }
+            Network::Memory(memory) => {
+                let stream = memory.connect(&socket.display().to_string())?;
+                Ok(NetworkStream::Memory(stream))
+            }
+        }
+    }
+
     /// Opens a free port; returns its address, and the connections that come.
     pub(crate) async fn listen(&self) -> io::Result<(String, Connections)> {
         match self {
@@ -80,22 +114,25 @@ impl Network {
 /// The connections of a port, as they come.
 pub(crate) enum Connections {
     Tcp(TcpListener),
-    Memory(stream::BoxStream<'static, DuplexStream>),
+    Memory(BoxStream<'static, DuplexStream>),
 }
 
 impl Connections {
     /// The next connection. None: there will never be one again.
-    pub(crate) async fn next(&mut self) -> Option<io::Result<HttpStream>> {
+    pub(crate) async fn next(&mut self) -> Option<io::Result<NetworkStream>> {
         match self {
             Connections::Tcp(listener) => {
                 let accepted = listener.accept().await;
                 Some(accepted.map(|(stream, _)| {
                     // Answers come late without it; they come all the same.
                     let _ = stream.set_nodelay(true);
-                    HttpStream::Tcp(stream)
+                    NetworkStream::Tcp(stream)
                 }))
             }
-            Connections::Memory(streams) => streams.next().await.map(|stream| Ok(HttpStream::Memory(stream))),
+            Connections::Memory(streams) => streams
+                .next()
+                .await
+                .map(|stream| Ok(NetworkStream::Memory(stream))),
         }
     }
 }
