@@ -8,6 +8,7 @@ mod apiserver;
 mod body_lines;
 pub mod capture;
 mod client_name;
+mod clock;
 mod cluster;
 mod cluster_state;
 mod defect;

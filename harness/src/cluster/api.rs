@@ -12,11 +12,11 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::observe::ApiObserver;
 use crate::apiserver::{Case, RealServer, Refused, call, finish_create};
+use crate::clock;
 use crate::fact_sink::FactSink;
 use crate::listening::Listening;
 use crate::network::Network;
 use crate::plan::Plan;
-use crate::simulation;
 use crate::start_error::StartError;
 use crate::system::Systems;
 
@@ -121,9 +121,9 @@ impl Api {
             gates: plan.gates.clone(),
             // That a program is older than the server is one finding, and not the end of every case.
             removed_versions: with_tls && plan.has_usual_release(),
-            seed: seed.map(|seed| simulation::derived(seed, "apiserver", 0)),
-            latency: seed.map_or(Duration::ZERO, |_| simulation::LATENCY),
-            clock: simulation::time_of_day,
+            seed: seed.map(|seed| clock::derived(seed, "apiserver", 0)),
+            latency: seed.map_or(Duration::ZERO, |_| clock::LATENCY),
+            clock: clock::time_of_day,
             ..ServerOptions::default()
         };
         let observer = ApiObserver(sink.clone());

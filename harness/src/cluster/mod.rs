@@ -30,6 +30,7 @@ use tokio::task::JoinHandle;
 
 use crate::apiserver::Refused;
 use crate::client_name::HARNESS;
+use crate::clock;
 use crate::cluster_state::ClusterState;
 use crate::fact_sink::{Commits, FactSink};
 use crate::journal::Journal;
@@ -40,7 +41,6 @@ use crate::record;
 use crate::run_options::RunOptions;
 use crate::scenario::Role;
 use crate::settings::Settings;
-use crate::simulation;
 use crate::start_error::StartError;
 use crate::system::{Access, ChildAccess, Fleet, Systems};
 use api::{Api, Client};
@@ -124,7 +124,7 @@ impl Cluster {
         };
         let external = ExternalDriver::of(plan, systems, observer.clone()).await;
         let driver = FakeDriver::new(
-            driver_spec(plan, seed.map(|_| simulation::LATENCY)),
+            driver_spec(plan, seed.map(|_| clock::LATENCY)),
             Some(Arc::new(observer)),
         );
         for cost in &plan.driver.costs {
@@ -291,8 +291,8 @@ impl Cluster {
             namespace: NAMESPACE.to_owned(),
             pod: self.pod.clone(),
             settings: self.settings.clone(),
-            clock: simulation::time_of_day,
-            seed: self.seed.map(|seed| simulation::derived(seed, client, starts)),
+            clock: clock::time_of_day,
+            seed: self.seed.map(|seed| clock::derived(seed, client, starts)),
             child,
         })
     }

@@ -13,6 +13,7 @@ mod program;
 mod readme;
 mod report;
 mod repro;
+mod simulation;
 mod surroundings;
 mod up;
 mod why;
