@@ -175,12 +175,12 @@ impl Oracle<'_> {
                 let before = before.and_then(|claim| claim.selected_node.clone());
                 match (&before, &after.selected_node) {
                     (before, Some(node)) if is_scheduler && before.as_ref() != Some(node) => {
-                        self.allow_user(claim);
+                        self.allow_users(claim);
                         let (claim, node) = (claim.clone(), node.clone());
                         vec![Event::Selected { claim, node }]
                     }
                     (Some(_), None) if after.volume.is_empty() => {
-                        self.given_back.extend(self.user(claim));
+                        self.given_back.extend(self.users(claim));
                         Vec::new()
                     }
                     _ => Vec::new(),
@@ -190,17 +190,17 @@ impl Oracle<'_> {
         }
     }
 
-    /// The pod that waits for a claim.
-    fn user(&self, claim: &NamespacedName) -> Option<NamespacedName> {
+    /// The pods that wait for a claim.
+    fn users(&self, claim: &NamespacedName) -> Vec<NamespacedName> {
         let pods = self.world().pods.iter();
-        let mut waiting = pods.filter(|(key, pod)| key.namespace == claim.namespace && pod.node.is_none());
-        let user = waiting.find(|(_, pod)| claims_of(pod).any(|name| *name == claim.name));
-        user.map(|(key, _)| key.clone())
+        let waiting = pods.filter(|(key, pod)| key.namespace == claim.namespace && pod.node.is_none());
+        let users = waiting.filter(|(_, pod)| claims_of(pod).any(|name| *name == claim.name));
+        users.map(|(key, _)| key.clone()).collect()
     }
 
-    /// A node is chosen for the pod that waits for a claim.
-    fn allow_user(&mut self, claim: &NamespacedName) {
-        if let Some(pod) = self.user(claim) {
+    /// A node is chosen for a pod that waits for a claim.
+    fn allow_users(&mut self, claim: &NamespacedName) {
+        for pod in self.users(claim) {
             // After the first of its claims the others have no choice.
             let is_anew = !self.is_chosen(&pod);
             self.allow(&pod, is_anew);
@@ -254,9 +254,11 @@ impl Oracle<'_> {
             Event::Changed(Change::Answer(driver.clone(), segment, parameters, answer))
         };
         // An answer that passes is one that publishers may act on all the same.
-        let passing = !is_same(&told, &truth);
+        let is_lost = self.storage.loses_answers();
+        let passing = is_lost || !is_same(&told, &truth);
         let mut events = Vec::new();
         events.extend(passing.then(|| change(told)));
+        events.extend(is_lost.then(|| change(Answer::error())));
         events.push(Event::Asked {
             by,
             driver: driver.clone(),

@@ -23,6 +23,8 @@ pub(super) struct Storage<'p> {
     /// What the driver is told about GetCapacity for as long as that is in force.
     scripts: Vec<&'p Script>,
     is_down: bool,
+    /// Whether connections are cut on which answers are under way, to whatever question.
+    loses_answers: bool,
 }
 
 impl<'p> Storage<'p> {
@@ -34,11 +36,15 @@ impl<'p> Storage<'p> {
             taken: BTreeMap::new(),
             scripts: Vec::new(),
             is_down: false,
+            loses_answers: false,
         }
     }
 
     /// The harness does something. What happens to a limited number of calls is over when everything is quiet, so it is not taken down.
     pub(super) fn act(&mut self, action: &'p Action) {
+        if let Action::Script(script) = action {
+            self.loses_answers |= matches!(script.effect, Effect::Disconnect | Effect::LoseAnswer);
+        }
         match action {
             Action::Pool(segment, Some(layout)) => {
                 drop(self.pools.insert(segment.clone(), layout.clone()));
@@ -52,6 +58,11 @@ impl<'p> Storage<'p> {
             Action::Start(Role::Driver) => self.is_down = false,
             _ => {}
         }
+    }
+
+    /// Whether an answer may not have reached the publisher.
+    pub(super) fn loses_answers(&self) -> bool {
+        self.loses_answers
     }
 
     /// A volume is made or deleted.

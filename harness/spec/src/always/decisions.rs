@@ -21,12 +21,14 @@ const ASPECTS: [Aspect; 7] = [
 impl Monitor {
     pub(super) fn selected(&mut self, claim: &NamespacedName, node: String) -> Vec<Violation> {
         let uses = |volume: &PodVolume| matches!(volume, PodVolume::Claim(name) | PodVolume::Ephemeral(name) if *name == claim.name);
-        let mut pods = self.world.pods.iter();
-        // A pod that is gone again is judged by nobody.
-        let pod = pods.find(|(key, pod)| {
+        // A pod that is gone again is judged by nobody, and of several that share the claim any may have been meant.
+        let pods = self.world.pods.iter().filter(|(key, pod)| {
             key.namespace == claim.namespace && pod.node.is_none() && pod.volumes.iter().any(uses)
         });
-        let violations = pod.map(|(key, _)| self.decided(key, &node)).unwrap_or_default();
+        let judged: Vec<_> = pods.map(|(key, _)| self.decided(key, &node)).collect();
+        let is_right = judged.iter().any(Vec::is_empty);
+        let violations = judged.into_iter().next().filter(|_| !is_right);
+        let violations = violations.unwrap_or_default();
         if let Some(known) = self.world.claims.get(claim) {
             let mut known = known.clone();
             known.selected_node = Some(node);

@@ -2,7 +2,7 @@
 //! kinds different moments.
 
 use crate::world::change::Aspect;
-use crate::world::{Change, World};
+use crate::world::{Change, Instance, Publisher, World};
 
 /// More mixtures than these are not tried: then anything counts as allowed.
 const MIXTURES_MAX: usize = 256;
@@ -23,9 +23,13 @@ impl Lately {
         }
     }
 
-    /// The world when everything was last quiet.
-    pub(super) fn settled(&self) -> &World {
-        &self.settled
+    /// A publisher as it was set at each moment at which it ran.
+    pub(super) fn publishers<'l>(&'l self, instance: &'l Instance) -> impl Iterator<Item = &'l Publisher> {
+        let changed = self.changes.iter().filter_map(move |change| match change {
+            Change::Publisher(of, publisher) if of == instance => publisher.as_ref(),
+            _ => None,
+        });
+        self.settled.publishers.get(instance).into_iter().chain(changed)
     }
 
     /// Takes a change in.

@@ -62,11 +62,8 @@ impl Monitor {
         wrong: &mut Vec<(&'static Rule, String)>,
     ) {
         // It may have been stopped, or set otherwise, while its write was under way.
-        let known = [&self.world, self.lately.settled()];
-        let publishers: Vec<&Publisher> = known
-            .iter()
-            .filter_map(|world| world.publishers.get(instance))
-            .collect();
+        let now = self.world.publishers.get(instance).into_iter();
+        let publishers: Vec<&Publisher> = now.chain(self.lately.publishers(instance)).collect();
         let Some(publisher) = publishers.first() else {
             return wrong.push((rules::FOREIGN_WRITE, "no such publisher runs".to_owned()));
         };

@@ -66,7 +66,11 @@ impl<'w> Judge<'w> {
 
     fn judge(&self, objects: &[Stored<'_>], violations: &mut Vec<Violation>) {
         let mut found: Pairs<'_, Vec<Stored<'_>>> = Pairs::new();
-        for (key, object) in objects {
+        // A driver that does not advertise GET_CAPACITY gives its publisher nothing to do, not even to tidy up.
+        let is_idle = |key: &NamespacedName, object: &CapacityObject| {
+            self.wanted.is_mute() && self.world.objects.get(key) == Some(object)
+        };
+        for (key, object) in objects.iter().filter(|(key, object)| !is_idle(key, object)) {
             violations.extend(self.owner(key, object));
             let segment = object.segment();
             match segment.filter(|segment| self.wanted.has(&object.class, segment)) {
@@ -130,7 +134,13 @@ impl<'w> Judge<'w> {
         object: &CapacityObject,
         before: &[&CapacityObject],
     ) -> Option<&'static Rule> {
+        let has_maximum = self.world.api.release.has_maximum();
         let is_as_before = before.iter().any(|earlier| earlier.says_as(object));
+        // A maximum that a newer release has stored is there, and nobody sees it.
+        let object = &CapacityObject {
+            maximum: object.maximum.filter(|_| has_maximum),
+            ..object.clone()
+        };
         match demand {
             Demand::Present(figures) => (!object.says(figures)).then_some(rules::WRONG_FIGURES),
             Demand::Stale(figures) => {
@@ -143,7 +153,7 @@ impl<'w> Judge<'w> {
             } => {
                 let is_told = figures.iter().any(|figures| object.says(figures));
                 let may_be_empty = *question == Question::KeepOrWithdraw || offers_nothing(figures);
-                let is_empty = object.is_empty(self.world.api.release.has_maximum());
+                let is_empty = object.is_empty(has_maximum);
                 let holds = is_told || (is_empty && may_be_empty) || (*as_before && is_as_before);
                 (!holds).then(|| rule_of(*question, figures))
             }

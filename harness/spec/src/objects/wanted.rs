@@ -74,6 +74,11 @@ impl<'w> Wanted<'w> {
         }
     }
 
+    /// Whether the driver does not advertise GET_CAPACITY, so that there is nothing to publish.
+    pub fn is_mute(&self) -> bool {
+        self.driver.is_some_and(|driver| !driver.get_capacity)
+    }
+
     /// Whether there may be an object for a class at a segment at all.
     pub fn has(&self, class: &str, segment: &Segment) -> bool {
         self.class(class).is_some() && self.segments.contains(segment)

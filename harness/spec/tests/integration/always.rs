@@ -402,3 +402,38 @@ fn questions_are_about_the_publishers_own() {
     }
     assert!(world.classes.contains_key(CLASS));
 }
+
+#[test]
+fn a_write_that_was_under_way_when_its_publisher_was_killed_is_its_own() {
+    let mut world = published();
+    let n1 = key_of(&world.objects, "n1");
+    let publisher = world.publishers.remove(&central());
+    let answer = Answer::available(5 * GI);
+    let events = [
+        Event::Changed(Change::Publisher(central(), publisher)),
+        Event::Changed(Change::Answer(DRIVER.to_owned(), at("n1"), [].into(), answer)),
+        asked(at("n1"), Some(5 * GI)),
+        Event::Changed(Change::Publisher(central(), None)),
+        wrote(&n1, Some(object("n1", "5Gi"))),
+    ];
+    assert_eq!(judge(world.clone(), events.clone()), []);
+    // Once everything is quiet nothing is under way any more.
+    let [.., write] = events.clone();
+    let late = events.into_iter().take(4).chain([Event::Quiet, write]);
+    assert_eq!(broken(&judge(world, late)), [rules::FOREIGN_WRITE]);
+}
+
+#[test]
+fn of_the_pods_that_share_a_claim_any_may_be_the_one_that_is_placed() {
+    let mut world = published();
+    let large = add_pod(&mut world, "large", &["1Gi", "100Gi"]);
+    let mut small = world.pods[&large].clone();
+    small.volumes.truncate(1);
+    let selected = || Event::Selected {
+        claim: NamespacedName::new("default", "large-0"),
+        node: "n1".to_owned(),
+    };
+    assert_eq!(broken(&judge(world.clone(), [selected()])), [rules::NO_CAPACITY]);
+    world.pods.insert(NamespacedName::new("default", "small"), small);
+    assert_eq!(judge(world, [selected()]), []);
+}

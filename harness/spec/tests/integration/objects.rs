@@ -387,3 +387,29 @@ fn where_the_type_is_not_served_nothing_is_demanded() {
         );
     }
 }
+
+#[test]
+fn a_driver_that_tells_no_capacity_gives_its_publisher_nothing_to_tidy_up() {
+    let mut world = published();
+    world.classes.clear();
+    assert_eq!(broken(&world, &world.objects), [rules::OBSOLETE; 2]);
+    world.drivers.get_mut(DRIVER).unwrap().get_capacity = false;
+    assert_eq!(broken(&world, &world.objects), NONE);
+    assert_eq!(broken(&world, &Objects::new()), NONE);
+    assert_eq!(with(&world, Some(object("n1", "7Gi"))), [rules::OBSOLETE]);
+}
+
+#[test]
+fn a_maximum_that_a_newer_release_has_stored_is_not_seen_by_an_older_one() {
+    let mut world = published();
+    let stored = CapacityObject {
+        maximum: Some(quantity("1Gi")),
+        ..object("n1", "10Gi")
+    };
+    assert_eq!(with(&world, Some(stored.clone())), [rules::WRONG_FIGURES]);
+    world.api = Api {
+        release: Release::new(20),
+        gate: Some(true),
+    };
+    assert_eq!(with(&world, Some(stored)), NONE);
+}
