@@ -64,7 +64,19 @@ impl Duplicates {
         match commit.change {
             Change::Added => self.add(commit, uid, at_us),
             Change::Deleted => self.delete(commit, uid),
-            Change::Modified => None,
+            Change::Modified => {
+                self.take_over(commit, uid);
+                None
+            }
+        }
+    }
+
+    /// What somebody else changes may not be the publisher's any more, who is right to make it again.
+    fn take_over(&mut self, commit: &CommitFact, uid: &str) {
+        if Role::of_client(&commit.client) != Some(Role::Publisher)
+            && let Some(group) = self.places.remove(uid).and_then(|of| self.made.get_mut(&of))
+        {
+            group.live.retain(|(live, _)| live != uid);
         }
     }
 

@@ -20,6 +20,7 @@ mod verdict;
 
 use std::time::Duration;
 
+pub use capacity_spec::Rule as SpecRule;
 use capacity_spec::Violation;
 
 pub use diagnosis::{Chain, Link};
@@ -262,6 +263,7 @@ impl<'p> Judge<'p> {
             summary: "the journal ends before the case was decided".to_owned(),
             rows: Vec::new(),
             exit: None,
+            rule: None,
             chain: Chain::default(),
             decided_by: self.facts.last().map_or(0, |fact| fact.seq),
             step_started: self.step_started,
@@ -280,6 +282,7 @@ impl<'p> Judge<'p> {
             summary,
             rows: Vec::new(),
             exit: None,
+            rule: None,
             chain: Chain::default(),
             decided_by: seq,
             step_started: self.step_started,
@@ -290,8 +293,10 @@ impl<'p> Judge<'p> {
     fn offence(&self, broken: &[Violation]) -> Failure {
         let seq = self.facts.last().map_or(0, |fact| fact.seq);
         let step = self.plan.steps.get(self.step);
-        let rule = broken.first().map_or("", |violation| violation.rule.sentence);
+        let rule = broken.first().map(|violation| violation.rule);
+        let sentence = rule.map_or("", |rule| rule.sentence);
         Failure {
+            rule,
             expect: step.and_then(|step| {
                 let mut expectations = step.expect.iter();
                 expectations.position(|expect| matches!(expect.predicate, Predicate::Specification))
@@ -300,7 +305,7 @@ impl<'p> Judge<'p> {
                 .iter()
                 .map(|it| specification::row(self.plan, it))
                 .collect(),
-            chain: self.window().offence_chain(rule, seq),
+            chain: self.window().offence_chain(sentence, seq),
             ..self.crash(specification::line(broken), seq)
         }
     }
@@ -329,9 +334,11 @@ impl<'p> Judge<'p> {
             }),
         };
         let mut summary = summary(monitor, self.pace, passed);
+        let mut rule = None;
         let (rows, chain) = match (&monitor.expect.predicate, &self.oracle) {
             (Predicate::Specification, Some(oracle)) => {
                 let wrong = oracle.unsettled();
+                rule = wrong.first().map(|violation| violation.rule);
                 summary = format!("{summary}: {}", specification::line(&wrong));
                 specification::shown(&window, oracle.demands(), &wrong, decided_by)
             }
@@ -349,6 +356,7 @@ impl<'p> Judge<'p> {
             chain,
             rows,
             exit: None,
+            rule,
             decided_by,
             step_started: self.step_started,
         }

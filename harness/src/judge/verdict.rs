@@ -38,6 +38,8 @@ pub struct Failure {
     pub rows: Vec<DiffRow>,
     /// How a system ended that should not have; none: none did.
     pub exit: Option<Exit>,
+    /// The rule of the specification that was broken first; none: the expectation is a case's own.
+    pub rule: Option<&'static capacity_spec::Rule>,
     /// The causal chain up to the first link without evidence.
     pub chain: Chain,
     /// The fact that decided.

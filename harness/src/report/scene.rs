@@ -208,6 +208,7 @@ mod tests {
             summary: String::new(),
             rows: Vec::new(),
             exit: None,
+            rule: None,
             chain: Chain::default(),
             decided_by: 5,
             step_started: 1,

@@ -70,3 +70,13 @@ fn what_is_made_again_later_after_a_restart_or_behind_a_fault_fails_the_case() {
         assert!(found(&story).is_empty());
     }
 }
+
+#[test]
+fn what_somebody_else_has_changed_may_be_made_anew() {
+    let mut story = at_most_one();
+    capacity(&mut story, "publisher", "added", "a", "fast");
+    capacity(&mut story, "harness", "modified", "a", "fast");
+    capacity(&mut story, "publisher", "added", "b", "fast");
+    assert_eq!(story.judge.progress(), Progress::Failed);
+    assert!(found(&story).is_empty());
+}
