@@ -1,5 +1,7 @@
 //! Who owns the published objects: the pod, or one of its controlling owners, found by walking up. Does not write anything.
 
+use std::fmt::Debug;
+
 use k8s_openapi::{
     api::core::v1::Pod,
     apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference},
@@ -8,8 +10,13 @@ use kube::{
     Api, Client, ResourceExt,
     api::{ApiResource, DynamicObject, GroupVersionKind},
 };
+use serde::de::DeserializeOwned;
 
-use crate::status::brief;
+use crate::{
+    queue::Pace,
+    status::{brief, is_passing},
+    watch::Retry,
+};
 
 /// The owner could not be found.
 #[derive(Debug, thiserror::Error)]
@@ -47,21 +54,19 @@ pub enum OwnerError {
 
 /// Finds the owner: none for a negative level, the pod for 0, its n-th controlling owner for n.
 ///
-/// The last owner itself is not read, so that no permission on it is needed.
+/// The last owner itself is not read, so that no permission on it is needed. As long as the API server cannot answer, it is asked again.
 pub(crate) async fn find(
     client: &Client,
     namespace: &str,
     pod: &str,
     level: i32,
+    pace: Pace,
 ) -> Result<Option<OwnerReference>, OwnerError> {
     if level < 0 {
         return Ok(None);
     }
     let api: Api<Pod> = Api::namespaced(client.clone(), namespace);
-    let found = api
-        .get(pod)
-        .await
-        .map_err(|source| get_failed("Pod", pod, source))?;
+    let found = get(&api, "Pod", pod, pace).await?;
     let mut owner = OwnerReference {
         api_version: "v1".to_owned(),
         kind: "Pod".to_owned(),
@@ -73,14 +78,19 @@ pub(crate) async fn find(
     let mut metadata = found.metadata;
     for step in 0..level {
         if step > 0 {
-            metadata = read(client, namespace, &owner).await?;
+            metadata = read(client, namespace, &owner, pace).await?;
         }
         owner = controller(&metadata, &owner)?;
     }
     Ok(Some(owner))
 }
 
-async fn read(client: &Client, namespace: &str, owner: &OwnerReference) -> Result<ObjectMeta, OwnerError> {
+async fn read(
+    client: &Client,
+    namespace: &str,
+    owner: &OwnerReference,
+    pace: Pace,
+) -> Result<ObjectMeta, OwnerError> {
     let (group, version) = owner
         .api_version
         .split_once('/')
@@ -93,11 +103,25 @@ async fn read(client: &Client, namespace: &str, owner: &OwnerReference) -> Resul
     }
     let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, &owner.kind));
     let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), namespace, &resource);
-    let found = api
-        .get(&owner.name)
-        .await
-        .map_err(|source| get_failed(&owner.kind, &owner.name, source))?;
+    let found = get(&api, &owner.kind, &owner.name, pace).await?;
     Ok(found.metadata)
+}
+
+/// Gets an object, as soon as the API server can answer.
+async fn get<K>(api: &Api<K>, kind: &str, name: &str, pace: Pace) -> Result<K, OwnerError>
+where
+    K: Clone + DeserializeOwned + Debug,
+{
+    let mut waits = Retry::new(pace);
+    loop {
+        match (api.get(name).await, waits.next()) {
+            (Err(error), Some(wait)) if is_passing(&error) => {
+                tracing::warn!(kind, name, error = brief(&error), "the owner cannot be read yet");
+                tokio::time::sleep(wait).await;
+            }
+            (answer, _) => return answer.map_err(|source| get_failed(kind, name, source)),
+        }
+    }
 }
 
 /// The controlling owner of an object, as it is written into the objects owned.

@@ -174,7 +174,8 @@ impl Start {
             return Ok(None);
         }
         let pod = options.pod_name.as_deref().unwrap_or_default();
-        let owner = owner::find(client, namespace, pod, options.capacity_ownerref_level).await?;
+        let level = options.capacity_ownerref_level;
+        let owner = owner::find(client, namespace, pod, level, options.pace()).await?;
         let recognized = owner
             .as_ref()
             .filter(|_| options.recognize_by == RecognizeBy::Owner);

@@ -26,6 +26,15 @@ pub(crate) fn is_type_missing(error: &kube::Error) -> bool {
     capacity_api::is_type_missing(status.code, details.map(|details| details.name.as_str()))
 }
 
+/// The server could not answer, for now: it was not reached, has too much to do, or has a trouble of its own.
+pub(crate) fn is_passing(error: &kube::Error) -> bool {
+    match error {
+        kube::Error::Api(status) => status.code == 429 || status.code >= 500,
+        kube::Error::Service(_) | kube::Error::HyperError(_) => true,
+        _ => false,
+    }
+}
+
 /// The object is another one, or another version, than the request expects.
 pub(crate) fn is_conflict(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.is_conflict())
