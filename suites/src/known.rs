@@ -7,6 +7,7 @@ use harness::manifest::{KnownFailure, Manifest};
 use harness::plan::Plan;
 use harness::scenario::ScenarioError;
 
+use crate::explore::focus::{EXPLORED, FOCUSES};
 use crate::said::Said;
 use crate::select::{hint, is_meant};
 
@@ -46,13 +47,20 @@ pub(crate) fn look_up<'m>(manifest: &'m Manifest, case: &str, said: &Said) -> Kn
     Knowledge::Not(told.collect())
 }
 
+/// Whether a name means cases that are drawn: all, or those about one thing.
+fn is_explored(name: &str) -> bool {
+    let name = name.trim_end_matches('/');
+    let mut areas = FOCUSES.iter().map(|focus| format!("{EXPLORED}/{focus}"));
+    name == EXPLORED || areas.any(|area| area == name)
+}
+
 /// Refuses a manifest with an entry for a case that none of the catalogues has.
 pub fn check_known(manifest: &Manifest, plans: &[Plan]) -> Result<(), ScenarioError> {
     manifest.check_cases(|name| {
         if RULES.iter().any(|rule| name == format!("{FINDING}/{}", rule.name)) {
             return None;
         }
-        if plans.iter().any(|plan| is_meant(name, plan.id())) {
+        if plans.iter().any(|plan| is_meant(name, plan.id())) || is_explored(name) {
             return None;
         }
         let hint = hint(name, plans);

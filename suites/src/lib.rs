@@ -4,6 +4,7 @@
 
 mod catalogue;
 mod defects;
+pub mod explore;
 mod known;
 mod libtest;
 mod measure;

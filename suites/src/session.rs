@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use harness::journal::{Fact, ProcessEvent, What};
-use harness::judge::{Failure, Finding, Verdict, findings};
+use harness::judge::{Failure, Finding, SpecRule, Verdict, findings};
 use harness::machine;
 use harness::manifest::{KnownFailure, Manifest};
 use harness::plan::Plan;
@@ -70,6 +70,8 @@ pub struct Explained {
     pub text: String,
     /// What went wrong, in the words that name the failure.
     pub said: Said,
+    /// The rule of the specification that was broken; none: it was an expectation of the case.
+    pub rule: Option<&'static SpecRule>,
     /// Line of the case file where the step is.
     pub line: u64,
     /// What kind of fact decided.
@@ -356,6 +358,7 @@ impl Session {
         let explained = Explained {
             text: explain_failure(plan, outcome, rerun, files).unwrap_or_default(),
             said,
+            rule: found.rule,
             line: plan.steps.get(found.step).map_or(1, |step| step.line),
             cause: Cause::of(found, &facts),
             never_ready: facts

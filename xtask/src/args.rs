@@ -21,12 +21,19 @@ pub(crate) struct E2eArgs {
     /// Run everything so many times, and stop at the first time that fails
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) repeat: u32,
-    /// Run in simulated time, which waits for nothing: everything is in memory, and follows from the seed [default seed: 0]
-    #[arg(long, value_name = "SEED", num_args = 0..=1, require_equals = true, default_missing_value = "0", conflicts_with = "apiserver")]
-    pub(crate) simulate: Option<u64>,
+    #[command(flatten)]
+    pub(crate) time: TimeArgs,
     /// Break one of the references on purpose, to see what the cases say
     #[arg(long, value_parser = Defect::named)]
     pub(crate) defect: Option<Defect>,
+}
+
+/// In which time to run.
+#[derive(Args)]
+pub(crate) struct TimeArgs {
+    /// Run in simulated time, which waits for nothing: everything is in memory, and follows from the seed [default seed: 0]
+    #[arg(long, value_name = "SEED", num_args = 0..=1, require_equals = true, default_missing_value = "0", conflicts_with = "apiserver")]
+    pub(crate) simulate: Option<u64>,
 }
 
 /// How to run, whatever is tested.
@@ -77,6 +84,13 @@ pub(crate) struct SelectArgs {
     /// Read the cases below that folder instead of this repository's
     #[arg(long, value_name = "FOLDER", default_value_os_t = suites::cases_folder(), hide_default_value = true)]
     pub(crate) folder: PathBuf,
+}
+
+impl TimeArgs {
+    /// The option of a command that must be the same when a case is run again.
+    pub(crate) fn words(&self) -> Option<String> {
+        self.simulate.map(|seed| format!("--simulate={seed}"))
+    }
 }
 
 impl RunArgs {

@@ -9,7 +9,7 @@ use suites::harness::system::Systems;
 use suites::report::SystemRecord;
 use suites::{Session, Turns};
 
-use crate::args::RunArgs;
+use crate::args::{RunArgs, TimeArgs};
 use crate::built_in::built_in;
 use crate::defect::Defect;
 use crate::keep::Keep;
@@ -24,17 +24,17 @@ pub(crate) struct ReproArgs {
     /// Only these cases of it: ids, or names of its table's rows
     pub(crate) rows: Vec<String>,
     /// Run it against the programs of that manifest instead of the built-in ones
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "simulate")]
     pub(crate) sut: Option<PathBuf>,
     /// Break one of the references on purpose
     #[arg(long, value_parser = Defect::named, conflicts_with = "sut")]
     defect: Option<Defect>,
     /// Run it against another manifest too, and show both side by side; `built-in` means the references. Of --output only the
     /// runs are written
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["keep", "shard", "keep_passed"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["keep", "shard", "keep_passed", "simulate"])]
     pub(crate) compare: Option<PathBuf>,
     /// Leave the cluster up after the verdict, until Ctrl-C
-    #[arg(long, conflicts_with_all = ["attempts", "shard", "output", "apiserver"])]
+    #[arg(long, conflicts_with_all = ["attempts", "shard", "output", "apiserver", "simulate"])]
     pub(crate) keep: bool,
     /// With --keep: where to write the kubeconfig
     #[arg(
@@ -44,6 +44,8 @@ pub(crate) struct ReproArgs {
         requires = "keep"
     )]
     pub(crate) kubeconfig: PathBuf,
+    #[command(flatten)]
+    pub(crate) time: TimeArgs,
     #[command(flatten)]
     pub(crate) run: RunArgs,
 }
@@ -103,6 +105,7 @@ impl ReproArgs {
     pub(crate) fn command(&self) -> Vec<String> {
         let mut words = e2e::defect_words(self.defect, "repro");
         words.extend(self.sut.as_ref().map(|sut| format!("--sut={}", sut.display())));
+        words.extend(self.time.words());
         words.push(self.file.display().to_string());
         words
     }

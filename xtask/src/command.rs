@@ -10,6 +10,7 @@ use crate::bench::{self, BenchArgs};
 use crate::capture::{self, CaptureArgs};
 use crate::chosen::ReproArgs;
 use crate::conformance::ConformanceArgs;
+use crate::explore::{self, ExploreArgs};
 use crate::out::eprintln;
 use crate::report::{self, ReportCommand};
 use crate::rerun::{self, RerunArgs};
@@ -43,6 +44,8 @@ enum Command {
     Why(WhyArgs),
     /// Run the cases against deliberately broken reference implementations: show that they can fail
     Selftest(SelftestArgs),
+    /// Run worlds and histories that nobody wrote, and make what goes wrong small
+    Explore(ExploreArgs),
     /// Run the cases of one file: a bug report, or a scenario of your own
     Repro(ReproArgs),
     /// Run what did not pass the last time
@@ -101,6 +104,7 @@ fn obey(command: Command) -> Exit {
         Command::List(args) => inspect::list(&args),
         Command::Explain(args) => inspect::explain(&args),
         Command::Selftest(args) => selftest::run(&args),
+        Command::Explore(args) => explore::run(&args),
         Command::Why(args) => why::run_why(&args),
         Command::Repro(args) => repro::run(&args),
         Command::Rerun(args) => rerun::words(&args).map_or_else(|exit| exit, |words| again(&words)),

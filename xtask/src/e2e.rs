@@ -24,8 +24,8 @@ pub(crate) fn run(args: &E2eArgs) -> Exit {
             run: &args.run,
             jobs: args
                 .jobs
-                .unwrap_or_else(|| default_jobs(&args.run, args.simulate)),
-            simulate: args.simulate,
+                .unwrap_or_else(|| default_jobs(&args.run, args.time.simulate)),
+            simulate: args.time.simulate,
             systems: built_in(args.defect),
             manifest: None,
             defect: args.defect,
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &E2eArgs) -> Exit {
 /// The command without the cases.
 fn words(args: &E2eArgs) -> Vec<String> {
     let mut words = defect_words(args.defect, "e2e");
-    words.extend(args.simulate.map(|seed| format!("--simulate={seed}")));
+    words.extend(args.time.words());
     words
 }
 

@@ -14,6 +14,7 @@ mod conformance;
 mod defect;
 mod e2e;
 mod exit;
+mod explore;
 mod follow;
 mod github;
 mod inspect;

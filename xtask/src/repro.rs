@@ -47,8 +47,8 @@ fn attempt(args: &ReproArgs) -> Result<Exit, Exit> {
     Ok(run_cases(Run {
         cases: Cases::These(plans, format!("only the cases of {}", args.file.display())),
         run: &args.run,
-        jobs: default_jobs(&args.run, None),
-        simulate: None,
+        jobs: default_jobs(&args.run, args.time.simulate),
+        simulate: args.time.simulate,
         systems: chosen.systems,
         manifest: chosen.manifest,
         defect: chosen.defect,

@@ -6,7 +6,7 @@ use serde_json::Value;
 const FIRST: [&str; 4] = ["apiVersion", "kind", "metadata", "name"];
 
 /// A value in flow style, with quotes only where they are needed.
-pub(crate) fn flow(value: &Value) -> String {
+pub fn flow(value: &Value) -> String {
     match value {
         Value::Object(fields) => {
             let place = |key: &str| FIRST.iter().position(|first| *first == key);
@@ -26,7 +26,7 @@ pub(crate) fn flow(value: &Value) -> String {
 }
 
 /// A text as a scalar: plain where no reader could take it for anything else.
-pub(super) fn scalar(text: &str) -> String {
+pub fn scalar(text: &str) -> String {
     const WORDS: [&str; 9] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
     let is_word = text.starts_with(|c: char| c.is_ascii_alphabetic())
         && text

@@ -12,7 +12,7 @@ mod reduce;
 mod situation;
 mod text;
 
-pub(crate) use flow::flow;
+pub use flow::{flow, scalar};
 pub use options::CaptureOptions;
 pub use situation::CaptureError;
 

@@ -9,6 +9,7 @@ mod catalogue;
 mod decisions;
 mod driver;
 mod edges;
+mod explore;
 mod publisher;
 mod recorded_worlds;
 mod recordings;

@@ -8,6 +8,7 @@ mod capture;
 mod captured_worlds;
 mod cli;
 mod conformance;
+mod explore;
 mod known_failures;
 mod program;
 mod readme;

@@ -1,0 +1,163 @@
+//! What was drawn, counted: of each axis of worlds and histories the values, and how many histories had each.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use harness::scenario::Role;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::event::Event;
+use super::focus::Focus;
+use super::history::History;
+use super::state::GATE;
+use super::world::{Binding, World};
+
+/// The values of each axis, with the number of histories that had it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Axes(BTreeMap<&'static str, BTreeMap<String, u64>>);
+
+impl Axes {
+    /// Counts a history.
+    pub(super) fn add(&mut self, values: BTreeSet<(&'static str, String)>) {
+        for (axis, value) in values {
+            *self.0.entry(axis).or_default().entry(value).or_default() += 1;
+        }
+    }
+
+    /// Each axis with its values.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &BTreeMap<String, u64>)> {
+        self.0.iter().map(|(axis, values)| (*axis, values))
+    }
+
+    /// How many values there were, of all axes.
+    pub fn values(&self) -> usize {
+        self.0.values().map(BTreeMap::len).sum()
+    }
+}
+
+/// The values that a history has.
+pub(super) fn values(focus: &Focus, history: &History) -> BTreeSet<(&'static str, String)> {
+    let world = &history.world;
+    let mut values = BTreeSet::from([("focus", focus.name.to_owned())]);
+    let mut add = |axis, value: &str| {
+        values.insert((axis, value.to_owned()));
+    };
+    if focus.has(Role::Publisher) {
+        add("mode", world.mode.as_str());
+    }
+    add("release", world.release.as_deref().unwrap_or("newest"));
+    add("gate", switch(world.gates.get(GATE).copied()));
+    add("topology", topology(world));
+    add("nodes", &world.nodes.len().to_string());
+    add("classes", &world.classes.len().to_string());
+    add("flag", flag(world));
+    for class in class_kinds(world) {
+        add("class", class);
+    }
+    for prior in prior_kinds(world) {
+        add("prior", prior);
+    }
+    for (axis, settings) in [
+        ("publisher", json!(world.publisher)),
+        ("scheduler", json!(world.scheduler)),
+    ] {
+        for name in settings.as_object().into_iter().flat_map(|it| it.keys()) {
+            add(axis, name);
+        }
+    }
+    for event in history.steps.iter().flatten() {
+        let (axis, value) = event_kind(event);
+        add(axis, &value);
+    }
+    values
+}
+
+fn switch(is_on: Option<bool>) -> &'static str {
+    match is_on {
+        None => "default",
+        Some(true) => "on",
+        Some(false) => "off",
+    }
+}
+
+fn topology(world: &World) -> &'static str {
+    if world.nodes.iter().any(|node| node.topology_keys.is_some()) {
+        return "keys differ by node";
+    }
+    match world.driver.topology_keys.as_deref() {
+        None => "a key per node",
+        Some([]) => "no keys",
+        Some([_]) => "a shared key",
+        Some(_) => "two keys",
+    }
+}
+
+fn flag(world: &World) -> &'static str {
+    match (world.driver.object, world.driver.storage_capacity) {
+        (false, _) => "no CSIDriver",
+        (true, None) => "unset",
+        (true, Some(true)) => "true",
+        (true, Some(false)) => "false",
+    }
+}
+
+fn class_kinds(world: &World) -> impl Iterator<Item = &'static str> {
+    world.classes.iter().flat_map(|class| {
+        let kinds = [
+            (class.binding == Binding::Immediate, "Immediate"),
+            (!class.parameters.is_empty(), "parameters"),
+            (!class.allowed_topologies.is_empty(), "allowedTopologies"),
+            (class.provisioner.is_some(), "of another driver"),
+        ];
+        kinds
+            .into_iter()
+            .filter_map(|(is_so, kind)| is_so.then_some(kind))
+    })
+}
+
+fn prior_kinds(world: &World) -> impl Iterator<Item = &'static str> {
+    let none = world.capacities.is_empty().then_some("none");
+    let kinds = world.capacities.iter().flat_map(|object| {
+        let is_known = world.classes.iter().any(|class| class.name == object.class);
+        let is_own = object.managed || !object.labels.is_empty();
+        let kinds = [
+            (!is_own, "of nobody"),
+            (is_own && is_known, "managed"),
+            (is_own && !is_known, "of a class that is gone"),
+            (object.segment.is_none(), "selector"),
+            (object.capacity.is_none(), "without capacity"),
+        ];
+        kinds
+            .into_iter()
+            .filter_map(|(is_so, kind)| is_so.then_some(kind))
+    });
+    none.into_iter().chain(kinds)
+}
+
+/// What an event is, and of which axis.
+fn event_kind(event: &Event) -> (&'static str, String) {
+    match event {
+        Event::Fault(fault) => {
+            let kills = if fault.kill { " and kill" } else { "" };
+            let lasts = if fault.times.is_none() { " on" } else { "" };
+            ("API fault", format!("{}{lasts}{kills}", tag(&fault.effect)))
+        }
+        Event::Csi(script) => ("CSI script", format!("{} {}", script.method, tag(&script.effect))),
+        Event::Stop(role) | Event::Start(role) => ("event", format!("{} {}", tag(event), role.as_str())),
+        Event::Node(what) => ("event", format!("node {}", tag(what))),
+        Event::Class(what) => ("event", format!("class {}", tag(what))),
+        Event::Driver(what) => ("event", format!("driver {}", tag(what))),
+        Event::Capacity(what) => ("event", format!("capacity {}", tag(what))),
+        Event::Delete(what) => ("event", format!("delete {}", tag(what))),
+        _ => ("event", tag(event)),
+    }
+}
+
+/// The word by which the case format tells one kind from another.
+fn tag(value: &impl Serialize) -> String {
+    match json!(value) {
+        Value::String(word) => word,
+        Value::Object(fields) => fields.keys().next().cloned().unwrap_or_default(),
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,60 @@
+//! Random choices that follow from a seed, the same on every machine.
+
+use rand::rngs::Xoshiro256PlusPlus;
+use rand::{RngExt, SeedableRng};
+
+/// A source of choices.
+#[derive(Debug)]
+pub(super) struct Dice(Xoshiro256PlusPlus);
+
+impl Dice {
+    /// The choices of a seed.
+    pub(super) fn of(seed: u64) -> Self {
+        Dice(Xoshiro256PlusPlus::seed_from_u64(seed))
+    }
+
+    /// A number below another.
+    pub(super) fn below(&mut self, end: u32) -> u32 {
+        self.0.random_range(0..end)
+    }
+
+    /// A number between two, either of which it may be.
+    pub(super) fn between(&mut self, least: u32, most: u32) -> u32 {
+        self.0.random_range(least..=most)
+    }
+
+    /// True once in so many times.
+    pub(super) fn one_in(&mut self, times: u32) -> bool {
+        self.below(times) == 0
+    }
+
+    /// One of several.
+    pub(super) fn pick<'l, T>(&mut self, list: &'l [T]) -> &'l T {
+        let end = u32::try_from(list.len()).unwrap_or(u32::MAX);
+        &list[self.below(end) as usize]
+    }
+
+    /// One of those that there are; none: there are none.
+    pub(super) fn any<T>(&mut self, of: impl IntoIterator<Item = T>) -> Option<T> {
+        let mut list: Vec<T> = of.into_iter().collect();
+        if list.is_empty() {
+            return None;
+        }
+        let end = u32::try_from(list.len()).unwrap_or(u32::MAX);
+        Some(list.swap_remove(self.below(end) as usize))
+    }
+
+    /// The place of one of these weights, each as likely as it is heavy.
+    pub(super) fn weighted(&mut self, weights: impl Iterator<Item = u32> + Clone) -> usize {
+        let mut rest = self.below(weights.clone().sum());
+        let mut place = 0;
+        for weight in weights {
+            if rest < weight {
+                return place;
+            }
+            rest -= weight;
+            place += 1;
+        }
+        place
+    }
+}

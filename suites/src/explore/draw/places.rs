@@ -1,0 +1,116 @@
+//! Where nodes are: topology keys, labels, and the segments that they make up, as cases write them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::dice::Dice;
+use super::super::world::{DRIVER, Driver, Labels, Node};
+
+/// The key of zones.
+pub(super) const ZONE: &str = "topology.kubernetes.io/zone";
+/// A second key.
+pub(super) const RACK: &str = "example.com/rack";
+/// The segment of a driver without topology.
+const EVERYWHERE: &str = "*";
+
+/// Values of a key.
+const VALUES: [&str; 3] = ["a", "b", "c"];
+
+/// The topology keys of a driver; none: its own, of which the names of nodes are the values.
+pub(super) fn keys(dice: &mut Dice) -> Option<Vec<String>> {
+    let keys: &[&str] = match dice.below(12) {
+        0..=5 => return None,
+        6..=7 => &[ZONE],
+        8..=10 => &[ZONE, RACK],
+        _ => &[],
+    };
+    Some(keys.iter().map(|key| (*key).to_owned()).collect())
+}
+
+/// The key that a driver has by default.
+fn own_key() -> String {
+    format!("{DRIVER}/node")
+}
+
+/// The keys that a node's segment is made of.
+fn keys_of(driver: &Driver) -> Vec<String> {
+    driver.topology_keys.clone().unwrap_or_else(|| vec![own_key()])
+}
+
+/// Labels for some of the keys, or that there is none of a key.
+pub(super) fn labels(dice: &mut Dice, driver: &Driver) -> Labels {
+    let mut labels = Labels::new();
+    for key in keys_of(driver) {
+        // Without a label, the node's name is the value.
+        let is_own = key == own_key();
+        let value = match dice.below(10) {
+            0 => None,
+            1 => continue,
+            _ if is_own => continue,
+            _ => Some((*dice.pick(&VALUES[..2])).to_owned()),
+        };
+        labels.insert(key, value);
+    }
+    labels
+}
+
+/// A change of labels.
+pub(super) fn relabelling(dice: &mut Dice, driver: &Driver) -> Option<Labels> {
+    let key = dice.any(keys_of(driver))?;
+    let value = (!dice.one_in(5)).then(|| (*dice.pick(&VALUES)).to_owned());
+    Some([(key, value)].into())
+}
+
+/// The segment of a node, as cases write it; none while one of the keys has no label.
+pub(super) fn segment(node: &Node, driver: &Driver) -> Option<String> {
+    if !node.driver {
+        return None;
+    }
+    let keys = keys_of(driver);
+    let value = |key: &String| match node.labels.get(key) {
+        Some(label) => label.clone(),
+        None => Some(node.name.clone()),
+    };
+    let pairs: BTreeMap<&String, Option<String>> = keys.iter().map(|key| (key, value(key))).collect();
+    if pairs.is_empty() {
+        return Some(EVERYWHERE.to_owned());
+    }
+    if driver.topology_keys.is_none() {
+        return pairs.into_values().next().flatten();
+    }
+    let words: Option<Vec<String>> = pairs
+        .into_iter()
+        .map(|(key, value)| Some(format!("{key}={}", value?)))
+        .collect();
+    Some(words?.join(","))
+}
+
+/// The segments of nodes.
+pub(super) fn segments<'n>(nodes: impl IntoIterator<Item = &'n Node>, driver: &Driver) -> BTreeSet<String> {
+    nodes
+        .into_iter()
+        .filter_map(|node| segment(node, driver))
+        .collect()
+}
+
+/// A segment that there may not be.
+pub(super) fn elsewhere(driver: &Driver) -> String {
+    let node = Node {
+        labels: keys_of(driver)
+            .into_iter()
+            .map(|key| (key, Some("elsewhere".to_owned())))
+            .collect(),
+        ..node("elsewhere")
+    };
+    segment(&node, driver).unwrap_or_else(|| EVERYWHERE.to_owned())
+}
+
+/// A node of that name.
+pub(super) fn node(name: &str) -> Node {
+    Node {
+        name: name.to_owned(),
+        labels: Labels::new(),
+        driver: true,
+        topology_keys: None,
+        unschedulable: false,
+    }
+}

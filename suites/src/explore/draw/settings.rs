@@ -1,0 +1,100 @@
+//! How the API server and the programs are set.
+
+use std::collections::BTreeMap;
+
+use harness::scenario::{Mode, ShapePoint};
+
+use super::super::dice::Dice;
+use super::super::event;
+use super::super::state::GATE;
+use super::super::world::{Publisher, Scheduler};
+
+/// Releases of the API server between which something changes.
+const RELEASES: [&str; 8] = ["1.18", "1.19", "1.20", "1.21", "1.23", "1.24", "1.27", "1.37"];
+
+/// Releases of the scheduler between which something changes.
+const SCHEDULERS: [u8; 7] = [19, 21, 23, 24, 32, 33, 37];
+
+/// A release of the API server with its gates.
+pub(super) fn release(dice: &mut Dice) -> event::Release {
+    let release = *dice.pick(&RELEASES);
+    // Before it was on by default a cluster that tracks capacity has the gate switched on.
+    let gate = match release {
+        "1.19" | "1.20" => (!dice.one_in(4)).then_some(true),
+        "1.21" | "1.23" => dice.one_in(3).then_some(false),
+        _ => None,
+    };
+    event::Release {
+        to: Some(release.to_owned()),
+        gates: gate.map(|on| (GATE.to_owned(), on)).into_iter().collect(),
+    }
+}
+
+/// The gates of a release that has the gate, switched the other way round or as they are by default.
+pub(super) fn gates(dice: &mut Dice, minor: u8) -> Option<BTreeMap<String, bool>> {
+    if !(19..=23).contains(&minor) {
+        return None;
+    }
+    Some(match dice.below(3) {
+        0 => BTreeMap::new(),
+        1 => [(GATE.to_owned(), true)].into(),
+        _ => [(GATE.to_owned(), false)].into(),
+    })
+}
+
+/// How the publisher is set.
+pub(super) fn publisher(dice: &mut Dice, mode: Mode) -> Publisher {
+    let owner_level = dice.one_in(6).then(|| *dice.pick(&[0, 1, 2]));
+    Publisher {
+        publish: !dice.one_in(20),
+        polls: !dice.one_in(20),
+        immediate: dice.one_in(5),
+        zero: dice.one_in(5),
+        withdraw: dice.one_in(6),
+        strict_topology: dice.one_in(8),
+        by_owner: owner_level.is_some() && dice.one_in(5),
+        owner_level,
+        replicas: (mode == Mode::Central && dice.one_in(12)).then_some(2),
+    }
+}
+
+/// How the scheduler is set.
+pub(super) fn scheduler(dice: &mut Dice) -> Scheduler {
+    let minor = dice.one_in(4).then(|| *dice.pick(&SCHEDULERS));
+    let known = minor.unwrap_or(36);
+    let mut settings = Scheduler {
+        release: minor.map(|minor| format!("1.{minor}")),
+        ..Scheduler::default()
+    };
+    match known {
+        // Off by default, and a scheduler without it is of little interest.
+        19..=20 => settings.capacity = (!dice.one_in(3)).then_some(true),
+        21..=23 => settings.capacity = dice.one_in(3).then_some(false),
+        _ => {}
+    }
+    if (21..=32).contains(&known) {
+        settings.priority = dice.one_in(2).then_some(true);
+    }
+    if known >= 33 {
+        settings.scoring = (!dice.one_in(3)).then_some(true);
+        settings.shape = (settings.scoring.is_some() && dice.one_in(2)).then(|| shape(dice));
+    }
+    settings
+}
+
+/// A shape of the score: rising, falling, or with its peak in between.
+fn shape(dice: &mut Dice) -> Vec<ShapePoint> {
+    let points: &[(u8, u8)] = match dice.below(4) {
+        0 => &[(0, 0), (100, 10)],
+        1 => &[(0, 10), (100, 0)],
+        2 => &[(0, 0), (50, 10), (100, 0)],
+        _ => &[(0, 5), (100, 5)],
+    };
+    points
+        .iter()
+        .map(|(utilization, score)| ShapePoint {
+            utilization: *utilization,
+            score: *score,
+        })
+        .collect()
+}

@@ -1,0 +1,88 @@
+//! Storage behind segments, and classes that use it.
+
+use std::collections::BTreeMap;
+
+use super::super::dice::Dice;
+use super::super::sizes;
+use super::super::world::{Binding, Class, Cost, Driver, Filesystem, Pool};
+use super::places::{RACK, ZONE};
+
+/// A driver that no cluster has.
+const OTHER_DRIVER: &str = "tape.example.com";
+
+/// The parameter of classes, and its value that costs more.
+const PARAMETER: (&str, &str) = ("kind", "mirrored");
+
+/// Storage of a segment.
+pub(super) fn pool(dice: &mut Dice) -> Pool {
+    match dice.below(10) {
+        0..=2 => Pool::Limited {
+            capacity: sizes::room(dice),
+            largest: sizes::room(dice),
+        },
+        3 => Pool::Shared {
+            filesystem: Filesystem {
+                size: sizes::room(dice),
+                used: sizes::room(dice),
+            },
+        },
+        _ => Pool::Plain(sizes::room(dice)),
+    }
+}
+
+/// A class.
+pub(super) fn class(dice: &mut Dice, name: &str) -> Class {
+    let binding = match dice.one_in(6) {
+        true => Binding::Immediate,
+        false => Binding::WaitForFirstConsumer,
+    };
+    let parameters = match dice.below(6) {
+        0 => parameter("mirrored"),
+        1 => parameter("plain"),
+        _ => BTreeMap::new(),
+    };
+    let allowed_topologies = match dice.one_in(10) {
+        true => {
+            let key = *dice.pick(&[ZONE, RACK, "kubernetes.io/hostname"]);
+            let value = *dice.pick(&["a", "b", "n1", "n2"]);
+            [(key.to_owned(), vec![value.to_owned()])].into()
+        }
+        false => BTreeMap::new(),
+    };
+    Class {
+        name: name.to_owned(),
+        provisioner: dice.one_in(12).then(|| OTHER_DRIVER.to_owned()),
+        parameters,
+        binding,
+        allowed_topologies,
+    }
+}
+
+fn parameter(value: &str) -> BTreeMap<String, String> {
+    [(PARAMETER.0.to_owned(), value.to_owned())].into()
+}
+
+/// What volumes cost besides their bytes.
+pub(super) fn costs(dice: &mut Dice) -> Vec<Cost> {
+    let cost = || Cost {
+        parameter: PARAMETER.0.to_owned(),
+        value: PARAMETER.1.to_owned(),
+        factor: 2,
+    };
+    dice.one_in(4).then(cost).into_iter().collect()
+}
+
+/// The driver, and its CSIDriver object.
+pub(super) fn driver(dice: &mut Dice, topology_keys: Option<Vec<String>>) -> Driver {
+    Driver {
+        topology_keys,
+        storage_capacity: match dice.below(10) {
+            0 => None,
+            1 => Some(false),
+            _ => Some(true),
+        },
+        object: !dice.one_in(12),
+        get_capacity: !dice.one_in(20),
+        costs: costs(dice),
+    }
+}

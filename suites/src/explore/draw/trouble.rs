@@ -1,0 +1,178 @@
+//! What goes wrong: the API server refuses, connections break, watches end or lag, programs are killed, the driver fails.
+
+use harness::scenario::Role;
+
+use super::super::event::{Cut, Event, Fault, FaultEffect, Script, ScriptEffect, Stale};
+use super::Draw;
+
+/// What a role writes, and what it watches.
+struct Traffic {
+    role: Role,
+    writes: &'static [&'static str],
+    watches: &'static [&'static str],
+}
+
+const TRAFFIC: [Traffic; 3] = [
+    Traffic {
+        role: Role::Publisher,
+        writes: &[
+            "create csistoragecapacities",
+            "update csistoragecapacities",
+            "delete csistoragecapacities",
+            "update persistentvolumeclaims",
+            "create persistentvolumes",
+        ],
+        watches: &["csistoragecapacities", "storageclasses", "nodes", "csinodes", "*"],
+    },
+    Traffic {
+        role: Role::Scheduler,
+        writes: &[
+            "update persistentvolumeclaims",
+            "create pods",
+            "update|patch pods",
+        ],
+        watches: &[
+            "csistoragecapacities",
+            "csidrivers",
+            "storageclasses",
+            "nodes",
+            "pods",
+            "persistentvolumeclaims",
+            "*",
+        ],
+    },
+    Traffic {
+        role: Role::Cleaner,
+        writes: &["delete csistoragecapacities"],
+        watches: &["csinodes", "nodes"],
+    },
+];
+
+/// The traffic of one of the programs that run.
+fn traffic(draw: &mut Draw) -> Option<&'static Traffic> {
+    let focus = draw.focus;
+    let running = TRAFFIC.iter().filter(|traffic| focus.has(traffic.role));
+    draw.dice.any(running)
+}
+
+fn fault(draw: &mut Draw, api: String, times: Option<u32>, effect: FaultEffect) -> Fault {
+    Fault {
+        id: draw.name('f'),
+        api,
+        by: None,
+        skip: 0,
+        times,
+        effect,
+        kill: false,
+    }
+}
+
+/// Some writes fail, and then no more.
+pub(super) fn writes_fail(draw: &mut Draw) -> Option<Event> {
+    let traffic = traffic(draw)?;
+    let api = *draw.dice.pick(traffic.writes);
+    let effect = match draw.dice.below(8) {
+        0 => FaultEffect::Cut(Cut::Before),
+        1..=2 => FaultEffect::Cut(Cut::After),
+        3 => FaultEffect::Delay("50ms".to_owned()),
+        4 => FaultEffect::Status(409),
+        _ => FaultEffect::Status(*draw.dice.pick(&[429, 500, 503, 504])),
+    };
+    let times = draw.dice.between(1, 3);
+    let skip = draw.dice.below(2);
+    let fault = fault(draw, api.to_owned(), Some(times), effect);
+    Some(Event::Fault(Fault {
+        by: Some(traffic.role),
+        skip,
+        ..fault
+    }))
+}
+
+/// Watches end, or cannot go on where they were; lists see the past.
+pub(super) fn watches_break(draw: &mut Draw) -> Option<Event> {
+    let traffic = traffic(draw)?;
+    let resource = *draw.dice.pick(traffic.watches);
+    let (verb, effect) = match draw.dice.below(6) {
+        0..=2 => ("watch", FaultEffect::EndAfter(draw.dice.below(2))),
+        3 => ("watch", FaultEffect::Compact(true)),
+        4 => ("watch", FaultEffect::Status(410)),
+        _ => ("list", FaultEffect::Stale(Stale::Allowed)),
+    };
+    let times = draw.dice.between(1, 2);
+    let fault = fault(draw, format!("{verb} {resource}"), Some(times), effect);
+    Some(Event::Fault(fault))
+}
+
+/// Watches lag, or nothing goes any more, until that is over.
+pub(super) fn outage(draw: &mut Draw) -> Option<Event> {
+    let traffic = traffic(draw)?;
+    let resource = *draw.dice.pick(traffic.watches);
+    let (api, effect) = match draw.dice.below(4) {
+        0 => ("* *".to_owned(), FaultEffect::Status(503)),
+        1 => (format!("watch {resource}"), FaultEffect::EndAfter(0)),
+        _ => (format!("watch {resource}"), FaultEffect::Hold(true)),
+    };
+    let fault = fault(draw, api, None, effect);
+    Some(Event::Fault(fault))
+}
+
+/// A program is killed at a write.
+pub(super) fn killed(draw: &mut Draw) -> Option<Event> {
+    let traffic = traffic(draw)?;
+    let api = *draw.dice.pick(traffic.writes);
+    let cut = *draw.dice.pick(&[Cut::Before, Cut::After]);
+    let skip = draw.dice.below(2);
+    let fault = fault(draw, api.to_owned(), Some(1), FaultEffect::Cut(cut));
+    Some(Event::Fault(Fault {
+        by: Some(traffic.role),
+        skip,
+        kill: true,
+        ..fault
+    }))
+}
+
+/// The driver fails for some calls, or answers something else until that is over.
+pub(super) fn driver_fails(draw: &mut Draw) -> Option<Event> {
+    if !draw.focus.has(Role::Publisher) {
+        return None;
+    }
+    let method = match draw.focus.has(Role::Scheduler) && draw.dice.one_in(3) {
+        true => "CreateVolume",
+        false => "GetCapacity",
+    };
+    let asks = method == "GetCapacity";
+    let code = *draw.dice.pick(&[
+        "UNAVAILABLE",
+        "INTERNAL",
+        "DEADLINE_EXCEEDED",
+        "RESOURCE_EXHAUSTED",
+    ]);
+    let few = Some(draw.dice.between(1, 3));
+    let (times, effect) = match draw.dice.below(8) {
+        0..=1 => (few, ScriptEffect::Code(code.to_owned())),
+        2 => (few, ScriptEffect::Cut(Cut::After)),
+        3 => (few, ScriptEffect::Delay("20ms".to_owned())),
+        4 => (None, ScriptEffect::Hang(true)),
+        5..=6 if asks => (None, ScriptEffect::Code(code.to_owned())),
+        _ if asks => {
+            let bytes = *draw.dice.pick(&[-1, 0, 1_i64 << 30, 7 << 30]);
+            (None, ScriptEffect::Available(bytes))
+        }
+        _ => (few, ScriptEffect::Cut(Cut::Before)),
+    };
+    let segment = (asks && draw.dice.one_in(2)).then(|| draw.segment());
+    Some(Event::Csi(Script {
+        id: Some(draw.name('s')),
+        method: method.to_owned(),
+        segment,
+        skip: 0,
+        times,
+        effect,
+    }))
+}
+
+/// The driver answers as it should again.
+pub(super) fn driver_recovers(draw: &mut Draw) -> Option<Event> {
+    let id = draw.dice.any(draw.state.scripts.keys().cloned())?;
+    Some(Event::Uncsi(id))
+}

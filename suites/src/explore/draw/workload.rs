@@ -1,0 +1,74 @@
+//! Pods and claims: what makes the scheduler decide and the publisher provision.
+
+use super::super::event::{Claim, DeleteEvent, Event, Pod};
+use super::super::sizes;
+use super::Draw;
+
+/// A pod with its claims.
+pub(super) fn pod(draw: &mut Draw) -> Option<Event> {
+    let mut pod = Pod {
+        name: draw.name('p'),
+        claims: Vec::new(),
+        ephemeral: Vec::new(),
+        node_selector: Default::default(),
+    };
+    let count = match draw.dice.below(8) {
+        0 => 0,
+        1..=5 => 1,
+        _ => 2,
+    };
+    for _ in 0..count {
+        let claim = claim(draw);
+        match draw.dice.one_in(6) {
+            true => pod.ephemeral.push(claim),
+            false => pod.claims.push(claim),
+        }
+    }
+    if draw.dice.one_in(5)
+        && let Some(name) = draw.dice.any(draw.state.claims.clone())
+    {
+        pod.claims = vec![Claim {
+            name: Some(name),
+            ..Claim::default()
+        }];
+    }
+    if draw.dice.one_in(8)
+        && let Some(node) = draw.dice.any(draw.state.nodes.keys().cloned())
+    {
+        pod.node_selector
+            .insert("kubernetes.io/hostname".to_owned(), node);
+    }
+    Some(Event::Pod(pod))
+}
+
+/// A claim without a name.
+fn claim(draw: &mut Draw) -> Claim {
+    // A claim may wait for its class.
+    let class = draw.class().unwrap_or_else(|| "fast".to_owned());
+    Claim {
+        name: None,
+        class: Some(class),
+        size: Some(sizes::size(&mut draw.dice)),
+    }
+}
+
+/// A claim that no pod mounts yet.
+pub(super) fn lone_claim(draw: &mut Draw) -> Option<Event> {
+    let name = draw.name('c');
+    Some(Event::Claim(Claim {
+        name: Some(name),
+        ..claim(draw)
+    }))
+}
+
+/// A pod goes.
+pub(super) fn pod_goes(draw: &mut Draw) -> Option<Event> {
+    let name = draw.dice.any(draw.state.pods.keys().cloned())?;
+    Some(Event::Delete(DeleteEvent::Pod(name)))
+}
+
+/// A claim goes.
+pub(super) fn claim_goes(draw: &mut Draw) -> Option<Event> {
+    let name = draw.dice.any(draw.state.claims.clone())?;
+    Some(Event::Delete(DeleteEvent::Claim(name)))
+}

@@ -1,0 +1,232 @@
+//! What can happen in a drawn cluster: the actions of a case, as far as they are drawn, each in the words of the case format.
+
+use std::collections::BTreeMap;
+
+use harness::scenario::Role;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::world::{Capacity, Class, Labels, Node, Pool, Scheduler, Size, is_default};
+
+/// One thing that happens.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum Event {
+    /// Storage changes; none: the pool goes.
+    Backend(BTreeMap<String, Option<Pool>>),
+    Node(NodeEvent),
+    Class(ClassEvent),
+    Driver(DriverEvent),
+    Pod(Pod),
+    Claim(Claim),
+    Capacity(CapacityEvent),
+    Delete(DeleteEvent),
+    Csi(Script),
+    Uncsi(String),
+    Stop(Role),
+    Start(Role),
+    Scheduler(Scheduler),
+    Fault(Fault),
+    Unfault(String),
+    Release(Release),
+}
+
+/// A node comes, goes or changes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum NodeEvent {
+    Join(Node),
+    Leave(String),
+    Relabel { name: String, labels: Labels },
+    Register(String),
+    Unregister(String),
+}
+
+/// A class comes or goes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum ClassEvent {
+    Create(Class),
+    Delete(String),
+}
+
+/// The CSIDriver object comes, goes or changes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum DriverEvent {
+    StorageCapacity(bool),
+    Delete,
+    Create(Option<bool>),
+}
+
+/// Another client writes a capacity object.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum CapacityEvent {
+    Create(Capacity),
+    Edit {
+        class: String,
+        segment: String,
+        merge: Value,
+    },
+    Delete {
+        class: String,
+        segment: String,
+    },
+}
+
+/// A pod or a claim goes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum DeleteEvent {
+    Pod(String),
+    Claim(String),
+}
+
+/// A pod, with its claims.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Pod {
+    pub(super) name: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) claims: Vec<Claim>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) ephemeral: Vec<Claim>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) node_selector: BTreeMap<String, String>,
+}
+
+/// A claim; in a pod, one with a name alone is one that exists.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Claim {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) name: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) class: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) size: Option<Size>,
+}
+
+/// What the driver does with calls.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Script {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) id: Option<String>,
+    pub(super) method: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) segment: Option<String>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) skip: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) times: Option<u32>,
+    #[serde(flatten)]
+    pub(super) effect: ScriptEffect,
+}
+
+/// What becomes of a scripted call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum ScriptEffect {
+    Code(String),
+    Delay(String),
+    Hang(bool),
+    Cut(Cut),
+    Available(i64),
+}
+
+/// Where a connection is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Cut {
+    Before,
+    After,
+}
+
+/// A failure of the API server.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Fault {
+    pub(super) id: String,
+    pub(super) api: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) by: Option<Role>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) skip: u32,
+    /// Unset: until it is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) times: Option<u32>,
+    #[serde(flatten)]
+    pub(super) effect: FaultEffect,
+    /// Whether the client that meets it is killed.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) kill: bool,
+}
+
+/// What becomes of a request.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum FaultEffect {
+    Status(u16),
+    Delay(String),
+    Cut(Cut),
+    EndAfter(u32),
+    /// Watches lag until the fault is over.
+    Hold(bool),
+    Compact(bool),
+    Stale(Stale),
+}
+
+/// Which reads see an old state.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Stale {
+    Allowed,
+}
+
+/// The API server becomes another release, or has other gates.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Release {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) to: Option<String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) gates: BTreeMap<String, bool>,
+}
+
+impl Event {
+    /// The claims that it creates, or mounts.
+    pub(super) fn claims(&self) -> impl Iterator<Item = &Claim> {
+        let (own, ephemeral) = match self {
+            Event::Pod(pod) => (pod.claims.as_slice(), pod.ephemeral.as_slice()),
+            Event::Claim(claim) => (std::slice::from_ref(claim), &[][..]),
+            _ => (&[][..], &[][..]),
+        };
+        own.iter().chain(ephemeral)
+    }
+
+    /// The action of a case. What the API server may refuse, by its release or because there is no such object, is tried.
+    pub(super) fn action(&self) -> Value {
+        let action = json!(self);
+        let may_be_refused = matches!(
+            self,
+            Event::Driver(DriverEvent::StorageCapacity(_))
+                | Event::Capacity(CapacityEvent::Edit { .. } | CapacityEvent::Delete { .. })
+        );
+        match may_be_refused {
+            true => json!({"attempt": action}),
+            false => action,
+        }
+    }
+}
+
+impl Fault {
+    /// Whether it lasts, or kills, so that nothing can be said of what follows before it is over.
+    pub(super) fn lasts(&self) -> bool {
+        self.kill || self.times.is_none()
+    }
+}
+
+impl Script {
+    /// Whether it lasts, so that the programs wait for an answer that does not come.
+    pub(super) fn hangs(&self) -> bool {
+        self.times.is_none() && matches!(self.effect, ScriptEffect::Hang(_) | ScriptEffect::Cut(_))
+    }
+}

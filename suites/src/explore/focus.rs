@@ -1,0 +1,76 @@
+//! What exploration can be about: which programs run, a row each.
+
+use std::fmt;
+use std::str::FromStr;
+
+use harness::scenario::{Mode, Role};
+
+/// How the ids of drawn cases begin.
+pub(crate) const EXPLORED: &str = "explore";
+
+/// What exploration is about.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Focus {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// The roles that run.
+    pub(super) roles: &'static [Role],
+    /// How the publisher may be deployed.
+    pub(super) modes: &'static [Mode],
+    /// Its column in the weights of events.
+    pub(super) column: usize,
+}
+
+const BOTH: &[Mode] = &[Mode::Central, Mode::Distributed];
+
+/// All that exploration can be about.
+pub static FOCUSES: [Focus; 4] = [
+    Focus {
+        name: "publisher",
+        roles: &[Role::Publisher],
+        modes: BOTH,
+        column: 0,
+    },
+    Focus {
+        name: "scheduler",
+        roles: &[Role::Scheduler],
+        modes: &[Mode::Central],
+        column: 1,
+    },
+    Focus {
+        name: "cleaner",
+        roles: &[Role::Publisher, Role::Cleaner],
+        modes: &[Mode::Distributed],
+        column: 2,
+    },
+    Focus {
+        name: "story",
+        roles: &[Role::Publisher, Role::Scheduler],
+        modes: BOTH,
+        column: 3,
+    },
+];
+
+impl Focus {
+    /// Whether that role runs.
+    pub(super) fn has(&self, role: Role) -> bool {
+        self.roles.contains(&role)
+    }
+}
+
+impl FromStr for &'static Focus {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = FOCUSES.iter().find(|focus| focus.name == text);
+        found.ok_or_else(|| {
+            let names: Vec<&str> = FOCUSES.iter().map(|focus| focus.name).collect();
+            format!("`{text}` can't be explored; choose one of {}", names.join(", "))
+        })
+    }
+}
+
+impl fmt::Display for Focus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}

@@ -1,0 +1,36 @@
+//! Exploration: worlds and histories that nobody wrote, drawn from a seed, as ordinary cases.
+//!
+//! ```text
+//! seed → draw → history (a value) → case → run and judged like any other
+//! ```
+//!
+//! A history is a value in the words of the case format, so that it can be made smaller. Knows no system under test.
+
+mod axes;
+mod case;
+mod dice;
+mod draw;
+mod event;
+mod explorer;
+mod finding;
+pub(crate) mod focus;
+mod history;
+mod reduce;
+mod shrink;
+mod signature;
+mod sizes;
+mod state;
+mod text;
+mod world;
+mod write;
+
+pub use axes::Axes;
+pub use case::case;
+pub use draw::{Drawn, draw};
+pub use explorer::{Exploration, Explorer, Until};
+pub use finding::Finding;
+pub use focus::{FOCUSES, Focus};
+pub use history::History;
+pub use shrink::{Shrunk, Tries, shrink};
+pub use signature::Signature;
+pub use write::{FindingError, Written};

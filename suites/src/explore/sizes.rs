@@ -1,0 +1,43 @@
+//! Sizes: a few that are often the same, and now and then one byte more or less, or a figure at the edge of what there can be.
+
+use super::dice::Dice;
+use super::world::Size;
+
+/// From the smallest.
+const USUAL: [&str; 6] = ["1Gi", "2Gi", "3Gi", "5Gi", "10Gi", "20Gi"];
+
+/// Sizes that programs may compute wrongly with.
+const ODD: [&str; 5] = ["1", "1500M", "10Gi+1", "10Gi-1", "5Gi+1"];
+
+/// Where 64 bits end.
+const HUGE: [&str; 3] = ["8Ei-1", "4Ei", "1Ei"];
+
+/// No room at all.
+const NONE: &str = "0";
+
+/// A size of a claim, or of a volume.
+pub(super) fn size(dice: &mut Dice) -> Size {
+    let list: &[&str] = match dice.below(20) {
+        0..=1 => &ODD,
+        2 => &HUGE,
+        _ => &USUAL,
+    };
+    (*dice.pick(list)).to_owned()
+}
+
+/// A size of storage, which may be none.
+pub(super) fn room(dice: &mut Dice) -> Size {
+    match dice.one_in(10) {
+        true => NONE.to_owned(),
+        false => size(dice),
+    }
+}
+
+/// The sizes that are simpler than this one, the simplest first; none: it is no size.
+pub(super) fn simpler(size: &str) -> &'static [&'static str] {
+    if ODD.contains(&size) || HUGE.contains(&size) || size == NONE {
+        return &USUAL;
+    }
+    let place = USUAL.iter().position(|usual| *usual == size);
+    &USUAL[..place.unwrap_or(0)]
+}

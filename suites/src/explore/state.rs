@@ -1,0 +1,254 @@
+//! What there is at a moment of a drawn history, as far as it decides what can happen next.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use harness::scenario::Role;
+
+use super::event::{CapacityEvent, ClassEvent, DeleteEvent, DriverEvent, Event, NodeEvent, Pod, Script};
+use super::world::{Node, World};
+
+/// The gate of KEP-1472.
+pub(super) const GATE: &str = "CSIStorageCapacity";
+
+/// The minor release of the API server, unless it is set.
+pub(super) const USUAL_RELEASE: u8 = 36;
+
+/// What there is.
+#[derive(Clone, Debug)]
+pub(super) struct State {
+    /// Nodes with their labels.
+    pub(super) nodes: BTreeMap<String, Node>,
+    /// Nodes on which the driver is registered.
+    registered: BTreeSet<String>,
+    pub(super) classes: BTreeSet<String>,
+    /// Whether there is a CSIDriver object.
+    pub(super) has_driver: bool,
+    /// Pods that are there, with the claims that they mount.
+    pub(super) pods: BTreeMap<String, BTreeSet<String>>,
+    pub(super) claims: BTreeSet<String>,
+    pub(super) running: BTreeSet<Role>,
+    pub(super) stopped: BTreeSet<Role>,
+    /// Programs that may have been killed, and were not started again since.
+    pub(super) doomed: BTreeSet<Role>,
+    /// Faults in force that last, by whom they may kill.
+    pub(super) faults: BTreeMap<String, Option<Role>>,
+    /// Scripts in force that last, and whether calls hang because of them.
+    pub(super) scripts: BTreeMap<String, bool>,
+    /// Names that are used up: of pods, claims, faults and scripts.
+    used: BTreeSet<(&'static str, String)>,
+    pub(super) minor: u8,
+    pub(super) gate: Option<bool>,
+}
+
+impl State {
+    /// At the beginning.
+    pub(super) fn of(world: &World) -> Self {
+        let nodes = world.nodes.iter().map(|node| (node.name.clone(), node.clone()));
+        let with_driver = world.nodes.iter().filter(|node| node.driver);
+        State {
+            nodes: nodes.collect(),
+            registered: with_driver.map(|node| node.name.clone()).collect(),
+            classes: world.classes.iter().map(|class| class.name.clone()).collect(),
+            has_driver: world.driver.object,
+            pods: BTreeMap::new(),
+            claims: BTreeSet::new(),
+            running: world.roles.iter().copied().collect(),
+            stopped: BTreeSet::new(),
+            doomed: BTreeSet::new(),
+            faults: BTreeMap::new(),
+            scripts: BTreeMap::new(),
+            used: BTreeSet::new(),
+            minor: minor(world.release.as_ref()),
+            gate: world.gates.get(GATE).copied(),
+        }
+    }
+
+    /// Whether everything comes to rest, so that the specification can be asked what there must be.
+    pub(super) fn is_calm(&self) -> bool {
+        self.faults.is_empty() && self.doomed.is_empty() && !self.scripts.values().any(|hangs| *hangs)
+    }
+
+    /// Whether the API server serves CSIStorageCapacity.
+    pub(super) fn is_served(&self) -> bool {
+        match self.minor {
+            ..=18 => false,
+            19..=20 => self.gate == Some(true),
+            _ => true,
+        }
+    }
+
+    /// Whether an event can happen now.
+    pub(super) fn admits(&self, event: &Event) -> bool {
+        match event {
+            Event::Backend(_) | Event::Release(_) => true,
+            Event::Node(event) => self.admits_node(event),
+            Event::Class(ClassEvent::Create(class)) => !self.classes.contains(&class.name),
+            Event::Class(ClassEvent::Delete(name)) => self.classes.contains(name),
+            Event::Driver(DriverEvent::Create(_)) => !self.has_driver,
+            Event::Driver(_) => self.has_driver,
+            Event::Pod(pod) => self.admits_pod(pod),
+            Event::Claim(claim) => claim
+                .name
+                .as_ref()
+                .is_some_and(|name| self.is_free("claim", name)),
+            Event::Capacity(CapacityEvent::Create(_)) => self.is_served(),
+            Event::Capacity(_) => true,
+            Event::Delete(DeleteEvent::Pod(name)) => self.pods.contains_key(name),
+            Event::Delete(DeleteEvent::Claim(name)) => {
+                self.claims.contains(name) && !self.pods.values().any(|claims| claims.contains(name))
+            }
+            Event::Csi(script) => script.id.as_ref().is_none_or(|id| self.is_free("script", id)),
+            Event::Uncsi(id) => self.scripts.contains_key(id),
+            Event::Stop(role) => self.running.contains(role),
+            Event::Start(Role::Publisher) if !self.is_registered_everywhere() => false,
+            Event::Start(role) => self.stopped.contains(role),
+            Event::Scheduler(_) => self.running.contains(&Role::Scheduler),
+            Event::Fault(fault) => {
+                self.is_free("fault", &fault.id) && fault.by.is_none_or(|role| self.plays(role))
+            }
+            Event::Unfault(id) => self.faults.contains_key(id),
+        }
+    }
+
+    fn admits_node(&self, event: &NodeEvent) -> bool {
+        match event {
+            NodeEvent::Join(node) => !self.nodes.contains_key(&node.name),
+            NodeEvent::Leave(name) | NodeEvent::Relabel { name, .. } => self.nodes.contains_key(name),
+            // It may be registered with other keys, which cannot be changed.
+            NodeEvent::Register(name) => self.nodes.contains_key(name) && !self.registered.contains(name),
+            NodeEvent::Unregister(name) => {
+                let is_opposed = self.plays(Role::Cleaner) && self.running.contains(&Role::Publisher);
+                self.nodes.contains_key(name) && !is_opposed
+            }
+        }
+    }
+
+    /// Whether no node has a publisher without a registration: what it publishes a cleaner removes, again and again.
+    fn is_registered_everywhere(&self) -> bool {
+        let mut with_driver = self.nodes.values().filter(|node| node.driver);
+        !self.plays(Role::Cleaner) || with_driver.all(|node| self.registered.contains(&node.name))
+    }
+
+    fn plays(&self, role: Role) -> bool {
+        self.running.contains(&role) || self.stopped.contains(&role)
+    }
+
+    fn admits_pod(&self, pod: &Pod) -> bool {
+        let is_known = |name: &String| self.claims.contains(name);
+        let mut mounted = pod.claims.iter().filter(|claim| claim.class.is_none());
+        self.is_free("pod", &pod.name) && mounted.all(|claim| claim.name.as_ref().is_some_and(is_known))
+    }
+
+    /// Whether a name was never used.
+    pub(super) fn is_free(&self, kind: &'static str, name: &str) -> bool {
+        !self.used.contains(&(kind, name.to_owned()))
+    }
+
+    fn use_up(&mut self, kind: &'static str, name: &str) {
+        self.used.insert((kind, name.to_owned()));
+    }
+
+    /// Takes in an event that can happen.
+    pub(super) fn apply(&mut self, event: &Event) {
+        match event {
+            Event::Backend(_) | Event::Capacity(_) | Event::Scheduler(_) => {}
+            Event::Node(event) => self.apply_node(event),
+            Event::Class(ClassEvent::Create(class)) => drop(self.classes.insert(class.name.clone())),
+            Event::Class(ClassEvent::Delete(name)) => drop(self.classes.remove(name)),
+            Event::Driver(DriverEvent::Delete) => self.has_driver = false,
+            Event::Driver(DriverEvent::Create(_)) => self.has_driver = true,
+            Event::Driver(DriverEvent::StorageCapacity(_)) => {}
+            Event::Pod(pod) => self.apply_pod(pod),
+            Event::Claim(claim) => {
+                let name = claim.name.clone().unwrap_or_default();
+                self.use_up("claim", &name);
+                self.claims.insert(name);
+            }
+            Event::Delete(DeleteEvent::Pod(name)) => drop(self.pods.remove(name)),
+            Event::Delete(DeleteEvent::Claim(name)) => drop(self.claims.remove(name)),
+            Event::Csi(script) => self.apply_script(script),
+            Event::Uncsi(id) => drop(self.scripts.remove(id)),
+            Event::Stop(role) => {
+                self.running.remove(role);
+                self.doomed.remove(role);
+                self.stopped.insert(*role);
+            }
+            Event::Start(role) => {
+                self.stopped.remove(role);
+                self.running.insert(*role);
+            }
+            Event::Fault(fault) => {
+                self.use_up("fault", &fault.id);
+                if fault.lasts() {
+                    let victim = fault.by.filter(|_| fault.kill);
+                    self.faults.insert(fault.id.clone(), victim);
+                }
+            }
+            Event::Unfault(id) => drop(self.faults.remove(id)),
+            Event::Release(release) => {
+                if release.to.is_some() {
+                    self.minor = minor(release.to.as_ref());
+                }
+                self.gate = release.gates.get(GATE).copied();
+            }
+        }
+        let victims = self.faults.values().flatten();
+        let alive = victims.filter(|role| self.running.contains(role));
+        self.doomed.extend(alive);
+    }
+
+    fn apply_node(&mut self, event: &NodeEvent) {
+        match event {
+            NodeEvent::Join(node) => {
+                self.nodes.insert(node.name.clone(), node.clone());
+                if node.driver {
+                    self.registered.insert(node.name.clone());
+                }
+            }
+            NodeEvent::Leave(name) => {
+                self.nodes.remove(name);
+                self.registered.remove(name);
+            }
+            NodeEvent::Relabel { name, labels } => {
+                if let Some(node) = self.nodes.get_mut(name) {
+                    node.labels.extend(labels.clone());
+                }
+            }
+            NodeEvent::Register(name) => {
+                self.registered.insert(name.clone());
+            }
+            NodeEvent::Unregister(name) => {
+                self.registered.remove(name);
+            }
+        }
+    }
+
+    fn apply_pod(&mut self, pod: &Pod) {
+        self.use_up("pod", &pod.name);
+        let mut mounted = BTreeSet::new();
+        for (index, claim) in pod.claims.iter().enumerate() {
+            let name = claim.name.clone();
+            let name = name.unwrap_or_else(|| format!("{}-{index}", pod.name));
+            self.use_up("claim", &name);
+            self.claims.insert(name.clone());
+            mounted.insert(name);
+        }
+        self.pods.insert(pod.name.clone(), mounted);
+    }
+
+    fn apply_script(&mut self, script: &Script) {
+        let Some(id) = &script.id else {
+            return;
+        };
+        self.use_up("script", id);
+        if script.times.is_none() {
+            self.scripts.insert(id.clone(), script.hangs());
+        }
+    }
+}
+
+/// The minor number of a release such as `1.20`.
+fn minor(release: Option<&String>) -> u8 {
+    let number = release.and_then(|release| release.rsplit('.').next()?.parse().ok());
+    number.unwrap_or(USUAL_RELEASE)
+}

@@ -1,0 +1,116 @@
+//! The case of a drawn history: the text that `scenario::parse` reads.
+
+use std::fmt::Write as _;
+
+use harness::capture::{flow, scalar};
+use serde_json::{Value, json};
+
+use super::history::{History, Step};
+
+/// The parts of a cluster, in the order in which people look at them.
+const CLUSTER: [&str; 13] = [
+    "release",
+    "gates",
+    "roles",
+    "mode",
+    "publisher",
+    "scheduler",
+    "driver",
+    "nodes",
+    "classes",
+    "missingClasses",
+    "backend",
+    "capacities",
+    "volumes",
+];
+
+/// What stands at the head of a case.
+pub(super) struct Head<'t> {
+    pub(super) id: &'t str,
+    pub(super) title: &'t str,
+    pub(super) requirements: &'t [&'static str],
+    /// Lines before everything else, without their sign.
+    pub(super) comment: &'t [String],
+}
+
+/// What a step expects.
+pub(super) enum Expectations {
+    /// What the specification demands.
+    Specification,
+    /// These, each with its reason.
+    These(Vec<Value>),
+}
+
+/// The case of a history. `expected`: what its steps expect.
+pub(super) fn text(
+    head: &Head<'_>,
+    history: &History,
+    mut expected: impl FnMut(usize, &Step<'_>) -> Expectations,
+) -> String {
+    let mut out = String::new();
+    for line in head.comment {
+        let _ = writeln!(out, "# {line}");
+    }
+    let _ = writeln!(out, "id: {}\ntitle: {}", scalar(head.id), scalar(head.title));
+    if !head.requirements.is_empty() {
+        let _ = writeln!(out, "requirements: {}", flow(&json!(head.requirements)));
+    }
+    out.push_str("cluster:\n");
+    cluster(&mut out, history);
+    out.push_str("steps:\n");
+    for (index, step) in history.steps().enumerate() {
+        let _ = writeln!(out, "  - id: step-{}", index + 1);
+        if !step.events.is_empty() {
+            out.push_str("    do:\n");
+        }
+        for event in step.events {
+            let _ = writeln!(out, "      - {}", flow(&event.action()));
+        }
+        match expected(index, &step) {
+            Expectations::Specification => out.push_str("    expect: specification\n"),
+            Expectations::These(list) => {
+                out.push_str("    expect:\n");
+                list.iter().for_each(|expectation| entry(&mut out, expectation));
+            }
+        }
+    }
+    out
+}
+
+fn entry(out: &mut String, expectation: &Value) {
+    let place = |key: &str| match key {
+        "why" => 2,
+        "within" | "hold" | "always" => 1,
+        _ => 0,
+    };
+    let mut fields: Vec<_> = expectation.as_object().into_iter().flatten().collect();
+    // What is expected comes first, then how long, then why.
+    fields.sort_by_key(|(key, _)| place(key));
+    let mut sign = '-';
+    for (key, value) in fields {
+        let _ = writeln!(out, "      {sign} {key}: {}", flow(value));
+        sign = ' ';
+    }
+}
+
+fn cluster(out: &mut String, history: &History) {
+    let mut parts = json!(history.world);
+    let missing = history.missing_classes();
+    if !missing.is_empty() {
+        parts["missingClasses"] = json!(missing);
+    }
+    for key in CLUSTER {
+        match parts.get(key) {
+            None => {}
+            Some(Value::Array(items)) if items.iter().all(Value::is_object) => {
+                let _ = writeln!(out, "  {key}:");
+                for item in items {
+                    let _ = writeln!(out, "    - {}", flow(item));
+                }
+            }
+            Some(value) => {
+                let _ = writeln!(out, "  {key}: {}", flow(value));
+            }
+        }
+    }
+}

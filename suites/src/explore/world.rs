@@ -1,0 +1,266 @@
+//! What a drawn cluster is made of: a value in the words of the case format, as small as what is drawn of it.
+//!
+//! Does not know what happens in it, nor whether it makes sense: that is for whoever draws it, and for whoever reads the case.
+
+use std::collections::BTreeMap;
+
+use harness::scenario::{Mode, Role, ShapePoint};
+use serde::{Deserialize, Serialize};
+
+/// The driver of every drawn cluster: the one that cases have by default.
+pub(super) const DRIVER: &str = "disk.example.com";
+
+/// Names of classes: words that no message has.
+pub(super) const CLASSES: [&str; 4] = ["fast", "slow", "gold", "tepid"];
+
+/// A number of bytes as cases write it, such as `10Gi` or `10Gi+1`.
+pub(super) type Size = String;
+
+/// Labels of a node; none: there is no such label, though there usually is.
+pub(super) type Labels = BTreeMap<String, Option<String>>;
+
+/// What exists before the programs start, and how they are set: the `cluster` of a case.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct World {
+    /// The release of the API server; unset: the usual one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) release: Option<String>,
+    /// Its feature gates.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) gates: BTreeMap<String, bool>,
+    /// The roles that run.
+    pub(super) roles: Vec<Role>,
+    /// How the publisher is deployed.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(super) mode: Mode,
+    /// Settings of the publisher.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(super) publisher: Publisher,
+    /// Settings of the scheduler.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(super) scheduler: Scheduler,
+    /// The driver.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(super) driver: Driver,
+    /// Nodes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) nodes: Vec<Node>,
+    /// Storage classes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) classes: Vec<Class>,
+    /// Storage by segment.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) backend: BTreeMap<String, Pool>,
+    /// CSIStorageCapacity objects from before.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) capacities: Vec<Capacity>,
+    /// PersistentVolumes from before.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) volumes: Vec<Volume>,
+}
+
+/// Settings of the publisher.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Publisher {
+    #[serde(skip_serializing_if = "is_true")]
+    pub(super) publish: bool,
+    #[serde(skip_serializing_if = "is_true")]
+    pub(super) polls: bool,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(super) immediate: bool,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(super) zero: bool,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(super) withdraw: bool,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(super) strict_topology: bool,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(super) by_owner: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) owner_level: Option<u8>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) replicas: Option<u8>,
+}
+
+impl Default for Publisher {
+    fn default() -> Self {
+        Publisher {
+            publish: true,
+            polls: true,
+            immediate: false,
+            zero: false,
+            withdraw: false,
+            strict_topology: false,
+            by_owner: false,
+            owner_level: None,
+            replicas: None,
+        }
+    }
+}
+
+/// Settings of the scheduler.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Scheduler {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) release: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) capacity: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) priority: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) scoring: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) shape: Option<Vec<ShapePoint>>,
+}
+
+/// The driver and its CSIDriver object.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Driver {
+    /// Unset: one key, whose values are the names of the nodes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) topology_keys: Option<Vec<String>>,
+    /// None leaves the field out.
+    #[serde(skip_serializing_if = "is_set_true")]
+    pub(super) storage_capacity: Option<bool>,
+    #[serde(skip_serializing_if = "is_true")]
+    pub(super) object: bool,
+    #[serde(skip_serializing_if = "is_true")]
+    pub(super) get_capacity: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) costs: Vec<Cost>,
+}
+
+impl Default for Driver {
+    fn default() -> Self {
+        Driver {
+            topology_keys: None,
+            storage_capacity: Some(true),
+            object: true,
+            get_capacity: true,
+            costs: Vec::new(),
+        }
+    }
+}
+
+/// Volumes of classes with this parameter take so many raw bytes per byte.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Cost {
+    pub(super) parameter: String,
+    pub(super) value: String,
+    pub(super) factor: u64,
+}
+
+/// A node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Node {
+    pub(super) name: String,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) labels: Labels,
+    /// Whether the driver runs there.
+    #[serde(default = "yes", skip_serializing_if = "is_true")]
+    pub(super) driver: bool,
+    /// The keys with which it is registered there; unset: the driver's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) topology_keys: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) unschedulable: bool,
+}
+
+/// A storage class.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Class {
+    pub(super) name: String,
+    /// Unset: the driver.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) provisioner: Option<String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) parameters: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) binding: Binding,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) allowed_topologies: BTreeMap<String, Vec<String>>,
+}
+
+/// When a claim of a class gets its volume.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Binding {
+    #[default]
+    WaitForFirstConsumer,
+    Immediate,
+}
+
+/// Storage behind a segment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Pool {
+    /// One store.
+    Plain(Size),
+    /// One store, with a largest volume.
+    Limited { capacity: Size, largest: Size },
+    /// A filesystem with other files.
+    Shared { filesystem: Filesystem },
+}
+
+/// A filesystem, and what others take of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Filesystem {
+    pub(super) size: Size,
+    pub(super) used: Size,
+}
+
+/// A CSIStorageCapacity that somebody else wrote, or the publisher in an earlier life.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Capacity {
+    pub(super) class: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) segment: Option<String>,
+    /// A selector, where it is no segment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) topology: Option<serde_json::Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) capacity: Option<Size>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) maximum: Option<Size>,
+    /// Whether it carries the labels of the central publisher.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) managed: bool,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) labels: BTreeMap<String, String>,
+}
+
+/// A PersistentVolume.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Volume {
+    pub(super) name: String,
+    pub(super) class: String,
+    pub(super) size: Size,
+    /// The only node that reaches it; unset: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) node: Option<String>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+// serde hands over references.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it for a field")]
+fn is_true(value: &bool) -> bool {
+    *value
+}
+
+#[expect(clippy::ref_option, reason = "serde calls it for a field")]
+fn is_set_true(value: &Option<bool>) -> bool {
+    *value == Some(true)
+}
+
+pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}

@@ -1,0 +1,94 @@
+//! `explore`: worlds follow from their seeds, a mistake of a program is found and made small, and its case shows it.
+
+use std::path::Path;
+
+use crate::program::xtask;
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The cases in a folder.
+fn cases(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let paths = entries.map(|entry| entry.path().display().to_string());
+    paths.filter(|path| path.ends_with(".yaml")).collect()
+}
+
+#[test]
+fn right_programs_stay_without_a_finding_and_the_same_seed_is_the_same_worlds() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().display().to_string();
+    let explore = || {
+        xtask(&[
+            "explore",
+            "--role=publisher",
+            "--seed=7",
+            "--worlds=5",
+            "--output",
+            &output,
+        ])
+    };
+    let (first, second) = (explore(), explore());
+    assert_eq!(first.status.code(), Some(0), "{}", text(&first.stdout));
+    let drawn = |output: &std::process::Output| {
+        let text = text(&output.stdout);
+        let axes = text.lines().take_while(|line| !line.is_empty());
+        axes.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert!(!drawn(&first).is_empty());
+    assert_eq!(drawn(&first), drawn(&second));
+    assert!(text(&first.stdout).contains("seed 7: 5 worlds"));
+    assert_eq!(cases(folder.path()), [""; 0]);
+}
+
+#[test]
+fn a_mistake_is_found_made_small_and_shown_by_its_case() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().display().to_string();
+    let defect = "--defect=publisher-ignores-maximum";
+    let explored = xtask(&[
+        "explore",
+        "--role=publisher",
+        "--seed=4",
+        "--worlds=1",
+        "--output",
+        &output,
+        defect,
+    ]);
+    let told = text(&explored.stdout);
+    assert_eq!(explored.status.code(), Some(1), "{told}");
+    for part in [
+        "FOUND",
+        "objects/wrong-figures",
+        "again   cargo xtask explore",
+        "cargo xtask judge",
+    ] {
+        assert!(told.contains(part), "no “{part}” in {told}");
+    }
+    let [case] = &cases(folder.path())[..] else {
+        panic!("one case is written: {told}");
+    };
+    let written = std::fs::read_to_string(case).unwrap();
+    assert!(
+        written.contains("capacities:"),
+        "what is demanded is spelled out: {written}"
+    );
+    assert!(!written.contains("n2"), "one node is enough: {written}");
+    let repro = |options: &[&str]| xtask(&[&["repro", "--simulate=4", case], options].concat());
+    assert_eq!(repro(&[]).status.code(), Some(0));
+    assert_eq!(repro(&[defect]).status.code(), Some(1));
+}
+
+#[test]
+fn what_cannot_be_explored_is_wrong_use() {
+    for (arguments, words) in [
+        (["explore", "--role=driver"], "choose one of publisher"),
+        (["explore", "--budget=soon"], "write a time such as 30s"),
+        (["explore", "--worlds=0"], "0 is not in"),
+    ] {
+        let output = xtask(&arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(text(&output.stderr).contains(words), "{}", text(&output.stderr));
+    }
+}
