@@ -123,6 +123,12 @@ impl Pace {
         }
     }
 
+    /// When systems that go on are waited for no longer, in journal time.
+    fn longest(self, acted: &Acted, scene: &Scene) -> Duration {
+        let late = scene.late.saturating_sub(acted.late) * HOPS;
+        Duration::from_micros(acted.at_us) + self.scaled(LONGEST) + late
+    }
+
     /// When a wait of a monitor that holds is over, in journal time.
     pub(super) fn holding(self, monitor: &Monitor<'_>, bound: BoundKind, scene: &Scene) -> Duration {
         let since = &monitor.since;
@@ -166,7 +172,14 @@ pub(super) fn bounds(
 ) -> Vec<(Duration, BoundKind)> {
     let waits = monitor.pending(view).into_iter();
     let mut bounds: Vec<_> = waits
-        .map(|bound| (pace.holding(monitor, bound, view.scene), bound))
+        .map(|bound| {
+            let at = pace.holding(monitor, bound, view.scene);
+            match bound {
+                // A pod that is tried again and again, and never decided about, must not keep the case for ever.
+                BoundKind::Undecided => (at.min(pace.longest(acted, view.scene)), bound),
+                _ => (at, bound),
+            }
+        })
         .collect();
     if monitor.phase == Phase::Waiting {
         bounds.push((pace.within(monitor.expect, acted, view).0, BoundKind::Within));

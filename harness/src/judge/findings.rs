@@ -167,26 +167,39 @@ impl Found {
     }
 }
 
-/// How often GetCapacity may be called; none: the case says that itself.
-struct Refreshes(Option<Duration>);
+/// How often GetCapacity may be called.
+struct Refreshes<'p> {
+    plan: &'p Plan,
+    /// None: the case says that itself.
+    interval: Option<Duration>,
+}
 
-impl Refreshes {
-    fn of(plan: &Plan, facts: &[Fact]) -> Self {
+impl<'p> Refreshes<'p> {
+    fn of(plan: &'p Plan, facts: &[Fact]) -> Self {
         let refresh = facts.iter().find_map(|fact| match &fact.what {
             What::Begin(begin) => Some(Duration::from_micros(begin.refresh_us)),
             _ => None,
         });
-        Refreshes(refresh.filter(|_| plan.publisher.polls))
+        Refreshes {
+            plan,
+            interval: refresh.filter(|_| plan.publisher.polls),
+        }
     }
 
     fn is_too_often(&self, call: &CallFact, fact: &Fact, calls: &mut BTreeMap<String, u64>) -> bool {
-        let Some(refresh) = self.0.filter(|_| call.method == "GetCapacity") else {
+        let Some(refresh) = self.interval.filter(|_| call.method == "GetCapacity") else {
             return false;
         };
         let count = calls.entry(call_key(call)).or_default();
         *count += 1;
         let intervals = fact.at().as_micros() / refresh.as_micros().max(1);
-        u128::from(*count) > intervals * u128::from(CALLS_ALLOWED) + u128::from(CALLS_AT_ONCE)
+        // Classes with the same parameters share a question, and each may ask it.
+        let classes = self.plan.class_parameters.values();
+        let alike = classes
+            .filter(|parameters| **parameters == call.parameters)
+            .count();
+        let each = intervals * u128::from(CALLS_ALLOWED) + u128::from(CALLS_AT_ONCE);
+        u128::from(*count) > each * alike.max(1) as u128
     }
 }
 

@@ -22,7 +22,7 @@ use crate::session::{CaseResult, Ended, Session};
 
 /// A world that takes longer goes on for ever: each of its steps ends after some seconds, which are simulated in no time.
 const LONGEST: Duration = Duration::from_secs(180);
-const LONGEST_SIMULATED: Duration = Duration::from_secs(5);
+const LONGEST_SIMULATED: Duration = Duration::from_secs(60);
 
 /// How to explore.
 pub struct Explorer {

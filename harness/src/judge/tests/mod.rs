@@ -393,3 +393,27 @@ fn what_is_wrong_beside_the_point_is_found_once_per_cause() {
     ];
     assert_eq!(found, expected);
 }
+
+#[test]
+fn classes_with_the_same_parameters_each_have_their_question() {
+    let is_too_often = |plan: &'static Plan, calls: usize| {
+        let mut story = Story {
+            judge: Judge::new(plan),
+            seq: 0,
+            at_us: 0,
+        };
+        story.tell(json!({"fact": "begin", "case": "c", "refreshUs": 100_000, "patience": 1.0, "format": 1}));
+        story.ask(calls);
+        findings(plan, story.judge.facts())
+            .iter()
+            .any(|it| it.rule == "csi-calls")
+    };
+    let one = story(&json!({"placement": {"app": "n1"}, "why": "because"}))
+        .judge
+        .plan;
+    let mut two = one.clone();
+    two.class_parameters
+        .extend(["fast", "slow"].map(|name| (name.to_owned(), [].into())));
+    let two: &Plan = Box::leak(Box::new(two));
+    assert!(is_too_often(one, 30) && !is_too_often(two, 30) && is_too_often(two, 60));
+}
