@@ -1,6 +1,7 @@
 //! The requirement catalogue: what each id demands and where that is written.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use harness::plan::Plan;
 use harness::report::Requirement;
@@ -22,12 +23,16 @@ struct Entry {
 }
 
 impl Catalogue {
-    /// The catalogue of this repository.
-    pub fn load() -> Self {
-        let text = include_str!("../requirements.yaml");
-        let entries =
-            serde_saphyr::from_str(text).expect("the catalogue is part of this program and tested with it");
-        Catalogue { entries }
+    /// The catalogue of this repository. It is read once: exploring makes a new case every few milliseconds.
+    pub fn load() -> &'static Self {
+        static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
+            let text = include_str!("../requirements.yaml");
+            let entries = serde_saphyr::from_str(text);
+            Catalogue {
+                entries: entries.expect("the catalogue is part of this program and tested with it"),
+            }
+        });
+        &CATALOGUE
     }
 
     /// One requirement.

@@ -14,6 +14,7 @@ mod select;
 pub mod selftest;
 mod session;
 mod shell;
+pub mod sweep;
 mod turns;
 
 use std::path::{Path, PathBuf};

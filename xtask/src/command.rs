@@ -15,6 +15,7 @@ use crate::out::eprintln;
 use crate::report::{self, ReportCommand};
 use crate::rerun::{self, RerunArgs};
 use crate::selftest::{self, SelftestArgs};
+use crate::sweep::{self, SweepArgs};
 use crate::up::{self, UpArgs};
 use crate::why::{self, WhyArgs};
 use crate::{Exit, conformance, e2e, inspect, repro};
@@ -48,6 +49,8 @@ enum Command {
     Explore(ExploreArgs),
     /// Run the cases of one file: a bug report, or a scenario of your own
     Repro(ReproArgs),
+    /// Run a case again and again, each time with a fault at another request, delivery or call
+    Sweep(SweepArgs),
     /// Run what did not pass the last time
     Rerun(RerunArgs),
     /// Write the situation of a cluster as a scenario that reproduces it
@@ -107,6 +110,7 @@ fn obey(command: Command) -> Exit {
         Command::Explore(args) => explore::run(&args),
         Command::Why(args) => why::run_why(&args),
         Command::Repro(args) => repro::run(&args),
+        Command::Sweep(args) => sweep::run(&args),
         Command::Rerun(args) => rerun::words(&args).map_or_else(|exit| exit, |words| again(&words)),
         Command::Capture(args) => capture::run(&args),
         Command::Up(args) => up::run(&args),

@@ -37,6 +37,7 @@ mod serve;
 mod side_by_side;
 mod snapshot;
 mod summary;
+mod sweep;
 mod up;
 mod verdicts;
 mod why;

@@ -89,28 +89,35 @@ impl Driver {
             metrics: Arc::clone(metrics),
             name: "".into(),
         };
-        connection.until_ready(options.pace()).await?;
-        let name = connection.plugin_name().await?;
-        connection.name = Arc::clone(&name);
-        let services = connection.services().await?;
-        let has = |service| services.contains(&service);
-        let mut capabilities = Capabilities {
-            controller: has(service::Type::ControllerService),
-            topology: has(service::Type::VolumeAccessibilityConstraints) && options.feature_gates.topology,
-            ..Capabilities::default()
-        };
-        if capabilities.controller {
-            capabilities.add_calls(&connection.controller_calls().await?);
+        let mut patience = Patience::new(options.pace());
+        loop {
+            let failed = match connection.introduced(options).await {
+                Ok(Some((name, capabilities))) => {
+                    return Ok(Driver {
+                        connection,
+                        name,
+                        capabilities,
+                    });
+                }
+                Ok(None) => None,
+                Err(error) => Some(error),
+            };
+            patience.wait(failed).await?;
         }
-        Ok(Driver {
-            connection,
-            name,
-            capabilities,
-        })
     }
 
-    /// The segment of the node that the driver runs on; empty if NodeGetInfo has none.
-    pub(crate) async fn node_segment(&self) -> Result<Segment, DriverError> {
+    /// The segment of the node that the driver runs on; empty if NodeGetInfo has none. Waits like [`Driver::connect`].
+    pub(crate) async fn node_segment(&self, pace: Pace) -> Result<Segment, DriverError> {
+        let mut patience = Patience::new(pace);
+        loop {
+            match self.node_info().await {
+                Ok(segment) => return Ok(segment),
+                Err(error) => patience.wait(Some(error)).await?,
+            }
+        }
+    }
+
+    async fn node_info(&self) -> Result<Segment, DriverError> {
         let mut node = NodeClient::new(self.connection.channel.clone());
         let call = node.node_get_info(NodeGetInfoRequest {});
         let info = self.connection.limited("/csi.v1.Node/NodeGetInfo", call).await?;
@@ -174,20 +181,55 @@ impl Driver {
     }
 }
 
-impl Connection {
-    async fn until_ready(&self, pace: Pace) -> Result<(), DriverError> {
-        let mut identity = IdentityClient::new(self.channel.clone());
-        for failures in 1.. {
-            let call = identity.probe(ProbeRequest {});
-            match self.limited("/csi.v1.Identity/Probe", call).await {
-                Ok(answer) if answer.ready.unwrap_or(true) => break,
-                Ok(_) => tracing::info!("the driver is not ready yet"),
-                Err(error) if error.undecided => tracing::warn!(%error, "still connecting to the driver"),
-                Err(error) => return Err(error),
-            }
-            tokio::time::sleep(pace.wait(failures)).await;
+/// Waits between attempts that have come to nothing yet.
+struct Patience {
+    pace: Pace,
+    failures: u32,
+}
+
+impl Patience {
+    fn new(pace: Pace) -> Patience {
+        Patience { pace, failures: 0 }
+    }
+
+    /// Waits after an attempt; the error is that of one that waiting does not cure. `failed`: none where the driver is not ready.
+    async fn wait(&mut self, failed: Option<DriverError>) -> Result<(), DriverError> {
+        match failed {
+            None => tracing::info!("the driver is not ready yet"),
+            Some(error) if error.undecided => tracing::warn!(%error, "still connecting to the driver"),
+            Some(error) => return Err(error),
         }
+        self.failures = self.failures.saturating_add(1);
+        tokio::time::sleep(self.pace.wait(self.failures)).await;
         Ok(())
+    }
+}
+
+impl Connection {
+    /// The name and the capabilities of the driver; none while it is not ready.
+    async fn introduced(
+        &mut self,
+        options: &Options,
+    ) -> Result<Option<(Arc<str>, Capabilities)>, DriverError> {
+        let mut identity = IdentityClient::new(self.channel.clone());
+        let call = identity.probe(ProbeRequest {});
+        let answer = self.limited("/csi.v1.Identity/Probe", call).await?;
+        if !answer.ready.unwrap_or(true) {
+            return Ok(None);
+        }
+        let name = self.plugin_name().await?;
+        self.name = Arc::clone(&name);
+        let services = self.services().await?;
+        let has = |service| services.contains(&service);
+        let mut capabilities = Capabilities {
+            controller: has(service::Type::ControllerService),
+            topology: has(service::Type::VolumeAccessibilityConstraints) && options.feature_gates.topology,
+            ..Capabilities::default()
+        };
+        if capabilities.controller {
+            capabilities.add_calls(&self.controller_calls().await?);
+        }
+        Ok(Some((name, capabilities)))
     }
 
     async fn plugin_name(&self) -> Result<Arc<str>, DriverError> {

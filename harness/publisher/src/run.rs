@@ -200,7 +200,7 @@ impl Start {
         let (options, client) = (self.options.clone(), &self.client);
         let cluster = Arc::new(Mutex::new(Cluster::default()));
         if let Some(node) = options.own_node() {
-            let topology = Topology::fixed(node, driver.node_segment().await?);
+            let topology = Topology::fixed(node, driver.node_segment(options.pace()).await?);
             let added = topology.segments().next().cloned();
             cluster.lock().topology = topology;
             deliver_segments(publisher.as_deref(), topology::Change { added, removed: None });

@@ -155,7 +155,7 @@ impl Role {
     }
 
     /// The role that the name of a client belongs to: `publisher@n1` is a publisher. The harness and its controllers have none.
-    pub(crate) fn of_client(client: &str) -> Option<Role> {
+    pub fn of_client(client: &str) -> Option<Role> {
         let name = client.split('@').next();
         Role::ALL.into_iter().find(|role| name == Some(role.as_str()))
     }

@@ -16,6 +16,7 @@ mod report;
 mod repro;
 mod simulation;
 mod surroundings;
+mod sweep;
 mod up;
 mod why;
 mod words;

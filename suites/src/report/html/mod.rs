@@ -36,7 +36,7 @@ pub(super) fn page(report: &Report, folder: &Path) -> String {
                     h2 { (heading) }
                     p { (note) }
                     @for (number, case) in cases.iter().enumerate() {
-                        @if number < EXPLAINED { (case::article(case, &catalogue, folder)) } @else { (case::line(case)) }
+                        @if number < EXPLAINED { (case::article(case, catalogue, folder)) } @else { (case::line(case)) }
                     }
                 }
             }

@@ -1,0 +1,190 @@
+//! What can happen at a point, as actions of a case. One table; nothing else knows a fault by name.
+
+use serde_json::{Value, json};
+
+use super::point::{Kind, Point};
+
+/// One fault.
+#[derive(Debug)]
+pub struct Fault {
+    /// What it is called.
+    pub name: &'static str,
+    /// What it does, for readers of a report.
+    pub text: &'static str,
+    /// The kinds of points at which it can happen.
+    pub on: &'static [Kind],
+    /// Whether the program is dead afterwards, and has to be started again.
+    pub kills: bool,
+    /// Methods at which a program may end for it: it can't begin with a driver that does not say what it is.
+    ends_at: &'static [&'static str],
+    /// What happens, as fields of actions of a case: a fault of the API server, or a script of the driver.
+    effects: fn(&Point) -> Vec<Value>,
+}
+
+use Kind::{Call, Delivery, Read, Watch, Write};
+
+/// The calls by which a driver says what it is.
+const INTRODUCTION: [&str; 5] = [
+    "Probe",
+    "GetPluginInfo",
+    "GetPluginCapabilities",
+    "ControllerGetCapabilities",
+    "NodeGetInfo",
+];
+
+/// All faults, in the order of a grid's columns.
+pub const FAULTS: &[Fault] = &[
+    Fault {
+        name: "killed-before",
+        text: "the program is killed before the write is carried out",
+        on: &[Write],
+        kills: true,
+        ends_at: &[],
+        effects: |_| vec![json!({"cut": "before", "kill": true})],
+    },
+    Fault {
+        name: "killed-after",
+        text: "the program is killed after the write was carried out",
+        on: &[Write],
+        kills: true,
+        ends_at: &[],
+        effects: |_| vec![json!({"cut": "after", "kill": true})],
+    },
+    Fault {
+        name: "lost",
+        text: "it is carried out, and the answer is lost",
+        on: &[Write, Call],
+        kills: false,
+        ends_at: &[],
+        effects: |_| vec![json!({"cut": "after"})],
+    },
+    Fault {
+        name: "cut",
+        text: "the connection is cut, and nothing is done",
+        on: &[Write, Read, Watch, Call],
+        kills: false,
+        ends_at: &[],
+        effects: |_| vec![json!({"cut": "before"})],
+    },
+    Fault {
+        name: "409",
+        text: "the server answers 409 Conflict",
+        on: &[Write],
+        kills: false,
+        ends_at: &[],
+        effects: |_| vec![json!({"status": 409})],
+    },
+    Fault {
+        name: "410",
+        text: "the server answers 410 Expired",
+        on: &[Watch],
+        kills: false,
+        ends_at: &[],
+        effects: |_| vec![json!({"status": 410})],
+    },
+    Fault {
+        name: "429",
+        text: "the server answers 429 Too Many Requests, with Retry-After",
+        on: &[Write, Read, Watch],
+        kills: false,
+        ends_at: &[],
+        effects: |_| vec![json!({"status": 429, "retryAfter": 1})],
+    },
+    Fault {
+        name: "500",
+        text: "the server answers 500 Internal Error",
+        on: &[Write, Read, Watch],
+        kills: false,
+        ends_at: &[],
+        effects: |_| vec![json!({"status": 500})],
+    },
+    Fault {
+        name: "held",
+        text: "the events of the watch come 300 ms late",
+        on: &[Watch],
+        kills: false,
+        ends_at: &[],
+        effects: |_| vec![json!({"hold": "300ms"})],
+    },
+    Fault {
+        name: "ended",
+        text: "the watch ends before the event",
+        on: &[Delivery],
+        kills: false,
+        ends_at: &[],
+        effects: |point| vec![json!({"endAfter": point.event - 1})],
+    },
+    Fault {
+        name: "missed",
+        text: "the watch ends before the event and can't go on from there: only what is there later is seen",
+        on: &[Delivery],
+        kills: false,
+        ends_at: &[],
+        effects: |point| {
+            vec![
+                json!({"endAfter": point.event - 1}),
+                json!({"status": 410, "skip": point.number}),
+            ]
+        },
+    },
+    Fault {
+        name: "hangs",
+        text: "the driver does not answer",
+        on: &[Call],
+        kills: false,
+        ends_at: &[],
+        effects: |_| vec![json!({"hang": true})],
+    },
+    Fault {
+        name: "late",
+        text: "the driver answers 500 ms late",
+        on: &[Call],
+        kills: false,
+        ends_at: &[],
+        effects: |_| vec![json!({"delay": "500ms"})],
+    },
+    Fault {
+        name: "unavailable",
+        text: "the driver answers UNAVAILABLE",
+        on: &[Call],
+        kills: false,
+        ends_at: &[],
+        effects: |_| vec![json!({"code": "UNAVAILABLE"})],
+    },
+    Fault {
+        name: "internal",
+        text: "the driver answers INTERNAL",
+        on: &[Call],
+        kills: false,
+        ends_at: &INTRODUCTION,
+        effects: |_| vec![json!({"code": "INTERNAL"})],
+    },
+];
+
+impl Fault {
+    /// Whether it can happen at a point, and a program has to live with it there.
+    pub(super) fn fits(&self, point: &Point) -> bool {
+        self.on.contains(&point.kind) && !self.ends_at.contains(&point.verb.as_str())
+    }
+
+    /// The actions by which it happens at a point, once.
+    pub(super) fn actions(&self, point: &Point) -> Vec<Value> {
+        let place = match point.kind {
+            Call => json!({"method": point.verb}),
+            _ => json!({"api": format!("{} {}", point.verb, point.resource), "by": point.role.as_str()}),
+        };
+        let action = |effect: Value| {
+            let mut fields = json!({"skip": point.number - 1, "times": 1});
+            for part in [&place, &effect] {
+                for (name, value) in part.as_object().into_iter().flatten() {
+                    fields[name] = value.clone();
+                }
+            }
+            match point.kind {
+                Call => json!({"csi": fields}),
+                _ => json!({"fault": fields}),
+            }
+        };
+        (self.effects)(point).into_iter().map(action).collect()
+    }
+}

@@ -1,0 +1,201 @@
+//! A sweep: one case again and again, each time with one fault at another point of what the systems under test do. What must hold
+//! afterwards is the specification's.
+//!
+//! ```text
+//! point    every request, delivery and call of a run       fault    what can happen at each kind of point
+//! case     the case with a fault in it, as a case file      page     the grid as HTML
+//! ```
+//!
+//! Knows no system: whoever calls says which ones run, and how.
+
+mod case;
+mod fault;
+mod page;
+mod point;
+
+use std::sync::Arc;
+
+use harness::journal::Fact;
+use harness::judge::Verdict;
+use harness::plan::Plan;
+use harness::scenario::{Role, Scenario, ScenarioError};
+use harness::system::Systems;
+use harness::{Outcome, RunOptions, StartError};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use crate::resolved;
+use crate::said::Said;
+use crate::session::explain_failure;
+pub use case::Document;
+pub use fault::{FAULTS, Fault};
+pub use page::page;
+pub use point::{Kind, Point, points};
+
+/// One point with one fault.
+#[derive(Clone)]
+pub struct Cell {
+    /// Where.
+    pub point: Point,
+    /// What.
+    pub fault: &'static Fault,
+    /// The case as a file.
+    pub text: String,
+    plan: Arc<Plan>,
+}
+
+/// How a cell ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Held {
+    /// The specification holds.
+    Held,
+    /// It does not.
+    Failed {
+        /// The words that name the failure.
+        said: String,
+        /// The whole text.
+        text: String,
+    },
+    /// The run took another way, and never came to the point.
+    Unmet,
+    /// The machine was too busy to decide.
+    Undecided,
+    /// The case could not be run.
+    Broken(String),
+}
+
+/// Why a case can't be swept.
+#[derive(Debug, thiserror::Error)]
+pub enum SweepError {
+    /// It does something of which the specification knows nothing.
+    #[error(transparent)]
+    Case(#[from] ScenarioError),
+    /// It could not be run.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// What the specification demands does not even hold without a fault.
+    #[error("{case} fails without any fault: {said}; mend that first")]
+    Fails {
+        /// Its id.
+        case: String,
+        /// The words that name the failure.
+        said: String,
+    },
+}
+
+/// A case, and the systems that it is swept with.
+#[derive(Clone)]
+pub struct Sweep {
+    /// The systems under test.
+    pub systems: Systems,
+    /// How each run is made.
+    pub options: RunOptions,
+    /// Runs at the same time.
+    pub jobs: usize,
+    /// How a cell is run alone; its name is added to it.
+    pub rerun: String,
+    /// Makes a case one of the programs under test.
+    pub adapt: Arc<dyn Fn(Plan) -> Plan + Send + Sync>,
+}
+
+impl Sweep {
+    /// Runs the case once, and returns its cells, point by point. `roles`: whose requests and calls are points.
+    pub async fn cells(&self, scenario: &Scenario, roles: &[Role]) -> Result<Vec<Cell>, SweepError> {
+        let document = Document::of(scenario)?;
+        let plan = self.plan(&document.without_fault()?)?;
+        let outcome = harness::run(Arc::clone(&plan), &self.systems, self.options).await?;
+        if let Some(failure) = outcome.verdict.failure() {
+            return Err(SweepError::Fails {
+                case: scenario.id.clone(),
+                said: Said::by(failure).deciding(),
+            });
+        }
+        let all = points(&outcome.journal.since(0));
+        let meant = all.into_iter().filter(|point| roles.contains(&point.role));
+        let cells = meant.flat_map(|point| {
+            let fitting: Vec<_> = FAULTS.iter().filter(|fault| fault.fits(&point)).collect();
+            fitting.into_iter().map(move |fault| (point.clone(), fault))
+        });
+        // What no real server would do is refused as in any case file.
+        Ok(cells
+            .filter_map(|(point, fault)| {
+                let text = document.with(&point, fault).ok()?;
+                let plan = self.plan(&text).ok()?;
+                Some(Cell {
+                    point,
+                    fault,
+                    text,
+                    plan,
+                })
+            })
+            .collect())
+    }
+
+    fn plan(&self, text: &str) -> Result<Arc<Plan>, ScenarioError> {
+        let scenario = harness::scenario::parse_one("sweep.yaml", text)?;
+        let plans = resolved([&scenario])?;
+        let plan = plans.into_iter().next().map(|plan| (self.adapt)(plan));
+        plan.map(Arc::new)
+            .ok_or_else(|| scenario.error(scenario.file.id.referenced, "no case"))
+    }
+
+    /// Runs the cells, and hands them to `each` as they end.
+    pub async fn run(&self, cells: Vec<Cell>, mut each: impl FnMut(&Cell, &Held)) -> Vec<(Cell, Held)> {
+        let turns = Arc::new(Semaphore::new(self.jobs.max(1)));
+        let mut tasks = JoinSet::new();
+        for (number, cell) in cells.into_iter().enumerate() {
+            let (sweep, turns) = (self.clone(), Arc::clone(&turns));
+            tasks.spawn(async move {
+                // The semaphore is never closed, and a missing permit would only mean more at once.
+                let _turn = turns.acquire_owned().await.ok();
+                let held = sweep.hold(&cell).await;
+                (number, cell, held)
+            });
+        }
+        let mut ended = Vec::new();
+        while let Some(joined) = tasks.join_next().await {
+            match joined {
+                Ok((number, cell, held)) => {
+                    each(&cell, &held);
+                    ended.push((number, cell, held));
+                }
+                // Ours, not a system's: those panic inside tasks of their own.
+                Err(error) => std::panic::resume_unwind(error.into_panic()),
+            }
+        }
+        ended.sort_by_key(|(number, ..)| *number);
+        ended.into_iter().map(|(_, cell, held)| (cell, held)).collect()
+    }
+
+    async fn hold(&self, cell: &Cell) -> Held {
+        match harness::run(Arc::clone(&cell.plan), &self.systems, self.options).await {
+            Ok(outcome) => self.judged(cell, &outcome),
+            Err(error) => Held::Broken(error.to_string()),
+        }
+    }
+
+    fn judged(&self, cell: &Cell, outcome: &Outcome) -> Held {
+        let Some(failure) = outcome.verdict.failure() else {
+            let facts: Vec<Fact> = outcome.journal.since(0);
+            return match cell.point.is_met(&facts) {
+                true => Held::Held,
+                false => Held::Unmet,
+            };
+        };
+        if matches!(outcome.verdict, Verdict::Inconclusive(_)) {
+            return Held::Undecided;
+        }
+        let rerun = format!("{} --cell={}", self.rerun, cell.name());
+        Held::Failed {
+            said: Said::by(failure).deciding(),
+            text: explain_failure(&cell.plan, outcome, rerun, Vec::new()).unwrap_or_default(),
+        }
+    }
+}
+
+impl Cell {
+    /// What it is called on the command line.
+    pub fn name(&self) -> String {
+        format!("{}-{}", self.point.name(), self.fault.name)
+    }
+}

@@ -1,0 +1,57 @@
+//! `sweep`: the references hold in every cell, a mistake that only a fault shows is found, and what is found can be run alone.
+
+use tempfile::TempDir;
+
+use crate::program::ended;
+
+const CASE: &str = "publisher/value/maximum";
+const DEFECT: &str = "--defect=publisher-connects-once";
+
+#[test]
+fn the_references_hold_in_every_cell() {
+    let (said, _) = ended(0, &["sweep", "scheduler/filter/tracking/class-of-another-driver"]);
+    assert!(said.contains(" 0 fail"), "{said}");
+    for row in [
+        "scheduler patch pods/status",
+        "scheduler list pods",
+        "scheduler event of pods",
+    ] {
+        assert!(said.contains(row), "{row} is no row of\n{said}");
+    }
+}
+
+#[test]
+fn a_mistake_that_only_a_fault_shows_is_found_and_kept_and_run_alone() {
+    let folder = TempDir::new().unwrap();
+    let output = format!("--output={}", folder.path().display());
+    ended(0, &["e2e", "--simulate", DEFECT, CASE]);
+    let (said, _) = ended(1, &["sweep", DEFECT, CASE, &output]);
+    let cell = "publisher-getcapacity-1-cut";
+    assert!(said.contains(&format!("FAIL  {cell}")), "{said}");
+    let page = std::fs::read_to_string(folder.path().join("publisher.value.maximum.html")).unwrap();
+    roxmltree::Document::parse_with_options(
+        &page,
+        roxmltree::ParsingOptions {
+            allow_dtd: true,
+            ..Default::default()
+        },
+    )
+    .unwrap();
+    let case = folder.path().join(format!("publisher.value.maximum.{cell}.yaml"));
+    let case = case.display().to_string();
+    ended(1, &["repro", DEFECT, &case]);
+    ended(0, &["repro", &case]);
+    let (alone, _) = ended(1, &["sweep", DEFECT, CASE, &format!("--cell={cell}")]);
+    assert!(alone.contains("1 cells, 0 hold, 1 fail"), "{alone}");
+}
+
+#[test]
+fn what_is_no_cell_is_nothing_to_do_and_what_the_specification_does_not_know_is_left_out() {
+    let (_, said) = ended(4, &["sweep", CASE, "--cell=publisher-flies-1-cut"]);
+    assert!(said.contains("has no such cell"), "{said}");
+    let (said, _) = ended(0, &["sweep", "scheduler/extender/order/tracked"]);
+    assert!(
+        said.contains("skip") && said.contains("says nothing of extenders"),
+        "{said}"
+    );
+}
