@@ -66,8 +66,6 @@ pub(super) struct World {
 pub(super) struct Publisher {
     #[serde(skip_serializing_if = "is_true")]
     pub(super) publish: bool,
-    #[serde(skip_serializing_if = "is_true")]
-    pub(super) polls: bool,
     #[serde(skip_serializing_if = "is_default")]
     pub(super) immediate: bool,
     #[serde(skip_serializing_if = "is_default")]
@@ -88,7 +86,6 @@ impl Default for Publisher {
     fn default() -> Self {
         Publisher {
             publish: true,
-            polls: true,
             immediate: false,
             zero: false,
             withdraw: false,

@@ -47,7 +47,6 @@ pub(super) fn publisher(dice: &mut Dice, mode: Mode) -> Publisher {
     let owner_level = dice.one_in(6).then(|| *dice.pick(&[0, 1, 2]));
     Publisher {
         publish: !dice.one_in(20),
-        polls: !dice.one_in(20),
         immediate: dice.one_in(5),
         zero: dice.one_in(5),
         withdraw: dice.one_in(6),

@@ -108,7 +108,8 @@ pub(super) fn outage(draw: &mut Draw) -> Option<Event> {
     let traffic = traffic(draw)?;
     let resource = *draw.dice.pick(traffic.watches);
     let (api, effect) = match draw.dice.below(4) {
-        0 => ("* *".to_owned(), FaultEffect::Status(503)),
+        // One that leads ends when it cannot renew its lease.
+        0 if draw.world.publisher.replicas.is_none() => ("* *".to_owned(), FaultEffect::Status(503)),
         1 => (format!("watch {resource}"), FaultEffect::EndAfter(0)),
         _ => (format!("watch {resource}"), FaultEffect::Hold(true)),
     };
