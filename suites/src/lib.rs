@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 
 pub use harness;
 use harness::plan::{Plan, resolve};
-use harness::scenario::{self, Scenario, ScenarioError};
+use harness::scenario::{self, Scenario, ScenarioError, Strength};
 
 pub use catalogue::Catalogue;
 pub use defects::{Defect, Defects};
@@ -43,7 +43,12 @@ pub fn cases_folder() -> PathBuf {
 
 /// All cases below a folder, ready to run, in the order of their ids.
 pub fn plans(folder: &Path) -> Result<Vec<Plan>, ScenarioError> {
-    resolved(&scenario::load_tree(folder)?)
+    plans_at(folder, Strength::default())
+}
+
+/// The same, with so many values of the axes of a case together.
+pub fn plans_at(folder: &Path, strength: Strength) -> Result<Vec<Plan>, ScenarioError> {
+    resolved(&scenario::load_tree_at(folder, strength)?)
 }
 
 /// These cases, ready to run; they may show only what the catalogue demands.

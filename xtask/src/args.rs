@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use suites::harness::scenario::Role;
+use suites::harness::scenario::{Role, Strength};
 use suites::{Selection, Shard};
 
 use crate::defect::Defect;
@@ -81,6 +81,9 @@ pub(crate) struct SelectArgs {
     /// Only cases that show that requirement, such as PUB-21
     #[arg(long)]
     requirement: Option<String>,
+    /// Of cases with axes, run so many that every 2 values occur together in one of them, or every 3
+    #[arg(long, value_name = "2|3", default_value = "2", value_parser = strength)]
+    pub(crate) strength: Strength,
     /// Read the cases below that folder instead of this repository's
     #[arg(long, value_name = "FOLDER", default_value_os_t = suites::cases_folder(), hide_default_value = true)]
     pub(crate) folder: PathBuf,
@@ -113,6 +116,11 @@ impl SelectArgs {
         let folder =
             (self.folder != suites::cases_folder()).then(|| format!("--folder={}", self.folder.display()));
         words.into_iter().chain(folder).collect()
+    }
+
+    /// The cases, or beginnings of ids, that are named.
+    pub(crate) fn ids(&self) -> &[String] {
+        &self.cases
     }
 
     pub(crate) fn selection(&self) -> Selection {
@@ -153,6 +161,14 @@ pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
     }
 }
 
+fn strength(text: &str) -> Result<Strength, String> {
+    match text {
+        "2" => Ok(Strength::Pairs),
+        "3" => Ok(Strength::Triples),
+        _ => Err("write 2 or 3".to_owned()),
+    }
+}
+
 fn role(text: &str) -> Result<Role, String> {
     Role::ALL
         .into_iter()
@@ -168,6 +184,9 @@ pub(crate) struct ListArgs {
     /// Say of each case whether it is skipped for the programs of that manifest and why, or known to fail
     #[arg(long, value_name = "FILE")]
     pub(crate) sut: Option<PathBuf>,
+    /// Say how many pairs of values of axes occur together in the cases, for every two axes of a file, and which do not
+    #[arg(long, conflicts_with_all = ["sut", "apiserver"])]
+    pub(crate) coverage: bool,
     /// Say of each case whether it is skipped for that real API server and why
     #[arg(long, value_name = "KUBECONFIG")]
     pub(crate) apiserver: Option<PathBuf>,

@@ -10,6 +10,7 @@ use suites::harness::report::{Context, Paint, expectation, failure, said};
 use suites::report::{RECORD, Report};
 
 use crate::args::{ListArgs, SelectArgs};
+use crate::coverage;
 use crate::manifest::manifest_for;
 use crate::out::{eprintln, println};
 use crate::runtime::runtime;
@@ -19,6 +20,9 @@ use suites::quoted;
 
 /// One line per case: its id and its title, or what a manifest makes of it.
 pub(crate) fn list(args: &ListArgs) -> Exit {
+    if args.coverage {
+        return coverage::list(&args.select);
+    }
     let listed = selected(&args.select).and_then(|plans| {
         let manifest = args.sut.as_deref();
         let manifest = manifest

@@ -11,6 +11,7 @@ mod capture;
 mod chosen;
 mod command;
 mod conformance;
+mod coverage;
 mod defect;
 mod e2e;
 mod exit;

@@ -1,7 +1,8 @@
 //! The cases that the arguments of a command mean.
 
 use suites::harness::plan::Plan;
-use suites::{SelectError, plans};
+use suites::harness::scenario::ScenarioError;
+use suites::{SelectError, plan, plans_at};
 
 use crate::Exit;
 use crate::args::SelectArgs;
@@ -9,7 +10,7 @@ use crate::out::eprintln;
 
 /// The cases that are meant; the error is reported already.
 pub(crate) fn selected(args: &SelectArgs) -> Result<Vec<Plan>, Exit> {
-    let all = plans(&args.folder).map_err(|error| {
+    let all = all(args).map_err(|error| {
         eprintln!("error: {error}");
         Exit::Usage
     })?;
@@ -20,4 +21,15 @@ pub(crate) fn selected(args: &SelectArgs) -> Result<Vec<Plan>, Exit> {
             SelectError::Nothing => Exit::Nothing,
         }
     })
+}
+
+/// All cases, and those that are named and are rows of axes which no case needs to cover them.
+fn all(args: &SelectArgs) -> Result<Vec<Plan>, ScenarioError> {
+    let mut all = plans_at(&args.folder, args.strength)?;
+    for id in args.ids() {
+        if !all.iter().any(|known| known.id() == id) {
+            all.extend(plan(&args.folder, id)?);
+        }
+    }
+    Ok(all)
 }

@@ -10,7 +10,7 @@ use super::monitor::{Monitor, Phase, View};
 use super::settled::Scene;
 use crate::cluster_state::Rounds;
 use crate::journal::BoundKind;
-use crate::plan::{Bound, Expect};
+use crate::plan::{Bound, Expect, Predicate};
 
 /// A missed expectation is judged when nothing has moved for this long: requests, commits, watch events, and calls that change
 /// volumes.
@@ -29,6 +29,9 @@ const HOPS: u32 = 4;
 /// makes none.
 const UNASKED: Duration = Duration::from_secs(1);
 const MISSED: u32 = 10;
+
+/// Refreshes for which systems are waited for that have nothing to do, as far as the specification knows.
+const NEEDLESS: u32 = 3;
 
 /// A scheduler that has not tried a pod again for this long is taken not to try: longer than the back-off of kube-scheduler as its
 /// manifest sets it, and the second that its queue takes to notice the end of one.
@@ -130,9 +133,12 @@ impl Pace {
     }
 
     /// When a wait of a monitor that holds is over, in journal time.
-    pub(super) fn holding(self, monitor: &Monitor<'_>, bound: BoundKind, scene: &Scene) -> Duration {
-        let since = &monitor.since;
-        let limit = self.limit(monitor.expect, bound);
+    pub(super) fn holding(self, monitor: &Monitor<'_>, bound: BoundKind, view: View<'_>) -> Duration {
+        let (since, scene) = (&monitor.since, view.scene);
+        let limit = match is_needless(monitor, bound, view) {
+            true => self.scaled(self.refresh * NEEDLESS),
+            false => self.limit(monitor.expect, bound),
+        };
         let late = scene.late.saturating_sub(since.late);
         let slowed = match bound {
             BoundKind::Hold => Duration::ZERO,
@@ -163,6 +169,19 @@ impl Pace {
     }
 }
 
+/// Whether the specification, where it is expected, knows of nothing that a system would have to do: a publisher has no question, and a
+/// scheduler has refused every pod that waits, with good reason.
+fn is_needless(monitor: &Monitor<'_>, bound: BoundKind, view: View<'_>) -> bool {
+    let (Predicate::Specification, Some(oracle)) = (&monitor.expect.predicate, view.oracle) else {
+        return false;
+    };
+    match bound {
+        BoundKind::Unasked => !oracle.has_questions(),
+        BoundKind::Undecided => view.scene.has_refused_all(view.cluster),
+        BoundKind::Within | BoundKind::Hold => false,
+    }
+}
+
 /// The bounds that a monitor waits for, each with its moment in journal time.
 pub(super) fn bounds(
     pace: Pace,
@@ -173,7 +192,7 @@ pub(super) fn bounds(
     let waits = monitor.pending(view).into_iter();
     let mut bounds: Vec<_> = waits
         .map(|bound| {
-            let at = pace.holding(monitor, bound, view.scene);
+            let at = pace.holding(monitor, bound, view);
             match bound {
                 // A pod that is tried again and again, and never decided about, must not keep the case for ever.
                 BoundKind::Undecided => (at.min(pace.longest(acted, view.scene)), bound),

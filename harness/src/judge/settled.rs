@@ -122,20 +122,21 @@ impl Scene {
         self.decides_about(cluster, |_| Some(0))
     }
 
+    /// Whether the scheduler has refused every pod that waits, at some time.
+    pub(super) fn has_refused_all(&self, cluster: &ClusterState) -> bool {
+        let mut waiting = waiting(cluster);
+        waiting.all(|(name, _)| cluster.refusal(name).is_some())
+    }
+
     /// `since`: from which fact on a refusal of a pod counts; none: no refusal is needed.
     fn decides_about(&self, cluster: &ClusterState, since: impl Fn(&String) -> Option<u64>) -> bool {
-        let is_waiting =
-            |namespace: Option<&str>, pod: &Value| namespace == Some(WORKLOADS) && is_undecided(pod);
         !self.runs(Role::Scheduler)
-            || cluster
-                .objects("pods")
-                .filter(|((namespace, _), pod)| is_waiting(namespace.as_deref(), pod))
-                .all(|((_, name), pod)| {
-                    since(name).is_none_or(|since| {
-                        let refused = cluster.refusal(name).map(|refusal| refusal.seq);
-                        refused.is_some_and(|at| at >= since && !self.is_news_for(cluster, pod, at))
-                    })
+            || waiting(cluster).all(|(name, pod)| {
+                since(name).is_none_or(|since| {
+                    let refused = cluster.refusal(name).map(|refusal| refusal.seq);
+                    refused.is_some_and(|at| at >= since && !self.is_news_for(cluster, pod, at))
                 })
+            })
     }
 
     /// Whether the scheduler has heard something after a fact that could let it place the pod.
@@ -165,6 +166,14 @@ impl News {
             _ => true,
         }
     }
+}
+
+/// The pods that the scheduler has to place.
+fn waiting(cluster: &ClusterState) -> impl Iterator<Item = (&String, &Value)> {
+    let pods = cluster.objects("pods");
+    let pods =
+        pods.filter(|((namespace, _), pod)| namespace.as_deref() == Some(WORKLOADS) && is_undecided(pod));
+    pods.map(|((_, name), pod)| (name, &**pod))
 }
 
 /// Whether a system has met an error for which it is not to blame.

@@ -19,7 +19,8 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use capacity_spec::always::{Event, Monitor};
-use capacity_spec::world::{NamespacedName, Objects};
+use capacity_spec::objects::Wanted;
+use capacity_spec::world::{Instance, NamespacedName, Objects, Publisher};
 use capacity_spec::{Subject, Violation, World, placement};
 use fake_apiserver::Effect as FaultEffect;
 
@@ -109,6 +110,15 @@ impl<'p> Oracle<'p> {
             violations.extend(pending.filter(|it| !self.is_tried(&it.subject)));
         }
         violations
+    }
+
+    /// Whether a publisher that runs has anything to ask the driver.
+    pub(crate) fn has_questions(&self) -> bool {
+        let world = self.world();
+        let asks = |(instance, publisher): (&Instance, &Publisher)| {
+            publisher.publishes && Wanted::of(world, instance, publisher).demands().next().is_some()
+        };
+        self.plan.driver.get_capacity && world.api.version().is_some() && world.publishers.iter().any(asks)
     }
 
     /// Whether it is a pod that is tried again and again.

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::known::Known;
 use super::scope::Scope;
-use super::{DriverPlan, Plan, WORKLOADS, backend, bound, feature, modelled, objects};
+use super::{DriverPlan, Plan, Step, WORKLOADS, backend, bound, feature, modelled, objects};
 use crate::scenario::{ClusterSpec, Mode, NodeSpec, PoolSpec, Role, Scenario, ScenarioError, Short, Spanned};
 use crate::segment::Segments;
 
@@ -63,7 +63,11 @@ pub fn resolve(scenario: &Scenario) -> Result<Plan, ScenarioError> {
             let message = format!("step `{}` appears twice; step ids must be unique", spec.value.id);
             return Err(scenario.error(spec.defined, message));
         }
-        steps.push(scope.step(spec, scenario, polls)?);
+        let step = scope.step(spec, scenario, polls)?;
+        // Where nothing is done there is nothing new to be shown.
+        let before = steps.last().is_some_and(Step::expects_specification);
+        let is_repeated = before && step.actions.is_empty() && step.expects_specification();
+        steps.extend((!is_repeated).then_some(step));
     }
     for name in &scenario.file.features {
         feature(&name.value).map_err(|message| scenario.error(name.defined, message))?;
@@ -113,8 +117,10 @@ pub fn resolve(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         steps,
     };
     modelled::check(&plan).map_err(|(step, message)| {
-        let place = scenario.file.steps[step].defined;
-        scenario.error(place, message)
+        let id = &plan.steps[step].id;
+        let mut steps = scenario.file.steps.iter();
+        let place = steps.find(|step| step.value.id == *id).map(|step| step.defined);
+        scenario.error(place.unwrap_or(scenario.file.id.defined), message)
     })?;
     Ok(plan)
 }

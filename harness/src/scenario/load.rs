@@ -3,22 +3,32 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::parse::{is_id, parse};
+use super::cover::Strength;
+use super::coverage::PairCoverage;
+use super::parse::{is_id, pairs, parse, parse_at, parse_row};
 use super::{Scenario, ScenarioError};
 use crate::text::text_of;
 
 /// Reads one case file.
 pub fn load_file(path: &Path) -> Result<Vec<Scenario>, ScenarioError> {
-    let text = text_of(path)
-        .map_err(|error| ScenarioError::whole(path, format!("cannot be read: {error}; check the name")))?;
-    parse(&path.display().to_string(), &text)
+    parse(&path.display().to_string(), &text_in(path)?)
+}
+
+fn text_in(path: &Path) -> Result<String, ScenarioError> {
+    text_of(path)
+        .map_err(|error| ScenarioError::whole(path, format!("cannot be read: {error}; check the name")))
 }
 
 /// Reads all cases below a folder, in the order of their ids. A case's id is its path in the folder.
 pub fn load_tree(root: &Path) -> Result<Vec<Scenario>, ScenarioError> {
+    load_tree_at(root, Strength::default())
+}
+
+/// The same, with so many values of axes together.
+pub fn load_tree_at(root: &Path, strength: Strength) -> Result<Vec<Scenario>, ScenarioError> {
     let mut cases: BTreeMap<String, Scenario> = BTreeMap::new();
     for path in files_in(root)? {
-        for case in load_below(root, &path)? {
+        for case in load_below(root, &path, |source, text| parse_at(source, text, strength))? {
             if let Some(other) = cases.get(&case.id) {
                 let message = format!(
                     "id `{}` is taken by {}; choose another row name",
@@ -37,25 +47,59 @@ pub fn load_tree(root: &Path) -> Result<Vec<Scenario>, ScenarioError> {
     Ok(cases.into_values().collect())
 }
 
+/// Which pairs of values of axes these cases have, by the file that has the axes.
+pub fn coverage(root: &Path, ids: &[&str]) -> Result<BTreeMap<String, Vec<PairCoverage>>, ScenarioError> {
+    let mut files = BTreeMap::new();
+    for path in files_in(root)? {
+        let file = path.strip_prefix(root).unwrap_or(&path).with_extension("");
+        let file = file.display().to_string();
+        let row_of = |id: &&str| id.rsplit_once('/').is_some_and(|(of, _)| of == file);
+        let rows = ids.iter().copied().filter(row_of);
+        let rows: Vec<&str> = rows.filter_map(|id| Some(id.rsplit_once('/')?.1)).collect();
+        if let Some(pairs) = pairs(&path.display().to_string(), &text_in(&path)?, &rows)? {
+            files.insert(file, pairs);
+        }
+    }
+    Ok(files)
+}
+
 /// Finds one case by its id without reading the others; none if there is no such file or row.
 pub fn load_row(root: &Path, id: &str) -> Result<Option<Scenario>, ScenarioError> {
+    let of_row = id.rsplit_once('/').filter(|(file, _)| is_id(file));
+    if let Some((file, row)) = of_row {
+        let path = root.join(format!("{file}.yaml"));
+        if path.is_file() {
+            let of_axes = |source: &str, text: &str| Ok(parse_row(source, text, row)?.into_iter().collect());
+            if let Some(case) = load_below(root, &path, of_axes)?.pop() {
+                return Ok(Some(case));
+            }
+        }
+    }
     if !is_id(id) {
         return Ok(None);
     }
     let whole = root.join(format!("{id}.yaml"));
-    let of_row = id
-        .rsplit_once('/')
-        .map(|(file, _)| root.join(format!("{file}.yaml")));
-    for path in std::iter::once(whole).chain(of_row).filter(|path| path.is_file()) {
-        if let Some(case) = load_below(root, &path)?.into_iter().find(|case| case.id == id) {
+    let of_table = of_row.map(|(file, _)| root.join(format!("{file}.yaml")));
+    for path in std::iter::once(whole)
+        .chain(of_table)
+        .filter(|path| path.is_file())
+    {
+        if let Some(case) = load_below(root, &path, parse)?
+            .into_iter()
+            .find(|case| case.id == id)
+        {
             return Ok(Some(case));
         }
     }
     Ok(None)
 }
 
-fn load_below(root: &Path, path: &Path) -> Result<Vec<Scenario>, ScenarioError> {
-    let cases = load_file(path)?;
+fn load_below(
+    root: &Path,
+    path: &Path,
+    parse: impl FnOnce(&str, &str) -> Result<Vec<Scenario>, ScenarioError>,
+) -> Result<Vec<Scenario>, ScenarioError> {
+    let cases = parse(&path.display().to_string(), &text_in(path)?)?;
     let expected = path.strip_prefix(root).unwrap_or(path).with_extension("");
     for case in &cases {
         if Path::new(&case.file.id.value) != expected {

@@ -4,8 +4,12 @@
 //! Names are checked and turned into Kubernetes objects later, in [`crate::plan`].
 
 mod action;
+mod axes;
 mod backend;
+mod cells;
 mod cluster;
+mod cover;
+mod coverage;
 mod csi_call;
 mod error;
 mod expect;
@@ -14,6 +18,7 @@ mod extender;
 mod external_driver;
 mod fault;
 mod load;
+mod ordered;
 mod outline;
 mod parse;
 mod reserve;
@@ -24,6 +29,7 @@ mod systems;
 mod table;
 
 use serde::Deserialize;
+use serde_json::Value;
 use serde_saphyr::Location;
 pub use serde_saphyr::Spanned;
 
@@ -35,6 +41,8 @@ pub use backend::{AccessSpec, DeviceSpec, FilesystemSpec, PoolSpec};
 pub use cluster::{
     Binding, CapacitySpec, ClassSpec, ClusterSpec, CostSpec, DriverSpec, NodeSpec, VolumeSpec,
 };
+pub use cover::Strength;
+pub use coverage::PairCoverage;
 pub use csi_call::{AnswerSpec, Comparison, CsiCallSpec, Expression, Relation, Relations};
 pub use error::ScenarioError;
 pub use expect::{ClaimState, CountSpec, ExpectSpec, ObjectSpec, PatternSpec, PlaceSpec, RowSpec};
@@ -42,7 +50,7 @@ pub use expect_list::ExpectSpecs;
 pub use extender::ExtenderSpec;
 pub use external_driver::ExternalDriver;
 pub use fault::{ChanceSpec, CutSpec, FaultSpec, HoldSpec, StaleSpec};
-pub use load::{load_file, load_row, load_tree};
+pub use load::{coverage, load_file, load_row, load_tree, load_tree_at};
 pub(crate) use parse::read;
 pub use parse::{parse, parse_one};
 pub use reserve::{ReserveSpec, ReservedClaimSpec};
@@ -94,6 +102,16 @@ pub struct ScenarioFile {
     /// Rows that turn the file into several cases. Read by [`table`]; kept here so that the key is known.
     #[serde(default)]
     pub table: Option<table::Table>,
+    /// Axes with named values, which turn the file into a case for each row in which every two values occur together. Read by [`axes`];
+    /// kept here so that the key is known.
+    #[serde(default)]
+    pub axes: Option<Value>,
+    /// With `axes`: the cells that values set, and what each is where no value sets it.
+    #[serde(default)]
+    pub cells: Option<Value>,
+    /// With `axes`: values that do not occur together.
+    #[serde(default)]
+    pub constraints: Option<Value>,
     /// What exists before the systems under test start.
     #[serde(default)]
     pub cluster: ClusterSpec,

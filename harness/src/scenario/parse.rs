@@ -3,32 +3,86 @@
 use std::path::Path;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
+use super::axes::Axes;
+use super::cover::Strength;
+use super::coverage::PairCoverage;
 use super::error::plain_words;
 use super::outline::{Outline, offset};
-use super::table::{self, Table};
+use super::table::{self, Table, TableError};
 use super::{Scenario, ScenarioError, ScenarioFile, Spanned};
 
-/// Only the table of a file: everything else may still hold `$names`.
+/// Only what makes several cases of a file: everything else may still hold `$names`.
 #[derive(Deserialize)]
-struct TableOnly {
+struct Multiplier {
     table: Option<Table>,
+    axes: Option<IgnoredAny>,
 }
 
-/// Reads all cases of a text. `source` is only used in messages.
+/// Reads all cases of a text; of one with axes so many that every two values occur together. `source` is only used in messages.
 pub fn parse(source: &str, text: &str) -> Result<Vec<Scenario>, ScenarioError> {
-    let only: TableOnly = read(source, text).map_err(|error| ill_formed(source, text).unwrap_or(error))?;
-    let Some(table) = only.table else {
-        return Ok(vec![scenario(source, text.to_owned(), None)?]);
+    parse_at(source, text, Strength::default())
+}
+
+/// The same, with so many values together.
+pub(super) fn parse_at(source: &str, text: &str, strength: Strength) -> Result<Vec<Scenario>, ScenarioError> {
+    let by: Multiplier = read(source, text).map_err(|error| ill_formed(source, text).unwrap_or(error))?;
+    let rows = match (by.table, by.axes) {
+        (None, None) => return Ok(vec![scenario(source, text.to_owned(), None)?]),
+        (Some(table), None) => table::expand(&without(source, text, &["table"])?, &table),
+        (None, Some(_)) => read::<Axes>(source, text)?.expand(&without(source, text, &AXES)?, strength),
+        (Some(_), Some(_)) => {
+            let message = "a file has a `table` or `axes`; remove one".to_owned();
+            return Err(ScenarioError::whole(Path::new(source), message));
+        }
     };
-    let outline: Outline = read(source, text)?;
-    let rows = table::expand(&outline.without(text, "table"), &table).map_err(|error| {
-        ScenarioError::in_text(source, text, Some((error.line, error.column)), error.message)
-    })?;
+    let rows = rows.map_err(|error| placed(source, text, error))?;
     rows.into_iter()
         .map(|row| scenario(source, row.text, Some(&row.name)))
         .collect()
+}
+
+/// The row of a text with axes that has this name, whether it is covered or not; none: there is none, or the text has no axes.
+pub(super) fn parse_row(source: &str, text: &str, name: &str) -> Result<Option<Scenario>, ScenarioError> {
+    if read::<Multiplier>(source, text)?.axes.is_none() {
+        return Ok(None);
+    }
+    let axes: Axes = read(source, text)?;
+    let row = axes.row(&without(source, text, &AXES)?, name);
+    let row = row.map_err(|error| placed(source, text, error))?;
+    row.map(|row| scenario(source, row.text, Some(&row.name)))
+        .transpose()
+}
+
+/// Which pairs of values the rows of these names have, by file and row; none: the text has no axes.
+pub(super) fn pairs(
+    source: &str,
+    text: &str,
+    rows: &[&str],
+) -> Result<Option<Vec<PairCoverage>>, ScenarioError> {
+    if read::<Multiplier>(source, text)?.axes.is_none() {
+        return Ok(None);
+    }
+    let pairs = read::<Axes>(source, text)?.pairs(rows);
+    pairs.map(Some).map_err(|error| placed(source, text, error))
+}
+
+/// The keys that belong to axes.
+const AXES: [&str; 3] = ["axes", "cells", "constraints"];
+
+fn without(source: &str, text: &str, keys: &[&str]) -> Result<String, ScenarioError> {
+    let mut left = text.to_owned();
+    for key in keys {
+        let outline: Outline = read(source, &left)?;
+        left = outline.without(&left, key);
+    }
+    Ok(left)
+}
+
+fn placed(source: &str, text: &str, error: TableError) -> ScenarioError {
+    ScenarioError::in_text(source, text, Some((error.line, error.column)), error.message)
 }
 
 /// Reads the only case of a text. Fails if the text has a table.
@@ -79,6 +133,10 @@ fn scenario(source: &str, text: String, row: Option<&str>) -> Result<Scenario, S
             file.id.value
         );
         return Err(ScenarioError::at(source, &text, file.id.defined, message));
+    }
+    if file.cells.is_some() || file.constraints.is_some() {
+        let message = "`cells` and `constraints` belong to `axes`; add those, or remove these";
+        return Err(ScenarioError::whole(Path::new(source), message));
     }
     Ok(Scenario {
         text: with_id(text, &file.id, &id),

@@ -94,7 +94,7 @@ fn check(table: &Table) -> Result<(), TableError> {
     Ok(())
 }
 
-fn at<T>(place: &Spanned<T>, message: String) -> TableError {
+pub(super) fn at<T>(place: &Spanned<T>, message: String) -> TableError {
     TableError {
         line: place.defined.line(),
         column: place.defined.column(),
@@ -103,7 +103,12 @@ fn at<T>(place: &Spanned<T>, message: String) -> TableError {
 }
 
 /// Replaces each `$name` by the row's cell.
-fn fill(text: &str, columns: &[String], cells: &[Value], used: &mut [bool]) -> Result<String, TableError> {
+pub(super) fn fill(
+    text: &str,
+    columns: &[String],
+    cells: &[Value],
+    used: &mut [bool],
+) -> Result<String, TableError> {
     let mut out = String::with_capacity(text.len());
     for (number, line) in text.split_inclusive('\n').enumerate() {
         let mut rest = line;

@@ -174,7 +174,7 @@ fn the_examples_are_cases() {
             resolve(&scenario).unwrap();
         }
     }
-    assert_eq!((whole, parts), (2, 1));
+    assert_eq!((whole, parts), (3, 1));
 }
 
 #[test]

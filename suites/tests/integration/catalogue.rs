@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use suites::harness::scenario::coverage;
 use suites::{Catalogue, cases_folder, plans};
 
 fn named_by_cases() -> BTreeSet<String> {
@@ -33,6 +34,20 @@ fn every_case_shows_a_requirement() {
             "{} shows no requirement",
             plan.id()
         );
+    }
+}
+
+#[test]
+fn every_pair_of_values_of_axes_occurs() {
+    let plans = plans(&cases_folder()).unwrap();
+    let ids: Vec<&str> = plans.iter().map(|plan| plan.id()).collect();
+    let files = coverage(&cases_folder(), &ids).unwrap();
+    assert!(!files.is_empty());
+    for (file, pairs) in files {
+        for pair in pairs {
+            assert_eq!(pair.missing, [], "{file}: {} x {}", pair.first, pair.second);
+            assert!(pair.possible > 0, "{file}: {} x {}", pair.first, pair.second);
+        }
     }
 }
 

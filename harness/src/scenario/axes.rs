@@ -1,0 +1,305 @@
+//! `axes:`: one file, a case for each row of a covering array of named values.
+//!
+//! A value sets cells, which stand for `$names` of the file as those of a table do; a cell may name other cells.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::Spanned;
+use super::cells::{Cells, replaced};
+use super::cover::{Exclusion, Space, Strength, choices, cover};
+use super::coverage::PairCoverage;
+use super::ordered::Ordered;
+use super::table::{self, Row, TableError};
+
+/// The axes of a file, and what does not occur together.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Axes {
+    /// Axis → value → the cells that it sets.
+    axes: Spanned<Ordered<Ordered<Cells>>>,
+    /// What a cell is where no value sets it.
+    #[serde(default)]
+    cells: Cells,
+    /// Axis → value, or values: these do not occur together.
+    #[serde(default)]
+    constraints: Vec<Spanned<BTreeMap<String, OneOrMore>>>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged, expecting = "a value of the axis, or a list of values")]
+enum OneOrMore {
+    One(String),
+    More(Vec<String>),
+}
+
+/// What joins the values of a row in its name.
+const JOIN: char = '+';
+
+impl Axes {
+    /// The rows of a covering array, filled into the text of the file.
+    pub(super) fn expand(&self, text: &str, strength: Strength) -> Result<Vec<Row>, TableError> {
+        let space = self.space()?;
+        let rows = cover(&space, strength);
+        let filled = self.fill(text, &rows)?;
+        self.check_use(text)?;
+        Ok(filled)
+    }
+
+    /// The row of that name, covered or not; none: there is no such row.
+    pub(super) fn row(&self, text: &str, name: &str) -> Result<Option<Row>, TableError> {
+        let space = self.space()?;
+        match self.numbers(name).filter(|row| space.allows(row)) {
+            Some(row) => Ok(self.fill(text, &[row])?.pop()),
+            None => Ok(None),
+        }
+    }
+
+    /// Which pairs of values the rows of these names have, for every two axes.
+    pub(super) fn pairs(&self, names: &[&str]) -> Result<Vec<PairCoverage>, TableError> {
+        let space = self.space()?;
+        let rows: Vec<Vec<usize>> = names.iter().filter_map(|name| self.numbers(name)).collect();
+        let name = |(axis, value): (usize, usize)| self.axes.value.0[axis].1.0[value].0.as_str();
+        let of_axes = |axes: Vec<usize>| {
+            let [first, second] = [axes[0], axes[1]].map(|axis| self.axes.value.0[axis].0.as_str());
+            let mut pairs = PairCoverage::of(first, second);
+            for pair in space.combinations(&axes) {
+                let has = |row: &Vec<usize>| pair.iter().all(|(axis, value)| row[*axis] == *value);
+                if space.is_possible(&pair) {
+                    pairs.add(name(pair[0]), name(pair[1]), rows.iter().any(has));
+                }
+            }
+            pairs
+        };
+        Ok(choices(space.sizes.len(), 2).into_iter().map(of_axes).collect())
+    }
+
+    /// The values of a row in numbers; none: it is not the name of one.
+    fn numbers(&self, name: &str) -> Option<Vec<usize>> {
+        let words: Vec<&str> = name.split(JOIN).collect();
+        let axes = Some(&self.axes.value.0).filter(|axes| axes.len() == words.len())?;
+        let values = axes.iter().zip(words);
+        values
+            .map(|((_, values), word)| values.place(word).ok())
+            .collect()
+    }
+
+    fn space(&self) -> Result<Space, TableError> {
+        self.check()?;
+        let excluded = self
+            .constraints
+            .iter()
+            .map(|constraint| self.exclusion(constraint));
+        Ok(Space {
+            sizes: self
+                .axes
+                .value
+                .0
+                .iter()
+                .map(|(_, values)| values.0.len())
+                .collect(),
+            excluded: excluded.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// A constraint in numbers.
+    fn exclusion(&self, constraint: &Spanned<BTreeMap<String, OneOrMore>>) -> Result<Exclusion, TableError> {
+        let mut exclusion = Exclusion::new();
+        for (axis, values) in &constraint.value {
+            let unknown = |names| table::at(constraint, format!("`{axis}` is no axis; axes: {names}"));
+            let at = self.axes.value.place(axis).map_err(unknown)?;
+            let all = &self.axes.value.0[at].1;
+            let numbered = values.list().iter().map(|value| {
+                let unknown = |names| format!("`{value}` is no value of `{axis}`; values: {names}");
+                all.place(value)
+                    .map_err(|names| table::at(constraint, unknown(names)))
+            });
+            exclusion.push((at, numbered.collect::<Result<_, _>>()?));
+        }
+        Ok(exclusion)
+    }
+
+    /// Names make ids, and each cell is set by one axis.
+    fn check(&self) -> Result<(), TableError> {
+        let wrong = |message: String| Err(table::at(&self.axes, message));
+        if self.axes.value.0.len() < 2 {
+            return wrong("there is one axis; write a `table` instead, or add another".to_owned());
+        }
+        let mut owners: BTreeMap<&str, &str> = BTreeMap::new();
+        for (axis, values) in &self.axes.value.0 {
+            if values.0.is_empty() {
+                return wrong(format!("axis `{axis}` has no values; add one"));
+            }
+            for (value, cells) in &values.0 {
+                let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-.".contains(&b);
+                if value.is_empty() || !value.bytes().all(is_plain) {
+                    return wrong(format!(
+                        "value `{value}` of `{axis}` is not lower-case-with-dashes"
+                    ));
+                }
+                for cell in cells.keys() {
+                    if !self.cells.contains_key(cell) {
+                        return wrong(format!(
+                            "`{cell}` of {axis} {value} has no entry in `cells`; add one"
+                        ));
+                    }
+                    let owner = owners.entry(cell).or_insert(axis);
+                    if *owner != axis {
+                        return wrong(format!(
+                            "`{cell}` is set by `{owner}` and by `{axis}`; use two cells"
+                        ));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn fill(&self, text: &str, rows: &[Vec<usize>]) -> Result<Vec<Row>, TableError> {
+        let columns: Vec<String> = self.cells.keys().cloned().collect();
+        let mut filled = Vec::new();
+        for row in rows {
+            let chosen = self.axes.value.0.iter().zip(row);
+            let chosen: Vec<&(String, Cells)> = chosen.map(|((_, values), at)| &values.0[*at]).collect();
+            let mut cells = self.cells.clone();
+            for (_, set) in &chosen {
+                cells.extend(set.iter().map(|(name, value)| (name.clone(), value.clone())));
+            }
+            let values: Vec<Value> = columns
+                .iter()
+                .map(|name| replaced(&cells[name], &cells))
+                .collect();
+            let names: Vec<&str> = chosen.iter().map(|(name, _)| name.as_str()).collect();
+            let mut used = vec![false; columns.len()];
+            filled.push(Row {
+                name: names.join(&JOIN.to_string()),
+                text: table::fill(text, &columns, &values, &mut used)?,
+            });
+        }
+        Ok(filled)
+    }
+
+    fn check_use(&self, text: &str) -> Result<(), TableError> {
+        let values = self.axes.value.0.iter().flat_map(|(_, values)| &values.0);
+        let sets: Vec<&Cells> = values.map(|(_, cells)| cells).chain([&self.cells]).collect();
+        let is_used = |name: &String| {
+            let word = format!("${name}");
+            text.contains(&word)
+                || sets
+                    .iter()
+                    .any(|cells| cells.values().any(|it| it.to_string().contains(&word)))
+        };
+        match self.cells.keys().find(|name| !is_used(name)) {
+            Some(name) => Err(table::at(
+                &self.axes,
+                format!("cell `{name}` is not used; write ${name} where it belongs"),
+            )),
+            None => Ok(()),
+        }
+    }
+}
+
+impl OneOrMore {
+    fn list(&self) -> &[String] {
+        match self {
+            OneOrMore::One(only) => std::slice::from_ref(only),
+            OneOrMore::More(list) => list,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::super::parse::{parse, parse_at, parse_row};
+    use super::*;
+
+    const FILE: &str = "id: a/b
+title: t
+axes:
+  mode: {central: {}, distributed: {mode: distributed}}
+  class: {one: {}, two: {classes: [fast, slow]}}
+  node: {n1: {}, 1.n: {node: n9}}
+constraints: [{mode: distributed, class: two}]
+cells: {mode: central, classes: [fast], node: n1, backend: {$node: 1Gi}}
+cluster:
+  mode: $mode
+  nodes: [$node]
+  classes: $classes
+  backend: $backend
+steps: [{id: s, expect: specification}]
+";
+
+    fn ids(strength: Strength) -> Vec<String> {
+        let cases = parse_at("f.yaml", FILE, strength).expect("it is a case");
+        cases.into_iter().map(|case| case.id).collect()
+    }
+
+    #[test]
+    fn rows_are_named_by_their_values_in_the_order_of_the_axes() {
+        let pairs = ids(Strength::Pairs);
+        assert!(pairs.contains(&"a/b/central+two+1.n".to_owned()), "{pairs:?}");
+        assert!(pairs.iter().all(|id| !id.contains("distributed+two")));
+        let triples: BTreeSet<String> = ids(Strength::Triples).into_iter().collect();
+        assert_eq!(triples.len(), 6, "{triples:?}");
+        assert!(triples.is_superset(&pairs.into_iter().collect()));
+    }
+
+    #[test]
+    fn a_row_is_found_by_its_name_and_an_excluded_one_is_not() {
+        let found = parse_row("f.yaml", FILE, "distributed+one+1.n").expect("it is a case");
+        let found = found.expect("there is such a row");
+        assert_eq!(found.id, "a/b/distributed+one+1.n");
+        assert!(found.text.contains(r#"backend: {"n9":"1Gi"}"#), "{}", found.text);
+        assert_eq!(found.file.cluster.nodes[0].name, "n9");
+        for name in ["distributed+two+n1", "central+one", "central+one+n2", "one"] {
+            assert!(
+                parse_row("f.yaml", FILE, name).expect("it is a case").is_none(),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_an_error_with_its_place() {
+        for (from, to, place, words) in [
+            ("class: two}", "class: three}", "f.yaml:7:15", "values: one, two"),
+            (
+                "class: two}",
+                "colour: red}",
+                "f.yaml:7:15",
+                "axes: mode, class, node",
+            ),
+            (
+                "{mode: distributed}}",
+                "{other: 1}}",
+                "f.yaml:4:3",
+                "no entry in `cells`",
+            ),
+            ("{node: n9}", "{classes: [slow]}", "f.yaml:4:3", "use two cells"),
+            ("1.n:", "N:", "f.yaml:4:3", "lower-case-with-dashes"),
+            ("mode: $mode", "mode: central", "f.yaml:4:3", "`mode` is not used"),
+            (
+                "nodes: [$node]",
+                "nodes: [$nods]",
+                "f.yaml:11:11",
+                "`$nods` is not a column",
+            ),
+            (
+                "axes:",
+                "table: {columns: [row], rows: [[r]]}\naxes:",
+                "f.yaml",
+                "remove one",
+            ),
+        ] {
+            let text = FILE.replace(from, to);
+            let error = parse("f.yaml", &text).expect_err(words).to_string();
+            assert!(error.starts_with(place) && error.contains(words), "{error}");
+        }
+        let alone = "id: a/b\ntitle: t\ncells: {a: 1}\nsteps: []\n";
+        let error = parse("f.yaml", alone).expect_err("cells alone").to_string();
+        assert!(error.contains("belong to `axes`"), "{error}");
+    }
+}
