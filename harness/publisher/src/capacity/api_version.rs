@@ -59,9 +59,7 @@ impl Capacities {
     /// Whether `maximumVolumeSize` that is written is also kept, as far as is known.
     pub(crate) fn keeps_maximum(&self) -> bool {
         let dropped = *self.maximum_dropped.lock();
-        // A server that has nothing better is from before 1.21.
-        let is_alpha = *self.version.lock() == Some("v1alpha1");
-        !is_alpha && dropped.is_none_or(|at| at.elapsed() > DROPPED_FOR)
+        dropped.is_none_or(|at| at.elapsed() > DROPPED_FOR)
     }
 
     pub(crate) async fn create(&self, object: &CSIStorageCapacity) -> kube::Result<CSIStorageCapacity> {
