@@ -62,6 +62,11 @@ pub fn resolved<'s>(scenarios: impl IntoIterator<Item = &'s Scenario>) -> Result
     resolved.collect()
 }
 
+/// The case of a text that was made here. What it shows was checked where it comes from.
+fn generated(source: &str, text: &str) -> Result<Plan, ScenarioError> {
+    resolve(&scenario::parse_one(source, text)?)
+}
+
 /// One case by its id; reads no other file.
 pub fn plan(folder: &Path, id: &str) -> Result<Option<Plan>, ScenarioError> {
     Ok(resolved(&scenario::load_row(folder, id)?)?.pop())

@@ -16,7 +16,7 @@ use tonic::{
     transport::{Channel, Endpoint},
 };
 
-use crate::{Options, metrics::Metrics, queue::Pace, status::code_text};
+use crate::{Options, metrics::Metrics, queue::Pace, status::code_text, watch::Retry};
 
 /// A driver whose name and capabilities are known. A lost connection is made again.
 pub(crate) struct Driver {
@@ -182,14 +182,11 @@ impl Driver {
 }
 
 /// Waits between attempts that have come to nothing yet.
-struct Patience {
-    pace: Pace,
-    failures: u32,
-}
+struct Patience(Retry);
 
 impl Patience {
     fn new(pace: Pace) -> Patience {
-        Patience { pace, failures: 0 }
+        Patience(Retry::new(pace))
     }
 
     /// Waits after an attempt; the error is that of one that waiting does not cure. `failed`: none where the driver is not ready.
@@ -199,8 +196,9 @@ impl Patience {
             Some(error) if error.undecided => tracing::warn!(%error, "still connecting to the driver"),
             Some(error) => return Err(error),
         }
-        self.failures = self.failures.saturating_add(1);
-        tokio::time::sleep(self.pace.wait(self.failures)).await;
+        if let Some(wait) = self.0.next() {
+            tokio::time::sleep(wait).await;
+        }
         Ok(())
     }
 }

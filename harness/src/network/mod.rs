@@ -15,12 +15,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use fake_csi::{Channel, channel, channel_over};
 use futures::StreamExt;
-use futures::stream::BoxStream;
-use tokio::io::DuplexStream;
 use tokio::net::{TcpListener, UnixStream};
 
 pub(crate) use self::folder::Folder;
 pub use self::http::HttpConnector;
+use self::memory::Incoming;
 pub use self::memory::Memory;
 pub use self::stream::NetworkStream;
 
@@ -59,9 +58,9 @@ impl Network {
     pub fn channel(&self, socket: &Path) -> io::Result<Channel> {
         match self {
             Network::Machine => channel(socket),
-            Network::Memory(memory) => {
-                let (memory, name) = (memory.clone(), socket.display().to_string());
-                Ok(channel_over(move || memory.connect(&name)))
+            Network::Memory(_) => {
+                let (network, socket) = (self.clone(), socket.to_owned());
+                Ok(channel_over(move || network.connect(&socket)))
             }
         }
     }
@@ -105,7 +104,7 @@ impl Network {
             }
             Network::Memory(memory) => {
                 let (address, streams) = memory.listen_anywhere();
-                Ok((address, Connections::Memory(streams.boxed())))
+                Ok((address, Connections::Memory(streams)))
             }
         }
     }
@@ -114,7 +113,7 @@ impl Network {
 /// The connections of a port, as they come.
 pub(crate) enum Connections {
     Tcp(TcpListener),
-    Memory(BoxStream<'static, DuplexStream>),
+    Memory(Incoming),
 }
 
 impl Connections {

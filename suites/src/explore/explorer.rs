@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use harness::plan::Plan;
-use harness::scenario::parse_one;
 use tokio::task::JoinSet;
 
 use super::axes::{self, Axes};
@@ -18,6 +17,7 @@ use super::focus::Focus;
 use super::history::History;
 use super::shrink::{Tries, shrink};
 use super::signature::Signature;
+use crate::generated;
 use crate::session::{CaseResult, Ended, Session};
 
 /// A world that takes longer goes on for ever: each of its steps ends after some seconds, which are simulated in no time.
@@ -220,6 +220,5 @@ impl Explorer {
 
 /// The plan of a case that was drawn.
 pub(super) fn plan(text: &str) -> Result<Plan, String> {
-    let scenario = parse_one("drawn", text).map_err(|error| error.to_string())?;
-    harness::plan::resolve(&scenario).map_err(|error| error.to_string())
+    generated("drawn", text).map_err(|error| error.to_string())
 }

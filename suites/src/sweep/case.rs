@@ -50,8 +50,7 @@ impl Document {
             true => json!({"do": [{"stop": role}, {"start": role}]}),
             false => json!({}),
         };
-        let name = format!("{}-{}", point.name(), fault.name);
-        self.text(&name, fault.actions(point), last)
+        self.text(&fault.at(point), fault.actions(point), last)
     }
 
     fn text(&self, name: &str, faults: Vec<Value>, mut last: Value) -> Result<String, ScenarioError> {

@@ -162,6 +162,11 @@ pub const FAULTS: &[Fault] = &[
 ];
 
 impl Fault {
+    /// What a cell is called in which it happens at a point.
+    pub(super) fn at(&self, point: &Point) -> String {
+        format!("{}-{}", point.name(), self.name)
+    }
+
     /// Whether it can happen at a point, and a program has to live with it there.
     pub(super) fn fits(&self, point: &Point) -> bool {
         self.on.contains(&point.kind) && !self.ends_at.contains(&point.verb.as_str())

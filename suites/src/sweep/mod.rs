@@ -24,7 +24,7 @@ use harness::{Outcome, RunOptions, StartError};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use crate::resolved;
+use crate::generated;
 use crate::said::Said;
 use crate::session::explain_failure;
 pub use case::Document;
@@ -132,11 +132,7 @@ impl Sweep {
     }
 
     fn plan(&self, text: &str) -> Result<Arc<Plan>, ScenarioError> {
-        let scenario = harness::scenario::parse_one("sweep.yaml", text)?;
-        let plans = resolved([&scenario])?;
-        let plan = plans.into_iter().next().map(|plan| (self.adapt)(plan));
-        plan.map(Arc::new)
-            .ok_or_else(|| scenario.error(scenario.file.id.referenced, "no case"))
+        Ok(Arc::new((self.adapt)(generated("sweep.yaml", text)?)))
     }
 
     /// Runs the cells, and hands them to `each` as they end.
@@ -196,6 +192,6 @@ impl Sweep {
 impl Cell {
     /// What it is called on the command line.
     pub fn name(&self) -> String {
-        format!("{}-{}", self.point.name(), self.fault.name)
+        self.fault.at(&self.point)
     }
 }
