@@ -1,10 +1,11 @@
 //! The cases as tests of `cargo test` and nextest: listed and run each by its id.
 //!
+//! They run in simulated time, all from one seed, so that a failure is there again in the next run. `cargo xtask e2e` is for real time.
+//!
 //! Listing is pure and prints nothing else on standard output; what can't be run is decided while listing. Failure texts go to
 //! standard error and begin with `Error: `, which is where runners look for them.
 
 use std::io::Write as _;
-use std::num::NonZero;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -19,12 +20,12 @@ use crate::Turns;
 use crate::report::CaseVerdict;
 use crate::session::{Ended, Session};
 
+/// Decides what is random in a case.
+const SEED: u64 = 0;
+
 /// Runs or lists the cases as the arguments of the process say.
 pub fn libtest_main(folder: &Path, systems: Systems) -> ExitCode {
-    let mut arguments = Arguments::from_args();
-    // Cases mostly wait, so there is more in flight than there are processors.
-    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-    arguments.test_threads.get_or_insert(cores * 16);
+    let arguments = Arguments::from_args();
     let plans = match plans_for(folder, &arguments) {
         Ok(plans) => plans,
         Err(error) => {
@@ -36,7 +37,10 @@ pub fn libtest_main(folder: &Path, systems: Systems) -> ExitCode {
         systems,
         manifest: None,
         attempts: 1,
-        options: RunOptions::default(),
+        options: RunOptions {
+            seed: Some(SEED),
+            ..RunOptions::default()
+        },
         // As many as there are test threads.
         turns: Arc::new(Turns::of(usize::MAX)),
         keep: None,
@@ -61,7 +65,7 @@ fn plans_for(folder: &Path, arguments: &Arguments) -> Result<Vec<Plan>, Scenario
 fn trial(plan: Plan, session: Arc<Session>) -> Trial {
     Trial::test(plan.id().to_owned(), move || {
         let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
+            .enable_time()
             .build()?;
         match runtime.block_on(session.run_one(plan)).ended {
             Ended::Passed => Ok(()),

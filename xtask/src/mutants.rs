@@ -3,6 +3,7 @@
 //! A second program has this command line and the mutants besides. A command that needs one goes on as that program, which is built
 //! from the sources at that moment.
 
+use std::ffi::OsStr;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
@@ -57,7 +58,19 @@ pub(crate) fn at_hand(defects: impl IntoIterator<Item = Defect>) -> Result<(), E
     if !cfg!(debug_assertions) {
         other.arg("--release");
     }
+    for name in std::env::vars_os().map(|(name, _)| name) {
+        if is_of_a_package(&name) {
+            other.env_remove(name);
+        }
+    }
     let error = other.arg("--").args(std::env::args_os().skip(1)).exec();
     eprintln!("error: the program with the mutants does not start: {error}; is cargo in PATH?");
     Err(Exit::Environment)
+}
+
+/// Whether cargo tells a program with that variable which package it belongs to. Some build scripts run again when it changes, and with
+/// them nearly everything would be built anew.
+fn is_of_a_package(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    name.starts_with(b"CARGO_PKG_") || name.starts_with(b"CARGO_MANIFEST_")
 }

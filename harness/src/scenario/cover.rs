@@ -3,7 +3,7 @@
 //! Greedy, one row at a time, as AETG does: a row begins with a combination that is still missing, and each further axis takes the value
 //! that adds most of those. The same space always gives the same rows.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 /// How many values occur together in every allowed combination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -40,40 +40,125 @@ type Combination = Vec<(usize, usize)>;
 /// A row that is not complete: the value of each axis that has one.
 type Partial = Vec<Option<usize>>;
 
+/// A combination as one number, in the order of combinations: looking for one allocates nothing.
+type Key = u64;
+
 /// The rows in which every combination of this strength occurs that any allowed row has.
 pub(super) fn cover(space: &Space, strength: Strength) -> Vec<Vec<usize>> {
-    let strength = strength.size().min(space.sizes.len());
-    let mut missing: BTreeSet<Combination> = BTreeSet::new();
-    for axes in choices(space.sizes.len(), strength) {
-        missing.extend(
-            space
-                .combinations(&axes)
-                .into_iter()
-                .filter(|it| space.is_possible(it)),
-        );
-    }
-    let mut rows: Vec<Vec<usize>> = Vec::new();
-    while let Some(first) = missing.first().cloned() {
-        let candidates =
-            (0..space.sizes.len()).filter_map(|turn| space.row(&first, &missing, strength, turn));
-        let gain = |row: &Vec<usize>| found(row, strength).filter(|it| missing.contains(it)).count();
-        // Of several that are as good, the first.
-        let Some(row) = candidates.rev().max_by_key(gain) else {
-            break;
-        };
-        for combination in found(&row, strength) {
-            missing.remove(&combination);
-        }
-        rows.push(row);
-    }
-    rows.sort();
-    rows
+    Search::new(space, strength.size().min(space.sizes.len())).rows()
 }
 
-/// All combinations of this size that a row has.
-fn found(row: &[usize], strength: usize) -> impl Iterator<Item = Combination> {
-    let of = |axes: Vec<usize>| axes.into_iter().map(|axis| (axis, row[axis])).collect();
-    choices(row.len(), strength).into_iter().map(of)
+/// The key of values, whose axes need no order.
+fn key(values: impl IntoIterator<Item = (usize, usize)>) -> Key {
+    const AXIS: u32 = 9;
+    const VALUE: u32 = 12;
+    let mut parts = [0; 3];
+    let mut size = 0;
+    for (part, (axis, value)) in parts.iter_mut().zip(values) {
+        debug_assert!(
+            axis < 1 << AXIS && value < 1 << VALUE,
+            "a file has fewer axes and values"
+        );
+        *part = (axis as Key) << VALUE | value as Key;
+        size += 1;
+    }
+    parts[..size].sort_unstable();
+    parts[..size]
+        .iter()
+        .fold(0, |key, part| key << (AXIS + VALUE) | part)
+}
+
+/// The combinations that have no row yet.
+struct Search<'a> {
+    space: &'a Space,
+    missing: BTreeMap<Key, Combination>,
+    /// Of all axes, so many as a combination has.
+    of_row: Vec<Vec<usize>>,
+    /// By the number of values that are fixed: the choices that make a combination with one more.
+    of_fixed: Vec<Vec<Vec<usize>>>,
+}
+
+impl<'a> Search<'a> {
+    fn new(space: &'a Space, strength: usize) -> Self {
+        let axes = space.sizes.len();
+        let of_row = choices(axes, strength);
+        let possible = of_row.iter().flat_map(|axes| space.combinations(axes));
+        let possible = possible.filter(|it| space.is_possible(it));
+        Search {
+            space,
+            missing: possible.map(|it| (key(it.iter().copied()), it)).collect(),
+            of_fixed: (0..axes)
+                .map(|fixed| choices(fixed, strength.saturating_sub(1)))
+                .collect(),
+            of_row,
+        }
+    }
+
+    fn rows(mut self) -> Vec<Vec<usize>> {
+        let mut rows: Vec<Vec<usize>> = Vec::new();
+        while let Some((_, first)) = self.missing.first_key_value() {
+            let candidates = (0..self.space.sizes.len()).filter_map(|turn| self.row(first, turn));
+            let gain = |row: &Vec<usize>| found(row, &self.of_row).filter(|it| self.is_missing(it)).count();
+            // Of several that are as good, the first.
+            let Some(row) = candidates.rev().max_by_key(gain) else {
+                break;
+            };
+            for combination in found(&row, &self.of_row) {
+                self.missing.remove(&combination);
+            }
+            rows.push(row);
+        }
+        rows.sort();
+        rows
+    }
+
+    fn is_missing(&self, key: &Key) -> bool {
+        self.missing.contains_key(key)
+    }
+
+    /// A row with a combination, and with as many missing ones as can be had when axes are filled from this one on.
+    fn row(&self, combination: &Combination, turn: usize) -> Option<Vec<usize>> {
+        let mut row = self.space.begun(combination);
+        let axes = row.len();
+        for axis in (0..axes).map(|axis| (axis + turn) % axes) {
+            if row[axis].is_some() {
+                continue;
+            }
+            let values = row.iter().enumerate();
+            let fixed: Combination = values
+                .filter_map(|(axis, value)| Some((axis, (*value)?)))
+                .collect();
+            let mut best: Option<(usize, usize)> = None;
+            for value in 0..self.space.sizes[axis] {
+                row[axis] = Some(value);
+                let gain = self.gain(&fixed, (axis, value));
+                if best.is_none_or(|(most, _)| gain > most) && self.space.can_be_completed(&mut row) {
+                    best = Some((gain, value));
+                }
+            }
+            row[axis] = Some(best?.1);
+        }
+        row.into_iter().collect()
+    }
+
+    /// How many missing combinations a value adds to those that are fixed.
+    fn gain(&self, fixed: &Combination, added: (usize, usize)) -> usize {
+        let others = self.of_fixed[fixed.len()].iter();
+        let with = others.map(|places| {
+            key(places
+                .iter()
+                .map(|place| fixed[*place])
+                .chain(std::iter::once(added)))
+        });
+        with.filter(|combination| self.is_missing(combination)).count()
+    }
+}
+
+/// The combinations that a row has of these choices of axes.
+fn found<'r>(row: &'r [usize], of_row: &'r [Vec<usize>]) -> impl Iterator<Item = Key> + use<'r> {
+    of_row
+        .iter()
+        .map(|axes| key(axes.iter().map(|axis| (*axis, row[*axis]))))
 }
 
 /// All ways to choose so many of the first numbers, each in ascending order.
@@ -147,58 +232,12 @@ impl Space {
         row[open] = None;
         can
     }
-
-    /// A row with a combination, and with as many missing ones as can be had when axes are filled from this one on.
-    fn row(
-        &self,
-        combination: &Combination,
-        missing: &BTreeSet<Combination>,
-        strength: usize,
-        turn: usize,
-    ) -> Option<Vec<usize>> {
-        let mut row = self.begun(combination);
-        for axis in (0..row.len()).map(|axis| (axis + turn) % self.sizes.len()) {
-            if row[axis].is_some() {
-                continue;
-            }
-            let fixed: Combination = row
-                .iter()
-                .enumerate()
-                .filter_map(|(axis, value)| Some((axis, (*value)?)))
-                .collect();
-            let mut best: Option<(usize, usize)> = None;
-            for value in 0..self.sizes[axis] {
-                row[axis] = Some(value);
-                let gain = gain(&fixed, (axis, value), missing, strength);
-                if best.is_none_or(|(most, _)| gain > most) && self.can_be_completed(&mut row) {
-                    best = Some((gain, value));
-                }
-            }
-            row[axis] = Some(best?.1);
-        }
-        row.into_iter().collect()
-    }
-}
-
-/// How many missing combinations a value adds to those that are fixed.
-fn gain(
-    fixed: &Combination,
-    added: (usize, usize),
-    missing: &BTreeSet<Combination>,
-    strength: usize,
-) -> usize {
-    let others = choices(fixed.len(), strength - 1).into_iter();
-    let with = others.map(|places| {
-        let mut combination: Combination = places.into_iter().map(|place| fixed[place]).collect();
-        combination.push(added);
-        combination.sort_unstable();
-        combination
-    });
-    with.filter(|combination| missing.contains(combination)).count()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -234,8 +273,9 @@ mod tests {
             let strength = if triples { Strength::Triples } else { Strength::Pairs };
             let size = strength.size().min(space.sizes.len());
             let rows = cover(&space, strength);
-            let occur: BTreeSet<Combination> = rows.iter().flat_map(|row| found(row, size)).collect();
-            let wanted: BTreeSet<Combination> = allowed(&space).iter().flat_map(|row| found(row, size)).collect();
+            let of_row = choices(space.sizes.len(), size);
+            let occur: BTreeSet<Key> = rows.iter().flat_map(|row| found(row, &of_row)).collect();
+            let wanted: BTreeSet<Key> = allowed(&space).iter().flat_map(|row| found(row, &of_row)).collect();
             prop_assert_eq!(occur, wanted);
             prop_assert_eq!(&rows, &cover(&space, strength));
         }
