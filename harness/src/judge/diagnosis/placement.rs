@@ -110,23 +110,40 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// The last thing that the case did to the cluster in this step reached the scheduler.
-    fn news_link(&self, chain: &mut Chain, pod: &str) -> bool {
+    /// The last thing that the case did to the cluster in this step, and whether it reached the scheduler.
+    fn news_link(&self, chain: &mut Chain, pod: &str) -> Option<String> {
         let news = self.last_commit(|commit| {
             &*commit.client == HARNESS
                 && (&*commit.resource == "pods" || NEWS.contains(&&*commit.resource))
                 && !(&*commit.resource == "pods" && commit.name == pod)
         });
         let Some((_, commit)) = news.filter(|(fact, _)| fact.seq >= self.from) else {
-            return true;
+            return Some("the step began".to_owned());
         };
-        let text = format!(
-            "the {} of {} {} delivered to the scheduler",
+        let news = format!(
+            "the {} of {} {}",
             commit.change.verb(),
             commit.resource,
             commit.name
         );
-        chain.link(text, self.delivery(Role::Scheduler, commit), "never")
+        let text = format!("{news} delivered to the scheduler");
+        chain
+            .link(text, self.delivery(Role::Scheduler, commit), "never")
+            .then_some(news)
+    }
+
+    /// A pod that was refused before is tried again.
+    fn retry_link(&self, chain: &mut Chain, pod: &str, refusal: &str, claims: &[String]) {
+        let Some(news) = self.news_link(chain, pod) else {
+            return;
+        };
+        chain.missing(
+            format!("pod {pod} is tried again after {news}"),
+            format!(
+                "not since the step began; last refusal: {refusal}{}",
+                self.given_back(claims, None)
+            ),
+        );
     }
 
     fn decision_links(&self, chain: &mut Chain, pod: &str, want: &Place) {
@@ -139,13 +156,7 @@ impl<'a> Window<'a> {
         let Some(decided) = decided else {
             let note = match self.cluster.refusal(pod) {
                 Some(refusal) if self.is_stale(refusal.seq) => {
-                    if !self.news_link(chain, pod) {
-                        return;
-                    }
-                    format!(
-                        "not tried again since the step began; last refusal: {}",
-                        refusal.text
-                    )
+                    return self.retry_link(chain, pod, &refusal.text, &claims);
                 }
                 Some(refusal) => format!("refused: {}", refusal.text),
                 None => "the scheduler neither placed nor refused it".to_owned(),
