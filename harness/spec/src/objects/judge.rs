@@ -71,9 +71,12 @@ impl<'w> Judge<'w> {
             self.wanted.is_mute() && self.world.objects.get(key) == Some(object)
         };
         for (key, object) in objects.iter().filter(|(key, object)| !is_idle(key, object)) {
-            violations.extend(self.owner(key, object));
             let segment = object.segment();
-            match segment.filter(|segment| self.wanted.has(&object.class, segment)) {
+            let demand = segment
+                .as_ref()
+                .and_then(|segment| self.wanted.demand_for(&object.class, segment));
+            violations.extend(self.owner(key, object, demand.as_ref()));
+            match segment.filter(|_| demand.is_some()) {
                 Some(segment) => found.entry(&object.class, segment).push((key, object)),
                 None => violations.push(on_object(rules::OBSOLETE, key, format!("class {}", object.class))),
             }
@@ -161,23 +164,25 @@ impl<'w> Judge<'w> {
     }
 
     /// An object has the owner that the publisher was told, and none of its making if it was told none.
-    fn owner(&self, key: &NamespacedName, object: &CapacityObject) -> Option<Violation> {
+    fn owner(
+        &self,
+        key: &NamespacedName,
+        object: &CapacityObject,
+        demand: Option<&Demand>,
+    ) -> Option<Violation> {
+        let before = self.world.objects.get(key);
+        let is_as_before = before.is_some_and(|before| before.owners == object.owners);
+        // A publisher that has nothing to say of the figure need not write the object.
+        let is_untold = demand.is_some_and(|demand| demand.question() == Some(Question::KeepOrWithdraw));
         let wrong = match &self.publisher.owner {
             Some(owner) => {
                 let is_it = |it: &&Owner| it.uid == owner.uid;
                 let controllers = object.owners.iter().filter(|it| it.controller).count();
                 let is_there = object.owners.iter().find(is_it).is_some_and(|it| it.controller);
-                !is_there || controllers > 1
+                (!is_there || controllers > 1) && !(is_untold && is_as_before)
             }
             // What had an owner before may keep it.
-            None => {
-                !object.owners.is_empty()
-                    && self
-                        .world
-                        .objects
-                        .get(key)
-                        .is_none_or(|before| before.owners != object.owners)
-            }
+            None => !object.owners.is_empty() && !is_as_before,
         };
         let names: Vec<String> = object
             .owners

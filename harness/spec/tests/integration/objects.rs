@@ -338,7 +338,21 @@ fn an_owner_is_there_if_and_only_if_it_is_chosen() {
     assert_eq!(broken(&world, &world.objects.clone()), [rules::WRONG_OWNER; 2]);
     world.objects = settled(&world);
     assert_eq!(broken(&world, &world.objects.clone()), NONE);
-    let mut stored = world.objects.clone();
+    let owned = world.objects.clone();
+    world = published();
+    world.publishers.get_mut(&central()).unwrap().owner = Some(owner("u"));
+    // Without a figure there is nothing to write, nor is it wrong to write the owner alone.
+    answer(
+        &mut world,
+        "n1",
+        Answer::Error {
+            before: BTreeSet::new(),
+        },
+    );
+    assert_eq!(broken(&world, &world.objects.clone()), [rules::WRONG_OWNER]);
+    assert_eq!(broken(&world, &owned), NONE);
+    let mut stored = owned.clone();
+    world.objects = owned;
     stored
         .values_mut()
         .for_each(|object| object.owners.push(owner("second")));
