@@ -2,7 +2,7 @@
 //!
 //! The entries themselves are the manifest's; what became of them in a run is the report's.
 
-use harness::judge::RULES;
+use harness::judge::{Finding, RULES};
 use harness::manifest::{KnownFailure, Manifest};
 use harness::plan::Plan;
 use harness::scenario::ScenarioError;
@@ -10,6 +10,7 @@ use harness::scenario::ScenarioError;
 use crate::explore::focus::{EXPLORED, FOCUSES};
 use crate::said::Said;
 use crate::select::{hint, is_meant};
+use crate::sweep::case::SWEPT;
 
 /// How entries name findings in the place of a case: `finding/csi-arguments`.
 pub(crate) const FINDING: &str = "finding";
@@ -47,11 +48,38 @@ pub(crate) fn look_up<'m>(manifest: &'m Manifest, case: &str, said: &Said) -> Kn
     Knowledge::Not(told.collect())
 }
 
+/// The entry that excuses a finding.
+pub(crate) fn excuse<'m>(manifest: &'m Manifest, finding: &Finding) -> Option<&'m KnownFailure> {
+    let said = Said {
+        verdict: finding.text.clone(),
+        link: String::new(),
+        note: String::new(),
+        last_words: Vec::new(),
+    };
+    match look_up(manifest, &format!("{FINDING}/{}", finding.rule), &said) {
+        Knowledge::Excused(known) => Some(known),
+        Knowledge::Not(_) => None,
+    }
+}
+
 /// Whether a name means cases that are drawn: all, or those about one thing.
 fn is_explored(name: &str) -> bool {
     let name = name.trim_end_matches('/');
     let mut areas = FOCUSES.iter().map(|focus| format!("{EXPLORED}/{focus}"));
     name == EXPLORED || areas.any(|area| area == name)
+}
+
+/// Whether a name means cells of sweeps: all, or those of some cases.
+fn is_swept(name: &str, plans: &[Plan]) -> bool {
+    match name.trim_end_matches('/').strip_prefix(SWEPT) {
+        Some("") => true,
+        Some(rest) => rest.strip_prefix('/').is_some_and(|case| {
+            plans
+                .iter()
+                .any(|plan| is_meant(case, plan.id()) || is_meant(plan.id(), case))
+        }),
+        None => false,
+    }
 }
 
 /// Refuses a manifest with an entry for a case that none of the catalogues has.
@@ -60,7 +88,10 @@ pub fn check_known(manifest: &Manifest, plans: &[Plan]) -> Result<(), ScenarioEr
         if RULES.iter().any(|rule| name == format!("{FINDING}/{}", rule.name)) {
             return None;
         }
-        if plans.iter().any(|plan| is_meant(name, plan.id())) || is_explored(name) {
+        if plans.iter().any(|plan| is_meant(name, plan.id()))
+            || is_explored(name)
+            || is_swept(name, plans)
+        {
             return None;
         }
         let hint = hint(name, plans);

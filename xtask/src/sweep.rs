@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Instant;
 
 use clap::Args;
@@ -117,7 +116,6 @@ async fn all(args: &SweepArgs, scenarios: &[Scenario], chosen: &Chosen, jobs: us
 
 async fn one(args: &SweepArgs, scenario: &Scenario, chosen: &Chosen, jobs: usize, roles: &[Role]) -> Exit {
     let began = Instant::now();
-    let manifest = chosen.manifest.clone();
     let sweep = Sweep {
         systems: chosen.systems.clone(),
         options: RunOptions {
@@ -126,10 +124,7 @@ async fn one(args: &SweepArgs, scenario: &Scenario, chosen: &Chosen, jobs: usize
         },
         jobs,
         rerun: format!("cargo xtask {}", out::command(&command(args, scenario))),
-        adapt: Arc::new(move |plan| match &manifest {
-            Some(manifest) => manifest.adapt(&plan).unwrap_or(plan),
-            None => plan,
-        }),
+        manifest: chosen.manifest.clone(),
     };
     let mut cells = match sweep.cells(scenario, roles).await {
         Ok(cells) => cells,
@@ -152,10 +147,10 @@ async fn one(args: &SweepArgs, scenario: &Scenario, chosen: &Chosen, jobs: usize
     }
 }
 
-/// A case of which the specification says nothing is none that can be swept; that is no failure.
+/// A case of which the specification says nothing is none that can be swept, nor one that the manifest leaves out; that is no failure.
 fn refused(scenario: &Scenario, error: &SweepError) -> Exit {
     match error {
-        SweepError::Case(_) => {
+        SweepError::Case(_) | SweepError::Known(_) | SweepError::Skipped(_) => {
             println!("skip  {}: {error}", scenario.id);
             Exit::Passed
         }
@@ -184,11 +179,12 @@ fn tell(scenario: &Scenario, ended: &[(Cell, Held)], seconds: f64) {
     let paint = Paint::of(&std::io::stdout());
     let count = |wanted: fn(&Held) -> bool| ended.iter().filter(|(_, held)| wanted(held)).count();
     println!(
-        "{}  {} cells, {} hold, {} fail, {} were not met  {seconds:.1}s",
+        "{}  {} cells, {} hold, {} fail, {} are known to fail, {} were not met  {seconds:.1}s",
         paint.strong(&scenario.id),
         ended.len(),
         count(|held| matches!(held, Held::Held)),
         count(|held| matches!(held, Held::Failed { .. })),
+        count(|held| matches!(held, Held::Known(_))),
         count(|held| matches!(held, Held::Unmet)),
     );
     let mut rows: BTreeMap<String, BTreeMap<&str, (usize, usize)>> = BTreeMap::new();
@@ -196,7 +192,7 @@ fn tell(scenario: &Scenario, ended: &[(Cell, Held)], seconds: f64) {
         let row = rows.entry(cell.point.like()).or_default();
         let (fine, all) = row.entry(cell.fault.name).or_default();
         *all += 1;
-        *fine += usize::from(matches!(held, Held::Held | Held::Unmet));
+        *fine += usize::from(matches!(held, Held::Held | Held::Known(_) | Held::Unmet));
     }
     let width = rows.keys().map(String::len).max().unwrap_or(0);
     for (like, row) in &rows {
@@ -222,6 +218,7 @@ fn tell(scenario: &Scenario, ended: &[(Cell, Held)], seconds: f64) {
                 }
                 println!("{}  {}  {said}", paint.bad("FAIL"), cell.name());
             }
+            Held::Known(place) => println!("known  {}  {place}", cell.name()),
             Held::Broken(why) => println!("{}  {}  {why}", paint.bad("ERROR"), cell.name()),
             _ => {}
         }

@@ -169,7 +169,7 @@ impl Explorer {
         exploration.worlds += 1;
         exploration.events += u64::try_from(drawn.history.events()).unwrap_or(u64::MAX);
         exploration.axes.add(axes::values(drawn.focus, &drawn.history));
-        let Some(signature) = Signature::of(&result) else {
+        let Some(signature) = Signature::of(&result, self.session.manifest.as_ref()) else {
             return;
         };
         if let Some(found) = exploration
@@ -202,7 +202,8 @@ impl Explorer {
             let mut task = JoinSet::new();
             task.spawn(async move {
                 let ran = explorer.run(seed, &case(drawn.focus, seed, &history)).await;
-                ran.is_ok_and(|result| Signature::of(&result) == Some(signature))
+                let manifest = explorer.session.manifest.as_ref();
+                ran.is_ok_and(|result| Signature::of(&result, manifest) == Some(signature))
             });
             async move { matches!(task.join_next().await, Some(Ok(true))) }
         };

@@ -3,7 +3,11 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use harness::judge::Finding;
+use harness::manifest::Manifest;
+
 use super::world::CLASSES;
+use crate::known::excuse;
 use crate::session::{CaseResult, Ended};
 
 /// What went wrong in a run, whichever world it was in.
@@ -12,7 +16,7 @@ pub struct Signature(String);
 
 impl Signature {
     /// What went wrong in a run that was judged; none: nothing did, or it is excused.
-    pub(super) fn of(result: &CaseResult) -> Option<Self> {
+    pub(super) fn of(result: &CaseResult, manifest: Option<&Manifest>) -> Option<Self> {
         if let Ended::Failed(explained) | Ended::Flaky(_, explained) = &result.ended {
             let link = without_names(&explained.said.lasting());
             return Some(Signature(match explained.rule {
@@ -20,7 +24,10 @@ impl Signature {
                 None => link,
             }));
         }
-        let rules: BTreeSet<&str> = result.findings.iter().map(|finding| finding.rule).collect();
+        let is_open =
+            |finding: &&Finding| manifest.is_none_or(|manifest| excuse(manifest, finding).is_none());
+        let open = result.findings.iter().filter(is_open);
+        let rules: BTreeSet<&str> = open.map(|finding| finding.rule).collect();
         let rule = rules.first().filter(|_| matches!(result.ended, Ended::Passed));
         rule.map(|rule| Signature(format!("finding/{rule}")))
     }

@@ -59,7 +59,7 @@ impl Explorer {
             Ok(_) => Some(run(&session, &explicit).await?),
             Err(_) => None,
         };
-        let shows = |result: &CaseResult| Signature::of(result).is_some();
+        let shows = |result: &CaseResult| Signature::of(result, session.manifest.as_ref()).is_some();
         let (text, result) = match second.filter(|second| shows(second) || !shows(&first)) {
             Some(second) => (explicit, second),
             None => {

@@ -4,23 +4,12 @@ use harness::judge::{Finding, rule};
 use harness::manifest::Manifest;
 
 use super::{FindingRecord, Report};
-use crate::known::{FINDING, Knowledge, look_up};
-use crate::said::Said;
+use crate::known::excuse;
 use crate::session::CaseResult;
 
 impl FindingRecord {
     fn new(case: &str, finding: &Finding, manifest: Option<&Manifest>) -> Self {
-        let said = Said {
-            verdict: finding.text.clone(),
-            link: String::new(),
-            note: String::new(),
-            last_words: Vec::new(),
-        };
-        let name = format!("{FINDING}/{}", finding.rule);
-        let known = manifest.and_then(|manifest| match look_up(manifest, &name, &said) {
-            Knowledge::Excused(known) => Some(known.place.clone()),
-            Knowledge::Not(_) => None,
-        });
+        let known = manifest.and_then(|manifest| excuse(manifest, finding));
         FindingRecord {
             rule: finding.rule.to_owned(),
             role: finding.role.as_str().to_owned(),
@@ -29,7 +18,7 @@ impl FindingRecord {
             cases: 1,
             first: case.to_owned(),
             seconds: finding.at.as_secs_f64(),
-            known,
+            known: known.map(|known| known.place.clone()),
         }
     }
 

@@ -7,6 +7,9 @@ use serde_json::{Value, json};
 use super::fault::Fault;
 use super::point::Point;
 
+/// How the ids of cells begin.
+pub(crate) const SWEPT: &str = "sweep";
+
 /// A case file whose steps expect the specification.
 pub struct Document {
     id: String,
@@ -55,7 +58,7 @@ impl Document {
 
     fn text(&self, name: &str, faults: Vec<Value>, mut last: Value) -> Result<String, ScenarioError> {
         let mut value = self.value.clone();
-        value["id"] = format!("sweep/{}/{name}", self.id).into();
+        value["id"] = format!("{SWEPT}/{}/{name}", self.id).into();
         last["id"] = AFTERWARDS.into();
         last["expect"] = "specification".into();
         if let Some(steps) = value["steps"].as_array_mut() {

@@ -8,7 +8,7 @@
 //!
 //! Knows no system: whoever calls says which ones run, and how.
 
-mod case;
+pub(crate) mod case;
 mod fault;
 mod page;
 mod point;
@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use harness::journal::Fact;
 use harness::judge::Verdict;
+use harness::manifest::{KnownFailure, Manifest};
 use harness::plan::Plan;
 use harness::scenario::{Role, Scenario, ScenarioError};
 use harness::system::Systems;
@@ -25,6 +26,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::generated;
+use crate::known::{Knowledge, look_up};
 use crate::said::Said;
 use crate::session::explain_failure;
 pub use case::Document;
@@ -35,6 +37,8 @@ pub use point::{Kind, Point, points};
 /// One point with one fault.
 #[derive(Clone)]
 pub struct Cell {
+    /// The case, by its id.
+    pub case: String,
     /// Where.
     pub point: Point,
     /// What.
@@ -56,6 +60,8 @@ pub enum Held {
         /// The whole text.
         text: String,
     },
+    /// It does not, as this entry of the manifest knows.
+    Known(String),
     /// The run took another way, and never came to the point.
     Unmet,
     /// The machine was too busy to decide.
@@ -81,6 +87,12 @@ pub enum SweepError {
         /// The words that name the failure.
         said: String,
     },
+    /// It fails without a fault too, and that is known.
+    #[error("it fails without any fault, as {0} knows")]
+    Known(String),
+    /// It is not for these systems.
+    #[error("{0}")]
+    Skipped(String),
 }
 
 /// A case, and the systems that it is swept with.
@@ -94,8 +106,8 @@ pub struct Sweep {
     pub jobs: usize,
     /// How a cell is run alone; its name is added to it.
     pub rerun: String,
-    /// Makes a case one of the programs under test.
-    pub adapt: Arc<dyn Fn(Plan) -> Plan + Send + Sync>,
+    /// Where the systems come from, if they are not built in: decides what is skipped and which failures are known.
+    pub manifest: Option<Manifest>,
 }
 
 impl Sweep {
@@ -103,11 +115,18 @@ impl Sweep {
     pub async fn cells(&self, scenario: &Scenario, roles: &[Role]) -> Result<Vec<Cell>, SweepError> {
         let document = Document::of(scenario)?;
         let plan = self.plan(&document.without_fault()?)?;
+        if let Some(why) = self.manifest.as_ref().and_then(|manifest| manifest.skips(&plan)) {
+            return Err(SweepError::Skipped(why));
+        }
         let outcome = harness::run(Arc::clone(&plan), &self.systems, self.options).await?;
         if let Some(failure) = outcome.verdict.failure() {
-            return Err(SweepError::Fails {
-                case: scenario.id.clone(),
-                said: Said::by(failure).deciding(),
+            let said = Said::by(failure);
+            return Err(match self.known(&scenario.id, plan.id(), &said) {
+                Some(known) => SweepError::Known(known.place.clone()),
+                None => SweepError::Fails {
+                    case: scenario.id.clone(),
+                    said: said.deciding(),
+                },
             });
         }
         let all = points(&outcome.journal.since(0));
@@ -122,6 +141,7 @@ impl Sweep {
                 let text = document.with(&point, fault).ok()?;
                 let plan = self.plan(&text).ok()?;
                 Some(Cell {
+                    case: scenario.id.clone(),
                     point,
                     fault,
                     text,
@@ -132,7 +152,24 @@ impl Sweep {
     }
 
     fn plan(&self, text: &str) -> Result<Arc<Plan>, ScenarioError> {
-        Ok(Arc::new((self.adapt)(generated("sweep.yaml", text)?)))
+        let plan = generated("sweep.yaml", text)?;
+        // One that can't have the names of the driver under test is skipped, and stays as it is.
+        let adapted = self
+            .manifest
+            .as_ref()
+            .and_then(|manifest| manifest.adapt(&plan).ok());
+        Ok(Arc::new(adapted.unwrap_or(plan)))
+    }
+
+    /// The entry that excuses a failure: one that names sweeps, or one that names the case.
+    fn known(&self, case: &str, cell: &str, said: &Said) -> Option<&KnownFailure> {
+        let manifest = self.manifest.as_ref()?;
+        [cell, case]
+            .into_iter()
+            .find_map(|id| match look_up(manifest, id, said) {
+                Knowledge::Excused(known) => Some(known),
+                Knowledge::Not(_) => None,
+            })
     }
 
     /// Runs the cells, and hands them to `each` as they end.
@@ -181,9 +218,13 @@ impl Sweep {
         if matches!(outcome.verdict, Verdict::Inconclusive(_)) {
             return Held::Undecided;
         }
+        let said = Said::by(failure);
+        if let Some(known) = self.known(&cell.case, cell.plan.id(), &said) {
+            return Held::Known(known.place.clone());
+        }
         let rerun = format!("{} --cell={}", self.rerun, cell.name());
         Held::Failed {
-            said: Said::by(failure).deciding(),
+            said: said.deciding(),
             text: explain_failure(&cell.plan, outcome, rerun, Vec::new()).unwrap_or_default(),
         }
     }

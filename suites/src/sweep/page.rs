@@ -18,8 +18,8 @@ pub fn page(case: &str, cells: &[(Cell, Held)]) -> String {
         header {
             h1 { (title) }
             p.quiet {
-                "Each cell is a run of the case with one fault at one point. A dot: the specification holds afterwards. F: it does not. \
-                 u: the run did not come to the point. ?: undecided. E: it could not be run."
+                "Each cell is a run of the case with one fault at one point. A dot: the specification holds afterwards. F: it does not. k: it does \
+                 not, as the manifest knows. u: the run did not come to the point. ?: undecided. E: it could not be run."
             }
         }
         main {
@@ -82,6 +82,7 @@ impl Held {
         match self {
             Held::Held => ".",
             Held::Failed { .. } => "F",
+            Held::Known(_) => "k",
             Held::Unmet => "u",
             Held::Undecided => "?",
             Held::Broken(_) => "E",

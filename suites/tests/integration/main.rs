@@ -10,6 +10,7 @@ mod decisions;
 mod driver;
 mod edges;
 mod explore;
+mod known;
 mod publisher;
 mod recorded_worlds;
 mod recordings;

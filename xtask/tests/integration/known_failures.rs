@@ -183,6 +183,10 @@ fn an_entry_that_makes_no_sense_is_refused_with_its_place() {
             good.replace("case: mine,", "case: mine/noe,"),
             ":9:12: no case is called `mine/noe`, did you mean `mine/one`?",
         ),
+        (
+            good.replace("case: mine,", "case: sweep/mine/noe,"),
+            ":9:12: no case is called `sweep/mine/noe`",
+        ),
     ] {
         // In a selection too: the manifest is wrong whatever is run.
         let gate = Gate::new(&ends(), &[&entry]);
@@ -213,6 +217,23 @@ fn versions_need_a_version_to_be_compared_with() {
 fn the_cases_of_this_repository_may_be_named_beside_those_of_another_folder() {
     let own = entry("publisher/value", "some words of it", "");
     let gate = Gate::new(&ends(), &[&entry("mine", FAILS, ""), &own]);
+    gate.expect(0, &[], &["2 known to fail"]);
+}
+
+#[test]
+fn entries_for_worlds_and_for_sweeps_are_idle_in_no_run_of_cases() {
+    let others = [
+        "explore",
+        "explore/publisher",
+        "sweep",
+        "sweep/mine",
+        "sweep/mine/one",
+    ];
+    let others = others.map(|case| entry(case, "some words of it", ""));
+    let mut entries: Vec<&str> = others.iter().map(String::as_str).collect();
+    let known = entry("mine", FAILS, "");
+    entries.push(&known);
+    let gate = Gate::new(&ends(), &entries);
     gate.expect(0, &[], &["2 known to fail"]);
 }
 

@@ -1,0 +1,51 @@
+//! What a manifest knows of failures outside its own cases: systems that are spoilt on their way, and manifests that speak of them.
+
+use suites::Defects;
+use suites::harness::RunOptions;
+use suites::harness::interposer::interpose;
+use suites::harness::manifest::Manifest;
+use suites::harness::scenario::Role;
+use suites::harness::system::Systems;
+
+mod explore;
+mod sweep;
+
+/// The same run, as often as it is made.
+fn simulated() -> RunOptions {
+    RunOptions {
+        seed: Some(0),
+        ..RunOptions::default()
+    }
+}
+
+/// The references, with a publisher that is spoilt on its way.
+fn spoilt(defect: &str) -> Systems {
+    let mut systems = xtask::built_in(None);
+    let (defects, publisher) = (Defects::load(), Role::Publisher);
+    let system = &systems.by_role[&publisher];
+    let system = interpose(system, &defects.get(defect).unwrap().wire);
+    systems.by_role.insert(publisher, system);
+    systems
+}
+
+/// A manifest of a publisher that claims these features, with an entry for each case and its words.
+fn manifest(features: &str, entries: &[(&str, &str)]) -> Manifest {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sut.yaml");
+    let list = if entries.is_empty() {
+        ""
+    } else {
+        "knownFailures:\n"
+    };
+    let entries: String = entries
+        .iter()
+        .map(|(case, fails)| {
+            format!("  - {{case: {case}, fails: '{fails}', why: so it is, issue: i/1, until: 2999-12-31}}\n")
+        })
+        .collect();
+    let text = format!(
+        "name: mine\nversion: v1\nfeatures: [{features}]\nroles: {{publisher: {{argv: [sh]}}}}\n{list}{entries}"
+    );
+    std::fs::write(&path, text).unwrap();
+    Manifest::load(&path).unwrap()
+}
