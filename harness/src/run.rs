@@ -175,7 +175,7 @@ impl Conductor<'_> {
     async fn wait(&self, cluster: &Cluster, quiet: bool) {
         if quiet {
             // What comes meanwhile is judged before the silence counts.
-            cluster.quiet().await;
+            cluster.quiet(self.patience).await;
             self.journal.append(What::Quiet);
             return;
         }

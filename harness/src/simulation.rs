@@ -4,6 +4,9 @@
 //! Knows nothing of cases: `run` runs one as it always does.
 
 use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
 
 use crate::clock;
 use crate::plan::Plan;
@@ -23,7 +26,10 @@ pub async fn run_as_chosen(
         return run(plan, systems, options).await;
     }
     let systems = systems.clone();
-    let simulated = tokio::task::spawn_blocking(move || simulate(plan, &systems, options));
+    // Whoever waits no longer must not leave a thread behind that simulates on.
+    let stop = CancellationToken::new();
+    let _stop = stop.clone().drop_guard();
+    let simulated = tokio::task::spawn_blocking(move || simulate_until(plan, &systems, options, &stop));
     simulated
         .await
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
@@ -34,6 +40,18 @@ pub async fn run_as_chosen(
 ///
 /// The seed is that of the options, or 0.
 pub fn simulate(plan: Arc<Plan>, systems: &Systems, options: RunOptions) -> Result<Outcome, StartError> {
+    simulate_until(plan, systems, options, &CancellationToken::new())
+}
+
+/// The longest that a case may take in simulated time: each of its steps ends after some seconds of it.
+const LONGEST: Duration = Duration::from_secs(30 * 60);
+
+fn simulate_until(
+    plan: Arc<Plan>,
+    systems: &Systems,
+    options: RunOptions,
+    stop: &CancellationToken,
+) -> Result<Outcome, StartError> {
     let options = RunOptions {
         seed: Some(options.seed.unwrap_or_default()),
         ..options
@@ -43,7 +61,7 @@ pub fn simulate(plan: Arc<Plan>, systems: &Systems, options: RunOptions) -> Resu
         let thread = std::thread::Builder::new()
             .name("simulation".to_owned())
             .stack_size(STACK_BYTES)
-            .spawn_scoped(scope, || on_this_thread(plan, systems, options));
+            .spawn_scoped(scope, || on_this_thread(plan, systems, options, stop));
         let ended = thread.map_err(start_error("start a thread"))?.join();
         ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
@@ -52,7 +70,13 @@ pub fn simulate(plan: Arc<Plan>, systems: &Systems, options: RunOptions) -> Resu
 /// What the main thread of a process has.
 const STACK_BYTES: usize = 8 << 20;
 
-fn on_this_thread(plan: Arc<Plan>, systems: &Systems, options: RunOptions) -> Result<Outcome, StartError> {
+fn on_this_thread(
+    plan: Arc<Plan>,
+    systems: &Systems,
+    options: RunOptions,
+    stop: &CancellationToken,
+) -> Result<Outcome, StartError> {
+    let longest = LONGEST.mul_f64(options.patience);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
@@ -60,7 +84,14 @@ fn on_this_thread(plan: Arc<Plan>, systems: &Systems, options: RunOptions) -> Re
         .map_err(start_error("make a runtime"))?;
     runtime.block_on(async {
         clock::begin();
-        run(plan, systems, options).await
+        tokio::select! {
+            // It is asked for between two turns of others, though the clock may stand still.
+            biased;
+            () = stop.cancelled() => Err(StartError::Abandoned),
+            ended = tokio::time::timeout(longest, run(plan, systems, options)) => {
+                ended.unwrap_or(Err(StartError::Endless { longest }))
+            }
+        }
     })
 }
 

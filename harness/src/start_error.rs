@@ -1,5 +1,7 @@
 //! Why a case could not be run. Says nothing about a system under test.
 
+use std::time::Duration;
+
 use crate::machine::{self, Shortage};
 
 /// The environment, or a file of ours, is not as it must be; says nothing about a system under test.
@@ -34,6 +36,18 @@ pub enum StartError {
     /// The driver can't be set up as the case wants it.
     #[error("the case's driver: {0}")]
     Driver(String),
+    /// It goes on for ever.
+    #[error(
+        "it has not come to an end in {} s of simulated time: programs go on without end; `cargo xtask up` shows what they do",
+        longest.as_secs()
+    )]
+    Endless {
+        /// How long it may take.
+        longest: Duration,
+    },
+    /// Nobody waits for it any more.
+    #[error("it was ended from outside before its verdict")]
+    Abandoned,
     /// No system plays a role that the case needs.
     #[error("{0}")]
     NoSystem(String),

@@ -12,8 +12,15 @@ use crate::journal::What;
 const HANGS: Duration = Duration::from_millis(200);
 
 impl Cluster {
+    /// Waits until nothing is in flight and nothing has moved for a moment, or for long enough.
+    pub(crate) async fn quiet(&self, patience: f64) {
+        /// Publishers that pass on to each other a claim for which nobody has room go on for ever, and rightly: they are judged as they are.
+        const LONG_ENOUGH: Duration = Duration::from_secs(10);
+        let _ = tokio::time::timeout(LONG_ENOUGH.mul_f64(patience), self.still()).await;
+    }
+
     /// Waits until nothing is in flight and nothing has moved for a moment.
-    pub(crate) async fn quiet(&self) {
+    async fn still(&self) {
         /// Long enough for a program on a busy machine to answer what it has just heard.
         const SETTLE_IN_MEMORY: Duration = Duration::from_millis(40);
         /// The events of a real server take longer, and it is unknown which are on their way. Still less than the usual poll interval.

@@ -1,12 +1,14 @@
 //! Simulated time: the same seed gives the same journal, byte for byte. That every case passes in it is tested with the cases.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use suites::harness::journal::Journal;
 use suites::harness::plan::Plan;
+use suites::harness::scenario::Role;
 use suites::harness::system::Systems;
 use suites::harness::{Outcome, RunOptions, simulate};
 use suites::{cases_folder, plan, plans};
+use tokio::sync::oneshot;
 
 use crate::program::ended;
 
@@ -71,4 +73,61 @@ fn the_command_says_how_to_run_a_failure_again() {
 fn a_real_api_server_has_no_part_in_simulated_time() {
     let (_, said) = ended(2, &["e2e", "--simulate", "--apiserver=kubeconfig"]);
     assert!(said.contains("cannot be used with"), "{said}");
+}
+
+/// Nobody has room for the claim, and no publisher can know that beforehand: they pass it on to each other for ever.
+const WITHOUT_END: &str = "
+id: story/without-end
+title: publishers pass on a claim that none of them can make a volume for
+requirements: [PUB-01]
+cluster:
+  mode: distributed
+  driver: {getCapacity: false}
+  nodes: [n1, n2, n3]
+  classes: [{name: fast, binding: Immediate}]
+  backend: {n1: 1Gi, n2: 1Gi, n3: 1Gi}
+steps:
+  - id: asked
+    do: [{claim: {name: c, class: fast, size: 10Gi}}]
+    expect: specification
+";
+
+#[test]
+fn programs_that_go_on_for_ever_are_judged_all_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("without-end.yaml");
+    std::fs::write(&file, WITHOUT_END).unwrap();
+    ended(0, &["repro", "--simulate=1", &file.display().to_string()]);
+}
+
+#[tokio::test]
+async fn nothing_is_left_of_a_simulation_that_nobody_waits_for() {
+    let ((begin, begun), (end, ended)) = (oneshot::channel::<()>(), oneshot::channel::<()>());
+    let told = Mutex::new(Some((begin, end)));
+    let mut systems = xtask::built_in(None);
+    let publisher = systems.by_role.get_mut(&Role::Publisher).unwrap();
+    publisher.run = Arc::new(move |_, _| {
+        let told = told.lock().unwrap().take();
+        Box::pin(async move {
+            let (begin, _end) = told.expect("one publisher is started");
+            begin.send(()).unwrap();
+            // The clock stands still meanwhile.
+            loop {
+                tokio::task::yield_now().await;
+            }
+        })
+    });
+    let plan = plan(&cases_folder(), "publisher/value/maximum").unwrap().unwrap();
+    let options = RunOptions {
+        seed: Some(0),
+        ..RunOptions::default()
+    };
+    tokio::select! {
+        _ = suites::harness::run(Arc::new(plan), &systems, options) => panic!("it has no end"),
+        begun = begun => begun.unwrap(),
+    }
+    assert!(
+        ended.await.is_err(),
+        "the publisher is gone, and what it held with it"
+    );
 }
