@@ -1,31 +1,20 @@
 //! CSIStorageCapacity in whichever version the server has: `v1` from 1.24 on, `v1beta1` and `v1alpha1` before, and none where the
-//! feature is off. All versions have the same fields, so the rest of the publisher uses `v1` alone. Publishes nothing.
+//! feature is off. All versions have the same fields, so the rest of the publisher uses `v1` alone. Publishes and watches nothing.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use capacity_types::capacity_api::{GROUP, KIND, RESOURCE, VERSIONS, api_version, is_served};
-use futures::{
-    Stream, StreamExt,
-    stream::{self, BoxStream},
-};
 use k8s_openapi::{api::storage::v1::CSIStorageCapacity, apimachinery::pkg::apis::meta::v1::APIResourceList};
 use kube::{
     Api, Client, ResourceExt,
     api::{DeleteParams, DynamicObject, ListParams, PostParams},
     core::{ApiResource, Status},
-    runtime::{
-        WatchStreamExt,
-        watcher::{self, Event, watcher},
-    },
 };
 use parking_lot::Mutex;
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::time::Instant;
 
-use crate::{Options, queue::Pace, rate_limiter::RateLimiter, status::is_type_missing, watch::Retry};
-
-/// How long a server that dropped `maximumVolumeSize` is not sent it again: it may be upgraded meanwhile.
-const DROPPED_FOR: Duration = Duration::from_secs(600);
+use crate::{Options, rate_limiter::RateLimiter, status::is_type_missing};
 
 /// The objects of one namespace.
 pub(crate) struct Capacities {
@@ -34,8 +23,10 @@ pub(crate) struct Capacities {
     limiter: RateLimiter,
     /// The version found last; none: not looked for yet, or gone.
     version: Mutex<Option<&'static str>>,
-    /// When the server last dropped `maximumVolumeSize`, as it does before 1.21.
+    /// When a server that drops `maximumVolumeSize`, as it does before 1.21, was last asked for its versions.
     maximum_dropped: Mutex<Option<Instant>>,
+    /// How often such a server is asked.
+    asks_every: Duration,
 }
 
 /// Access in the version that is served.
@@ -53,13 +44,31 @@ impl Capacities {
             limiter,
             version: Mutex::default(),
             maximum_dropped: Mutex::default(),
+            asks_every: options.capacity_poll_interval,
         }
     }
 
-    /// Whether `maximumVolumeSize` that is written is also kept, as far as is known.
-    pub(crate) fn keeps_maximum(&self) -> bool {
-        let dropped = *self.maximum_dropped.lock();
-        dropped.is_none_or(|at| at.elapsed() > DROPPED_FOR)
+    /// Whether `maximumVolumeSize` that is written is also kept, as far as is known. Nothing tells that a server was upgraded: it may go on
+    /// with the old version and the old watches. One that has a better version is another one.
+    pub(crate) async fn keeps_maximum(&self) -> bool {
+        let before = *self.version.lock();
+        {
+            let mut dropped = self.maximum_dropped.lock();
+            match *dropped {
+                None => return true,
+                Some(asked) if asked.elapsed() < self.asks_every => return false,
+                Some(_) => *dropped = Some(Instant::now()),
+            }
+        }
+        let found = self.best_version().await;
+        let Ok(Some(version)) = found else {
+            return false;
+        };
+        let is_other = before.is_some_and(|before| before != version);
+        if is_other {
+            self.found(version);
+        }
+        is_other
     }
 
     pub(crate) async fn create(&self, object: &CSIStorageCapacity) -> kube::Result<CSIStorageCapacity> {
@@ -118,35 +127,18 @@ impl Capacities {
         self.noted(deleted)
     }
 
-    /// Follows the objects without end. Where the type goes away, it is looked for again, with growing waits.
-    pub(crate) fn events(
-        self: Arc<Self>,
-        config: watcher::Config,
-        pace: Pace,
-    ) -> impl Stream<Item = watcher::Result<Event<CSIStorageCapacity>>> {
-        let following = Following {
-            capacities: self,
-            config,
-            retry: Retry::new(pace),
-            events: None,
-        };
-        stream::unfold(following, |mut following| async {
-            Some((following.next().await, following))
-        })
-    }
-
     /// Waits for the rate limit, and finds the version to use.
     async fn access(&self) -> kube::Result<Access> {
         self.limiter.acquire().await;
         let version = self.version().await?;
         Ok(if version == "v1" {
-            Access::V1(Api::namespaced(self.client.clone(), &self.namespace))
+            Access::V1(self.stable())
         } else {
             Access::Before(self.dynamic(version), version)
         })
     }
 
-    async fn version(&self) -> kube::Result<&'static str> {
+    pub(super) async fn version(&self) -> kube::Result<&'static str> {
         let known = *self.version.lock();
         match known {
             Some(version) => Ok(version),
@@ -154,7 +146,11 @@ impl Capacities {
         }
     }
 
-    fn dynamic(&self, version: &str) -> Api<DynamicObject> {
+    pub(super) fn stable(&self) -> Api<CSIStorageCapacity> {
+        Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    pub(super) fn dynamic(&self, version: &str) -> Api<DynamicObject> {
         let resource = ApiResource {
             group: GROUP.to_owned(),
             version: version.to_owned(),
@@ -173,20 +169,30 @@ impl Capacities {
         }
     }
 
-    async fn discover(&self) -> kube::Result<&'static str> {
+    /// The best version that the server has now.
+    async fn best_version(&self) -> kube::Result<Option<&'static str>> {
         for version in VERSIONS {
             let found = self.client.list_api_group_resources(&api_version(version)).await;
             match found {
-                Ok(list) if lists_capacities(&list) => {
-                    *self.version.lock() = Some(version);
-                    *self.maximum_dropped.lock() = None;
-                    tracing::info!(version, "the server has CSIStorageCapacity");
-                    return Ok(version);
-                }
+                Ok(list) if lists_capacities(&list) => return Ok(Some(version)),
                 Ok(_) => {}
                 Err(error) if is_type_missing(&error) => {}
                 Err(error) => return Err(error),
             }
+        }
+        Ok(None)
+    }
+
+    fn found(&self, version: &'static str) {
+        *self.version.lock() = Some(version);
+        *self.maximum_dropped.lock() = None;
+        tracing::info!(version, "the server has CSIStorageCapacity");
+    }
+
+    async fn discover(&self) -> kube::Result<&'static str> {
+        if let Some(version) = self.best_version().await? {
+            self.found(version);
+            return Ok(version);
         }
         let text = "the server has no CSIStorageCapacity; turn the feature on, or stop publishing";
         Err(kube::Error::Api(
@@ -194,70 +200,22 @@ impl Capacities {
         ))
     }
 
+    /// The version is gone.
+    pub(super) fn lost(&self) {
+        *self.version.lock() = None;
+    }
+
+    /// All objects are listed anew: the server may be another one now.
+    pub(super) fn listed(&self) {
+        *self.maximum_dropped.lock() = None;
+    }
+
     /// Remembers when the version turns out to be gone.
     fn noted<T>(&self, answer: kube::Result<T>) -> kube::Result<T> {
         if answer.as_ref().is_err_and(is_type_missing) {
-            *self.version.lock() = None;
+            self.lost();
         }
         answer
-    }
-}
-
-type Events = BoxStream<'static, watcher::Result<Event<CSIStorageCapacity>>>;
-
-/// A watch that outlives its version.
-struct Following {
-    capacities: Arc<Capacities>,
-    config: watcher::Config,
-    retry: Retry,
-    /// The watch of the present version.
-    events: Option<Events>,
-}
-
-impl Following {
-    async fn next(&mut self) -> watcher::Result<Event<CSIStorageCapacity>> {
-        loop {
-            let Some(events) = &mut self.events else {
-                self.start().await?;
-                continue;
-            };
-            match events.next().await {
-                Some(Ok(event)) => {
-                    if matches!(event, Event::Init) {
-                        // The server may be another one now.
-                        *self.capacities.maximum_dropped.lock() = None;
-                    }
-                    self.retry.succeeded();
-                    return Ok(event);
-                }
-                Some(Err(error)) => {
-                    if is_lost(&error) {
-                        *self.capacities.version.lock() = None;
-                        self.events = None;
-                    }
-                    return Err(error);
-                }
-                None => self.events = None,
-            }
-        }
-    }
-
-    async fn start(&mut self) -> watcher::Result<()> {
-        if let Some(wait) = self.retry.wait_after_failure() {
-            tokio::time::sleep(wait).await;
-        }
-        self.retry.failed();
-        let found = self.capacities.version().await;
-        let version = found.map_err(watcher::Error::InitialListFailed)?;
-        let (config, retry) = (self.config.clone(), self.retry.afresh());
-        self.events = Some(if version == "v1" {
-            let api = Api::namespaced(self.capacities.client.clone(), &self.capacities.namespace);
-            watcher(api, config).backoff(retry).boxed()
-        } else {
-            let events = watcher(self.capacities.dynamic(version), config).backoff(retry);
-            events.filter_map(async |event| typed(event)).boxed()
-        });
-        Ok(())
     }
 }
 
@@ -265,36 +223,7 @@ fn lists_capacities(list: &APIResourceList) -> bool {
     is_served(list.resources.iter().map(|resource| resource.name.as_str()))
 }
 
-/// Whether a watch cannot go on because its version is gone.
-fn is_lost(error: &watcher::Error) -> bool {
-    match error {
-        watcher::Error::InitialListFailed(error)
-        | watcher::Error::WatchStartFailed(error)
-        | watcher::Error::WatchFailed(error) => is_type_missing(error),
-        watcher::Error::WatchError(_) | watcher::Error::NoResourceVersion => false,
-    }
-}
-
-/// The same event of the same objects as `v1` has them; none if they cannot be read as `v1`.
-fn typed(event: watcher::Result<Event<DynamicObject>>) -> Option<watcher::Result<Event<CSIStorageCapacity>>> {
-    let read = |object: DynamicObject| match as_v1(&object) {
-        Ok(object) => Some(object),
-        Err(error) => {
-            tracing::warn!(name = object.name_any(), %error, "an object cannot be read and is ignored");
-            None
-        }
-    };
-    Some(Ok(match event {
-        Err(error) => return Some(Err(error)),
-        Ok(Event::Init) => Event::Init,
-        Ok(Event::InitDone) => Event::InitDone,
-        Ok(Event::InitApply(object)) => Event::InitApply(read(object)?),
-        Ok(Event::Apply(object)) => Event::Apply(read(object)?),
-        Ok(Event::Delete(object)) => Event::Delete(read(object)?),
-    }))
-}
-
-fn as_v1(object: &DynamicObject) -> kube::Result<CSIStorageCapacity> {
+pub(super) fn as_v1(object: &DynamicObject) -> kube::Result<CSIStorageCapacity> {
     converted(object, "v1")
 }
 

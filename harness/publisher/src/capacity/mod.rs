@@ -1,9 +1,10 @@
 //! Publishing of CSIStorageCapacity objects: what is wanted (`desired`), what is known (`ledger`), what may have changed (`triggers`), making
-//! the two agree (`publish`, `writes`), and the version of the API (`api_version`).
+//! the two agree (`publish`, `writes`), the version of the API (`api_version`), and its watch (`following`).
 //! Creates no volumes; the provisioner calls it after it did.
 
 mod api_version;
 mod desired;
+mod following;
 mod ledger;
 mod publish;
 mod triggers;

@@ -208,9 +208,10 @@ impl Publisher {
         self.calls.acquire().await;
         let answer = self.driver.get_capacity(segment, parameters.clone()).await?;
         let bytes = |what, bytes| u64::try_from(bytes).map_err(|_| Unfinished::Negative { what, bytes });
-        let maximum = answer
-            .maximum_volume_size
-            .filter(|_| self.capacities.keeps_maximum());
+        let maximum = match answer.maximum_volume_size {
+            Some(maximum) if self.capacities.keeps_maximum().await => Some(maximum),
+            _ => None,
+        };
         Ok(Values {
             capacity: bytes("available_capacity", answer.available_capacity)?,
             maximum: maximum

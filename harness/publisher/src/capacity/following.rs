@@ -1,0 +1,124 @@
+//! Follows CSIStorageCapacity in whichever version the server has, also where that changes. Writes nothing.
+
+use std::sync::Arc;
+
+use futures::{
+    Stream, StreamExt,
+    stream::{self, BoxStream},
+};
+use k8s_openapi::api::storage::v1::CSIStorageCapacity;
+use kube::{
+    ResourceExt,
+    api::DynamicObject,
+    runtime::{
+        WatchStreamExt,
+        watcher::{self, Event, watcher},
+    },
+};
+
+use super::api_version::{Capacities, as_v1};
+use crate::{queue::Pace, status::is_type_missing, watch::Retry};
+
+impl Capacities {
+    /// Follows the objects without end. Where the type goes away, it is looked for again, with growing waits.
+    pub(crate) fn events(
+        self: Arc<Self>,
+        config: watcher::Config,
+        pace: Pace,
+    ) -> impl Stream<Item = watcher::Result<Event<CSIStorageCapacity>>> {
+        let following = Following {
+            capacities: self,
+            config,
+            retry: Retry::new(pace),
+            events: None,
+        };
+        stream::unfold(following, |mut following| async {
+            Some((following.next().await, following))
+        })
+    }
+}
+
+type Events = BoxStream<'static, watcher::Result<Event<CSIStorageCapacity>>>;
+
+/// A watch that outlives its version.
+struct Following {
+    capacities: Arc<Capacities>,
+    config: watcher::Config,
+    retry: Retry,
+    /// The watch of the present version.
+    events: Option<Events>,
+}
+
+impl Following {
+    async fn next(&mut self) -> watcher::Result<Event<CSIStorageCapacity>> {
+        loop {
+            let Some(events) = &mut self.events else {
+                self.start().await?;
+                continue;
+            };
+            match events.next().await {
+                Some(Ok(event)) => {
+                    if matches!(event, Event::Init) {
+                        self.capacities.listed();
+                    }
+                    self.retry.succeeded();
+                    return Ok(event);
+                }
+                Some(Err(error)) => {
+                    if is_lost(&error) {
+                        self.capacities.lost();
+                        self.events = None;
+                    }
+                    return Err(error);
+                }
+                None => self.events = None,
+            }
+        }
+    }
+
+    async fn start(&mut self) -> watcher::Result<()> {
+        if let Some(wait) = self.retry.wait_after_failure() {
+            tokio::time::sleep(wait).await;
+        }
+        self.retry.failed();
+        let found = self.capacities.version().await;
+        let version = found.map_err(watcher::Error::InitialListFailed)?;
+        let (config, retry) = (self.config.clone(), self.retry.afresh());
+        self.events = Some(if version == "v1" {
+            watcher(self.capacities.stable(), config).backoff(retry).boxed()
+        } else {
+            let events = watcher(self.capacities.dynamic(version), config).backoff(retry);
+            events.filter_map(async |event| typed(event)).boxed()
+        });
+        Ok(())
+    }
+}
+
+/// Whether a watch cannot go on because its version is gone.
+fn is_lost(error: &watcher::Error) -> bool {
+    match error {
+        watcher::Error::InitialListFailed(error)
+        | watcher::Error::WatchStartFailed(error)
+        | watcher::Error::WatchFailed(error) => is_type_missing(error),
+        watcher::Error::WatchError(_) | watcher::Error::NoResourceVersion => false,
+    }
+}
+
+/// The same event of the same objects as `v1` has them; none if they cannot be read as `v1`.
+fn typed(event: watcher::Result<Event<DynamicObject>>) -> Option<watcher::Result<Event<CSIStorageCapacity>>> {
+    let read = |object: DynamicObject| match as_v1(&object) {
+        Ok(object) => Some(object),
+        Err(error) => {
+            tracing::warn!(name = object.name_any(), %error, "an object cannot be read and is ignored");
+            None
+        }
+    };
+    Some(Ok(match event {
+        Err(error) => return Some(Err(error)),
+        Ok(Event::Init) => Event::Init,
+        Ok(Event::InitDone) => Event::InitDone,
+        Ok(Event::InitApply(object)) => Event::InitApply(read(object)?),
+        Ok(Event::Apply(object)) => Event::Apply(read(object)?),
+        Ok(Event::Delete(object)) => Event::Delete(read(object)?),
+    }))
+}
