@@ -8,9 +8,11 @@
 //! writes     of capacity objects                    questions  to the driver
 //! decisions  of the scheduler                       told       what the driver ever answered
 //! views      the mixtures that a program may have acted on
+//! departures drivers that may be back soon
 //! ```
 
 mod decisions;
+mod departures;
 mod event;
 mod monitor;
 mod questions;

@@ -1,5 +1,6 @@
 //! Takes one event after the other, and says what is wrong.
 
+use super::departures::Departures;
 use super::event::Event;
 use super::told::Told;
 use super::views::Lately;
@@ -13,6 +14,8 @@ pub struct Monitor {
     pub(super) world: World,
     /// What has changed since everything was last quiet.
     pub(super) lately: Lately,
+    /// Drivers that may be registered again soon.
+    pub(super) departures: Departures,
     /// What the driver ever answered.
     pub(super) told: Told,
     /// The capacity objects as they were when everything was last quiet, with what others than the programs did to them since.
@@ -31,6 +34,7 @@ impl Monitor {
     pub fn new(world: World) -> Self {
         Monitor {
             lately: Lately::since(&world),
+            departures: Departures::default(),
             told: Told::default(),
             before: world.objects.clone(),
             world,
@@ -90,6 +94,7 @@ impl Monitor {
     }
 
     pub(super) fn apply(&mut self, change: Change) {
+        self.departures.before(&self.world, &change);
         self.lately.add(change.clone());
         self.world.apply(change);
     }

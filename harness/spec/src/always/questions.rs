@@ -55,10 +55,11 @@ impl Monitor {
             classes
                 .any(|class| class.provisioner == instance.driver && class.driver_parameters() == *parameters)
         };
-        let is_of_nodes = |world: &World| {
+        let has_segment = |world: &World| {
             let publisher = world.publishers.get(instance);
             publisher.is_some_and(|it| Wanted::of(world, instance, it).segments().contains(segment))
         };
+        let is_of_nodes = |world: &World| self.departures.either(world, has_segment);
         if driver != instance.driver {
             return Some("the driver is another publisher's");
         }

@@ -132,9 +132,12 @@ impl Monitor {
 
     /// Whether something is so of what the publisher may have thought that it has to publish.
     fn in_view(&self, instance: &Instance, is_so: impl Fn(&Wanted<'_>) -> bool) -> bool {
-        self.lately.any(&self.world, &ASPECTS, |world: &World| {
+        let is_wanted = |world: &World| {
             let publisher = world.publishers.get(instance);
             publisher.is_some_and(|publisher| is_so(&Wanted::of(world, instance, publisher)))
+        };
+        self.lately.any(&self.world, &ASPECTS, |world: &World| {
+            self.departures.either(world, is_wanted)
         })
     }
 

@@ -1,7 +1,9 @@
 //! Histories: what programs may do because they learn of changes late, and what not even then.
 
 use capacity_spec::always::{Author, Event, Monitor, judge};
-use capacity_spec::world::{Answer, CapacityObject, Change, Cleaner, CsiDriver, Figures, NamespacedName};
+use capacity_spec::world::{
+    Answer, CapacityObject, Change, Cleaner, CsiDriver, CsiNode, Figures, NamespacedName,
+};
 use capacity_spec::{Rule, Violation, World, objects, rules};
 use capacity_types::Segment;
 
@@ -127,6 +129,32 @@ fn a_node_that_left_and_came_back_excuses_what_was_done_about_it() {
         deleted,
     ];
     assert_eq!(broken(&judge(world, later)), [rules::NEEDLESS_DELETE]);
+}
+
+#[test]
+fn a_publisher_may_wait_for_a_driver_that_is_away_but_not_for_a_node() {
+    let world = published();
+    let csi_node = |node: Option<CsiNode>| Event::Changed(Change::CsiNode("n1".to_owned(), node));
+    let unregistered = csi_node(Some(CsiNode::default()));
+    let ask = asked(at("n1"), Some(0));
+    // Quiet says that the object must be gone, and not that nothing is asked any more.
+    let away = |gone: Event| {
+        [
+            gone,
+            wrote(&key_of(&world.objects, "n1"), None),
+            Event::Quiet,
+            ask.clone(),
+        ]
+    };
+    assert_eq!(judge(world.clone(), away(unregistered.clone())), []);
+    let broken_by = |events: Vec<Event>| broken(&judge(world.clone(), events));
+    assert_eq!(broken_by(away(csi_node(None)).into()), [rules::STRANGE_QUESTION]);
+    let then_gone = [
+        &away(unregistered)[..3],
+        &[csi_node(None), Event::Quiet, ask.clone()],
+    ]
+    .concat();
+    assert_eq!(broken_by(then_gone), [rules::STRANGE_QUESTION]);
 }
 
 #[test]
