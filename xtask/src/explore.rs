@@ -19,7 +19,7 @@ use crate::manifest::manifest;
 use crate::out::{self, eprintln, println};
 use crate::runner::options;
 use crate::runtime::runtime;
-use crate::{Exit, mutants, preflight};
+use crate::{Exit, explore_defects, mutants, preflight};
 
 /// Arguments of `explore`.
 #[derive(Args)]
@@ -42,6 +42,9 @@ pub(crate) struct ExploreArgs {
     /// Break one of the references on purpose, to see what exploration says
     #[arg(long, value_parser = Defect::named)]
     defect: Option<Defect>,
+    /// Try every defect of the catalogue for the budget, and none, and say after how many worlds each is found
+    #[arg(long, conflicts_with_all = ["defect", "sut", "worlds", "real_time"])]
+    defects: bool,
     /// Write a case for each finding into that folder
     #[arg(long, value_name = "FOLDER", default_value = "target/explore")]
     output: PathBuf,
@@ -86,17 +89,24 @@ fn attempt(args: &ExploreArgs) -> Result<Exit, Exit> {
     let manifest = args.sut.as_deref().map(manifest).transpose()?;
     preflight::temporary_files()?;
     let jobs = preflight::jobs(args.jobs.unwrap_or_else(|| default_jobs(args)))?;
-    let explorer = Arc::new(Explorer {
-        session: Arc::new(session(args, manifest, jobs)),
+    let seed = args.seed.unwrap_or_else(drawn_seed);
+    let explorer = |defect, manifest, tries| Explorer {
+        session: Arc::new(session(args, defect, manifest, jobs)),
         focus: args.role,
-        seed: args.seed.unwrap_or_else(drawn_seed),
+        seed,
         jobs,
         is_simulated: is_simulated(args),
         tries: Tries {
-            max: args.tries,
+            max: tries,
             together: jobs,
         },
-    });
+    };
+    if args.defects {
+        eprintln!("exploring from seed {seed}");
+        // That one is found is enough.
+        return explore_defects::run(args.budget.unwrap_or(BUDGET), |defect| explorer(defect, None, 0));
+    }
+    let explorer = Arc::new(explorer(args.defect, manifest, args.tries));
     let runtime = runtime()?;
     let exit = runtime.block_on(explore(&explorer, args));
     // A world that goes on for ever is left behind.
@@ -124,14 +134,14 @@ fn drawn_seed() -> u64 {
     u64::try_from(now.unsigned_abs() % 1_000_000_000).unwrap_or_default()
 }
 
-fn session(args: &ExploreArgs, manifest: Option<Manifest>, jobs: usize) -> Session {
-    let mut systems = built_in(args.defect);
+fn session(args: &ExploreArgs, defect: Option<Defect>, manifest: Option<Manifest>, jobs: usize) -> Session {
+    let mut systems = built_in(defect);
     if let Some(manifest) = &manifest {
         manifest.install(&mut systems);
     }
     Session {
         systems,
-        options: options(args.patience, manifest.as_ref(), args.defect),
+        options: options(args.patience, manifest.as_ref(), defect),
         manifest,
         turns: Arc::new(Turns::of(jobs)),
         attempts: 1,

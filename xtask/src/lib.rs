@@ -16,6 +16,7 @@ mod defect;
 mod e2e;
 mod exit;
 mod explore;
+mod explore_defects;
 mod follow;
 mod github;
 mod inspect;

@@ -47,6 +47,8 @@ pub enum Until {
     Worlds(u64),
     /// It is that late; worlds that run by then come to their end.
     Instant(Instant),
+    /// Something was found, or it is that late.
+    Finding(Instant),
 }
 
 /// What came of the worlds so far.
@@ -106,6 +108,9 @@ impl Explorer {
                 self.take(due, world, exploration, tell).await;
                 due = due.wrapping_add(1);
                 tell(exploration);
+                if matches!(until, Until::Finding(_)) && !exploration.findings.is_empty() {
+                    return;
+                }
             }
         }
     }
@@ -113,7 +118,7 @@ impl Explorer {
     fn goes_on(&self, until: Until, next: u64) -> bool {
         match until {
             Until::Worlds(worlds) => next.wrapping_sub(self.seed) < worlds,
-            Until::Instant(end) => Instant::now() < end,
+            Until::Instant(end) | Until::Finding(end) => Instant::now() < end,
         }
     }
 

@@ -1,0 +1,108 @@
+//! `explore --defects`: how soon exploration alone finds each defect of the catalogue, and that it finds nothing where there is none.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use suites::Defects;
+use suites::explore::{Exploration, Explorer, Until};
+use suites::harness::report::Paint;
+
+use crate::Exit;
+use crate::defect::Defect;
+use crate::interrupt::interrupted;
+use crate::mutants;
+use crate::out::println;
+use crate::runtime::runtime;
+
+/// What came of one defect, or of none.
+struct Tried {
+    exploration: Exploration,
+    elapsed: Duration,
+}
+
+/// Makes sure that every defect is at hand, and explores each for up to `budget`.
+pub(crate) fn run(budget: Duration, explorer: impl Fn(Option<Defect>) -> Explorer) -> Result<Exit, Exit> {
+    let catalogue = Defects::load();
+    let defects = catalogue
+        .iter()
+        .filter_map(|defect| Defect::named(&defect.name).ok());
+    let defects: Vec<Defect> = defects.collect();
+    mutants::at_hand(defects.iter().copied())?;
+    let runtime = runtime()?;
+    let exit = runtime.block_on(async {
+        tokio::select! {
+            exit = try_all(&defects, budget, explorer) => exit,
+            () = interrupted() => Exit::Interrupted,
+        }
+    });
+    runtime.shutdown_background();
+    Ok(exit)
+}
+
+async fn try_all(
+    defects: &[Defect],
+    budget: Duration,
+    explorer: impl Fn(Option<Defect>) -> Explorer,
+) -> Exit {
+    let paint = Paint::of(&std::io::stdout());
+    let control = attempt(explorer(None), budget).await;
+    let is_clean = control.exploration.findings.is_empty() && control.exploration.broken.is_empty();
+    match is_clean {
+        true => row("none", "without a defect", &control),
+        false => row(&paint.bad("FALSE ALARM"), "without a defect", &control),
+    }
+    let mut missed = Vec::new();
+    for defect in defects {
+        let tried = attempt(explorer(Some(*defect)), budget).await;
+        let is_found = !tried.exploration.findings.is_empty();
+        row(
+            if is_found { "found" } else { "missed" },
+            &defect.to_string(),
+            &tried,
+        );
+        missed.extend((!is_found).then(|| defect.to_string()));
+    }
+    let (found, all) = (defects.len() - missed.len(), defects.len());
+    println!(
+        "{found} of {all} defects found within {} s each",
+        budget.as_secs()
+    );
+    if !missed.is_empty() {
+        println!("missed: {}", missed.join(", "));
+    }
+    match is_clean {
+        true => Exit::Passed,
+        false => Exit::Failed,
+    }
+}
+
+/// Explores until there is a finding, or the time is over.
+async fn attempt(explorer: Explorer, budget: Duration) -> Tried {
+    let began = Instant::now();
+    let mut exploration = Exploration::default();
+    let until = Until::Finding(began + budget);
+    Arc::new(explorer)
+        .explore(until, &mut exploration, &mut |_| {})
+        .await;
+    Tried {
+        exploration,
+        elapsed: began.elapsed(),
+    }
+}
+
+fn row(word: &str, name: &str, tried: &Tried) {
+    let exploration = &tried.exploration;
+    let finding = exploration.findings.first();
+    let broken = exploration
+        .broken
+        .first()
+        .map(|(seed, why)| format!("seed {seed}: {why}"));
+    let signature =
+        finding.map(|finding| format!("{} (seed {}, {})", finding.signature, finding.seed, finding.focus));
+    println!(
+        "{word:<7} {name:<38} {:>6} worlds {:>5.1} s  {}",
+        exploration.worlds,
+        tried.elapsed.as_secs_f64(),
+        signature.or(broken).unwrap_or_default()
+    );
+}
