@@ -52,7 +52,7 @@ impl State {
             has_driver: world.driver.object,
             pods: BTreeMap::new(),
             claims: BTreeSet::new(),
-            running: world.roles.iter().copied().collect(),
+            running: running(world),
             stopped: BTreeSet::new(),
             doomed: BTreeSet::new(),
             faults: BTreeMap::new(),
@@ -65,7 +65,9 @@ impl State {
 
     /// Whether everything comes to rest, so that the specification can be asked what there must be.
     pub(super) fn is_calm(&self) -> bool {
-        self.faults.is_empty() && self.doomed.is_empty() && !self.scripts.values().any(|hangs| *hangs)
+        let is_driver_away = self.stopped.contains(&Role::Driver);
+        let hangs = self.scripts.values().any(|hangs| *hangs);
+        self.faults.is_empty() && self.doomed.is_empty() && !is_driver_away && !hangs
     }
 
     /// Whether the API server serves CSIStorageCapacity.
@@ -245,6 +247,13 @@ impl State {
             self.scripts.insert(id.clone(), script.hangs());
         }
     }
+}
+
+/// What runs: the roles, and the driver for the publisher.
+fn running(world: &World) -> BTreeSet<Role> {
+    let has_driver = world.roles.contains(&Role::Publisher);
+    let driver = has_driver.then_some(Role::Driver);
+    world.roles.iter().copied().chain(driver).collect()
 }
 
 /// The minor number of a release such as `1.20`.

@@ -21,7 +21,7 @@ const fn kind(weights: [u32; 4], draw: fn(&mut Draw) -> Option<Event>) -> Kind {
 }
 
 /// All kinds. The columns are those of [`Focus::column`]: publisher, scheduler, cleaner, story.
-const KINDS: [Kind; 31] = [
+const KINDS: [Kind; 33] = [
     kind([4, 3, 4, 3], node_joins),
     kind([3, 2, 5, 2], node_leaves),
     kind([4, 3, 2, 3], relabelled),
@@ -49,6 +49,8 @@ const KINDS: [Kind; 31] = [
     kind([2, 1, 1, 1], trouble::killed),
     kind([2, 0, 3, 1], |draw| stopped(draw, Role::Publisher)),
     kind([3, 0, 3, 2], |draw| started(draw, Role::Publisher)),
+    kind([1, 0, 1, 1], |draw| stopped(draw, Role::Driver)),
+    kind([1, 0, 1, 1], |draw| started(draw, Role::Driver)),
     kind([0, 2, 0, 1], |draw| stopped(draw, Role::Scheduler)),
     kind([0, 3, 0, 2], |draw| started(draw, Role::Scheduler)),
     kind([0, 3, 0, 2], rescheduled),

@@ -11,6 +11,8 @@ mod storage;
 mod trouble;
 mod workload;
 
+use harness::scenario::Role;
+
 use super::dice::Dice;
 use super::event::Event;
 use super::focus::{FOCUSES, Focus};
@@ -113,7 +115,8 @@ impl Draw {
         let unfault = self.state.faults.keys().map(|id| Event::Unfault(id.clone()));
         let hanging = self.state.scripts.iter().filter(|(_, hangs)| **hangs);
         let unscript = hanging.map(|(id, _)| Event::Uncsi(id.clone()));
-        let start = doomed.iter().map(|role| Event::Start(*role));
+        let away = self.state.stopped.get(&Role::Driver);
+        let start = away.into_iter().chain(&doomed).map(|role| Event::Start(*role));
         let events: Vec<Event> = stop.chain(unfault).chain(unscript).chain(start).collect();
         events.iter().for_each(|event| self.state.apply(event));
         step.extend(events);

@@ -160,6 +160,13 @@ fn class(dice: &mut Dice, world: &World) -> String {
 pub(super) fn created(draw: &mut Draw) -> Option<Event> {
     let (class, segment) = (draw.class()?, draw.segment());
     let mut object = offer(&mut draw.dice, &class, &segment);
+    if draw.dice.one_in(4) {
+        object = Capacity {
+            segment: None,
+            topology: topology(&mut draw.dice),
+            ..object
+        };
+    }
     if draw.focus.has(Role::Publisher) {
         object = with_owner(&mut draw.dice, &draw.world, object);
     }

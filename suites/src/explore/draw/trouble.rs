@@ -117,13 +117,14 @@ pub(super) fn outage(draw: &mut Draw) -> Option<Event> {
     Some(Event::Fault(fault))
 }
 
-/// A program is killed at a write.
+/// A program is killed at a write; where there is one on each node, several are.
 pub(super) fn killed(draw: &mut Draw) -> Option<Event> {
     let traffic = traffic(draw)?;
     let api = *draw.dice.pick(traffic.writes);
     let cut = *draw.dice.pick(&[Cut::Before, Cut::After]);
     let skip = draw.dice.below(2);
-    let fault = fault(draw, api.to_owned(), Some(1), FaultEffect::Cut(cut));
+    let times = draw.dice.between(1, 3);
+    let fault = fault(draw, api.to_owned(), Some(times), FaultEffect::Cut(cut));
     Some(Event::Fault(Fault {
         by: Some(traffic.role),
         skip,
