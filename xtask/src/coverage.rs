@@ -1,43 +1,55 @@
 //! `list --coverage`: how many pairs of values of axes occur together in the cases.
 
-use suites::harness::scenario::{PairCoverage, coverage};
+use std::collections::BTreeSet;
+
+use suites::harness::scenario::{PairCoverage, coverage, load_tree_at};
+use suites::pairs;
 
 use crate::Exit;
 use crate::args::SelectArgs;
 use crate::out::{eprintln, println};
 use crate::selected::selected;
 
-/// Prints a table for each file with axes.
+/// Prints a table of all selected cases, and one for each file with axes.
 pub(crate) fn list(args: &SelectArgs) -> Exit {
-    let plans = match selected(args) {
-        Ok(plans) => plans,
-        Err(exit) => return exit,
-    };
-    let ids: Vec<&str> = plans.iter().map(|plan| plan.id()).collect();
-    let files = match coverage(&args.folder, &ids) {
-        Ok(files) => files,
-        Err(error) => {
-            eprintln!("error: {error}");
-            return Exit::Usage;
-        }
-    };
-    for (file, pairs) in files {
-        let is_row = |id: &&&str| id.rsplit_once('/').is_some_and(|(of, _)| of == file);
-        let rows = ids.iter().filter(is_row).count();
-        if rows == 0 {
-            continue;
-        }
-        println!("{file}, {rows} cases");
-        pairs.iter().for_each(line);
-        let sum = |count: fn(&PairCoverage) -> usize| pairs.iter().map(count).sum::<usize>();
-        println!(
-            "  {:<24}  {} of {}",
-            "all",
-            sum(|it| it.covered),
-            sum(|it| it.possible)
-        );
+    match attempt(args) {
+        Ok(()) => Exit::Passed,
+        Err(exit) => exit,
     }
-    Exit::Passed
+}
+
+fn attempt(args: &SelectArgs) -> Result<(), Exit> {
+    let plans = selected(args)?;
+    let ids: BTreeSet<&str> = plans.iter().map(|plan| plan.id()).collect();
+    let refused = |error| {
+        eprintln!("error: {error}");
+        Exit::Usage
+    };
+    let scenarios = load_tree_at(&args.folder, args.strength).map_err(refused)?;
+    let scenarios = scenarios.iter().filter(|it| ids.contains(&*it.id));
+    table("all", ids.len(), &pairs(scenarios).map_err(refused)?);
+    let rows: Vec<&str> = ids.iter().copied().collect();
+    for (file, pairs) in coverage(&args.folder, &rows).map_err(refused)? {
+        let is_row = |id: &&&str| id.rsplit_once('/').is_some_and(|(of, _)| of == file);
+        match rows.iter().filter(is_row).count() {
+            0 => {}
+            count => table(&file, count, &pairs),
+        }
+    }
+    Ok(())
+}
+
+/// What cases have of each two axes.
+fn table(name: &str, cases: usize, pairs: &[PairCoverage]) {
+    println!("{name}, {cases} cases");
+    pairs.iter().for_each(line);
+    let sum = |count: fn(&PairCoverage) -> usize| pairs.iter().map(count).sum::<usize>();
+    println!(
+        "  {:<24}  {} of {}",
+        "every two",
+        sum(|it| it.covered),
+        sum(|it| it.possible)
+    );
 }
 
 fn line(pairs: &PairCoverage) {

@@ -1,6 +1,6 @@
 //! How many pairs of values occur together in cases, for every two axes of a file. Does not know how rows are made.
 
-/// Two axes of a file.
+/// Two axes, of a file or of all cases.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PairCoverage {
     /// The first axis.
@@ -16,7 +16,8 @@ pub struct PairCoverage {
 }
 
 impl PairCoverage {
-    pub(super) fn of(first: &str, second: &str) -> Self {
+    /// Of these two axes, before anything is counted.
+    pub fn of(first: &str, second: &str) -> Self {
         PairCoverage {
             first: first.to_owned(),
             second: second.to_owned(),
@@ -27,7 +28,7 @@ impl PairCoverage {
     }
 
     /// Counts a pair that some allowed row has.
-    pub(super) fn add(&mut self, value: &str, with: &str, occurs: bool) {
+    pub fn add(&mut self, value: &str, with: &str, occurs: bool) {
         self.possible += 1;
         match occurs {
             true => self.covered += 1,

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use suites::harness::scenario::coverage;
-use suites::{Catalogue, cases_folder, plans};
+use suites::harness::scenario::{coverage, load_tree};
+use suites::{Catalogue, cases_folder, pairs, plans};
 
 fn named_by_cases() -> BTreeSet<String> {
     let plans = plans(&cases_folder()).unwrap();
@@ -49,6 +49,25 @@ fn every_pair_of_values_of_axes_occurs() {
             assert!(pair.possible > 0, "{file}: {} x {}", pair.first, pair.second);
         }
     }
+}
+
+#[test]
+fn every_two_values_that_make_sense_together_occur_in_some_case() {
+    let scenarios = load_tree(&cases_folder()).unwrap();
+    let all = pairs(&scenarios).unwrap();
+    assert!(!all.is_empty());
+    for pair in all {
+        assert_eq!(pair.missing, [], "{} x {}", pair.first, pair.second);
+        assert!(pair.possible > 0, "{} x {}", pair.first, pair.second);
+    }
+    // They are counted, not taken for granted.
+    let few = pairs(
+        scenarios
+            .iter()
+            .filter(|it| it.id.starts_with("scheduler/filter")),
+    )
+    .unwrap();
+    assert!(few.iter().any(|pair| !pair.missing.is_empty()));
 }
 
 #[test]

@@ -1,0 +1,271 @@
+//! The axes along which cases differ, their values, and which values can't occur together.
+
+/// An axis and its values. A case may have several of them.
+pub(super) struct Axis {
+    pub(super) name: &'static str,
+    pub(super) values: &'static [&'static str],
+}
+
+pub(super) const AXES: &[Axis] = &[
+    Axis {
+        name: "mode",
+        values: &[
+            "no publisher",
+            "central",
+            "distributed",
+            "switched off",
+            "replicas",
+            "stopped meanwhile",
+            "cleaner",
+        ],
+    },
+    Axis {
+        name: "class",
+        values: &[
+            "none",
+            "one",
+            "two",
+            "many",
+            "WaitForFirstConsumer",
+            "Immediate",
+            "parameters",
+            "created later",
+            "deleted",
+            "recreated",
+            "allowedTopologies",
+            "of another driver",
+        ],
+    },
+    Axis {
+        name: "topology",
+        values: &[
+            "no keys",
+            "a key per node",
+            "a shared key",
+            "two keys",
+            "keys differ by node",
+            "cluster-wide object",
+            "selector expression",
+            "no-node object",
+            "labels change",
+            "node joins",
+            "node leaves",
+            "driver comes or goes",
+            "node without driver",
+        ],
+    },
+    Axis {
+        name: "prior",
+        values: &[
+            "none",
+            "exact",
+            "stale",
+            "obsolete class",
+            "obsolete segment",
+            "duplicate",
+            "malformed",
+            "of others",
+            "wrong owner",
+            "own earlier life",
+            "edited meanwhile",
+            "deleted meanwhile",
+        ],
+    },
+    Axis {
+        name: "flag",
+        values: &[
+            "true",
+            "false",
+            "unset",
+            "no CSIDriver",
+            "flipped on",
+            "flipped off",
+            "recreated",
+            "deleted",
+        ],
+    },
+    Axis {
+        name: "gate",
+        values: &[
+            "server default",
+            "server on",
+            "server off",
+            "server toggled",
+            "scheduler off",
+            "scheduler toggled",
+            "VolumeCapacityPriority",
+            "scoring on",
+            "scoring off",
+            "scoring toggled",
+        ],
+    },
+    Axis {
+        name: "release",
+        values: &[
+            "1.18",
+            "1.19-1.20",
+            "1.21-1.22",
+            "1.23",
+            "1.24-1.26",
+            "1.27-1.36",
+            "1.37",
+            "upgrade",
+            "downgrade",
+            "scheduler of another release",
+        ],
+    },
+];
+
+/// Values of an axis that do not occur together with values of another.
+struct Excluded {
+    axis: &'static str,
+    values: &'static [&'static str],
+    with: &'static str,
+    /// None: all of them.
+    others: Option<&'static [&'static str]>,
+}
+
+const EXCLUDED: &[Excluded] = &[
+    // Nobody is there who could find it.
+    Excluded {
+        axis: "mode",
+        values: &["no publisher"],
+        with: "prior",
+        others: Some(&[
+            "exact",
+            "stale",
+            "obsolete class",
+            "obsolete segment",
+            "duplicate",
+            "malformed",
+            "wrong owner",
+            "own earlier life",
+        ]),
+    },
+    // Keys of topologies matter to the publisher alone.
+    Excluded {
+        axis: "mode",
+        values: &["no publisher"],
+        with: "topology",
+        others: Some(&["keys differ by node", "no keys"]),
+    },
+    // The cleaner is there for objects of one node.
+    Excluded {
+        axis: "mode",
+        values: &["cleaner"],
+        with: "topology",
+        others: Some(&["no keys", "a shared key"]),
+    },
+    // These objects have a class.
+    Excluded {
+        axis: "class",
+        values: &["none"],
+        with: "prior",
+        others: Some(&[
+            "exact",
+            "stale",
+            "duplicate",
+            "malformed",
+            "wrong owner",
+            "obsolete segment",
+            "edited meanwhile",
+            "deleted meanwhile",
+            "own earlier life",
+        ]),
+    },
+    // Without a class nothing is asked or placed.
+    Excluded {
+        axis: "class",
+        values: &["none"],
+        with: "topology",
+        others: None,
+    },
+    Excluded {
+        axis: "class",
+        values: &["none"],
+        with: "gate",
+        others: None,
+    },
+    Excluded {
+        axis: "class",
+        values: &["none"],
+        with: "flag",
+        others: None,
+    },
+    Excluded {
+        axis: "class",
+        values: &["none"],
+        with: "release",
+        others: None,
+    },
+    // There is one segment.
+    Excluded {
+        axis: "topology",
+        values: &["no keys"],
+        with: "prior",
+        others: Some(&["obsolete segment"]),
+    },
+    // Such an object is there.
+    Excluded {
+        axis: "topology",
+        values: &["selector expression", "no-node object"],
+        with: "prior",
+        others: Some(&["none"]),
+    },
+    // 1.18 does not serve the type.
+    Excluded {
+        axis: "release",
+        values: &["1.18"],
+        with: "prior",
+        others: Some(&[
+            "exact",
+            "stale",
+            "obsolete class",
+            "obsolete segment",
+            "duplicate",
+            "malformed",
+            "wrong owner",
+            "edited meanwhile",
+            "deleted meanwhile",
+        ]),
+    },
+    // The gate is locked from 1.24 on, and gone in 1.27; 1.18 does not know it.
+    Excluded {
+        axis: "gate",
+        values: &["server on"],
+        with: "release",
+        others: Some(&["1.24-1.26", "1.27-1.36", "1.37"]),
+    },
+    Excluded {
+        axis: "gate",
+        values: &["server off"],
+        with: "release",
+        others: Some(&["1.18", "1.27-1.36", "1.37"]),
+    },
+    Excluded {
+        axis: "gate",
+        values: &["server toggled"],
+        with: "release",
+        others: Some(&["1.18", "1.24-1.26", "1.27-1.36", "1.37"]),
+    },
+    // 1.18 has no such field.
+    Excluded {
+        axis: "flag",
+        values: &["flipped on", "flipped off", "true", "false"],
+        with: "release",
+        others: Some(&["1.18"]),
+    },
+];
+
+/// Whether a value of an axis can occur together with one of another.
+pub(super) fn is_possible(axis: &str, value: &str, with: &str, other: &str) -> bool {
+    let excludes = |(axis, value): (&str, &str), (with, other): (&str, &str)| {
+        EXCLUDED.iter().any(|it| {
+            it.axis == axis
+                && it.values.contains(&value)
+                && it.with == with
+                && it.others.is_none_or(|others| others.contains(&other))
+        })
+    };
+    !excludes((axis, value), (with, other)) && !excludes((with, other), (axis, value))
+}
