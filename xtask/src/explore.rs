@@ -9,17 +9,18 @@ use indicatif::ProgressBar;
 use suites::explore::{Exploration, Explorer, Finding, Focus, Tries, Until, Written};
 use suites::harness::manifest::Manifest;
 use suites::harness::report::Paint;
+use suites::report::{IN_MEMORY, Report, SettingsRecord, SystemRecord, WriteError, write_all};
 use suites::{Session, Turns};
 
 use crate::args::{at_least_one, patience};
 use crate::built_in::built_in;
 use crate::defect::Defect;
 use crate::interrupt::interrupted;
-use crate::manifest::manifest;
+use crate::manifest::{self, manifest};
 use crate::out::{self, eprintln, println};
 use crate::runner::options;
 use crate::runtime::runtime;
-use crate::{Exit, explore_defects, mutants, preflight};
+use crate::{Exit, e2e, explore_defects, github, mutants, preflight};
 
 /// Arguments of `explore`.
 #[derive(Args)]
@@ -45,7 +46,7 @@ pub(crate) struct ExploreArgs {
     /// Try every defect of the catalogue for the budget, and none, and say after how many worlds each is found
     #[arg(long, conflicts_with_all = ["defect", "sut", "worlds", "real_time"])]
     defects: bool,
-    /// Write a case for each finding into that folder
+    /// Write a case for each finding, and the reports, into that folder
     #[arg(long, value_name = "FOLDER", default_value = "target/explore")]
     output: PathBuf,
     /// Histories that are tried to make a finding small, at most
@@ -193,7 +194,42 @@ async fn explore(explorer: &Arc<Explorer>, args: &ExploreArgs) -> Exit {
         is_interrupted,
     };
     summarize(explorer, args, &ended);
-    exit(&ended)
+    match write(explorer, args, &ended) {
+        Ok(()) => exit(&ended),
+        Err(error) => {
+            eprintln!("error: {error}");
+            Exit::Environment
+        }
+    }
+}
+
+/// Writes the reports that cases have as well.
+fn write(explorer: &Explorer, args: &ExploreArgs, ended: &Ended) -> Result<(), WriteError> {
+    let session = &explorer.session;
+    let manifest = session.manifest.as_ref();
+    let settings = SettingsRecord::new(session.options, session.attempts, IN_MEMORY.to_owned());
+    let command = vec![
+        format!("explore{}", program(args)),
+        format!("--seed={}", explorer.seed),
+    ];
+    let system = SystemRecord {
+        // Drawn worlds say nothing of single features.
+        features: Vec::new(),
+        ..manifest.map_or_else(|| e2e::record(args.defect), manifest::record)
+    };
+    let mut report = Report {
+        seconds: ended.elapsed.as_secs_f64(),
+        limits: vec!["exploration draws what it runs".to_owned()],
+        cases: ended.exploration.records(explorer.seed, &ended.written),
+        ..Report::new(system, command, settings)
+    };
+    if ended.is_interrupted {
+        report.limits.push("interrupted".to_owned());
+    }
+    report.settle();
+    github::annotate(&report);
+    github::summarize(&report);
+    write_all(&report, &args.output)
 }
 
 fn progress() -> ProgressBar {

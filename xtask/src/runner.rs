@@ -9,7 +9,7 @@ use suites::harness::RunOptions;
 use suites::harness::manifest::Manifest;
 use suites::harness::plan::Plan;
 use suites::harness::system::Systems;
-use suites::report::{CaseRecord, FORMAT, KnownRecord, Report, SettingsRecord, ShardsRecord, SystemRecord};
+use suites::report::{CaseRecord, KnownRecord, Report, SettingsRecord, ShardsRecord, SystemRecord};
 use suites::{CaseResult, Ended, Session, Turns};
 
 use crate::accept::Accept;
@@ -139,24 +139,10 @@ fn header(request: &Run<'_>, options: RunOptions, partial: Option<String>, catal
     if options.patience > TOO_PATIENT {
         limits.push(format!("bounds were multiplied by {}", options.patience));
     }
+    let api_server = apiserver::told(request.systems.api_server.as_ref());
+    let settings = SettingsRecord::new(options, request.run.attempts, api_server);
     Report {
-        format: FORMAT,
-        harness: env!("CARGO_PKG_VERSION").to_owned(),
-        system: request.record.clone(),
-        started: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-        seconds: 0.0,
-        command: request.command.clone(),
-        settings: SettingsRecord {
-            refresh_milliseconds: u64::try_from(options.refresh.as_millis()).unwrap_or(u64::MAX),
-            patience: options.patience,
-            attempts: request.run.attempts,
-            api_server: apiserver::told(request.systems.api_server.as_ref()),
-        },
-        partial: Vec::new(),
         limits,
-        shards: None,
-        unfinished: Vec::new(),
-        findings: Vec::new(),
         catalogue,
         known_failures: request
             .manifest
@@ -164,8 +150,7 @@ fn header(request: &Run<'_>, options: RunOptions, partial: Option<String>, catal
             .flat_map(Manifest::known)
             .map(KnownRecord::new)
             .collect(),
-        counts: Default::default(),
-        cases: Vec::new(),
+        ..Report::new(request.record.clone(), request.command.clone(), settings)
     }
 }
 

@@ -60,6 +60,8 @@ pub struct Exploration {
     pub events: u64,
     /// What was drawn.
     pub axes: Axes,
+    /// Worlds in which the specification was met, by what they were drawn for.
+    pub met: BTreeMap<&'static str, u64>,
     /// What went wrong, in the order of the seeds.
     pub findings: Vec<Finding>,
     /// Entries of the manifest that excused a failure, as file:line:column, and how often.
@@ -175,6 +177,9 @@ impl Explorer {
         exploration.events += u64::try_from(drawn.history.events()).unwrap_or(u64::MAX);
         exploration.axes.add(axes::values(drawn.focus, &drawn.history));
         let Some(signature) = Signature::of(&result, self.session.manifest.as_ref()) else {
+            if matches!(result.ended, Ended::Passed | Ended::Surprising(_)) {
+                *exploration.met.entry(drawn.focus.name).or_default() += 1;
+            }
             return;
         };
         if let Some(found) = exploration

@@ -15,6 +15,7 @@ mod explorer;
 mod finding;
 pub(crate) mod focus;
 mod history;
+mod records;
 mod reduce;
 mod shrink;
 mod signature;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use harness::RunOptions;
 use harness::scenario::Level;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -172,6 +173,18 @@ pub struct SettingsRecord {
     pub api_server: String,
 }
 
+impl SettingsRecord {
+    /// Of a run with these options.
+    pub fn new(options: RunOptions, attempts: u32, api_server: String) -> Self {
+        SettingsRecord {
+            refresh_milliseconds: u64::try_from(options.refresh.as_millis()).unwrap_or(u64::MAX),
+            patience: options.patience,
+            attempts,
+            api_server,
+        }
+    }
+}
+
 /// One case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -284,6 +297,28 @@ impl CaseRecord {
 }
 
 impl Report {
+    /// Of a run that begins now, and has no case yet.
+    pub fn new(system: SystemRecord, command: Vec<String>, settings: SettingsRecord) -> Self {
+        Report {
+            format: FORMAT,
+            harness: env!("CARGO_PKG_VERSION").to_owned(),
+            system,
+            started: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            seconds: 0.0,
+            command,
+            settings,
+            partial: Vec::new(),
+            limits: Vec::new(),
+            shards: None,
+            unfinished: Vec::new(),
+            catalogue: 0,
+            known_failures: Vec::new(),
+            findings: Vec::new(),
+            counts: BTreeMap::new(),
+            cases: Vec::new(),
+        }
+    }
+
     /// Puts cases in their order, counts them, and says why the result is partial.
     pub fn settle(&mut self) {
         self.cases.sort_by(|a, b| a.id.cmp(&b.id));

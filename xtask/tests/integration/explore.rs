@@ -15,6 +15,12 @@ fn cases(folder: &Path) -> Vec<String> {
     paths.filter(|path| path.ends_with(".yaml")).collect()
 }
 
+/// The record of a report.
+fn record(folder: &Path) -> serde_json::Value {
+    let text = std::fs::read_to_string(folder.join("report.json")).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
 #[test]
 fn right_programs_stay_without_a_finding_and_the_same_seed_is_the_same_worlds() {
     let folder = tempfile::tempdir().unwrap();
@@ -40,6 +46,14 @@ fn right_programs_stay_without_a_finding_and_the_same_seed_is_the_same_worlds() 
     assert_eq!(drawn(&first), drawn(&second));
     assert!(text(&first.stdout).contains("seed 7: 5 worlds"));
     assert_eq!(cases(folder.path()), [""; 0]);
+    let record = record(folder.path());
+    assert_eq!(record["cases"].as_array().unwrap().len(), 1, "{record}");
+    assert_eq!(record["cases"][0]["id"], "explore/publisher");
+    assert_eq!(
+        record["cases"][0]["title"],
+        "5 worlds drawn from seed 7 on meet the specification"
+    );
+    assert_eq!(record["counts"], serde_json::json!({"pass": 1}));
 }
 
 #[test]
@@ -78,6 +92,13 @@ fn a_mistake_is_found_made_small_and_shown_by_its_case() {
         written.matches("{name: n").count(),
         1,
         "one node is enough: {written}"
+    );
+    let record = record(folder.path());
+    assert_eq!(record["counts"]["fail"], 1, "{record}");
+    let junit = std::fs::read_to_string(folder.path().join("junit.xml")).unwrap();
+    assert!(
+        junit.contains("explore/publisher/4") && junit.contains("<failure"),
+        "{junit}"
     );
     let repro = |options: &[&str]| xtask(&[&["repro", "--simulate=4", case], options].concat());
     assert_eq!(repro(&[]).status.code(), Some(0));

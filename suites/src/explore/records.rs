@@ -1,0 +1,89 @@
+//! What exploration came to, as the cases of a report: worlds that are as they should be, by what they were drawn for, and each of the
+//! others.
+
+use harness::scenario::Level;
+
+use super::explorer::Exploration;
+use super::finding::Finding;
+use super::write::Written;
+use crate::report::{CaseRecord, CaseVerdict};
+
+impl Exploration {
+    /// As cases; `written`: the findings as they were written, in their order.
+    pub fn records(&self, seed: u64, written: &[Written]) -> Vec<CaseRecord> {
+        let met = self.met.iter().map(|(focus, worlds)| {
+            let title = format!("{worlds} worlds drawn from seed {seed} on meet the specification");
+            record(
+                format!("explore/{focus}"),
+                title,
+                CaseVerdict::Pass,
+                String::new(),
+            )
+        });
+        let found = self.findings.iter().zip(written).map(found);
+        let known = self.known.iter().enumerate().map(|(number, (place, worlds))| {
+            let why = format!("{place} excuses it in {worlds} worlds");
+            let id = format!("explore/known/{number}");
+            CaseRecord {
+                known: Some(place.clone()),
+                ..record(id, "a known failure".to_owned(), CaseVerdict::KnownFailure, why)
+            }
+        });
+        let undecided = self.undecided.iter().map(|seed| {
+            let why = "the machine was too busy to decide".to_owned();
+            world(*seed, CaseVerdict::Inconclusive, why)
+        });
+        let broken = self.broken.iter();
+        let broken = broken.map(|(seed, why)| world(*seed, CaseVerdict::Error, why.clone()));
+        met.chain(found)
+            .chain(known)
+            .chain(undecided)
+            .chain(broken)
+            .collect()
+    }
+}
+
+/// A finding, as the case that shows it ended. One that depends on chance, and did not show again, was seen all the same.
+fn found((finding, written): (&Finding, &Written)) -> CaseRecord {
+    let record = CaseRecord {
+        id: format!("explore/{}/{}", finding.focus, finding.seed),
+        title: finding.signature.to_string(),
+        file: written.file.display().to_string(),
+        ..CaseRecord::new(&written.result)
+    };
+    match written.is_repeated {
+        true => record,
+        false => CaseRecord {
+            verdict: CaseVerdict::Flaky,
+            reason: format!("{}; it did not show again", finding.signature),
+            ..record
+        },
+    }
+}
+
+/// A world without a verdict.
+fn world(seed: u64, verdict: CaseVerdict, why: String) -> CaseRecord {
+    let title = format!("the world of seed {seed}");
+    record(format!("explore/world/{seed}"), title, verdict, why)
+}
+
+fn record(id: String, title: String, verdict: CaseVerdict, reason: String) -> CaseRecord {
+    CaseRecord {
+        id,
+        title,
+        level: Level::Core,
+        requirements: Vec::new(),
+        features: Vec::new(),
+        file: String::new(),
+        line: 1,
+        verdict,
+        reason,
+        seconds: 0.0,
+        repeated: 0,
+        cause: None,
+        said: None,
+        known: None,
+        explanation: None,
+        folder: None,
+    }
+}
