@@ -249,7 +249,8 @@ impl Rule {
     fn matches(&self, call: &Event) -> bool {
         let segment_matches = match (&self.segment, &call.segment) {
             (None, _) => true,
-            (Some(_), None) => false,
+            // No topology at all is the empty segment: everywhere.
+            (Some(wanted), None) => wanted.is_empty(),
             (Some(wanted), Some(asked)) => contains(asked, wanted),
         };
         self.method == call.method && segment_matches && contains(&call.parameters, &self.parameters)
