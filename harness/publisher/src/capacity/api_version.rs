@@ -16,6 +16,9 @@ use tokio::time::Instant;
 
 use crate::{Options, rate_limiter::RateLimiter, status::is_type_missing};
 
+/// The only version of 1.19 and 1.20, which know no `maximumVolumeSize`; later releases have a better one besides.
+const ALPHA: &str = "v1alpha1";
+
 /// The objects of one namespace.
 pub(crate) struct Capacities {
     client: Client,
@@ -185,7 +188,8 @@ impl Capacities {
 
     fn found(&self, version: &'static str) {
         *self.version.lock() = Some(version);
-        *self.maximum_dropped.lock() = None;
+        // A server that has nothing better than alpha is of a release before the field.
+        *self.maximum_dropped.lock() = (version == ALPHA).then(Instant::now);
         tracing::info!(version, "the server has CSIStorageCapacity");
     }
 
@@ -203,11 +207,6 @@ impl Capacities {
     /// The version is gone.
     pub(super) fn lost(&self) {
         *self.version.lock() = None;
-    }
-
-    /// All objects are listed anew: the server may be another one now.
-    pub(super) fn listed(&self) {
-        *self.maximum_dropped.lock() = None;
     }
 
     /// Remembers when the version turns out to be gone.

@@ -58,9 +58,6 @@ impl Following {
             };
             match events.next().await {
                 Some(Ok(event)) => {
-                    if matches!(event, Event::Init) {
-                        self.capacities.listed();
-                    }
                     self.retry.succeeded();
                     return Ok(event);
                 }

@@ -75,7 +75,8 @@ impl Publisher {
                 });
             }
         };
-        match found.filter(|found| found.metadata.uid == object.metadata.uid) {
+        // Somebody may have taken it over meanwhile.
+        match found.filter(|found| found.metadata.uid == object.metadata.uid && self.by.owns(found)) {
             Some(found) => self.ledger.lock().wrote(found),
             None => self.forget(object),
         }
@@ -89,14 +90,14 @@ impl Publisher {
         Ok(())
     }
 
-    /// Deletes this very object, never one that took its name meanwhile.
+    /// Deletes this very object as it is known, never one that took its name meanwhile, or that somebody else has taken over.
     pub(super) async fn delete(&self, object: &CSIStorageCapacity) -> Result<(), Unfinished> {
         let Some(uid) = object.metadata.uid.as_deref() else {
             return Ok(());
         };
         let preconditions = Preconditions {
             uid: Some(uid.to_owned()),
-            resource_version: None,
+            resource_version: object.metadata.resource_version.clone(),
         };
         let parameters = DeleteParams::default().preconditions(preconditions);
         self.ledger.lock().begin_delete(uid);
@@ -106,7 +107,7 @@ impl Publisher {
                 self.forget(object);
                 Ok(())
             }
-            // Another object has the name, or the server failed: only a read shows which.
+            // Another object has the name, or somebody has changed this one: only a read shows which.
             Err(source) if is_conflict(&source) => {
                 self.ledger.lock().undo_delete(uid);
                 self.look_up(object).await?;
