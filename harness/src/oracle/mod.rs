@@ -130,10 +130,16 @@ impl<'p> Oracle<'p> {
     fn seen_by_scheduler(&self) -> Cow<'_, World> {
         let world = self.world();
         match world.api.version() {
-            None if self.is_blind => Cow::Owned(World {
-                objects: Objects::new(),
-                ..world.clone()
-            }),
+            None if self.is_blind => {
+                let world = match world.api.release.has_flag() {
+                    true => world.clone(),
+                    false => world.without_flags(),
+                };
+                Cow::Owned(World {
+                    objects: Objects::new(),
+                    ..world
+                })
+            }
             _ => Cow::Borrowed(world),
         }
     }

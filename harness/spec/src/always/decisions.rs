@@ -7,13 +7,14 @@ use crate::violation::{Subject, Violation};
 use crate::world::change::Aspect;
 use crate::world::{Change, NamespacedName, PodVolume, World};
 
-/// What a decision depends on besides the pod and its claims.
-const ASPECTS: [Aspect; 7] = [
+/// What a decision depends on besides the pod: also its claims, some of which may be bound by now because of that very decision.
+const ASPECTS: [Aspect; 8] = [
     Aspect::Nodes,
     Aspect::CsiNodes,
     Aspect::CsiDrivers,
     Aspect::Classes,
     Aspect::Objects,
+    Aspect::Claims,
     Aspect::Volumes,
     Aspect::Settings,
 ];
@@ -61,7 +62,11 @@ impl Monitor {
         let outcome = Outcome::On(node.to_owned());
         let judged = |world: &World| View::new(world).judge(pod, &outcome);
         let violations = judged(&self.world);
-        let is_allowed = |world: &World| judged(world).is_empty();
+        // It may know the flag from before, or have begun with a server that does not show it.
+        let is_allowed = |world: &World| {
+            let hidden = (!world.api.release.has_flag()).then(|| world.without_flags());
+            judged(world).is_empty() || hidden.is_some_and(|hidden| judged(&hidden).is_empty())
+        };
         match violations.is_empty() || self.lately.any(&self.world, &ASPECTS, is_allowed) {
             true => Vec::new(),
             false => violations,

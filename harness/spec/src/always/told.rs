@@ -60,6 +60,10 @@ impl Told {
             }
             let known = driver.answers.values_mut().flatten();
             for (segment, answer) in known {
+                // What makes no sense tells as little as an error.
+                if matches!(answer, Answer::Figures(figures) if !figures.is_sound()) {
+                    *answer = Answer::error();
+                }
                 if let (Answer::Error { before }, Some(told)) = (answer, lately.get(segment)) {
                     before.extend(told);
                 }

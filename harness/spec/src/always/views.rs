@@ -5,7 +5,7 @@ use crate::world::change::Aspect;
 use crate::world::{Change, Instance, Publisher, World};
 
 /// More mixtures than these are not tried: then anything counts as allowed.
-const MIXTURES_MAX: usize = 256;
+const MIXTURES_MAX: usize = 1024;
 
 /// The changes since everything was last quiet.
 pub(super) struct Lately {

@@ -23,6 +23,11 @@ impl Release {
         self.minor >= 21
     }
 
+    /// Whether CSIDriver has `storageCapacity`: since 1.19. An older server does not show it, though it may be stored.
+    pub fn has_flag(self) -> bool {
+        self.minor >= 19
+    }
+
     /// Whether the gate CSIStorageCapacity is on: it exists since 1.19, is on by itself since 1.21, and cannot be switched off since
     /// 1.24. `set`: how it is set, if it is.
     pub fn tracks(self, set: Option<bool>) -> bool {

@@ -75,3 +75,14 @@ pub struct World {
     /// What an extender that reserves devices holds, where there is one.
     pub reservations: Option<Reservations>,
 }
+
+impl World {
+    /// The same, as a server shows it that does not know `CSIDriver.spec.storageCapacity`.
+    pub fn without_flags(&self) -> World {
+        let mut world = self.clone();
+        for driver in world.csi_drivers.values_mut() {
+            driver.storage_capacity = false;
+        }
+        world
+    }
+}

@@ -158,6 +158,34 @@ fn a_publisher_may_wait_for_a_driver_that_is_away_but_not_for_a_node() {
 }
 
 #[test]
+fn what_was_heard_before_an_answer_that_makes_no_sense_may_be_published() {
+    let world = world();
+    let segment = at("n1");
+    let told = |figures: Figures| {
+        let change = Change::Answer(
+            DRIVER.to_owned(),
+            segment.clone(),
+            [].into(),
+            Answer::Figures(figures),
+        );
+        Event::Changed(change)
+    };
+    let published = |capacity: &str| {
+        let events = [
+            asked(segment.clone(), Some(10 * GI)),
+            wrote(&key("a"), Some(object("n1", capacity))),
+            told(Figures::available(-1)),
+            Event::Quiet,
+        ];
+        let wrong = judge(world.clone(), events);
+        let about_n1 = wrong.iter().filter(|it| it.rule != rules::MISSING);
+        about_n1.map(|it| it.rule).collect::<Vec<_>>()
+    };
+    assert_eq!(published("10Gi"), [] as [&Rule; 0]);
+    assert_eq!(published("9Gi"), [rules::UNTOLD_FIGURES]);
+}
+
+#[test]
 fn a_class_and_a_node_that_were_never_there_together_may_meet_in_a_publishers_view() {
     let mut world = published();
     let slow = Event::Changed(Change::Class("slow".to_owned(), Some(class())));
