@@ -193,14 +193,17 @@ impl<'a> Window<'a> {
                     && delivery.name == committed.name
                     && delivery.revision >= committed.revision
             }
-            What::Request(request) => self.is_list(request, role, committed),
+            What::Request(request) => self.is_state(request, role, committed),
             _ => false,
         })
     }
 
-    fn is_list(&self, request: &RequestFact, role: Role, committed: &CommitFact) -> bool {
+    /// Whether the answer is the state of things after a change: a list, or, as it delivers what is there and not what is gone, the
+    /// beginning of a watch.
+    fn is_state(&self, request: &RequestFact, role: Role, committed: &CommitFact) -> bool {
+        let is_gone = committed.change == Change::Deleted;
         Role::of_client(&request.client) == Some(role)
-            && request.verb == "list"
+            && (request.verb == "list" || (is_gone && request.verb == "watch" && request.code == 200))
             && *request.resource == *committed.resource
             && request
                 .revision

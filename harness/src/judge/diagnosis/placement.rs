@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::claims::SELECTED_NODE;
 use super::{Chain, Window};
 use crate::client_name::HARNESS;
+use crate::cluster_state::Refusal;
 use crate::journal::{Change, CommitFact, Fact, What};
 use crate::judge::predicate::{format_place, node_of};
 use crate::judge::rows::{Offer, format_offer, row_key};
@@ -110,37 +111,48 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// The last thing that the case did to the cluster in this step, and whether it reached the scheduler.
-    fn news_link(&self, chain: &mut Chain, pod: &str) -> Option<String> {
+    /// The last thing in this step that the case did to the cluster, as far as it can wake a pod.
+    fn news(&self, pod: &str) -> Option<&'a CommitFact> {
         let news = self.last_commit(|commit| {
             &*commit.client == HARNESS
                 && (&*commit.resource == "pods" || NEWS.contains(&&*commit.resource))
                 && !(&*commit.resource == "pods" && commit.name == pod)
         });
-        let Some((_, commit)) = news.filter(|(fact, _)| fact.seq >= self.from) else {
-            return Some("the step began".to_owned());
-        };
-        let news = format!(
-            "the {} of {} {}",
-            commit.change.verb(),
-            commit.resource,
-            commit.name
-        );
-        let text = format!("{news} delivered to the scheduler");
-        chain
-            .link(text, self.delivery(Role::Scheduler, commit), "never")
-            .then_some(news)
+        let (_, commit) = news.filter(|(fact, _)| fact.seq >= self.from)?;
+        Some(commit)
     }
 
-    /// A pod that was refused before is tried again.
-    fn retry_link(&self, chain: &mut Chain, pod: &str, refusal: &str, claims: &[String]) {
-        let Some(news) = self.news_link(chain, pod) else {
-            return;
-        };
+    /// Whether a pod was refused before the scheduler knew what it knows now.
+    fn is_stale(&self, pod: &str, refusal: &Refusal) -> bool {
+        let known = self
+            .news(pod)
+            .map(|commit| self.delivery(Role::Scheduler, commit));
+        match known {
+            Some(delivered) => delivered.is_none_or(|fact| refusal.seq < fact.seq),
+            None => refusal.seq < self.from,
+        }
+    }
+
+    /// A pod that was refused is tried again.
+    fn retry_link(&self, chain: &mut Chain, pod: &str, refusal: &Refusal, claims: &[String]) {
+        let mut since = "the step began".to_owned();
+        if let Some(commit) = self.news(pod) {
+            since = format!(
+                "the {} of {} {}",
+                commit.change.verb(),
+                commit.resource,
+                commit.name
+            );
+            let text = format!("{since} delivered to the scheduler");
+            if !chain.link(text, self.delivery(Role::Scheduler, commit), "never") {
+                return;
+            }
+        }
         chain.missing(
-            format!("pod {pod} is tried again after {news}"),
+            format!("pod {pod} is tried again after {since}"),
             format!(
-                "not since the step began; last refusal: {refusal}{}",
+                "not since then; last refusal: {}{}",
+                refusal.text,
                 self.given_back(claims, None)
             ),
         );
@@ -155,8 +167,8 @@ impl<'a> Window<'a> {
             .or_else(|| selected.as_ref().map(|(_, node)| node.clone()));
         let Some(decided) = decided else {
             let note = match self.cluster.refusal(pod) {
-                Some(refusal) if self.is_stale(refusal.seq) => {
-                    return self.retry_link(chain, pod, &refusal.text, &claims);
+                Some(refusal) if self.is_stale(pod, refusal) => {
+                    return self.retry_link(chain, pod, refusal, &claims);
                 }
                 Some(refusal) => format!("refused: {}", refusal.text),
                 None => "the scheduler neither placed nor refused it".to_owned(),
@@ -259,9 +271,5 @@ impl<'a> Window<'a> {
             Change::Deleted => format!("none any more for {class} at {segment}"),
             Change::Added | Change::Modified => format!("{offer} for {class} at {segment}"),
         }
-    }
-
-    fn is_stale(&self, seq: u64) -> bool {
-        seq < self.from
     }
 }

@@ -3,6 +3,7 @@
 mod deadline;
 mod duplicates;
 mod monitor;
+mod placement;
 mod specification;
 
 use serde_json::{Value, json};

@@ -1,0 +1,97 @@
+//! Which link is missing where a pod waits that should not: it was not told, it was not tried again, or it was refused.
+
+use serde_json::json;
+
+use super::*;
+
+/// A pod that was refused, of which a case demands that it is placed.
+fn refused() -> Story {
+    let mut story = story(&json!({"placement": {"app": "n1"}, "why": "w"}));
+    story.refuse("no room");
+    story.deliver("pods", "app", "modified");
+    story
+}
+
+impl Story {
+    fn deliver(&mut self, resource: &str, name: &str, change: &str) {
+        self.tell(
+            json!({"fact": "delivery", "client": "scheduler", "change": change, "resource": resource,
+            "namespace": null, "name": name, "revision": self.seq}),
+        );
+    }
+
+    /// The case changes what a scheduler may wait for.
+    fn change(&mut self, change: &str) {
+        self.commit("harness", change, "csidrivers", "disk.example.com", &json!({}));
+    }
+
+    /// The scheduler begins to watch with what is there now.
+    fn begin_watch(&mut self, code: u16) {
+        self.tell(
+            json!({"fact": "request", "client": "scheduler", "verb": "watch", "resource": "csidrivers",
+            "namespace": null, "name": null, "code": code, "message": null, "revision": self.seq}),
+        );
+    }
+
+    /// The first missing link, when nothing more happens.
+    fn missing(&mut self) -> String {
+        while self.judge.failure.is_none() {
+            self.next_bound();
+        }
+        let verdict = self.judge.verdict();
+        let failure = verdict.failure().expect("it has failed");
+        let link = failure.chain.first_missing().expect("a link is missing");
+        format!("{}: {}", link.text, link.note)
+    }
+}
+
+#[test]
+fn what_came_after_the_refusal_should_have_let_the_pod_be_tried_again() {
+    let mut story = refused();
+    story.change("modified");
+    story.deliver("csidrivers", "disk.example.com", "modified");
+    assert_eq!(
+        story.missing(),
+        "pod app is tried again after the update of csidrivers disk.example.com: not since then; last refusal: no room"
+    );
+}
+
+#[test]
+fn what_the_scheduler_knew_when_it_refused_the_pod_did_not_help() {
+    let mut story = refused();
+    story.change("modified");
+    story.deliver("csidrivers", "disk.example.com", "modified");
+    story.refuse("still no room");
+    story.deliver("pods", "app", "modified");
+    assert_eq!(
+        story.missing(),
+        "a node is chosen for pod app: refused: still no room"
+    );
+}
+
+#[test]
+fn what_is_gone_is_known_from_a_watch_that_begins_without_it() {
+    for (code, missing) in [
+        (
+            503,
+            "the delete of csidrivers disk.example.com delivered to the scheduler: never",
+        ),
+        (
+            200,
+            "pod app is tried again after the delete of csidrivers disk.example.com: not since then; last refusal: no room",
+        ),
+    ] {
+        let mut story = refused();
+        story.change("deleted");
+        story.begin_watch(code);
+        assert_eq!(story.missing(), missing);
+    }
+    // What is there is told by an event, or it is not there.
+    let mut story = refused();
+    story.change("modified");
+    story.begin_watch(200);
+    assert_eq!(
+        story.missing(),
+        "the update of csidrivers disk.example.com delivered to the scheduler: never"
+    );
+}
