@@ -111,32 +111,27 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// The last thing in this step that the case did to the cluster, as far as it can wake a pod.
-    fn news(&self, pod: &str) -> Option<&'a CommitFact> {
+    /// The last thing that the case did to the cluster, as far as it can wake a pod, if the scheduler did not know it when it refused that.
+    fn news(&self, pod: &str, refusal: &Refusal) -> Option<&'a CommitFact> {
         let news = self.last_commit(|commit| {
             &*commit.client == HARNESS
                 && (&*commit.resource == "pods" || NEWS.contains(&&*commit.resource))
                 && !(&*commit.resource == "pods" && commit.name == pod)
         });
-        let (_, commit) = news.filter(|(fact, _)| fact.seq >= self.from)?;
-        Some(commit)
+        let (_, commit) = news?;
+        let known = self.delivery(Role::Scheduler, commit);
+        known.is_none_or(|fact| refusal.seq < fact.seq).then_some(commit)
     }
 
     /// Whether a pod was refused before the scheduler knew what it knows now.
     fn is_stale(&self, pod: &str, refusal: &Refusal) -> bool {
-        let known = self
-            .news(pod)
-            .map(|commit| self.delivery(Role::Scheduler, commit));
-        match known {
-            Some(delivered) => delivered.is_none_or(|fact| refusal.seq < fact.seq),
-            None => refusal.seq < self.from,
-        }
+        refusal.seq < self.from || self.news(pod, refusal).is_some()
     }
 
     /// A pod that was refused is tried again.
     fn retry_link(&self, chain: &mut Chain, pod: &str, refusal: &Refusal, claims: &[String]) {
         let mut since = "the step began".to_owned();
-        if let Some(commit) = self.news(pod) {
+        if let Some(commit) = self.news(pod, refusal) {
             since = format!(
                 "the {} of {} {}",
                 commit.change.verb(),
