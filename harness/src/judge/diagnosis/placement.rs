@@ -111,46 +111,51 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// The last thing that the case did to the cluster, as far as it can wake a pod, if the scheduler did not know it when it refused that.
-    fn news(&self, pod: &str, refusal: &Refusal) -> Option<&'a CommitFact> {
-        let news = self.last_commit(|commit| {
-            &*commit.client == HARNESS
-                && (&*commit.resource == "pods" || NEWS.contains(&&*commit.resource))
-                && !(&*commit.resource == "pods" && commit.name == pod)
+    /// What the case did to the cluster that can wake a pod, and the scheduler did not know when it refused that: the last of each kind.
+    fn news(&self, pod: &str, refusal: &Refusal) -> Vec<&'a CommitFact> {
+        let mut kinds = BTreeSet::new();
+        let all = self.facts.iter().rev().filter_map(|fact| match &fact.what {
+            What::Commit(commit) => Some(commit),
+            _ => None,
         });
-        let (_, commit) = news?;
-        let known = self.delivery(Role::Scheduler, commit);
-        known.is_none_or(|fact| refusal.seq < fact.seq).then_some(commit)
-    }
-
-    /// Whether a pod was refused before the scheduler knew what it knows now.
-    fn is_stale(&self, pod: &str, refusal: &Refusal) -> bool {
-        refusal.seq < self.from || self.news(pod, refusal).is_some()
+        let mut news: Vec<&CommitFact> = all
+            .filter(|commit| &*commit.client == HARNESS)
+            .filter(|commit| match &*commit.resource {
+                "pods" => commit.name != pod,
+                resource => NEWS.contains(&resource),
+            })
+            .filter(|commit| {
+                let known = self.delivery(Role::Scheduler, commit);
+                known.is_none_or(|fact| refusal.seq < fact.seq)
+            })
+            .filter(|commit| kinds.insert((commit.change.verb(), &*commit.resource)))
+            .collect();
+        news.reverse();
+        news
     }
 
     /// A pod that was refused is tried again.
     fn retry_link(&self, chain: &mut Chain, pod: &str, refusal: &Refusal, claims: &[String]) {
-        let mut since = "the step began".to_owned();
-        if let Some(commit) = self.news(pod, refusal) {
-            since = format!(
-                "the {} of {} {}",
-                commit.change.verb(),
-                commit.resource,
-                commit.name
-            );
-            let text = format!("{since} delivered to the scheduler");
+        let mut since = Vec::new();
+        for commit in self.news(pod, refusal) {
+            let (verb, resource, name) = (commit.change.verb(), &commit.resource, &commit.name);
+            let news = format!("the {verb} of {resource} {name}");
+            let text = format!("{news} delivered to the scheduler");
             if !chain.link(text, self.delivery(Role::Scheduler, commit), "never") {
                 return;
             }
+            since.push(news);
         }
-        chain.missing(
-            format!("pod {pod} is tried again after {since}"),
-            format!(
-                "not since then; last refusal: {}{}",
-                refusal.text,
-                self.given_back(claims, None)
-            ),
+        if since.is_empty() {
+            since.push("the step began".to_owned());
+        }
+        let note = format!(
+            "not since {}; last refusal: {}{}",
+            since.join(" and "),
+            refusal.text,
+            self.given_back(claims, None)
         );
+        chain.missing(format!("pod {pod} is tried again"), note);
     }
 
     fn decision_links(&self, chain: &mut Chain, pod: &str, want: &Place) {
@@ -162,7 +167,7 @@ impl<'a> Window<'a> {
             .or_else(|| selected.as_ref().map(|(_, node)| node.clone()));
         let Some(decided) = decided else {
             let note = match self.cluster.refusal(pod) {
-                Some(refusal) if self.is_stale(pod, refusal) => {
+                Some(refusal) if refusal.seq < self.from || !self.news(pod, refusal).is_empty() => {
                     return self.retry_link(chain, pod, refusal, &claims);
                 }
                 Some(refusal) => format!("refused: {}", refusal.text),

@@ -52,7 +52,20 @@ fn what_came_after_the_refusal_should_have_let_the_pod_be_tried_again() {
     story.deliver("csidrivers", "disk.example.com", "modified");
     assert_eq!(
         story.missing(),
-        "pod app is tried again after the update of csidrivers disk.example.com: not since then; last refusal: no room"
+        "pod app is tried again: not since the update of csidrivers disk.example.com; last refusal: no room"
+    );
+}
+
+#[test]
+fn all_that_came_since_is_named() {
+    let mut story = refused();
+    story.change("modified");
+    story.deliver("csidrivers", "disk.example.com", "modified");
+    story.commit("harness", "modified", "nodes", "n1", &json!({}));
+    story.deliver("nodes", "n1", "modified");
+    assert_eq!(
+        story.missing(),
+        "pod app is tried again: not since the update of csidrivers disk.example.com and the update of nodes n1; last refusal: no room"
     );
 }
 
@@ -78,7 +91,7 @@ fn what_is_gone_is_known_from_a_watch_that_begins_without_it() {
         ),
         (
             200,
-            "pod app is tried again after the delete of csidrivers disk.example.com: not since then; last refusal: no room",
+            "pod app is tried again: not since the delete of csidrivers disk.example.com; last refusal: no room",
         ),
     ] {
         let mut story = refused();
