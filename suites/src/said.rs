@@ -49,6 +49,14 @@ impl Said {
         }
     }
 
+    /// The same, where a program that ended is named by the reason that it gave, which says more than that it ended.
+    pub fn in_short(&self) -> String {
+        match self.of_end().filter(|_| self.link.is_empty()) {
+            Some(reason) => open(reason),
+            None => self.deciding(),
+        }
+    }
+
     /// What went wrong, and where the chain of causes ends.
     pub fn one_line(&self) -> String {
         let verdict = self.verdict.lines().next().unwrap_or_default();
@@ -184,6 +192,7 @@ mod tests {
         ] {
             let said = said(lines);
             assert_eq!(said.lasting(), lasting);
+            assert_eq!(said.in_short(), lasting);
             assert!(said.has(&Words::parse(lasting).unwrap()));
         }
     }

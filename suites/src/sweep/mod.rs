@@ -125,7 +125,7 @@ impl Sweep {
                 Some(known) => SweepError::Known(known.place.clone()),
                 None => SweepError::Fails {
                     case: scenario.id.clone(),
-                    said: said.deciding(),
+                    said: said.in_short(),
                 },
             });
         }
@@ -135,11 +135,12 @@ impl Sweep {
             let fitting: Vec<_> = FAULTS.iter().filter(|fault| fault.fits(&point)).collect();
             fitting.into_iter().map(move |fault| (point.clone(), fault))
         });
-        // What no real server would do is refused as in any case file.
+        let skips = |plan: &Plan| self.manifest.as_ref().and_then(|manifest| manifest.skips(plan));
+        // What no real server would do is refused as in any case file, and what the program need not bear is no cell of its.
         Ok(cells
             .filter_map(|(point, fault)| {
                 let text = document.with(&point, fault).ok()?;
-                let plan = self.plan(&text).ok()?;
+                let plan = self.plan(&text).ok().filter(|plan| skips(plan).is_none())?;
                 Some(Cell {
                     case: scenario.id.clone(),
                     point,
@@ -224,7 +225,7 @@ impl Sweep {
         }
         let rerun = format!("{} --cell={}", self.rerun, cell.name());
         Held::Failed {
-            said: said.deciding(),
+            said: said.in_short(),
             text: explain_failure(&cell.plan, outcome, rerun, Vec::new()).unwrap_or_default(),
         }
     }

@@ -9,6 +9,8 @@ use suites::sweep::{Cell, Held, Sweep, SweepError};
 
 use super::{manifest, simulated, spoilt};
 
+/// What a publisher claims that lives through a connection that breaks.
+const RECONNECTS: &str = "publisher.central, publisher.reconnect";
 const CASE: &str = "publisher/value/maximum";
 /// A cell that shows that the publisher never connects again.
 const CELL: &str = "publisher-getcapacity-1-cut";
@@ -31,7 +33,7 @@ async fn cells(sweep: &Sweep) -> Result<Vec<Cell>, SweepError> {
 
 /// How the cell ends.
 async fn held(entries: &[(&str, &str)]) -> Held {
-    let sweep = sweep("publisher-connects-once", manifest("publisher.central", entries));
+    let sweep = sweep("publisher-connects-once", manifest(RECONNECTS, entries));
     let mut cells = cells(&sweep).await.unwrap();
     cells.retain(|cell| cell.name() == CELL);
     let mut ended = sweep.run(cells, |_, _| {}).await;
@@ -78,4 +80,17 @@ async fn a_case_that_is_known_to_fail_without_a_fault_and_one_for_other_programs
     assert!(matches!(cells(&unknown).await, Err(SweepError::Fails { .. })));
     let other = sweep(ignores, manifest("publisher.provisioning", &[]));
     assert!(matches!(cells(&other).await, Err(SweepError::Skipped(_))));
+}
+
+#[tokio::test]
+async fn what_a_program_need_not_bear_is_no_cell() {
+    for (features, is_cell) in [("publisher.central", false), (RECONNECTS, true)] {
+        let sweep = sweep("publisher-connects-once", manifest(features, &[]));
+        let cells = cells(&sweep).await.unwrap();
+        assert_eq!(
+            cells.iter().any(|cell| cell.name() == CELL),
+            is_cell,
+            "{features}"
+        );
+    }
 }
