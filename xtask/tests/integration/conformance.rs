@@ -273,6 +273,11 @@ fn a_program_that_is_not_there_is_the_environments_fault() {
 
 #[test]
 fn a_run_stops_where_a_program_is_never_ready_unless_it_is_to_go_on() {
+    let plans = suites::plans(&suites::cases_folder()).unwrap();
+    let all = plans
+        .iter()
+        .filter(|plan| plan.id().starts_with("publisher/value/"))
+        .count();
     let manifest = Manifest::program("[sleep, \"1000\"]");
     let output = manifest.folder.path().join("report");
     let words = [
@@ -286,7 +291,9 @@ fn a_run_stops_where_a_program_is_never_ready_unless_it_is_to_go_on() {
     assert!(out.contains("0 passed, 3 failed"), "{out}");
     assert!(
         out.contains("partial: stopped after ")
-            && out.contains(" of 10 cases: a program was never ready in 3 cases in a row\n"),
+            && out.contains(&format!(
+                " of {all} cases: a program was never ready in 3 cases in a row\n"
+            )),
         "{out}"
     );
     assert!(
@@ -298,7 +305,11 @@ fn a_run_stops_where_a_program_is_never_ready_unless_it_is_to_go_on() {
     assert!(!record["unfinished"].as_array().unwrap().is_empty());
     let (code, out, error) = manifest.run(&[&words[..], &["--jobs=10", "--keep-going"]].concat());
     assert_eq!(code, 1, "{out}{error}");
-    assert!(out.contains("0 passed, 7 failed, 3 skipped\n"), "{out}");
+    let failed = all - 3;
+    assert!(
+        out.contains(&format!("0 passed, {failed} failed, 3 skipped\n")),
+        "{out}"
+    );
 }
 
 #[test]
