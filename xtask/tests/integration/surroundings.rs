@@ -232,12 +232,12 @@ fn with_an_output_folder_nothing_is_written_elsewhere() {
     let folder = tempfile::tempdir().unwrap();
     let name = format!("elsewhere-{}", std::process::id());
     let file = impossible(folder.path(), &name);
-    let (code, elsewhere, error) = said(&mut xtask(&["repro", &file, "--patience=0.1"]));
+    let (code, elsewhere, error) = said(&mut xtask(&["repro", &file, "--simulate=1"]));
     assert_eq!(code, 1, "{elsewhere}{error}");
     let runs = Path::new(&folder_of(&elsewhere)).to_owned();
     std::fs::remove_dir_all(&runs).unwrap();
     let report = folder.path().join("report");
-    let (code, out, error) = said(xtask(&["repro", &file, "--patience=0.1", "--output"]).arg(&report));
+    let (code, out, error) = said(xtask(&["repro", &file, "--simulate=1", "--output"]).arg(&report));
     assert_eq!(code, 1, "{out}{error}");
     assert!(Path::new(&folder_of(&out)).starts_with(&report), "{out}");
     assert!(!runs.exists(), "{}", runs.display());
@@ -257,11 +257,13 @@ fn two_runs_of_one_checkout_at_the_same_time_keep_their_runs_apart() {
         kubeconfig.to_str().unwrap(),
     ];
     let first = crate::program::Serving::start(&words);
-    let (_, second, _) = said(&mut xtask(&["repro", &file, "--patience=0.1"]));
+    let (_, second, _) = said(&mut xtask(&["repro", &file, "--simulate=1"]));
     let (one, two) = (folder_of(&first.said.join("\n")), folder_of(&second));
     assert_ne!(one, two);
-    for run in [one, two] {
-        assert_eq!(said(&mut xtask(&["judge", &run])).0, 1, "{run}");
+    // The first one lives in real time, in which a busy machine may decide nothing.
+    for (run, codes) in [(one, &[1, 5][..]), (two, &[1])] {
+        let code = said(&mut xtask(&["judge", &run])).0;
+        assert!(codes.contains(&code), "{run}: {code}");
         std::fs::remove_dir_all(run).unwrap();
     }
     first.end("-INT");
