@@ -16,7 +16,6 @@ mod defect;
 mod e2e;
 mod exit;
 mod explore;
-mod explore_defects;
 mod follow;
 mod github;
 mod inspect;

@@ -20,9 +20,8 @@ use super::signature::Signature;
 use crate::generated;
 use crate::session::{CaseResult, Ended, Session};
 
-/// A world that takes longer goes on for ever: each of its steps ends after some seconds, which are simulated in no time.
+/// A world that takes longer goes on for ever: each of its steps ends after some seconds.
 const LONGEST: Duration = Duration::from_secs(180);
-const LONGEST_SIMULATED: Duration = Duration::from_secs(60);
 
 /// How to explore.
 pub struct Explorer {
@@ -133,15 +132,8 @@ impl Explorer {
     /// Runs the case of a world; a text that is no case is a mistake of ours.
     async fn run(&self, seed: u64, text: &str) -> Result<CaseResult, String> {
         let (session, plan) = (self.session(seed), plan(text)?);
-        let ran = tokio::time::timeout(self.longest(), session.run_one(plan)).await;
-        ran.map_err(|_| format!("it has not come to an end in {} s", self.longest().as_secs()))
-    }
-
-    fn longest(&self) -> Duration {
-        match self.is_simulated {
-            true => LONGEST_SIMULATED,
-            false => LONGEST,
-        }
+        let ran = tokio::time::timeout(LONGEST, session.run_one(plan)).await;
+        ran.map_err(|_| format!("it has not come to an end in {} s", LONGEST.as_secs()))
     }
 
     /// The session in which the world of a seed runs.

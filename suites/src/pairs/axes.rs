@@ -116,144 +116,113 @@ pub(super) const AXES: &[Axis] = &[
     },
 ];
 
-/// Values of an axis that do not occur together with values of another.
+/// Values of an axis that do not occur together with values of others.
 struct Excluded {
     axis: &'static str,
     values: &'static [&'static str],
-    with: &'static str,
-    /// None: all of them.
-    others: Option<&'static [&'static str]>,
+    with: &'static [&'static str],
+    others: Others,
+}
+
+/// Which values of the other axes.
+enum Others {
+    All,
+    These(&'static [&'static str]),
+    AllBut(&'static [&'static str]),
+}
+
+impl Others {
+    fn contain(&self, value: &str) -> bool {
+        match self {
+            Others::All => true,
+            Others::These(values) => values.contains(&value),
+            Others::AllBut(values) => !values.contains(&value),
+        }
+    }
 }
 
 const EXCLUDED: &[Excluded] = &[
-    // Nobody is there who could find it.
+    // Without a publisher, objects of a publisher are objects of others.
     Excluded {
         axis: "mode",
         values: &["no publisher"],
-        with: "prior",
-        others: Some(&[
-            "exact",
-            "stale",
-            "obsolete class",
-            "obsolete segment",
-            "duplicate",
-            "malformed",
-            "wrong owner",
-            "own earlier life",
-        ]),
+        with: &["prior"],
+        others: Others::AllBut(&["none", "of others", "edited meanwhile", "deleted meanwhile"]),
     },
     // Keys of topologies matter to the publisher alone.
     Excluded {
         axis: "mode",
         values: &["no publisher"],
-        with: "topology",
-        others: Some(&["keys differ by node", "no keys"]),
+        with: &["topology"],
+        others: Others::These(&["keys differ by node", "no keys"]),
     },
     // The cleaner is there for objects of one node.
     Excluded {
         axis: "mode",
         values: &["cleaner"],
-        with: "topology",
-        others: Some(&["no keys", "a shared key"]),
+        with: &["topology"],
+        others: Others::These(&["no keys", "a shared key"]),
     },
-    // These objects have a class.
+    // All other objects have a class.
     Excluded {
         axis: "class",
         values: &["none"],
-        with: "prior",
-        others: Some(&[
-            "exact",
-            "stale",
-            "duplicate",
-            "malformed",
-            "wrong owner",
-            "obsolete segment",
-            "edited meanwhile",
-            "deleted meanwhile",
-            "own earlier life",
-        ]),
+        with: &["prior"],
+        others: Others::AllBut(&["none", "of others", "obsolete class"]),
     },
     // Without a class nothing is asked or placed.
     Excluded {
         axis: "class",
         values: &["none"],
-        with: "topology",
-        others: None,
-    },
-    Excluded {
-        axis: "class",
-        values: &["none"],
-        with: "gate",
-        others: None,
-    },
-    Excluded {
-        axis: "class",
-        values: &["none"],
-        with: "flag",
-        others: None,
-    },
-    Excluded {
-        axis: "class",
-        values: &["none"],
-        with: "release",
-        others: None,
+        with: &["topology", "gate", "flag", "release"],
+        others: Others::All,
     },
     // There is one segment.
     Excluded {
         axis: "topology",
         values: &["no keys"],
-        with: "prior",
-        others: Some(&["obsolete segment"]),
+        with: &["prior"],
+        others: Others::These(&["obsolete segment"]),
     },
     // Such an object is there.
     Excluded {
         axis: "topology",
         values: &["selector expression", "no-node object"],
-        with: "prior",
-        others: Some(&["none"]),
+        with: &["prior"],
+        others: Others::These(&["none"]),
     },
     // 1.18 does not serve the type.
     Excluded {
         axis: "release",
         values: &["1.18"],
-        with: "prior",
-        others: Some(&[
-            "exact",
-            "stale",
-            "obsolete class",
-            "obsolete segment",
-            "duplicate",
-            "malformed",
-            "wrong owner",
-            "edited meanwhile",
-            "deleted meanwhile",
-        ]),
+        with: &["prior"],
+        others: Others::AllBut(&["none", "of others", "own earlier life"]),
     },
     // The gate is locked from 1.24 on, and gone in 1.27; 1.18 does not know it.
     Excluded {
         axis: "gate",
         values: &["server on"],
-        with: "release",
-        others: Some(&["1.24-1.26", "1.27-1.36", "1.37"]),
+        with: &["release"],
+        others: Others::These(&["1.24-1.26", "1.27-1.36", "1.37"]),
     },
     Excluded {
         axis: "gate",
         values: &["server off"],
-        with: "release",
-        others: Some(&["1.18", "1.27-1.36", "1.37"]),
+        with: &["release"],
+        others: Others::These(&["1.18", "1.27-1.36", "1.37"]),
     },
     Excluded {
         axis: "gate",
         values: &["server toggled"],
-        with: "release",
-        others: Some(&["1.18", "1.24-1.26", "1.27-1.36", "1.37"]),
+        with: &["release"],
+        others: Others::These(&["1.18", "1.24-1.26", "1.27-1.36", "1.37"]),
     },
     // 1.18 has no such field.
     Excluded {
         axis: "flag",
         values: &["flipped on", "flipped off", "true", "false"],
-        with: "release",
-        others: Some(&["1.18"]),
+        with: &["release"],
+        others: Others::These(&["1.18"]),
     },
 ];
 
@@ -263,8 +232,8 @@ pub(super) fn is_possible(axis: &str, value: &str, with: &str, other: &str) -> b
         EXCLUDED.iter().any(|it| {
             it.axis == axis
                 && it.values.contains(&value)
-                && it.with == with
-                && it.others.is_none_or(|others| others.contains(&other))
+                && it.with.contains(&with)
+                && it.others.contain(other)
         })
     };
     !excludes((axis, value), (with, other)) && !excludes((with, other), (axis, value))
