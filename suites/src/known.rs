@@ -2,12 +2,15 @@
 //!
 //! The entries themselves are the manifest's; what became of them in a run is the report's.
 
+use std::path::Path;
+
 use harness::judge::{Finding, RULES};
 use harness::manifest::{KnownFailure, Manifest};
 use harness::plan::Plan;
-use harness::scenario::ScenarioError;
+use harness::scenario::{ScenarioError, Strength};
 
 use crate::explore::focus::{EXPLORED, FOCUSES};
+use crate::plans_named;
 use crate::said::Said;
 use crate::select::{hint, is_meant};
 use crate::sweep::case::SWEPT;
@@ -82,8 +85,29 @@ fn is_swept(name: &str, plans: &[Plan]) -> bool {
     }
 }
 
-/// Refuses a manifest with an entry for a case that none of the catalogues has.
-pub fn check_known(manifest: &Manifest, plans: &[Plan]) -> Result<(), ScenarioError> {
+/// Refuses a manifest with an entry for a case that none of these folders has.
+pub fn check_known(manifest: &Manifest, folders: &[&Path]) -> Result<(), ScenarioError> {
+    let swept = |name| str::strip_prefix(name, SWEPT).and_then(|rest| rest.strip_prefix('/'));
+    let names: Vec<&str> = manifest
+        .known_cases()
+        .map(|name| swept(name).unwrap_or(name))
+        .collect();
+    if names.is_empty() || check_against(manifest, &cases_named(folders, &names)?).is_ok() {
+        return Ok(());
+    }
+    // What was meant may be any of them.
+    check_against(manifest, &cases_named(folders, &[])?)
+}
+
+fn cases_named(folders: &[&Path], names: &[&str]) -> Result<Vec<Plan>, ScenarioError> {
+    let mut plans = Vec::new();
+    for folder in folders {
+        plans.extend(plans_named(folder, Strength::default(), names)?);
+    }
+    Ok(plans)
+}
+
+fn check_against(manifest: &Manifest, plans: &[Plan]) -> Result<(), ScenarioError> {
     manifest.check_cases(|name| {
         if RULES.iter().any(|rule| name == format!("{FINDING}/{}", rule.name)) {
             return None;

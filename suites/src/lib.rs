@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 pub use harness;
 use harness::plan::{Plan, resolve};
 use harness::scenario::{self, Scenario, ScenarioError, Strength};
+use select::is_meant;
 
 pub use catalogue::Catalogue;
 pub use defects::{Defect, Defects};
@@ -45,12 +46,17 @@ pub fn cases_folder() -> PathBuf {
 
 /// All cases below a folder, ready to run, in the order of their ids.
 pub fn plans(folder: &Path) -> Result<Vec<Plan>, ScenarioError> {
-    plans_at(folder, Strength::default())
+    resolved(&scenario::load_tree(folder)?)
 }
 
-/// The same, with so many values of the axes of a case together.
-pub fn plans_at(folder: &Path, strength: Strength) -> Result<Vec<Plan>, ScenarioError> {
-    resolved(&scenario::load_tree_at(folder, strength)?)
+/// The cases that one of these names may mean, or all if there is none, with so many values of the axes of a case together; reads no other
+/// files.
+pub fn plans_named(folder: &Path, strength: Strength, names: &[&str]) -> Result<Vec<Plan>, ScenarioError> {
+    let may_hold = |file: &str| {
+        let mut names = names.iter();
+        names.len() == 0 || names.any(|name| is_meant(name, file) || is_meant(file, name))
+    };
+    resolved(&scenario::load_tree_where(folder, strength, &may_hold)?)
 }
 
 /// These cases, ready to run; they may show only what the catalogue demands.

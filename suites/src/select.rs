@@ -85,13 +85,11 @@ pub enum SelectError {
 impl Selection {
     /// The cases that are meant, in their order.
     pub fn apply(&self, plans: Vec<Plan>) -> Result<Vec<Plan>, SelectError> {
-        for name in &self.ids {
-            if !plans.iter().any(|plan| is_meant(name, plan.id())) {
-                return Err(SelectError::Unknown {
-                    name: name.clone(),
-                    hint: hint(name, &plans),
-                });
-            }
+        if let Some(name) = self.unknown(&plans) {
+            return Err(SelectError::Unknown {
+                name: name.to_owned(),
+                hint: hint(name, &plans),
+            });
         }
         let catalogue = Catalogue::load();
         if let Some(id) = self
@@ -107,6 +105,12 @@ impl Selection {
         } else {
             Ok(selected)
         }
+    }
+
+    /// A name that means none of these cases.
+    pub fn unknown(&self, plans: &[Plan]) -> Option<&str> {
+        let mut names = self.ids.iter().map(String::as_str);
+        names.find(|name| !plans.iter().any(|plan| is_meant(name, plan.id())))
     }
 
     fn includes(&self, plan: &Plan) -> bool {

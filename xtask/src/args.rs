@@ -118,11 +118,6 @@ impl SelectArgs {
         words.into_iter().chain(folder).collect()
     }
 
-    /// The cases, or beginnings of ids, that are named.
-    pub(crate) fn ids(&self) -> &[String] {
-        &self.cases
-    }
-
     pub(crate) fn selection(&self) -> Selection {
         Selection {
             ids: self.cases.clone(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use suites::harness::scenario::{PairCoverage, coverage, load_tree_at};
+use suites::harness::scenario::{PairCoverage, coverage, load_tree_where};
 use suites::pairs;
 
 use crate::Exit;
@@ -25,7 +25,7 @@ fn attempt(args: &SelectArgs) -> Result<(), Exit> {
         eprintln!("error: {error}");
         Exit::Usage
     };
-    let scenarios = load_tree_at(&args.folder, args.strength).map_err(refused)?;
+    let scenarios = load_tree_where(&args.folder, args.strength, &|_| true).map_err(refused)?;
     let scenarios = scenarios.iter().filter(|it| ids.contains(&*it.id));
     table("all", ids.len(), &pairs(scenarios).map_err(refused)?);
     let rows: Vec<&str> = ids.iter().copied().collect();

@@ -23,11 +23,10 @@ pub(crate) fn list(args: &ListArgs) -> Exit {
     if args.coverage {
         return coverage::list(&args.select);
     }
-    let listed = selected(&args.select).and_then(|plans| {
-        let manifest = args.sut.as_deref();
-        let manifest = manifest
-            .map(|sut| manifest_for(sut, &args.select.folder))
-            .transpose()?;
+    let manifest = args.sut.as_deref();
+    let manifest = manifest.map(|sut| manifest_for(sut, &args.select.folder));
+    let listed = manifest.transpose().and_then(|manifest| {
+        let plans = selected(&args.select)?;
         let server = runtime()?.block_on(apiserver::connect(args.apiserver.as_deref()))?;
         Ok((plans, manifest, server))
     });

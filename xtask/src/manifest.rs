@@ -3,10 +3,8 @@
 use std::path::Path;
 
 use suites::harness::manifest::{Manifest, ManifestError};
-use suites::harness::plan::Plan;
-use suites::harness::scenario::ScenarioError;
 use suites::report::SystemRecord;
-use suites::{cases_folder, check_known, plans};
+use suites::{cases_folder, check_known};
 
 use crate::Exit;
 use crate::out::eprintln;
@@ -35,20 +33,16 @@ pub(crate) fn record(manifest: &Manifest) -> SystemRecord {
 /// Reads a manifest that is held against all cases of a folder; the error is reported already.
 pub(crate) fn manifest_for(path: &Path, folder: &Path) -> Result<Manifest, Exit> {
     let manifest = manifest(path)?;
-    let checked = catalogue(folder).and_then(|plans| check_known(&manifest, &plans));
-    checked.map_err(|error| {
+    let own = cases_folder();
+    // A manifest may serve for cases of its owner's beside those of this repository.
+    let folders = if folder == own {
+        vec![folder]
+    } else {
+        vec![folder, &*own]
+    };
+    check_known(&manifest, &folders).map_err(|error| {
         eprintln!("error: {error}");
         Exit::Usage
     })?;
     Ok(manifest)
-}
-
-/// The cases that an entry may name: a manifest may serve for cases of its owner's beside those of this repository.
-fn catalogue(folder: &Path) -> Result<Vec<Plan>, ScenarioError> {
-    let mut all = plans(folder)?;
-    let own = cases_folder();
-    if folder != own {
-        all.extend(plans(&own)?);
-    }
-    Ok(all)
 }

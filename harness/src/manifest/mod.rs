@@ -177,4 +177,9 @@ impl Manifest {
     pub fn has_known_failures(&self) -> bool {
         !self.known.is_empty()
     }
+
+    /// What its entries for known failures, of whichever version, speak of.
+    pub fn known_cases(&self) -> impl Iterator<Item = &str> {
+        self.known.iter().map(|known| known.case.as_str())
+    }
 }

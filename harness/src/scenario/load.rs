@@ -1,7 +1,10 @@
 //! From files to [`Scenario`]s: one file, a folder of them, or one case by its id.
 
 use std::collections::BTreeMap;
+use std::num::NonZero;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::cover::Strength;
 use super::coverage::PairCoverage;
@@ -21,14 +24,21 @@ fn text_in(path: &Path) -> Result<String, ScenarioError> {
 
 /// Reads all cases below a folder, in the order of their ids. A case's id is its path in the folder.
 pub fn load_tree(root: &Path) -> Result<Vec<Scenario>, ScenarioError> {
-    load_tree_at(root, Strength::default())
+    load_tree_where(root, Strength::default(), &|_| true)
 }
 
-/// The same, with so many values of axes together.
-pub fn load_tree_at(root: &Path, strength: Strength) -> Result<Vec<Scenario>, ScenarioError> {
+/// The same, with so many values of axes together, and of those files only whose path in the folder, without the ending, is wanted.
+pub fn load_tree_where(
+    root: &Path,
+    strength: Strength,
+    is_wanted: &dyn Fn(&str) -> bool,
+) -> Result<Vec<Scenario>, ScenarioError> {
+    let mut files = files_in(root)?;
+    files.retain(|path| is_wanted(&file_id(root, path)));
+    let read = |path: &PathBuf| load_below(root, path, |source, text| parse_at(source, text, strength));
     let mut cases: BTreeMap<String, Scenario> = BTreeMap::new();
-    for path in files_in(root)? {
-        for case in load_below(root, &path, |source, text| parse_at(source, text, strength))? {
+    for of_file in on_all_cores(&files, read) {
+        for case in of_file? {
             if let Some(other) = cases.get(&case.id) {
                 let message = format!(
                     "id `{}` is taken by {}; choose another row name",
@@ -47,12 +57,34 @@ pub fn load_tree_at(root: &Path, strength: Strength) -> Result<Vec<Scenario>, Sc
     Ok(cases.into_values().collect())
 }
 
+/// What becomes of each item, in their order.
+fn on_all_cores<T: Sync, U: Send>(items: &[T], work: impl Fn(&T) -> U + Sync) -> Vec<U> {
+    let next = AtomicUsize::new(0);
+    let one_core = || {
+        let mine = std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
+        let mine = mine.map_while(|index| Some((index, work(items.get(index)?))));
+        mine.collect::<Vec<_>>()
+    };
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let mut done: Vec<(usize, U)> = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..cores.min(items.len()))
+            .map(|_| scope.spawn(one_core))
+            .collect();
+        let mut done = one_core();
+        for other in others {
+            done.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        }
+        done
+    });
+    done.sort_unstable_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, made)| made).collect()
+}
+
 /// Which pairs of values of axes these cases have, by the file that has the axes.
 pub fn coverage(root: &Path, ids: &[&str]) -> Result<BTreeMap<String, Vec<PairCoverage>>, ScenarioError> {
     let mut files = BTreeMap::new();
     for path in files_in(root)? {
-        let file = path.strip_prefix(root).unwrap_or(&path).with_extension("");
-        let file = file.display().to_string();
+        let file = file_id(root, &path);
         let row_of = |id: &&str| id.rsplit_once('/').is_some_and(|(of, _)| of == file);
         let rows = ids.iter().copied().filter(row_of);
         let rows: Vec<&str> = rows.filter_map(|id| Some(id.rsplit_once('/')?.1)).collect();
@@ -100,13 +132,12 @@ fn load_below(
     parse: impl FnOnce(&str, &str) -> Result<Vec<Scenario>, ScenarioError>,
 ) -> Result<Vec<Scenario>, ScenarioError> {
     let cases = parse(&path.display().to_string(), &text_in(path)?)?;
-    let expected = path.strip_prefix(root).unwrap_or(path).with_extension("");
+    let expected = file_id(root, path);
     for case in &cases {
-        if Path::new(&case.file.id.value) != expected {
+        if case.file.id.value != expected {
             let message = format!(
-                "id `{}` must be the file's path, `{}`",
-                case.file.id.value,
-                expected.display()
+                "id `{}` must be the file's path, `{expected}`",
+                case.file.id.value
             );
             return Err(ScenarioError::at(
                 &case.source,
@@ -117,6 +148,12 @@ fn load_below(
         }
     }
     Ok(cases)
+}
+
+/// The path of a file in its folder, without the ending: what the ids of its cases begin with.
+fn file_id(root: &Path, path: &Path) -> String {
+    let file = path.strip_prefix(root).unwrap_or(path).with_extension("");
+    file.display().to_string()
 }
 
 fn files_in(root: &Path) -> Result<Vec<PathBuf>, ScenarioError> {

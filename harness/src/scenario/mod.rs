@@ -50,7 +50,7 @@ pub use expect_list::ExpectSpecs;
 pub use extender::ExtenderSpec;
 pub use external_driver::ExternalDriver;
 pub use fault::{ChanceSpec, CutSpec, FaultSpec, HoldSpec, StaleSpec};
-pub use load::{coverage, load_file, load_row, load_tree, load_tree_at};
+pub use load::{coverage, load_file, load_row, load_tree, load_tree_where};
 pub(crate) use parse::read;
 pub use parse::{parse, parse_one};
 pub use reserve::{ReserveSpec, ReservedClaimSpec};
