@@ -55,22 +55,23 @@ const PATCHES: [(&str, Reader); 4] = [
     ("application/apply-patch+yaml", |_, body| Ok(apply(body))),
 ];
 
-/// How the body of a request is read.
-pub(super) fn reader(verb: Verb, media: &str) -> Result<Reader, Status> {
-    match verb {
+/// How the body of a request is read; none: its verb has no body.
+pub(super) fn reader(verb: Verb, media: &str) -> Result<Option<Reader>, Status> {
+    let reader: Reader = match verb {
         // Some clients send a body type, or even an empty object, with requests that have no body.
-        Verb::Get | Verb::List | Verb::Watch => Ok(|_, _| Ok(Payload::None)),
+        Verb::Get | Verb::List | Verb::Watch => return Ok(None),
         Verb::Patch => match PATCHES.iter().find(|(known, _)| *known == media) {
-            Some((_, reader)) => Ok(*reader),
-            None => Err(Status::unsupported_patch("415: Unsupported Media Type")),
+            Some((_, reader)) => *reader,
+            None => return Err(Status::unsupported_patch("415: Unsupported Media Type")),
         },
         Verb::Create | Verb::Update | Verb::Delete | Verb::DeleteCollection => match media {
-            "application/json" => Ok(|purpose, body| object(purpose, body, json)),
-            yaml::MEDIA => Ok(|purpose, body| object(purpose, body, yaml)),
-            MEDIA => Ok(protobuf_object),
-            _ => Err(Status::unsupported_body(BODIES)),
+            "application/json" => |purpose, body| object(purpose, body, json),
+            yaml::MEDIA => |purpose, body| object(purpose, body, yaml),
+            MEDIA => protobuf_object,
+            _ => return Err(Status::unsupported_body(BODIES)),
         },
-    }
+    };
+    Ok(Some(reader))
 }
 
 /// Reads a body of JSON, or of YAML, which is read as JSON.

@@ -21,14 +21,18 @@ const UNWANTED_PATIENCE: Duration = Duration::from_secs(1);
 /// Reads and decodes the body of a request, as far as its verb has one.
 pub(super) async fn read(request: Request<Incoming>, verb: Verb, target: &Target) -> Result<Payload, Status> {
     let media = body_reader::content_type(request.headers());
-    let reader = match body_reader::reader(verb, &media) {
-        Ok(reader) => reader,
+    match body_reader::reader(verb, &media) {
+        Ok(Some(reader)) => reader(Purpose { verb, target }, &collect(request).await?),
+        Ok(None) => {
+            // However it went: it is of no interest, and only taken off the connection.
+            drop(collect(request).await);
+            Ok(Payload::None)
+        }
         Err(refusal) => {
             drain(request).await;
-            return Err(refusal);
+            Err(refusal)
         }
-    };
-    reader(Purpose { verb, target }, &collect(request).await?)
+    }
 }
 
 /// Reads the body of a request that is answered without it, as far as it is short: otherwise the connection could not be

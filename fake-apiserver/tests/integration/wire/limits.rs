@@ -81,6 +81,23 @@ async fn headers_without_end_are_refused() {
 }
 
 #[tokio::test]
+async fn the_body_of_a_read_is_of_no_interest() {
+    let wire = Wire::start().await;
+    let token = wire.server.add_client("reader");
+    let head = format!("GET {CONFIG_MAPS} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n");
+    // One that breaks off, and one beyond all bounds.
+    for body in ["content-length: 10\r\n\r\n{", "content-length: 99999999\r\n\r\n{"] {
+        let mut socket = TcpStream::connect(wire.running.address()).await.unwrap();
+        socket.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
+        socket.shutdown().await.unwrap();
+        let mut answer = Vec::new();
+        socket.read_to_end(&mut answer).await.unwrap();
+        let answer = String::from_utf8_lossy(&answer);
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer:?}");
+    }
+}
+
+#[tokio::test]
 async fn http2_without_tls_is_spoken() {
     let wire = Wire::start().await;
     let mut socket = TcpStream::connect(wire.running.address()).await.unwrap();
