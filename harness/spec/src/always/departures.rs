@@ -9,7 +9,11 @@ use crate::world::{Change, CsiNode, World};
 
 /// CSINodes as they were while the drivers were registered that are gone from them.
 #[derive(Default)]
-pub(super) struct Departures(BTreeMap<String, CsiNode>);
+pub(super) struct Departures {
+    away: BTreeMap<String, CsiNode>,
+    /// Those of CSINodes that have gone since everything was last quiet, of which a publisher may not know yet.
+    over: BTreeMap<String, CsiNode>,
+}
 
 impl Departures {
     /// Takes in a change that the world is about to make.
@@ -19,28 +23,34 @@ impl Departures {
         };
         // Where the CSINode itself goes, so does the node.
         let (Some(before), Some(after)) = (world.csi_nodes.get(name), after) else {
-            self.0.remove(name);
+            self.over.extend(self.away.remove_entry(name));
             return;
         };
-        let known = self.0.remove(name).unwrap_or_default();
+        let known = self.away.remove(name).unwrap_or_default();
         let mut gone = CsiNode {
             drivers: known.drivers.into_iter().chain(before.drivers.clone()).collect(),
         };
         gone.drivers
             .retain(|driver, _| !after.drivers.contains_key(driver));
         if !gone.drivers.is_empty() {
-            self.0.insert(name.clone(), gone);
+            self.away.insert(name.clone(), gone);
         }
+    }
+
+    /// Everything is quiet.
+    pub(super) fn settle(&mut self) {
+        self.over.clear();
     }
 
     /// Whether something is so of a world, or of the same with all these drivers still there.
     pub(super) fn either(&self, world: &World, is_so: impl Fn(&World) -> bool) -> bool {
-        is_so(world) || (!self.0.is_empty() && is_so(&self.undone(world)))
+        let has_none = self.away.is_empty() && self.over.is_empty();
+        is_so(world) || (!has_none && is_so(&self.undone(world)))
     }
 
     fn undone(&self, world: &World) -> World {
         let mut world = world.clone();
-        for (name, gone) in &self.0 {
+        for (name, gone) in self.over.iter().chain(&self.away) {
             let node = world.csi_nodes.entry(name.clone()).or_default();
             node.drivers.extend(gone.drivers.clone());
         }

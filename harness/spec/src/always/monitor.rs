@@ -120,6 +120,7 @@ impl Monitor {
         self.told.forget();
         self.world.drivers.values_mut().for_each(Driver::forget);
         self.lately = Lately::since(&self.world);
+        self.departures.settle();
         violations
     }
 }
