@@ -88,7 +88,10 @@ async fn the_body_of_a_read_is_of_no_interest() {
     // One that breaks off, and one beyond all bounds.
     for body in ["content-length: 10\r\n\r\n{", "content-length: 99999999\r\n\r\n{"] {
         let mut socket = TcpStream::connect(wire.running.address()).await.unwrap();
-        socket.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
+        socket
+            .write_all(format!("{head}{body}").as_bytes())
+            .await
+            .unwrap();
         socket.shutdown().await.unwrap();
         let mut answer = Vec::new();
         socket.read_to_end(&mut answer).await.unwrap();

@@ -61,8 +61,8 @@ pub(crate) struct Provisioner {
     owners: Queue<String>,
     /// Claims that are kept for those that want copies, by uid.
     originals: Queue<String>,
-    /// How often another instance was faster, by uid of the claim.
-    collisions: Mutex<HashMap<String, u32>>,
+    /// How often this instance tried to take a claim that has no volume yet, by uid.
+    attempts: Mutex<HashMap<String, u32>>,
     /// Objects, by uid, whose volumes are deleted already.
     deleted: Mutex<HashSet<String>>,
     /// Requests whose outcome is unknown, by uid of the claim: they are repeated unchanged until it is known.
@@ -96,7 +96,7 @@ impl Provisioner {
             volumes,
             owners,
             originals,
-            collisions: Mutex::default(),
+            attempts: Mutex::default(),
             deleted: Mutex::default(),
             undecided: Mutex::default(),
             identity,
@@ -152,7 +152,14 @@ impl Provisioner {
     pub(crate) fn claim_changed(&self, change: Change<PersistentVolumeClaim>) {
         let before = take(&mut self.cluster.lock().claims, &change, uid);
         self.consider_original(&change);
-        let Change::Set(claim) = change else { return };
+        let claim = match change {
+            Change::Set(claim) => claim,
+            Change::Gone(claim) => {
+                self.attempts.lock().remove(&uid(&*claim));
+                return;
+            }
+            Change::Listed => return,
+        };
         // The status, and what others note in the metadata, is no reason to try earlier than planned.
         let same = |before: &PersistentVolumeClaim| {
             before.spec == claim.spec && before.metadata.annotations == claim.metadata.annotations

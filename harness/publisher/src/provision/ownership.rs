@@ -31,14 +31,15 @@ impl Provisioner {
     /// Plans to take a claim, if it may be taken.
     pub(super) fn consider(&self, uid: &str) {
         if self.unowned(uid).is_some() {
-            self.owners.add_at(uid.to_owned(), self.next_attempt(0));
+            self.owners.add_at(uid.to_owned(), self.next_attempt(uid));
+        } else if self.open_job(uid).is_none() {
+            self.attempts.lock().remove(uid);
         }
     }
 
     /// One attempt to take a claim.
     pub(super) async fn attempt_to_own(&self, uid: &String) {
         let Some(job) = self.unowned(uid) else {
-            self.collisions.lock().remove(uid);
             return self.owners.done(uid);
         };
         if !self.is_allowed_here(&job) {
@@ -48,18 +49,15 @@ impl Provisioner {
             // Other nodes may have capacity, or this one may later.
             return self.owners.postpone(uid);
         }
-        match self.take_claim(&job).await {
+        let taken = self.take_claim(&job).await;
+        // Counted whoever was faster: a claim that was taken comes back if its volume cannot be made here.
+        *self.attempts.lock().entry(uid.clone()).or_insert(0) += 1;
+        match taken {
             Ok(()) => self.owners.done(uid),
             Err(error) if is_not_found(&error) => self.owners.done(uid),
             Err(error) if is_conflict(&error) => {
-                let collisions = {
-                    let mut collisions = self.collisions.lock();
-                    let count = collisions.entry(uid.clone()).or_insert(0);
-                    *count += 1;
-                    *count
-                };
                 self.owners.done(uid);
-                self.owners.add_at(uid.clone(), self.next_attempt(collisions));
+                self.owners.add_at(uid.clone(), self.next_attempt(uid));
             }
             Err(error) => {
                 tracing::warn!(claim = uid, error = brief(&error), "the claim was not taken");
@@ -68,10 +66,11 @@ impl Provisioner {
         }
     }
 
-    /// Longer with each collision, and never the same for two instances.
-    fn next_attempt(&self, collisions: u32) -> Instant {
+    /// Later with each attempt, and never the same for two instances.
+    fn next_attempt(&self, uid: &str) -> Instant {
+        let attempts = self.attempts.lock().get(uid).copied().unwrap_or(0);
         let base = self.options.node_deployment_base_delay;
-        let longest = delay(base, self.options.node_deployment_max_delay, collisions);
+        let longest = delay(base, self.options.node_deployment_max_delay, attempts);
         Instant::now() + longest.saturating_sub(base.mul_f64(self.options.chance.fraction()))
     }
 
@@ -128,9 +127,9 @@ impl Provisioner {
     }
 }
 
-/// The longest wait after so many collisions.
-fn delay(base: Duration, max: Duration, collisions: u32) -> Duration {
-    let factor = 1_u32.checked_shl(collisions).unwrap_or(u32::MAX);
+/// The longest wait after so many attempts.
+fn delay(base: Duration, max: Duration, attempts: u32) -> Duration {
+    let factor = 1_u32.checked_shl(attempts).unwrap_or(u32::MAX);
     base.saturating_mul(factor).min(max)
 }
 
@@ -141,7 +140,7 @@ mod tests {
     #[test]
     fn delays_double_up_to_the_most() {
         let delays: Vec<u64> = [0, 1, 2, 40]
-            .map(|collisions| delay(Duration::from_secs(20), Duration::from_secs(60), collisions).as_secs())
+            .map(|attempts| delay(Duration::from_secs(20), Duration::from_secs(60), attempts).as_secs())
             .into();
         assert_eq!(delays, [20, 40, 60, 60]);
     }

@@ -5,7 +5,7 @@ use super::claims::Named;
 use super::reason::Reason;
 use super::view::View;
 use crate::world::capacity::bytes;
-use crate::world::{CapacityObject, Claim, Node, StorageClass};
+use crate::world::{Api, CapacityObject, Claim, Node, StorageClass};
 
 /// What lets a volume be made.
 pub(super) enum Allowed<'w> {
@@ -34,8 +34,7 @@ pub(super) fn check<'w>(
     let Some(request) = claim.request else {
         return Ok(Allowed::Untracked);
     };
-    // A server of the first alpha shows no maximum, though a newer one has stored it.
-    let has_maximum = view.world.scheduler.release.has_maximum() && view.world.api.release.has_maximum();
+    let has_maximum = view.world.scheduler.release.has_maximum() && shows_maximum(view.world.api);
     let is_enough = |object: &&CapacityObject| {
         object
             .limit(has_maximum)
@@ -47,6 +46,12 @@ pub(super) fn check<'w>(
         true => Err(Reason::NotEnoughCapacity(name.to_owned())),
         false => Ok(Allowed::By(enough)),
     }
+}
+
+/// Whether the API server shows what is stored of maxima. One of the first alpha does not; of one that does not serve the type nothing is
+/// learnt, and what was known before still counts.
+fn shows_maximum(api: Api) -> bool {
+    api.release.has_maximum() || api.version().is_none()
 }
 
 /// Whether capacity is compared at all for a class.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use capacity_spec::placement::{Decision, NodeVerdict, Reason, Refusal, View, pending};
 use capacity_spec::world::{
-    CapacityObject, Change, Effect, NamespacedName, PodVolume, Release, Reservations, ShapePoint, Taint,
+    Api, CapacityObject, Change, Effect, NamespacedName, PodVolume, Release, Reservations, ShapePoint, Taint,
     Toleration,
 };
 use capacity_spec::{World, rules};
@@ -315,6 +315,13 @@ fn releases_and_gates_decide_what_is_compared() {
         world.scheduler.release = Release::new(minor);
         world.scheduler.capacity = gate;
         assert_eq!(reasons(&world, &pod, "n1").is_empty(), fits, "1.{minor} {gate:?}");
+    }
+    // Of a server that does not serve the type nothing is learnt, and the first alpha shows no maximum.
+    (world.scheduler.release, world.scheduler.capacity) = (Release::new(36), None);
+    for (gate, fits) in [(None, false), (Some(true), true)] {
+        let release = Release::new(20);
+        world.api = Api { release, gate };
+        assert_eq!(reasons(&world, &pod, "n1").is_empty(), fits, "server {gate:?}");
     }
 }
 
