@@ -115,12 +115,20 @@ impl Monitor {
                 let detail = format!("class {} at {:?}", object.class, object.segment());
                 wrong.push((rules::UNWANTED_CREATE, detail));
             }
-            Some(before) if is_same(before) => wrong.push((rules::IDLE_WRITE, object.figures())),
+            Some(before) if is_same(before) && !self.may_have_lacked_maximum(before) => {
+                wrong.push((rules::IDLE_WRITE, object.figures()));
+            }
             _ => {}
         }
         if existing.is_none_or(|before| !before.says_as(object)) {
             self.figures(instance, object, wrong);
         }
+    }
+
+    /// Whether the publisher may have seen an object without the maximum that it has: a server of the first alpha does not show it.
+    fn may_have_lacked_maximum(&self, object: &CapacityObject) -> bool {
+        let hides = |world: &World| !world.api.release.has_maximum();
+        object.maximum.is_some() && self.lately.any(&self.world, &[Aspect::Settings], hides)
     }
 
     /// Whether the publisher may have seen the class, and the segment, of an object.

@@ -2,13 +2,14 @@
 
 use capacity_spec::always::{Author, Event, Monitor, judge};
 use capacity_spec::world::{
-    Answer, CapacityObject, Change, Cleaner, CsiDriver, CsiNode, Figures, NamespacedName,
+    Answer, Api, CapacityObject, Change, Cleaner, CsiDriver, CsiNode, Figures, NamespacedName, Release,
 };
 use capacity_spec::{Rule, Violation, World, objects, rules};
 use capacity_types::Segment;
 
 use super::build::{
-    CLASS, DRIVER, GI, add_pod, at, by_hand, central, class, join, key, key_of, object, published, world,
+    CLASS, DRIVER, GI, add_pod, at, by_hand, central, class, join, key, key_of, object, published, quantity,
+    world,
 };
 
 fn broken(violations: &[Violation]) -> Vec<&'static Rule> {
@@ -423,6 +424,28 @@ fn a_selected_node_is_a_decision_about_the_pod() {
     assert_eq!(broken(&monitor.observe(selected("n1"))), [rules::NO_CAPACITY]);
     let claim = &monitor.world().claims[&NamespacedName::new("default", "app-0")];
     assert_eq!(claim.selected_node.as_deref(), Some("n1"));
+}
+
+#[test]
+fn a_maximum_that_the_first_alpha_hid_may_be_written_again() {
+    let mut world = published();
+    let n1 = key_of(&world.objects, "n1");
+    let object = CapacityObject {
+        maximum: Some(quantity("1Gi")),
+        ..object("n1", "10Gi")
+    };
+    world.objects.insert(n1.clone(), object.clone());
+    let again = wrote(&n1, Some(object));
+    assert_eq!(
+        broken(&judge(world.clone(), [again.clone()])),
+        [rules::IDLE_WRITE]
+    );
+    let newer = world.api;
+    world.api = Api {
+        release: Release::new(20),
+        gate: Some(true),
+    };
+    assert_eq!(judge(world, [Event::Changed(Change::Api(newer)), again]), []);
 }
 
 #[test]
