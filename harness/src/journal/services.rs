@@ -29,7 +29,7 @@ pub struct CallFact {
     pub required_bytes: Option<i64>,
     /// `OK` or the gRPC code.
     pub code: String,
-    /// Error message, for a refusal.
+    /// Error message, for a refusal; that the answer was lost, for a call that was carried out all the same.
     pub message: Option<String>,
     /// available_capacity, for GetCapacity.
     pub available: Option<i64>,
@@ -38,6 +38,13 @@ pub struct CallFact {
     /// What few calls have.
     #[serde(flatten)]
     pub details: Box<CallDetails>,
+}
+
+impl CallFact {
+    /// Whether whoever called has an answer that says so.
+    pub fn is_answered(&self) -> bool {
+        self.code == "OK" && self.message.is_none()
+    }
 }
 
 /// What the driver answered the harness.

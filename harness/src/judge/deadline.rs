@@ -26,8 +26,8 @@ const BACK_OFF: Duration = Duration::from_secs(10);
 const HOPS: u32 = 4;
 
 /// However short the refresh: a publisher without a GetCapacity call for this long, and for [`MISSED`] refreshes, counts as one that
-/// makes none. Longer than its pause after a failed call, as manifests set it, and the call that fails after it.
-const UNASKED: Duration = Duration::from_secs(2);
+/// makes none.
+const UNASKED: Duration = Duration::from_secs(1);
 const MISSED: u32 = 10;
 
 /// Refreshes for which systems are waited for that have nothing to do, as far as the specification knows.

@@ -180,7 +180,7 @@ fn waiting(cluster: &ClusterState) -> impl Iterator<Item = (&String, &Value)> {
 fn is_trouble(what: &What) -> bool {
     match what {
         What::Fault(_) => true,
-        What::Call(call) => call.code != "OK",
+        What::Call(call) => !call.is_answered(),
         What::Request(request) => request.code == 429 || request.code >= 500,
         What::Extender(question) => question.error.is_some(),
         _ => false,

@@ -170,6 +170,8 @@ fn a_system_that_has_met_an_error_has_ten_seconds_to_try_again() {
             "namespace": "csi", "name": "c", "code": 503, "message": "unavailable", "revision": null}),
         json!({"fact": "call", "method": "CreateVolume", "node": null, "segment": null, "parameters": {}, "volume": "v",
             "requiredBytes": 1, "code": "RESOURCE_EXHAUSTED", "message": "full", "available": null, "maximum": null}),
+        json!({"fact": "call", "method": "GetCapacity", "node": null, "segment": "n1", "parameters": {}, "volume": null,
+            "requiredBytes": null, "code": "OK", "message": "the answer was lost", "available": 5, "maximum": null}),
         json!({"fact": "extender", "extender": "reserver", "verb": "filter", "pod": "app", "nodes": ["n1"], "kept": [],
             "error": "ask again"}),
     ];
