@@ -152,7 +152,7 @@ fn a_publisher_may_wait_for_a_driver_that_is_away_but_not_for_a_node() {
     assert_eq!(broken_by(away(csi_node(None)).into()), [rules::STRANGE_QUESTION]);
     let then_gone = [&away(unregistered)[..3], &[csi_node(None)]].concat();
     // That the node has gone too may not have reached it yet.
-    let unseen = [&then_gone[..], &[ask.clone()]].concat();
+    let unseen = then_gone.iter().chain([&ask]).cloned();
     assert_eq!(judge(world.clone(), unseen), []);
     assert_eq!(
         broken_by([&then_gone[..], &[Event::Quiet, ask.clone()]].concat()),
@@ -231,7 +231,7 @@ fn a_figure_may_be_old_and_never_more_than_any_that_was_told() {
     ];
     assert_eq!(judge(world.clone(), history), []);
     let with_maximum = CapacityObject {
-        maximum: Some(super::build::quantity("4Gi")),
+        maximum: Some(quantity("4Gi")),
         ..object("n1", "10Gi")
     };
     let history = [asked(at("n1"), Some(10 * GI)), wrote(&n1, Some(with_maximum))];
