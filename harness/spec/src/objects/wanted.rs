@@ -131,7 +131,9 @@ impl<'w> Wanted<'w> {
             None => return untold(BTreeSet::new()),
             Some(Answer::Error { before }) => {
                 let sound = before.iter().filter(|figures| figures.is_sound());
-                return untold(sound.map(|figures| figures.kept(has_maximum)).collect());
+                // What was written before may have been written to a server that did not keep the maximum.
+                let kept = |figures: &Figures| [figures.kept(false), figures.kept(has_maximum)];
+                return untold(sound.flat_map(kept).collect());
             }
             Some(Answer::Figures(figures)) if !figures.is_sound() => return untold(BTreeSet::new()),
             Some(Answer::Figures(figures)) => figures.kept(has_maximum),

@@ -365,6 +365,29 @@ fn an_owner_is_there_if_and_only_if_it_is_chosen() {
 }
 
 #[test]
+fn what_was_heard_before_an_error_may_stand_there_as_a_server_without_the_maximum_kept_it() {
+    let mut world = published();
+    let told = Figures {
+        available: 10 * GI,
+        maximum: Some(GI),
+    };
+    answer(
+        &mut world,
+        "n1",
+        Answer::Error {
+            before: BTreeSet::from([told]),
+        },
+    );
+    let with_maximum = |maximum: &str| CapacityObject {
+        maximum: Some(quantity(maximum)),
+        ..object("n1", "10Gi")
+    };
+    assert_eq!(with(&world, Some(with_maximum("1Gi"))), NONE);
+    assert_eq!(with(&world, Some(object("n1", "10Gi"))), NONE);
+    assert_eq!(with(&world, Some(with_maximum("2Gi"))), [rules::UNTOLD_FIGURES]);
+}
+
+#[test]
 fn a_label_that_would_be_too_long_is_taken_as_it_is_seen() {
     let name = "n".repeat(60);
     let instance = of_node(&name);
