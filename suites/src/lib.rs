@@ -16,6 +16,7 @@ pub mod selftest;
 mod session;
 mod shell;
 pub mod sweep;
+mod traceability;
 mod turns;
 
 use std::path::{Path, PathBuf};
@@ -25,7 +26,7 @@ use harness::plan::{Plan, resolve};
 use harness::scenario::{self, Scenario, ScenarioError, Strength};
 use select::is_meant;
 
-pub use catalogue::Catalogue;
+pub use catalogue::{Catalogue, Document, Entry, Evidence, Source, TestName};
 pub use defects::{Defect, Defects};
 pub use known::check_known;
 pub use libtest::libtest_main;
@@ -35,6 +36,7 @@ pub use said::Said;
 pub use select::{SelectError, Selection, Shard};
 pub use session::{CaseResult, Cause, Ended, Explained, Session, explain_failure};
 pub use shell::quoted;
+pub use traceability::{Standing, Traceability};
 pub use turns::Turns;
 
 /// Where the cases of this repository are: as short as it can be written from where the user stands.

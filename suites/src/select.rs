@@ -77,6 +77,9 @@ pub enum SelectError {
     /// A requirement that there is not.
     #[error("{0}")]
     Requirement(String),
+    /// A requirement that no case shows.
+    #[error("no case shows {0}; `cargo xtask list --requirement {0}` says what does")]
+    WithoutCase(String),
     /// Every name is known, and nothing is left.
     #[error("no case matches all filters; `cargo xtask list` shows all cases")]
     Nothing,
@@ -98,6 +101,14 @@ impl Selection {
             .filter(|id| catalogue.get(id).is_none())
         {
             return Err(SelectError::Requirement(catalogue.unknown(id)));
+        }
+        // Of the cases of some names nothing follows about the others.
+        if let Some(id) = self
+            .requirement
+            .as_ref()
+            .filter(|id| self.ids.is_empty() && !plans.iter().any(|plan| plan.requirements.contains(id)))
+        {
+            return Err(SelectError::WithoutCase(id.clone()));
         }
         let selected: Vec<Plan> = plans.into_iter().filter(|plan| self.includes(plan)).collect();
         if selected.is_empty() {

@@ -79,8 +79,8 @@ pub(crate) struct SelectArgs {
     #[arg(long, value_parser = role)]
     role: Option<Role>,
     /// Only cases that show that requirement, such as PUB-21
-    #[arg(long)]
-    requirement: Option<String>,
+    #[arg(long, value_name = "ID")]
+    pub(crate) requirement: Option<String>,
     /// Of cases with axes, run so many that every 2 values occur together in one of them, or every 3
     #[arg(long, value_name = "2|3", default_value = "2", value_parser = strength)]
     pub(crate) strength: Strength,
@@ -182,6 +182,9 @@ pub(crate) struct ListArgs {
     /// Say how many pairs of values of axes occur together in the cases, for every two axes of a file, and which do not
     #[arg(long, conflicts_with_all = ["sut", "apiserver"])]
     pub(crate) coverage: bool,
+    /// List what the documents ask instead, by document and section, with what shows it; for one alone, use --requirement
+    #[arg(long, conflicts_with_all = ["cases", "role", "requirement", "coverage", "sut", "apiserver"])]
+    pub(crate) requirements: bool,
     /// Say of each case whether it is skipped for that real API server and why
     #[arg(long, value_name = "KUBECONFIG")]
     pub(crate) apiserver: Option<PathBuf>,

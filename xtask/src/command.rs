@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use suites::harness::machine;
 
 use crate::args::{E2eArgs, ListArgs, SelectArgs};
@@ -73,6 +73,18 @@ enum Command {
 pub(crate) fn run() -> Exit {
     machine::raise_descriptor_limit();
     obey(Cli::parse().command)
+}
+
+/// Whether these words are a command, such as `bench` and `placement`.
+pub fn is_command(words: &[&str]) -> bool {
+    let mut command = &Cli::command();
+    for word in words {
+        match command.find_subcommand(word) {
+            Some(below) => command = below,
+            None => return false,
+        }
+    }
+    true
 }
 
 /// Does what a recorded command says, as far as it runs cases.

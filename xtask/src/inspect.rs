@@ -14,8 +14,8 @@ use crate::coverage;
 use crate::manifest::manifest_for;
 use crate::out::{eprintln, println};
 use crate::runtime::runtime;
-use crate::selected::selected;
-use crate::{Exit, apiserver};
+use crate::selected::{selected, selected_or_none};
+use crate::{Exit, apiserver, requirements};
 use suites::quoted;
 
 /// One line per case: its id and its title, or what a manifest makes of it.
@@ -23,10 +23,13 @@ pub(crate) fn list(args: &ListArgs) -> Exit {
     if args.coverage {
         return coverage::list(&args.select);
     }
+    if args.requirements {
+        return requirements::table(&args.select);
+    }
     let manifest = args.sut.as_deref();
     let manifest = manifest.map(|sut| manifest_for(sut, &args.select.folder));
     let listed = manifest.transpose().and_then(|manifest| {
-        let plans = selected(&args.select)?;
+        let plans = selected_or_none(&args.select)?;
         let server = runtime()?.block_on(apiserver::connect(args.apiserver.as_deref()))?;
         Ok((plans, manifest, server))
     });
@@ -35,6 +38,11 @@ pub(crate) fn list(args: &ListArgs) -> Exit {
         Err(exit) => return exit,
     };
     let paint = Paint::of(&std::io::stdout());
+    let wanted = args.select.requirement.as_deref();
+    let wanted = wanted.and_then(|id| Some((id, Catalogue::load().entry(id)?)));
+    if let Some((id, entry)) = wanted {
+        requirements::statement(id, entry);
+    }
     let width = plans.iter().map(|plan| plan.id().len()).max().unwrap_or(0);
     let mut skipped = 0;
     for plan in &plans {
@@ -61,6 +69,9 @@ pub(crate) fn list(args: &ListArgs) -> Exit {
             (None, None) => plan.title.clone(),
         };
         println!("{:<width$}  {}", plan.id(), paint.dim(&told));
+    }
+    if let Some((_, entry)) = wanted {
+        requirements::beside_cases(entry, !plans.is_empty());
     }
     let run = plans.len() - skipped;
     match (&manifest, &server) {

@@ -29,6 +29,7 @@ mod preflight;
 mod references;
 mod report;
 mod repro;
+mod requirements;
 mod rerun;
 mod runner;
 mod runtime;
@@ -49,6 +50,7 @@ use capacity_publisher as publisher;
 use capacity_scheduler as scheduler;
 
 pub use built_in::built_in;
+pub use command::is_command;
 pub use defect::Defect;
 pub use exit::Exit;
 pub use mutants::{Mutants, bring};

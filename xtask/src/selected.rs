@@ -10,17 +10,31 @@ use crate::out::eprintln;
 
 /// The cases that are meant; the error is reported already.
 pub(crate) fn selected(args: &SelectArgs) -> Result<Vec<Plan>, Exit> {
+    attempt(args)?.map_err(|error| refused(&error))
+}
+
+/// The same, and no case where none shows the requirement that is meant: something else may.
+pub(crate) fn selected_or_none(args: &SelectArgs) -> Result<Vec<Plan>, Exit> {
+    match attempt(args)? {
+        Err(SelectError::WithoutCase(_)) => Ok(Vec::new()),
+        selected => selected.map_err(|error| refused(&error)),
+    }
+}
+
+fn attempt(args: &SelectArgs) -> Result<Result<Vec<Plan>, SelectError>, Exit> {
     let found = candidates(args).map_err(|error| {
         eprintln!("error: {error}");
         Exit::Usage
     })?;
-    args.selection().apply(found).map_err(|error| {
-        eprintln!("error: {error}");
-        match error {
-            SelectError::Unknown { .. } | SelectError::Requirement(_) => Exit::Usage,
-            SelectError::Nothing => Exit::Nothing,
-        }
-    })
+    Ok(args.selection().apply(found))
+}
+
+fn refused(error: &SelectError) -> Exit {
+    eprintln!("error: {error}");
+    match error {
+        SelectError::Unknown { .. } | SelectError::Requirement(_) => Exit::Usage,
+        SelectError::WithoutCase(_) | SelectError::Nothing => Exit::Nothing,
+    }
 }
 
 /// The cases that may be meant, and those that are named and are rows of axes which no case needs to cover them; all, if a name means none:

@@ -9,6 +9,7 @@ mod catalogue;
 mod decisions;
 mod driver;
 mod edges;
+mod evidence;
 mod explore;
 mod known;
 mod publisher;

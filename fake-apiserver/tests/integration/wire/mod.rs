@@ -4,6 +4,7 @@ mod access;
 mod admission;
 mod advice;
 mod apply;
+mod capacities;
 mod client;
 mod crud;
 mod deadline;

@@ -118,6 +118,17 @@ fn without_tracking_capacity_does_not_matter() {
 }
 
 #[test]
+fn with_the_gate_off_capacity_does_not_matter() {
+    let off = Rules {
+        without_capacity: true,
+        ..Rules::default()
+    };
+    for row in rows() {
+        assert!(fits(&row, &off, Some(json!(true))), "{}", row.name);
+    }
+}
+
+#[test]
 fn wrapping_arithmetic_repeats_the_overflow_of_1_36() {
     let wrapping = Rules {
         arithmetic: Arithmetic::Wrapping,

@@ -1,4 +1,9 @@
-//! The requirement catalogue: what each id demands and where that is written.
+//! The requirement catalogue: what the documents ask, where that is written, and what shows it beside the cases.
+//!
+//! Knows no case: each names by itself what it shows.
+
+mod document;
+mod evidence;
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -7,42 +12,73 @@ use harness::plan::Plan;
 use harness::report::Requirement;
 use harness::scenario::{Scenario, ScenarioError};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
-/// Requirements by id.
+pub use document::{Document, Source};
+pub use evidence::{Evidence, TestName};
+
+/// Requirements by id, and the documents that they come from.
 pub struct Catalogue {
+    documents: Vec<Document>,
     entries: BTreeMap<String, Entry>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Entry {
+/// What is known of one requirement.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Entry {
     /// Where it is written.
-    source: String,
+    pub source: Source,
     /// What is demanded, in one sentence.
-    text: String,
+    pub text: String,
+    /// What shows it beside the cases that name it.
+    #[serde(default)]
+    pub shown_by: Vec<Evidence>,
+    /// Why nothing can be asked of a program.
+    #[serde(default)]
+    pub reason: Option<String>,
 }
 
 impl Catalogue {
     /// The catalogue of this repository. It is read once: exploring makes a new case every few milliseconds.
     pub fn load() -> &'static Self {
-        static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
-            let text = include_str!("../requirements.yaml");
-            let entries = serde_saphyr::from_str(text);
-            Catalogue {
-                entries: entries.expect("the catalogue is part of this program and tested with it"),
-            }
+        static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| Catalogue {
+            documents: read(include_str!("../../documents.yaml")),
+            entries: read(include_str!("../../requirements.yaml")),
         });
         &CATALOGUE
     }
 
-    /// One requirement.
+    /// One requirement, in the words of reports.
     pub fn get(&self, id: &str) -> Option<Requirement> {
-        let entry = self.entries.get(id)?;
+        let entry = self.entry(id)?;
         Some(Requirement {
             id: id.to_owned(),
             text: entry.text.clone(),
-            source: entry.source.clone(),
+            source: entry.source.to_string(),
         })
+    }
+
+    /// What is known of one requirement.
+    pub fn entry(&self, id: &str) -> Option<&Entry> {
+        self.entries.get(id)
+    }
+
+    /// The documents, in the order in which they are shown.
+    pub fn documents(&self) -> &[Document] {
+        &self.documents
+    }
+
+    /// What a section of a document asks, in the order of the ids.
+    pub fn of_section<'c>(
+        &'c self,
+        document: &'c Document,
+        section: &'c str,
+    ) -> impl Iterator<Item = (&'c str, &'c Entry)> {
+        let of_section =
+            move |entry: &Entry| entry.source.document == document.name && entry.source.section == section;
+        let entries = self.entries.iter().filter(move |(_, entry)| of_section(entry));
+        entries.map(|(id, entry)| (id.as_str(), entry))
     }
 
     /// The requirements that a case shows, in its order.
@@ -78,4 +114,8 @@ impl Catalogue {
     pub fn ids(&self) -> impl Iterator<Item = &str> {
         self.entries.keys().map(String::as_str)
     }
+}
+
+fn read<T: DeserializeOwned>(text: &str) -> T {
+    serde_saphyr::from_str(text).expect("the catalogue is part of this program and tested with it")
 }

@@ -1,0 +1,97 @@
+//! Whether what the catalogue names as evidence is there, read from the sources. Knows no requirement.
+
+use std::path::{Path, PathBuf};
+
+use suites::{Evidence, TestName};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// Why this shows nothing; none: it is there.
+pub(crate) fn problem(evidence: &Evidence) -> Option<String> {
+    let is_there = match evidence {
+        Evidence::Test(test) => is_test(test),
+        Evidence::Contract(name) => is_conversation(name),
+        Evidence::Bench(name) => xtask::is_command(&["bench", name]),
+    };
+    (!is_there).then(|| format!("there is no {} {evidence}", evidence.kind()))
+}
+
+fn is_test(test: &TestName) -> bool {
+    let text = std::fs::read_to_string(root().join(&test.file));
+    text.is_ok_and(|text| runs_test(&text, &test.function))
+}
+
+/// Whether a text has a test function of that name which is run without being asked for.
+fn runs_test(text: &str, function: &str) -> bool {
+    let mut attributes: Vec<&str> = Vec::new();
+    for line in text.lines().map(str::trim_start) {
+        if line.starts_with("#[") {
+            attributes.push(line);
+            continue;
+        }
+        let declared = line.trim_start_matches("async ").strip_prefix("fn ");
+        if declared.and_then(|rest| rest.split('(').next()) == Some(function) {
+            let has = |names: &[&str]| {
+                let name = |line: &&&str| line[2..].split(['(', ']', ' ']).next().map(str::to_owned);
+                attributes
+                    .iter()
+                    .any(|line| name(&line).is_some_and(|name| names.contains(&name.as_str())))
+            };
+            return has(&["test", "tokio::test"]) && !has(&["ignore"]);
+        }
+        // Comments may stand between an attribute and its function, and everything else ends them.
+        if !line.starts_with("//") {
+            attributes.clear();
+        }
+    }
+    false
+}
+
+/// Whether the contract tests have a conversation called `area/name`, with `-` for blanks.
+fn is_conversation(name: &str) -> bool {
+    let Some((area, name)) = name.split_once('/') else {
+        return false;
+    };
+    let file = root().join(format!("fake-apiserver/tests/contract/{area}.yaml"));
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let mut names = text.lines().filter_map(|line| line.strip_prefix("- name: "));
+    names.any(|known| known.replace(' ', "-") == name)
+}
+
+#[test]
+fn evidence_that_is_not_there_is_found() {
+    let text = "
+#[test]
+fn plain() {}
+#[tokio::test(flavor = \"multi_thread\")]
+// Why.
+async fn slow() {}
+#[test]
+#[ignore = \"by hand\"]
+fn asked_for() {}
+fn helper() {}
+";
+    for (function, runs) in [
+        ("plain", true),
+        ("slow", true),
+        ("asked_for", false),
+        ("helper", false),
+        ("gone", false),
+    ] {
+        assert_eq!(runs_test(text, function), runs, "{function}");
+    }
+    let none = TestName {
+        file: "suites/tests/integration/nowhere.rs".to_owned(),
+        function: "plain".to_owned(),
+    };
+    for evidence in [
+        Evidence::Test(none),
+        Evidence::Contract("storage/nothing".to_owned()),
+        Evidence::Contract("nowhere/capacities".to_owned()),
+        Evidence::Bench("patience".to_owned()),
+    ] {
+        assert!(problem(&evidence).is_some(), "{evidence}");
+    }
+}

@@ -1,0 +1,96 @@
+//! `list --requirements` and `list --requirement ID`: what the documents ask, and what shows it.
+
+use suites::harness::report::Paint;
+use suites::harness::scenario::ScenarioError;
+use suites::{Catalogue, Document, Entry, Evidence, Standing, Traceability, plans_named};
+
+use crate::Exit;
+use crate::args::SelectArgs;
+use crate::out::{eprintln, println};
+
+/// Prints all requirements with the number of their cases, by document and section, and how many are shown.
+pub(crate) fn table(args: &SelectArgs) -> Exit {
+    match attempt(args) {
+        Ok(()) => Exit::Passed,
+        Err(error) => {
+            eprintln!("error: {error}");
+            Exit::Usage
+        }
+    }
+}
+
+fn attempt(args: &SelectArgs) -> Result<(), ScenarioError> {
+    let plans = plans_named(&args.folder, args.strength, &[])?;
+    let traceability = Traceability::new(&plans);
+    let catalogue = Catalogue::load();
+    for document in catalogue.documents() {
+        section_by_section(catalogue, document, &traceability);
+    }
+    let count = |standing| traceability.count(catalogue.ids(), standing);
+    println!(
+        "{} of {} shown, {} with a reason, {} missing",
+        count(Standing::Shown),
+        catalogue.ids().count(),
+        count(Standing::Reason),
+        count(Standing::Missing)
+    );
+    Ok(())
+}
+
+fn section_by_section(catalogue: &Catalogue, document: &Document, traceability: &Traceability) {
+    let paint = Paint::of(&std::io::stdout());
+    println!("{}: {}", paint.strong(&document.name), document.title);
+    for section in &document.sections {
+        println!("  {section}");
+        for (id, entry) in catalogue.of_section(document, section) {
+            let shown = evidence_in_short(id, entry, traceability);
+            println!("    {id:<9} {shown:<24} {}", entry.text);
+            if let Some(reason) = &entry.reason {
+                println!("    {:<9} {:<24} {}", "", "", paint.dim(reason));
+            }
+        }
+    }
+    println!();
+}
+
+/// How many cases there are, and what else.
+fn evidence_in_short(id: &str, entry: &Entry, traceability: &Traceability) -> String {
+    let cases = traceability.cases(id).len();
+    let others = |kind: &str| entry.shown_by.iter().filter(|it| it.kind() == kind).count();
+    let mut parts = vec![counted(cases, "case")];
+    parts.extend(Evidence::KINDS.map(|kind| counted(others(kind), kind)));
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    match traceability.standing(id) {
+        Standing::Shown => parts.join(", "),
+        Standing::Reason => "reason".to_owned(),
+        Standing::Missing => "not shown".to_owned(),
+    }
+}
+
+/// `1 case`, `2 cases`; none of none.
+fn counted(number: usize, what: &str) -> Option<String> {
+    match number {
+        0 => None,
+        1 => Some(format!("1 {what}")),
+        _ => Some(format!("{number} {what}s")),
+    }
+}
+
+/// Prints what one requirement demands, and where that is written.
+pub(crate) fn statement(id: &str, entry: &Entry) {
+    let paint = Paint::of(&std::io::stdout());
+    println!("{}  {}", paint.strong(id), entry.text);
+    println!("{:width$}  {}\n", "", entry.source, width = id.len());
+}
+
+/// Prints what shows one requirement beside the cases, or why nothing does.
+pub(crate) fn beside_cases(entry: &Entry, has_cases: bool) {
+    for evidence in &entry.shown_by {
+        println!("{:<8}  {evidence}", evidence.kind());
+    }
+    match &entry.reason {
+        Some(reason) => println!("Nothing can be asked of a program: {reason}"),
+        None if entry.shown_by.is_empty() && !has_cases => println!("Nothing shows it yet."),
+        None => {}
+    }
+}
