@@ -27,9 +27,10 @@ pub const RECORD: &str = "report.json";
 type Form = fn(&Report, &Path) -> String;
 
 /// File name and form.
-const FORMS: [(&str, Form); 6] = [
+const FORMS: [(&str, Form); 7] = [
     (RECORD, |report, _| report.to_json()),
-    ("report.html", html::page),
+    (html::CASES, html::page),
+    (html::REQUIREMENTS, html::requirements::page),
     ("junit.xml", |report, _| junit::xml(report)),
     ("report.md", |report, _| markdown::page(report, usize::MAX)),
     ("badge.json", |report, _| badge::endpoint(report)),

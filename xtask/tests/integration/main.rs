@@ -14,6 +14,7 @@ mod program;
 mod readme;
 mod report;
 mod repro;
+mod requirements;
 mod simulation;
 mod surroundings;
 mod sweep;

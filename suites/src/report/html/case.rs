@@ -7,7 +7,7 @@ use maud::{Markup, html};
 
 use super::super::CaseRecord;
 use super::super::escape::plain;
-use super::anchor::anchor;
+use super::anchor::{anchor, to_requirement};
 use super::story::Story;
 use super::{diagram, plot};
 use crate::Catalogue;
@@ -54,7 +54,8 @@ fn requirements(case: &CaseRecord, catalogue: &Catalogue) -> Markup {
                 @for id in &case.requirements {
                     li {
                         @if let Some(known) = catalogue.get(id) {
-                            (known.text) " " span.quiet { "(" (known.id) ", " (known.source) ")" }
+                            (known.text) " "
+                            span.quiet { "(" a href=(to_requirement(id)) { (known.id) } ", " (known.source) ")" }
                         } @else {
                             (id)
                         }

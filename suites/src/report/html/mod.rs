@@ -1,10 +1,12 @@
-//! `report.html`: one page for people who may never have heard of this project.
+//! `report.html`: one page for people who may never have heard of this project; and beside it `requirements.html`, the same run as the
+//! documents see it.
 
 mod anchor;
 mod case;
 mod diagram;
 mod matrix;
 mod plot;
+pub(super) mod requirements;
 mod story;
 
 use std::path::Path;
@@ -14,6 +16,9 @@ use maud::{Markup, html};
 use super::escape::plain;
 use super::{CaseRecord, CaseVerdict, Report, page};
 use crate::Catalogue;
+use anchor::{anchor, to_requirement};
+
+pub(super) use anchor::{CASES, REQUIREMENTS};
 
 /// Cases that are explained at most; further ones are named with their reason.
 const EXPLAINED: usize = 100;
@@ -40,8 +45,8 @@ pub(super) fn page(report: &Report, folder: &Path) -> String {
                     }
                 }
             }
-            (listed(report, CaseVerdict::Pass, "Passed"))
-            (listed(report, CaseVerdict::Skip, "Skipped"))
+            (listed(report, catalogue, CaseVerdict::Pass, "Passed"))
+            (listed(report, catalogue, CaseVerdict::Skip, "Skipped"))
         }
         (footer(report))
     };
@@ -94,6 +99,7 @@ fn about(report: &Report) -> Markup {
                 }
             }
         }
+        p { a href=(REQUIREMENTS) { (requirements::TITLE) } ", with the result of this run beside each statement." }
         @let idle = report.idle_entries();
         @if !idle.is_empty() {
             p { strong { "Entries for known failures that excuse nothing:" } }
@@ -137,7 +143,7 @@ fn sections(report: &Report) -> [(&'static str, &'static str, Vec<&CaseRecord>);
 }
 
 /// The cases of a verdict that needs no explanation, folded.
-fn listed(report: &Report, verdict: CaseVerdict, heading: &str) -> Markup {
+fn listed(report: &Report, catalogue: &Catalogue, verdict: CaseVerdict, heading: &str) -> Markup {
     let of_verdict = report.cases.iter().filter(|case| case.verdict == verdict);
     let cases: Vec<&CaseRecord> = of_verdict.collect();
     html! {
@@ -147,14 +153,25 @@ fn listed(report: &Report, verdict: CaseVerdict, heading: &str) -> Markup {
                     summary { h2 { (heading) ": " (cases.len()) } }
                     ul.cases {
                         @for case in cases {
-                            li {
+                            li id=(anchor(case)) {
                                 code { (case.id) } " " (case.title)
                                 @if !case.reason.is_empty() { " — " em { (plain(&case.reason)) } }
+                                (demanded(case, catalogue))
                             }
                         }
                     }
                 }
             }
+        }
+    }
+}
+
+/// What the case shows, as numbers with a way to the statements.
+fn demanded(case: &CaseRecord, catalogue: &Catalogue) -> Markup {
+    let known = case.requirements.iter();
+    html! {
+        @for id in known.filter(|id| catalogue.entry(id).is_some()) {
+            " " a.quiet href=(to_requirement(id)) { (id) }
         }
     }
 }

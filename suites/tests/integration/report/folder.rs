@@ -22,7 +22,14 @@ fn a_record_is_read_as_it_was_written() {
     let report = every_verdict();
     let folder = written(&report);
     assert_eq!(Report::load(&folder.path().join("report.json")).unwrap(), report);
-    for name in ["report.html", "junit.xml", "report.md", "badge.json", "badge.svg"] {
+    for name in [
+        "report.html",
+        "requirements.html",
+        "junit.xml",
+        "report.md",
+        "badge.json",
+        "badge.svg",
+    ] {
         assert!(exists(&folder, name), "{name}");
     }
 }

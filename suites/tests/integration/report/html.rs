@@ -1,6 +1,6 @@
 //! `report.html` is one well-formed file without scripts, and nothing foreign in it is markup.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use proptest::prelude::*;
@@ -25,7 +25,7 @@ fn text_of(document: &Document<'_>, class: &str) -> String {
 }
 
 /// What no page of ours may hold: something that runs, or that is fetched from elsewhere.
-fn assert_harmless(document: &Document<'_>) {
+pub(super) fn assert_harmless(document: &Document<'_>) {
     const ELEMENTS: [&str; 9] = [
         "script",
         "img",
@@ -43,7 +43,12 @@ fn assert_harmless(document: &Document<'_>) {
         for attribute in node.attributes() {
             assert!(!attribute.name().starts_with("on"), "{}", attribute.name());
             if matches!(attribute.name(), "href" | "src") {
-                assert!(attribute.value().starts_with('#'), "{}", attribute.value());
+                let file = attribute.value().split('#').next();
+                assert!(
+                    file.is_some_and(|file| ["", "report.html", "requirements.html"].contains(&file)),
+                    "{}",
+                    attribute.value()
+                );
             }
         }
         if name == "style" {
@@ -68,29 +73,36 @@ fn nothing_in_the_page_runs_or_is_fetched() {
     assert!(!page.contains(['\u{1b}', '\u{0}', '\u{202e}', '\r']));
 }
 
+/// What the elements of a page have of an attribute.
+fn values<'d>(document: &'d Document<'_>, attribute: &str) -> Vec<&'d str> {
+    let nodes = document.descendants();
+    nodes.filter_map(|node| node.attribute(attribute)).collect()
+}
+
 #[test]
-fn every_link_leads_to_a_case_and_every_id_is_one() {
-    let page = page(&every_verdict());
-    let document = parse(&page);
-    let ids: Vec<&str> = document
-        .descendants()
-        .filter_map(|node| node.attribute("id"))
-        .collect();
-    let unique: BTreeSet<&str> = ids.iter().copied().collect();
-    assert_eq!(ids.len(), unique.len(), "{ids:?}");
-    let links: Vec<&str> = document
-        .descendants()
-        .filter_map(|node| node.attribute("href"))
-        .collect();
-    assert!(
-        links.len() >= 5,
-        "every verdict that is explained has a link: {links:?}"
-    );
-    for link in links {
-        assert!(
-            unique.contains(link.trim_start_matches('#')),
-            "{link} leads nowhere"
-        );
+fn every_link_of_both_pages_leads_somewhere_and_every_id_is_one() {
+    let folder = written(&every_verdict());
+    let texts = ["report.html", "requirements.html"].map(|name| (name, read(&folder, name)));
+    let pages = texts.each_ref().map(|(name, text)| (*name, parse(text)));
+    let mut links = BTreeMap::new();
+    for (here, document) in &pages {
+        let ids = values(document, "id");
+        assert_eq!(ids.len(), BTreeSet::from_iter(&ids).len(), "{here}: {ids:?}");
+        for link in values(document, "href") {
+            let (file, id) = link.split_once('#').unwrap_or((link, ""));
+            let file = if file.is_empty() { here } else { file };
+            let page = pages.iter().find(|(name, _)| *name == file);
+            let ids = values(&page.unwrap_or_else(|| panic!("{link}")).1, "id");
+            assert!(id.is_empty() || ids.contains(&id), "{here}: {link} leads nowhere");
+            *links.entry((*here, file)).or_insert(0) += 1;
+        }
+    }
+    for (from, to) in [
+        ("report.html", "report.html"),
+        ("report.html", "requirements.html"),
+        ("requirements.html", "report.html"),
+    ] {
+        assert!(links[&(from, to)] >= 5, "{links:?}");
     }
 }
 

@@ -8,6 +8,7 @@ mod html;
 mod junit;
 mod known;
 mod markdown;
+mod requirements;
 mod schema;
 
 use std::collections::BTreeMap;

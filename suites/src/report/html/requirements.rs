@@ -1,0 +1,187 @@
+//! `requirements.html`: what the documents ask, section by section, what this very run says of it, and what else shows it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use maud::{Markup, html};
+
+use super::super::escape::plain;
+use super::super::{CaseRecord, CaseVerdict, Report, page};
+use super::anchor::{CASES, to_case};
+use crate::{Catalogue, Entry};
+
+/// What the page is called, here and where it is linked.
+pub(super) const TITLE: &str = "What the documents ask, and what shows it";
+
+/// Cases of one requirement that stand in its row at once; further ones are folded.
+const SHOWN: usize = 6;
+
+/// The cases of each requirement.
+type Cases<'r> = BTreeMap<&'r str, Vec<&'r CaseRecord>>;
+
+/// The page.
+pub(in crate::report) fn page(report: &Report, _: &Path) -> String {
+    let catalogue = Catalogue::load();
+    let cases = by_requirement(report, catalogue);
+    let body = html! {
+        header {
+            h1 { (TITLE) }
+            (about(report, catalogue, &cases))
+        }
+        main {
+            @for (number, document) in catalogue.documents().iter().enumerate() {
+                section id={ "document-" (number + 1) } {
+                    h2 { (document.name) ": " (document.title) }
+                    @for section in &document.sections {
+                        h3 { (section) }
+                        (table(catalogue.of_section(document, section), &cases))
+                    }
+                }
+            }
+        }
+    };
+    page::page(TITLE, &body)
+}
+
+/// The cases of each requirement that the catalogue knows, those first that say most. A record of another version may know others.
+fn by_requirement<'r>(report: &'r Report, catalogue: &Catalogue) -> Cases<'r> {
+    let mut cases: Cases<'_> = BTreeMap::new();
+    for case in &report.cases {
+        let known = case.requirements.iter();
+        for id in known.filter(|id| catalogue.entry(id).is_some()) {
+            cases.entry(id).or_default().push(case);
+        }
+    }
+    cases
+        .values_mut()
+        .for_each(|cases| cases.sort_by_key(|case| weight(case)));
+    cases
+}
+
+/// Cases with less weigh more: one failure says more of a requirement than all passes.
+fn weight(case: &CaseRecord) -> u8 {
+    match case.verdict {
+        _ if case.is_bad() => 0,
+        CaseVerdict::Fail | CaseVerdict::Flaky => 1,
+        CaseVerdict::Error => 2,
+        CaseVerdict::Inconclusive => 3,
+        CaseVerdict::KnownFailure => 4,
+        CaseVerdict::Pass => 5,
+        CaseVerdict::Skip => 6,
+    }
+}
+
+/// How many requirements came to each verdict, in words.
+fn counts(cases: &Cases<'_>) -> String {
+    let mut counts: BTreeMap<CaseVerdict, usize> = BTreeMap::new();
+    for case in cases.values().filter_map(|cases| cases.first()) {
+        *counts.entry(case.verdict).or_default() += 1;
+    }
+    let words = counts
+        .iter()
+        .map(|(verdict, count)| format!("{count} {}", verdict.words()));
+    words.collect::<Vec<_>>().join(", ")
+}
+
+fn about(report: &Report, catalogue: &Catalogue, cases: &Cases<'_>) -> Markup {
+    let all = catalogue.ids().count();
+    let without = all - cases.len();
+    html! {
+        p {
+            "Each statement of the documents has a number of its own. Of " (all) ", by the cases of "
+            a href=(CASES) { "this run" } " on " (report.started) " against " strong { (report.system.name) " " (report.system.version) }
+            ": " @if !cases.is_empty() { (counts(cases)) ", " } (without) " without a case in it."
+        }
+        p.quiet {
+            "A statement has failed where one of its cases has. What is shown by something else than a case is not run here: a test or a \
+             conversation of this repository, or a measurement. A reason is given where a statement asks nothing of a program."
+        }
+        ul {
+            @for (number, document) in catalogue.documents().iter().enumerate() {
+                li { a href={ "#document-" (number + 1) } { (document.name) } ": " (document.title) }
+            }
+        }
+    }
+}
+
+/// A row for each of these.
+fn table<'c>(entries: impl Iterator<Item = (&'c str, &'c Entry)>, cases: &Cases<'_>) -> Markup {
+    html! {
+        div.wide {
+            table.demands {
+                thead {
+                    tr {
+                        th scope="col" { "number" }
+                        th scope="col" { "statement" }
+                        th scope="col" { "in this run" }
+                        th scope="col" { "shown by" }
+                    }
+                }
+                tbody {
+                    @for (id, entry) in entries {
+                        (row(id, entry, cases.get(id).map_or(&[], Vec::as_slice)))
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn row(id: &str, entry: &Entry, cases: &[&CaseRecord]) -> Markup {
+    let (class, words) = result(cases.first().copied());
+    html! {
+        tr id=(id) {
+            th scope="row" { (id) }
+            td { (entry.text) }
+            td class=(class) { (words) }
+            td {
+                (listed(cases))
+                @for evidence in &entry.shown_by {
+                    p { (evidence.kind()) " " code { (evidence) } }
+                }
+                @if let Some(reason) = &entry.reason { p.quiet { (reason) } }
+                @if cases.is_empty() && entry.shown_by.is_empty() && entry.reason.is_none() {
+                    p.quiet { "no case of this run, and nothing else" }
+                }
+            }
+        }
+    }
+}
+
+/// Class and words for a requirement, by the case that says most of it.
+fn result(case: Option<&CaseRecord>) -> (&'static str, String) {
+    let Some(case) = case else {
+        return ("none", "not run".to_owned());
+    };
+    let words = case.verdict.words();
+    match weight(case) {
+        0 => ("bad", format!("✗ {words}")),
+        1 => ("part", format!("◐ {words}, and does not count")),
+        5 => ("good", format!("✓ {words}")),
+        6 => ("none", format!("– {words}")),
+        _ => ("part", format!("◐ {words}")),
+    }
+}
+
+/// The cases, each with a way to where it is told, and with its verdict where it has not just passed.
+fn listed(cases: &[&CaseRecord]) -> Markup {
+    let (first, rest) = cases.split_at(cases.len().min(SHOWN));
+    html! {
+        @for case in first { (line(case)) }
+        @if !rest.is_empty() {
+            details {
+                summary { "and " (rest.len()) " more" }
+                @for case in rest { (line(case)) }
+            }
+        }
+    }
+}
+
+fn line(case: &CaseRecord) -> Markup {
+    html! {
+        p {
+            a href=(to_case(case)) { code { (plain(&case.id)) } }
+            @if case.verdict != CaseVerdict::Pass { " " (case.verdict.words()) }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! `list --requirements` and `--requirement`: what the documents ask, and what shows it.
+
+use std::collections::BTreeSet;
+
+use suites::Catalogue;
+
+use crate::program::ended;
+
+#[test]
+fn the_table_has_every_requirement_once_below_its_section_and_adds_up() {
+    let (out, _) = ended(0, &["list", "--requirements"]);
+    let (mut document, mut section) = ("", "");
+    let mut found = BTreeSet::new();
+    for line in out.lines() {
+        let depth = line.len() - line.trim_start().len();
+        let first = line.split_whitespace().next().unwrap_or_default();
+        match depth {
+            0 => document = line.split(": ").next().unwrap(),
+            2 => section = line.trim(),
+            4 => {
+                let entry = Catalogue::load().entry(first).unwrap();
+                assert_eq!(entry.source.to_string(), format!("{document}, {section}"));
+                assert!(line.ends_with(&entry.text), "{line}");
+                assert!(found.insert(first), "{first} is there twice");
+            }
+            _ => {}
+        }
+    }
+    let total = out.lines().last().unwrap();
+    let numbers: Vec<usize> = total.split(' ').filter_map(|word| word.parse().ok()).collect();
+    let &[shown, all, reason, missing] = numbers.as_slice() else {
+        panic!("{total}");
+    };
+    assert_eq!((found.len(), shown + reason + missing), (all, all), "{total}");
+    let not_shown = out.lines().filter(|line| line.contains(" not shown ")).count();
+    assert_eq!(not_shown, missing, "{total}");
+}
+
+#[test]
+fn one_requirement_is_told_with_everything_that_shows_it() {
+    let (out, _) = ended(0, &["list", "--requirement", "PUB-36"]);
+    let lines: Vec<&str> = out.lines().collect();
+    assert!(
+        lines[0].starts_with("PUB-36  in external-provisioner 2.0.0"),
+        "{out}"
+    );
+    assert_eq!(lines[1].trim(), "KEP-1472, CSIStorageCapacity lifecycle");
+    assert!(lines[3].starts_with("publisher/objects/by-owner  "), "{out}");
+    for (id, words) in [
+        (
+            "MET-10",
+            "test      fake-apiserver/tests/integration/wire/health.rs::",
+        ),
+        (
+            "API-08",
+            "contract  cargo test -p fake-apiserver --test contract storage/capacities",
+        ),
+        ("SCALE-22", "bench     cargo xtask bench scheduler"),
+        ("GATE-35", "Nothing can be asked of a program: "),
+    ] {
+        let (out, _) = ended(0, &["list", "--requirement", id]);
+        assert!(out.starts_with(id) && out.contains(words), "{out}");
+    }
+}
+
+#[test]
+fn an_unknown_requirement_ends_with_2_and_says_which_there_are() {
+    let (_, error) = ended(2, &["list", "--requirement", "PUB-999"]);
+    assert!(error.contains("which go from PUB-01 to PUB-"), "{error}");
+}
+
+#[test]
+fn what_no_case_shows_cannot_be_run_and_it_is_said_where_to_look() {
+    let (_, error) = ended(4, &["e2e", "--requirement", "SCALE-22"]);
+    let words = "no case shows SCALE-22; `cargo xtask list --requirement SCALE-22` says what does";
+    assert!(error.contains(words), "{error}");
+}
