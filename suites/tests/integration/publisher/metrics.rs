@@ -1,9 +1,10 @@
 //! What the metrics tell (KEP-1472, "monitoring requirements").
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use capacity_publisher::{Options, Profile};
-use fake_apiserver::{Authorization, ResourceRef};
+use fake_apiserver::{Authorization, Effect as ApiEffect, Match, ResourceRef, Rule, Verb};
 use fake_csi::{Code, Effect};
 
 use super::cluster::{Cluster, DRIVER, KEY, free_address, get, reads, served_at, value};
@@ -14,6 +15,32 @@ fn calls(code: &str) -> String {
     format!(
         "csi_sidecar_operations_seconds_count{{driver_name=\"{DRIVER}\",method_name=\"{method}\",grpc_status_code=\"{code}\"}}"
     )
+}
+
+/// Refuses what is done in these ways.
+fn refusal(verbs: Vec<Verb>) -> Rule {
+    let about = Match {
+        verbs,
+        resource: Some("csistoragecapacities".to_owned()),
+        ..Match::default()
+    };
+    let refused = ApiEffect::Status {
+        code: 500,
+        retry_after_seconds: 0,
+    };
+    Rule::new(about, refused)
+}
+
+/// Waits until so much was tried again.
+async fn retried(address: SocketAddr, times: f64) {
+    let retries = async || {
+        let text = get(address, "/metrics").await.1;
+        value(&text, "workqueue_retries_total{name=\"csistoragecapacity\"}")
+    };
+    let waiting = async { while retries().await < Some(times) {} };
+    tokio::time::timeout(Duration::from_secs(20), waiting)
+        .await
+        .unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -110,17 +137,7 @@ async fn obsolete_objects_count_until_they_are_deleted() {
     };
     let publisher = cluster.publish("publisher", options);
     cluster.until_published(3).await;
-    let refusal = fake_apiserver::Rule::new(
-        fake_apiserver::Match {
-            verbs: vec![fake_apiserver::Verb::Delete],
-            ..Default::default()
-        },
-        fake_apiserver::Effect::Status {
-            code: 500,
-            retry_after_seconds: 0,
-        },
-    );
-    let refused = cluster.api.perturb(refusal).unwrap();
+    let refused = cluster.api.perturb(refusal(vec![Verb::Delete])).unwrap();
     cluster
         .admin
         .delete(&ResourceRef::new("storage.k8s.io", "storageclasses").name("c0"))
@@ -133,6 +150,41 @@ async fn obsolete_objects_count_until_they_are_deleted() {
         .until(|cluster| cluster.count("DELETED csistoragecapacities") == 3)
         .await;
     reads(address, &obsolete, 0.0).await;
+    publisher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn objects_with_wrong_figures_are_not_obsolete() {
+    let cluster = Cluster::start(1, 1, Authorization::AlwaysAllow).await;
+    let address = free_address().await;
+    let options = Options {
+        http: served_at(address),
+        capacity_poll_interval: Duration::from_millis(50),
+        ..cluster.options()
+    };
+    let publisher = cluster.publish("publisher", options);
+    cluster.until_published(1).await;
+    let refused = cluster
+        .api
+        .perturb(refusal(vec![Verb::Update, Verb::Patch]))
+        .unwrap();
+    cluster.driver.clear_script();
+    cluster.answer(
+        Effect::Capacity {
+            available: 2 << 30,
+            maximum: None,
+            minimum: None,
+        },
+        None,
+    );
+    retried(address, 1.0).await;
+    let of_driver = format!("{{driver_name=\"{DRIVER}\"}}");
+    let (_, text) = get(address, "/metrics").await;
+    for (figure, expected) in [("desired_goal", 1.0), ("desired_current", 1.0), ("obsolete", 0.0)] {
+        let told = value(&text, &format!("csistoragecapacities_{figure}{of_driver}"));
+        assert_eq!(told, Some(expected), "{figure}: {text}");
+    }
+    cluster.api.unperturb(refused);
     publisher.stop().await;
 }
 
@@ -174,17 +226,7 @@ async fn an_instance_names_its_node_and_tells_how_long_its_calls_take() {
 #[tokio::test(flavor = "multi_thread")]
 async fn objects_that_cannot_be_created_are_wanted_and_not_there_and_wait_in_the_queue() {
     let cluster = Cluster::start(3, 2, Authorization::AlwaysAllow).await;
-    let refusal = fake_apiserver::Rule::new(
-        fake_apiserver::Match {
-            verbs: vec![fake_apiserver::Verb::Create],
-            ..Default::default()
-        },
-        fake_apiserver::Effect::Status {
-            code: 500,
-            retry_after_seconds: 0,
-        },
-    );
-    let refused = cluster.api.perturb(refusal).unwrap();
+    let refused = cluster.api.perturb(refusal(vec![Verb::Create])).unwrap();
     let address = free_address().await;
     let options = Options {
         http: served_at(address),
@@ -198,14 +240,7 @@ async fn objects_that_cannot_be_created_are_wanted_and_not_there_and_wait_in_the
         6.0,
     )
     .await;
-    let retries = async || {
-        let text = get(address, "/metrics").await.1;
-        value(&text, "workqueue_retries_total{name=\"csistoragecapacity\"}")
-    };
-    let waiting = async { while retries().await < Some(6.0) {} };
-    tokio::time::timeout(Duration::from_secs(20), waiting)
-        .await
-        .unwrap();
+    retried(address, 6.0).await;
     reads(
         address,
         &format!("csistoragecapacities_desired_current{of_driver}"),
