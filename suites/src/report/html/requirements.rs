@@ -85,12 +85,17 @@ fn counts(cases: &Cases<'_>) -> String {
 
 fn about(report: &Report, catalogue: &Catalogue, cases: &Cases<'_>) -> Markup {
     let all = catalogue.ids().count();
-    let without = all - cases.len();
+    let others = catalogue.ids().filter(|id| !cases.contains_key(id));
+    let others: Vec<&Entry> = others.filter_map(|id| catalogue.entry(id)).collect();
+    let otherwise = others.iter().filter(|entry| !entry.shown_by.is_empty()).count();
+    let reason = others.iter().filter(|entry| entry.reason.is_some()).count();
     html! {
         p {
-            "Each statement of the documents has a number of its own. Of " (all) ", by the cases of "
+            "Each statement of the documents has a number of its own. Of all " (all) ", by the cases of "
             a href=(CASES) { "this run" } " on " (report.started) " against " strong { (report.system.name) " " (report.system.version) }
-            ": " @if !cases.is_empty() { (counts(cases)) ", " } (without) " without a case in it."
+            ": " @if !cases.is_empty() { (counts(cases)) ". " }
+            "Of the " (others.len()) " without a case in it " (otherwise) " are shown by something else, " (reason)
+            " have a reason, and " (others.len() - otherwise - reason) " have nothing here."
         }
         p.quiet {
             "A statement has failed where one of its cases has. What is shown by something else than a case is not run here: a test or a \

@@ -75,7 +75,7 @@ fn a_statement_has_failed_where_one_of_its_cases_has() {
         let [_, told, by] = row(&document, id);
         assert_eq!((told.as_str(), by.as_str()), (result, shown), "{id}");
     }
-    assert!(page.contains("1 passed, 2 failed, 1 known to fail, 1 skipped, "));
+    assert!(page.contains("1 passed, 2 failed, 1 known to fail, 1 skipped. "));
 }
 
 #[test]
