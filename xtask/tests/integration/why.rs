@@ -2,7 +2,7 @@
 
 use std::process::{Command, Output};
 
-use crate::program::Serving;
+use crate::program::{Serving, ended};
 use k8s_openapi::api::core::v1::Node;
 use kube::api::PostParams;
 use kube::config::{KubeConfigOptions, Kubeconfig};
@@ -171,4 +171,17 @@ fn a_running_cluster_is_explained() {
     ]);
     assert!(text.contains("fits 501 of 501 nodes"), "{text}");
     assert!(text.contains("no CSIDriver is named d"), "{text}");
+}
+
+/// The last example of KEP-1472 of 2019 has a status twice, which no program can read as it was meant.
+#[test]
+fn a_field_that_stands_twice_is_an_error_with_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("pools.yaml");
+    let text = "kind: CSIStoragePool\nmetadata: {name: east}\nstatus: {classes: []}\nspec: {}\nstatus: {classes: []}\n";
+    std::fs::write(&file, text).unwrap();
+    let (_, error) = ended(2, &["why", "objects", "--file", file.to_str().unwrap()]);
+    for words in ["pools.yaml", "line 5 column 1", "duplicate mapping key: status"] {
+        assert!(error.contains(words), "no “{words}” in {error}");
+    }
 }

@@ -54,12 +54,12 @@ fn by_requirement<'r>(report: &'r Report, catalogue: &Catalogue) -> Cases<'r> {
     }
     cases
         .values_mut()
-        .for_each(|cases| cases.sort_by_key(|case| weight(case)));
+        .for_each(|cases| cases.sort_by_key(|case| rank(case)));
     cases
 }
 
-/// Cases with less weigh more: one failure says more of a requirement than all passes.
-fn weight(case: &CaseRecord) -> u8 {
+/// What comes first says most: one failure says more of a requirement than all passes.
+fn rank(case: &CaseRecord) -> u8 {
     match case.verdict {
         _ if case.is_bad() => 0,
         CaseVerdict::Fail | CaseVerdict::Flaky => 1,
@@ -159,7 +159,7 @@ fn result(case: Option<&CaseRecord>) -> (&'static str, String) {
         return ("none", "not run".to_owned());
     };
     let words = case.verdict.words();
-    match weight(case) {
+    match rank(case) {
         0 => ("bad", format!("✗ {words}")),
         1 => ("part", format!("◐ {words}, and does not count")),
         5 => ("good", format!("✓ {words}")),
