@@ -54,10 +54,12 @@ pub fn plans(folder: &Path) -> Result<Vec<Plan>, ScenarioError> {
 /// The cases that one of these names may mean, or all if there is none, with so many values of the axes of a case together; reads no other
 /// files.
 pub fn plans_named(folder: &Path, strength: Strength, names: &[&str]) -> Result<Vec<Plan>, ScenarioError> {
-    let may_hold = |file: &str| {
-        let mut names = names.iter();
-        names.len() == 0 || names.any(|name| is_meant(name, file) || is_meant(file, name))
+    let may_mean = |file: &str| {
+        names
+            .iter()
+            .any(|name| is_meant(name, file) || is_meant(file, name))
     };
+    let may_hold = |file: &str| names.is_empty() || may_mean(file);
     resolved(&scenario::load_tree_where(folder, strength, &may_hold)?)
 }
 

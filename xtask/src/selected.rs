@@ -37,19 +37,24 @@ fn refused(error: &SelectError) -> Exit {
     }
 }
 
-/// The cases that may be meant, and those that are named and are rows of axes which no case needs to cover them; all, if a name means none:
-/// what was meant may be among them, or in a file that cannot be read.
+/// The cases that may be meant; all, if a name means none: what was meant may be among them, or in a file that cannot be read.
 fn candidates(args: &SelectArgs) -> Result<Vec<Plan>, ScenarioError> {
     let selection = args.selection();
     let names: Vec<&str> = selection.ids.iter().map(String::as_str).collect();
-    let mut found = plans_named(&args.folder, args.strength, &names)?;
-    for id in names {
-        if !found.iter().any(|known| known.id() == id) {
+    let found = with_rows(args, &names, &names)?;
+    match selection.unknown(&found) {
+        None => Ok(found),
+        Some(_) => with_rows(args, &names, &[]),
+    }
+}
+
+/// The cases of the files that these names may mean, and those that are named and are rows of axes which no case needs to cover them.
+fn with_rows(args: &SelectArgs, named: &[&str], files: &[&str]) -> Result<Vec<Plan>, ScenarioError> {
+    let mut found = plans_named(&args.folder, args.strength, files)?;
+    for id in named {
+        if !found.iter().any(|known| known.id() == *id) {
             found.extend(plan(&args.folder, id)?);
         }
     }
-    match selection.unknown(&found) {
-        None => Ok(found),
-        Some(_) => plans_named(&args.folder, args.strength, &[]),
-    }
+    Ok(found)
 }

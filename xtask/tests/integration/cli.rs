@@ -313,6 +313,17 @@ fn an_unknown_case_ends_with_2_and_a_hint() {
 }
 
 #[test]
+fn a_row_of_axes_beside_an_unknown_case_is_not_unknown_itself() {
+    // No case needs it to cover its axes, so that it is made only where it is named.
+    let row = "matrix/cleaner/all-nodes+distributed+immediate+differing+deleted+running+absent+downgraded";
+    assert!(xtask(&["list", row]).status.success());
+    let output = xtask(&["list", row, "publisher/refrsh"]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = stderr(&output);
+    assert!(said.contains("publisher/refrsh") && !said.contains(row), "{said}");
+}
+
+#[test]
 fn nothing_selected_ends_with_4() {
     let output = xtask(&["e2e", "scheduler/filter", "--requirement", "PUB-21"]);
     assert_eq!(output.status.code(), Some(4));
