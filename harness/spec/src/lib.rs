@@ -4,6 +4,7 @@
 //! world      what there is: nodes, drivers, classes, objects, claims, pods, and how the programs are set
 //! objects    world → the CSIStorageCapacity objects that must, may and must not be there once everything is quiet
 //! placement  world → the nodes that a pod may go to, the best of them, and why the others are excluded
+//! volumes    world and what drivers have made → the volumes that claims must have, and those that must be gone
 //! always     world and history → what must hold at every moment
 //! rules      every rule with the requirements that it comes from; a violation names one
 //! ```
@@ -51,6 +52,7 @@ pub mod objects;
 pub mod placement;
 pub mod rules;
 pub mod violation;
+pub mod volumes;
 pub mod world;
 
 pub use rules::{Question, RULES, Rule};

@@ -79,6 +79,17 @@ rules! {
         ["PUB-42", "PUB-45", "FAIL-13", "BM-13"],
         "an object goes when the last of its owners is gone";
 
+    // Volumes, once everything is quiet.
+    NOT_PROVISIONED: "volumes/not-provisioned",
+        ["PROV-02", "PROV-09", "PROV-11", "PROV-14"],
+        "a claim whose node is chosen, or that needs none, gets a volume where the driver has room for one";
+    NODE_KEPT: "volumes/node-kept",
+        ["PROV-03", "SCHED-48"],
+        "a claim gives its node back where the driver has no room for its volume";
+    VOLUME_LEFT: "volumes/left",
+        ["PUB-26", "CSI-15"],
+        "a volume that nobody claims any more is deleted";
+
     // Where a pod is.
     NO_CAPACITY: "placement/no-capacity",
         ["SCHED-01", "SCHED-05", "SCHED-06", "SCHED-07", "SCHED-08", "SCHED-10", "SCHED-11", "SCHED-12", "SCHED-21", "API-10", "API-12"],
@@ -133,4 +144,16 @@ rules! {
     STRANGE_QUESTION: "always/strange-question",
         ["PUB-13", "PUB-03", "CSI-02", "CSI-03", "SCHED-40", "CSI-13"],
         "only publishers ask for capacity, and only for classes of their driver and their own segments";
+    TOO_EARLY: "always/too-early",
+        ["PROV-01", "PROV-14"],
+        "a volume for a claim that waits for its pod is made once a node is chosen, and by the provisioner of that node";
+    WRONG_SIZE: "always/wrong-size",
+        ["PROV-15"],
+        "a volume is asked for in the size that its claim requests";
+    MISPLACED: "always/misplaced",
+        ["CSI-22", "SCHED-23"],
+        "a volume is made where its class allows it, and at its node if that was asked for";
+    ASKED_ELSEWHERE: "always/asked-elsewhere",
+        ["PROV-06"],
+        "while it is open whether a volume was made, it is asked for in the same place";
 }

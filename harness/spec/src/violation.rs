@@ -34,6 +34,10 @@ pub enum Subject {
     Object(NamespacedName),
     /// A pod.
     Pod(NamespacedName),
+    /// A claim.
+    Claim(NamespacedName),
+    /// A volume, by the name that a driver was asked to make it under.
+    Volume(String),
     /// A call to a driver.
     Call {
         /// The driver.
@@ -55,6 +59,8 @@ impl fmt::Display for Subject {
             }
             Subject::Object(key) => write!(f, "object {key}"),
             Subject::Pod(key) => write!(f, "pod {key}"),
+            Subject::Claim(key) => write!(f, "claim {key}"),
+            Subject::Volume(name) => write!(f, "volume {name}"),
             Subject::Call { driver, segment } => write!(f, "GetCapacity of {driver}, {}", spelled(segment)),
         }
     }

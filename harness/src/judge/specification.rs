@@ -65,6 +65,11 @@ pub(super) fn row(plan: &Plan, violation: &Violation) -> DiffRow {
             name: key.name.clone(),
         },
         violation::Subject::Pod(key) => Subject::Pod(key.name.clone()),
+        violation::Subject::Claim(key) => Subject::Claim(key.name.clone()),
+        violation::Subject::Volume(name) => Subject::Answer {
+            answer: "CreateVolume".to_owned(),
+            figure: name.clone(),
+        },
         violation::Subject::Call { segment, .. } => Subject::Answer {
             answer: "GetCapacity".to_owned(),
             figure: plan.segments.format(segment),

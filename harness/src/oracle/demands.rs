@@ -168,7 +168,11 @@ fn repaired(world: &World, stored: &Objects) -> Objects {
                     None => drop(right.remove(&key)),
                 }
             }
-            violation::Subject::Pod(_) | violation::Subject::Call { .. } => {}
+            // Rows and places do not speak of them.
+            violation::Subject::Pod(_)
+            | violation::Subject::Claim(_)
+            | violation::Subject::Volume(_)
+            | violation::Subject::Call { .. } => {}
         }
     }
     let is_wrong = |object: &CapacityObject| {

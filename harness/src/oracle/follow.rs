@@ -3,6 +3,7 @@
 use capacity_spec::always::{Author, Event};
 use capacity_spec::objects::Wanted;
 use capacity_spec::placement::View;
+use capacity_spec::volumes::{Creation, Ending};
 use capacity_spec::world::change::Aspect;
 use capacity_spec::world::{Answer, Change, Driver, Figures, NamespacedName, Pod, PodVolume};
 use capacity_types::Segment;
@@ -231,10 +232,11 @@ impl Oracle<'_> {
     fn call(&mut self, call: &CallFact) -> Vec<Event> {
         if call.method != "GetCapacity" {
             self.storage.called(call);
-            return self.answers();
+            let mut events = self.volume_event(call);
+            events.extend(self.answers());
+            return events;
         }
-        let segment = call.segment.as_deref().map(|text| self.plan.segments.parse(text));
-        let segment: Segment = segment.and_then(Result::ok).unwrap_or_default();
+        let segment = self.parsed(call.segment.as_deref());
         let answer = call
             .available
             .filter(|_| call.code == "OK")
@@ -268,6 +270,45 @@ impl Oracle<'_> {
         });
         events.extend(passing.then(|| change(truth)));
         events
+    }
+}
+
+impl Oracle<'_> {
+    /// What a call says of a volume.
+    fn volume_event(&self, call: &CallFact) -> Vec<Event> {
+        let event = match (call.method.as_str(), &call.volume_id, &call.volume) {
+            ("DeleteVolume", Some(id), _) if call.code == "OK" => Some(Event::Deleted(id.clone())),
+            ("CreateVolume", _, Some(name)) if !self.is_asking => Some(Event::Created(Creation {
+                by: self.programs.instance_on(call.node.as_deref()),
+                name: name.clone(),
+                bytes: call.required_bytes,
+                place: self.parsed(call.segment.as_deref()),
+                ending: self.ending(call),
+            })),
+            _ => None,
+        };
+        event.into_iter().collect()
+    }
+
+    /// How a CreateVolume call ended.
+    fn ending(&self, call: &CallFact) -> Ending {
+        match (call.code.as_str(), &call.volume_id) {
+            ("OK", Some(id)) => Ending::Made {
+                id: id.clone(),
+                segment: self.parsed(call.placed.as_ref().and_then(|placed| placed.segment.as_deref())),
+                is_told: call.is_answered(),
+            },
+            ("RESOURCE_EXHAUSTED", _) => Ending::Exhausted,
+            // CSI: after these the driver may still be at work.
+            ("OK" | "CANCELLED" | "DEADLINE_EXCEEDED" | "UNAVAILABLE" | "ABORTED", _) => Ending::Undecided,
+            _ => Ending::Refused,
+        }
+    }
+
+    /// A segment as a fact has it; without one, that of everything.
+    fn parsed(&self, segment: Option<&str>) -> Segment {
+        let segment = segment.map(|text| self.plan.segments.parse(text));
+        segment.and_then(Result::ok).unwrap_or_default()
     }
 }
 

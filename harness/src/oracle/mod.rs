@@ -105,6 +105,7 @@ impl<'p> Oracle<'p> {
     /// What would be wrong if everything were quiet now.
     pub(crate) fn unsettled(&self) -> Vec<Violation> {
         let mut violations = self.monitor.unsettled();
+        violations.extend(self.monitor.unsettled_volumes(&self.storage));
         if self.programs.runs(Role::Scheduler) {
             let pending = placement::pending(&self.seen_by_scheduler()).into_iter();
             violations.extend(pending.filter(|it| !self.is_tried(&it.subject)));

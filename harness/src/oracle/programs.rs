@@ -139,6 +139,7 @@ impl<'p> Programs<'p> {
             publishes: spec.publish,
             immediate: spec.immediate,
             polls: spec.polls,
+            strict_topology: spec.strict_topology,
             zero: spec.zero,
             owner: self.owner(),
             by_owner: spec.by_owner,

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use capacity_spec::volumes::Backend;
 use capacity_spec::world::{Answer, Figures, Parameters};
 use capacity_types::Segment;
 use fake_csi::Storage as Layout;
@@ -23,6 +24,8 @@ pub(super) struct Storage<'p> {
     /// What the driver is told about GetCapacity for as long as that is in force.
     scripts: Vec<&'p Script>,
     is_down: bool,
+    /// What the driver is told about CreateVolume and DeleteVolume for as long as that is in force.
+    hindrances: Vec<&'p Script>,
     /// Whether connections are cut on which answers are under way, to whatever question.
     loses_answers: bool,
 }
@@ -35,6 +38,7 @@ impl<'p> Storage<'p> {
             pools: plan.driver.pools.iter().cloned().collect(),
             taken: BTreeMap::new(),
             scripts: Vec::new(),
+            hindrances: Vec::new(),
             is_down: false,
             loses_answers: false,
         }
@@ -53,7 +57,12 @@ impl<'p> Storage<'p> {
             Action::Script(script) if script.method == "GetCapacity" && script.times.is_none() => {
                 self.scripts.push(script);
             }
-            Action::Unscript(name) => self.scripts.retain(|script| script.id.as_ref() != Some(name)),
+            Action::Script(script) if script.times.is_none() => self.hindrances.push(script),
+            Action::Unscript(name) => {
+                for list in [&mut self.scripts, &mut self.hindrances] {
+                    list.retain(|script| script.id.as_ref() != Some(name));
+                }
+            }
             Action::Stop(Role::Driver) => self.is_down = true,
             Action::Start(Role::Driver) => self.is_down = false,
             _ => {}
@@ -109,10 +118,7 @@ impl<'p> Storage<'p> {
         let mut figures = Figures::default();
         let mut tells = self.plan.driver.version.has_volume_sizes();
         for (of, layout) in self.pools.iter().filter(|(of, _)| is_reached(of)) {
-            let (capacity, largest) = extent(layout);
-            let taken = self.taken.values().filter(|(at, _)| at == of);
-            let taken = taken.fold(0_u128, |sum, (_, raw)| sum.saturating_add(*raw));
-            let free = capacity.saturating_sub(taken);
+            let (free, largest) = self.free(of, layout);
             tells &= largest.is_some();
             let piece = bytes(free.min(largest.unwrap_or(u128::MAX)) / cost);
             figures.available = figures.available.saturating_add(bytes(free / cost));
@@ -122,11 +128,36 @@ impl<'p> Storage<'p> {
         figures
     }
 
+    /// Raw bytes that volumes leave of a pool, and those of its largest piece where the driver tells one.
+    fn free(&self, of: &Segment, layout: &Layout) -> (u128, Option<u128>) {
+        let (capacity, largest) = extent(layout);
+        let taken = self.taken.values().filter(|(at, _)| at == of);
+        let taken = taken.fold(0_u128, |sum, (_, raw)| sum.saturating_add(*raw));
+        (capacity.saturating_sub(taken), largest)
+    }
+
     /// Raw bytes for each byte of a volume.
     fn cost(&self, parameters: &Parameters) -> u128 {
         let costs = self.plan.driver.costs.iter();
         let own = costs.filter(|(parameter, value, _)| parameters.get(parameter) == Some(value));
         own.map(|(_, _, factor)| u128::from(*factor)).product()
+    }
+}
+
+impl Backend for Storage<'_> {
+    fn is_up(&self) -> bool {
+        let is_harmless = |script: &&Script| matches!(script.effect, Effect::Delay(_));
+        !self.is_down && self.hindrances.iter().all(is_harmless)
+    }
+
+    fn has_room(&self, segment: &Segment, parameters: &Parameters, wanted: i128) -> bool {
+        let cost = self.cost(parameters);
+        let own = self.pools.iter().filter(|(of, _)| contains(segment, of));
+        own.into_iter().any(|(of, layout)| {
+            let (free, largest) = self.free(of, layout);
+            let room = free.min(largest.unwrap_or(u128::MAX)) / cost;
+            u128::try_from(wanted).is_ok_and(|wanted| wanted <= room)
+        })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use capacity_types::Segment;
 
+use crate::volumes::Creation;
 use crate::world::{CapacityObject, Change, Figures, Instance, NamespacedName, Parameters};
 
 /// Something that happens.
@@ -31,6 +32,10 @@ pub enum Event {
         /// What it answers; none: an error, or nothing.
         answer: Option<Figures>,
     },
+    /// A driver is asked to make a volume.
+    Created(Creation),
+    /// A driver has deleted the volume with this `volume_id`.
+    Deleted(String),
     /// The scheduler chooses a node for a claim that waits for its pod.
     Selected {
         /// The claim.

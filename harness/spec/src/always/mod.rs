@@ -8,9 +8,10 @@
 //! writes     of capacity objects                    questions  to the driver
 //! decisions  of the scheduler                       told       what the driver ever answered
 //! views      the mixtures that a program may have acted on
-//! departures drivers that may be back soon
+//! departures drivers that may be back soon          creations  of volumes
 //! ```
 
+mod creations;
 mod decisions;
 mod departures;
 mod event;

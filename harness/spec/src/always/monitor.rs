@@ -6,6 +6,7 @@ use super::told::Told;
 use super::views::Lately;
 use crate::objects;
 use crate::violation::Violation;
+use crate::volumes::{self, Backend, Ledger};
 use crate::world::{CapacityObject, Change, Driver, Instance, NamespacedName, Objects, World};
 
 /// Watches a history.
@@ -18,6 +19,8 @@ pub struct Monitor {
     pub(super) departures: Departures,
     /// What the driver ever answered.
     pub(super) told: Told,
+    /// What the driver was asked to make.
+    pub(super) ledger: Ledger,
     /// The capacity objects as they were when everything was last quiet, with what others than the programs did to them since.
     before: Objects,
 }
@@ -36,6 +39,7 @@ impl Monitor {
             lately: Lately::since(&world),
             departures: Departures::default(),
             told: Told::default(),
+            ledger: Ledger::default(),
             before: world.objects.clone(),
             world,
         }
@@ -52,7 +56,10 @@ impl Monitor {
             Event::Changed(change) => {
                 match &change {
                     Change::Object(key, object) => self.accept(key.clone(), object.clone()),
-                    Change::Publisher(instance, _) => self.accept_all(instance),
+                    Change::Publisher(instance, _) => {
+                        self.accept_all(instance);
+                        self.ledger.restarted(instance);
+                    }
                     _ => {}
                 }
                 self.apply(change);
@@ -66,6 +73,11 @@ impl Monitor {
                 parameters,
                 answer,
             } => self.asked(&by, &driver, segment, parameters, answer),
+            Event::Created(creation) => self.created(creation),
+            Event::Deleted(id) => {
+                self.ledger.deleted(&id);
+                Vec::new()
+            }
             Event::Selected { claim, node } => self.selected(&claim, node),
             Event::Placed { pod, node } => self.placed(&pod, node),
             Event::Quiet => self.quiet(),
@@ -95,6 +107,14 @@ impl Monitor {
 
     pub(super) fn apply(&mut self, change: Change) {
         self.departures.before(&self.world, &change);
+        if let Change::Claim(key, after) = &change
+            && let Some(before) = self.world.claims.get(key)
+            && after
+                .as_ref()
+                .is_none_or(|after| after.selected_node != before.selected_node)
+        {
+            self.ledger.moved(before);
+        }
         self.lately.add(change.clone());
         self.world.apply(change);
     }
@@ -102,6 +122,11 @@ impl Monitor {
     /// What would be wrong with the capacity objects if everything were quiet now.
     pub fn unsettled(&self) -> Vec<Violation> {
         objects::judge(&self.demanding(), &self.world.objects)
+    }
+
+    /// What would be wrong with claims and volumes if everything were quiet now.
+    pub fn unsettled_volumes(&self, backend: &dyn Backend) -> Vec<Violation> {
+        volumes::judge(&self.world, &self.ledger, backend)
     }
 
     /// The world that says what objects there must be if everything is quiet now: with the capacity objects as they were before the

@@ -36,6 +36,8 @@ pub struct Publisher {
     pub immediate: bool,
     /// Whether it asks the driver from time to time. If not, it hears of changes of the backend by chance only.
     pub polls: bool,
+    /// Whether volumes that wait for a pod are made in the segment of its node and nowhere else.
+    pub strict_topology: bool,
     /// Whether it publishes zero as an object, where the documents leave the choice.
     pub zero: bool,
     /// The owner of its objects; none: they have none.
@@ -64,6 +66,7 @@ impl Default for Publisher {
             publishes: true,
             immediate: false,
             polls: true,
+            strict_topology: false,
             zero: false,
             owner: None,
             by_owner: false,

@@ -30,6 +30,10 @@ pub struct Volume {
     pub access_modes: BTreeSet<String>,
     /// `spec.csi.driver`; empty: it is no CSI volume.
     pub driver: String,
+    /// `spec.csi.volumeHandle`, the id of the volume in its driver; empty: it is no CSI volume.
+    pub handle: String,
+    /// `spec.persistentVolumeReclaimPolicy` is Delete: the volume goes when nobody claims it any more.
+    pub is_reclaimed: bool,
     /// It is being deleted.
     pub is_deleted: bool,
     /// `spec.volumeAttributesClassName`.
@@ -80,6 +84,8 @@ struct Spec {
     #[serde(default)]
     csi: Option<Csi>,
     #[serde(default)]
+    persistent_volume_reclaim_policy: Option<String>,
+    #[serde(default)]
     volume_attributes_class_name: Option<String>,
 }
 
@@ -106,8 +112,11 @@ struct Affinity {
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Csi {
     driver: String,
+    #[serde(default)]
+    volume_handle: String,
 }
 
 #[derive(Deserialize, Default)]
@@ -122,6 +131,12 @@ impl From<VolumeJson> for (String, Volume) {
             claim: NamespacedName::new(it.namespace, it.name),
             uid: it.uid.unwrap_or_default(),
         });
+        let policy = json.spec.persistent_volume_reclaim_policy.as_deref();
+        let is_reclaimed = policy == Some("Delete");
+        let (driver, handle) = match json.spec.csi {
+            Some(csi) => (csi.driver, csi.volume_handle),
+            None => Default::default(),
+        };
         let affinity = json.spec.node_affinity.and_then(|it| it.required);
         let volume = Volume {
             labels: json.metadata.labels.unwrap_or_default(),
@@ -132,7 +147,9 @@ impl From<VolumeJson> for (String, Volume) {
             affinity: affinity.map(NodeTerms::from),
             is_block: json.spec.volume_mode.as_deref() == Some("Block"),
             access_modes: json.spec.access_modes.unwrap_or_default(),
-            driver: json.spec.csi.map(|csi| csi.driver).unwrap_or_default(),
+            driver,
+            handle,
+            is_reclaimed,
             is_deleted: json.metadata.deletion_timestamp.is_some(),
             attributes_class: json.spec.volume_attributes_class_name.unwrap_or_default(),
         };

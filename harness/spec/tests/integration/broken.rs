@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use capacity_spec::always::{Author, Event, judge as judge_history};
 use capacity_spec::placement::{Outcome, judge as judge_pod};
+use capacity_spec::volumes::{Creation, Ending};
 use capacity_spec::world::{
     Answer, CapacityObject, Change, Cleaner, Deployment, Figures, Objects, Publisher, Reservations,
 };
@@ -13,6 +14,7 @@ use super::build::{
     CLASS, DRIVER, GI, add_pod, answer, at, by_hand, central, join, key, key_of, object, of_node, owner,
     published, publisher,
 };
+use super::volumes::{claimed, creation, judged, made_at, set_claim};
 
 /// What a change of the objects of a good world breaks.
 fn objects(change: impl Fn(&mut World, &mut Objects)) -> Vec<Violation> {
@@ -53,6 +55,7 @@ fn on(node: &str) -> Outcome {
 fn cases() -> Vec<(&'static Rule, Vec<Violation>)> {
     let mut cases = of_objects();
     cases.extend(of_placement());
+    cases.extend(of_volumes());
     cases.extend(of_history());
     cases
 }
@@ -206,6 +209,42 @@ fn of_placement() -> Vec<(&'static Rule, Vec<Violation>)> {
                 vec![Event::Changed(is_there), placed("n1"), placed("n2")]
             }),
         ),
+    ]
+}
+
+fn of_volumes() -> Vec<(&'static Rule, Vec<Violation>)> {
+    let asked = |node: &str, ending| Event::Created(creation(node, ending));
+    let at_n1 = || claimed(Some("n1"));
+    let half = Creation {
+        bytes: Some(GI),
+        ..creation("n1", Ending::Refused)
+    };
+    let open = [asked("n1", Ending::Undecided), asked("n2", Ending::Refused)];
+    let mut strict = at_n1();
+    strict.publishers.get_mut(&central()).unwrap().strict_topology = true;
+    vec![
+        (rules::NOT_PROVISIONED, judged(at_n1(), [], Some(2))),
+        (
+            rules::NODE_KEPT,
+            judged(at_n1(), [asked("n1", Ending::Exhausted)], Some(0)),
+        ),
+        (
+            rules::VOLUME_LEFT,
+            judged(at_n1(), [asked("n1", made_at("n1")), set_claim(None)], Some(0)),
+        ),
+        (
+            rules::TOO_EARLY,
+            judged(claimed(None), [asked("n1", Ending::Refused)], Some(0)),
+        ),
+        (
+            rules::WRONG_SIZE,
+            judged(at_n1(), [Event::Created(half)], Some(0)),
+        ),
+        (
+            rules::MISPLACED,
+            judged(strict, [asked("n2", made_at("n2"))], Some(0)),
+        ),
+        (rules::ASKED_ELSEWHERE, judged(at_n1(), open, Some(0))),
     ]
 }
 

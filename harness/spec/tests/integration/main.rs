@@ -10,3 +10,4 @@ mod laws;
 mod objects;
 mod placement;
 mod scale;
+mod volumes;

@@ -1,0 +1,113 @@
+//! CreateVolume calls: for which claims, how large, and where.
+
+use capacity_types::Segment;
+
+use super::monitor::Monitor;
+use crate::rules::{self, Rule};
+use crate::violation::{Subject, Violation};
+use crate::volumes::{Creation, Ending, is_for};
+use crate::world::capacity::bytes;
+use crate::world::change::Aspect;
+use crate::world::{Binding, Claim, StorageClass, World};
+
+/// What a provisioner's request depends on.
+const ASPECTS: [Aspect; 5] = [
+    Aspect::Claims,
+    Aspect::Classes,
+    Aspect::Nodes,
+    Aspect::CsiNodes,
+    Aspect::Settings,
+];
+
+impl Monitor {
+    pub(super) fn created(&mut self, creation: Creation) -> Vec<Violation> {
+        let wrong = self.strange_creation(&creation);
+        let violation = wrong.map(|(rule, detail)| Violation {
+            rule,
+            subject: Subject::Volume(creation.name.clone()),
+            detail,
+        });
+        self.ledger.created(creation);
+        violation.into_iter().collect()
+    }
+
+    fn strange_creation(&self, creation: &Creation) -> Option<(&'static Rule, String)> {
+        if let Some(open) = self.ledger.undecided(&creation.name) {
+            // It is repeated as it was, whatever has changed meanwhile.
+            let is_elsewhere = open.by == creation.by && open.place != creation.place;
+            let detail = || {
+                let (before, now) = (&open.place, &creation.place);
+                format!("it may have been made at {before:?}, and is wanted at {now:?}")
+            };
+            return is_elsewhere.then(|| (rules::ASKED_ELSEWHERE, detail()));
+        }
+        let any = |is_so: &dyn Fn(&World, &Claim, &StorageClass) -> bool| {
+            self.lately.any(&self.world, &ASPECTS, |world| {
+                let claims = world.claims.values();
+                let mut own = claims.filter(|claim| is_for(&creation.name, claim));
+                own.any(|claim| {
+                    let class = world.classes.get(&claim.class);
+                    class.is_some_and(|class| is_so(world, claim, class))
+                })
+            })
+        };
+        if !any(&|_, _, _| true) {
+            return None;
+        }
+        if !any(&|_, claim, class| is_ready(creation, claim, class)) {
+            let detail = format!("{:?} asks for it, and no node is chosen there", creation.by);
+            return Some((rules::TOO_EARLY, detail));
+        }
+        let asked = creation.bytes.map(i128::from);
+        if !any(&|_, claim, _| claim.request.map(bytes) == asked) {
+            return Some((rules::WRONG_SIZE, format!("{asked:?} bytes are asked for")));
+        }
+        let Ending::Made { segment, .. } = &creation.ending else {
+            return None;
+        };
+        let is_right = |world: &World, claim: &Claim, class: &StorageClass| {
+            may_be_in(class, segment) && is_near_enough(creation, world, claim, class, segment)
+        };
+        let is_new = !self.ledger.has(&creation.name);
+        (is_new && !any(&is_right)).then(|| (rules::MISPLACED, format!("it is made at {segment:?}")))
+    }
+}
+
+/// Whether a volume may be made for a claim by whoever asks.
+fn is_ready(creation: &Creation, claim: &Claim, class: &StorageClass) -> bool {
+    match (&claim.selected_node, &creation.by.node) {
+        (None, None) => class.binding == Binding::Immediate,
+        (None, Some(_)) => false,
+        (Some(_), None) => true,
+        (Some(selected), Some(own)) => selected == own,
+    }
+}
+
+/// Whether `allowedTopologies` has a term that does not speak against a segment. Keys that the driver knows nothing of restrict nothing.
+fn may_be_in(class: &StorageClass, segment: &Segment) -> bool {
+    let admits =
+        |(key, values): &(String, Vec<String>)| segment.get(key).is_none_or(|it| values.contains(it));
+    let mut terms = class.allowed_topologies.iter();
+    class.allowed_topologies.is_empty() || terms.any(|term| term.iter().all(admits))
+}
+
+/// Whether a volume is where its node is, for a provisioner that is told to see to that.
+fn is_near_enough(
+    creation: &Creation,
+    world: &World,
+    claim: &Claim,
+    class: &StorageClass,
+    segment: &Segment,
+) -> bool {
+    let publisher = world.publishers.get(&creation.by);
+    let is_strict = publisher.is_some_and(|publisher| publisher.strict_topology);
+    if !is_strict || class.binding == Binding::Immediate {
+        return true;
+    }
+    let node = claim.selected_node.as_ref();
+    let own = node.and_then(|name| {
+        let registration = world.csi_nodes.get(name)?.drivers.get(&creation.by.driver)?;
+        registration.segment(&world.nodes.get(name)?.labels)
+    });
+    own.is_none_or(|own| own == *segment)
+}

@@ -1,0 +1,147 @@
+//! What is wrong with claims and volumes once everything is quiet.
+
+use capacity_types::Segment;
+
+use super::ledger::{Ending, Ledger, Made};
+use super::{Backend, is_for};
+use crate::rules::{self, Rule};
+use crate::violation::{Subject, Violation};
+use crate::world::capacity::bytes;
+use crate::world::{Binding, Claim, Instance, NamespacedName, StorageClass, Volume, World};
+
+/// What is wrong if everything is quiet.
+pub fn judge(world: &World, ledger: &Ledger, backend: &dyn Backend) -> Vec<Violation> {
+    if !backend.is_up() {
+        return Vec::new();
+    }
+    let mut violations = Vec::new();
+    for (key, claim) in &world.claims {
+        if let Some(open) = Open::of(world, claim) {
+            violations.extend(open.missing(key, backend));
+            violations.extend(open.kept_node(key, ledger));
+        }
+    }
+    violations.extend(left(world, ledger));
+    violations
+}
+
+/// A claim that waits for a volume of its class's driver, and can have one now.
+struct Open<'w> {
+    world: &'w World,
+    claim: &'w Claim,
+    class: &'w StorageClass,
+}
+
+impl<'w> Open<'w> {
+    fn of(world: &'w World, claim: &'w Claim) -> Option<Self> {
+        let class = world.classes.get(&claim.class)?;
+        let is_open = claim.volume.is_empty() && !claim.is_deleted && !claim.is_lost;
+        let waits = class.binding == Binding::WaitForFirstConsumer && claim.selected_node.is_none();
+        (is_open && !waits).then_some(Open { world, claim, class })
+    }
+
+    /// The node whose scheduler's choice decides where the volume is made.
+    fn node(&self) -> Option<&'w str> {
+        let node = self.claim.selected_node.as_deref();
+        node.filter(|_| self.class.binding == Binding::WaitForFirstConsumer)
+    }
+
+    /// The segments in one of which the volume is made for sure if there is room, each with the program that makes it there.
+    fn places(&self) -> Vec<(Instance, Segment)> {
+        let driver = &self.class.provisioner;
+        let nodes = match self.node() {
+            Some(node) => vec![node],
+            None => self.world.csi_nodes.keys().map(String::as_str).collect(),
+        };
+        let place = |name: &str| {
+            let node = self.world.nodes.get(name)?;
+            let registration = self.world.csi_nodes.get(name)?.drivers.get(driver)?;
+            let segment = registration.segment(&node.labels)?;
+            let is_allowed = self.class.allowed_topologies.is_empty() || self.class.allows(&segment);
+            let here = |node: Option<&str>| Instance {
+                driver: driver.clone(),
+                node: node.map(str::to_owned),
+            };
+            let runs = |instance: &Instance| self.world.publishers.contains_key(instance);
+            let instance = [here(None), here(Some(name))].into_iter().find(runs)?;
+            is_allowed.then_some((instance, segment))
+        };
+        nodes.into_iter().filter_map(place).collect()
+    }
+
+    fn missing(&self, key: &NamespacedName, backend: &dyn Backend) -> Option<Violation> {
+        let wanted = bytes(self.claim.request?);
+        let parameters = self.class.driver_parameters();
+        let mut places = self.places().into_iter();
+        let (_, segment) = places.find(|(_, segment)| backend.has_room(segment, &parameters, wanted))?;
+        let detail = format!(
+            "it has no volume, though there is room for {wanted} bytes at {}",
+            capacity_types::segment::format(&segment)
+        );
+        Some(violation(rules::NOT_PROVISIONED, key, detail))
+    }
+
+    fn kept_node(&self, key: &NamespacedName, ledger: &Ledger) -> Option<Violation> {
+        let node = self.node()?;
+        let registration = self
+            .world
+            .csi_nodes
+            .get(node)?
+            .drivers
+            .get(&self.class.provisioner)?;
+        let mut calls = ledger.iter().filter(|(name, _)| is_for(name, self.claim));
+        let is_exhausted = calls.any(|(_, entry)| {
+            let last = entry.last.as_ref();
+            last.is_some_and(|last| last.ending == Ending::Exhausted)
+        });
+        // Without topology no other node is any better.
+        let is_kept = is_exhausted && !registration.topology_keys.is_empty();
+        let detail = || format!("it keeps {node}, where RESOURCE_EXHAUSTED was answered");
+        is_kept.then(|| violation(rules::NODE_KEPT, key, detail()))
+    }
+}
+
+fn violation(rule: &'static Rule, key: &NamespacedName, detail: String) -> Violation {
+    Violation {
+        rule,
+        subject: Subject::Claim(key.clone()),
+        detail,
+    }
+}
+
+/// Volumes that nobody claims any more.
+fn left(world: &World, ledger: &Ledger) -> Vec<Violation> {
+    let made = ledger
+        .iter()
+        .filter_map(|(name, entry)| Some((name, entry.made.as_ref()?)));
+    let left = made.filter(|(name, made)| is_left(world, name, made));
+    left.map(|(name, made)| Violation {
+        rule: rules::VOLUME_LEFT,
+        subject: Subject::Volume(name.to_owned()),
+        detail: format!("the driver still has {}, and nobody claims it", made.id),
+    })
+    .collect()
+}
+
+fn is_left(world: &World, name: &str, made: &Made) -> bool {
+    if !world.publishers.contains_key(&made.by) {
+        return false;
+    }
+    let claimed_by = |uid: &str| world.claims.values().find(|claim| claim.uid == uid);
+    if let Some(volume) = world.volumes.values().find(|volume| volume.handle == made.id) {
+        let owner = volume.claim.as_ref().map(|claim| claim.uid.as_str());
+        return owner.is_none_or(|uid| claimed_by(uid).is_none()) && is_deletable(world, volume, &made.by);
+    }
+    // What no object speaks of is known to the program alone that made it.
+    let waiting = world.claims.values().find(|claim| is_for(name, claim));
+    made.is_known && waiting.is_none_or(|claim| !claim.volume.is_empty())
+}
+
+/// Whether the program that made a volume has to delete it: where there is one on each node, only what that node reaches.
+fn is_deletable(world: &World, volume: &Volume, by: &Instance) -> bool {
+    let is_reachable = |node: &String| {
+        let known = world.nodes.get(node);
+        known.is_some_and(|known| volume.is_reachable(node, &known.labels))
+    };
+    volume.is_reclaimed && by.node.as_ref().is_none_or(is_reachable)
+}

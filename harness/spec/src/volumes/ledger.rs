@@ -1,0 +1,123 @@
+//! What drivers were asked to make, and what they have made, by the name of the volume.
+
+use std::collections::BTreeMap;
+
+use capacity_types::Segment;
+
+use super::is_for;
+use crate::world::{Claim, Instance};
+
+/// A CreateVolume call.
+#[derive(Clone, Debug)]
+pub struct Creation {
+    /// Who called.
+    pub by: Instance,
+    /// `name`.
+    pub name: String,
+    /// `capacity_range.required_bytes`.
+    pub bytes: Option<i64>,
+    /// The first choice of its accessibility requirements; empty: there are none.
+    pub place: Segment,
+    /// How it ended.
+    pub ending: Ending,
+}
+
+/// How a CreateVolume call ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// There is a volume.
+    Made {
+        /// `volume_id`.
+        id: String,
+        /// Where it is.
+        segment: Segment,
+        /// Whether the caller was told.
+        is_told: bool,
+    },
+    /// RESOURCE_EXHAUSTED.
+    Exhausted,
+    /// Another error, after which there is no volume.
+    Refused,
+    /// An error, or no answer, after which there may be a volume.
+    Undecided,
+}
+
+/// A volume that a driver has made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Made {
+    /// `volume_id`.
+    pub(super) id: String,
+    /// Who asked for it.
+    pub(super) by: Instance,
+    /// Whether that program has run since.
+    pub(super) is_known: bool,
+}
+
+/// What is known of a volume's name.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Entry {
+    pub(super) made: Option<Made>,
+    /// The last call, while the program that made it runs and the claim has the same node.
+    pub(super) last: Option<Creation>,
+}
+
+/// What drivers were asked to make, and what they have made.
+#[derive(Clone, Debug, Default)]
+pub struct Ledger(BTreeMap<String, Entry>);
+
+impl Ledger {
+    /// Takes in that a volume was asked for.
+    pub fn created(&mut self, creation: Creation) {
+        let entry = self.0.entry(creation.name.clone()).or_default();
+        if let Ending::Made { id, .. } = &creation.ending {
+            entry.made = Some(Made {
+                id: id.clone(),
+                by: creation.by.clone(),
+                is_known: true,
+            });
+        }
+        entry.last = Some(creation);
+    }
+
+    /// Takes in that a driver has deleted a volume.
+    pub fn deleted(&mut self, id: &str) {
+        self.0
+            .retain(|_, entry| entry.made.as_ref().is_none_or(|made| made.id != id));
+    }
+
+    /// Takes in that a program starts or ends: what it knew only by itself is forgotten.
+    pub(crate) fn restarted(&mut self, instance: &Instance) {
+        for entry in self.0.values_mut() {
+            entry.last.take_if(|last| last.by == *instance);
+            if let Some(made) = entry.made.as_mut().filter(|made| made.by == *instance) {
+                made.is_known = false;
+            }
+        }
+    }
+
+    /// Takes in that a claim has another node than before, or none.
+    pub(crate) fn moved(&mut self, claim: &Claim) {
+        for (_, entry) in self.0.iter_mut().filter(|(name, _)| is_for(name, claim)) {
+            entry.last.take_if(|last| last.ending == Ending::Exhausted);
+        }
+    }
+
+    /// The last call for a volume that may have been made, without the caller being told.
+    pub(crate) fn undecided(&self, name: &str) -> Option<&Creation> {
+        let last = self.0.get(name)?.last.as_ref()?;
+        let is_open = matches!(
+            last.ending,
+            Ending::Undecided | Ending::Made { is_told: false, .. }
+        );
+        is_open.then_some(last)
+    }
+
+    /// Whether there is a volume of this name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.0.get(name).is_some_and(|entry| entry.made.is_some())
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &Entry)> {
+        self.0.iter().map(|(name, entry)| (name.as_str(), entry))
+    }
+}

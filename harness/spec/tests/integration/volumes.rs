@@ -1,0 +1,347 @@
+//! Volumes: what is right although it looks odd, and what is wrong in each way. That each rule can be broken is in `broken`.
+
+use capacity_spec::always::{Event, Monitor};
+use capacity_spec::volumes::{Backend, Creation, Ending};
+use capacity_spec::world::{
+    Binding, Change, Claim, ClaimRef, Deployment, NamespacedName, Parameters, Publisher, Volume,
+};
+use capacity_spec::{Rule, Violation, World, rules};
+use capacity_types::Segment;
+
+use super::build::{CLASS, DRIVER, GI, at, central, class, of_node, publisher, quantity, world};
+
+/// No rule is broken.
+const NOTHING: [&Rule; 0] = [];
+
+/// Room for so many GiB everywhere; none: the driver is away.
+pub(crate) struct Room(pub(crate) Option<i64>);
+
+impl Backend for Room {
+    fn is_up(&self) -> bool {
+        self.0.is_some()
+    }
+
+    fn has_room(&self, _: &Segment, _: &Parameters, bytes: i128) -> bool {
+        bytes <= i128::from(self.0.unwrap_or(0) * GI)
+    }
+}
+
+pub(crate) fn claim_key() -> NamespacedName {
+    NamespacedName::new("default", "data")
+}
+
+/// A claim of 2Gi, for which the scheduler has chosen a node, or not yet.
+pub(crate) fn claim(node: Option<&str>) -> Claim {
+    Claim {
+        uid: "u-1".to_owned(),
+        class: CLASS.to_owned(),
+        request: Some(quantity("2Gi")),
+        selected_node: node.map(str::to_owned),
+        ..Claim::default()
+    }
+}
+
+/// The usual world with that claim.
+pub(crate) fn claimed(node: Option<&str>) -> World {
+    let mut world = world();
+    world.claims.insert(claim_key(), claim(node));
+    world
+}
+
+pub(crate) fn made_at(node: &str) -> Ending {
+    Ending::Made {
+        id: "v-1".to_owned(),
+        segment: at(node),
+        is_told: true,
+    }
+}
+
+/// The central provisioner asks for the claim's volume at a node.
+pub(crate) fn creation(node: &str, ending: Ending) -> Creation {
+    Creation {
+        by: central(),
+        name: "pvc-u-1".to_owned(),
+        bytes: Some(2 * GI),
+        place: at(node),
+        ending,
+    }
+}
+
+pub(crate) fn set_claim(claim: Option<Claim>) -> Event {
+    Event::Changed(Change::Claim(claim_key(), claim))
+}
+
+/// What is wrong on the way, and once everything is quiet with so much room.
+pub(crate) fn judged(
+    world: World,
+    events: impl IntoIterator<Item = Event>,
+    room: Option<i64>,
+) -> Vec<Violation> {
+    let mut monitor = Monitor::new(world);
+    let mut violations: Vec<Violation> = events
+        .into_iter()
+        .flat_map(|event| monitor.observe(event))
+        .collect();
+    violations.extend(monitor.unsettled_volumes(&Room(room)));
+    violations
+}
+
+fn broken(world: World, events: impl IntoIterator<Item = Event>, room: Option<i64>) -> Vec<&'static Rule> {
+    judged(world, events, room).iter().map(|it| it.rule).collect()
+}
+
+/// What is wrong where nothing has happened.
+fn quiet(world: World, room: Option<i64>) -> Vec<&'static Rule> {
+    broken(world, [], room)
+}
+
+/// The claim with its volume, which the API server knows.
+fn bound() -> [Event; 2] {
+    let volume = Volume {
+        driver: DRIVER.to_owned(),
+        handle: "v-1".to_owned(),
+        is_reclaimed: true,
+        claim: Some(ClaimRef {
+            claim: claim_key(),
+            uid: "u-1".to_owned(),
+        }),
+        ..Volume::default()
+    };
+    let bound = Claim {
+        volume: "pvc-u-1".to_owned(),
+        ..claim(Some("n1"))
+    };
+    let saved = Change::Volume("pvc-u-1".to_owned(), Some(volume));
+    [Event::Changed(saved), set_claim(Some(bound))]
+}
+
+fn immediate() -> World {
+    let mut world = claimed(None);
+    world.classes.get_mut(CLASS).unwrap().binding = Binding::Immediate;
+    world
+}
+
+/// One publisher on each of these nodes, and no central one.
+fn distributed(mut world: World, nodes: &[&str]) -> World {
+    world.publishers.clear();
+    for node in nodes {
+        let own = Publisher {
+            deployment: Deployment::Distributed(at(node)),
+            ..publisher()
+        };
+        world.publishers.insert(of_node(node), own);
+    }
+    world
+}
+
+#[test]
+fn a_claim_waits_for_its_node_for_room_and_for_a_provisioner() {
+    assert_eq!(quiet(claimed(Some("n1")), Some(2)), [rules::NOT_PROVISIONED]);
+    assert_eq!(quiet(immediate(), Some(2)), [rules::NOT_PROVISIONED]);
+    assert_eq!(quiet(claimed(None), Some(2)), NOTHING, "no node is chosen");
+    assert_eq!(quiet(claimed(Some("n1")), Some(1)), NOTHING, "there is no room");
+    assert_eq!(quiet(claimed(Some("n1")), None), NOTHING, "the driver is away");
+    assert_eq!(
+        quiet(claimed(Some("n9")), Some(2)),
+        NOTHING,
+        "the node has no driver"
+    );
+    let elsewhere = distributed(claimed(Some("n1")), &["n2"]);
+    assert_eq!(
+        broken(elsewhere, [], Some(2)),
+        NOTHING,
+        "nobody provisions on that node"
+    );
+    let here = distributed(claimed(Some("n1")), &["n1"]);
+    assert_eq!(broken(here, [], Some(2)), [rules::NOT_PROVISIONED]);
+    let mut outside = claimed(Some("n1"));
+    let only = ("disk.example.com/node".to_owned(), vec!["n2".to_owned()]);
+    outside.classes.get_mut(CLASS).unwrap().allowed_topologies = vec![vec![only]];
+    assert_eq!(
+        broken(outside, [], Some(2)),
+        NOTHING,
+        "its class does not allow the node"
+    );
+}
+
+#[test]
+fn a_node_may_be_kept_until_storage_is_known_to_be_exhausted_there() {
+    let exhausted = || Event::Created(creation("n1", Ending::Exhausted));
+    let world = || claimed(Some("n1"));
+    assert_eq!(broken(world(), [exhausted()], Some(0)), [rules::NODE_KEPT]);
+    let given_back = [exhausted(), set_claim(Some(claim(None)))];
+    assert_eq!(broken(world(), given_back, Some(0)), NOTHING);
+    let chosen_again = [
+        exhausted(),
+        set_claim(Some(claim(None))),
+        set_claim(Some(claim(Some("n1")))),
+    ];
+    assert_eq!(broken(world(), chosen_again, Some(0)), NOTHING);
+    let restarted = [
+        exhausted(),
+        Event::Changed(Change::Publisher(central(), Some(publisher()))),
+    ];
+    assert_eq!(
+        broken(world(), restarted, Some(0)),
+        NOTHING,
+        "whoever heard of it is gone"
+    );
+    let mut everywhere = world();
+    let csi_node = everywhere.csi_nodes.get_mut("n1").unwrap();
+    csi_node.drivers.get_mut(DRIVER).unwrap().topology_keys.clear();
+    assert_eq!(
+        broken(everywhere, [exhausted()], Some(0)),
+        NOTHING,
+        "no node is any better"
+    );
+}
+
+#[test]
+fn a_volume_is_left_behind_when_nobody_claims_it_any_more() {
+    let made = || Event::Created(creation("n1", made_at("n1")));
+    let gone = || set_claim(None);
+    let world = || claimed(Some("n1"));
+    assert_eq!(
+        broken(world(), [made()], Some(0)),
+        NOTHING,
+        "its claim waits for it"
+    );
+    assert_eq!(broken(world(), [made(), gone()], Some(0)), [rules::VOLUME_LEFT]);
+    let deleted = [made(), gone(), Event::Deleted("v-1".to_owned())];
+    assert_eq!(broken(world(), deleted, Some(0)), NOTHING);
+    let restarted = Event::Changed(Change::Publisher(central(), Some(publisher())));
+    let forgotten = [made(), restarted.clone(), gone()];
+    assert_eq!(
+        broken(world(), forgotten, Some(0)),
+        NOTHING,
+        "no object says that it is there"
+    );
+    let [saved, bound] = bound();
+    let kept = [made(), saved.clone(), bound.clone()];
+    assert_eq!(broken(world(), kept, Some(0)), NOTHING);
+    let released = [made(), saved.clone(), bound, restarted, gone()];
+    assert_eq!(
+        broken(world(), released, Some(0)),
+        [rules::VOLUME_LEFT],
+        "its object outlives the program"
+    );
+}
+
+#[test]
+fn a_second_volume_for_a_claim_leaves_the_first_behind() {
+    let mut lost = creation("n1", made_at("n1"));
+    lost.name = "pvc-u-1-again".to_owned();
+    let ending = Ending::Made {
+        id: "v-2".to_owned(),
+        segment: at("n1"),
+        is_told: false,
+    };
+    lost.ending = ending;
+    let [saved, bound] = bound();
+    let events = [
+        Event::Created(lost),
+        Event::Created(creation("n1", made_at("n1"))),
+        saved,
+        bound,
+    ];
+    assert_eq!(broken(claimed(Some("n1")), events, Some(0)), [rules::VOLUME_LEFT]);
+}
+
+#[test]
+fn a_volume_is_asked_for_with_what_was_known_of_the_claim() {
+    let ask = |world: World, creation: Creation| broken(world, [Event::Created(creation)], Some(0));
+    assert_eq!(
+        ask(claimed(None), creation("n1", Ending::Refused)),
+        [rules::TOO_EARLY]
+    );
+    assert_eq!(ask(immediate(), creation("n1", Ending::Refused)), NOTHING);
+    let of_another = Creation {
+        by: of_node("n2"),
+        ..creation("n1", Ending::Refused)
+    };
+    let nodes = distributed(claimed(Some("n1")), &["n1", "n2"]);
+    assert_eq!(ask(nodes, of_another), [rules::TOO_EARLY]);
+    let small = Creation {
+        bytes: Some(GI),
+        ..creation("n1", Ending::Refused)
+    };
+    assert_eq!(ask(claimed(Some("n1")), small), [rules::WRONG_SIZE]);
+    // The program may not have heard yet that the claim has lost its node.
+    let late = [
+        set_claim(Some(claim(None))),
+        Event::Created(creation("n1", Ending::Refused)),
+    ];
+    assert_eq!(broken(claimed(Some("n1")), late, Some(0)), NOTHING);
+    let stranger = Creation {
+        name: "vol-7".to_owned(),
+        bytes: Some(GI),
+        ..creation("n1", Ending::Refused)
+    };
+    assert_eq!(
+        ask(claimed(None), stranger),
+        NOTHING,
+        "whose volume it is cannot be told"
+    );
+}
+
+#[test]
+fn a_volume_is_where_its_class_allows_it_and_near_its_node_if_that_is_asked_for() {
+    let made = |world: World, node: &str| {
+        let events = [Event::Created(creation(node, made_at(node)))];
+        broken(world, events, Some(0))
+    };
+    assert_eq!(
+        made(claimed(Some("n1")), "n2"),
+        NOTHING,
+        "the node is only preferred"
+    );
+    let mut strict = claimed(Some("n1"));
+    strict.publishers.get_mut(&central()).unwrap().strict_topology = true;
+    assert_eq!(made(strict.clone(), "n1"), NOTHING);
+    assert_eq!(made(strict, "n2"), [rules::MISPLACED]);
+    let allowing = |key: &str| {
+        let mut world = claimed(Some("n1"));
+        let only = (key.to_owned(), vec!["n1".to_owned()]);
+        world.classes.insert(
+            CLASS.to_owned(),
+            capacity_spec::world::StorageClass {
+                allowed_topologies: vec![vec![only]],
+                ..class()
+            },
+        );
+        world
+    };
+    assert_eq!(made(allowing("disk.example.com/node"), "n2"), [rules::MISPLACED]);
+    assert_eq!(
+        made(allowing("kubernetes.io/hostname"), "n2"),
+        NOTHING,
+        "the driver does not know that key"
+    );
+}
+
+#[test]
+fn while_it_is_open_whether_there_is_a_volume_it_is_asked_for_in_the_same_place() {
+    let lost = Ending::Made {
+        id: "v-1".to_owned(),
+        segment: at("n1"),
+        is_told: false,
+    };
+    for (ending, wrong) in [
+        (Ending::Undecided, vec![rules::ASKED_ELSEWHERE]),
+        (lost, vec![rules::ASKED_ELSEWHERE]),
+        (Ending::Refused, vec![]),
+    ] {
+        let again = |node: &str| {
+            [
+                Event::Created(creation("n1", ending.clone())),
+                Event::Created(creation(node, Ending::Refused)),
+            ]
+        };
+        assert_eq!(broken(claimed(Some("n1")), again("n1"), Some(0)), NOTHING);
+        assert_eq!(
+            broken(claimed(Some("n1")), again("n2"), Some(0)),
+            wrong,
+            "{ending:?}"
+        );
+    }
+}
